@@ -1,0 +1,97 @@
+//! The one error of this crate: a file of a skill that cannot be had.
+
+use std::io;
+
+use skills_manifest::ManifestError;
+
+/// Says why a file or directory of a skill cannot be had. Callers know the path.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct DiscoveryError(#[from] Repr);
+
+impl DiscoveryError {
+    /// Returns the class of the error, to branch on.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match &self.0 {
+            Repr::Missing => ErrorKind::Missing,
+            Repr::NotRegular => ErrorKind::NotRegular,
+            Repr::TooLarge { .. } => ErrorKind::TooLarge,
+            Repr::Outside => ErrorKind::Outside,
+            Repr::Manifest(_) => ErrorKind::Manifest,
+            Repr::Io(_) => ErrorKind::Io,
+        }
+    }
+
+    /// Returns the manifest's own error, when that is the reason.
+    #[must_use]
+    pub fn manifest(&self) -> Option<&ManifestError> {
+        match &self.0 {
+            Repr::Manifest(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Sorts an error of the operating system; a handle answers an escape with "permission denied" or "too many links".
+    pub(crate) fn from_io(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Repr::Missing.into(),
+            _ if is_escape(&error) => Repr::Outside.into(),
+            _ => Repr::Io(error).into(),
+        }
+    }
+}
+
+/// The handle refuses a path that leaves it by an error of its own, which carries no number of the operating system.
+fn is_escape(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+/// The classes of [`DiscoveryError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// There is no such file.
+    Missing,
+    /// It is a directory, FIFO, socket or device.
+    NotRegular,
+    /// It is longer than allowed; it was not read.
+    TooLarge,
+    /// The path, or a symlink on it, leaves the skill.
+    Outside,
+    /// The `SKILL.md` is no skill.
+    Manifest,
+    /// The operating system refused.
+    Io,
+}
+
+impl ErrorKind {
+    /// Returns the stable code of this class, as JSON output shows it.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::NotRegular => "not-regular-file",
+            Self::TooLarge => "too-large",
+            Self::Outside => "outside-skill",
+            Self::Manifest => "manifest",
+            Self::Io => "io",
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Repr {
+    #[error("no such file")]
+    Missing,
+    #[error("not a regular file")]
+    NotRegular,
+    #[error("the file has {bytes} bytes, at most {limit} are read")]
+    TooLarge { bytes: u64, limit: u64 },
+    #[error("the path leaves the skill")]
+    Outside,
+    #[error(transparent)]
+    Manifest(ManifestError),
+    #[error("the operating system refused: {0}")]
+    Io(io::Error),
+}

@@ -1,0 +1,125 @@
+//! What a scan passed over, and why.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::DiscoveryError;
+
+/// Something a scan passed over.
+#[derive(Debug)]
+pub struct Skipped {
+    path: PathBuf,
+    reason: SkipReason,
+}
+
+impl Skipped {
+    pub(crate) fn new(path: impl Into<PathBuf>, reason: SkipReason) -> Self {
+        Self { path: path.into(), reason }
+    }
+
+    /// Returns the file or directory that was passed over.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns why.
+    #[must_use]
+    pub fn reason(&self) -> &SkipReason {
+        &self.reason
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.reason)
+    }
+}
+
+/// Why something was passed over.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// The root does not exist.
+    RootMissing,
+    /// A directory whose name starts with a dot.
+    Hidden,
+    /// A directory of installed packages (`node_modules`).
+    Vendored,
+    /// The directory lies deeper than [`Limits::max_depth`](crate::Limits::max_depth).
+    Depth {
+        /// The limit.
+        limit: usize,
+    },
+    /// The scan of this root stopped at [`Limits::max_directories`](crate::Limits::max_directories).
+    Directories {
+        /// The limit.
+        limit: usize,
+    },
+    /// The scan of this root stopped at [`Limits::max_entries`](crate::Limits::max_entries).
+    Entries {
+        /// The limit.
+        limit: usize,
+    },
+    /// The directory was reached before, by another root or symlink.
+    Seen,
+    /// A symlink that leads nowhere.
+    BrokenSymlink,
+    /// A symlink that leaves a root that keeps to itself ([`Symlinks::Within`](crate::Symlinks::Within)).
+    SymlinkLeavesRoot,
+    /// A path that is not UTF-8, which no prompt can show.
+    NotUtf8,
+    /// Neither the frontmatter nor the directory gives a usable name.
+    NoName,
+    /// The file or directory could not be read, or is no skill.
+    Unreadable(DiscoveryError),
+}
+
+impl SkipReason {
+    /// Returns the stable code of this class, as JSON output shows it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::RootMissing => "root-missing",
+            Self::Hidden => "hidden",
+            Self::Vendored => "vendored",
+            Self::Depth { .. } => "depth-limit",
+            Self::Directories { .. } => "directory-limit",
+            Self::Entries { .. } => "entry-limit",
+            Self::Seen => "seen",
+            Self::BrokenSymlink => "broken-symlink",
+            Self::SymlinkLeavesRoot => "symlink-leaves-root",
+            Self::NotUtf8 => "not-utf8",
+            Self::NoName => "no-name",
+            Self::Unreadable(error) => error.manifest().map_or(error.kind().code(), |error| error.kind().code()),
+        }
+    }
+
+    /// Says whether this is how a scan is meant to go (hidden, vendored, seen, absent root) and nobody's mistake.
+    #[must_use]
+    pub fn is_expected(&self) -> bool {
+        matches!(self, Self::RootMissing | Self::Hidden | Self::Vendored | Self::Seen)
+    }
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RootMissing => f.write_str("the root does not exist"),
+            Self::Hidden => f.write_str("hidden"),
+            Self::Vendored => f.write_str("holds installed packages"),
+            Self::Depth { limit } => write!(f, "deeper than {limit} directories below its root"),
+            Self::Directories { limit } => write!(f, "scan stopped after {limit} directories; skills may be missing"),
+            Self::Entries { limit } => write!(f, "scan stopped after {limit} directory entries; skills may be missing"),
+            Self::Seen => f.write_str("reached before by another root or symlink"),
+            Self::BrokenSymlink => f.write_str("symlink leads nowhere"),
+            Self::SymlinkLeavesRoot => f.write_str("symlink leaves its root"),
+            Self::NotUtf8 => f.write_str("the path is not UTF-8"),
+            Self::NoName => f.write_str("neither `name` nor the directory gives a usable name"),
+            Self::Unreadable(error) => match error.manifest().and_then(skills_manifest::ManifestError::line) {
+                Some(line) => write!(f, "line {line}: {error}"),
+                None => error.fmt(f),
+            },
+        }
+    }
+}

@@ -1,0 +1,194 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+use skills_discovery::{discover, Limits, Lookup, Root, Scope, Symlinks};
+
+use crate::tree::Tree;
+
+#[test]
+fn finds_skills_in_order_and_reports_the_rest() {
+    let tree = Tree::new();
+    tree.skill("zeta", "zeta").skill("group/alpha", "alpha").skill("beta", "other-name").skill(".hidden/x", "x");
+    tree.skill("node_modules/y", "y").skill("zeta/nested", "nested").file("notes/readme.txt", "no skill");
+    tree.file("broken/SKILL.md", "# No frontmatter\n").file("tab/SKILL.md", "---\n\tname: a\n---\n");
+    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    repo alpha group/alpha/SKILL.md
+    repo other-name beta/SKILL.md
+      warning name-differs: name differs from the directory's name "beta"
+    repo zeta zeta/SKILL.md
+    skipped ".hidden" hidden: hidden
+    skipped "broken/SKILL.md" frontmatter-missing: line 1: no frontmatter: the first line must be `---`
+    skipped "node_modules" vendored: holds installed packages
+    skipped "tab/SKILL.md" yaml: line 2: the frontmatter is not valid YAML: found character that cannot start any token, while scanning for the next token
+    "#);
+}
+
+#[test]
+fn the_root_itself_may_be_a_skill() {
+    let tree = Tree::new();
+    tree.skill("pack", "pack").skill("pack/inner", "inner");
+    let catalog = discover(&[Root::new(tree.path("pack"), Scope::Custom)], &Limits::default());
+    assert_snapshot!(tree.print(&catalog), @"
+    custom inner pack/inner/SKILL.md
+    custom pack pack/SKILL.md
+    ");
+}
+
+#[test]
+fn spellings_of_the_file() {
+    let tree = Tree::new();
+    tree.file("a/skill.md", "---\nname: a\ndescription: lower\n---\n");
+    tree.skill("b", "b").file("b/skill.md", "---\nname: shadow\ndescription: never read\n---\n");
+    tree.file("c/README.md", "---\nname: c\ndescription: not a skill\n---\n");
+    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    repo a a/skill.md
+      warning file-name: the file is spelled "skill.md"; other clients read only `SKILL.md`
+    repo b b/SKILL.md
+    "#);
+}
+
+#[test]
+fn names_come_from_the_directory_when_they_must() {
+    let tree = Tree::new();
+    tree.file("plain/SKILL.md", "---\ndescription: no name\n---\n");
+    tree.file("hostile/SKILL.md", "---\nname: ../../etc\ndescription: a path\n---\n");
+    tree.file("tax_calculator/SKILL.md", "---\nname: tax_calculator\ndescription: breaks the rule\n---\n");
+    tree.file("bad\u{202E}dir/SKILL.md", "---\ndescription: no usable name at all\n---\n");
+    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    repo hostile hostile/SKILL.md
+      warning name-unusable: line 2: name dropped: it looks like a path
+      warning name-from-directory: no usable `name`; the directory's name serves
+    repo plain plain/SKILL.md
+      warning name-from-directory: no usable `name`; the directory's name serves
+    repo tax_calculator tax_calculator/SKILL.md
+      warning name-rule: line 2: name holds '_', the specification allows letters, digits and hyphens
+    skipped "bad\u{202e}dir" no-name: neither `name` nor the directory gives a usable name
+    "#);
+}
+
+#[test]
+fn limits_bite_from_the_deep_end_and_say_so() {
+    let tree = Tree::new();
+    tree.skill("a", "a").skill("b/c/d/e/f/g", "depth-six").skill("z/c/d/e/f/g/h", "depth-seven");
+    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    repo a a/SKILL.md
+    repo depth-six b/c/d/e/f/g/SKILL.md
+      warning name-differs: name differs from the directory's name "g"
+    skipped "z/c/d/e/f/g/h" depth-limit: deeper than 6 directories below its root
+    "#);
+    let mut limits = Limits::default();
+    limits.max_directories = 3;
+    assert_snapshot!(tree.scan(&limits), @r#"
+    repo a a/SKILL.md
+    skipped "" directory-limit: scan stopped after 3 directories; skills may be missing
+    "#);
+    let mut limits = Limits::default();
+    limits.max_entries = 2;
+    assert_snapshot!(tree.scan(&limits), @r#"skipped "" entry-limit: scan stopped after 2 directory entries; skills may be missing"#);
+}
+
+#[test]
+fn symlinks_are_followed_once_and_cycles_end() {
+    let tree = Tree::new();
+    tree.skill("store/pdf", "pdf").skill("skills/own", "own");
+    tree.symlink(tree.path("store/pdf"), "skills/linked").symlink("..", "skills/up").symlink("nowhere", "skills/gone");
+    tree.symlink(tree.path("skills"), "skills/own-again");
+    let root = Root::new(tree.path("skills"), Scope::User);
+    assert_snapshot!(tree.print(&discover(std::slice::from_ref(&root), &Limits::default())), @r#"
+    user own skills/own/SKILL.md
+    user pdf store/pdf/SKILL.md
+    skipped "skills" seen: reached before by another root or symlink
+    skipped "skills" seen: reached before by another root or symlink
+    skipped "skills/gone" broken-symlink: symlink leads nowhere
+    skipped "store/pdf" seen: reached before by another root or symlink
+    "#);
+    let within = [root.symlinks(Symlinks::Within)];
+    assert_snapshot!(tree.print(&discover(&within, &Limits::default())), @r#"
+    user own skills/own/SKILL.md
+    skipped "skills" seen: reached before by another root or symlink
+    skipped "skills/gone" broken-symlink: symlink leads nowhere
+    skipped "skills/linked" symlink-leaves-root: symlink leaves its root
+    skipped "skills/up" symlink-leaves-root: symlink leaves its root
+    "#);
+}
+
+#[test]
+fn a_skill_file_must_be_a_regular_file_of_its_skill() {
+    let tree = Tree::new();
+    tree.file("secret.md", "---\nname: secret\ndescription: outside\n---\n");
+    tree.skill("inside", "inside").file("in/real.md", "---\nname: in\ndescription: linked inside\n---\n");
+    tree.symlink("real.md", "in/SKILL.md");
+    for name in ["out", "dangling", "fifo", "directory"] {
+        fs::create_dir(tree.path(name)).unwrap();
+    }
+    tree.symlink("../secret.md", "out/SKILL.md").symlink("nowhere", "dangling/SKILL.md");
+    nix::unistd::mkfifo(&tree.path("fifo/SKILL.md"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    fs::create_dir(tree.path("directory/SKILL.md")).unwrap();
+    fs::create_dir(tree.path("huge")).unwrap();
+    fs::File::create(tree.path("huge/SKILL.md")).unwrap().set_len(2 << 30).unwrap();
+    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    repo in in/SKILL.md
+    repo inside inside/SKILL.md
+    skipped "dangling/SKILL.md" missing: no such file
+    skipped "directory/SKILL.md" not-regular-file: not a regular file
+    skipped "fifo/SKILL.md" not-regular-file: not a regular file
+    skipped "huge/SKILL.md" too-large: the file has 2147483648 bytes, at most 1048576 are read
+    skipped "out/SKILL.md" outside-skill: the path leaves the skill
+    "#);
+}
+
+#[test]
+fn long_frontmatter_is_read_on() {
+    let tree = Tree::new();
+    let tail = "x".repeat(20_000);
+    tree.file("long/SKILL.md", format!("---\nname: long\ndescription: b\nnote: {tail}\n---\nBody\n"));
+    tree.file("longer/SKILL.md", format!("---\nname: longer\ndescription: b\nnote: {}\n---\n", tail.repeat(4)));
+    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    repo long long/SKILL.md
+    skipped "longer/SKILL.md" frontmatter-unclosed: line 1: the frontmatter is not closed: no `---` line within 65536 bytes
+    "#);
+}
+
+#[test]
+fn an_unreadable_directory_hides_nobody_else() {
+    let tree = Tree::new();
+    tree.skill("locked", "locked").skill("open", "open");
+    let locked = tree.path("locked");
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0)).unwrap();
+    if fs::read_dir(&locked).is_ok() {
+        eprintln!("skipped an_unreadable_directory_hides_nobody_else: this user may read everything");
+        return;
+    }
+    let text = tree.scan(&Limits::default());
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_snapshot!(text, @r#"
+    repo open open/SKILL.md
+    skipped "locked" io: the operating system refused: Permission denied (os error 13)
+    "#);
+}
+
+#[test]
+fn roots_are_taken_in_order_and_names_are_never_merged() {
+    let tree = Tree::new();
+    tree.skill("one/pdf", "pdf").skill("two/pdf", "pdf").skill("two/docx", "docx");
+    let roots = [
+        Root::new(tree.path("two"), Scope::User),
+        Root::new(tree.path("one"), Scope::Repo),
+        Root::new(tree.path("two/docx"), Scope::Repo),
+        Root::new(tree.path("absent"), Scope::Admin),
+    ];
+    let catalog = discover(&roots, &Limits::default());
+    assert_snapshot!(tree.print(&catalog), @r#"
+    repo pdf one/pdf/SKILL.md
+    user docx two/docx/SKILL.md
+    user pdf two/pdf/SKILL.md
+    skipped "absent" root-missing: the root does not exist
+    skipped "two/docx" seen: reached before by another root or symlink
+    "#);
+    assert!(matches!(catalog.find("pdf"), Lookup::Ambiguous(both) if both.len() == 2));
+    let directory = tree.path("two/pdf").display().to_string();
+    assert!(matches!(catalog.find(&directory), Lookup::Found(entry) if entry.scope() == Scope::User));
+    assert!(matches!(catalog.find("dcox"), Lookup::Unknown(near) if near == ["docx"]));
+    assert!(matches!(catalog.find("zzzzzz"), Lookup::Unknown(near) if near.is_empty()));
+}

@@ -1,0 +1,60 @@
+//! Makes trees of files and prints catalogues.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use skills_discovery::{discover, Catalog, Limits, Root, Scope};
+use tempfile::TempDir;
+
+pub(crate) struct Tree(TempDir);
+
+impl Tree {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join(below)
+    }
+
+    pub(crate) fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+        self
+    }
+
+    pub(crate) fn skill(&self, directory: &str, name: &str) -> &Self {
+        self.file(&format!("{directory}/SKILL.md"), format!("---\nname: {name}\ndescription: About {name}.\n---\nBody\n"))
+    }
+
+    pub(crate) fn symlink(&self, target: impl AsRef<Path>, link: &str) -> &Self {
+        std::os::unix::fs::symlink(target, self.path(link)).unwrap();
+        self
+    }
+
+    pub(crate) fn scan(&self, limits: &Limits) -> String {
+        self.print(&discover(&[Root::new(self.path(""), Scope::Repo)], limits))
+    }
+
+    pub(crate) fn print(&self, catalog: &Catalog) -> String {
+        let mut out = String::new();
+        for entry in catalog.entries() {
+            let location = entry.location();
+            writeln!(out, "{} {} {}", entry.scope(), entry.name(), self.below(&location)).unwrap();
+            for warning in entry.warnings() {
+                writeln!(out, "  warning {}: {warning}", warning.code()).unwrap();
+            }
+        }
+        for skipped in catalog.skipped() {
+            let (path, reason) = (self.below(skipped.path()), skipped.reason());
+            writeln!(out, "skipped {path:?} {}: {reason}", reason.code()).unwrap();
+        }
+        out
+    }
+
+    fn below(&self, path: &Path) -> String {
+        path.strip_prefix(self.path("")).unwrap_or(path).display().to_string()
+    }
+}

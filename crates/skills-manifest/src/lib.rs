@@ -1,0 +1,46 @@
+//! Reads one `SKILL.md`: bytes in, a typed [`Manifest`], a body [`Outline`] and [`Warning`]s out.
+//!
+//! ```text
+//! bytes --Fence::find--> frontmatter --Manifest::from_frontmatter--> Manifest + warnings
+//!                   \--> body        --Outline::of--> headings, relative links
+//! ```
+//!
+//! Reading is lenient: what is merely bad becomes a [`Warning`] and the skill still loads; only a file from which no name
+//! and description can be had is a [`ManifestError`]. Both carry the line they speak of.
+//!
+//! This crate must never know paths on disk, other skills, policy, async or the model. It opens no file.
+//!
+//! ```
+//! use skills_manifest::Document;
+//!
+//! let document = Document::parse(b"---\nname: greet\ndescription: Says hello.\n---\n# Greeting\n")?;
+//! assert_eq!(document.manifest().description(), "Says hello.");
+//! assert_eq!(document.body(), "# Greeting\n");
+//! assert!(document.warnings().is_empty());
+//! # Ok::<(), skills_manifest::ManifestError>(())
+//! ```
+
+mod document;
+mod error;
+mod fence;
+mod manifest;
+mod name;
+mod outline;
+mod tools;
+mod warning;
+mod yaml;
+
+pub use document::Document;
+pub use error::{ErrorKind, ManifestError};
+pub use fence::{Fence, Frontmatter};
+pub use manifest::{Context, Manifest};
+pub use name::{NameError, NameProblem, SkillName};
+pub use outline::{Heading, Link, Outline};
+pub use tools::ToolRule;
+pub use warning::{Warning, WarningKind};
+
+/// The largest frontmatter that is read, in bytes: 64 KiB. A closing fence beyond it counts as missing.
+pub const MAX_FRONTMATTER_BYTES: usize = 64 * 1024;
+
+/// The largest `SKILL.md` that is read, in bytes: 1 MiB. Readers of files refuse a longer one by its size, before reading it.
+pub const MAX_FILE_BYTES: u64 = 1024 * 1024;

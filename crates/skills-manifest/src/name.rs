@@ -1,0 +1,175 @@
+//! A skill's name: any text that is safe to show, and the rules of the specification it may break.
+
+use std::fmt;
+
+/// The most characters the specification allows in a name.
+const SPEC_MAX_CHARACTERS: usize = 64;
+/// The most characters this crate accepts in a name.
+const MAX_CHARACTERS: usize = 128;
+
+/// The name of a skill: one visible line without path separators, at most 128 characters.
+///
+/// The specification allows less (see [`problems`](Self::problems)); many public skills break it (`tax_calculator`, `My Skill`), and
+/// they load with a warning.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(transparent)]
+pub struct SkillName(String);
+
+impl SkillName {
+    /// Accepts `text` as a name; leading and trailing white space is cut.
+    ///
+    /// # Errors
+    /// [`NameError`] when nothing is left, when it is too long, when it names a path (`/`, `\`, `.`, `..`), or when it holds a control or
+    /// invisible character.
+    pub fn new(text: &str) -> Result<Self, NameError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(NameError::Empty);
+        }
+        let characters = text.chars().count();
+        if characters > MAX_CHARACTERS {
+            return Err(NameError::TooLong { characters });
+        }
+        if text == "." || text == ".." || text.contains(['/', '\\']) {
+            return Err(NameError::Path);
+        }
+        match text.chars().find(|&c| is_hidden(c)) {
+            Some(c) => Err(NameError::Hidden { code_point: c as u32 }),
+            None => Ok(Self(text.to_owned())),
+        }
+    }
+
+    /// Returns the name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Lists the rules of the specification that the name breaks: 1 to 64 lower-case letters, digits and single inner hyphens.
+    #[must_use]
+    pub fn problems(&self) -> Vec<NameProblem> {
+        let name = self.0.as_str();
+        let characters = name.chars().count();
+        let mut problems = Vec::new();
+        if characters > SPEC_MAX_CHARACTERS {
+            problems.push(NameProblem::TooLong { characters });
+        }
+        if name.chars().any(char::is_uppercase) {
+            problems.push(NameProblem::UpperCase);
+        }
+        if let Some(c) = name.chars().find(|c| !c.is_alphanumeric() && *c != '-') {
+            problems.push(NameProblem::Character(c));
+        }
+        if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
+            problems.push(NameProblem::Hyphens);
+        }
+        problems
+    }
+}
+
+impl fmt::Display for SkillName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for SkillName {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Says why a text is no [`SkillName`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NameError {
+    /// Nothing but white space.
+    #[error("it is empty")]
+    Empty,
+    /// More than 128 characters.
+    #[error("it has {characters} characters, at most {MAX_CHARACTERS} are accepted")]
+    TooLong {
+        /// How many there are.
+        characters: usize,
+    },
+    /// A path or a part of one.
+    #[error("it looks like a path")]
+    Path,
+    /// A control, bidirectional or other invisible character.
+    #[error("it holds the invisible character U+{code_point:04X}")]
+    Hidden {
+        /// The character.
+        code_point: u32,
+    },
+}
+
+/// A rule of the specification that a name breaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NameProblem {
+    /// More than 64 characters.
+    TooLong {
+        /// How many there are.
+        characters: usize,
+    },
+    /// Upper-case letters.
+    UpperCase,
+    /// A character other than letters, digits and hyphens.
+    Character(char),
+    /// A hyphen at an end, or two in a row.
+    Hyphens,
+}
+
+impl fmt::Display for NameProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { characters } => {
+                write!(f, "has {characters} characters, the specification allows {SPEC_MAX_CHARACTERS}")
+            }
+            Self::UpperCase => f.write_str("has upper-case letters, the specification wants lower case"),
+            Self::Character(c) => write!(f, "holds {c:?}, the specification allows letters, digits and hyphens"),
+            Self::Hyphens => f.write_str("begins or ends with a hyphen or doubles one"),
+        }
+    }
+}
+
+/// Characters a reader cannot see: C0, C1, bidirectional controls, zero-width, tags, line and paragraph separators.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{FEFF}')
+        || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}')
+        || matches!(c, '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<&[NameProblem], NameError>) {
+        let got = SkillName::new(text).map(|name| name.problems());
+        assert_eq!(got.as_deref().map_err(Clone::clone), expected, "{text:?}");
+    }
+
+    #[test]
+    fn accepts_what_is_safe_and_names_what_the_specification_refuses() {
+        check("code-review", Ok(&[]));
+        check(" padded ", Ok(&[]));
+        check("日本", Ok(&[]));
+        check("tax_calculator", Ok(&[NameProblem::Character('_')]));
+        check("My Skill", Ok(&[NameProblem::UpperCase, NameProblem::Character(' ')]));
+        check("-a--b", Ok(&[NameProblem::Hyphens]));
+        check(&"a".repeat(65), Ok(&[NameProblem::TooLong { characters: 65 }]));
+    }
+
+    #[test]
+    fn refuses_paths_and_invisible_text() {
+        check("", Err(NameError::Empty));
+        check("..", Err(NameError::Path));
+        check("a/b", Err(NameError::Path));
+        check("a\\b", Err(NameError::Path));
+        check("a\nb", Err(NameError::Hidden { code_point: 0x0A }));
+        check("a\u{202E}b", Err(NameError::Hidden { code_point: 0x202E }));
+        check("a\u{E0041}b", Err(NameError::Hidden { code_point: 0xE0041 }));
+        check(&"a".repeat(129), Err(NameError::TooLong { characters: 129 }));
+    }
+}

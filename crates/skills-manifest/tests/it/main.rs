@@ -1,0 +1,5 @@
+//! Tests at the boundary of the crate: bytes in, text out.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod parse;
+mod property;

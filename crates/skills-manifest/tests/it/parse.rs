@@ -1,0 +1,133 @@
+use std::fmt::Write;
+
+use insta::assert_snapshot;
+use skills_manifest::Document;
+
+/// Renders everything that was read, one fact a line.
+fn read(bytes: impl AsRef<[u8]>) -> String {
+    let document = match Document::parse(bytes.as_ref()) {
+        Ok(document) => document,
+        Err(error) => return format!("{:?} at {:?}: {error}", error.kind(), error.line()),
+    };
+    let manifest = document.manifest();
+    let mut out = String::new();
+    writeln!(out, "name {:?}", manifest.name().map(ToString::to_string)).unwrap();
+    writeln!(out, "description {:?}", manifest.description()).unwrap();
+    for tool in manifest.allowed_tools() {
+        writeln!(out, "tool {tool}").unwrap();
+    }
+    for (key, value) in manifest.extra() {
+        writeln!(out, "extra {key} = {value}").unwrap();
+    }
+    for warning in document.warnings() {
+        writeln!(out, "warning {}: {warning}", warning.kind().code()).unwrap();
+    }
+    writeln!(out, "body from line {}: {:?}", document.body_line(), document.body()).unwrap();
+    out
+}
+
+#[test]
+fn reads_every_typed_field() {
+    let text = "---\nname: code-review\ndescription: Reviews code.\nlicense: MIT\ncompatibility: any\nallowed-tools: [Read, \"Bash(git:*)\"]\n\
+                context: fork\nagent: Explore\nmodel: inherit\nargument-hint: [file] [line]\nuser-invocable: no\n\
+                disable-model-invocation: true\nmetadata:\n  author: x\n  nested: {a: 1}\nhooks:\n  Stop: []\nversion: 2\n---\nBody\n";
+    // `[file] [line]` is no YAML at all: the whole header fails, and says where.
+    assert_snapshot!(read(text), @"Yaml at Some(10): the frontmatter is not valid YAML: did not find expected key");
+    let document = Document::parse(text.replace("[file] [line]", "[file]").as_bytes()).unwrap();
+    insta::assert_debug_snapshot!(document.manifest());
+}
+
+#[test]
+fn plain_file() {
+    assert_snapshot!(read("---\nname: greet\ndescription: Says hello.\nallowed-tools: Read, Grep\n---\n\n# Hi\n"), @r#"
+    name Some("greet")
+    description "Says hello."
+    tool Read
+    tool Grep
+    body from line 6: "\n# Hi\n"
+    "#);
+}
+
+#[test]
+fn windows_line_ends_and_byte_order_mark() {
+    assert_snapshot!(read("\u{FEFF}---\r\nname: greet\r\ndescription: Says hello.\r\n---\r\nHi\r\n"), @r#"
+    name Some("greet")
+    description "Says hello."
+    warning byte-order-mark: line 1: byte order mark skipped; save the file without one
+    body from line 5: "Hi\r\n"
+    "#);
+}
+
+#[test]
+fn fences_are_whole_lines() {
+    let text = "\n---  \nname: greet\ndescription: |\n  a --- b\n  ---\n  c\n--- \nBody\n---\nrule\n";
+    assert_snapshot!(read(text), @r#"
+    name Some("greet")
+    description "a --- b\n---\nc\n"
+    warning blank-before-fence: line 1: blank lines before the first `---`; other clients refuse them
+    body from line 9: "Body\n---\nrule\n"
+    "#);
+    assert_snapshot!(read("---\nname: a\ndescription: b\n---"), @r#"
+    name Some("a")
+    description "b"
+    body from line 5: ""
+    "#);
+}
+
+#[test]
+fn what_is_no_skill_says_why_and_where() {
+    assert_snapshot!(read(""), @"Empty at None: the file is empty; a skill starts with a `---` line, `name:` and `description:`");
+    assert_snapshot!(read(" \n\n"), @"Empty at None: the file is empty; a skill starts with a `---` line, `name:` and `description:`");
+    assert_snapshot!(read("# Title\n"), @"FrontmatterMissing at Some(1): no frontmatter: the first line must be `---`");
+    assert_snapshot!(read("----\nname: a\n----\n"), @"FrontmatterMissing at Some(1): no frontmatter: the first line must be `---`");
+    assert_snapshot!(read("---\nname: a\n...\n"), @"FrontmatterUnclosed at Some(1): the frontmatter is not closed: no `---` line within 65536 bytes");
+    assert_snapshot!(read("---\n- a\n---\n"), @"NotMapping at Some(2): the frontmatter must be a YAML mapping, found a list");
+    assert_snapshot!(read("---\n---\n"), @"NotMapping at Some(2): the frontmatter must be a YAML mapping, found nothing");
+    assert_snapshot!(read("---\nname: a\n---\n"), @"DescriptionMissing at Some(2): missing field `description`: say what the skill does and when to use it");
+    assert_snapshot!(read("---\nname: a\ndescription: ' '\n---\n"), @"DescriptionMissing at Some(3): missing field `description`: say what the skill does and when to use it");
+    assert_snapshot!(read("---\nname: a\nname: b\ndescription: c\n---\n"), @r#"Yaml at Some(2): the frontmatter is not valid YAML: duplicate entry with key "name""#);
+    assert_snapshot!(read("---\ndescription: Use when: x\n---\n"), @"Yaml at Some(2): the frontmatter is not valid YAML: mapping values are not allowed in this context");
+    assert_snapshot!(read(b"\xFF\xFE-\0-\0-\0"), @"Encoding at None: the file is UTF-16; save it as UTF-8");
+    assert_snapshot!(read(b"---\nname: a\ndescription: \xE9\n---\n"), @"Encoding at Some(3): byte 25 is not UTF-8; save the file as UTF-8");
+    assert_snapshot!(read(b"---\nname: a\ndescription: b\n---\nok\n\xE9\n"), @"Encoding at Some(6): byte 34 is not UTF-8; save the file as UTF-8");
+}
+
+#[test]
+fn bombs_are_refused() {
+    let mut bomb = String::from("---\nname: a\ndescription: b\na0: &a0 [x]\n");
+    for level in 1..60 {
+        let previous = level - 1;
+        writeln!(bomb, "a{level}: &a{level} [*a{previous}, *a{previous}, *a{previous}]").unwrap();
+    }
+    assert_snapshot!(read(bomb + "---\n"), @"Yaml at None: the frontmatter is not valid YAML: repetition limit exceeded");
+    let deep = format!("---\ndescription: b\na: {}\n---\n", "[".repeat(10_000));
+    assert_snapshot!(read(deep), @"Yaml at Some(3): the frontmatter is not valid YAML: recursion limit exceeded");
+    let long = format!("---\ndescription: b\n#{}\n---\n", "x".repeat(70_000));
+    assert_snapshot!(read(long), @"FrontmatterUnclosed at Some(1): the frontmatter is not closed: no `---` line within 65536 bytes");
+}
+
+#[test]
+fn one_bad_field_costs_only_that_field_and_never_widens() {
+    let text = "---\nname: My_Skill\ndescription: true\nallowed-tools: 7\ncontext: spoon\nmetadata: text\ndisable-model-invocation: perhaps\n---\n";
+    assert_snapshot!(read(text), @r#"
+    name Some("My_Skill")
+    description "true"
+    warning name-rule: line 2: name has upper-case letters, the specification wants lower case
+    warning name-rule: line 2: name holds '_', the specification allows letters, digits and hyphens
+    warning not-text: line 3: `description` is not text; put it in quotes
+    warning wrong-type: line 6: `metadata` dropped: expected a mapping, found text
+    warning wrong-type: line 4: `allowed-tools` dropped: expected text or a list, found a number
+    warning unknown-context: line 5: `context` dropped: "spoon" is not `fork`
+    warning wrong-type: line 7: `disable-model-invocation` dropped: expected true or false, found text
+    body from line 9: ""
+    "#);
+    let manifest = Document::parse(text.as_bytes()).unwrap().manifest().clone();
+    assert!(!manifest.model_invocable(), "an unreadable restriction restricts");
+}
+
+#[test]
+fn outline_lists_headings_and_relative_links() {
+    let text = "---\nname: a\ndescription: b\n---\n# One `x`\n\n[ref](references/a.md#part) ![p](assets/p.png)\n\n## Two\n\
+                [web](https://example.com/a) [mail](mailto:a@b) [abs](/etc/passwd) [frag](#one)\n";
+    insta::assert_debug_snapshot!(Document::parse(text.as_bytes()).unwrap().outline());
+}

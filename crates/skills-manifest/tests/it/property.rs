@@ -1,0 +1,43 @@
+use proptest::prelude::*;
+use skills_manifest::{Document, Fence};
+
+fn yaml_text(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+proptest! {
+    #[test]
+    fn never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        let _ = Document::parse(&bytes);
+    }
+
+    #[test]
+    fn never_panics_behind_a_fence(text in "---\n[ -~\n]{0,200}\n---\n.*") {
+        let _ = Document::parse(text.as_bytes());
+    }
+
+    #[test]
+    fn what_was_written_is_read(name in "[a-z][a-z0-9]{0,20}", description in "[ -~]{0,60}[!-~]", body in "[ -~\n]{0,200}") {
+        let file = format!("---\nname: {}\ndescription: {}\n---\n{body}", yaml_text(&name), yaml_text(&description));
+        let document = Document::parse(file.as_bytes()).unwrap();
+        prop_assert_eq!(document.manifest().name().map(|name| name.as_str()), Some(name.as_str()));
+        prop_assert_eq!(document.manifest().description(), &description);
+        prop_assert_eq!(document.body(), &body);
+        prop_assert!(document.warnings().is_empty());
+    }
+
+    /// A prefix never gives another answer than the whole file: it gives the same one, or asks for more.
+    #[test]
+    fn a_prefix_agrees_with_the_file(body in "[-a-z\n ]{0,80}", cut in 0usize..200) {
+        let file = format!("---\nname: a\ndescription: b\n---\n{body}");
+        let whole = Fence::of_file(file.as_bytes()).unwrap();
+        let prefix = &file.as_bytes()[..cut.min(file.len())];
+        match Fence::find(prefix).unwrap() {
+            Fence::Closed(found) => {
+                prop_assert_eq!(found.yaml(), whole.yaml());
+                prop_assert_eq!(found.body_offset(), whole.body_offset());
+            }
+            Fence::Open => prop_assert!(prefix.len() < whole.body_offset()),
+        }
+    }
+}
