@@ -1,0 +1,94 @@
+//! The one error of a sandbox: nothing ran.
+
+use std::borrow::Cow;
+use std::io;
+
+/// Says why nothing ran. The program was not started.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct SandboxError(#[from] Repr);
+
+impl SandboxError {
+    /// A wall that the job needs cannot be had here; `hint` says how to get it.
+    #[must_use]
+    pub fn unavailable(layer: &'static str, reason: impl Into<Cow<'static, str>>, hint: &'static str) -> Self {
+        Repr::Unavailable { layer, reason: reason.into(), hint }.into()
+    }
+
+    /// The backend cannot enforce, or cannot give, something in the grants.
+    #[must_use]
+    pub fn refused(backend: &'static str, reason: impl Into<Cow<'static, str>>) -> Self {
+        Repr::Refused { backend, reason: reason.into() }.into()
+    }
+
+    /// The program is not one that the backend can run.
+    #[must_use]
+    pub fn load(reason: impl Into<Cow<'static, str>>) -> Self {
+        Repr::Load { reason: reason.into() }.into()
+    }
+
+    /// The operating system refused something before the program was started.
+    #[must_use]
+    pub fn setup(step: &'static str, source: io::Error) -> Self {
+        Repr::Setup { step, source }.into()
+    }
+
+    /// Returns the class of the error, to branch on.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match &self.0 {
+            Repr::Unavailable { .. } => ErrorKind::Unavailable,
+            Repr::Refused { .. } => ErrorKind::Refused,
+            Repr::Load { .. } => ErrorKind::Load,
+            Repr::Setup { .. } => ErrorKind::Setup,
+        }
+    }
+
+    /// Returns what to do about it, when that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match &self.0 {
+            Repr::Unavailable { hint, .. } => Some(hint),
+            _ => None,
+        }
+    }
+}
+
+/// The classes of [`SandboxError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A wall is missing on this machine.
+    Unavailable,
+    /// The grants ask for something this backend cannot enforce or give.
+    Refused,
+    /// The program cannot be loaded.
+    Load,
+    /// Something failed before the program was started.
+    Setup,
+}
+
+impl ErrorKind {
+    /// Returns the stable code of this class, as JSON output shows it.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Unavailable => "sandbox-unavailable",
+            Self::Refused => "sandbox-refused",
+            Self::Load => "load",
+            Self::Setup => "sandbox-setup",
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Repr {
+    #[error("no sandbox: {layer} is not available ({reason}); {hint}")]
+    Unavailable { layer: &'static str, reason: Cow<'static, str>, hint: &'static str },
+    #[error("the {backend} sandbox refuses: {reason}")]
+    Refused { backend: &'static str, reason: Cow<'static, str> },
+    #[error("the program cannot be loaded: {reason}")]
+    Load { reason: Cow<'static, str> },
+    #[error("the sandbox could not be set up: {step}: {source}")]
+    Setup { step: &'static str, source: io::Error },
+}

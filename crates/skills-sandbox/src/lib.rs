@@ -1,0 +1,42 @@
+//! The contract between whoever runs a skill's program and whatever confines it.
+//!
+//! ```text
+//! Job: Grants + Program + input --Sandbox::run--> Outcome: ending, captured output, report of enforced layers
+//!                                            \--> SandboxError: nothing ran
+//! ```
+//!
+//! A backend enforces what the [`Grants`](skills_policy::Grants) of a [`Job`] leave out, or refuses with a [`SandboxError`]; it never
+//! falls back to something weaker. A program that fails, is stopped or is killed is an [`Outcome`], not an error.
+//!
+//! A [`Job`] cannot exist without grants, and grants that grant anything come only from a decision of the policy.
+//!
+//! This crate must never know which backends exist or what a skill is.
+//!
+//! ```
+//! use skills_policy::{Decision, Request, Rules};
+//! use skills_sandbox::{Job, Program, ScriptKind};
+//!
+//! let Decision::Granted(grants) = Rules::default().decide(&Request::new("/skills/greet")) else { panic!("granted") };
+//! let job = Job::new(grants, Program::script(ScriptKind::Python, "/skills/greet/scripts/hello.py"))
+//!     .environment("SKILL_NAME", "greet")
+//!     .input(br#"{"who":"world"}"#.to_vec());
+//! assert_eq!(job.input_bytes(), br#"{"who":"world"}"#);
+//! ```
+
+mod capture;
+mod error;
+mod job;
+mod outcome;
+#[cfg(all(feature = "process", target_os = "linux"))]
+pub mod process;
+mod report;
+mod sandbox;
+mod scratch;
+
+pub use capture::Captured;
+pub use error::{ErrorKind, SandboxError};
+pub use job::{Job, Program, ScriptKind};
+pub use outcome::{Ending, Outcome};
+pub use report::{Layer, Report, Status};
+pub use sandbox::{Running, Sandbox};
+pub use scratch::Scratch;

@@ -1,0 +1,88 @@
+//! What came of a run.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::{Captured, Report};
+
+/// What came of a run. A program that fails is an outcome like any other.
+#[derive(Debug, Clone)]
+#[must_use]
+#[non_exhaustive]
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// What it wrote to standard output.
+    pub stdout: Captured,
+    /// What it wrote to standard error.
+    pub stderr: Captured,
+    /// From before the program was started until it was gone.
+    pub duration: Duration,
+    /// The walls around it.
+    pub report: Report,
+}
+
+impl Outcome {
+    /// Puts an outcome together.
+    pub fn new(ending: Ending, stdout: Captured, stderr: Captured, duration: Duration, report: Report) -> Self {
+        Self { ending, stdout, stderr, duration, report }
+    }
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Ending {
+    /// By itself, with this exit code; 0 is success.
+    Exited {
+        /// The code.
+        code: i32,
+    },
+    /// By a signal that the sandbox did not send for one of the reasons below.
+    Signalled {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// The deadline came, and the whole process tree was killed.
+    TimedOut {
+        /// The deadline, in milliseconds.
+        limit_ms: u64,
+    },
+    /// It wanted more memory than it may have.
+    MemoryLimit {
+        /// The limit, in bytes.
+        limit_bytes: u64,
+    },
+    /// It wrote more than it may, and was stopped.
+    OutputLimit {
+        /// The limit, in bytes.
+        limit_bytes: u64,
+    },
+    /// The WebAssembly program trapped.
+    Trapped {
+        /// What happened.
+        reason: String,
+    },
+}
+
+impl Ending {
+    /// Says whether the program ended by itself with exit code 0.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        *self == Self::Exited { code: 0 }
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited { code } => write!(f, "exit code {code}"),
+            Self::Signalled { signal } => write!(f, "killed by signal {signal}"),
+            Self::TimedOut { limit_ms } => write!(f, "timed out after {limit_ms} ms"),
+            Self::MemoryLimit { limit_bytes } => write!(f, "stopped at its memory limit of {limit_bytes} bytes"),
+            Self::OutputLimit { limit_bytes } => write!(f, "stopped at its output limit of {limit_bytes} bytes"),
+            Self::Trapped { reason } => write!(f, "trapped: {reason}"),
+        }
+    }
+}

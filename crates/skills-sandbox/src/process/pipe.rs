@@ -1,0 +1,48 @@
+//! Feeding and draining pipes.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe::{Receiver, Sender};
+
+use crate::Captured;
+
+/// How much is read at once: the capacity of a pipe.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// What was captured so far; shared, so that partial output survives a deadline.
+pub(super) type Shared = Arc<Mutex<Captured>>;
+
+/// How a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    Ended,
+    Flooded,
+}
+
+/// Reads a pipe to its end; ends early when more than `flood_bytes` came.
+pub(super) async fn capture(pipe: OwnedFd, into: Shared, keep_bytes: usize, flood_bytes: u64) -> io::Result<Flow> {
+    let mut pipe = Receiver::from_owned_fd(pipe)?;
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        let length = pipe.read(&mut chunk).await?;
+        if length == 0 {
+            return Ok(Flow::Ended);
+        }
+        let mut captured = into.lock().unwrap_or_else(PoisonError::into_inner);
+        captured.push(&chunk[..length], keep_bytes);
+        if captured.total_bytes() > flood_bytes {
+            return Ok(Flow::Flooded);
+        }
+    }
+}
+
+/// Writes `input` and closes the pipe. A program that does not read its input is no error.
+pub(super) async fn feed(pipe: OwnedFd, input: &[u8]) -> io::Result<()> {
+    match Sender::from_owned_fd(pipe)?.write_all(input).await {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}

@@ -1,0 +1,21 @@
+//! The trait that backends implement.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::{Job, Outcome, SandboxError};
+
+/// A run under way. Dropping it stops the program and everything it started.
+pub type Running<'a> = Pin<Box<dyn Future<Output = Result<Outcome, SandboxError>> + Send + 'a>>;
+
+/// Something that confines programs.
+pub trait Sandbox: Send + Sync {
+    /// Returns the backend's name: one lower-case word.
+    fn name(&self) -> &'static str;
+
+    /// Runs a job to its end, its deadline or one of its limits. Must be polled inside a Tokio runtime with time and I/O enabled.
+    ///
+    /// # Errors
+    /// [`SandboxError`] when the program was not started: it cannot be loaded, or this backend cannot enforce the grants here.
+    fn run(&self, job: Job) -> Running<'_>;
+}

@@ -1,0 +1,1 @@
+//! Tests of the contract and of the supervision of a child process.
