@@ -17,7 +17,11 @@ impl Scratch {
     /// # Errors
     /// When `parent` is missing, full or not writable.
     pub fn new(parent: &Path) -> io::Result<Self> {
-        tempfile::Builder::new().prefix("skill-").tempdir_in(parent).map(Self)
+        let mut builder = tempfile::Builder::new();
+        let builder = builder.prefix("skill-");
+        #[cfg(unix)]
+        let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        builder.tempdir_in(parent).map(Self)
     }
 
     /// Returns its path.

@@ -1,0 +1,44 @@
+//! Running `exit 0` in the sandbox, beside the floor: the same shell and script by a plain spawn.
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
+
+fn main() {
+    divan::main();
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::process::{Command, Stdio};
+
+    use divan::Bencher;
+    use skills_policy::{Decision, Request, Rules};
+    use skills_sandbox::{Job, Program, Sandbox, ScriptKind};
+    use skills_sandbox_linux::LinuxSandbox;
+    use tempfile::TempDir;
+
+    fn script() -> TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("main.sh"), "exit 0\n").unwrap();
+        directory
+    }
+
+    #[divan::bench(sample_count = 200)]
+    fn sandboxed(bencher: Bencher<'_, '_>) {
+        let directory = script();
+        let Decision::Granted(grants) = Rules::default().decide(&Request::new(directory.path())) else { panic!("granted") };
+        let job = Job::new(grants, Program::script(ScriptKind::Shell, directory.path().join("main.sh")));
+        let sandbox = LinuxSandbox::new(directory.path());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        bencher.bench_local(|| assert!(runtime.block_on(sandbox.run(job.clone())).unwrap().ending.is_success()));
+    }
+
+    #[divan::bench(sample_count = 200)]
+    fn floor(bencher: Bencher<'_, '_>) {
+        let directory = script();
+        let path = directory.path().join("main.sh");
+        bencher.bench_local(|| {
+            let mut command = Command::new("/bin/sh");
+            command.arg(&path).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            assert!(command.output().unwrap().status.success());
+        });
+    }
+}

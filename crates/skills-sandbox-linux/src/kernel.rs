@@ -1,0 +1,63 @@
+//! What this kernel offers.
+
+use skills_sandbox::SandboxError;
+
+/// The oldest Landlock that is accepted: before ABI 3 a file outside the grants can be truncated.
+const FLOOR: u32 = 3;
+/// The newest Landlock whose rights this crate knows and asks for.
+const NEWEST_KNOWN: u32 = 7;
+
+/// The version of Landlock to ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LandlockVersion(pub(crate) u32);
+
+impl LandlockVersion {
+    /// Asks the kernel; once per process.
+    pub(crate) fn detect() -> Result<Self, SandboxError> {
+        static OFFERED: std::sync::OnceLock<i64> = std::sync::OnceLock::new();
+        Self::accept(*OFFERED.get_or_init(offered))
+    }
+
+    fn accept(offered: i64) -> Result<Self, SandboxError> {
+        match u32::try_from(offered) {
+            Ok(version) if version >= FLOOR => Ok(Self(version.min(NEWEST_KNOWN))),
+            Ok(version) => Err(SandboxError::unavailable(
+                "Landlock",
+                format!("the kernel offers ABI {version}, at least {FLOOR} is needed"),
+                "use Linux 6.2 or newer, or a skill with a WebAssembly module",
+            )),
+            Err(_) => Err(SandboxError::unavailable(
+                "Landlock",
+                "the kernel was built or started without it",
+                "add `landlock` to the kernel's `lsm=` list, or use a skill with a WebAssembly module",
+            )),
+        }
+    }
+
+    /// Says whether signals and abstract sockets stay inside the sandbox.
+    pub(crate) fn scopes(self) -> bool {
+        self.0 >= 6
+    }
+}
+
+#[expect(unsafe_code, reason = "no wrapper of this system call asks for the version alone")]
+fn offered() -> i64 {
+    const CREATE_RULESET_VERSION: u32 = 1;
+    // SAFETY: with a null attribute, size 0 and the version flag the call only returns a number.
+    unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, CREATE_RULESET_VERSION) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_what_is_too_old_and_says_what_to_do() {
+        assert_eq!(LandlockVersion::accept(9).ok(), Some(LandlockVersion(7)));
+        assert_eq!(LandlockVersion::accept(3).ok(), Some(LandlockVersion(3)));
+        let old = LandlockVersion::accept(2).unwrap_err();
+        insta::assert_snapshot!(old, @"no sandbox: Landlock is not available (the kernel offers ABI 2, at least 3 is needed); use Linux 6.2 or newer, or a skill with a WebAssembly module");
+        let none = LandlockVersion::accept(-1).unwrap_err();
+        insta::assert_snapshot!(none, @"no sandbox: Landlock is not available (the kernel was built or started without it); add `landlock` to the kernel's `lsm=` list, or use a skill with a WebAssembly module");
+    }
+}

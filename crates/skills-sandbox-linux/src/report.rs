@@ -1,0 +1,37 @@
+//! Says which walls stood.
+
+use skills_policy::Spawn;
+use skills_sandbox::{Report, Status};
+
+use crate::kernel::LandlockVersion;
+use crate::plan::Plan;
+use crate::seccomp::denied_calls;
+
+/// Every step succeeded, or there would be no run to report on; what is partial is so by the nature of this backend.
+pub(crate) fn report(plan: &Plan, version: LandlockVersion) -> Report {
+    let LandlockVersion(abi) = version;
+    let memory = plan.limits.memory_bytes >> 20;
+    let base = Report::new("linux")
+        .layer("files", Status::Enforced, format!("Landlock ABI {abi}: reading, writing and executing outside the grants refused"))
+        .layer("metadata", Status::Partial, "changes refused by seccomp; names and sizes of other files can be seen")
+        .layer("network", Status::Enforced, "no sockets (seccomp), no TCP (Landlock)");
+    let processes = match &plan.spawn {
+        Spawn::None => base.layer("processes", Status::Enforced, "no second process"),
+        Spawn::Programs(names) => {
+            let names = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            base.layer("processes", Status::Partial, format!("programs: {names}; their number is not limited, and what they load is not seen"))
+        }
+        Spawn::Any => base.layer("processes", Status::Partial, "any program of the system; their number is not limited"),
+    };
+    let signals = if version.scopes() {
+        processes.layer("signals", Status::Enforced, "only to processes inside (Landlock)")
+    } else {
+        processes.layer("signals", Status::Partial, "this kernel lets signals reach other processes of the same user")
+    };
+    signals
+        .layer("privileges", Status::Enforced, "no_new_privs, all capabilities dropped")
+        .layer("system-calls", Status::Enforced, format!("{} refused (seccomp)", denied_calls()))
+        .layer("memory", Status::Enforced, format!("{memory} MiB per process"))
+        .layer("time", Status::Enforced, format!("{} ms, then the whole process group dies", plan.limits.wall_time.as_millis()))
+        .layer("environment", Status::Enforced, "declared variables only, no inherited descriptors, no terminal")
+}

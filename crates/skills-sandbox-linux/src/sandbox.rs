@@ -1,0 +1,79 @@
+//! The backend.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use skills_sandbox::process::{supervise, Child};
+use skills_sandbox::{Job, Outcome, Running, Sandbox, SandboxError, Scratch};
+use tokio::io::unix::AsyncFd;
+use tokio::io::Interest;
+
+use crate::interpreter::Interpreters;
+use crate::kernel::LandlockVersion;
+use crate::plan::Plan;
+use crate::report::report;
+use crate::spawn::{kill, Ours, Prepared, Spawned};
+use crate::spawner;
+
+/// Runs scripts under Landlock and seccomp.
+#[derive(Debug, Clone)]
+pub struct LinuxSandbox {
+    interpreters: Interpreters,
+    scratch_parent: PathBuf,
+}
+
+impl LinuxSandbox {
+    /// Makes the backend; private scratch directories are made below `scratch_parent`.
+    #[must_use]
+    pub fn new(scratch_parent: impl Into<PathBuf>) -> Self {
+        Self { interpreters: Interpreters::default(), scratch_parent: scratch_parent.into() }
+    }
+
+    /// Chooses where interpreters and programs are looked for.
+    #[must_use]
+    pub fn interpreters(mut self, interpreters: Interpreters) -> Self {
+        self.interpreters = interpreters;
+        self
+    }
+
+    async fn run_job(&self, job: Job) -> Result<Outcome, SandboxError> {
+        let started = Instant::now();
+        let version = LandlockVersion::detect()?;
+        let scratch = Scratch::new(&self.scratch_parent).map_err(|error| SandboxError::setup("making a scratch directory", error))?;
+        let plan = Plan::new(&job, &self.interpreters, scratch.path())?;
+        let (prepared, ours) = Prepared::new(&plan, version)?;
+        let child = watch(spawner::spawn(prepared, ours).await?)?;
+        let supervised = supervise(child, job.input_bytes(), &plan.limits).await;
+        let supervised = supervised.map_err(|error| SandboxError::setup("watching the process", error))?;
+        let report = report(&plan, version);
+        Ok(Outcome::new(supervised.ending, supervised.stdout, supervised.stderr, started.elapsed(), report))
+    }
+}
+
+impl Sandbox for LinuxSandbox {
+    fn name(&self) -> &'static str {
+        "linux"
+    }
+
+    fn run(&self, job: Job) -> Running<'_> {
+        Box::pin(self.run_job(job))
+    }
+}
+
+#[expect(unsafe_code, reason = "registering a descriptor with Tokio is unsafe in general")]
+fn watch(spawned: Spawned) -> Result<Child, SandboxError> {
+    let failed = |error| SandboxError::setup("watching the process", error);
+    let Some((pid, pidfd, Ours { stdin, stdout, stderr })) = spawned.take() else {
+        return Err(failed(std::io::Error::other("it was handed over before")));
+    };
+    // SAFETY: an `OwnedFd` is open as long as it lives, always names the same descriptor, and the `AsyncFd` owns it.
+    match unsafe { AsyncFd::<OwnedFd>::register_with_interest(pidfd, Interest::READABLE) } {
+        Ok(pidfd) => Ok(Child { pidfd, pid, stdin, stdout, stderr }),
+        Err(error) => {
+            let (pidfd, error) = error.into_parts();
+            kill(pid, &pidfd);
+            Err(failed(error))
+        }
+    }
+}

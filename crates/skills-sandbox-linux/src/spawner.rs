@@ -1,0 +1,41 @@
+//! The one thread that makes children.
+//!
+//! A child asks to die with the *thread* that made it. Threads of a pool come and go, so this one never ends.
+
+use std::sync::mpsc::{channel, Sender};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use skills_sandbox::SandboxError;
+use tokio::sync::oneshot;
+
+use crate::spawn::{Ours, Prepared, Spawned};
+
+type Answer = Result<Spawned, SandboxError>;
+type Order = (Prepared, Ours, oneshot::Sender<Answer>);
+
+/// Has the child made, and waits until it executes its program.
+pub(crate) async fn spawn(prepared: Prepared, ours: Ours) -> Answer {
+    let (sender, answer) = oneshot::channel();
+    let order = (prepared, ours, sender);
+    let gone = || SandboxError::setup("spawner thread", std::io::Error::other("it has ended"));
+    orders()?.send(order).map_err(|_| gone())?;
+    answer.await.map_err(|_| gone())?
+}
+
+fn orders() -> Result<Sender<Order>, SandboxError> {
+    static ORDERS: OnceLock<Mutex<Option<Sender<Order>>>> = OnceLock::new();
+    let mut orders = ORDERS.get_or_init(|| Mutex::new(None)).lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(sender) = &*orders {
+        return Ok(sender.clone());
+    }
+    let (sender, receiver) = channel::<Order>();
+    let work = move || {
+        for (prepared, ours, answer) in receiver {
+            // Whoever asked may be gone; then the child comes back and is killed as it is dropped.
+            drop(answer.send(prepared.spawn(ours)));
+        }
+    };
+    let thread = std::thread::Builder::new().name("skills-spawner".into()).spawn(work);
+    thread.map_err(|error| SandboxError::setup("spawner thread", error))?;
+    Ok(orders.insert(sender).clone())
+}

@@ -1,0 +1,161 @@
+use insta::assert_snapshot;
+use skills_sandbox::Ending;
+
+use crate::skill::Skill;
+
+#[tokio::test]
+async fn files_outside_the_grants_cannot_be_read_changed_or_listed() {
+    let skill = Skill::new();
+    std::fs::write(skill.path("secret.txt"), "secret").unwrap();
+    std::os::unix::fs::symlink("../secret.txt", skill.path("skill/link")).unwrap();
+    let outcome = skill
+        .attempts(
+            "home = os.environ['HOME']",
+            &[
+                "open('/etc/shadow')",
+                "open('/etc/passwd')",
+                "open('../secret.txt')",
+                "open('link')",
+                "open('/proc/self/environ')",
+                "open('/proc/self/root/etc/passwd')",
+                "os.listdir('/')",
+                "os.listdir('..')",
+                "open('SKILL.md', 'w')",
+                "open('../secret.txt', 'w')",
+                "open('/usr/lib/planted', 'w')",
+                "os.truncate('../secret.txt', 0)",
+                "os.unlink('main.py')",
+                "os.rename('main.py', home + '/main.py')",
+                "os.link('../secret.txt', home + '/hard')",
+                "open(home + '/../planted', 'w')",
+                "os.mknod(home + '/device', 0o20600, os.makedev(1, 3))",
+            ],
+        )
+        .await;
+    assert_snapshot!(outcome);
+    assert_eq!(std::fs::read_to_string(skill.path("secret.txt")).unwrap(), "secret");
+}
+
+#[tokio::test]
+async fn metadata_of_other_files_cannot_be_changed() {
+    let skill = Skill::new();
+    std::fs::write(skill.path("secret.txt"), "secret").unwrap();
+    let outcome = skill
+        .attempts(
+            "path = '../secret.txt'",
+            &["os.chmod(path, 0o777)", "os.chown(path, os.getuid(), -1)", "os.utime(path, (0, 0))", "os.setxattr(path, 'user.a', b'b')"],
+        )
+        .await;
+    assert_snapshot!(outcome, @"
+    os.chmod(path, 0o777) EPERM
+    os.chown(path, os.getuid(), -1) EPERM
+    os.utime(path, (0, 0)) EPERM
+    os.setxattr(path, 'user.a', b'b') EPERM
+    ");
+}
+
+#[tokio::test]
+async fn no_socket_of_any_kind() {
+    let outcome = Skill::new()
+        .attempts(
+            "",
+            &[
+                "socket.socket(socket.AF_INET, socket.SOCK_STREAM)",
+                "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
+                "socket.socket(socket.AF_INET6, socket.SOCK_STREAM)",
+                "socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)",
+                "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
+                "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
+                "socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)",
+                "socket.create_connection(('127.0.0.1', 80))",
+            ],
+        )
+        .await;
+    assert_snapshot!(outcome, @"
+    socket.socket(socket.AF_INET, socket.SOCK_STREAM) EPERM
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM) EPERM
+    socket.socket(socket.AF_INET6, socket.SOCK_STREAM) EPERM
+    socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) EPERM
+    socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) EPERM
+    socket.socket(socket.AF_PACKET, socket.SOCK_RAW) EPERM
+    socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM) EPERM
+    socket.create_connection(('127.0.0.1', 80)) EPERM
+    ");
+}
+
+#[tokio::test]
+async fn no_second_process_without_a_grant() {
+    let statements = ["os.fork()", "subprocess.run(['/bin/true'])", "os.posix_spawn('/bin/true', ['true'], {})", "os.execv('/bin/true', ['true'])"];
+    assert_snapshot!(Skill::new().attempts("", &statements).await, @"
+    os.fork() EPERM
+    subprocess.run(['/bin/true']) EPERM
+    os.posix_spawn('/bin/true', ['true'], {}) EPERM
+    os.execv('/bin/true', ['true']) EACCES
+    ");
+    let threads = Skill::new().python("import threading\nt = threading.Thread(target=print, args=('thread',))\nt.start()\nt.join()").await;
+    assert_eq!(threads.stdout.text(), "thread\n");
+}
+
+#[tokio::test]
+async fn a_grant_for_one_program_is_for_that_program() {
+    let skill = Skill::new().tool("Bash(true:*)");
+    let outcome = skill.attempts("", &["subprocess.run(['true'], check=True)", "subprocess.run(['/bin/ls'])"]).await;
+    assert_snapshot!(outcome, @"
+    subprocess.run(['true'], check=True) ALLOWED
+    subprocess.run(['/bin/ls']) EACCES
+    ");
+    let skill = Skill::new().tool("Bash");
+    let outcome = skill.run(skill.job("main.sh", "echo one two | wc -w\nx=$(printf sub)\necho $x\nls /etc/shadow || echo denied\ncat /etc/shadow")).await;
+    assert_eq!(outcome.stdout.text(), "2\nsub\n/etc/shadow\n");
+    assert!(outcome.stderr.text().contains("Permission denied"), "{}", outcome.stderr.text());
+}
+
+#[tokio::test]
+async fn other_processes_and_the_kernel_are_out_of_reach() {
+    let prelude = "libc = ctypes.CDLL(None, use_errno=True)\n\
+                   def call(number, *args):\n    if libc.syscall(number, *args) < 0: raise OSError(ctypes.get_errno(), '')\n\
+                   parent = os.getppid()\nimport resource";
+    let outcome = Skill::new()
+        .tool("Bash")
+        .attempts(
+            prelude,
+            &[
+                "os.kill(parent, 0)",
+                "os.pidfd_open(parent)",
+                "os.setsid()",
+                "os.setpgid(0, 0)",
+                "os.setpriority(os.PRIO_PROCESS, parent, 5)",
+                "resource.prlimit(parent, resource.RLIMIT_NOFILE, (64, 64))",
+                "os.sched_setaffinity(parent, {0})",
+                "os.unshare(os.CLONE_NEWUSER) if hasattr(os, 'unshare') else call(272, 0x10000000)",
+                "os.chroot('.')",
+                "call(425, 1, 0)",
+                "call(321, 0, 0, 0)",
+                "call(248, 0, 0, 0, 0, 0)",
+                "call(435, 0, 0)",
+                "call(0x40000000 + 39)",
+                "call(101, 16, parent, 0, 0)",
+                "call(29, 0, 4096, 0o1600)",
+                "__import__('fcntl').ioctl(0, 0x5412, b'x')",
+            ],
+        )
+        .await;
+    assert_snapshot!(outcome);
+}
+
+#[tokio::test]
+async fn nothing_is_inherited_and_no_privilege_is_left() {
+    let leaked = std::fs::File::open("/etc/hosts").unwrap();
+    let script = "import ctypes, os\nopen_fds = []\nfor fd in range(1024):\n    try:\n        os.fstat(fd)\n        open_fds.append(fd)\n    except OSError: pass\n\
+                  libc = ctypes.CDLL(None)\ndata = (ctypes.c_uint32 * 6)(*[9] * 6)\nhead = (ctypes.c_uint32 * 2)(0x20080522, 0)\n\
+                  libc.capget(head, data)\nprint(open_fds, list(data), libc.prctl(39, 0, 0, 0, 0), os.isatty(0))";
+    let outcome = Skill::new().python(script).await;
+    drop(leaked);
+    assert_eq!(outcome.stdout.text(), "[0, 1, 2] [0, 0, 0, 0, 0, 0] 1 False\n", "{}", outcome.stderr.text());
+}
+
+#[tokio::test]
+async fn a_script_cannot_kill_its_host() {
+    let outcome = Skill::new().tool("Bash").python("import os, signal\ntry:\n    os.kill(os.getppid(), signal.SIGKILL)\nexcept PermissionError: print('refused')").await;
+    assert_eq!((outcome.stdout.text().as_str(), &outcome.ending), ("refused\n", &Ending::Exited { code: 0 }));
+}

@@ -1,0 +1,92 @@
+//! A skill in a temporary directory, and a run of one of its scripts.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use skills_policy::{Capability, Decision, Grants, Limits, Request, Rules};
+use skills_sandbox::{Job, Outcome, Program, Sandbox, ScriptKind};
+use skills_sandbox_linux::LinuxSandbox;
+use tempfile::TempDir;
+
+pub(crate) struct Skill {
+    directory: TempDir,
+    pub(crate) limits: Limits,
+    tools: Vec<&'static str>,
+}
+
+impl Skill {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("skill")).unwrap();
+        fs::create_dir(directory.path().join("scratch")).unwrap();
+        fs::create_dir(directory.path().join("workspace")).unwrap();
+        let mut limits = Limits::default();
+        limits.wall_time = Duration::from_secs(20);
+        Self { directory, limits, tools: Vec::new() }
+    }
+
+    pub(crate) fn tool(mut self, tool: &'static str) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join(below)
+    }
+
+    /// Everything that the tools ask for is allowed, so that the walls are tested and not the rules.
+    pub(crate) fn grants(&self) -> Grants {
+        let request = Request::new(self.path("skill")).workspace(self.path("workspace")).limits(self.limits.clone());
+        let request = self.tools.iter().fold(request, |request, tool| match tool.split_once('(') {
+            Some((tool, pattern)) => request.tool(tool, pattern.strip_suffix(')')),
+            None => request.tool(tool, None),
+        });
+        let rules = Capability::ALL.into_iter().fold(Rules::default(), |rules, capability| rules.allow(capability, "test"));
+        match rules.hosts(["example.com"]).decide(&request) {
+            Decision::Granted(grants) => grants,
+            Decision::Denied(denial) => panic!("{denial}"),
+        }
+    }
+
+    pub(crate) fn job(&self, name: &str, script: &str) -> Job {
+        let path = self.path("skill").join(name);
+        fs::write(&path, script).unwrap();
+        Job::new(self.grants(), Program::script(ScriptKind::of_path(&path).unwrap(), path))
+    }
+
+    pub(crate) fn sandbox(&self) -> LinuxSandbox {
+        LinuxSandbox::new(self.path("scratch"))
+    }
+
+    pub(crate) async fn run(&self, job: Job) -> Outcome {
+        self.sandbox().run(job).await.unwrap()
+    }
+
+    pub(crate) async fn python(&self, script: &str) -> Outcome {
+        self.run(self.job("main.py", script)).await
+    }
+
+    /// Runs Python statements, each of which must raise an `OSError`, and returns the errors' names, one a line.
+    pub(crate) async fn attempts(&self, prelude: &str, statements: &[&str]) -> String {
+        let mut script = format!("import errno, os, socket, subprocess, ctypes\n{prelude}\n");
+        for statement in statements {
+            let name = serde_like(statement);
+            script.push_str(&format!(
+                "try:\n    {statement}\n    print({name}, 'ALLOWED')\nexcept OSError as e:\n    print({name}, errno.errorcode[e.errno])\n"
+            ));
+        }
+        let outcome = self.python(&script).await;
+        assert!(outcome.ending.is_success(), "{:?} {}", outcome.ending, outcome.stderr.text());
+        outcome.stdout.text()
+    }
+
+    /// Lists what is left in the scratch directory after runs: nothing.
+    pub(crate) fn leftovers(&self) -> usize {
+        fs::read_dir(self.path("scratch")).unwrap().count()
+    }
+}
+
+fn serde_like(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+}
