@@ -1,0 +1,102 @@
+//! An output stream that keeps its beginning.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use skills_sandbox::Captured;
+use tokio::io::AsyncWrite;
+use wasmtime_wasi::async_trait;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
+
+/// How much a program may write at once.
+const PERMIT_BYTES: usize = 64 * 1024;
+
+/// Keeps the first bytes, counts the rest, and stops the program when there are too many.
+#[derive(Clone)]
+pub(crate) struct Sink {
+    captured: Arc<Mutex<Captured>>,
+    keep_bytes: usize,
+    flood_bytes: u64,
+}
+
+/// The reason why a program that wrote too much was stopped.
+#[derive(Debug)]
+pub(crate) struct Flooded;
+
+impl fmt::Display for Flooded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("too much output")
+    }
+}
+
+impl std::error::Error for Flooded {}
+
+impl Sink {
+    pub(crate) fn new(keep_bytes: usize, flood_bytes: u64) -> Self {
+        Self { captured: Arc::default(), keep_bytes, flood_bytes }
+    }
+
+    pub(crate) fn take(&self) -> Captured {
+        std::mem::take(&mut *self.captured.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn push(&self, bytes: &[u8]) -> Result<(), Flooded> {
+        let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
+        captured.push(bytes, self.keep_bytes);
+        if captured.total_bytes() > self.flood_bytes { Err(Flooded) } else { Ok(()) }
+    }
+}
+
+#[async_trait]
+impl Pollable for Sink {
+    async fn ready(&mut self) {}
+}
+
+#[async_trait]
+impl OutputStream for Sink {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.push(&bytes).map_err(|flooded| StreamError::Trap(flooded.into()))
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(PERMIT_BYTES)
+    }
+}
+
+impl AsyncWrite for Sink {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        Poll::Ready(self.push(bytes).map(|()| bytes.len()).map_err(std::io::Error::other))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl IsTerminal for Sink {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for Sink {
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,169 @@
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use insta::assert_snapshot;
+use skills_policy::{Capability, Decision, Limits, Request, Rules};
+use skills_sandbox::{Ending, Job, Outcome, Program, Sandbox};
+use skills_sandbox_wasm::WasmSandbox;
+use tempfile::TempDir;
+
+/// One engine for all tests, so that the guest is compiled once.
+static SANDBOX: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| {
+    let scratch = tempfile::tempdir().unwrap();
+    (WasmSandbox::new(scratch.path()), scratch)
+});
+
+struct Skill {
+    directory: TempDir,
+    limits: Limits,
+    tool: &'static str,
+}
+
+impl Skill {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["skill", "workspace"] {
+            std::fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        std::fs::write(directory.path().join("skill/data.txt"), "data").unwrap();
+        std::fs::write(directory.path().join("secret.txt"), "secret").unwrap();
+        Self { directory, limits: Limits::default(), tool: "Read" }
+    }
+
+    fn path(&self, below: &str) -> PathBuf {
+        self.directory.path().join(below)
+    }
+
+    fn job(&self, arguments: &[&str]) -> Job {
+        let request = Request::new(self.path("skill")).workspace(self.path("workspace")).limits(self.limits.clone()).tool(self.tool, None);
+        let rules = Rules::default().allow(Capability::Write, "test").allow(Capability::Network, "test").hosts(["example.com"]);
+        let Decision::Granted(grants) = rules.decide(&request) else { panic!("granted") };
+        let program = Program::Wasm(Arc::from(include_bytes!("../guest/probe.wasm").as_slice()));
+        arguments.iter().fold(Job::new(grants, program), |job, argument| job.argument(*argument))
+    }
+
+    async fn run(&self, arguments: &[&str]) -> Outcome {
+        self.run_job(self.job(arguments)).await
+    }
+
+    async fn run_job(&self, job: Job) -> Outcome {
+        SANDBOX.0.run(job).await.unwrap()
+    }
+
+    /// Runs one attempt and returns what the guest says of it.
+    async fn attempt(&self, arguments: &[&str]) -> String {
+        self.run(arguments).await.stdout.text().trim().to_owned()
+    }
+}
+
+#[tokio::test]
+async fn input_arguments_and_environment_reach_the_program_unchanged() {
+    let skill = Skill::new();
+    let outcome = skill.run_job(skill.job(&["echo", "a 'b' \"c\"", "$(id)"]).input(b"{\"x\": 1}".to_vec())).await;
+    assert_snapshot!(outcome.stdout.text(), @r#"{"x": 1} ["a 'b' \"c\"", "$(id)"]"#);
+    assert_eq!((outcome.stderr.text().as_str(), &outcome.ending), ("to stderr\n", &Ending::Exited { code: 0 }));
+    let job = skill.job(&["environment"]).environment("SKILL_ID", "one").environment("SKILL_ID", "pdf").environment("SKILL_INPUT", "{}");
+    assert_snapshot!(skill.run_job(job).await.stdout.text(), @"
+    SKILL_ID=pdf
+    SKILL_INPUT={}
+    ");
+}
+
+#[tokio::test]
+async fn granted_directories_and_no_others() {
+    let mut skill = Skill::new();
+    std::os::unix::fs::symlink("../secret.txt", skill.path("skill/link")).unwrap();
+    std::os::unix::fs::symlink("/etc", skill.path("skill/etc")).unwrap();
+    let mut seen = String::new();
+    let attempts: &[&[&str]] = &[
+        &["read", "/skill/data.txt"],
+        &["list", "/skill"],
+        &["list", "/"],
+        &["read", "/etc/passwd"],
+        &["read", "/skill/../secret.txt"],
+        &["read", "/skill/link"],
+        &["read", "/skill/etc/passwd"],
+        &["read", "/proc/self/environ"],
+        &["write", "/skill/data.txt"],
+        &["write", "/skill/new.txt"],
+        &["remove", "/skill/data.txt"],
+        &["write", "/workspace/out.txt"],
+        &["write", "/work/private.txt"],
+        &["list", "/work"],
+        &["connect"],
+        &["spawn"],
+    ];
+    for attempt in attempts {
+        seen.push_str(&format!("{}: {}\n", attempt.join(" "), skill.attempt(attempt).await));
+    }
+    assert_snapshot!(seen);
+    skill.tool = "Write";
+    assert_eq!(skill.attempt(&["write", "/workspace/out.txt"]).await, "ok: written");
+    assert_eq!(std::fs::read_to_string(skill.path("workspace/out.txt")).unwrap(), "written");
+}
+
+#[tokio::test]
+async fn endings_are_told_apart() {
+    let mut skill = Skill::new();
+    skill.limits.flood_bytes = 1 << 20;
+    skill.limits.output_bytes = 1_000;
+    skill.limits.memory_bytes = 32 << 20;
+    // The standard library of this target knows only success and failure.
+    assert_eq!(skill.run(&["fail"]).await.ending, Ending::Exited { code: 1 });
+    let panicked = skill.run(&["panic"]).await;
+    assert!(panicked.stderr.text().contains("as asked"));
+    assert_snapshot!(panicked.ending, @"trapped: wasm trap: wasm `unreachable` instruction executed");
+    assert_eq!(skill.run(&["allocate"]).await.ending, Ending::MemoryLimit { limit_bytes: 32 << 20 });
+    let flood = skill.run(&["flood"]).await;
+    assert_eq!((&flood.ending, flood.stdout.bytes().len()), (&Ending::OutputLimit { limit_bytes: 1 << 20 }, 1_000));
+    assert!(flood.stdout.is_truncated());
+    assert!(matches!(skill.run(&["recurse"]).await.ending, Ending::Trapped { .. }));
+    assert!(!skill.run(&["open", "/skill/data.txt"]).await.ending.is_success());
+}
+
+#[tokio::test]
+async fn a_loop_and_a_sleep_are_stopped_at_the_deadline() {
+    let mut skill = Skill::new();
+    skill.limits.wall_time = Duration::from_millis(300);
+    for action in ["spin", "sleep"] {
+        let started = Instant::now();
+        let outcome = skill.run(&[action]).await;
+        assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 300 }, "{action}");
+        assert!(started.elapsed() < Duration::from_secs(60), "{action} came to an end");
+    }
+    assert_eq!(skill.run(&["spin"]).await.stdout.text(), "spinning\n", "partial output is kept");
+}
+
+#[tokio::test]
+async fn a_busy_program_lets_others_run_and_can_be_dropped() {
+    let skill = Skill::new();
+    std::fs::create_dir(skill.path("scratch")).unwrap();
+    let sandbox = WasmSandbox::new(skill.path("scratch"));
+    let echo = skill.job(&["echo"]);
+    assert!(sandbox.run(echo.clone()).await.unwrap().ending.is_success());
+    let spin = sandbox.run(skill.job(&["spin"]));
+    tokio::select! {
+        biased;
+        _ = spin => panic!("it never ends by itself"),
+        outcome = sandbox.run(echo) => assert!(outcome.unwrap().ending.is_success()),
+    }
+    assert_eq!(std::fs::read_dir(skill.path("scratch")).unwrap().count(), 0, "scratch directories are gone");
+}
+
+#[tokio::test]
+async fn hosts_are_refused_and_the_report_names_every_wall() {
+    let mut skill = Skill::new();
+    let lines: Vec<String> = skill.run(&["echo"]).await.report.layers().iter().map(ToString::to_string).collect();
+    assert_snapshot!(lines.join("\n"), @"
+    files enforced: granted directories only, behind handles that cannot leave them
+    network enforced: no sockets, no name lookup
+    processes enforced: there are none in WebAssembly
+    memory enforced: 256 MiB over all memories
+    time enforced: 30000 ms, in computation and in host calls
+    environment enforced: declared variables only
+    ");
+    skill.tool = "WebFetch";
+    let refused = SANDBOX.0.run(skill.job(&["echo"])).await.unwrap_err();
+    assert_snapshot!(refused, @"the wasm sandbox refuses: it cannot open the network to named hosts only, and opens it to none instead");
+}
