@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use cap_std::fs::Dir;
 use skills_manifest::{Document, MAX_FILE_BYTES};
 
-use crate::error::{DiscoveryError, Repr};
+use crate::error::{DiscoveryError, ErrorKind, Repr};
 use crate::handle::{fill, open_regular, open_root};
 
 /// The most files a listing names.
@@ -78,13 +78,13 @@ impl SkillFiles {
         let mut listing = Listing::default();
         let mut open = vec![(PathBuf::from(directory), 0)];
         while let Some((path, depth)) = open.pop() {
-            let handle = if path.as_os_str().is_empty() { self.directory.try_clone() } else { self.directory.open_dir(&path) };
-            let handle = match handle.map_err(DiscoveryError::from_io) {
-                Ok(handle) => handle,
-                Err(error) if error.kind() == crate::ErrorKind::Missing && depth == 0 => continue,
-                Err(error) => return Err(error),
-            };
-            self.list_one(&handle, &path, depth, &mut listing, &mut open)?;
+            let found = self.list_one(&path)?;
+            listing.resources.extend(found.files);
+            if depth < MAX_LISTED_DEPTH {
+                open.extend(found.directories.into_iter().map(|directory| (directory, depth + 1)));
+            } else {
+                listing.truncated |= !found.directories.is_empty();
+            }
         }
         listing.resources.sort();
         if listing.resources.len() > MAX_LISTED {
@@ -94,33 +94,49 @@ impl SkillFiles {
         Ok(listing)
     }
 
-    fn list_one(
-        &self,
-        handle: &Dir,
-        path: &Path,
-        depth: usize,
-        listing: &mut Listing,
-        open: &mut Vec<(PathBuf, usize)>,
-    ) -> Result<(), DiscoveryError> {
+    /// Lists the files in `directory` itself, ordered by path.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list).
+    pub fn files_in(&self, directory: &str) -> Result<Vec<Resource>, DiscoveryError> {
+        let mut files = self.list_one(Path::new(directory))?.files;
+        files.sort();
+        Ok(files)
+    }
+
+    fn list_one(&self, path: &Path) -> Result<Found, DiscoveryError> {
+        let is_top = path.as_os_str().is_empty();
+        let handle = if is_top { self.directory.try_clone() } else { self.directory.open_dir(path) };
+        let handle = match handle.map_err(DiscoveryError::from_io) {
+            Ok(handle) => handle,
+            Err(error) if error.kind() == ErrorKind::Missing => return Ok(Found::default()),
+            Err(error) => return Err(error),
+        };
+        let mut found = Found::default();
         for entry in handle.entries().map_err(DiscoveryError::from_io)? {
             let entry = entry.map_err(DiscoveryError::from_io)?;
             let Ok(name) = entry.file_name().into_string() else { continue };
-            let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
-            let below = path.join(&name);
-            if name.starts_with('.') || (path.as_os_str().is_empty() && name == self.file_name) {
+            if name.starts_with('.') || (is_top && name == self.file_name) {
                 continue;
             }
-            if file_type.is_dir() && depth < MAX_LISTED_DEPTH {
-                open.push((below, depth + 1));
-            } else if file_type.is_dir() {
-                listing.truncated = true;
+            let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
+            let below = path.join(&name);
+            if file_type.is_dir() {
+                found.directories.push(below);
             } else if file_type.is_file() {
                 let bytes = entry.metadata().map_err(DiscoveryError::from_io)?.len();
-                listing.resources.push(Resource { path: slashes(&below), bytes });
+                found.files.push(Resource { path: slashes(&below), bytes });
             }
         }
-        Ok(())
+        Ok(found)
     }
+}
+
+/// What one directory holds.
+#[derive(Default)]
+struct Found {
+    files: Vec<Resource>,
+    directories: Vec<PathBuf>,
 }
 
 fn slashes(path: &Path) -> String {

@@ -1,0 +1,105 @@
+//! What comes back from a run.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+use skills_policy::Denial;
+use skills_sandbox::{Captured, Ending, Outcome, Report};
+
+use crate::ExecutionMode;
+
+/// What came back from a run.
+#[derive(Debug, Clone)]
+#[must_use]
+#[non_exhaustive]
+pub struct ExecutionArtifacts {
+    /// What was run.
+    pub mode: ExecutionMode,
+    /// Standard output as JSON when all of it is JSON, else as text; null when there is none.
+    pub output: Value,
+    /// Standard output, up to the limit.
+    pub stdout: Captured,
+    /// Standard error, up to the limit.
+    pub stderr: Captured,
+    /// The entries of `allowed-tools` whose capabilities the program was given.
+    pub permissions_used: Vec<String>,
+    /// How it ended.
+    pub exit_status: ExecutionStatus,
+    /// From the start of the program to its end; zero when it was denied.
+    pub duration: Duration,
+    /// Which walls stood; nothing when it was denied.
+    pub report: Option<Report>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ExecutionStatus {
+    /// With exit code 0.
+    Success,
+    /// In any other way by itself, or at one of its limits other than time.
+    Failed {
+        /// How.
+        ending: Ending,
+    },
+    /// At its deadline.
+    Timeout {
+        /// The deadline, in milliseconds.
+        limit_ms: u64,
+    },
+    /// It was not started, because the policy denies what it asks for.
+    PermissionDenied {
+        /// What, and by which rule.
+        denial: Denial,
+    },
+}
+
+impl ExecutionStatus {
+    /// Says whether the program ran and ended with exit code 0.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        *self == Self::Success
+    }
+}
+
+impl ExecutionArtifacts {
+    pub(crate) fn denied(mode: ExecutionMode, denial: Denial) -> Self {
+        Self {
+            mode,
+            output: Value::Null,
+            stdout: Captured::default(),
+            stderr: Captured::default(),
+            permissions_used: Vec::new(),
+            exit_status: ExecutionStatus::PermissionDenied { denial },
+            duration: Duration::ZERO,
+            report: None,
+        }
+    }
+
+    pub(crate) fn new(mode: ExecutionMode, permissions_used: Vec<String>, outcome: Outcome) -> Self {
+        let exit_status = match outcome.ending {
+            ending if ending.is_success() => ExecutionStatus::Success,
+            Ending::TimedOut { limit_ms } => ExecutionStatus::Timeout { limit_ms },
+            ending => ExecutionStatus::Failed { ending },
+        };
+        Self {
+            mode,
+            output: output(&outcome.stdout),
+            stdout: outcome.stdout,
+            stderr: outcome.stderr,
+            permissions_used,
+            exit_status,
+            duration: outcome.duration,
+            report: Some(outcome.report),
+        }
+    }
+}
+
+fn output(stdout: &Captured) -> Value {
+    if stdout.bytes().is_empty() {
+        return Value::Null;
+    }
+    serde_json::from_slice(stdout.bytes()).unwrap_or_else(|_| Value::String(stdout.text()))
+}

@@ -1,0 +1,61 @@
+//! Which backend runs which kind of program.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use skills_sandbox::{Sandbox, SandboxError};
+
+use crate::ExecutionMode;
+
+/// The backends of a runtime.
+#[derive(Clone, Default)]
+pub(crate) struct Backends {
+    pub(crate) wasm: Option<Arc<dyn Sandbox>>,
+    pub(crate) native: Option<Arc<dyn Sandbox>>,
+}
+
+impl Backends {
+    /// Takes what this build and this system have, where nothing was chosen.
+    pub(crate) fn or_built_in(self, scratch: &Path) -> Self {
+        Self { wasm: self.wasm.or_else(|| wasm(scratch)), native: self.native.or_else(|| native(scratch)) }
+    }
+
+    pub(crate) fn for_mode(&self, mode: &ExecutionMode) -> Result<&Arc<dyn Sandbox>, SandboxError> {
+        match mode {
+            ExecutionMode::Wasm { .. } => self.wasm.as_ref().ok_or_else(|| {
+                let reason = "this program was built without it";
+                SandboxError::unavailable("the WebAssembly backend", reason, "enable the feature `wasm` of skills-runtime")
+            }),
+            ExecutionMode::Native { .. } => self.native.as_ref().ok_or_else(no_native),
+        }
+    }
+}
+
+#[cfg(feature = "wasm")]
+fn wasm(scratch: &Path) -> Option<Arc<dyn Sandbox>> {
+    Some(Arc::new(skills_sandbox_wasm::WasmSandbox::new(scratch)))
+}
+
+#[cfg(not(feature = "wasm"))]
+fn wasm(_scratch: &Path) -> Option<Arc<dyn Sandbox>> {
+    None
+}
+
+#[cfg(all(feature = "native", target_os = "linux"))]
+fn native(scratch: &Path) -> Option<Arc<dyn Sandbox>> {
+    Some(Arc::new(skills_sandbox_linux::LinuxSandbox::new(scratch)))
+}
+
+#[cfg(not(all(feature = "native", target_os = "linux")))]
+fn native(_scratch: &Path) -> Option<Arc<dyn Sandbox>> {
+    None
+}
+
+fn no_native() -> SandboxError {
+    if cfg!(target_os = "linux") {
+        let reason = "this program was built without it";
+        return SandboxError::unavailable("the backend for scripts", reason, "enable the feature `native` of skills-runtime");
+    }
+    let reason = "scripts are confined on Linux only so far";
+    SandboxError::unavailable("the backend for scripts", reason, "ship a WebAssembly module (`wasm/skill.wasm`), or run on Linux")
+}

@@ -1,0 +1,107 @@
+//! The one error of this crate: a skill that cannot be had or run.
+
+use std::path::PathBuf;
+
+use skills_discovery::DiscoveryError;
+use skills_sandbox::SandboxError;
+
+/// Says why a skill cannot be had or run. A program that ran and failed is no error.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct RuntimeError(#[from] Repr);
+
+impl RuntimeError {
+    /// Returns the class of the error, to branch on.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match &self.0 {
+            Repr::UnknownSkill { .. } => ErrorKind::UnknownSkill,
+            Repr::AmbiguousSkill { .. } => ErrorKind::AmbiguousSkill,
+            Repr::NoProgram { .. } => ErrorKind::NoProgram,
+            Repr::UnknownProgram { .. } => ErrorKind::UnknownProgram,
+            Repr::AmbiguousScript { .. } => ErrorKind::AmbiguousScript,
+            Repr::Files { .. } => ErrorKind::Files,
+            Repr::Sandbox(_) => ErrorKind::Sandbox,
+        }
+    }
+
+    /// Returns names to offer instead, best first: skills for an unknown skill, scripts for an unknown or ambiguous one.
+    #[must_use]
+    pub fn candidates(&self) -> &[String] {
+        match &self.0 {
+            Repr::UnknownSkill { nearest, .. } => nearest,
+            Repr::AmbiguousSkill { directories, .. } => directories,
+            Repr::UnknownProgram { candidates, .. } | Repr::AmbiguousScript { candidates, .. } => candidates,
+            _ => &[],
+        }
+    }
+
+    /// Returns the sandbox's own error, when that is the reason.
+    #[must_use]
+    pub fn sandbox(&self) -> Option<&SandboxError> {
+        match &self.0 {
+            Repr::Sandbox(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<SandboxError> for RuntimeError {
+    fn from(error: SandboxError) -> Self {
+        Repr::Sandbox(error).into()
+    }
+}
+
+/// The classes of [`RuntimeError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// No skill has this name.
+    UnknownSkill,
+    /// Several skills have this name.
+    AmbiguousSkill,
+    /// The skill has nothing to run.
+    NoProgram,
+    /// The skill does not have the program that was asked for.
+    UnknownProgram,
+    /// The skill has several scripts and none was chosen.
+    AmbiguousScript,
+    /// A file of the skill cannot be had.
+    Files,
+    /// Nothing ran: see [`RuntimeError::sandbox`].
+    Sandbox,
+}
+
+impl ErrorKind {
+    /// Returns the stable code of this class, as JSON output shows it.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::UnknownSkill => "unknown-skill",
+            Self::AmbiguousSkill => "ambiguous-skill",
+            Self::NoProgram => "no-program",
+            Self::UnknownProgram => "unknown-program",
+            Self::AmbiguousScript => "ambiguous-script",
+            Self::Files => "files",
+            Self::Sandbox => "sandbox",
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Repr {
+    #[error("no skill is named {name:?}")]
+    UnknownSkill { name: String, nearest: Vec<String> },
+    #[error("several skills are named {name:?}; name one by its directory")]
+    AmbiguousSkill { name: String, directories: Vec<String> },
+    #[error("the skill {skill:?} has nothing to run: no `.wasm` in its directory or in `wasm/`, no `.py` or `.sh` in `scripts/`")]
+    NoProgram { skill: String },
+    #[error("the skill {skill:?} has no program {program:?}")]
+    UnknownProgram { skill: String, program: String, candidates: Vec<String> },
+    #[error("the skill {skill:?} has several scripts; name one, or give an input whose `action` is the name of one")]
+    AmbiguousScript { skill: String, candidates: Vec<String> },
+    #[error("{}: {source}", path.display())]
+    Files { path: PathBuf, source: DiscoveryError },
+    #[error(transparent)]
+    Sandbox(SandboxError),
+}

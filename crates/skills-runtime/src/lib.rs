@@ -1,0 +1,51 @@
+//! Finds, shows, loads and runs skills: the one path from a name to an outcome.
+//!
+//! ```text
+//! Roots --discover_skills--> SkillDescriptor ...   the model chooses by name and description
+//! name  --get_skill-------> LoadedSkill           the model reads the instructions
+//! name  --execute_skill---> ExecutionArtifacts    decide, run in a sandbox, collect
+//!             |
+//!             detect mode -> ask the policy -> make a job -> backend
+//! ```
+//!
+//! The vocabulary is that of the OpenSkills flow. This crate is assembly: what a skill is, who may do what and how programs are confined
+//! is decided by the crates below. Backends are cargo features: `wasm` and `native`, both on by default; a missing one makes a run fail
+//! with a clear error and never run elsewhere.
+//!
+//! This crate must never know MCP, tool schemas or the terminal.
+//!
+//! ```
+//! use skills_runtime::{Root, Scope, SkillRuntime};
+//!
+//! # let directory = tempfile::tempdir()?;
+//! # std::fs::create_dir(directory.path().join("greet"))?;
+//! # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
+//! let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::Repo)).build();
+//! let skills = runtime.discover_skills();
+//! assert_eq!(skills[0].id, "greet");
+//! assert_eq!(runtime.get_skill("greet")?.instructions, "Hi\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod artifacts;
+mod backends;
+mod builder;
+mod error;
+mod execute;
+mod mode;
+mod runtime;
+mod skill;
+
+pub use artifacts::{ExecutionArtifacts, ExecutionStatus};
+pub use builder::Builder;
+pub use error::{ErrorKind, RuntimeError};
+pub use execute::ExecutionOptions;
+pub use mode::{detect_execution_mode, ExecutionMode};
+pub use runtime::SkillRuntime;
+pub use skill::{LoadedSkill, SkillDescriptor};
+
+pub use skills_discovery::{Catalog, Entry, Limits as DiscoveryLimits, Listing, Resource, Root, Scope, SkillFiles, Skipped, Symlinks};
+pub use skills_manifest::{Manifest, SkillName};
+pub use skills_policy::{Capability, Denial, Limits, Rules};
+pub use skills_prompt::{Budget, Catalogue};
+pub use skills_sandbox::{Captured, Ending, Layer, Report, Sandbox, SandboxError, ScriptKind as ScriptType, Status};

@@ -1,0 +1,130 @@
+//! Chooses what of a skill is run.
+
+use serde::Serialize;
+use serde_json::Value;
+use skills_discovery::{DiscoveryError, SkillFiles};
+use skills_sandbox::ScriptKind;
+
+use crate::error::{Repr, RuntimeError};
+use crate::ExecutionOptions;
+
+/// Where a skill's WebAssembly is looked for, in this order; after these, any `.wasm` in the skill's directory or in `wasm/`.
+const WASM_NAMES: [&str; 3] = ["wasm/skill.wasm", "skill.wasm", "module.wasm"];
+const WASM_DIRECTORIES: [&str; 2] = ["", "wasm"];
+const SCRIPTS: &str = "scripts";
+/// How alike two names must be, from 0 to 1, for one to be offered first.
+const MIN_SIMILARITY: f64 = 0.6;
+
+/// What is run, and by what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ExecutionMode {
+    /// A WebAssembly component.
+    Wasm {
+        /// Its path inside the skill.
+        wasm_module: String,
+    },
+    /// A script.
+    Native {
+        /// Its path inside the skill.
+        script_path: String,
+        /// Its language.
+        script_type: ScriptKind,
+    },
+}
+
+/// Chooses what to run, in the order of the OpenSkills flow:
+///
+/// 1. [`ExecutionOptions::wasm_module`], then [`ExecutionOptions::script`];
+/// 2. `wasm/skill.wasm`, `skill.wasm`, `module.wasm`, else the first `.wasm` by name in the skill's directory or in `wasm/`;
+/// 3. of the `.py` and `.sh` files in `scripts/`: the one that the input's `action` names, else the only one, else `main`.
+///
+/// # Errors
+/// When what was asked for is not there or leaves the skill, when there is nothing to run, or when several scripts are left to choose
+/// from: a script is never guessed.
+pub fn detect_execution_mode(skill: &str, files: &SkillFiles, options: &ExecutionOptions) -> Result<ExecutionMode, RuntimeError> {
+    if let Some(module) = &options.wasm_module {
+        let is_module = module.ends_with(".wasm") && files.contains(module);
+        return if is_module { Ok(wasm(module)) } else { Err(unknown(skill, module, modules(files))) };
+    }
+    if let Some(script) = &options.script {
+        return named_script(skill, files, script);
+    }
+    if let Some(module) = WASM_NAMES.into_iter().find(|name| files.contains(name)) {
+        return Ok(wasm(module));
+    }
+    if let Some(module) = modules(files).first() {
+        return Ok(wasm(module));
+    }
+    match scripts(files).as_slice() {
+        [] => Err(Repr::NoProgram { skill: skill.to_owned() }.into()),
+        [only] => native(only).ok_or_else(|| Repr::NoProgram { skill: skill.to_owned() }.into()),
+        several => by_action(several, &options.input)
+            .or_else(|| several.iter().find(|script| stem(script) == "main"))
+            .and_then(|script| native(script))
+            .ok_or_else(|| Repr::AmbiguousScript { skill: skill.to_owned(), candidates: several.iter().map(|s| short(s)).collect() }.into()),
+    }
+}
+
+/// Accepts `run.py`, `scripts/run.py`, and `run` when only one script has that stem.
+fn named_script(skill: &str, files: &SkillFiles, name: &str) -> Result<ExecutionMode, RuntimeError> {
+    let inside = format!("{SCRIPTS}/{name}");
+    let exact = [name, inside.as_str()].into_iter().find(|path| ScriptKind::of_path(path.as_ref()).is_some() && files.contains(path));
+    if let Some(mode) = exact.and_then(native) {
+        return Ok(mode);
+    }
+    let scripts = scripts(files);
+    let stems: Vec<&String> = scripts.iter().filter(|script| stem(script) == name).collect();
+    match stems.as_slice() {
+        [only] => native(only).ok_or_else(|| unknown(skill, name, Vec::new())),
+        _ => Err(unknown(skill, name, scripts.iter().map(|script| short(script)).collect())),
+    }
+}
+
+fn by_action<'a>(scripts: &'a [String], input: &Value) -> Option<&'a String> {
+    let action = input.get("action")?.as_str()?.replace('-', "_");
+    scripts.iter().find(|script| stem(script).replace('-', "_") == action)
+}
+
+fn wasm(module: &str) -> ExecutionMode {
+    ExecutionMode::Wasm { wasm_module: module.to_owned() }
+}
+
+fn native(script: &(impl AsRef<str> + ?Sized)) -> Option<ExecutionMode> {
+    let script = script.as_ref();
+    let script_type = ScriptKind::of_path(script.as_ref())?;
+    Some(ExecutionMode::Native { script_path: script.to_owned(), script_type })
+}
+
+fn modules(files: &SkillFiles) -> Vec<String> {
+    WASM_DIRECTORIES.into_iter().flat_map(|directory| listed(files.files_in(directory))).filter(|path| path.ends_with(".wasm")).collect()
+}
+
+fn scripts(files: &SkillFiles) -> Vec<String> {
+    let paths = listed(files.files_in(SCRIPTS));
+    paths.filter(|path| ScriptKind::of_path(path.as_ref()).is_some()).collect()
+}
+
+/// A directory that cannot be listed offers nothing.
+fn listed(resources: Result<Vec<skills_discovery::Resource>, DiscoveryError>) -> impl Iterator<Item = String> {
+    resources.unwrap_or_default().into_iter().map(|resource| resource.path)
+}
+
+fn stem(script: &str) -> &str {
+    let name = script.rsplit('/').next().unwrap_or(script);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+fn short(script: &str) -> String {
+    script.strip_prefix("scripts/").unwrap_or(script).to_owned()
+}
+
+/// Orders the candidates by how much they look like what was asked for.
+fn unknown(skill: &str, program: &str, mut candidates: Vec<String>) -> RuntimeError {
+    let score = |candidate: &String| strsim::jaro_winkler(program, candidate);
+    candidates.sort_by(|a, b| {
+        let (a, b) = (score(a), score(b));
+        if a.max(b) < MIN_SIMILARITY { std::cmp::Ordering::Equal } else { b.total_cmp(&a) }
+    });
+    Repr::UnknownProgram { skill: skill.to_owned(), program: program.to_owned(), candidates }.into()
+}
