@@ -1,0 +1,158 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use skills_runtime::Capability;
+
+/// Find, show and safely run agent skills
+///
+/// A skill is a folder with a SKILL.md. Without --root, skills are looked for in .agents/skills, .claude/skills and .codex/skills of the
+/// working directory and of the home directory.
+#[derive(Debug, Parser)]
+#[command(name = "skills", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    /// Look for skills below this directory instead of the default ones (repeatable)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) root: Vec<PathBuf>,
+
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 the skill failed or is unknown, 2 wrong usage, 3 denied or no sandbox, 4 timeout";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the skills that are found, and what was passed over
+    List(List),
+    /// Show one skill: its fields, files and instructions
+    Show(Show),
+    /// Print what a model is told: the catalogue, or one skill's instructions in their frame
+    Prompt(Prompt),
+    /// Run a skill's program in a sandbox
+    Run(Run),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// Name of the skill, or its directory
+    pub(crate) name: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Prompt {
+    /// Print this skill's instructions instead of the catalogue
+    pub(crate) name: Option<String>,
+
+    /// Fit the catalogue into 2 % of a context window of this many tokens
+    #[arg(long, value_name = "TOKENS", conflicts_with = "budget")]
+    pub(crate) context_window: Option<usize>,
+
+    /// Fit the list into this many characters [default: 8000]
+    #[arg(long, value_name = "CHARACTERS")]
+    pub(crate) budget: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// Name of the skill, or its directory
+    pub(crate) name: String,
+
+    /// Script of the skill to run, when it has several
+    #[arg(long)]
+    pub(crate) script: Option<String>,
+
+    /// Input of the program: JSON, @FILE, or - for standard input [default: {}]
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    pub(crate) input: Option<String>,
+
+    /// Deadline in seconds [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<u64>,
+
+    /// Allow what the skill asks for and the default rules deny (repeatable)
+    #[arg(long, value_name = "CAPABILITY", value_enum)]
+    pub(crate) allow: Vec<Allowed>,
+
+    /// Run without a capability that the skill asks for (repeatable)
+    #[arg(long, value_name = "CAPABILITY", value_enum)]
+    pub(crate) without: Vec<Dropped>,
+
+    /// Say on standard error what ran and which walls stood around it
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+
+    /// Arguments of the program, after --
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub(crate) args: Vec<String>,
+}
+
+/// What can be allowed on the command line; no backend opens the network to named hosts yet.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Allowed {
+    /// Write files of the workspace
+    Write,
+    /// Start other programs
+    Spawn,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Dropped {
+    /// Read files of the workspace
+    Read,
+    /// Write files of the workspace
+    Write,
+    /// Reach hosts on the network
+    Network,
+    /// Start other programs
+    Spawn,
+}
+
+impl From<Allowed> for Capability {
+    fn from(allowed: Allowed) -> Self {
+        match allowed {
+            Allowed::Write => Self::Write,
+            Allowed::Spawn => Self::Spawn,
+        }
+    }
+}
+
+impl From<Dropped> for Capability {
+    fn from(dropped: Dropped) -> Self {
+        match dropped {
+            Dropped::Read => Self::Read,
+            Dropped::Write => Self::Write,
+            Dropped::Network => Self::Network,
+            Dropped::Spawn => Self::Spawn,
+        }
+    }
+}
+
+/// Reads a positive number of seconds, fractions allowed, as milliseconds.
+fn seconds(text: &str) -> Result<u64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    let milliseconds = (seconds * 1_000.0).round();
+    // Anything above is cut down by the rules' ceiling.
+    if (1.0..=1e12).contains(&milliseconds) { Ok(milliseconds as u64) } else { Err("must be at least 0.001".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_may_have_fractions() {
+        assert_eq!(seconds("1.5"), Ok(1_500));
+        for wrong in ["0", "-1", "nan", "inf", "x"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Exit codes.
+
+use std::process::ExitCode;
+
+use skills_runtime::ExecutionStatus;
+
+/// How the command ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Done = 0,
+    Failed = 1,
+    Usage = 2,
+    Denied = 3,
+    Timeout = 4,
+    Interrupted = 130,
+}
+
+impl Exit {
+    pub(crate) fn of(status: &ExecutionStatus) -> Self {
+        match status {
+            ExecutionStatus::Success => Self::Done,
+            ExecutionStatus::Timeout { .. } => Self::Timeout,
+            ExecutionStatus::PermissionDenied { .. } => Self::Denied,
+            _ => Self::Failed,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

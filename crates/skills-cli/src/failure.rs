@@ -1,0 +1,54 @@
+//! Errors as people and programs want them.
+
+use serde_json::json;
+use skills_runtime::{ErrorKind, RuntimeError};
+
+use crate::exit::Exit;
+use crate::input::InputError;
+use crate::output::Output;
+
+/// Prints an error and chooses the exit code.
+pub(crate) fn report(error: &anyhow::Error, output: &Output) -> Exit {
+    let runtime = error.downcast_ref::<RuntimeError>();
+    let candidates = runtime.map_or(&[][..], RuntimeError::candidates);
+    let hint = runtime.and_then(RuntimeError::sandbox).and_then(skills_runtime::SandboxError::hint);
+    let message = format!("{error:#}");
+    if output.is_json() {
+        let document = json!({"error": {"code": code(error), "message": message, "candidates": candidates, "hint": hint}});
+        // When standard output is closed, the exit code still says it.
+        let _ = output.document(&document);
+    } else {
+        output.note(&format!("error: {message}"));
+        if let Some(line) = suggestion(runtime, candidates) {
+            output.note(&line);
+        }
+    }
+    exit(error)
+}
+
+fn suggestion(error: Option<&RuntimeError>, candidates: &[String]) -> Option<String> {
+    let (first, rest) = candidates.split_first()?;
+    Some(match error?.kind() {
+        ErrorKind::UnknownSkill if rest.is_empty() => format!("  did you mean `{first}`?"),
+        ErrorKind::UnknownSkill => format!("  did you mean one of: {}?", candidates.join(", ")),
+        _ => format!("  there are: {}", candidates.join(", ")),
+    })
+}
+
+fn code(error: &anyhow::Error) -> &'static str {
+    match error.downcast_ref::<RuntimeError>() {
+        Some(runtime) => runtime.sandbox().map_or(runtime.kind().code(), |sandbox| sandbox.kind().code()),
+        None if error.is::<InputError>() => "input",
+        None => "io",
+    }
+}
+
+fn exit(error: &anyhow::Error) -> Exit {
+    if error.is::<InputError>() {
+        return Exit::Usage;
+    }
+    match error.downcast_ref::<RuntimeError>().and_then(RuntimeError::sandbox).map(|sandbox| sandbox.kind().code()) {
+        Some("load") | None => Exit::Failed,
+        Some(_) => Exit::Denied,
+    }
+}

@@ -1,0 +1,45 @@
+//! The program's input.
+#![expect(clippy::disallowed_methods, reason = "a file that the user names on the command line is no file of a skill")]
+
+use std::fmt;
+use std::io::Read;
+
+use anyhow::Context;
+use serde_json::Value;
+
+/// The most input that is read, in bytes.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The input cannot be used: wrong usage, not a failed skill.
+#[derive(Debug)]
+pub(crate) struct InputError(String);
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// Reads JSON from the argument, from the file behind `@`, or from standard input for `-`.
+pub(crate) fn read(argument: &str) -> anyhow::Result<Value> {
+    let (text, source) = match argument.strip_prefix('@') {
+        Some(path) => {
+            let file = std::fs::File::open(path).with_context(|| InputError(format!("the input file {path:?} cannot be opened")))?;
+            (all(file)?, path)
+        }
+        None if argument == "-" => (all(std::io::stdin())?, "standard input"),
+        None => (argument.to_owned(), "--input"),
+    };
+    serde_json::from_str(&text).map_err(|error| InputError(format!("{source} is not JSON: {error}")).into())
+}
+
+fn all(reader: impl Read) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let read = reader.take(MAX_BYTES + 1).read_to_string(&mut text).with_context(|| InputError("the input cannot be read as text".to_owned()))?;
+    if read as u64 > MAX_BYTES {
+        return Err(InputError(format!("the input has more than {MAX_BYTES} bytes")).into());
+    }
+    Ok(text)
+}

@@ -1,0 +1,88 @@
+//! `skills show NAME`.
+
+use std::fmt::Write;
+
+use serde_json::{json, Value};
+use skills_runtime::{Entry, LoadedSkill, SkillRuntime};
+
+use crate::arguments::Show;
+use crate::exit::Exit;
+use crate::list::warnings;
+use crate::output::Output;
+
+pub(crate) fn show(runtime: &SkillRuntime, arguments: &Show, output: &Output) -> anyhow::Result<Exit> {
+    let skill = runtime.get_skill(&arguments.name)?;
+    let catalog = runtime.catalog();
+    let entry = catalog.entries().iter().find(|entry| entry.directory() == skill.directory);
+    if output.is_json() {
+        output.document(&document(&skill, entry))?;
+        return Ok(Exit::Done);
+    }
+    output.text(&text(&skill)?)?;
+    for warning in entry.map(Entry::warnings).unwrap_or_default() {
+        output.note(&format!("warning: {warning}"));
+    }
+    Ok(Exit::Done)
+}
+
+fn document(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
+    let manifest = &skill.manifest;
+    let resources: Vec<Value> = skill.resources.resources.iter().map(|file| json!({"path": file.path, "bytes": file.bytes})).collect();
+    let headings: Vec<Value> =
+        skill.outline.headings().iter().map(|heading| json!({"level": heading.level, "text": heading.text, "line": heading.line})).collect();
+    let links: Vec<Value> = skill.outline.links().iter().map(|link| json!({"target": link.target, "line": link.line})).collect();
+    json!({
+        "name": skill.id,
+        "description": manifest.description(),
+        "scope": skill.location.as_str(),
+        "directory": skill.directory,
+        "license": manifest.license(),
+        "compatibility": manifest.compatibility(),
+        "allowed_tools": manifest.allowed_tools().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "context": manifest.context(),
+        "agent": manifest.agent(),
+        "model": manifest.model(),
+        "argument_hint": manifest.argument_hint(),
+        "user_invocable": manifest.user_invocable(),
+        "model_invocable": manifest.model_invocable(),
+        "hooks": manifest.hooks(),
+        "metadata": manifest.metadata(),
+        "extra": manifest.extra(),
+        "resources": resources,
+        "resources_truncated": skill.resources.truncated,
+        "headings": headings,
+        "links": links,
+        "warnings": entry.map(warnings).unwrap_or_default(),
+        "instructions": skill.instructions,
+    })
+}
+
+fn text(skill: &LoadedSkill) -> Result<String, std::fmt::Error> {
+    let manifest = &skill.manifest;
+    let mut text = String::new();
+    let description = manifest.description().split_whitespace().collect::<Vec<_>>().join(" ");
+    writeln!(text, "{}\n  {description}\n", skill.id)?;
+    writeln!(text, "directory      {}", skill.directory.display())?;
+    writeln!(text, "scope          {}", skill.location)?;
+    let tools = manifest.allowed_tools().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let fields = [
+        ("license", manifest.license()),
+        ("compatibility", manifest.compatibility()),
+        ("allowed-tools", Some(tools.as_str()).filter(|tools| !tools.is_empty())),
+        ("agent", manifest.agent()),
+        ("model", manifest.model()),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value {
+            writeln!(text, "{name:<14} {value}")?;
+        }
+    }
+    for file in &skill.resources.resources {
+        writeln!(text, "file           {} ({} bytes)", file.path, file.bytes)?;
+    }
+    if skill.resources.truncated {
+        writeln!(text, "               … and more")?;
+    }
+    writeln!(text, "\n{}", skill.instructions.trim_matches('\n'))?;
+    Ok(text)
+}
