@@ -1,0 +1,50 @@
+//! All checks, in the order in which they fail fastest.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::command::{cargo, output, run};
+use crate::guests::{guests, Mode};
+use crate::tidy::{members, tidy};
+use crate::test::test;
+
+/// Whether the tests belong to this call.
+#[derive(PartialEq)]
+pub(crate) enum Tests {
+    Run,
+    Skip,
+}
+
+pub(crate) fn ci(tests: Tests) -> Result<()> {
+    run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    tidy()?;
+    run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"]))?;
+    if tests == Tests::Run {
+        test()?;
+    }
+    guests(Mode::Check)?;
+    run(cargo(&["doc", "--workspace", "--no-deps", "--locked", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    deny()?;
+    features()
+}
+
+fn deny() -> Result<()> {
+    if output(Command::new("cargo-deny").arg("--version")).is_err() {
+        eprintln!("skipped cargo deny: not installed (cargo install cargo-deny)");
+        return Ok(());
+    }
+    run(&mut cargo(&["deny", "check", "bans", "licenses", "sources"]))
+}
+
+/// Checks each crate alone, without its default features and with each feature alone.
+fn features() -> Result<()> {
+    for member in members()? {
+        let check = ["check", "--locked", "--quiet", "--no-default-features", "--package", &member.name];
+        run(&mut cargo(&check))?;
+        for feature in member.features.iter().filter(|feature| *feature != "default") {
+            run(cargo(&check).args(["--features", feature]))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Shows the main job on the example skills, through the command that users have.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{ensure, Context, Result};
+use serde_json::{json, Value};
+
+use crate::command::{cargo, output, workspace};
+use crate::guests::{guests, Mode};
+
+/// A source file of this project in which a review finds something.
+const REVIEWED: &str = "crates/skills-sandbox-wasm/tests/guest/src/main.rs";
+
+pub(crate) fn demo() -> Result<()> {
+    guests(Mode::Update)?;
+    eprintln!("building the `skills` command; the first time this takes some minutes");
+    let skills = Skills::build()?;
+
+    heading("1. Find: the skills in examples/skills");
+    skills.show(&["list"])?;
+    heading("2. Show: what a model is told, within a budget");
+    skills.show(&["prompt", "--context-window", "200000"])?;
+    heading("3. Load: one skill's instructions, in a frame that they cannot close");
+    skills.show(&["prompt", "incident-handbook"])?;
+
+    heading(&format!("4. Run in WebAssembly: code-review looks at {REVIEWED}"));
+    let input = json!({"code": fs::read_to_string(workspace().join(REVIEWED))?, "file": REVIEWED});
+    let review = skills.run(&["run", "code-review", "--input", "-"], &input.to_string())?;
+    show_review(&review["output"])?;
+    show_layers(&review)?;
+
+    heading("5. Run natively: tax_calculator in the operating system's sandbox");
+    let input = json!({"cif_price": 10_000, "hs_code": "85423100"});
+    let tax = skills.run(&["run", "tax_calculator", "--script", "calculate_duty.py", "--input", "-"], &input.to_string())?;
+    println!("{input} -> {}", tax["output"]);
+    ensure!(tax["output"]["duty"] == 0 && tax["output"]["vat"] == 1_300, "the calculation is wrong: {tax:#}");
+    show_layers(&tax)?;
+
+    heading("6. Denied: a script that reads /etc/shadow");
+    let denied = skills.run(&["run", "sandbox-probe", "--script", "read_shadow.py"], "")?;
+    let reason = denied["stderr"]["text"].as_str().and_then(|text| text.trim().lines().last()).unwrap_or_default();
+    println!("{} -> {reason}", denied["status"]);
+    ensure!(reason.contains("Permission denied"), "the attempt was not denied: {denied:#}");
+    println!("\nAll as it should be. Next: `cargo xtask test`, and the tour in README.md.");
+    Ok(())
+}
+
+fn heading(text: &str) {
+    println!("\n== {text}\n");
+}
+
+fn show_review(review: &Value) -> Result<()> {
+    println!("{}", review["review"].as_str().context("a review")?);
+    let issues = review["issues"].as_array().context("issues")?;
+    ensure!(!issues.is_empty(), "the review found nothing");
+    for issue in issues.iter().take(5) {
+        println!("  line {}: {} {}: {}", issue["line"], text(&issue["severity"]), text(&issue["rule"]), text(&issue["message"]));
+    }
+    if issues.len() > 5 {
+        println!("  … and {} more", issues.len() - 5);
+    }
+    Ok(())
+}
+
+fn show_layers(run: &Value) -> Result<()> {
+    println!("sandbox {}:", text(&run["sandbox"]["backend"]));
+    for layer in run["sandbox"]["layers"].as_array().context("layers")? {
+        println!("  {:<13} {:<9} {}", text(&layer["name"]), text(&layer["status"]), text(&layer["detail"]));
+    }
+    Ok(())
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// The built command.
+struct Skills {
+    path: PathBuf,
+}
+
+impl Skills {
+    fn build() -> Result<Self> {
+        let messages = output(cargo(&["build", "--locked", "--package", "skills-cli", "--message-format=json"]).stderr(Stdio::inherit()))?;
+        let executable = |line: &str| serde_json::from_str::<Value>(line).ok()?["executable"].as_str().map(PathBuf::from);
+        let path = messages.lines().filter_map(executable).next_back().context("cargo names the command it built")?;
+        Ok(Self { path })
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.path);
+        command.current_dir(workspace()).args(arguments).args(["--root", "examples/skills"]);
+        command
+    }
+
+    /// Runs a subcommand whose text the reader sees.
+    fn show(&self, arguments: &[&str]) -> Result<()> {
+        println!("$ skills {} --root examples/skills", arguments.join(" "));
+        let status = self.command(arguments).status()?;
+        ensure!(status.success(), "`skills {}` ended with {status}", arguments.join(" "));
+        Ok(())
+    }
+
+    /// Runs a skill and returns the JSON document; a skill that fails is no failure of the demo.
+    fn run(&self, arguments: &[&str], input: &str) -> Result<Value> {
+        println!("$ skills {} --root examples/skills --json", arguments.join(" "));
+        let mut child = self.command(arguments).arg("--json").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        child.stdin.take().context("a pipe")?.write_all(input.as_bytes())?;
+        let Output { stdout, status, .. } = child.wait_with_output()?;
+        serde_json::from_slice(&stdout).with_context(|| format!("the command ended with {status}: {}", String::from_utf8_lossy(&stdout)))
+    }
+}

@@ -1,0 +1,58 @@
+//! Builds, checks and shows this workspace: `cargo xtask COMMAND`.
+#![expect(clippy::disallowed_methods, reason = "a build tool starts programs and reads files and the environment")]
+
+mod bench;
+mod ci;
+mod command;
+mod demo;
+mod guests;
+mod test;
+mod tidy;
+
+use clap::{Parser, Subcommand};
+
+/// Builds, checks and shows this workspace
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Show what the project does: find, show, load and run the example skills
+    Demo,
+    /// Build the example WebAssembly skills, then run all tests
+    Test,
+    /// Run all checks, as CI does
+    Ci {
+        /// Leave out the tests, which ran before
+        #[arg(long)]
+        without_tests: bool,
+    },
+    /// Run the benchmarks and print one table: figure, floor of the same run, ratio
+    Bench {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check edges between crates, file lengths, crate docs and forgotten test files
+    Tidy,
+    /// Build the WebAssembly guests
+    Skills {
+        /// Build all, and fail when the bytes differ from the committed ones
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().task {
+        Task::Demo => demo::demo(),
+        Task::Test => test::test(),
+        Task::Ci { without_tests } => ci::ci(if without_tests { ci::Tests::Skip } else { ci::Tests::Run }),
+        Task::Bench { json } => bench::bench(if json { bench::Format::Json } else { bench::Format::Table }),
+        Task::Tidy => tidy::tidy(),
+        Task::Skills { check } => guests::guests(if check { guests::Mode::Check } else { guests::Mode::Update }),
+    }
+}

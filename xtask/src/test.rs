@@ -1,0 +1,89 @@
+//! Runs all tests; as root, those that touch the system once more as nobody.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::command::{cargo, output, run, workspace};
+use crate::guests::{guests, Mode};
+
+/// The crates whose behaviour depends on who the user is.
+const TOUCH_THE_SYSTEM: [&str; 6] =
+    ["skills-discovery", "skills-sandbox", "skills-sandbox-linux", "skills-sandbox-wasm", "skills-runtime", "skills-cli"];
+const NOBODY: u32 = 65_534;
+
+pub(crate) fn test() -> Result<()> {
+    guests(Mode::Update)?;
+    run(cargo(&["test", "--workspace", "--locked"]).env("INSTA_UPDATE", "no"))?;
+    if is_root() { unprivileged() } else { Ok(()) }
+}
+
+fn is_root() -> bool {
+    output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}
+
+/// Users are not root: copies the test programs to where nobody can read them and runs them there as nobody.
+fn unprivileged() -> Result<()> {
+    if output(Command::new("setpriv").arg("--version")).is_err() {
+        eprintln!("skipped the tests as an unprivileged user: no `setpriv` (package util-linux)");
+        return Ok(());
+    }
+    let stage = tempfile::Builder::new().prefix("skills-test-").tempdir_in("/tmp")?;
+    let (tree, home) = (stage.path().join("tree"), stage.path().join("home"));
+    fs::set_permissions(stage.path(), fs::Permissions::from_mode(0o755))?;
+    copy_tree(&tree)?;
+    fs::create_dir(&home)?;
+    std::os::unix::fs::chown(&home, Some(NOBODY), Some(NOBODY))?;
+    let binary = stage.path().join("skills");
+    for artifact in artifacts()? {
+        let name = artifact.file_name().context("a test program has a name")?;
+        if name == "skills" {
+            fs::copy(&artifact, &binary)?;
+        }
+    }
+    for (index, artifact) in artifacts()?.into_iter().filter(|path| !path.ends_with("skills")).enumerate() {
+        let copy = stage.path().join(format!("test-{index}"));
+        fs::copy(&artifact, &copy)?;
+        let ids = [format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")];
+        let mut command = Command::new("setpriv");
+        command.args(ids).args(["--clear-groups", "--inh-caps=-all", "--"]).arg(&copy);
+        command.current_dir(&tree).env("HOME", &home).env("TMPDIR", &home).env("INSTA_UPDATE", "no");
+        command.env("INSTA_WORKSPACE_ROOT", &tree).env("SKILLS_TEST_TREE", &tree).env("SKILLS_TEST_BINARY", &binary);
+        run(&mut command)?;
+    }
+    Ok(())
+}
+
+/// Copies the files of the project, as the version control knows them.
+fn copy_tree(to: &Path) -> Result<()> {
+    let files = output(Command::new("git").current_dir(workspace()).args(["ls-files", "--cached", "--others", "--exclude-standard"]))?;
+    for file in files.lines() {
+        let (from, to) = (workspace().join(file), to.join(file));
+        if from.is_file() {
+            fs::create_dir_all(to.parent().context("a file has a directory")?)?;
+            fs::copy(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lists the integration tests and the `skills` command, which were built before.
+fn artifacts() -> Result<Vec<PathBuf>> {
+    let mut command = cargo(&["test", "--locked", "--no-run", "--test", "it", "--bin", "skills", "--message-format=json", "--quiet"]);
+    for name in TOUCH_THE_SYSTEM {
+        command.args(["--package", name]);
+    }
+    let mut paths = Vec::new();
+    for line in output(&mut command)?.lines() {
+        let message: serde_json::Value = serde_json::from_str(line)?;
+        let kind = message["target"]["kind"][0].as_str();
+        let is_wanted = kind == Some("test") || (kind == Some("bin") && message["profile"]["test"] == false);
+        if let (true, Some(path)) = (is_wanted, message["executable"].as_str()) {
+            paths.push(PathBuf::from(path));
+        }
+    }
+    Ok(paths)
+}

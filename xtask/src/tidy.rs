@@ -1,0 +1,91 @@
+//! Holds the code against the map of the house.
+
+mod files;
+
+use std::collections::BTreeMap;
+
+use anyhow::{bail, Context, Result};
+use serde::Deserialize;
+
+use crate::command::{cargo, output};
+
+/// Which of our crates each crate may depend on. A crate that is not here may depend on none, so a new one fails until its edges are drawn.
+const EDGES: &[(&str, &[&str])] = &[
+    ("skills-manifest", &[]),
+    ("skills-discovery", &["skills-manifest"]),
+    ("skills-prompt", &["skills-manifest", "skills-discovery"]),
+    ("skills-policy", &[]),
+    ("skills-sandbox", &["skills-policy"]),
+    ("skills-sandbox-wasm", &["skills-policy", "skills-sandbox"]),
+    ("skills-sandbox-linux", &["skills-policy", "skills-sandbox"]),
+    ("skills-sandbox-seatbelt", &["skills-policy", "skills-sandbox"]),
+    (
+        "skills-runtime",
+        &[
+            "skills-manifest",
+            "skills-discovery",
+            "skills-prompt",
+            "skills-policy",
+            "skills-sandbox",
+            "skills-sandbox-wasm",
+            "skills-sandbox-linux",
+            "skills-sandbox-seatbelt",
+        ],
+    ),
+    ("skills-cli", &["skills-runtime"]),
+    ("xtask", &[]),
+];
+
+/// A crate of this workspace.
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) features: Vec<String>,
+    dependencies: Vec<String>,
+}
+
+pub(crate) fn tidy() -> Result<()> {
+    let mut problems = Vec::new();
+    for member in members()? {
+        problems.extend(forbidden_edges(&member));
+    }
+    problems.extend(files::problems()?);
+    if problems.is_empty() {
+        eprintln!("tidy");
+        return Ok(());
+    }
+    bail!("not tidy:\n  {}", problems.join("\n  "))
+}
+
+fn forbidden_edges(member: &Member) -> Vec<String> {
+    let allowed = EDGES.iter().find(|(name, _)| *name == member.name).map(|(_, allowed)| *allowed);
+    let Some(allowed) = allowed else { return vec![format!("{}: not on the map of edges (xtask/src/tidy.rs)", member.name)] };
+    let forbidden = member.dependencies.iter().filter(|dependency| !allowed.contains(&dependency.as_str()));
+    forbidden.map(|dependency| format!("{} must not depend on {dependency}", member.name)).collect()
+}
+
+/// Lists the crates of the workspace with their features and their dependencies on each other, those of tests left out.
+pub(crate) fn members() -> Result<Vec<Member>> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
+    #[derive(Deserialize)]
+    struct Package {
+        name: String,
+        features: BTreeMap<String, Vec<String>>,
+        dependencies: Vec<Dependency>,
+    }
+    #[derive(Deserialize)]
+    struct Dependency {
+        name: String,
+        kind: Option<String>,
+        path: Option<String>,
+    }
+    let text = output(&mut cargo(&["metadata", "--format-version=1", "--no-deps", "--locked"]))?;
+    let metadata: Metadata = serde_json::from_str(&text).context("what cargo says of the workspace")?;
+    let member = |package: Package| {
+        let ours = package.dependencies.into_iter().filter(|d| d.path.is_some() && d.kind.as_deref() != Some("dev"));
+        Member { name: package.name, features: package.features.into_keys().collect(), dependencies: ours.map(|d| d.name).collect() }
+    };
+    Ok(metadata.packages.into_iter().map(member).collect())
+}

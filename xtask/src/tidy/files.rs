@@ -1,0 +1,72 @@
+//! Looks at the files: lengths, crate docs, test files that nobody runs, words that must not stay.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::command::{output, workspace};
+
+/// How many lines a file may have before its tests.
+const MAX_LINES: usize = 500;
+/// What may stand at the top of the project.
+const TOP_LEVEL: [&str; 19] = [
+    ".cargo", ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "Cargo.lock", "Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md",
+    "clippy.toml", "crates", "deny.toml", "docs", "examples", "rust-toolchain.toml", "rustfmt.toml", "xtask", ".github",
+];
+/// Words that mark unfinished or hidden work, written so that this file does not hold them.
+const FORBIDDEN: [(&str, &str); 5] = [
+    ("#[al", "low("),
+    ("#![al", "low("),
+    ("#[ig", "nore"),
+    ("TO", "DO"),
+    ("FIX", "ME"),
+];
+
+pub(crate) fn problems() -> Result<Vec<String>> {
+    let root = workspace();
+    let files = output(Command::new("git").current_dir(&root).args(["ls-files", "--cached", "--others", "--exclude-standard"]))?;
+    let files: Vec<PathBuf> = files.lines().map(PathBuf::from).filter(|file| root.join(file).is_file()).collect();
+    let mut problems = Vec::new();
+    for file in &files {
+        let top = file.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
+        if !TOP_LEVEL.contains(&top.as_str()) {
+            problems.push(format!("{top}: does not belong at the top of the project"));
+        }
+        if file.extension().is_some_and(|extension| extension == "rs") && !file.starts_with("examples") {
+            problems.extend(source(file, &fs::read_to_string(root.join(file))?));
+        }
+        problems.extend(forgotten_test(&root, file)?);
+    }
+    Ok(problems)
+}
+
+fn source(file: &Path, text: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    let lines = text.lines().take_while(|line| *line != "#[cfg(test)]").count();
+    if lines > MAX_LINES {
+        problems.push(format!("{}: {lines} lines before its tests, at most {MAX_LINES}", file.display()));
+    }
+    let is_root = file.ends_with("src/lib.rs") || file.ends_with("src/main.rs");
+    if is_root && !text.starts_with("//!") {
+        problems.push(format!("{}: a crate begins with its documentation", file.display()));
+    }
+    for (start, end) in FORBIDDEN {
+        let word = format!("{start}{end}");
+        if let Some(line) = text.lines().position(|line| line.contains(&word)) {
+            problems.push(format!("{}:{}: `{word}`", file.display(), line + 1));
+        }
+    }
+    problems
+}
+
+/// A file beside `tests/it/main.rs` that is not declared there never runs.
+fn forgotten_test(root: &Path, file: &Path) -> Result<Option<String>> {
+    let Some(directory) = file.parent().filter(|directory| directory.ends_with("tests/it")) else { return Ok(None) };
+    let (Some(stem), Some("rs")) = (file.file_stem(), file.extension().and_then(|e| e.to_str())) else { return Ok(None) };
+    let stem = stem.to_string_lossy();
+    let main = fs::read_to_string(root.join(directory).join("main.rs"))?;
+    let declared = stem == "main" || main.lines().any(|line| line.trim() == format!("mod {stem};"));
+    Ok((!declared).then(|| format!("{}: not declared in main.rs, so it never runs", file.display())))
+}
