@@ -5,9 +5,9 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::command::{cargo, output, run};
-use crate::guests::{guests, Mode};
-use crate::tidy::{members, tidy};
+use crate::guests::{Mode, guests};
 use crate::test::test;
+use crate::tidy::{members, tidy};
 
 /// Whether the tests belong to this call.
 #[derive(PartialEq)]

@@ -5,11 +5,11 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use anyhow::{ensure, Context, Result};
-use serde_json::{json, Value};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
 
 use crate::command::{cargo, output, workspace};
-use crate::guests::{guests, Mode};
+use crate::guests::{Mode, guests};
 
 /// A source file of this project in which a review finds something.
 const REVIEWED: &str = "crates/skills-sandbox-wasm/tests/guest/src/main.rs";

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{bail, Context, Result};
+use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 
 use crate::command::{cargo, output, run, workspace};
@@ -43,12 +43,15 @@ pub(crate) fn guests(mode: Mode) -> Result<()> {
     for guest in find()? {
         let committed = Lock::read(&guest)?;
         let sources = guest.sources_hash()?;
-        let fresh = committed.as_ref().is_some_and(|lock| lock.sources == sources && Some(&lock.artifact) == guest.artifact_hash().as_ref());
+        let fresh =
+            committed.as_ref().is_some_and(|lock| lock.sources == sources && Some(&lock.artifact) == guest.artifact_hash().as_ref());
         match (fresh, can_build) {
             (true, _) if mode == Mode::Update => {}
             (_, true) => guest.build(mode, sources)?,
             (true, false) => eprintln!("kept {}: the target {TARGET} is not installed (rustup target add {TARGET})", guest.name),
-            (false, false) => bail!("{}: its sources changed, and the target {TARGET} is not installed (rustup target add {TARGET})", guest.name),
+            (false, false) => {
+                bail!("{}: its sources changed, and the target {TARGET} is not installed (rustup target add {TARGET})", guest.name)
+            }
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::command::{cargo, output, run, workspace};
-use crate::guests::{guests, Mode};
+use crate::guests::{Mode, guests};
 
 /// The crates whose behaviour depends on who the user is.
 const TOUCH_THE_SYSTEM: [&str; 6] =

@@ -37,7 +37,8 @@ pub(crate) fn read(argument: &str) -> anyhow::Result<Value> {
 
 fn all(reader: impl Read) -> anyhow::Result<String> {
     let mut text = String::new();
-    let read = reader.take(MAX_BYTES + 1).read_to_string(&mut text).with_context(|| InputError("the input cannot be read as text".to_owned()))?;
+    let read =
+        reader.take(MAX_BYTES + 1).read_to_string(&mut text).with_context(|| InputError("the input cannot be read as text".to_owned()))?;
     if read as u64 > MAX_BYTES {
         return Err(InputError(format!("the input has more than {MAX_BYTES} bytes")).into());
     }

@@ -1,6 +1,6 @@
 //! `skills list`.
 
-use serde_json::{json, Value};
+use serde_json::{Value, json};
 use skills_runtime::{Catalog, Entry, SkillRuntime};
 
 use crate::exit::Exit;

@@ -1,6 +1,6 @@
 //! `skills run NAME`.
 
-use serde_json::{json, Value};
+use serde_json::{Value, json};
 use skills_runtime::{Builder, Captured, ExecutionArtifacts, ExecutionMode, ExecutionOptions, ExecutionStatus, Rules};
 
 use crate::arguments::Run;

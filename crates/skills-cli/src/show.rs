@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use serde_json::{json, Value};
+use serde_json::{Value, json};
 use skills_runtime::{Entry, LoadedSkill, SkillRuntime};
 
 use crate::arguments::Show;
@@ -28,8 +28,12 @@ pub(crate) fn show(runtime: &SkillRuntime, arguments: &Show, output: &Output) ->
 fn document(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
     let manifest = &skill.manifest;
     let resources: Vec<Value> = skill.resources.resources.iter().map(|file| json!({"path": file.path, "bytes": file.bytes})).collect();
-    let headings: Vec<Value> =
-        skill.outline.headings().iter().map(|heading| json!({"level": heading.level, "text": heading.text, "line": heading.line})).collect();
+    let headings: Vec<Value> = skill
+        .outline
+        .headings()
+        .iter()
+        .map(|heading| json!({"level": heading.level, "text": heading.text, "line": heading.line}))
+        .collect();
     let links: Vec<Value> = skill.outline.links().iter().map(|link| json!({"target": link.target, "line": link.line})).collect();
     json!({
         "name": skill.id,

@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use divan::{black_box, Bencher};
-use skills_discovery::{discover, Limits, Root, Scope};
+use divan::{Bencher, black_box};
+use skills_discovery::{Limits, Root, Scope, discover};
 use tempfile::TempDir;
 
 const SKILLS: usize = 1_000;

@@ -66,11 +66,16 @@ impl Catalog {
             .entries
             .iter()
             .map(|entry| entry.name.as_str())
-            .map(|candidate| (strsim::jaro_winkler(&wanted, &candidate.to_lowercase()), candidate))
+            .map(|candidate| (similarity(&wanted, &candidate.to_lowercase()), candidate))
             .filter(|(score, _)| *score >= MIN_SIMILARITY)
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
         scored.dedup_by_key(|(_, candidate)| *candidate);
         scored.into_iter().take(3).map(|(_, candidate)| candidate).collect()
     }
+}
+
+/// The better of two measures: one likes common beginnings, the other forgives swapped letters in short names.
+fn similarity(a: &str, b: &str) -> f64 {
+    strsim::jaro_winkler(a, b).max(strsim::normalized_damerau_levenshtein(a, b))
 }

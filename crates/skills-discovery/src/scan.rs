@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use cap_std::fs::Dir;
-use skills_manifest::{Fence, Manifest, SkillName, MAX_FRONTMATTER_BYTES};
+use skills_manifest::{Fence, MAX_FRONTMATTER_BYTES, Manifest, SkillName};
 
 use crate::error::{DiscoveryError, ErrorKind, Repr};
-use crate::handle::{fill, open_regular, open_root, End};
-use crate::{Catalog, Entry, EntryWarning, Limits, Root, SkipReason, Skipped, SKILL_FILE};
+use crate::handle::{End, fill, open_regular, open_root};
+use crate::{Catalog, Entry, EntryWarning, Limits, Root, SKILL_FILE, SkipReason, Skipped};
 
 /// How much of a `SKILL.md` is read first; nearly every frontmatter fits.
 const PREFIX_BYTES: usize = 4096;

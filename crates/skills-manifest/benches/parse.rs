@@ -1,7 +1,7 @@
 //! Parsing one `SKILL.md` of 4 KiB, beside the floor: the YAML library alone on the same frontmatter.
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
-use divan::{black_box, Bencher};
+use divan::{Bencher, black_box};
 use skills_manifest::{Document, Fence, Manifest};
 
 fn main() {

@@ -1,6 +1,6 @@
 //! A whole `SKILL.md`.
 
-use crate::fence::{text, Fence};
+use crate::fence::{Fence, text};
 use crate::{Manifest, ManifestError, Outline, Warning};
 
 /// A whole `SKILL.md`: its manifest, its body and what is wrong with it.

@@ -1,8 +1,8 @@
 //! Finds the frontmatter: the lines between the first `---` line and the next one.
 
+use crate::MAX_FRONTMATTER_BYTES;
 use crate::error::{ManifestError, Repr};
 use crate::warning::{Warning, WarningKind};
-use crate::MAX_FRONTMATTER_BYTES;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 

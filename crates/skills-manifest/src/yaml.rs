@@ -44,9 +44,7 @@ fn json(value: serde_yaml::Value) -> Value {
         serde_yaml::Value::Number(number) => self::number(&number),
         serde_yaml::Value::String(text) => Value::String(text),
         serde_yaml::Value::Sequence(items) => Value::Array(items.into_iter().map(json).collect()),
-        serde_yaml::Value::Mapping(map) => {
-            Value::Object(map.into_iter().map(|(name, value)| (key(name), json(value))).collect())
-        }
+        serde_yaml::Value::Mapping(map) => Value::Object(map.into_iter().map(|(name, value)| (key(name), json(value))).collect()),
         serde_yaml::Value::Tagged(tagged) => json(tagged.value),
     }
 }
@@ -54,9 +52,7 @@ fn json(value: serde_yaml::Value) -> Value {
 /// Infinities and NaN do not exist in JSON and are kept as text.
 fn number(number: &serde_yaml::Number) -> Value {
     let exact = number.as_u64().map(Number::from).or_else(|| number.as_i64().map(Number::from));
-    exact
-        .or_else(|| number.as_f64().and_then(Number::from_f64))
-        .map_or_else(|| Value::String(number.to_string()), Value::Number)
+    exact.or_else(|| number.as_f64().and_then(Number::from_f64)).map_or_else(|| Value::String(number.to_string()), Value::Number)
 }
 
 fn key(value: serde_yaml::Value) -> String {

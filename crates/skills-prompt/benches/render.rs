@@ -1,6 +1,6 @@
 //! Rendering 1,000 skills into 8,000 characters, beside the floor: joining the same texts without a budget.
 
-use divan::{black_box, Bencher};
+use divan::{Bencher, black_box};
 use skills_prompt::{Budget, Catalogue, Item};
 
 fn main() {

@@ -27,5 +27,5 @@ mod item;
 
 pub use budget::Budget;
 pub use catalogue::Catalogue;
-pub use fragment::{frame, Fragment, Nonce};
-pub use item::{offered, Item, OwnedItem};
+pub use fragment::{Fragment, Nonce, frame};
+pub use item::{Item, OwnedItem, offered};

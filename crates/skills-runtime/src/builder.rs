@@ -7,8 +7,8 @@ use skills_discovery::{Limits, Root};
 use skills_policy::Rules;
 use skills_sandbox::Sandbox;
 
-use crate::backends::Backends;
 use crate::SkillRuntime;
+use crate::backends::Backends;
 
 /// Puts a [`SkillRuntime`] together.
 ///

@@ -25,7 +25,7 @@ impl RuntimeError {
         }
     }
 
-    /// Returns names to offer instead, best first: skills for an unknown skill, scripts for an unknown or ambiguous one.
+    /// Returns names to offer instead: the nearest skills, best first, for an unknown skill; all scripts for an unknown or ambiguous one.
     #[must_use]
     pub fn candidates(&self) -> &[String] {
         match &self.0 {

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{json, Value};
+use serde_json::{Value, json};
 use skills_discovery::{Entry, SkillFiles};
 use skills_manifest::Manifest;
 use skills_policy::{Capability, Grants, Limits, Request};
 use skills_sandbox::{Job, Program};
 
-use crate::error::{Repr, RuntimeError};
 use crate::ExecutionMode;
+use crate::error::{Repr, RuntimeError};
 
 /// The largest module that is read, in bytes.
 const MAX_MODULE_BYTES: u64 = 32 << 20;

@@ -40,7 +40,7 @@ pub use artifacts::{ExecutionArtifacts, ExecutionStatus};
 pub use builder::Builder;
 pub use error::{ErrorKind, RuntimeError};
 pub use execute::ExecutionOptions;
-pub use mode::{detect_execution_mode, ExecutionMode};
+pub use mode::{ExecutionMode, detect_execution_mode};
 pub use runtime::SkillRuntime;
 pub use skill::{LoadedSkill, SkillDescriptor};
 

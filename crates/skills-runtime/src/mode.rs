@@ -5,15 +5,13 @@ use serde_json::Value;
 use skills_discovery::{DiscoveryError, SkillFiles};
 use skills_sandbox::ScriptKind;
 
-use crate::error::{Repr, RuntimeError};
 use crate::ExecutionOptions;
+use crate::error::{Repr, RuntimeError};
 
 /// Where a skill's WebAssembly is looked for, in this order; after these, any `.wasm` in the skill's directory or in `wasm/`.
 const WASM_NAMES: [&str; 3] = ["wasm/skill.wasm", "skill.wasm", "module.wasm"];
 const WASM_DIRECTORIES: [&str; 2] = ["", "wasm"];
 const SCRIPTS: &str = "scripts";
-/// How alike two names must be, from 0 to 1, for one to be offered first.
-const MIN_SIMILARITY: f64 = 0.6;
 
 /// What is run, and by what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -59,10 +57,11 @@ pub fn detect_execution_mode(skill: &str, files: &SkillFiles, options: &Executio
     match scripts(files).as_slice() {
         [] => Err(Repr::NoProgram { skill: skill.to_owned() }.into()),
         [only] => native(only).ok_or_else(|| Repr::NoProgram { skill: skill.to_owned() }.into()),
-        several => by_action(several, &options.input)
-            .or_else(|| several.iter().find(|script| stem(script) == "main"))
-            .and_then(|script| native(script))
-            .ok_or_else(|| Repr::AmbiguousScript { skill: skill.to_owned(), candidates: several.iter().map(|s| short(s)).collect() }.into()),
+        several => {
+            by_action(several, &options.input).or_else(|| several.iter().find(|script| stem(script) == "main")).and_then(native).ok_or_else(
+                || Repr::AmbiguousScript { skill: skill.to_owned(), candidates: several.iter().map(|s| short(s)).collect() }.into(),
+            )
+        }
     }
 }
 
@@ -119,12 +118,6 @@ fn short(script: &str) -> String {
     script.strip_prefix("scripts/").unwrap_or(script).to_owned()
 }
 
-/// Orders the candidates by how much they look like what was asked for.
-fn unknown(skill: &str, program: &str, mut candidates: Vec<String>) -> RuntimeError {
-    let score = |candidate: &String| strsim::jaro_winkler(program, candidate);
-    candidates.sort_by(|a, b| {
-        let (a, b) = (score(a), score(b));
-        if a.max(b) < MIN_SIMILARITY { std::cmp::Ordering::Equal } else { b.total_cmp(&a) }
-    });
+fn unknown(skill: &str, program: &str, candidates: Vec<String>) -> RuntimeError {
     Repr::UnknownProgram { skill: skill.to_owned(), program: program.to_owned(), candidates }.into()
 }

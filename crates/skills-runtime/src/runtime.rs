@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use skills_discovery::{discover, Catalog, Entry, Limits, Lookup, Root};
+use skills_discovery::{Catalog, Entry, Limits, Lookup, Root, discover};
 use skills_policy::{Capability, Decision, Rules};
-use skills_prompt::{frame, offered, Budget, Catalogue, Fragment, Item, Nonce};
+use skills_prompt::{Budget, Catalogue, Fragment, Item, Nonce, frame, offered};
 
 use crate::backends::Backends;
 use crate::error::{Repr, RuntimeError};
 use crate::execute::job;
-use crate::{detect_execution_mode, Builder, ExecutionArtifacts, ExecutionOptions, LoadedSkill, SkillDescriptor};
+use crate::{Builder, ExecutionArtifacts, ExecutionOptions, LoadedSkill, SkillDescriptor, detect_execution_mode};
 
 /// Finds, shows, loads and runs skills.
 ///
@@ -81,9 +81,8 @@ impl SkillRuntime {
     pub fn skill_prompt(&self, name: &str) -> Result<String, RuntimeError> {
         let skill = self.get_skill(name)?;
         let mut random = [0; 16];
-        getrandom::fill(&mut random).map_err(|error| {
-            skills_sandbox::SandboxError::setup("drawing random bytes", std::io::Error::other(error.to_string()))
-        })?;
+        getrandom::fill(&mut random)
+            .map_err(|error| skills_sandbox::SandboxError::setup("drawing random bytes", std::io::Error::other(error.to_string())))?;
         let resources: Vec<&str> = skill.resources.resources.iter().map(|resource| resource.path.as_str()).collect();
         let directory = skill.directory.to_string_lossy();
         let fragment = Fragment { name: &skill.id, directory: &directory, body: &skill.instructions, resources: &resources };

@@ -1,5 +1,5 @@
 //! Running `exit 0` in the sandbox, beside the floor: the same shell and script by a plain spawn.
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
+#![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
 
 fn main() {
     divan::main();

@@ -8,8 +8,7 @@ use skills_sandbox::{Job, Program, SandboxError};
 use crate::interpreter::{Executable, Interpreters};
 
 /// System directories with libraries and data that every interpreter needs; links such as `/bin` are followed, missing ones skipped.
-const SYSTEM: [&str; 7] =
-    ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives"];
+const SYSTEM: [&str; 7] = ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives"];
 /// The dynamic loaders, which the kernel executes together with any program.
 const LOADERS: [&str; 4] =
     ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1"];

@@ -19,7 +19,11 @@ pub(crate) fn report(plan: &Plan, version: LandlockVersion) -> Report {
         Spawn::None => base.layer("processes", Status::Enforced, "no second process"),
         Spawn::Programs(names) => {
             let names = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-            base.layer("processes", Status::Partial, format!("programs: {names}; their number is not limited, and what they load is not seen"))
+            base.layer(
+                "processes",
+                Status::Partial,
+                format!("programs: {names}; their number is not limited, and what they load is not seen"),
+            )
         }
         Spawn::Any => base.layer("processes", Status::Partial, "any program of the system; their number is not limited"),
     };

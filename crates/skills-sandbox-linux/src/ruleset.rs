@@ -3,8 +3,8 @@
 use std::os::fd::OwnedFd;
 
 use landlock::{
-    Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, PathFdError, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, Scope, ABI,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, PathFdError, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, Scope,
 };
 use skills_sandbox::SandboxError;
 
@@ -17,7 +17,8 @@ use crate::plan::{PathRule, Right};
 /// an error rather than a gap.
 pub(crate) fn ruleset(paths: &[PathRule], version: LandlockVersion) -> Result<OwnedFd, SandboxError> {
     let abi = abi(version);
-    let failed = |error: &dyn std::fmt::Display| SandboxError::unavailable("Landlock", error.to_string(), "report this with the kernel's version");
+    let failed =
+        |error: &dyn std::fmt::Display| SandboxError::unavailable("Landlock", error.to_string(), "report this with the kernel's version");
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     ruleset = ruleset.handle_access(AccessFs::from_all(abi)).map_err(|error| failed(&error))?;
     if abi >= ABI::V4 {

@@ -4,16 +4,16 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use skills_sandbox::process::{supervise, Child};
+use skills_sandbox::process::{Child, supervise};
 use skills_sandbox::{Job, Outcome, Running, Sandbox, SandboxError, Scratch};
-use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 use crate::interpreter::Interpreters;
 use crate::kernel::LandlockVersion;
 use crate::plan::Plan;
 use crate::report::report;
-use crate::spawn::{kill, Ours, Prepared, Spawned};
+use crate::spawn::{Ours, Prepared, Spawned, kill};
 use crate::spawner;
 
 /// Runs scripts under Landlock and seccomp.

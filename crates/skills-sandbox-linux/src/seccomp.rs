@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use libc::{c_long, EPERM};
+use libc::{EPERM, c_long};
 use seccompiler::{
-    sock_filter, BpfProgram, SeccompAction, SeccompCmpArgLen as Length, SeccompCmpOp as Operator, SeccompCondition as Condition, SeccompFilter,
-    SeccompRule as Rule,
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Length, SeccompCmpOp as Operator, SeccompCondition as Condition, SeccompFilter,
+    SeccompRule as Rule, sock_filter,
 };
 use skills_sandbox::SandboxError;
 
@@ -172,7 +172,8 @@ pub(crate) fn denied_calls() -> usize {
 
 /// Compiles the filters, to be installed in this order.
 pub(crate) fn filters(processes: Processes) -> Result<Vec<BpfProgram>, SandboxError> {
-    let failed = |error: seccompiler::BackendError| SandboxError::unavailable("seccomp", error.to_string(), "report this with the kernel's version");
+    let failed =
+        |error: seccompiler::BackendError| SandboxError::unavailable("seccomp", error.to_string(), "report this with the kernel's version");
     let architecture = std::env::consts::ARCH.try_into().map_err(failed)?;
     let rules = rules(processes).map_err(failed)?;
     let errno = SeccompAction::Errno(EPERM.unsigned_abs());

@@ -6,10 +6,10 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
-use nix::fcntl::{fcntl, FcntlArg, OFlag};
-use nix::sys::signal::{killpg, Signal};
-use nix::sys::wait::{waitid, Id, WaitPidFlag};
-use nix::unistd::{pipe2, Pid};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::{Pid, pipe2};
 use seccompiler::BpfProgram;
 use skills_policy::{Limits, Spawn};
 use skills_sandbox::SandboxError;
@@ -18,7 +18,7 @@ use crate::child::{self, Pointers, ResourceLimits, Step, Streams};
 use crate::kernel::LandlockVersion;
 use crate::plan::Plan;
 use crate::ruleset::ruleset;
-use crate::seccomp::{filters, Processes};
+use crate::seccomp::{Processes, filters};
 use crate::stack::Stack;
 
 /// All that the child reads: owned, immutable, and alive until the child has executed its program.

@@ -2,7 +2,7 @@
 //!
 //! A child asks to die with the *thread* that made it. Threads of a pool come and go, so this one never ends.
 
-use std::sync::mpsc::{channel, Sender};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use skills_sandbox::SandboxError;

@@ -1,5 +1,5 @@
 //! A warm run of a small component that reads one file, beside the floor: bare wasmtime with the same component and directory.
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
+#![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -10,8 +10,13 @@ use wasmtime::component::Linker;
 use wasmtime::{Config, Engine};
 
 use crate::context::Context;
-use crate::load::{load, Prepared};
+use crate::load::{Prepared, load};
 use crate::ticker::Ticker;
+
+/// SHA-256 of a component.
+type Hash = [u8; 32];
+/// Where the compiled component goes; whoever comes second waits for the first.
+type Slot = Arc<OnceCell<Arc<Prepared>>>;
 
 /// How many compiled components are kept; when there are more, all that nobody is loading are dropped.
 const MAX_KEPT: usize = 64;
@@ -21,12 +26,13 @@ pub(crate) struct SharedEngine {
     pub(crate) engine: Engine,
     pub(crate) ticker: Ticker,
     linker: Linker<Context>,
-    kept: Mutex<HashMap<[u8; 32], Arc<OnceCell<Arc<Prepared>>>>>,
+    kept: Mutex<HashMap<Hash, Slot>>,
 }
 
 impl SharedEngine {
     pub(crate) fn new() -> Result<Self, SandboxError> {
-        let failed = |error: wasmtime::Error| SandboxError::setup("starting the WebAssembly engine", std::io::Error::other(error.to_string()));
+        let failed =
+            |error: wasmtime::Error| SandboxError::setup("starting the WebAssembly engine", std::io::Error::other(error.to_string()));
         let mut config = Config::new();
         config.epoch_interruption(true);
         let engine = Engine::new(&config).map_err(failed)?;
@@ -48,7 +54,7 @@ impl SharedEngine {
         cell.get_or_try_init(compile).await.cloned()
     }
 
-    fn cell(&self, key: [u8; 32]) -> Arc<OnceCell<Arc<Prepared>>> {
+    fn cell(&self, key: Hash) -> Slot {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MAX_KEPT && !kept.contains_key(&key) {
             kept.retain(|_, cell| Arc::strong_count(cell) > 1);

@@ -1,12 +1,12 @@
 //! From bytes to something that can be started.
 
 use skills_sandbox::SandboxError;
-use wasmtime::component::{Component, Linker};
 use wasmtime::Engine;
+use wasmtime::component::{Component, Linker};
 use wasmtime_wasi::p2::bindings::CommandPre;
 
-use crate::context::Context;
 use crate::MAX_COMPONENT_BYTES;
+use crate::context::Context;
 
 /// A compiled component whose imports are all resolved.
 pub(crate) type Prepared = CommandPre<Context>;
@@ -19,9 +19,12 @@ const COMPONENT_LAYER: &[u8] = &[1, 0];
 /// Compiles a component. Never accepts compiled code (`.cwasm`), which could hold anything.
 pub(crate) fn load(engine: &Engine, linker: &Linker<Context>, bytes: &[u8]) -> Result<Prepared, SandboxError> {
     sniff(bytes)?;
-    let component = Component::from_binary(engine, bytes).map_err(|error| SandboxError::load(format!("it is not valid: {}", error.root_cause())))?;
+    let component =
+        Component::from_binary(engine, bytes).map_err(|error| SandboxError::load(format!("it is not valid: {}", error.root_cause())))?;
     // The outermost message names the import.
-    let instance = linker.instantiate_pre(&component).map_err(|error| SandboxError::load(format!("this host does not offer what it needs: {error}")))?;
+    let instance = linker
+        .instantiate_pre(&component)
+        .map_err(|error| SandboxError::load(format!("this host does not offer what it needs: {error}")))?;
     CommandPre::new(instance).map_err(|_| SandboxError::load("it has no `run` function to call; build it as a command, not as a library"))
 }
 
@@ -41,7 +44,9 @@ fn sniff(bytes: &[u8]) -> Result<(), SandboxError> {
         return Err(SandboxError::load(what));
     };
     match rest.get(..4) {
-        Some(CORE_MODULE) => Err(SandboxError::load("it is a core module; build it as a component, for example for the target `wasm32-wasip2`")),
+        Some(CORE_MODULE) => {
+            Err(SandboxError::load("it is a core module; build it as a component, for example for the target `wasm32-wasip2`"))
+        }
         Some([_, _, layer @ ..]) if layer == COMPONENT_LAYER => Ok(()),
         _ => Err(SandboxError::load("its version of WebAssembly is not known")),
     }

@@ -9,7 +9,7 @@ use skills_sandbox::{Ending, Job, Outcome, Program, Report, Running, Sandbox, Sa
 use wasmtime::{Store, UpdateDeadline};
 
 use crate::context::Context;
-use crate::ending::{ending, timed_out, Deadline};
+use crate::ending::{Deadline, ending, timed_out};
 use crate::engine::SharedEngine;
 use crate::load::Prepared;
 

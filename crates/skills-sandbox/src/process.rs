@@ -15,4 +15,4 @@ mod pipe;
 mod reap;
 mod supervise;
 
-pub use supervise::{supervise, Child, Supervised};
+pub use supervise::{Child, Supervised, supervise};

@@ -12,17 +12,28 @@ use crate::command::{output, workspace};
 const MAX_LINES: usize = 500;
 /// What may stand at the top of the project.
 const TOP_LEVEL: [&str; 19] = [
-    ".cargo", ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "Cargo.lock", "Cargo.toml", "LICENSE-APACHE", "LICENSE-MIT", "README.md",
-    "clippy.toml", "crates", "deny.toml", "docs", "examples", "rust-toolchain.toml", "rustfmt.toml", "xtask", ".github",
+    ".cargo",
+    ".ci",
+    ".gitignore",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "clippy.toml",
+    "crates",
+    "deny.toml",
+    "docs",
+    "examples",
+    "rust-toolchain.toml",
+    "rustfmt.toml",
+    "xtask",
+    ".github",
 ];
 /// Words that mark unfinished or hidden work, written so that this file does not hold them.
-const FORBIDDEN: [(&str, &str); 5] = [
-    ("#[al", "low("),
-    ("#![al", "low("),
-    ("#[ig", "nore"),
-    ("TO", "DO"),
-    ("FIX", "ME"),
-];
+const FORBIDDEN: [(&str, &str); 5] = [("#[al", "low("), ("#![al", "low("), ("#[ig", "nore"), ("TO", "DO"), ("FIX", "ME")];
 
 pub(crate) fn problems() -> Result<Vec<String>> {
     let root = workspace();

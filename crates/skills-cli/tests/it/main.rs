@@ -1,1 +1,7 @@
-//! Tests.
+//! Tests of the command as users call it: arguments in, text, JSON and exit codes out.
+#![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests start the command and fail by panicking")]
+
+mod help;
+mod inspect;
+mod run;
+mod skills;

@@ -1,4 +1,4 @@
-use skills_discovery::{discover, Entry, ErrorKind, Limits, Root, Scope};
+use skills_discovery::{Entry, ErrorKind, Limits, Root, Scope, discover};
 
 use crate::tree::Tree;
 

@@ -1,7 +1,7 @@
 use std::fs;
 
 use proptest::prelude::*;
-use skills_discovery::{discover, Limits, Root, Scope};
+use skills_discovery::{Limits, Root, Scope, discover};
 
 use crate::tree::Tree;
 

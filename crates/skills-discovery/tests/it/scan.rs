@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use insta::assert_snapshot;
-use skills_discovery::{discover, Limits, Lookup, Root, Scope, Symlinks};
+use skills_discovery::{Limits, Lookup, Root, Scope, Symlinks, discover};
 
 use crate::tree::Tree;
 
@@ -155,7 +155,7 @@ fn an_unreadable_directory_hides_nobody_else() {
     let tree = Tree::new();
     tree.skill("locked", "locked").skill("open", "open");
     let locked = tree.path("locked");
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read_dir(&locked).is_ok() {
         eprintln!("skipped an_unreadable_directory_hides_nobody_else: this user may read everything");
         return;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use skills_discovery::{discover, Catalog, Limits, Root, Scope};
+use skills_discovery::{Catalog, Limits, Root, Scope, discover};
 use tempfile::TempDir;
 
 pub(crate) struct Tree(TempDir);

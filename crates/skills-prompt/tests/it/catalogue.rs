@@ -1,6 +1,6 @@
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use skills_prompt::{offered, Budget, Catalogue, Item};
+use skills_prompt::{Budget, Catalogue, Item, offered};
 
 const ITEMS: [Item<'_>; 3] = [
     Item { name: "code-review", description: "Reviews code for quality.\nUse before a merge.", location: "/skills/code-review/SKILL.md" },
@@ -44,9 +44,11 @@ fn no_skills_no_text() {
 
 #[test]
 fn offers_what_the_model_may_choose_in_the_order_of_the_prompt() {
-    use skills_discovery::{discover, Limits, Root, Scope};
+    use skills_discovery::{Limits, Root, Scope, discover};
     let tree = tempfile::tempdir().unwrap();
-    for (scope, name, extra) in [("user", "a", ""), ("repo", "b", ""), ("system", "c", ""), ("repo", "manual", "disable-model-invocation: true\n")] {
+    for (scope, name, extra) in
+        [("user", "a", ""), ("repo", "b", ""), ("system", "c", ""), ("repo", "manual", "disable-model-invocation: true\n")]
+    {
         let directory = tree.path().join(scope).join(name);
         std::fs::create_dir_all(&directory).unwrap();
         write(&directory.join("SKILL.md"), &format!("---\nname: {name}\ndescription: d\n{extra}---\n"));

@@ -1,6 +1,6 @@
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use skills_prompt::{frame, Fragment, Nonce};
+use skills_prompt::{Fragment, Nonce, frame};
 
 fn nonce() -> Nonce {
     Nonce::from_random([0xAB; 16])

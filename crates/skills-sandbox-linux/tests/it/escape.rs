@@ -85,7 +85,8 @@ async fn no_socket_of_any_kind() {
 
 #[tokio::test]
 async fn no_second_process_without_a_grant() {
-    let statements = ["os.fork()", "subprocess.run(['/bin/true'])", "os.posix_spawn('/bin/true', ['true'], {})", "os.execv('/bin/true', ['true'])"];
+    let statements =
+        ["os.fork()", "subprocess.run(['/bin/true'])", "os.posix_spawn('/bin/true', ['true'], {})", "os.execv('/bin/true', ['true'])"];
     assert_snapshot!(Skill::new().attempts("", &statements).await, @"
     os.fork() EPERM
     subprocess.run(['/bin/true']) EPERM
@@ -105,7 +106,9 @@ async fn a_grant_for_one_program_is_for_that_program() {
     subprocess.run(['/bin/ls']) EACCES
     ");
     let skill = Skill::new().tool("Bash");
-    let outcome = skill.run(skill.job("main.sh", "echo one two | wc -w\nx=$(printf sub)\necho $x\nls /etc/shadow || echo denied\ncat /etc/shadow")).await;
+    let outcome = skill
+        .run(skill.job("main.sh", "echo one two | wc -w\nx=$(printf sub)\necho $x\nls /etc/shadow || echo denied\ncat /etc/shadow"))
+        .await;
     assert_eq!(outcome.stdout.text(), "2\nsub\n/etc/shadow\n");
     assert!(outcome.stderr.text().contains("Permission denied"), "{}", outcome.stderr.text());
 }
@@ -156,6 +159,9 @@ async fn nothing_is_inherited_and_no_privilege_is_left() {
 
 #[tokio::test]
 async fn a_script_cannot_kill_its_host() {
-    let outcome = Skill::new().tool("Bash").python("import os, signal\ntry:\n    os.kill(os.getppid(), signal.SIGKILL)\nexcept PermissionError: print('refused')").await;
+    let outcome = Skill::new()
+        .tool("Bash")
+        .python("import os, signal\ntry:\n    os.kill(os.getppid(), signal.SIGKILL)\nexcept PermissionError: print('refused')")
+        .await;
     assert_eq!((outcome.stdout.text().as_str(), &outcome.ending), ("refused\n", &Ending::Exited { code: 0 }));
 }

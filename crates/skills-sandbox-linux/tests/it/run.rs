@@ -67,7 +67,8 @@ async fn scratch_is_private_writable_and_gone_afterwards() {
 
 #[tokio::test]
 async fn a_workspace_is_written_only_with_the_grant() {
-    let script = "import os\nopen('../workspace/out.txt', 'w').write('result')\nos.rename('../workspace/out.txt', '../workspace/final.txt')";
+    let script =
+        "import os\nopen('../workspace/out.txt', 'w').write('result')\nos.rename('../workspace/out.txt', '../workspace/final.txt')";
     let skill = Skill::new().tool("Read");
     assert!(skill.python(script).await.stderr.text().contains("PermissionError"));
     let skill = Skill::new().tool("Write");

@@ -1,5 +1,5 @@
 //! Tests at the boundary of the crate: grants in, profile text out, on every system.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;
 
@@ -19,7 +19,8 @@ fn grants(directory: &str, tools: &[&str]) -> Grants {
 
 fn profile(directory: &str, tools: &[&str]) -> String {
     let script = Path::new(directory).join("scripts/run.py");
-    Profile::new(&grants(directory, tools), Path::new("/usr/bin/python3"), &script).map_or_else(|error| error.to_string(), |p| p.to_string())
+    Profile::new(&grants(directory, tools), Path::new("/usr/bin/python3"), &script)
+        .map_or_else(|error| error.to_string(), |p| p.to_string())
 }
 
 #[test]

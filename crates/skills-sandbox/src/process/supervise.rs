@@ -11,7 +11,7 @@ use skills_policy::Limits;
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
 
-use super::pipe::{capture, feed, Flow, Shared};
+use super::pipe::{Flow, Shared, capture, feed};
 use super::reap::{Leader, Status};
 use crate::{Captured, Ending};
 

@@ -1,0 +1,25 @@
+use insta::assert_snapshot;
+
+use crate::skills::skills;
+
+#[test]
+fn help() {
+    for (name, arguments) in [
+        ("skills", ["--help"].as_slice()),
+        ("list", &["list", "--help"]),
+        ("show", &["show", "--help"]),
+        ("prompt", &["prompt", "--help"]),
+        ("run", &["run", "--help"]),
+    ] {
+        assert_snapshot!(format!("help_{name}"), skills(arguments).page());
+    }
+}
+
+#[test]
+fn wrong_usage_is_exit_code_two() {
+    for arguments in
+        [["list", "--nonsense"].as_slice(), &["run"], &["run", "x", "--timeout", "0"], &["run", "x", "--allow", "network"], &[]]
+    {
+        assert_eq!(skills(arguments).code, 2, "{arguments:?}");
+    }
+}

@@ -1,0 +1,102 @@
+use insta::{assert_json_snapshot, assert_snapshot};
+use serde_json::Value;
+
+use crate::skills::{examples, skills, tree};
+
+/// Takes this machine's paths out of a document.
+fn redacted(document: &Value) -> Value {
+    let tree = tree().canonicalize().unwrap().display().to_string();
+    serde_json::from_str(&document.to_string().replace(&tree, "TREE")).unwrap()
+}
+
+#[test]
+fn list() {
+    assert_snapshot!(examples(&["list"]).page());
+    assert_json_snapshot!("list_json", redacted(&examples(&["list", "--json"]).json()));
+}
+
+#[test]
+fn without_roots_nothing_is_found_and_that_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let empty = skills(&["list", "--root", &directory.path().display().to_string()]);
+    let missing = skills(&["list", "--root", "/nowhere/skills"]);
+    assert_snapshot!(missing.page(), @"");
+    assert_snapshot!(empty.page(), @"
+    exit 0
+    -- stderr
+    no skills found; name a directory with --root DIR
+    ");
+}
+
+#[test]
+fn broken_skills_are_named_with_path_and_line() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in
+        [("none", "# Title\n"), ("yaml", "---\nname: yaml\ndescription: a: b\n---\n"), ("good", "---\ndescription: fine\n---\n")]
+    {
+        std::fs::create_dir(directory.path().join(name)).unwrap();
+        std::fs::write(directory.path().join(name).join("SKILL.md"), text).unwrap();
+    }
+    let root = directory.path().canonicalize().unwrap().display().to_string();
+    assert_snapshot!(skills(&["list", "--root", &root]).page().replace(&root, "ROOT"), @"
+    exit 0
+    -- stdout
+    good  fine
+    -- stderr
+    skipped ROOT/none/SKILL.md: line 1: no frontmatter: the first line must be `---`
+    skipped ROOT/yaml/SKILL.md: line 3: the frontmatter is not valid YAML: mapping values are not allowed in this context
+    1 with warnings; `skills show NAME` lists them
+    ");
+}
+
+#[test]
+fn show() {
+    assert_snapshot!(examples(&["show", "tax_calculator"]).page());
+    assert_json_snapshot!("show_json", redacted(&examples(&["show", "code-review", "--json"]).json()));
+}
+
+#[test]
+fn an_unknown_skill_offers_the_nearest() {
+    assert_snapshot!(examples(&["show", "tax-calculator"]).page(), @r#"
+    exit 1
+    -- stderr
+    error: no skill is named "tax-calculator"
+      did you mean `tax_calculator`?
+    "#);
+    assert_snapshot!(examples(&["run", "wether"]).page(), @r#"
+    exit 1
+    -- stderr
+    error: no skill is named "wether"
+      did you mean `weather`?
+    "#);
+    assert_snapshot!(examples(&["show", "nothing-like-it", "--json"]).page(), @r#"
+    exit 1
+    -- stdout
+    {
+      "error": {
+        "code": "unknown-skill",
+        "message": "no skill is named \"nothing-like-it\"",
+        "candidates": [],
+        "hint": null
+      }
+    }
+    "#);
+}
+
+#[test]
+fn prompt() {
+    assert_snapshot!(examples(&["prompt"]).page());
+    let tight = examples(&["prompt", "--budget", "600", "--json"]).json();
+    let names =
+        |key: &str| tight[key].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ");
+    assert!(tight["cost"].as_u64() <= Some(600));
+    assert!(!names("shortened").is_empty() || !names("omitted").is_empty());
+}
+
+#[test]
+fn prompt_of_one_skill_is_framed() {
+    let page = examples(&["prompt", "incident-handbook"]);
+    let (first, last) = (page.stdout.lines().next().unwrap(), page.stdout.lines().last().unwrap());
+    assert_eq!(last, first.replace('<', "</"));
+    assert!(first.starts_with("<skill-") && first.len() == "<skill-".len() + 33);
+}

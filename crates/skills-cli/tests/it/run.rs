@@ -1,0 +1,176 @@
+use std::time::{Duration, Instant};
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::skills::{EXAMPLES, examples, skills, skills_with};
+
+const TAX: [&str; 4] = ["run", "tax_calculator", "--script", "calculate_duty.py"];
+
+/// Makes a skill with one script and runs it.
+fn script(frontmatter: &str, name: &str, text: &str, arguments: &[&str]) -> crate::skills::Done {
+    let directory = tempfile::tempdir().unwrap();
+    let skill = directory.path().join("one");
+    std::fs::create_dir_all(skill.join("scripts")).unwrap();
+    std::fs::write(skill.join("SKILL.md"), format!("---\nname: one\ndescription: d\n{frontmatter}---\n")).unwrap();
+    std::fs::write(skill.join("scripts").join(name), text).unwrap();
+    let root = directory.path().display().to_string();
+    skills(&[&["run", "one", "--root", &root], arguments].concat())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn input_comes_from_the_argument_a_file_or_standard_input() {
+    let input = "{\"cif_price\":10000,\"hs_code\":\"85423100\"}";
+    let expected = "{\"duty\": 0, \"vat\": 1300, \"total\": 1300}\n";
+    let by_argument = examples(&[&TAX[..], &["--input", input]].concat());
+    assert_eq!((by_argument.code, by_argument.stdout.as_str(), by_argument.stderr.as_str()), (0, expected, ""));
+    let by_pipe = skills_with(&[&TAX[..], &["--input", "-"], &EXAMPLES].concat(), input);
+    assert_eq!((by_pipe.code, by_pipe.stdout.as_str()), (0, expected));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), input).unwrap();
+    let by_file = examples(&[&TAX[..], &["--input", &format!("@{}", file.path().display())]].concat());
+    assert_eq!((by_file.code, by_file.stdout.as_str()), (0, expected));
+    let forecast = ["run", "weather", "--script", "get_forecast", "--", "--city", "Nairobi", "--days", "1"];
+    let by_arguments = skills(&[&EXAMPLES, &forecast[..]].concat());
+    assert_eq!(by_arguments.code, 0, "{}", by_arguments.stderr);
+    assert!(by_arguments.stdout.starts_with("{\"city\": \"Nairobi\", \"forecast\": [{\"day\": 1,"));
+}
+
+#[test]
+fn input_that_is_no_json_is_wrong_usage() {
+    assert_snapshot!(examples(&[&TAX[..], &["--input", "{nope"]].concat()).page(), @"
+    exit 2
+    -- stderr
+    error: --input is not JSON: key must be a string at line 1 column 2
+    ");
+    assert_snapshot!(examples(&[&TAX[..], &["--input", "@/nowhere/x.json", "--json"]].concat()).page(), @r#"
+    exit 2
+    -- stdout
+    {
+      "error": {
+        "code": "input",
+        "message": "the input file \"/nowhere/x.json\" cannot be opened: No such file or directory (os error 2)",
+        "candidates": [],
+        "hint": null
+      }
+    }
+    "#);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_broken_script_is_a_result() {
+    let done = examples(&["run", "tax_calculator", "--script", "broken.py"]);
+    assert_eq!(done.code, 1);
+    assert!(done.stderr.contains("ZeroDivisionError: division by zero"));
+    assert!(done.stderr.trim_end().ends_with("error: tax_calculator failed: exit code 1"));
+    let document = examples(&["run", "tax_calculator", "--script", "broken.py", "--json"]);
+    assert_eq!((document.code, document.json()["status"].clone()), (1, json!({"kind": "failed", "ending": {"kind": "exited", "code": 1}})));
+}
+
+#[test]
+fn scripts_are_offered_and_never_guessed() {
+    assert_snapshot!(examples(&["run", "tax_calculator"]).page(), @r#"
+    exit 1
+    -- stderr
+    error: the skill "tax_calculator" has several scripts; name one, or give an input whose `action` is the name of one
+      there are: broken.py, calculate_duty.py
+    "#);
+    assert_snapshot!(examples(&["run", "tax_calculator", "--script", "calculate"]).page(), @r#"
+    exit 1
+    -- stderr
+    error: the skill "tax_calculator" has no program "calculate"
+      there are: broken.py, calculate_duty.py
+    "#);
+    assert_snapshot!(examples(&["run", "tax_calculator", "--script", "../../../etc/passwd"]).page(), @r#"
+    exit 1
+    -- stderr
+    error: the skill "tax_calculator" has no program "../../../etc/passwd"
+      there are: broken.py, calculate_duty.py
+    "#);
+}
+
+#[test]
+fn what_the_policy_denies_is_exit_code_three() {
+    let denied = script("allowed-tools: Bash(git:*), Write\n", "main.sh", "echo hi\n", &[]);
+    assert_snapshot!(denied.page(), @"
+    exit 3
+    -- stderr
+    error: one was not started: write (asked by `Write`) is denied: no rule allows it; spawn (asked by `Bash(git:*)`) is denied: no rule allows it
+      --allow CAPABILITY allows it for this run, --without CAPABILITY runs without it
+    ");
+    let document = script("allowed-tools: WebFetch\n", "main.sh", "echo hi\n", &["--json"]);
+    assert_eq!(document.code, 3);
+    assert_eq!(document.json()["status"]["denial"]["refusals"][0]["capability"], "network");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_denied_capability_can_be_allowed_or_given_up() {
+    let text = "if x=$(echo spawned); then echo $x; else echo alone; fi\n";
+    let allowed = script("allowed-tools: Bash\n", "main.sh", text, &["--allow", "spawn"]);
+    assert_eq!((allowed.code, allowed.stdout.as_str()), (0, "spawned\n"), "{}", allowed.stderr);
+    let without = script("allowed-tools: Bash\n", "main.sh", text, &["--without", "spawn"]);
+    assert!(!without.stdout.contains("spawned"), "{}", without.stdout);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_timeout_is_exit_code_four_and_keeps_what_was_written() {
+    let started = Instant::now();
+    let done = script("", "main.py", "import time\nprint('begun', flush=True)\ntime.sleep(3600)\n", &["--timeout", "1"]);
+    assert_snapshot!(done.page(), @"
+    exit 4
+    -- stdout
+    begun
+    -- stderr
+    error: one timed out after 1000 ms
+    ");
+    assert!(started.elapsed() < Duration::from_secs(60), "it did not wait for the script");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_flood_is_stopped_and_said() {
+    let done = script("", "main.py", "while True: print('x' * 1000)\n", &["--json"]);
+    let document = done.json();
+    assert_eq!((done.code, &document["status"]["ending"]["kind"]), (1, &json!("output-limit")));
+    assert_eq!((&document["stdout"]["truncated"], document["stdout"]["text"].as_str().map(str::len)), (&json!(true), Some(1 << 20)));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_walls_are_named_on_demand() {
+    let done = script("", "main.sh", "echo hi\n", &["--verbose"]);
+    assert!(done.stderr.contains("sandbox linux\n  files enforced: Landlock ABI "), "{}", done.stderr);
+    let document = script("", "main.sh", "echo hi\n", &["--json"]).json();
+    assert_eq!(document["sandbox"]["layers"].as_array().map(Vec::len), Some(10));
+}
+
+#[test]
+fn wasm_reviews_a_file() {
+    let input = json!({"code": "fn main() { a.unwrap() }", "file": "a.rs"}).to_string();
+    let done = examples(&["run", "code-review", "--input", &input, "--json"]);
+    let document = done.json();
+    assert_eq!((done.code, &document["mode"]["wasm_module"]), (0, &json!("wasm/skill.wasm")));
+    assert_eq!(
+        document["output"]["issues"],
+        json!([{"line": 1, "severity": "warning", "rule": "unwrap", "message": "panics when there is no value; return an error instead"}])
+    );
+    assert_eq!(document["permissions_used"], json!(["Read", "Grep", "Glob", "LS"]));
+}
+
+#[test]
+fn a_module_that_is_none_fails_with_its_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let skill = directory.path().join("one");
+    std::fs::create_dir_all(&skill).unwrap();
+    std::fs::write(skill.join("SKILL.md"), "---\nname: one\ndescription: d\n---\n").unwrap();
+    std::fs::write(skill.join("skill.wasm"), "(module)").unwrap();
+    assert_snapshot!(skills(&["run", "one", "--root", &directory.path().display().to_string()]).page(), @"
+    exit 1
+    -- stderr
+    error: the program cannot be loaded: it is text, not WebAssembly
+    ");
+}

@@ -1,0 +1,137 @@
+//! The example skills, found, loaded and run for real.
+
+use insta::{assert_json_snapshot, assert_snapshot};
+use serde_json::{Value, json};
+use skills_runtime::{ExecutionArtifacts, ExecutionOptions, Root, Scope, SkillRuntime};
+
+use crate::fixture::tree;
+
+fn runtime() -> (SkillRuntime, tempfile::TempDir) {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = Root::new(tree().join("examples/skills"), Scope::Custom);
+    (SkillRuntime::builder().root(root).scratch_directory(scratch.path()).build(), scratch)
+}
+
+async fn run(skill: &str, options: ExecutionOptions) -> ExecutionArtifacts {
+    let (runtime, _scratch) = runtime();
+    runtime.execute_skill(skill, options).await.unwrap()
+}
+
+async fn script(skill: &str, script: &str, input: Value) -> Value {
+    let artifacts = run(skill, ExecutionOptions::default().script(script).input(input)).await;
+    assert!(artifacts.exit_status.is_success(), "{:?} {}", artifacts.exit_status, artifacts.stderr.text());
+    artifacts.output
+}
+
+async fn review(code: &str, file: &str) -> String {
+    let artifacts = run("code-review", ExecutionOptions::default().input(json!({"code": code, "file": file}))).await;
+    assert!(artifacts.exit_status.is_success(), "{:?} {}", artifacts.exit_status, artifacts.stderr.text());
+    let issues = artifacts.output["issues"].as_array().unwrap().iter();
+    issues.map(|issue| format!("{} {} {}", issue["line"], issue["severity"], issue["rule"])).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn all_are_found_and_one_breaks_the_name_rule_on_purpose() {
+    let (runtime, _scratch) = runtime();
+    let names: Vec<String> = runtime.discover_skills().into_iter().map(|skill| skill.id).collect();
+    assert_eq!(names, ["code-review", "incident-handbook", "sandbox-probe", "tax_calculator", "text-stats", "weather"]);
+    let catalog = runtime.catalog();
+    let warned: Vec<&str> = catalog.entries().iter().filter(|e| !e.warnings().is_empty()).map(|e| e.name().as_str()).collect();
+    assert_eq!(warned, ["tax_calculator"]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn tax_calculator_uses_the_exact_formulas() {
+    let chips = json!({"cif_price": 10_000, "hs_code": "85423100"});
+    assert_eq!(script("tax_calculator", "calculate_duty.py", chips.clone()).await, json!({"duty": 0, "vat": 1_300, "total": 1_300}));
+    let other = script("tax_calculator", "calculate_duty.py", json!({"cif_price": 2_000, "hs_code": "9401"})).await;
+    assert_eq!(other, json!({"duty": 100, "vat": 273, "total": 373}));
+    let mut by_argument = ExecutionOptions::default().script("calculate_duty.py");
+    by_argument.args = vec![chips.to_string()];
+    assert_eq!(run("tax_calculator", by_argument).await.output["vat"], 1_300);
+    let broken = run("tax_calculator", ExecutionOptions::default().script("broken.py")).await;
+    assert_snapshot!(serde_json::to_string(&broken.exit_status).unwrap(), @r#"{"kind":"failed","ending":{"kind":"exited","code":1}}"#);
+    assert!(broken.stderr.text().contains("ZeroDivisionError"));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn weather_reads_its_assets() {
+    let forecast = script("weather", "get_forecast.py", json!({"city": "Berlin", "days": 1})).await;
+    assert_eq!(forecast["forecast"][0]["high"], 13.0);
+    assert_eq!(script("weather", "get_current.py", json!({"city": "Shanghai"})).await["condition"], "rain");
+    assert_eq!(script("weather", "list_cities.py", json!({})).await, json!({"cities": ["Berlin", "Nairobi", "Shanghai"]}));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn text_stats_needs_no_second_process() {
+    let text = "one two\nthree \"four\" \\ *\t\u{e9}";
+    let stats = run("text-stats", ExecutionOptions::default().input(json!({"text": text}))).await;
+    assert_eq!(stats.output, json!({"lines": 2, "words": 7, "bytes": text.len()}), "{}", stats.stderr.text());
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn every_attempt_of_the_probe_is_denied() {
+    assert_json_snapshot!(script("sandbox-probe", "probe.py", json!({})).await);
+}
+
+#[tokio::test]
+async fn a_skill_of_references_has_nothing_to_run() {
+    let (runtime, _scratch) = runtime();
+    let error = runtime.execute_skill("incident-handbook", ExecutionOptions::default()).await.unwrap_err();
+    assert_snapshot!(error, @r#"the skill "incident-handbook" has nothing to run: no `.wasm` in its directory or in `wasm/`, no `.py` or `.sh` in `scripts/`"#);
+    let skill = runtime.get_skill("incident-handbook").unwrap();
+    let links: Vec<&str> = skill.outline.links().iter().map(|link| link.target.as_str()).collect();
+    assert!(links.iter().all(|link| skill.resources.resources.iter().any(|file| file.path == *link)), "{links:?}");
+}
+
+#[tokio::test]
+async fn code_review_looks_at_code_and_not_at_text() {
+    let rust = "fn main() {\n    let a = b.unwrap();\n    let s = \"x.unwrap() // TO\";\n    // calls .unwrap()\n    unsafe { go() }\n    \
+                // SAFETY: checked above\n    unsafe { go() }\n    dbg!(a);\n}\n#[cfg(test)]\nmod tests {\n    fn t() { a.unwrap() }\n}\n";
+    assert_snapshot!(review(rust, "src/main.rs").await, @r#"
+    2 "warning" "unwrap"
+    5 "warning" "unsafe-without-reason"
+    8 "warning" "debug-output"
+    "#);
+    let python = "def f(a, b=[]):\n    try:\n        eval(a)\n    except:\n        pass\n    if a == None: pass\n    subprocess.run(a, shell=True)\n\
+                  password = \"hunter2hunter2\"\n'''\neval(x)\nexcept:\n'''\n";
+    assert_snapshot!(review(python, "a.py").await, @r#"
+    1 "error" "mutable-default"
+    3 "error" "eval"
+    4 "warning" "bare-except"
+    6 "info" "none-comparison"
+    7 "error" "shell-true"
+    8 "error" "hardcoded-secret"
+    "#);
+    let script = "var a = 1;\nif (a == '1' && b === 2) { console.log(a) }\ne.innerHTML = a;\nconst url = `var x == ${a}`;\n";
+    assert_snapshot!(review(script, "web/a.ts").await, @r#"
+    1 "info" "var"
+    2 "warning" "debug-output"
+    2 "warning" "loose-equality"
+    3 "error" "inner-html"
+    "#);
+    assert_snapshot!(review("func f() {\n\tx, _ := g()\n\tfmt.Println(x)\n}\n", "a.go").await, @r#"
+    2 "warning" "ignored-error"
+    3 "warning" "debug-output"
+    "#);
+    assert_snapshot!(review("#!/bin/sh\ncurl https://x.example/i | sh\nrm -r $DIR\nrm -r \"$DIR\"\n", "i.sh").await, @r#"
+    1 "info" "no-strict-mode"
+    2 "error" "pipe-to-shell"
+    3 "warning" "unquoted-variable"
+    "#);
+    assert_snapshot!(review("just text, nothing wrong\n", "notes.txt").await, @"");
+}
+
+#[tokio::test]
+async fn code_review_says_what_is_wrong_with_its_input() {
+    let artifacts = run("code-review", ExecutionOptions::default().input(json!({"file": "a.rs"}))).await;
+    assert_snapshot!(artifacts.stderr.text(), @r#"the input must be {"code", "file"}: missing field `code` at line 1 column 15"#);
+    assert!(!artifacts.exit_status.is_success());
+    let long = "let a = b.unwrap();\n".repeat(7_000);
+    let artifacts = run("code-review", ExecutionOptions::default().input(json!({"code": long, "file": "a.rs"}))).await;
+    assert_eq!(artifacts.output["issues"].as_array().map(Vec::len), Some(7_000), "longer than a variable can be");
+}

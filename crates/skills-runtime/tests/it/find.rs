@@ -1,0 +1,69 @@
+use insta::assert_snapshot;
+use skills_runtime::{Budget, ErrorKind, Root, Scope, SkillRuntime};
+
+use crate::fixture::Fixture;
+
+#[test]
+fn descriptors_hold_metadata_only() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "user-invocable: false\n").skill("docx", "disable-model-invocation: true\n").file("broken/SKILL.md", "x");
+    let runtime = fixture.builder().build();
+    let skills = runtime.discover_skills();
+    let lines: Vec<String> =
+        skills.iter().map(|s| format!("{} {:?} {} {} {}", s.id, s.description, s.location, s.user_invocable, s.model_invocable)).collect();
+    assert_snapshot!(lines.join("\n"), @r#"
+    docx "About docx." repo true false
+    pdf "About pdf." repo false true
+    "#);
+    assert_eq!(runtime.catalog().skipped().len(), 1, "the broken one is reported");
+}
+
+#[test]
+fn discovery_sees_changes_and_the_catalogue_stays_until_then() {
+    let fixture = Fixture::new();
+    fixture.skill("one", "");
+    let runtime = fixture.builder().build();
+    assert_eq!(runtime.catalog().entries().len(), 1);
+    fixture.skill("two", "");
+    assert_eq!(runtime.clone().catalog().entries().len(), 1);
+    assert_eq!(runtime.discover_skills().len(), 2);
+    assert_eq!(runtime.clone().catalog().entries().len(), 2, "clones share the catalogue");
+}
+
+#[test]
+fn a_skill_is_loaded_with_its_instructions_and_the_names_of_its_files() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").file("pdf/references/forms.md", "forms").file("pdf/scripts/run.py", "");
+    let skill = fixture.builder().build().get_skill("pdf").unwrap();
+    assert_eq!((skill.id.as_str(), skill.instructions.as_str()), ("pdf", "# pdf\n"));
+    let files: Vec<&str> = skill.resources.resources.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(files, ["references/forms.md", "scripts/run.py"]);
+}
+
+#[test]
+fn unknown_and_ambiguous_names_say_what_there_is() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").file("other/SKILL.md", "---\nname: twice\ndescription: a\n---\n");
+    fixture.file("another/SKILL.md", "---\nname: twice\ndescription: b\n---\n");
+    let runtime = fixture.builder().build();
+    let unknown = runtime.get_skill("pfd").unwrap_err();
+    assert_eq!((unknown.kind(), unknown.candidates()), (ErrorKind::UnknownSkill, ["pdf".to_owned()].as_slice()));
+    assert_snapshot!(unknown, @r#"no skill is named "pfd""#);
+    let ambiguous = runtime.get_skill("twice").unwrap_err();
+    assert_snapshot!(ambiguous, @r#"several skills are named "twice"; name one by its directory"#);
+    let directory = fixture.path("other").display().to_string();
+    assert_eq!(runtime.get_skill(&directory).unwrap().manifest.description(), "a");
+    let empty = SkillRuntime::builder().root(Root::new("/nowhere", Scope::User)).build();
+    assert!(empty.discover_skills().is_empty());
+}
+
+#[test]
+fn prompts_name_the_skills_and_frame_their_text() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "");
+    let runtime = fixture.builder().build();
+    assert!(runtime.catalogue(Budget::Characters(8_000)).text().contains("- pdf: About pdf. (file: "));
+    let (first, second) = (runtime.skill_prompt("pdf").unwrap(), runtime.skill_prompt("pdf").unwrap());
+    assert!(first.starts_with("<skill-") && first.contains("\n# pdf\n"));
+    assert_ne!(first, second, "each frame has a nonce of its own");
+}

@@ -1,0 +1,80 @@
+//! Skills in a temporary directory, and a sandbox that only remembers.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use skills_runtime::{Builder, Captured, Ending, Report, Root, Sandbox, Scope, SkillRuntime};
+use skills_sandbox::{Job, Outcome, Running};
+use tempfile::TempDir;
+
+pub(crate) struct Fixture {
+    directory: TempDir,
+    pub(crate) sandbox: Arc<Recorder>,
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap(), sandbox: Arc::default() }
+    }
+
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join(below)
+    }
+
+    pub(crate) fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+        self
+    }
+
+    pub(crate) fn skill(&self, name: &str, extra: &str) -> &Self {
+        self.file(&format!("{name}/SKILL.md"), format!("---\nname: {name}\ndescription: About {name}.\n{extra}---\n# {name}\n"))
+    }
+
+    pub(crate) fn builder(&self) -> Builder {
+        SkillRuntime::builder().root(Root::new(self.path(""), Scope::Repo))
+    }
+
+    /// A runtime that runs nothing.
+    pub(crate) fn recording(&self) -> Builder {
+        self.builder().wasm_sandbox(self.sandbox.clone()).native_sandbox(self.sandbox.clone())
+    }
+}
+
+/// Remembers jobs and answers each with the same output.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    jobs: Mutex<Vec<Job>>,
+    pub(crate) stdout: Mutex<Vec<u8>>,
+    pub(crate) ending: Mutex<Option<Ending>>,
+}
+
+impl Recorder {
+    pub(crate) fn jobs(&self) -> Vec<Job> {
+        self.jobs.lock().unwrap().clone()
+    }
+}
+
+impl Sandbox for Recorder {
+    fn name(&self) -> &'static str {
+        "recorder"
+    }
+
+    fn run(&self, job: Job) -> Running<'_> {
+        self.jobs.lock().unwrap().push(job);
+        let mut stdout = Captured::default();
+        stdout.push(&self.stdout.lock().unwrap(), 1_000);
+        let ending = self.ending.lock().unwrap().clone().unwrap_or(Ending::Exited { code: 0 });
+        let outcome = Outcome::new(ending, stdout, Captured::default(), Duration::ZERO, Report::new("recorder"));
+        Box::pin(std::future::ready(Ok(outcome)))
+    }
+}
+
+/// The project's own tree; the tests may run as a user who cannot read the one they were built in.
+pub(crate) fn tree() -> PathBuf {
+    let built_in = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::env::var_os("SKILLS_TEST_TREE").map_or_else(built_in, PathBuf::from)
+}

@@ -1,0 +1,69 @@
+use insta::assert_snapshot;
+use serde_json::json;
+use skills_runtime::{ExecutionOptions, detect_execution_mode};
+
+use crate::fixture::Fixture;
+
+/// Makes a skill with these files and says what would run.
+fn mode(files: &[&str], options: &ExecutionOptions) -> String {
+    let fixture = Fixture::new();
+    fixture.skill("s", "");
+    for file in files {
+        fixture.file(&format!("s/{file}"), "");
+    }
+    let runtime = fixture.builder().build();
+    let catalog = runtime.catalog();
+    let opened = catalog.entries()[0].open().unwrap();
+    match detect_execution_mode("s", &opened, options) {
+        Ok(mode) => serde_json::to_string(&mode).unwrap(),
+        Err(error) => format!("{error}; {:?}", error.candidates()),
+    }
+}
+
+#[test]
+fn the_order_of_precedence() {
+    let any = ExecutionOptions::default();
+    let all = ["wasm/skill.wasm", "skill.wasm", "module.wasm", "wasm/a.wasm", "b.wasm", "scripts/run.py"];
+    let mut chosen = String::new();
+    for skip in 0..all.len() {
+        chosen.push_str(&format!("{}\n", mode(&all[skip..], &any)));
+    }
+    assert_snapshot!(chosen, @r#"
+    {"kind":"wasm","wasm_module":"wasm/skill.wasm"}
+    {"kind":"wasm","wasm_module":"skill.wasm"}
+    {"kind":"wasm","wasm_module":"module.wasm"}
+    {"kind":"wasm","wasm_module":"b.wasm"}
+    {"kind":"wasm","wasm_module":"b.wasm"}
+    {"kind":"native","script_path":"scripts/run.py","script_type":"python"}
+    "#);
+    assert_snapshot!(mode(&["README.md", "guest/target/x.wasm", "scripts/lib.js"], &any), @r#"the skill "s" has nothing to run: no `.wasm` in its directory or in `wasm/`, no `.py` or `.sh` in `scripts/`; []"#);
+}
+
+#[test]
+fn overrides_come_first_and_stay_inside() {
+    let mut options = ExecutionOptions::default();
+    options.wasm_module = Some("extra/other.wasm".to_owned());
+    assert_snapshot!(mode(&["wasm/skill.wasm", "extra/other.wasm"], &options), @r#"{"kind":"wasm","wasm_module":"extra/other.wasm"}"#);
+    for outside in ["../s/wasm/skill.wasm", "/etc/passwd", "extra/none.wasm", "SKILL.md"] {
+        options.wasm_module = Some(outside.to_owned());
+        assert!(mode(&["wasm/skill.wasm"], &options).contains("has no program"), "{outside}");
+    }
+    let script = |name: &str| mode(&["wasm/skill.wasm", "scripts/a.py", "scripts/b.sh"], &ExecutionOptions::default().script(name));
+    assert_snapshot!(script("a.py"), @r#"{"kind":"native","script_path":"scripts/a.py","script_type":"python"}"#);
+    assert_snapshot!(script("scripts/b.sh"), @r#"{"kind":"native","script_path":"scripts/b.sh","script_type":"shell"}"#);
+    assert_snapshot!(script("b"), @r#"{"kind":"native","script_path":"scripts/b.sh","script_type":"shell"}"#);
+    assert_snapshot!(script("aa.py"), @r#"the skill "s" has no program "aa.py"; ["a.py", "b.sh"]"#);
+    assert!(script("../../etc/passwd").contains("has no program"));
+    assert!(script("SKILL.md").contains("has no program"));
+}
+
+#[test]
+fn a_script_is_never_guessed() {
+    let action = |action: &str| ExecutionOptions::default().input(json!({"action": action}));
+    let files = ["scripts/fill_form.py", "scripts/extract.py"];
+    assert_snapshot!(mode(&files, &ExecutionOptions::default()), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["extract.py", "fill_form.py"]"#);
+    assert_snapshot!(mode(&files, &action("fill-form")), @r#"{"kind":"native","script_path":"scripts/fill_form.py","script_type":"python"}"#);
+    assert!(mode(&files, &action("extract_text")).contains("several scripts"));
+    assert_snapshot!(mode(&["scripts/main.py", "scripts/other.py"], &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/main.py","script_type":"python"}"#);
+    assert_snapshot!(mode(&["scripts/only.sh"], &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/only.sh","script_type":"shell"}"#);
+}

@@ -1,0 +1,89 @@
+//! The one path from a name to an outcome, with a sandbox that only remembers.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use skills_runtime::{Capability, Ending, ExecutionOptions, ExecutionStatus, Rules};
+
+use crate::fixture::Fixture;
+
+#[tokio::test]
+async fn the_job_carries_what_was_decided_and_nothing_else() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "allowed-tools: Read, Bash(git:*)\n").file("pdf/scripts/run.py", "");
+    let runtime = fixture.recording().rules(Rules::default().allow(Capability::Spawn, "user")).build();
+    let mut options = ExecutionOptions::default().input(json!({"a": 1})).timeout_ms(1_500);
+    options.args = vec!["--x".to_owned(), "y z".to_owned()];
+    let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
+    assert_eq!(artifacts.permissions_used, ["Read", "Bash(git:*)"]);
+    let [job] = fixture.sandbox.jobs().try_into().unwrap();
+    let root = fixture.path("").display().to_string();
+    assert_snapshot!(format!("{job:#?}").replace(root.trim_end_matches('/'), "ROOT"));
+}
+
+#[tokio::test]
+async fn what_no_rule_allows_is_denied_before_anything_starts() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "allowed-tools: [Read, Write, \"Bash(rm:*)\"]\n").file("pdf/scripts/run.py", "");
+    let runtime = fixture.recording().build();
+    let artifacts = runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap();
+    let ExecutionStatus::PermissionDenied { denial } = &artifacts.exit_status else { panic!("{:?}", artifacts.exit_status) };
+    assert_snapshot!(denial, @"write (asked by `Write`) is denied: no rule allows it; spawn (asked by `Bash(rm:*)`) is denied: no rule allows it");
+    assert!(fixture.sandbox.jobs().is_empty());
+    let mut options = ExecutionOptions::default();
+    options.without = vec![Capability::Write, Capability::Spawn];
+    let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
+    assert!(artifacts.exit_status.is_success());
+    assert_eq!(artifacts.permissions_used, ["Read"]);
+}
+
+#[tokio::test]
+async fn the_file_of_now_decides_what_is_asked_for() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
+    let runtime = fixture.recording().build();
+    assert!(runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    fixture.skill("pdf", "allowed-tools: Bash\n");
+    let artifacts = runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap();
+    assert!(matches!(artifacts.exit_status, ExecutionStatus::PermissionDenied { .. }));
+}
+
+#[tokio::test]
+async fn output_is_json_when_all_of_it_is_json() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
+    let runtime = fixture.recording().build();
+    for (stdout, expected) in [("", Value::Null), ("{\"a\": 1}\n", json!({"a": 1})), ("a\n{}", json!("a\n{}")), ("{\"a\"", json!("{\"a\""))]
+    {
+        *fixture.sandbox.stdout.lock().unwrap() = stdout.as_bytes().to_vec();
+        let artifacts = runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap();
+        assert_eq!(artifacts.output, expected);
+    }
+}
+
+#[tokio::test]
+async fn endings_become_statuses() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
+    let runtime = fixture.recording().build();
+    let failed = |ending: Ending| ExecutionStatus::Failed { ending };
+    let (code, memory) = (Ending::Exited { code: 3 }, Ending::MemoryLimit { limit_bytes: 1 });
+    let timeout = (Ending::TimedOut { limit_ms: 5 }, ExecutionStatus::Timeout { limit_ms: 5 });
+    for (ending, status) in [(code.clone(), failed(code)), (memory.clone(), failed(memory)), timeout] {
+        *fixture.sandbox.ending.lock().unwrap() = Some(ending);
+        assert_eq!(runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap().exit_status, status);
+    }
+}
+
+#[tokio::test]
+async fn input_too_long_for_a_variable_comes_by_standard_input_alone() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
+    let runtime = fixture.recording().build();
+    for (length, in_variable) in [(131_056, true), (131_057, false)] {
+        let options = ExecutionOptions::default().input(json!("x".repeat(length)));
+        let _ = runtime.execute_skill("pdf", options).await.unwrap();
+        let job = fixture.sandbox.jobs().pop().unwrap();
+        assert_eq!(job.input_bytes().len(), length + 2);
+        assert_eq!(job.variables().iter().any(|(name, _)| name == "SKILL_INPUT"), in_variable, "{length}");
+    }
+}
