@@ -23,6 +23,7 @@
 mod document;
 mod error;
 mod fence;
+mod hidden;
 mod manifest;
 mod name;
 mod outline;
@@ -33,6 +34,7 @@ mod yaml;
 pub use document::Document;
 pub use error::{ErrorKind, ManifestError};
 pub use fence::{Fence, Frontmatter};
+pub use hidden::is_hidden;
 pub use manifest::{Context, Manifest};
 pub use name::{NameError, NameProblem, SkillName};
 pub use outline::{Heading, Link, Outline};

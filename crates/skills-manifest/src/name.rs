@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::is_hidden;
+
 /// The most characters the specification allows in a name.
 const SPEC_MAX_CHARACTERS: usize = 64;
 /// The most characters this crate accepts in a name.
@@ -131,14 +133,6 @@ impl fmt::Display for NameProblem {
             Self::Hyphens => f.write_str("begins or ends with a hyphen or doubles one"),
         }
     }
-}
-
-/// Characters a reader cannot see: C0, C1, bidirectional controls, zero-width, tags, line and paragraph separators.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{FEFF}')
-        || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}')
-        || matches!(c, '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Makes text of a skill safe to put between text of ours.
 
+use skills_manifest::is_hidden;
+
 /// Puts `text` on one line: every run of white space becomes one space, invisible characters go, `<` becomes `&lt;`.
 ///
 /// After this no text can start a line, a list item or a heading, or open or close a tag.
@@ -26,11 +28,9 @@ pub(crate) fn visible(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_invisible(*c)).collect()
 }
 
-/// Control, bidirectional, zero-width and tag characters. The zero-width joiner and non-joiner stay, since scripts and emoji need them.
+/// The zero-width joiner and non-joiner stay, since scripts and emoji need them.
 fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{FEFF}' | '\u{200B}' | '\u{200E}' | '\u{200F}')
-        || matches!(c, '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}')
+    is_hidden(c) && !matches!(c, '\u{200C}' | '\u{200D}')
 }
 
 #[cfg(test)]

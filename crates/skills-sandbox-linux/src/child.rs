@@ -4,13 +4,10 @@
 //! allocates, locks, panics or unwinds; it makes system calls with what was prepared, and ends in `execve` or `_exit`.
 #![expect(unsafe_code, reason = "system calls between clone and exec have no safe form")]
 
-use std::ffi::CStr;
-use std::os::fd::RawFd;
-
-use libc::{c_char, c_int, c_ulong, c_void};
+use libc::{c_int, c_ulong, c_void};
 use seccompiler::sock_filter;
 
-use crate::spawn::Prepared;
+use crate::prepared::Prepared;
 
 /// The step that failed, as it travels through the status pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,39 +166,12 @@ fn execute(prepared: &Prepared) -> Result<Never, Step> {
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         check(libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()), Step::Signals)?;
-        libc::execve(prepared.executable.as_ptr(), pointers(&prepared.arguments), pointers(&prepared.environment));
+        libc::execve(prepared.executable.as_ptr(), prepared.arguments.as_ptr(), prepared.environment.as_ptr());
     }
     Err(Step::Execute)
 }
-
-fn pointers(strings: &Pointers) -> *const *const c_char {
-    strings.pointers.as_ptr()
-}
-
-/// Strings and the null-terminated array of pointers to them that `execve` wants.
-pub(crate) struct Pointers {
-    pointers: Vec<*const c_char>,
-    /// Owns what the pointers point to.
-    _strings: Vec<std::ffi::CString>,
-}
-
-impl Pointers {
-    pub(crate) fn new(strings: Vec<std::ffi::CString>) -> Self {
-        let pointers = strings.iter().map(|string| CStr::as_ptr(string)).chain([std::ptr::null()]).collect();
-        Self { pointers, _strings: strings }
-    }
-}
-
-// SAFETY: the pointers lead to heap memory that `_strings` owns and nobody changes.
-unsafe impl Send for Pointers {}
 
 fn errno() -> i32 {
     // SAFETY: the C library's own place for the last error of this thread, which sleeps.
     unsafe { *libc::__errno_location() }
 }
-
-/// The kernel's numbers of resources, and their values.
-pub(crate) type ResourceLimits = Vec<(libc::__rlimit_resource_t, u64)>;
-
-/// The three streams of the child, as descriptors above 2.
-pub(crate) type Streams = [RawFd; 3];

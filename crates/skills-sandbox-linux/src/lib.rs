@@ -27,6 +27,7 @@ mod child;
 mod interpreter;
 mod kernel;
 mod plan;
+mod prepared;
 mod report;
 mod ruleset;
 mod sandbox;

@@ -12,8 +12,9 @@ use tokio::io::unix::AsyncFd;
 use crate::interpreter::Interpreters;
 use crate::kernel::LandlockVersion;
 use crate::plan::Plan;
+use crate::prepared::{Ours, Prepared};
 use crate::report::report;
-use crate::spawn::{Ours, Prepared, Spawned, kill};
+use crate::spawn::{Spawned, kill};
 use crate::spawner;
 
 /// Runs scripts under Landlock and seccomp.

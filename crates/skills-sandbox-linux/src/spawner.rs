@@ -8,7 +8,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use skills_sandbox::SandboxError;
 use tokio::sync::oneshot;
 
-use crate::spawn::{Ours, Prepared, Spawned};
+use crate::prepared::{Ours, Prepared};
+use crate::spawn::{self, Spawned};
 
 type Answer = Result<Spawned, SandboxError>;
 type Order = (Prepared, Ours, oneshot::Sender<Answer>);
@@ -32,7 +33,7 @@ fn orders() -> Result<Sender<Order>, SandboxError> {
     let work = move || {
         for (prepared, ours, answer) in receiver {
             // Whoever asked may be gone; then the child comes back and is killed as it is dropped.
-            drop(answer.send(prepared.spawn(ours)));
+            drop(answer.send(spawn::spawn(prepared, ours)));
         }
     };
     let thread = std::thread::Builder::new().name("skills-spawner".into()).spawn(work);

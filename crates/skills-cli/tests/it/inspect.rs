@@ -20,7 +20,12 @@ fn without_roots_nothing_is_found_and_that_is_said() {
     let directory = tempfile::tempdir().unwrap();
     let empty = skills(&["list", "--root", &directory.path().display().to_string()]);
     let missing = skills(&["list", "--root", "/nowhere/skills"]);
-    assert_snapshot!(missing.page(), @"");
+    assert_snapshot!(missing.page(), @"
+    exit 0
+    -- stderr
+    warning: --root /nowhere/skills: no such directory
+    no skills found; name a directory with --root DIR
+    ");
     assert_snapshot!(empty.page(), @"
     exit 0
     -- stderr

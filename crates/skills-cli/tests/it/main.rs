@@ -3,5 +3,6 @@
 
 mod help;
 mod inspect;
+mod readme;
 mod run;
 mod skills;

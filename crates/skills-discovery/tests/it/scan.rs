@@ -164,7 +164,7 @@ fn an_unreadable_directory_hides_nobody_else() {
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();
     assert_snapshot!(text, @r#"
     repo open open/SKILL.md
-    skipped "locked" io: the operating system refused: Permission denied (os error 13)
+    skipped "locked/SKILL.md" io: the operating system refused: Permission denied (os error 13)
     "#);
 }
 
