@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use skills_runtime::Capability;
+use skills_runtime::{Capability, Limits};
 
 /// Find, show and safely run agent skills
 ///
 /// A skill is a folder with a SKILL.md. Without --root, skills are looked for in .agents/skills, .claude/skills and .codex/skills of the
-/// working directory and of the home directory.
+/// working directory and of the home directory, and in skills below CLAUDE_CONFIG_DIR and CODEX_HOME where these are set.
 #[derive(Debug, Parser)]
 #[command(name = "skills", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
@@ -24,7 +24,8 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 the skill failed or is unknown, 2 wrong usage, 3 denied or no sandbox, 4 timeout";
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 the skill failed or is unknown, 2 wrong usage, 3 denied or no sandbox, 4 timeout, 130 interrupted";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -53,11 +54,11 @@ pub(crate) struct Prompt {
     pub(crate) name: Option<String>,
 
     /// Fit the catalogue into 2 % of a context window of this many tokens
-    #[arg(long, value_name = "TOKENS", conflicts_with = "budget")]
+    #[arg(long, value_name = "TOKENS", conflicts_with_all = ["budget", "name"])]
     pub(crate) context_window: Option<usize>,
 
     /// Fit the list into this many characters [default: 8000]
-    #[arg(long, value_name = "CHARACTERS")]
+    #[arg(long, value_name = "CHARACTERS", conflicts_with = "name")]
     pub(crate) budget: Option<usize>,
 }
 
@@ -74,9 +75,13 @@ pub(crate) struct Run {
     #[arg(long, value_name = "JSON|@FILE|-")]
     pub(crate) input: Option<String>,
 
-    /// Deadline in seconds [default: 30]
+    /// Deadline in seconds, at most 600 [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<u64>,
+
+    /// Directory for the program's files: read when the skill asks to read, written when it asks to write and --allow write is given
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
 
     /// Allow what the skill asks for and the default rules deny (repeatable)
     #[arg(long, value_name = "CAPABILITY", value_enum)]
@@ -140,8 +145,9 @@ impl From<Dropped> for Capability {
 fn seconds(text: &str) -> Result<u64, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     let milliseconds = (seconds * 1_000.0).round();
-    // Anything above is cut down by the rules' ceiling.
-    if (1.0..=1e12).contains(&milliseconds) { Ok(milliseconds as u64) } else { Err("must be at least 0.001".to_owned()) }
+    let most = Limits::ceiling().wall_time.as_secs();
+    let fits = seconds <= most as f64 && milliseconds >= 1.0;
+    if fits { Ok(milliseconds as u64) } else { Err(format!("must be from 0.001 to {most}")) }
 }
 
 #[cfg(test)]
@@ -151,7 +157,7 @@ mod tests {
     #[test]
     fn seconds_may_have_fractions() {
         assert_eq!(seconds("1.5"), Ok(1_500));
-        for wrong in ["0", "-1", "nan", "inf", "x"] {
+        for wrong in ["0", "-1", "nan", "inf", "x", "601"] {
             assert!(seconds(wrong).is_err(), "{wrong}");
         }
     }

@@ -15,8 +15,9 @@ pub(crate) fn report(error: &anyhow::Error, output: &Output) -> Exit {
     let message = format!("{error:#}");
     if output.is_json() {
         let document = json!({"error": {"code": code(error), "message": message, "candidates": candidates, "hint": hint}});
-        // When standard output is closed, the exit code still says it.
-        let _ = output.document(&document);
+        if output.document(&document).is_err() {
+            output.note(&format!("error: {message}"));
+        }
     } else {
         output.note(&format!("error: {message}"));
         if let Some(line) = suggestion(runtime, candidates) {

@@ -1,8 +1,9 @@
-//! The program's input.
+//! What the user names: input, files, directories.
 #![expect(clippy::disallowed_methods, reason = "a file that the user names on the command line is no file of a skill")]
 
 use std::fmt;
 use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde_json::Value;
@@ -43,4 +44,17 @@ fn all(reader: impl Read) -> anyhow::Result<String> {
         return Err(InputError(format!("the input has more than {MAX_BYTES} bytes")).into());
     }
     Ok(text)
+}
+
+/// Resolves a directory that the user names.
+pub(crate) fn directory(path: &Path) -> anyhow::Result<PathBuf> {
+    let resolved = path.canonicalize().ok().filter(|path| path.is_dir());
+    resolved.ok_or_else(|| InputError(format!("{}: no such directory", path.display())).into())
+}
+
+/// Resolves a skill that is named by its directory; a bare name stays one.
+pub(crate) fn skill_name(argument: &str) -> String {
+    let path = Path::new(argument);
+    let resolved = argument.contains(std::path::is_separator).then(|| path.canonicalize().ok()).flatten();
+    resolved.map_or_else(|| argument.to_owned(), |path| path.to_string_lossy().into_owned())
 }

@@ -32,7 +32,7 @@ fn document(catalog: &Catalog) -> Value {
     let skipped: Vec<Value> = catalog
         .skipped()
         .iter()
-        .map(|skipped| json!({"path": skipped.path(), "code": skipped.reason().code(), "message": skipped.reason().to_string()}))
+        .map(|skipped| json!({"path": skipped.path().to_string_lossy(), "code": skipped.reason().code(), "message": skipped.reason().to_string()}))
         .collect();
     json!({"skills": skills, "skipped": skipped})
 }
@@ -42,7 +42,8 @@ fn skill(entry: &Entry) -> Value {
         "name": entry.name(),
         "description": entry.manifest().description(),
         "scope": entry.scope().as_str(),
-        "path": entry.location(),
+        "path": entry.location().to_string_lossy(),
+        "directory": entry.directory().to_string_lossy(),
         "user_invocable": entry.manifest().user_invocable(),
         "model_invocable": entry.manifest().model_invocable(),
         "warnings": warnings(entry),
@@ -51,7 +52,7 @@ fn skill(entry: &Entry) -> Value {
 
 /// The warnings of a skill, as every command shows them.
 pub(crate) fn warnings(entry: &Entry) -> Vec<Value> {
-    entry.warnings().iter().map(|warning| json!({"code": warning.code(), "message": warning.to_string()})).collect()
+    entry.warnings().iter().map(|warning| json!({"code": warning.code(), "line": warning.line(), "message": warning.to_string()})).collect()
 }
 
 fn table(entries: &[Entry]) -> String {
@@ -60,9 +61,13 @@ fn table(entries: &[Entry]) -> String {
     entries.iter().map(row).collect()
 }
 
-/// The first sentence on one line.
+/// The first sentence on one line, cut when it is very long.
 fn first_sentence(text: &str) -> String {
+    const MAX_CHARACTERS: usize = 160;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let end = line.find(". ").map_or(line.len(), |end| end + 1);
-    line[..end].to_owned()
+    match line[..end].char_indices().nth(MAX_CHARACTERS) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line[..end].to_owned(),
+    }
 }

@@ -40,10 +40,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
-    // A default root may be absent; one that was named should not be.
-    for root in arguments.root.iter().filter(|root| !root.is_dir()) {
-        output.note(&format!("warning: --root {}: no such directory", root.display()));
-    }
+    // A default root may be absent; one that was named may not.
+    arguments.root.iter().try_for_each(|root| input::directory(root).map(drop))?;
     let builder = SkillRuntime::builder().roots(roots::roots(&arguments.root)).scratch_directory(roots::scratch_directory());
     match arguments.command {
         Command::List(_) => list::list(&builder.build(), output),

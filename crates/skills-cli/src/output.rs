@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
+use skills_runtime::is_hidden;
 
 /// Where results go: text or one JSON document.
 pub(crate) struct Output {
@@ -21,33 +22,36 @@ impl Output {
 
     /// Prints the document.
     pub(crate) fn document(&self, document: &impl Serialize) -> anyhow::Result<()> {
-        let mut text = serde_json::to_string_pretty(document)?;
-        text.push('\n');
-        self.raw(text.as_bytes())
+        let text = serde_json::to_string_pretty(document)?;
+        write(format!("{}\n", ascii_controls(&text)).as_bytes())
     }
 
-    /// Prints text of skills. A terminal gets no control characters but line ends and tabs.
+    /// Prints text of skills: lines stay, what moves the cursor or hides text becomes visible.
     pub(crate) fn text(&self, text: &str) -> anyhow::Result<()> {
-        let mut stdout = io::stdout().lock();
-        quiet(if stdout.is_terminal() { stdout.write_all(printable(text).as_bytes()) } else { stdout.write_all(text.as_bytes()) })?;
-        quiet(stdout.flush())
+        write(printable(text).as_bytes())
     }
 
-    /// Prints bytes of a program.
+    /// Prints bytes of a program: as they are into a pipe or file, printable on a terminal.
     pub(crate) fn raw(&self, bytes: &[u8]) -> anyhow::Result<()> {
-        if io::stdout().is_terminal() {
-            return self.text(&String::from_utf8_lossy(bytes));
-        }
-        let mut stdout = io::stdout().lock();
-        quiet(stdout.write_all(bytes))?;
-        quiet(stdout.flush())
+        if io::stdout().is_terminal() { self.text(&String::from_utf8_lossy(bytes)) } else { write(bytes) }
     }
 
-    /// Prints a line to standard error, always without control characters.
+    /// Prints one line to standard error.
     pub(crate) fn note(&self, text: &str) {
+        self.notes(&line(text));
+    }
+
+    /// Prints lines to standard error.
+    pub(crate) fn notes(&self, text: &str) {
         // When standard error is closed nobody is left to tell.
         let _ = writeln!(io::stderr(), "{}", printable(text));
     }
+}
+
+fn write(bytes: &[u8]) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    quiet(stdout.write_all(bytes))?;
+    quiet(stdout.flush())
 }
 
 /// A reader that closed its end, as `head` does, has seen enough.
@@ -58,19 +62,45 @@ fn quiet(result: io::Result<()>) -> anyhow::Result<()> {
     }
 }
 
-/// Makes control characters visible, so that no text moves the cursor, changes colours or talks to the terminal.
+/// Makes what a reader cannot see visible, so that no text moves the cursor, talks to the terminal or turns the line around. Line ends and
+/// tabs stay, and so do the joiners that scripts and emoji need.
 pub(crate) fn printable(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() && !matches!(c, '\n' | '\t') { clean.extend(c.escape_unicode()) } else { clean.push(c) }
+        let stays = !is_hidden(c) || matches!(c, '\n' | '\t' | '\u{200C}' | '\u{200D}');
+        if stays { clean.push(c) } else { clean.extend(c.escape_unicode()) }
+    }
+    clean
+}
+
+/// Puts a value on one line of ours: a line end in it is shown, not made.
+pub(crate) fn line(text: &str) -> String {
+    printable(&text.replace('\n', "\\n").replace('\t', " "))
+}
+
+/// Writes the characters that JSON allows but a terminal would act on, as JSON escapes.
+fn ascii_controls(json: &str) -> String {
+    let mut clean = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_hidden(c) && c != '\n' {
+            let mut units = [0; 2];
+            clean.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            clean.push(c);
+        }
     }
     clean
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
-    fn control_characters_become_visible() {
-        assert_eq!(super::printable("a\tb\n\u{1b}[31mred\u{7}"), "a\tb\n\\u{1b}[31mred\\u{7}");
+    fn what_hides_becomes_visible() {
+        assert_eq!(printable("a\tb\n\u{1b}[31mred\u{7}"), "a\tb\n\\u{1b}[31mred\\u{7}");
+        assert_eq!(printable("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(line("MIT\nscope  system"), "MIT\\nscope  system");
+        assert_eq!(ascii_controls("\"a\u{202e}b\u{e0041}\""), "\"a\\u202eb\\udb40\\udc41\"");
     }
 }

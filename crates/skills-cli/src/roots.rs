@@ -18,7 +18,9 @@ pub(crate) fn roots(named: &[PathBuf]) -> Vec<Root> {
     let project = env::current_dir().ok().into_iter().flat_map(|directory| below(directory, Scope::Repo));
     let user = env::home_dir().into_iter().flat_map(|home| below(home, Scope::User));
     let moved = [("CLAUDE_CONFIG_DIR", "skills"), ("CODEX_HOME", "skills")];
-    let moved = moved.into_iter().filter_map(|(name, below)| Some(Root::new(PathBuf::from(env::var_os(name)?).join(below), Scope::User)));
+    // Empty and relative values are mistakes, and the working directory is nobody's home.
+    let set = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let moved = moved.into_iter().filter_map(|(name, below)| Some(Root::new(set(name)?.join(below), Scope::User)));
     project.chain(user).chain(moved).collect()
 }
 

@@ -18,29 +18,55 @@ pub(crate) fn run(builder: Builder, arguments: Run, output: &Output) -> anyhow::
     options.timeout_ms = arguments.timeout;
     options.script = arguments.script;
     options.args = arguments.args;
+    options.workspace = arguments.workspace.as_deref().map(input::directory).transpose()?;
     options.without = arguments.without.into_iter().map(Into::into).collect();
+    let name = input::skill_name(&arguments.name);
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let artifacts = executor.block_on(async {
         tokio::select! {
-            artifacts = runtime.execute_skill(&arguments.name, options) => artifacts.map(Some),
-            // The run is dropped, and with it everything that it started.
-            _ = tokio::signal::ctrl_c() => Ok(None),
+            artifacts = runtime.execute_skill(&name, options) => artifacts.map(Some),
+            // The run is dropped, and with it everything that it started or made.
+            () = interrupted() => Ok(None),
         }
     })?;
     let Some(artifacts) = artifacts else { return Ok(Exit::Interrupted) };
     if output.is_json() {
-        output.document(&document(&arguments.name, &artifacts))?;
+        output.document(&document(&artifacts))?;
     } else {
-        show(&arguments.name, &artifacts, arguments.verbose, output)?;
+        show(&artifacts, arguments.verbose, output)?;
     }
     Ok(Exit::of(&artifacts.exit_status))
 }
 
-fn show(name: &str, artifacts: &ExecutionArtifacts, verbose: bool, output: &Output) -> anyhow::Result<()> {
+/// Waits until somebody wants the command to end: from the keyboard, by `kill`, or by closing the terminal.
+#[cfg(unix)]
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let wait = async |kind| match signal(kind) {
+        Ok(mut signal) => drop(signal.recv().await),
+        // Without the handler the signal ends the command as it would any other.
+        Err(_) => std::future::pending().await,
+    };
+    tokio::select! {
+        () = wait(SignalKind::interrupt()) => {}
+        () = wait(SignalKind::terminate()) => {}
+        () = wait(SignalKind::hangup()) => {}
+    }
+}
+
+#[cfg(not(unix))]
+async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+fn show(artifacts: &ExecutionArtifacts, verbose: bool, output: &Output) -> anyhow::Result<()> {
+    let name = &artifacts.skill;
     output.raw(artifacts.stdout.bytes())?;
     let stderr = artifacts.stderr.text();
     if !stderr.is_empty() {
-        output.note(stderr.trim_end_matches('\n'));
+        output.notes(stderr.trim_end_matches('\n'));
     }
     for (stream, captured) in [("standard output", &artifacts.stdout), ("standard error", &artifacts.stderr)] {
         if captured.is_truncated() {
@@ -77,9 +103,9 @@ fn explain(artifacts: &ExecutionArtifacts, output: &Output) {
     }
 }
 
-fn document(name: &str, artifacts: &ExecutionArtifacts) -> Value {
+fn document(artifacts: &ExecutionArtifacts) -> Value {
     json!({
-        "skill": name,
+        "skill": artifacts.skill,
         "mode": artifacts.mode,
         "status": artifacts.exit_status,
         "output": artifacts.output,

@@ -3,15 +3,16 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use skills_runtime::{Entry, LoadedSkill, SkillRuntime};
+use skills_runtime::{Entry, LoadedSkill, Manifest, SkillRuntime};
 
 use crate::arguments::Show;
 use crate::exit::Exit;
+use crate::input;
 use crate::list::warnings;
-use crate::output::Output;
+use crate::output::{Output, line};
 
 pub(crate) fn show(runtime: &SkillRuntime, arguments: &Show, output: &Output) -> anyhow::Result<Exit> {
-    let skill = runtime.get_skill(&arguments.name)?;
+    let skill = runtime.get_skill(&input::skill_name(&arguments.name))?;
     let catalog = runtime.catalog();
     let entry = catalog.entries().iter().find(|entry| entry.directory() == skill.directory);
     if output.is_json() {
@@ -39,7 +40,8 @@ fn document(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
         "name": skill.id,
         "description": manifest.description(),
         "scope": skill.location.as_str(),
-        "directory": skill.directory,
+        "directory": skill.directory.to_string_lossy(),
+        "path": entry.map(|entry| entry.location().to_string_lossy().into_owned()),
         "license": manifest.license(),
         "compatibility": manifest.compatibility(),
         "allowed_tools": manifest.allowed_tools().iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -65,28 +67,40 @@ fn text(skill: &LoadedSkill) -> Result<String, std::fmt::Error> {
     let manifest = &skill.manifest;
     let mut text = String::new();
     let description = manifest.description().split_whitespace().collect::<Vec<_>>().join(" ");
-    writeln!(text, "{}\n  {description}\n", skill.id)?;
-    writeln!(text, "directory      {}", skill.directory.display())?;
-    writeln!(text, "scope          {}", skill.location)?;
-    let tools = manifest.allowed_tools().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let fields = [
-        ("license", manifest.license()),
-        ("compatibility", manifest.compatibility()),
-        ("allowed-tools", Some(tools.as_str()).filter(|tools| !tools.is_empty())),
-        ("agent", manifest.agent()),
-        ("model", manifest.model()),
-    ];
-    for (name, value) in fields {
-        if let Some(value) = value {
-            writeln!(text, "{name:<14} {value}")?;
-        }
+    writeln!(text, "{}\n  {}\n", line(&skill.id), line(&description))?;
+    writeln!(text, "directory       {}", line(&skill.directory.to_string_lossy()))?;
+    writeln!(text, "scope           {}", skill.location)?;
+    for (name, value) in fields(manifest) {
+        writeln!(text, "{:<15} {}", line(&name), line(&value))?;
     }
     for file in &skill.resources.resources {
-        writeln!(text, "file           {} ({} bytes)", file.path, file.bytes)?;
+        writeln!(text, "file            {} ({} bytes)", line(&file.path), file.bytes)?;
     }
     if skill.resources.truncated {
-        writeln!(text, "               … and more")?;
+        writeln!(text, "                … and more")?;
     }
     writeln!(text, "\n{}", skill.instructions.trim_matches('\n'))?;
     Ok(text)
+}
+
+/// The fields that are set, beside name and description.
+fn fields(manifest: &Manifest) -> Vec<(String, String)> {
+    let tools = manifest.allowed_tools().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let set = |text: Option<&str>| text.map(str::to_owned);
+    let known = [
+        ("license", set(manifest.license())),
+        ("compatibility", set(manifest.compatibility())),
+        ("allowed-tools", Some(tools).filter(|tools| !tools.is_empty())),
+        ("context", manifest.context().map(|_| "fork".to_owned())),
+        ("agent", set(manifest.agent())),
+        ("model", set(manifest.model())),
+        ("argument-hint", set(manifest.argument_hint())),
+        ("user-invocable", Some("no".to_owned()).filter(|_| !manifest.user_invocable())),
+        ("model-invocable", Some("no".to_owned()).filter(|_| !manifest.model_invocable())),
+        ("hooks", manifest.hooks().map(ToString::to_string)),
+        ("metadata", Some(Value::Object(manifest.metadata().clone()).to_string()).filter(|_| !manifest.metadata().is_empty())),
+    ];
+    let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let extra = manifest.extra().iter().map(|(name, value)| (name.clone(), value.to_string()));
+    known.chain(extra).collect()
 }

@@ -85,6 +85,15 @@ pub enum EntryWarning {
 }
 
 impl EntryWarning {
+    /// Returns the line of the `SKILL.md`, counted from 1, where it is about one.
+    #[must_use]
+    pub fn line(&self) -> Option<usize> {
+        match self {
+            Self::Manifest(warning) => warning.line(),
+            _ => None,
+        }
+    }
+
     /// Returns the stable code of this class, as JSON output shows it.
     #[must_use]
     pub fn code(&self) -> &'static str {

@@ -1,15 +1,18 @@
 //! The files of one skill, behind a directory handle.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
-use skills_manifest::{Document, MAX_FILE_BYTES};
+use skills_manifest::{Document, MAX_FILE_BYTES, is_hidden};
 
 use crate::error::{DiscoveryError, ErrorKind, Repr};
 use crate::handle::{fill, open_regular, open_root};
 
 /// The most files a listing names.
 const MAX_LISTED: usize = 1_000;
+/// The most directory entries a listing looks at.
+const MAX_SEEN: usize = 20_000;
 /// How deep a listing goes below the skill's directory.
 const MAX_LISTED_DEPTH: usize = 8;
 
@@ -23,9 +26,10 @@ pub struct SkillFiles {
 /// The files of a skill.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// The regular files, ordered by path. Hidden ones, symlinks and the `SKILL.md` itself are left out.
+    /// The regular files, ordered by path. Hidden ones, symlinks, names with invisible characters and the `SKILL.md` itself are left out.
     pub resources: Vec<Resource>,
-    /// Whether there are more: a listing names at most 1,000 files, 8 directories deep.
+    /// Whether there are more: a listing names at most 1,000 files, 8 directories deep, and looks at 20,000 entries; directories that
+    /// cannot be read are left out too.
     pub truncated: bool,
 }
 
@@ -73,25 +77,29 @@ impl SkillFiles {
     /// Lists the files below `directory` (`""` for the whole skill), ordered by path.
     ///
     /// # Errors
-    /// When a directory cannot be read. A `directory` that does not exist has no files.
+    /// When `directory` itself cannot be read. One that does not exist has no files.
     pub fn list(&self, directory: &str) -> Result<Listing, DiscoveryError> {
-        let mut listing = Listing::default();
-        let mut open = vec![(PathBuf::from(directory), 0)];
-        while let Some((path, depth)) = open.pop() {
-            let found = self.list_one(&path)?;
-            listing.resources.extend(found.files);
+        let mut found = Found::default();
+        let mut open = VecDeque::from([(PathBuf::from(directory), 0)]);
+        while let Some((path, depth)) = open.pop_front() {
+            let below = match self.list_one(&path, &mut found) {
+                Ok(below) => below,
+                Err(error) if depth == 0 => return Err(error),
+                Err(_) => {
+                    found.cut = true;
+                    continue;
+                }
+            };
             if depth < MAX_LISTED_DEPTH {
-                open.extend(found.directories.into_iter().map(|directory| (directory, depth + 1)));
+                open.extend(below.into_iter().map(|directory| (directory, depth + 1)));
             } else {
-                listing.truncated |= !found.directories.is_empty();
+                found.cut |= !below.is_empty();
             }
         }
-        listing.resources.sort();
-        if listing.resources.len() > MAX_LISTED {
-            listing.resources.truncate(MAX_LISTED);
-            listing.truncated = true;
-        }
-        Ok(listing)
+        found.files.sort();
+        let truncated = found.cut || found.files.len() > MAX_LISTED;
+        found.files.truncate(MAX_LISTED);
+        Ok(Listing { resources: found.files, truncated })
     }
 
     /// Lists the files in `directory` itself, ordered by path.
@@ -99,44 +107,53 @@ impl SkillFiles {
     /// # Errors
     /// As [`list`](Self::list).
     pub fn files_in(&self, directory: &str) -> Result<Vec<Resource>, DiscoveryError> {
-        let mut files = self.list_one(Path::new(directory))?.files;
-        files.sort();
-        Ok(files)
+        let mut found = Found::default();
+        self.list_one(Path::new(directory), &mut found)?;
+        found.files.sort();
+        Ok(found.files)
     }
 
-    fn list_one(&self, path: &Path) -> Result<Found, DiscoveryError> {
+    /// Adds the files of one directory, and returns the directories in it in order.
+    fn list_one(&self, path: &Path, found: &mut Found) -> Result<Vec<PathBuf>, DiscoveryError> {
         let is_top = path.as_os_str().is_empty();
         let handle = if is_top { self.directory.try_clone() } else { self.directory.open_dir(path) };
-        let handle = match handle.map_err(DiscoveryError::from_io) {
-            Ok(handle) => handle,
-            Err(error) if error.kind() == ErrorKind::Missing => return Ok(Found::default()),
+        let entries = match handle.and_then(|handle| handle.entries()).map_err(DiscoveryError::from_io) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::Missing => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        let mut found = Found::default();
-        for entry in handle.entries().map_err(DiscoveryError::from_io)? {
+        let mut directories = Vec::new();
+        for entry in entries {
+            found.seen += 1;
+            if found.seen > MAX_SEEN {
+                found.cut = true;
+                break;
+            }
             let entry = entry.map_err(DiscoveryError::from_io)?;
             let Ok(name) = entry.file_name().into_string() else { continue };
-            if name.starts_with('.') || (is_top && name == self.file_name) {
+            if name.starts_with('.') || name.chars().any(is_hidden) || (is_top && name == self.file_name) {
                 continue;
             }
-            let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
+            // A file that vanishes while it is listed is not there.
+            let Ok(file_type) = entry.file_type() else { continue };
             let below = path.join(&name);
             if file_type.is_dir() {
-                found.directories.push(below);
-            } else if file_type.is_file() {
-                let bytes = entry.metadata().map_err(DiscoveryError::from_io)?.len();
-                found.files.push(Resource { path: slashes(&below), bytes });
+                directories.push(below);
+            } else if let (true, Ok(metadata)) = (file_type.is_file(), entry.metadata()) {
+                found.files.push(Resource { path: slashes(&below), bytes: metadata.len() });
             }
         }
-        Ok(found)
+        directories.sort();
+        Ok(directories)
     }
 }
 
-/// What one directory holds.
+/// What a listing has found so far.
 #[derive(Default)]
 struct Found {
     files: Vec<Resource>,
-    directories: Vec<PathBuf>,
+    seen: usize,
+    cut: bool,
 }
 
 fn slashes(path: &Path) -> String {

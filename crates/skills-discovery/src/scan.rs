@@ -1,11 +1,12 @@
 //! The breadth-first walk.
 
 use std::collections::{HashSet, VecDeque};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use cap_std::fs::Dir;
-use skills_manifest::{Fence, MAX_FRONTMATTER_BYTES, Manifest, SkillName};
+use skills_manifest::{Fence, MAX_FRONTMATTER_BYTES, Manifest, SkillName, is_hidden};
 
 use crate::error::{DiscoveryError, ErrorKind, Repr};
 use crate::handle::{End, fill, open_regular, open_root};
@@ -39,6 +40,16 @@ struct Scan<'a> {
     entries: Vec<Entry>,
     skipped: Vec<Skipped>,
     buffer: Vec<u8>,
+}
+
+/// One walk below one root.
+struct Walk<'a> {
+    root: &'a Root,
+    /// The root's canonical path.
+    path: PathBuf,
+    queue: VecDeque<Place>,
+    directories: usize,
+    entries: usize,
 }
 
 /// A directory to visit: `path` below the directory `base`, which is the root or where a symlink led.
@@ -81,73 +92,76 @@ impl Scan<'_> {
             Err(error) if error.kind() == ErrorKind::Missing => return self.skip(root.path(), SkipReason::RootMissing),
             Err(error) => return self.skip(root.path(), SkipReason::Unreadable(error)),
         };
-        let base = Rc::new(Base { path, handle: Some(handle) });
-        let mut queue = VecDeque::from([Place { base, path: PathBuf::new(), depth: 0 }]);
-        let (mut directories, mut entries) = (0, 0);
-        while let Some(place) = queue.pop_front() {
+        if path.to_str().is_none_or(|path| path.chars().any(is_hidden)) {
+            return self.skip(path, SkipReason::Unprintable);
+        }
+        let base = Rc::new(Base { path: path.clone(), handle: Some(handle) });
+        let queue = VecDeque::from([Place { base, path: PathBuf::new(), depth: 0 }]);
+        let mut walk = Walk { root, path, queue, directories: 0, entries: 0 };
+        while let Some(place) = walk.queue.pop_front() {
             let full = place.full();
             if !self.seen.insert(full.clone()) {
                 self.skip(full, SkipReason::Seen);
                 continue;
             }
-            directories += 1;
-            if directories > self.limits.max_directories {
-                return self.skip(root.path(), SkipReason::Directories { limit: self.limits.max_directories });
+            walk.directories += 1;
+            if walk.directories > self.limits.max_directories {
+                self.skip(root.path(), SkipReason::Directories { limit: self.limits.max_directories });
+                break;
             }
-            if let Err(error) = self.visit(root, &place, &mut entries, &mut queue) {
+            if let Err(error) = self.visit(&mut walk, &place) {
                 self.skip(full, SkipReason::Unreadable(error));
             }
-            if entries > self.limits.max_entries {
-                return self.skip(root.path(), SkipReason::Entries { limit: self.limits.max_entries });
-            }
+        }
+        if walk.entries > self.limits.max_entries {
+            self.skip(root.path(), SkipReason::Entries { limit: self.limits.max_entries });
         }
     }
 
-    fn visit(&mut self, root: &Root, place: &Place, entries: &mut usize, queue: &mut VecDeque<Place>) -> Result<(), DiscoveryError> {
+    fn visit(&mut self, walk: &mut Walk<'_>, place: &Place) -> Result<(), DiscoveryError> {
         let handle = place.open()?;
         // A skill is nearly always spelled right, and then its directory need not be listed at all.
-        if self.skill(root, place, &handle, SKILL_FILE) == Is::Skill && place.depth > 0 {
+        if self.skill(walk.root, place, &handle, SKILL_FILE) == Is::Skill && place.depth > 0 {
             return Ok(());
         }
-        let mut names = Vec::new();
-        for entry in handle.entries().map_err(DiscoveryError::from_io)? {
-            let entry = entry.map_err(DiscoveryError::from_io)?;
-            *entries += 1;
-            let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
-            names.push((entry.file_name(), file_type.is_dir(), file_type.is_symlink()));
-        }
-        names.sort();
+        let names = self.names(walk, &handle)?;
         let misspelled = names.iter().find_map(|(name, ..)| name.to_str().filter(|name| is_misspelled(name)));
         if let Some(name) = misspelled.filter(|_| !names.iter().any(|(name, ..)| name == SKILL_FILE))
-            && self.skill(root, place, &handle, name) == Is::Skill
+            && self.skill(walk.root, place, &handle, name) == Is::Skill
             && place.depth > 0
         {
             return Ok(());
         }
         for (name, is_directory, is_symlink) in &names {
             if *is_directory || *is_symlink {
-                queue.extend(self.below(root, place, name.as_ref(), *is_symlink));
+                let below = self.below(walk, place, name.as_ref(), *is_symlink);
+                walk.queue.extend(below);
             }
         }
         Ok(())
     }
 
+    /// Lists a directory in the order of its names, as long as the limit of the walk lasts.
+    fn names(&self, walk: &mut Walk<'_>, handle: &Dir) -> Result<Vec<(OsString, bool, bool)>, DiscoveryError> {
+        let mut names = Vec::new();
+        for entry in handle.entries().map_err(DiscoveryError::from_io)? {
+            walk.entries += 1;
+            if walk.entries > self.limits.max_entries {
+                break;
+            }
+            let entry = entry.map_err(DiscoveryError::from_io)?;
+            let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
+            names.push((entry.file_name(), file_type.is_dir(), file_type.is_symlink()));
+        }
+        names.sort();
+        Ok(names)
+    }
+
     /// Decides whether to enter the directory `name` in `place`.
-    fn below(&mut self, root: &Root, place: &Place, name: &Path, is_symlink: bool) -> Option<Place> {
+    fn below(&mut self, walk: &Walk<'_>, place: &Place, name: &Path, is_symlink: bool) -> Option<Place> {
         let path = place.path.join(name);
         let full = place.base.path.join(&path);
-        let shown = name.as_os_str().to_string_lossy();
-        let refusal = if name.to_str().is_none() {
-            Some(SkipReason::NotUtf8)
-        } else if shown.starts_with('.') {
-            Some(SkipReason::Hidden)
-        } else if shown == "node_modules" {
-            Some(SkipReason::Vendored)
-        } else if place.depth >= self.limits.max_depth {
-            Some(SkipReason::Depth { limit: self.limits.max_depth })
-        } else {
-            None
-        };
+        let refusal = self.refusal(name, place.depth);
         let depth = place.depth + 1;
         match refusal {
             Some(_) if is_symlink && !full.is_dir() => None,
@@ -155,13 +169,27 @@ impl Scan<'_> {
                 self.skip(full, reason);
                 None
             }
-            None if is_symlink => self.behind_symlink(root, place, full).map(|base| Place { base, path: PathBuf::new(), depth }),
+            None if is_symlink => self.behind_symlink(walk, full).map(|base| Place { base, path: PathBuf::new(), depth }),
             None => Some(Place { base: Rc::clone(&place.base), path, depth }),
         }
     }
 
+    /// Says why a directory of this name at this depth is not entered.
+    fn refusal(&self, name: &Path, depth: usize) -> Option<SkipReason> {
+        let Some(name) = name.to_str().filter(|name| !name.chars().any(is_hidden)) else { return Some(SkipReason::Unprintable) };
+        if name.starts_with('.') {
+            Some(SkipReason::Hidden)
+        } else if name == "node_modules" {
+            Some(SkipReason::Vendored)
+        } else if depth >= self.limits.max_depth {
+            Some(SkipReason::Depth { limit: self.limits.max_depth })
+        } else {
+            None
+        }
+    }
+
     /// Resolves a symlink; one that leads to a file is an ordinary resource and no matter of ours.
-    fn behind_symlink(&mut self, root: &Root, place: &Place, full: PathBuf) -> Option<Rc<Base>> {
+    fn behind_symlink(&mut self, walk: &Walk<'_>, full: PathBuf) -> Option<Rc<Base>> {
         let Ok(path) = full.canonicalize() else {
             self.skip(full, SkipReason::BrokenSymlink);
             return None;
@@ -169,7 +197,7 @@ impl Scan<'_> {
         if !path.is_dir() {
             return None;
         }
-        if !root.follows_symlinks() && !path.starts_with(&place.base.path) {
+        if !walk.root.follows_symlinks() && !path.starts_with(&walk.path) {
             self.skip(full, SkipReason::SymlinkLeavesRoot);
             return None;
         }
@@ -182,7 +210,11 @@ impl Scan<'_> {
         match self.load(root, &directory, handle, name) {
             Ok(entry) => self.entries.extend(entry),
             Err(error) if error.kind() == ErrorKind::Missing && !is_dangling(handle, name) => return Is::NoSkill,
-            Err(error) => self.skip(directory.join(name), SkipReason::Unreadable(error)),
+            Err(error) => {
+                self.skip(directory.join(name), SkipReason::Unreadable(error));
+                // A note that somebody called `skill.md` hides nothing below it.
+                return if name == SKILL_FILE { Is::Skill } else { Is::NoSkill };
+            }
         }
         Is::Skill
     }

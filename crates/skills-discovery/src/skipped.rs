@@ -67,8 +67,8 @@ pub enum SkipReason {
     BrokenSymlink,
     /// A symlink that leaves a root that keeps to itself ([`Symlinks::Within`](crate::Symlinks::Within)).
     SymlinkLeavesRoot,
-    /// A path that is not UTF-8, which no prompt can show.
-    NotUtf8,
+    /// A directory whose name is not UTF-8 or holds invisible characters: neither a prompt nor a terminal can show it as it is.
+    Unprintable,
     /// Neither the frontmatter nor the directory gives a usable name.
     NoName,
     /// The file or directory could not be read, or is no skill.
@@ -89,7 +89,7 @@ impl SkipReason {
             Self::Seen => "seen",
             Self::BrokenSymlink => "broken-symlink",
             Self::SymlinkLeavesRoot => "symlink-leaves-root",
-            Self::NotUtf8 => "not-utf8",
+            Self::Unprintable => "unprintable",
             Self::NoName => "no-name",
             Self::Unreadable(error) => error.manifest().map_or(error.kind().code(), |error| error.kind().code()),
         }
@@ -114,7 +114,7 @@ impl fmt::Display for SkipReason {
             Self::Seen => f.write_str("reached before by another root or symlink"),
             Self::BrokenSymlink => f.write_str("symlink leads nowhere"),
             Self::SymlinkLeavesRoot => f.write_str("symlink leaves its root"),
-            Self::NotUtf8 => f.write_str("the path is not UTF-8"),
+            Self::Unprintable => f.write_str("the name is not UTF-8 or holds invisible characters"),
             Self::NoName => f.write_str("neither `name` nor the directory gives a usable name"),
             Self::Unreadable(error) => match error.manifest().and_then(skills_manifest::ManifestError::line) {
                 Some(line) => write!(f, "line {line}: {error}"),

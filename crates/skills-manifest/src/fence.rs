@@ -129,7 +129,8 @@ impl<'a> Frontmatter<'a> {
 fn unclosed(bytes: &[u8]) -> ManifestError {
     let content = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     if content.iter().all(u8::is_ascii_whitespace) {
-        return Repr::Empty.into();
+        // So many blank lines may well go on behind the prefix that was read.
+        return if content.len() < MAX_FRONTMATTER_BYTES { Repr::Empty.into() } else { Repr::Missing { line: 1 }.into() };
     }
     let blank = content.iter().take_while(|b| b.is_ascii_whitespace());
     Repr::Unclosed { line: 1 + blank.filter(|b| **b == b'\n').count() }.into()

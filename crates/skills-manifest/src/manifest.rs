@@ -6,7 +6,7 @@ use crate::error::{ManifestError, Repr};
 use crate::fence::Frontmatter;
 use crate::warning::{Warning, WarningKind};
 use crate::yaml::{self, type_name};
-use crate::{SkillName, ToolRule};
+use crate::{SkillName, ToolRule, is_hidden};
 
 /// The most characters the specification allows in `description`.
 const DESCRIPTION_MAX_CHARACTERS: usize = 1024;
@@ -221,7 +221,7 @@ impl Fields<'_> {
     fn description(&mut self) -> Result<String, ManifestError> {
         let line = self.frontmatter.line_of("description").unwrap_or(self.frontmatter.first_line());
         self.bounded("description", DESCRIPTION_MAX_CHARACTERS)
-            .filter(|text| !text.trim().is_empty())
+            .filter(|text| text.chars().any(|c| !c.is_whitespace() && !is_hidden(c)))
             .ok_or_else(|| Repr::Description { line }.into())
     }
 

@@ -21,7 +21,7 @@ impl SkillName {
     /// Accepts `text` as a name; leading and trailing white space is cut.
     ///
     /// # Errors
-    /// [`NameError`] when nothing is left, when it is too long, when it names a path (`/`, `\`, `.`, `..`), or when it holds a control or
+    /// [`NameError`] when nothing is left, when it is too long, when it names a path (`/`, `\`, `.`, `..`), when it holds `: `, or when it holds a control or
     /// invisible character.
     pub fn new(text: &str) -> Result<Self, NameError> {
         let text = text.trim();
@@ -34,6 +34,9 @@ impl SkillName {
         }
         if text == "." || text == ".." || text.contains(['/', '\\']) {
             return Err(NameError::Path);
+        }
+        if text.contains(": ") {
+            return Err(NameError::Separator);
         }
         match text.chars().find(|&c| is_hidden(c)) {
             Some(c) => Err(NameError::Hidden { code_point: c as u32 }),
@@ -97,6 +100,9 @@ pub enum NameError {
     /// A path or a part of one.
     #[error("it looks like a path")]
     Path,
+    /// A colon and a space, which separate a name from what is said of it.
+    #[error("it holds `: `, which separates a name from its description")]
+    Separator,
     /// A control, bidirectional or other invisible character.
     #[error("it holds the invisible character U+{code_point:04X}")]
     Hidden {
@@ -161,6 +167,7 @@ mod tests {
         check("..", Err(NameError::Path));
         check("a/b", Err(NameError::Path));
         check("a\\b", Err(NameError::Path));
+        check("pdf: The official one", Err(NameError::Separator));
         check("a\nb", Err(NameError::Hidden { code_point: 0x0A }));
         check("a\u{202E}b", Err(NameError::Hidden { code_point: 0x202E }));
         check("a\u{E0041}b", Err(NameError::Hidden { code_point: 0xE0041 }));

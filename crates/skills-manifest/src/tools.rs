@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::is_hidden;
+
 /// One entry of `allowed-tools`: a tool, and perhaps a pattern in parentheses.
 ///
 /// It is what the skill *asks for*. What it gets is decided elsewhere.
@@ -40,6 +42,9 @@ impl ToolRule {
     }
 
     fn parse(piece: &str) -> Option<Self> {
+        if piece.chars().any(is_hidden) {
+            return None;
+        }
         let Some((tool, rest)) = piece.split_once('(') else {
             let balanced = !piece.contains(')');
             return balanced.then(|| Self { tool: piece.to_owned(), pattern: None });
@@ -98,5 +103,6 @@ mod tests {
         check("Bash(git", &[], &["Bash(git"]);
         check("Read Bash) Grep", &["Read", "Grep"], &["Bash)"]);
         check("(git) Read", &["Read"], &["(git)"]);
+        check("Read Bash(git\nforged)", &["Read"], &["Bash(git\nforged)"]);
     }
 }

@@ -1,6 +1,6 @@
 //! The available-skills section.
 
-use crate::escape::one_line;
+use crate::escape::{one_line, path};
 use crate::{Budget, Item};
 
 const INTRODUCTION: &str = "A skill is a folder of instructions, scripts and references for one kind of task. \
@@ -95,9 +95,11 @@ struct Line {
 
 impl Line {
     fn new(item: &Item<'_>) -> Self {
-        let description = one_line(item.description);
+        // The words that lead to the file are ours.
+        let description = one_line(item.description).replace("(file:", "(file\u{2236}");
         let length = description.chars().count();
-        Self { name: one_line(item.name), description, location: one_line(item.location), length }
+        // A name with `: ` in it would be read as another name and the start of its description.
+        Self { name: one_line(item.name).replace(": ", ":"), description, location: path(item.location), length }
     }
 
     fn text(&self, characters: usize) -> String {

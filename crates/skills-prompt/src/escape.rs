@@ -23,9 +23,16 @@ pub(crate) fn one_line(text: &str) -> String {
     line
 }
 
-/// Removes what a reader cannot see from a longer text, keeping its lines.
+/// Removes what a reader cannot see from a longer text, keeping its lines; every kind of line end becomes a line feed.
 pub(crate) fn visible(text: &str) -> String {
+    let ends_line = |c: char| matches!(c, '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let text = text.replace("\r\n", "\n").replace(ends_line, "\n");
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_invisible(*c)).collect()
+}
+
+/// Shows a path as it is, so that it can be opened; one that would forge a line or a tag is put on one line instead.
+pub(crate) fn path(path: &str) -> String {
+    if path.contains('<') || path.chars().any(is_hidden) { one_line(path) } else { path.to_owned() }
 }
 
 /// The zero-width joiner and non-joiner stay, since scripts and emoji need them.
@@ -39,6 +46,13 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         assert_eq!(one_line(text), expected);
+    }
+
+    #[test]
+    fn lines_of_every_kind_stay_lines() {
+        assert_eq!(visible("a\r\nb\rc\u{2028}d\u{B}e\u{1b}[1m"), "a\nb\nc\nd\ne[1m");
+        assert_eq!(path("/two  spaces/back\\slash"), "/two  spaces/back\\slash");
+        assert_eq!(path("/a\n- b"), "/a - b");
     }
 
     #[test]

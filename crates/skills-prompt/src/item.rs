@@ -58,9 +58,11 @@ fn rank(scope: Scope) -> u8 {
 }
 
 fn item(entry: &Entry) -> OwnedItem {
-    OwnedItem {
-        name: entry.name().to_string(),
-        description: entry.manifest().description().to_owned(),
-        location: entry.location().display().to_string().replace('\\', "/"),
-    }
+    OwnedItem { name: entry.name().to_string(), description: entry.manifest().description().to_owned(), location: location(entry) }
+}
+
+/// Models write paths with slashes; a backslash is a separator on Windows only.
+fn location(entry: &Entry) -> String {
+    let location = entry.location().display().to_string();
+    if cfg!(windows) { location.replace('\\', "/") } else { location }
 }

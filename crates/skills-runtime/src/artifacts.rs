@@ -14,6 +14,8 @@ use crate::ExecutionMode;
 #[must_use]
 #[non_exhaustive]
 pub struct ExecutionArtifacts {
+    /// The skill's name.
+    pub skill: String,
     /// What was run.
     pub mode: ExecutionMode,
     /// Standard output as JSON when all of it is JSON, else as text; null when there is none.
@@ -22,7 +24,7 @@ pub struct ExecutionArtifacts {
     pub stdout: Captured,
     /// Standard error, up to the limit.
     pub stderr: Captured,
-    /// The entries of `allowed-tools` whose capabilities the program was given.
+    /// The entries of `allowed-tools` whose capabilities the program was given: reading its own skill counts, writing only with a workspace.
     pub permissions_used: Vec<String>,
     /// How it ended.
     pub exit_status: ExecutionStatus,
@@ -65,8 +67,9 @@ impl ExecutionStatus {
 }
 
 impl ExecutionArtifacts {
-    pub(crate) fn denied(mode: ExecutionMode, denial: Denial) -> Self {
+    pub(crate) fn denied(skill: String, mode: ExecutionMode, denial: Denial) -> Self {
         Self {
+            skill,
             mode,
             output: Value::Null,
             stdout: Captured::default(),
@@ -78,13 +81,14 @@ impl ExecutionArtifacts {
         }
     }
 
-    pub(crate) fn new(mode: ExecutionMode, permissions_used: Vec<String>, outcome: Outcome) -> Self {
+    pub(crate) fn new(skill: String, mode: ExecutionMode, permissions_used: Vec<String>, outcome: Outcome) -> Self {
         let exit_status = match outcome.ending {
             ending if ending.is_success() => ExecutionStatus::Success,
             Ending::TimedOut { limit_ms } => ExecutionStatus::Timeout { limit_ms },
             ending => ExecutionStatus::Failed { ending },
         };
         Self {
+            skill,
             mode,
             output: output(&outcome.stdout),
             stdout: outcome.stdout,

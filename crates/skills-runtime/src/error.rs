@@ -1,6 +1,6 @@
 //! The one error of this crate: a skill that cannot be had or run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use skills_discovery::DiscoveryError;
 use skills_sandbox::SandboxError;
@@ -100,8 +100,16 @@ pub(crate) enum Repr {
     UnknownProgram { skill: String, program: String, candidates: Vec<String> },
     #[error("the skill {skill:?} has several scripts; name one, or give an input whose `action` is the name of one")]
     AmbiguousScript { skill: String, candidates: Vec<String> },
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read {}", at(path, source))]
     Files { path: PathBuf, source: DiscoveryError },
     #[error(transparent)]
     Sandbox(SandboxError),
+}
+
+/// Names the file, and the line of it where that is known.
+fn at(path: &Path, source: &DiscoveryError) -> String {
+    match source.manifest().and_then(skills_manifest::ManifestError::line) {
+        Some(line) => format!("{}:{line}", path.display()),
+        None => path.display().to_string(),
+    }
 }

@@ -1,5 +1,6 @@
 //! The way from a chosen program to a job.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,13 +32,16 @@ pub struct ExecutionOptions {
     pub script: Option<String>,
     /// Arguments, passed as they are. Default none.
     pub args: Vec<String>,
+    /// A directory for the program's input and output files: readable when the skill asks to read, writable when it asks to write and the
+    /// rules allow it. Must be absolute and canonical. Default none.
+    pub workspace: Option<PathBuf>,
     /// Capabilities to give up although the skill asks for them. Default none.
     pub without: Vec<Capability>,
 }
 
 impl Default for ExecutionOptions {
     fn default() -> Self {
-        Self { input: json!({}), timeout_ms: None, wasm_module: None, script: None, args: Vec::new(), without: Vec::new() }
+        Self { input: json!({}), timeout_ms: None, wasm_module: None, script: None, args: Vec::new(), workspace: None, without: Vec::new() }
     }
 }
 
@@ -74,6 +78,10 @@ impl ExecutionOptions {
     /// Makes the request: what the skill declares, less what is given up.
     pub(crate) fn request(&self, entry: &Entry, manifest: &Manifest) -> Request {
         let request = Request::new(entry.directory()).limits(self.limits());
+        let request = match &self.workspace {
+            Some(directory) => request.workspace(directory),
+            None => request,
+        };
         let request = manifest.allowed_tools().iter().fold(request, |request, rule| request.tool(rule.tool(), rule.pattern()));
         self.without.iter().fold(request, |request, capability| request.without(*capability))
     }

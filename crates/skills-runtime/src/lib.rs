@@ -45,7 +45,7 @@ pub use runtime::SkillRuntime;
 pub use skill::{LoadedSkill, SkillDescriptor};
 
 pub use skills_discovery::{Catalog, Entry, Limits as DiscoveryLimits, Listing, Resource, Root, Scope, SkillFiles, Skipped, Symlinks};
-pub use skills_manifest::{Manifest, SkillName};
+pub use skills_manifest::{Manifest, SkillName, is_hidden};
 pub use skills_policy::{Capability, Denial, Limits, Rules};
 pub use skills_prompt::{Budget, Catalogue};
 pub use skills_sandbox::{Captured, Ending, Layer, Report, Sandbox, SandboxError, ScriptKind as ScriptType, Status};

@@ -58,9 +58,14 @@ pub fn detect_execution_mode(skill: &str, files: &SkillFiles, options: &Executio
         [] => Err(Repr::NoProgram { skill: skill.to_owned() }.into()),
         [only] => native(only).ok_or_else(|| Repr::NoProgram { skill: skill.to_owned() }.into()),
         several => {
-            by_action(several, &options.input).or_else(|| several.iter().find(|script| stem(script) == "main")).and_then(native).ok_or_else(
-                || Repr::AmbiguousScript { skill: skill.to_owned(), candidates: several.iter().map(|s| short(s)).collect() }.into(),
-            )
+            let ambiguous = |candidates: Vec<&String>| ambiguous(skill, &candidates);
+            let named = by_action(several, &options.input);
+            let chosen = if named.is_empty() { several.iter().filter(|script| stem(script) == "main").collect() } else { named };
+            match chosen.as_slice() {
+                [] => Err(ambiguous(several.iter().collect())),
+                [only] => native(only).ok_or_else(|| Repr::NoProgram { skill: skill.to_owned() }.into()),
+                _ => Err(ambiguous(chosen)),
+            }
         }
     }
 }
@@ -76,13 +81,16 @@ fn named_script(skill: &str, files: &SkillFiles, name: &str) -> Result<Execution
     let stems: Vec<&String> = scripts.iter().filter(|script| stem(script) == name).collect();
     match stems.as_slice() {
         [only] => native(only).ok_or_else(|| unknown(skill, name, Vec::new())),
-        _ => Err(unknown(skill, name, scripts.iter().map(|script| short(script)).collect())),
+        [] => Err(unknown(skill, name, scripts.iter().map(|script| short(script)).collect())),
+        _ => Err(ambiguous(skill, &stems)),
     }
 }
 
-fn by_action<'a>(scripts: &'a [String], input: &Value) -> Option<&'a String> {
-    let action = input.get("action")?.as_str()?.replace('-', "_");
-    scripts.iter().find(|script| stem(script).replace('-', "_") == action)
+/// Returns the scripts that the input's `action` names; `-` and `_` are the same.
+fn by_action<'a>(scripts: &'a [String], input: &Value) -> Vec<&'a String> {
+    let Some(action) = input.get("action").and_then(Value::as_str) else { return Vec::new() };
+    let action = action.replace('-', "_");
+    scripts.iter().filter(|script| stem(script).replace('-', "_") == action).collect()
 }
 
 fn wasm(module: &str) -> ExecutionMode {
@@ -120,4 +128,9 @@ fn short(script: &str) -> String {
 
 fn unknown(skill: &str, program: &str, candidates: Vec<String>) -> RuntimeError {
     Repr::UnknownProgram { skill: skill.to_owned(), program: program.to_owned(), candidates }.into()
+}
+
+fn ambiguous(skill: &str, candidates: &[&String]) -> RuntimeError {
+    let candidates = candidates.iter().map(|script| short(script)).collect();
+    Repr::AmbiguousScript { skill: skill.to_owned(), candidates }.into()
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use skills_discovery::{Catalog, Entry, Limits, Lookup, Root, discover};
-use skills_policy::{Capability, Decision, Rules};
+use skills_policy::{Access, Capability, Decision, Grants, Network, Rules, Spawn};
 use skills_prompt::{Budget, Catalogue, Fragment, Item, Nonce, frame, offered};
 
 use crate::backends::Backends;
@@ -85,7 +85,13 @@ impl SkillRuntime {
             .map_err(|error| skills_sandbox::SandboxError::setup("drawing random bytes", std::io::Error::other(error.to_string())))?;
         let resources: Vec<&str> = skill.resources.resources.iter().map(|resource| resource.path.as_str()).collect();
         let directory = skill.directory.to_string_lossy();
-        let fragment = Fragment { name: &skill.id, directory: &directory, body: &skill.instructions, resources: &resources };
+        let fragment = Fragment {
+            name: &skill.id,
+            directory: &directory,
+            body: &skill.instructions,
+            resources: &resources,
+            more_resources: skill.resources.truncated,
+        };
         Ok(frame(fragment, &Nonce::from_random(random)))
     }
 
@@ -108,13 +114,13 @@ impl SkillRuntime {
         let request = options.request(entry, document.manifest());
         let grants = match self.shared.rules.decide(&request) {
             Decision::Granted(grants) => grants,
-            Decision::Denied(denial) => return Ok(ExecutionArtifacts::denied(mode, denial)),
+            Decision::Denied(denial) => return Ok(ExecutionArtifacts::denied(entry.name().to_string(), mode, denial)),
         };
+        let used = document.manifest().allowed_tools().iter().filter(|rule| is_given(&grants, rule.tool()));
+        let used = used.map(ToString::to_string).collect();
         let sandbox = self.shared.backends.for_mode(&mode)?;
         let outcome = sandbox.run(job(entry, &files, &mode, grants, &options)?).await?;
-        let used = document.manifest().allowed_tools().iter();
-        let used = used.filter(|rule| Capability::of_tool(rule.tool()).is_some_and(|capability| !options.without.contains(&capability)));
-        Ok(ExecutionArtifacts::new(mode, used.map(ToString::to_string).collect(), outcome))
+        Ok(ExecutionArtifacts::new(entry.name().to_string(), mode, used, outcome))
     }
 }
 
@@ -129,5 +135,16 @@ fn find<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, RuntimeError>
             let directories = entries.iter().map(|entry| entry.directory().display().to_string()).collect();
             Err(Repr::AmbiguousSkill { name: name.to_owned(), directories }.into())
         }
+    }
+}
+
+/// Says whether a tool's capability came to anything: a wish to write without a directory to write to did not.
+fn is_given(grants: &Grants, tool: &str) -> bool {
+    match Capability::of_tool(tool) {
+        Some(Capability::Read) => !grants.files().is_empty(),
+        Some(Capability::Write) => grants.files().iter().any(|file| file.access() == Access::ReadWrite),
+        Some(Capability::Network) => *grants.network() != Network::None,
+        Some(Capability::Spawn) => *grants.spawn() != Spawn::None,
+        _ => false,
     }
 }

@@ -13,7 +13,7 @@ pub(crate) fn report(plan: &Plan, version: LandlockVersion) -> Report {
     let memory = plan.limits.memory_bytes >> 20;
     let base = Report::new("linux")
         .layer("files", Status::Enforced, format!("Landlock ABI {abi}: reading, writing and executing outside the grants refused"))
-        .layer("metadata", Status::Partial, "changes refused by seccomp; names and sizes of other files can be seen")
+        .layer("metadata", Status::Partial, "changes refused or ignored (seccomp); names and sizes of other files can be seen")
         .layer("network", Status::Enforced, "no sockets (seccomp), no TCP (Landlock)");
     let processes = match &plan.spawn {
         Spawn::None => base.layer("processes", Status::Enforced, "no second process"),

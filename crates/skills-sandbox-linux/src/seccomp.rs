@@ -28,12 +28,8 @@ const DENIED: &[c_long] = &[
     libc::SYS_setsid,
     libc::SYS_setpgid,
     // Metadata.
-    libc::SYS_fchmod,
-    libc::SYS_fchmodat,
-    SYS_FCHMODAT2,
     libc::SYS_fchown,
     libc::SYS_fchownat,
-    libc::SYS_utimensat,
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
     libc::SYS_fsetxattr,
@@ -126,20 +122,18 @@ const DENIED: &[c_long] = &[
 
 /// Calls that only x86-64 has.
 #[cfg(target_arch = "x86_64")]
-const DENIED_HERE: &[c_long] = &[
-    libc::SYS_chmod,
-    libc::SYS_chown,
-    libc::SYS_lchown,
-    libc::SYS_utime,
-    libc::SYS_utimes,
-    libc::SYS_futimesat,
-    libc::SYS_iopl,
-    libc::SYS_ioperm,
-    libc::SYS_modify_ldt,
-    libc::SYS_kexec_file_load,
-];
+const DENIED_HERE: &[c_long] =
+    &[libc::SYS_chown, libc::SYS_lchown, libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_kexec_file_load];
 #[cfg(not(target_arch = "x86_64"))]
 const DENIED_HERE: &[c_long] = &[];
+
+/// Calls that do nothing and say that they did: modes and times of files. Landlock does not cover them, so they must not work; but copying
+/// a file, as every language's library does it, sets both and fails when it cannot.
+const IGNORED: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, SYS_FCHMODAT2, libc::SYS_utimensat];
+#[cfg(target_arch = "x86_64")]
+const IGNORED_HERE: &[c_long] = &[libc::SYS_chmod, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat];
+#[cfg(not(target_arch = "x86_64"))]
+const IGNORED_HERE: &[c_long] = &[];
 
 /// Calls that make a process, besides `clone` and `clone3`.
 #[cfg(target_arch = "x86_64")]
@@ -175,10 +169,13 @@ pub(crate) fn filters(processes: Processes) -> Result<Vec<BpfProgram>, SandboxEr
     let failed =
         |error: seccompiler::BackendError| SandboxError::unavailable("seccomp", error.to_string(), "report this with the kernel's version");
     let architecture = std::env::consts::ARCH.try_into().map_err(failed)?;
-    let rules = rules(processes).map_err(failed)?;
-    let errno = SeccompAction::Errno(EPERM.unsigned_abs());
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, errno, architecture).map_err(failed)?;
-    Ok(vec![BpfProgram::try_from(filter).map_err(failed)?, guard()])
+    let answer = |rules, errno: u32| {
+        let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno), architecture)?;
+        BpfProgram::try_from(filter)
+    };
+    let denied = answer(rules(processes).map_err(failed)?, EPERM.unsigned_abs()).map_err(failed)?;
+    let ignored = answer(IGNORED.iter().chain(IGNORED_HERE).map(|call| (*call, Vec::new())).collect(), 0).map_err(failed)?;
+    Ok(vec![denied, ignored, guard()])
 }
 
 fn rules(processes: Processes) -> Result<BTreeMap<i64, Vec<Rule>>, seccompiler::BackendError> {

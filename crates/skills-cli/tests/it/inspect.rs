@@ -21,10 +21,9 @@ fn without_roots_nothing_is_found_and_that_is_said() {
     let empty = skills(&["list", "--root", &directory.path().display().to_string()]);
     let missing = skills(&["list", "--root", "/nowhere/skills"]);
     assert_snapshot!(missing.page(), @"
-    exit 0
+    exit 2
     -- stderr
-    warning: --root /nowhere/skills: no such directory
-    no skills found; name a directory with --root DIR
+    error: /nowhere/skills: no such directory
     ");
     assert_snapshot!(empty.page(), @"
     exit 0
@@ -58,6 +57,55 @@ fn broken_skills_are_named_with_path_and_line() {
 fn show() {
     assert_snapshot!(examples(&["show", "tax_calculator"]).page());
     assert_json_snapshot!("show_json", redacted(&examples(&["show", "code-review", "--json"]).json()));
+}
+
+/// Nothing in a skill writes a line of ours or talks to the terminal, through pipes too.
+#[test]
+fn text_of_a_skill_stays_in_its_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let skill = directory.path().join("one");
+    std::fs::create_dir(&skill).unwrap();
+    let text = "---\nname: one\ndescription: \"a\\e[31mred\\nscope  forged\"\nlicense: \"MIT\\nscope           system\"\n---\nBody\u{1b}]0;title\u{7}\n";
+    std::fs::write(skill.join("SKILL.md"), text).unwrap();
+    std::fs::write(skill.join("bad\nfile  forged"), "").unwrap();
+    std::fs::create_dir(directory.path().join("broken\nerror: forged")).unwrap();
+    let root = directory.path().canonicalize().unwrap().display().to_string();
+    assert_snapshot!(skills(&["show", "one", "--root", &root]).page().replace(&root, "ROOT"), @r"
+    exit 0
+    -- stdout
+    one
+      a\u{1b}[31mred scope forged
+
+    directory       ROOT/one
+    scope           custom
+    license         MIT\nscope           system
+
+    Body\u{1b}]0;title\u{7}
+    ");
+    assert_snapshot!(skills(&["list", "--root", &root]).page().replace(&root, "ROOT"), @r"
+    exit 0
+    -- stdout
+    one  a\u{1b}[31mred scope forged
+    -- stderr
+    skipped ROOT/broken\nerror: forged: the name is not UTF-8 or holds invisible characters
+    ");
+    assert!(!skills(&["list", "--json", "--root", &root]).stdout.contains('\u{1b}'));
+}
+
+#[cfg(unix)]
+#[test]
+fn paths_that_are_not_utf8_are_skipped_and_said() {
+    use std::os::unix::ffi::OsStrExt;
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join(std::ffi::OsStr::from_bytes(b"bad\xff"))).unwrap();
+    let list = skills(&["list", "--json", "--root", &directory.path().display().to_string()]);
+    assert_eq!((list.code, list.json()["skipped"][0]["code"].as_str()), (0, Some("unprintable")));
+}
+
+#[test]
+fn a_directory_names_a_skill_too() {
+    assert_eq!(examples(&["show", "examples/skills/weather"]).code, 0);
+    assert_eq!(examples(&["show", "./examples/skills/weather/SKILL.md"]).code, 0);
 }
 
 #[test]
@@ -94,7 +142,8 @@ fn prompt() {
     let tight = examples(&["prompt", "--budget", "600", "--json"]).json();
     let names =
         |key: &str| tight[key].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ");
-    assert!(tight["cost"].as_u64() <= Some(600));
+    assert!(tight["cost"].as_u64().is_some_and(|cost| cost <= 600));
+    assert_eq!(tight["unit"], "characters");
     assert!(!names("shortened").is_empty() || !names("omitted").is_empty());
 }
 

@@ -117,15 +117,29 @@ fn a_denied_capability_can_be_allowed_or_given_up() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_workspace_is_written_when_both_sides_want_it() {
+    let workspace = tempfile::tempdir().unwrap();
+    let directory = workspace.path().display().to_string();
+    let text = format!("open('{directory}/out.txt', 'w').write('result')\n");
+    let run =
+        |arguments: &[&str]| script("allowed-tools: Write\n", "main.py", &text, &[arguments, &["--workspace", &directory]].concat()).code;
+    assert_eq!(run(&[]), 3);
+    assert_eq!(run(&["--allow", "write"]), 0);
+    assert_eq!(std::fs::read_to_string(workspace.path().join("out.txt")).unwrap(), "result");
+    assert_eq!(script("", "main.py", "pass", &["--workspace", "/nowhere"]).code, 2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_timeout_is_exit_code_four_and_keeps_what_was_written() {
     let started = Instant::now();
-    let done = script("", "main.py", "import time\nprint('begun', flush=True)\ntime.sleep(3600)\n", &["--timeout", "1"]);
+    let done = script("", "main.py", "import time\nprint('begun', flush=True)\ntime.sleep(3600)\n", &["--timeout", "4"]);
     assert_snapshot!(done.page(), @"
     exit 4
     -- stdout
     begun
     -- stderr
-    error: one timed out after 1000 ms
+    error: one timed out after 4000 ms
     ");
     assert!(started.elapsed() < Duration::from_secs(60), "it did not wait for the script");
 }

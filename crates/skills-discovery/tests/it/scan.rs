@@ -49,6 +49,29 @@ fn spellings_of_the_file() {
 }
 
 #[test]
+fn a_note_called_skill_md_hides_nothing_below_it() {
+    let tree = Tree::new();
+    tree.file("group/skill.md", "# About this group\n").skill("group/pdf", "pdf");
+    assert_snapshot!(tree.scan(&Limits::default()), @r#"
+    repo pdf group/pdf/SKILL.md
+    skipped "group/skill.md" frontmatter-missing: line 1: no frontmatter: the first line must be `---`
+    "#);
+}
+
+#[test]
+fn a_link_inside_a_linked_directory_may_stay_in_the_root() {
+    let tree = Tree::new();
+    tree.skill("root/store/pdf", "pdf").file("root/links/readme", "");
+    tree.symlink("../store/pdf", "root/links/pdf").symlink("links", "root/a");
+    let root = Root::new(tree.path("root"), Scope::Repo).symlinks(Symlinks::Within);
+    assert_snapshot!(tree.print(&discover(&[root], &Limits::default())), @r#"
+    repo pdf root/store/pdf/SKILL.md
+    skipped "root/links" seen: reached before by another root or symlink
+    skipped "root/store/pdf" seen: reached before by another root or symlink
+    "#);
+}
+
+#[test]
 fn names_come_from_the_directory_when_they_must() {
     let tree = Tree::new();
     tree.file("plain/SKILL.md", "---\ndescription: no name\n---\n");
@@ -63,7 +86,7 @@ fn names_come_from_the_directory_when_they_must() {
       warning name-from-directory: no usable `name`; the directory's name serves
     repo tax_calculator tax_calculator/SKILL.md
       warning name-rule: line 2: name holds '_', the specification allows letters, digits and hyphens
-    skipped "bad\u{202e}dir" no-name: neither `name` nor the directory gives a usable name
+    skipped "bad\u{202e}dir" unprintable: the name is not UTF-8 or holds invisible characters
     "#);
 }
 
@@ -83,9 +106,13 @@ fn limits_bite_from_the_deep_end_and_say_so() {
     repo a a/SKILL.md
     skipped "" directory-limit: scan stopped after 3 directories; skills may be missing
     "#);
+    tree.skill("aa/late", "late");
     let mut limits = Limits::default();
-    limits.max_entries = 2;
-    assert_snapshot!(tree.scan(&limits), @r#"skipped "" entry-limit: scan stopped after 2 directory entries; skills may be missing"#);
+    limits.max_entries = 4;
+    assert_snapshot!(tree.scan(&limits), @r#"
+    repo a a/SKILL.md
+    skipped "" entry-limit: scan stopped after 4 directory entries; skills may be missing
+    "#);
 }
 
 #[test]

@@ -85,6 +85,8 @@ fn what_is_no_skill_says_why_and_where() {
     assert_snapshot!(read("---\n---\n"), @"NotMapping at Some(2): the frontmatter must be a YAML mapping, found nothing");
     assert_snapshot!(read("---\nname: a\n---\n"), @"DescriptionMissing at Some(2): missing field `description`: say what the skill does and when to use it");
     assert_snapshot!(read("---\nname: a\ndescription: ' '\n---\n"), @"DescriptionMissing at Some(3): missing field `description`: say what the skill does and when to use it");
+    assert_snapshot!(read("---\ndescription: c\n1: a\n\"1\": b\n---\n"), @r#"Yaml at Some(2): the frontmatter is not valid YAML: duplicate entry with key "1""#);
+    assert_snapshot!(read("---\ndescription: \"\\u200b\\u200b\"\n---\n"), @"DescriptionMissing at Some(2): missing field `description`: say what the skill does and when to use it");
     assert_snapshot!(read("---\nname: a\nname: b\ndescription: c\n---\n"), @r#"Yaml at Some(2): the frontmatter is not valid YAML: duplicate entry with key "name""#);
     assert_snapshot!(read("---\ndescription: Use when: x\n---\n"), @"Yaml at Some(2): the frontmatter is not valid YAML: mapping values are not allowed in this context");
     assert_snapshot!(read(b"\xFF\xFE-\0-\0-\0"), @"Encoding at None: the file is UTF-16; save it as UTF-8");
@@ -99,9 +101,20 @@ fn bombs_are_refused() {
         let previous = level - 1;
         writeln!(bomb, "a{level}: &a{level} [*a{previous}, *a{previous}, *a{previous}]").unwrap();
     }
-    assert_snapshot!(read(bomb + "---\n"), @"Yaml at None: the frontmatter is not valid YAML: repetition limit exceeded");
+    assert_snapshot!(read(bomb + "---\n"), @"Yaml at Some(4): the frontmatter is not valid YAML: a9[0][1][0][1][2][1][1][2][0][0]: its aliases multiply the text beyond all measure");
+    let wide = format!("---\ndescription: b\nq: &a {}\nb: &b [{}]\n---\n", "a".repeat(40_000), "*a, ".repeat(3_000));
+    assert_snapshot!(read(wide), @"Yaml at Some(3): the frontmatter is not valid YAML: b[5]: its aliases multiply the text beyond all measure");
+    let dashes = format!("---\ndescription: b\na:\n {}\n---\n", "- ".repeat(30_000));
+    assert_snapshot!(read(dashes), @"Yaml at Some(4): the frontmatter is not valid YAML: recursion limit exceeded");
+    let huge = "---\ndescription: b\nx: 123456789012345678901234567890123\n---\n";
+    assert_snapshot!(read(huge), @r#"
+    name None
+    description "b"
+    extra x = "123456789012345678901234567890123"
+    body from line 5: ""
+    "#);
     let deep = format!("---\ndescription: b\na: {}\n---\n", "[".repeat(10_000));
-    assert_snapshot!(read(deep), @"Yaml at Some(3): the frontmatter is not valid YAML: recursion limit exceeded");
+    assert_snapshot!(read(deep), @"Yaml at Some(3): the frontmatter is not valid YAML: more than 500 open brackets");
     let long = format!("---\ndescription: b\n#{}\n---\n", "x".repeat(70_000));
     assert_snapshot!(read(long), @"FrontmatterUnclosed at Some(1): the frontmatter is not closed: no `---` line within 65536 bytes");
 }

@@ -17,6 +17,11 @@ proptest! {
     }
 
     #[test]
+    fn never_panics_on_almost_yaml(text in "[-a-c:&*!?|>{}\\[\\],\"'#\n ]{0,120}") {
+        let _ = Document::parse(format!("---\ndescription: d\n{text}\n---\n").as_bytes()).map(|document| document.outline());
+    }
+
+    #[test]
     fn what_was_written_is_read(name in "[a-z][a-z0-9]{0,20}", description in "[ -~]{0,60}[!-~]", body in "[ -~\n]{0,200}") {
         let file = format!("---\nname: {}\ndescription: {}\n---\n{body}", yaml_text(&name), yaml_text(&description));
         let document = Document::parse(file.as_bytes()).unwrap();

@@ -64,6 +64,10 @@ fn a_script_is_never_guessed() {
     assert_snapshot!(mode(&files, &ExecutionOptions::default()), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["extract.py", "fill_form.py"]"#);
     assert_snapshot!(mode(&files, &action("fill-form")), @r#"{"kind":"native","script_path":"scripts/fill_form.py","script_type":"python"}"#);
     assert!(mode(&files, &action("extract_text")).contains("several scripts"));
+    let twins = ["scripts/main.py", "scripts/main.sh", "scripts/other.py"];
+    assert_snapshot!(mode(&twins, &ExecutionOptions::default()), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["main.py", "main.sh"]"#);
+    assert_snapshot!(mode(&twins, &action("main")), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["main.py", "main.sh"]"#);
+    assert_snapshot!(mode(&twins, &ExecutionOptions::default().script("main")), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["main.py", "main.sh"]"#);
     assert_snapshot!(mode(&["scripts/main.py", "scripts/other.py"], &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/main.py","script_type":"python"}"#);
     assert_snapshot!(mode(&["scripts/only.sh"], &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/only.sh","script_type":"shell"}"#);
 }

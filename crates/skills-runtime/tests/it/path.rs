@@ -37,6 +37,20 @@ async fn what_no_rule_allows_is_denied_before_anything_starts() {
 }
 
 #[tokio::test]
+async fn a_workspace_makes_writing_come_to_something() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "allowed-tools: Read, Write\n").file("pdf/scripts/run.py", "").file("work/in.txt", "");
+    let runtime = fixture.recording().rules(Rules::default().allow(Capability::Write, "user")).build();
+    let without = runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap();
+    assert_eq!(without.permissions_used, ["Read"]);
+    let mut options = ExecutionOptions::default();
+    options.workspace = Some(fixture.path("work"));
+    assert_eq!(runtime.execute_skill("pdf", options).await.unwrap().permissions_used, ["Read", "Write"]);
+    let grants = fixture.sandbox.jobs().pop().unwrap().grants().clone();
+    assert_eq!(grants.files()[1].path(), fixture.path("work"));
+}
+
+#[tokio::test]
 async fn the_file_of_now_decides_what_is_asked_for() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");

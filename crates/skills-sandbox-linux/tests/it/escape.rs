@@ -40,18 +40,25 @@ async fn files_outside_the_grants_cannot_be_read_changed_or_listed() {
 async fn metadata_of_other_files_cannot_be_changed() {
     let skill = Skill::new();
     std::fs::write(skill.path("secret.txt"), "secret").unwrap();
+    let before = std::fs::metadata(skill.path("secret.txt")).unwrap();
     let outcome = skill
         .attempts(
             "path = '../secret.txt'",
-            &["os.chmod(path, 0o777)", "os.chown(path, os.getuid(), -1)", "os.utime(path, (0, 0))", "os.setxattr(path, 'user.a', b'b')"],
+            &["os.chmod(path, 0o777)", "os.utime(path, (0, 0))", "os.chown(path, os.getuid(), -1)", "os.setxattr(path, 'user.a', b'b')"],
         )
         .await;
-    assert_snapshot!(outcome, @"
-    os.chmod(path, 0o777) EPERM
-    os.chown(path, os.getuid(), -1) EPERM
-    os.utime(path, (0, 0)) EPERM
-    os.setxattr(path, 'user.a', b'b') EPERM
-    ");
+    // The first two say that they worked, and did nothing.
+    assert_snapshot!(outcome, @"");
+    let after = std::fs::metadata(skill.path("secret.txt")).unwrap();
+    assert_eq!((before.permissions(), before.modified().unwrap()), (after.permissions(), after.modified().unwrap()));
+}
+
+#[tokio::test]
+async fn copying_files_works_although_modes_and_times_are_ignored() {
+    let script = "import os, shutil\nhome = os.environ['HOME']\nshutil.copy('main.py', home)\nshutil.copy2('main.py', home + '/two')\n\
+                  shutil.copytree('.', home + '/tree')\nprint(sorted(os.listdir(home)))";
+    let outcome = Skill::new().python(script).await;
+    assert_eq!(outcome.stdout.text(), "['main.py', 'tree', 'two']\n", "{}", outcome.stderr.text());
 }
 
 #[tokio::test]

@@ -119,7 +119,7 @@ async fn the_report_names_every_wall() {
     let abi = text.split("Landlock ABI ").nth(1).and_then(|rest| rest.split(':').next()).unwrap_or_default().to_owned();
     assert_snapshot!(text.replace(&format!("ABI {abi}"), "ABI N"), @"
     files enforced: Landlock ABI N: reading, writing and executing outside the grants refused
-    metadata partial: changes refused by seccomp; names and sizes of other files can be seen
+    metadata partial: changes refused or ignored (seccomp); names and sizes of other files can be seen
     network enforced: no sockets (seccomp), no TCP (Landlock)
     processes enforced: no second process
     signals enforced: only to processes inside (Landlock)
