@@ -20,10 +20,11 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     tidy()?;
     run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"]))?;
+    // Before the tests, which put fresh artifacts in place.
+    guests(Mode::Check)?;
     if tests == Tests::Run {
         test()?;
     }
-    guests(Mode::Check)?;
     run(cargo(&["doc", "--workspace", "--no-deps", "--locked", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     deny()?;
     features()

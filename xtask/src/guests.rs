@@ -77,7 +77,7 @@ fn find() -> Result<Vec<Guest>> {
 /// Says whether the target's standard library is there, adding it with rustup when that is possible.
 fn has_target() -> bool {
     let installed = || {
-        let library = output(Command::new("rustc").current_dir(workspace()).args(["--print", "target-libdir", "--target", TARGET]));
+        let library = rustc(&["--print", "target-libdir", "--target", TARGET]);
         library.is_ok_and(|path| fs::read_dir(path.trim()).is_ok_and(|mut files| files.next().is_some()))
     };
     installed() || {
@@ -91,7 +91,7 @@ impl Guest {
     fn build(&self, mode: Mode, sources: String) -> Result<()> {
         let target_directory = target_directory()?.join("guests");
         let mut command = cargo(&["build", "--release", "--quiet", "--locked", "--target", TARGET]);
-        command.current_dir(&self.directory).env("CARGO_TARGET_DIR", &target_directory).env("CARGO_ENCODED_RUSTFLAGS", self.flags());
+        command.current_dir(&self.directory).env("CARGO_TARGET_DIR", &target_directory).env("CARGO_ENCODED_RUSTFLAGS", self.flags()?);
         run(&mut command)?;
         let built = fs::read(target_directory.join(TARGET).join("release").join(format!("{}.wasm", self.name)))?;
         if built.len() > MAX_BYTES {
@@ -113,11 +113,15 @@ impl Guest {
     }
 
     /// Takes this machine's paths out of the artifact, so that it is the same everywhere.
-    fn flags(&self) -> String {
+    fn flags(&self) -> Result<String> {
         let home = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
         let home = home.unwrap_or_default();
         let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-        [remap(&home, "/cargo"), remap(&self.directory, "/guest")].join("\u{1f}")
+        // Where the library's sources are installed, the compiler would name them instead of the place it was built in.
+        let library = rustc(&["--print", "sysroot"])?.trim().to_owned() + "/lib/rustlib/src/rust";
+        let version = rustc(&["--version", "--verbose"])?;
+        let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: ")).context("rustc names its commit")?;
+        Ok([remap(&home, "/cargo"), remap(&self.directory, "/guest"), remap(library.as_ref(), &format!("/rustc/{commit}"))].join("\u{1f}"))
     }
 
     fn sources_hash(&self) -> Result<String> {
@@ -167,6 +171,10 @@ fn collect(root: &Path, directory: &Path, files: &mut Vec<(String, Vec<u8>)>) ->
         }
     }
     Ok(())
+}
+
+fn rustc(arguments: &[&str]) -> Result<String> {
+    output(Command::new("rustc").current_dir(workspace()).args(arguments))
 }
 
 fn target_directory() -> Result<PathBuf> {

@@ -23,12 +23,18 @@ pub(crate) fn run(builder: Builder, arguments: Run, output: &Output) -> anyhow::
     let name = input::skill_name(&arguments.name);
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let artifacts = executor.block_on(async {
+        // Whoever started this command may have had it ignore the end of its children; with a handler they can be collected.
+        #[cfg(unix)]
+        let _children = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child());
         tokio::select! {
             artifacts = runtime.execute_skill(&name, options) => artifacts.map(Some),
             // The run is dropped, and with it everything that it started or made.
             () = interrupted() => Ok(None),
         }
-    })?;
+    });
+    // What still computes aside, such as a compiler, is not awaited.
+    executor.shutdown_background();
+    let artifacts = artifacts?;
     let Some(artifacts) = artifacts else { return Ok(Exit::Interrupted) };
     if output.is_json() {
         output.document(&document(&artifacts))?;

@@ -18,8 +18,6 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Open files. Default 256.
     pub open_files: u64,
-    /// Processes and threads. Default 64.
-    pub processes: u64,
 }
 
 impl Limits {
@@ -33,7 +31,6 @@ impl Limits {
             flood_bytes: self.flood_bytes.min(other.flood_bytes),
             file_bytes: self.file_bytes.min(other.file_bytes),
             open_files: self.open_files.min(other.open_files),
-            processes: self.processes.min(other.processes),
         }
     }
 
@@ -47,7 +44,6 @@ impl Limits {
             flood_bytes: 512 << 20,
             file_bytes: 512 << 20,
             open_files: 2_048,
-            processes: 512,
         }
     }
 }
@@ -61,7 +57,6 @@ impl Default for Limits {
             flood_bytes: 64 << 20,
             file_bytes: 64 << 20,
             open_files: 256,
-            processes: 64,
         }
     }
 }

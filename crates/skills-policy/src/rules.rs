@@ -71,7 +71,11 @@ impl Rules {
 
     fn refuse(&self, request: &Request, capability: Capability) -> Option<Refusal> {
         let of = |effect| self.rules.iter().find(move |rule| rule.capability == capability && rule.effect == effect);
+        let holds_program = request.workspace_directory().is_some_and(|workspace| request.directory().starts_with(workspace));
         let rule = match (of(Effect::Deny), of(Effect::Allow)) {
+            _ if capability == Capability::Write && holds_program => {
+                Some("built-in (the workspace holds the program itself, which must stay read-only)".to_owned())
+            }
             (Some(rule), _) => Some(rule.source.clone()),
             (None, Some(_)) if capability != Capability::Network || self.reaches(request) => return None,
             _ => None,

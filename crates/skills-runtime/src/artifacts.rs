@@ -105,5 +105,6 @@ fn output(stdout: &Captured) -> Value {
     if stdout.bytes().is_empty() {
         return Value::Null;
     }
-    serde_json::from_slice(stdout.bytes()).unwrap_or_else(|_| Value::String(stdout.text()))
+    let json = if stdout.is_truncated() { None } else { serde_json::from_slice(stdout.bytes()).ok() };
+    json.unwrap_or_else(|| Value::String(stdout.text()))
 }

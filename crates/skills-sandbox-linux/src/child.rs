@@ -44,6 +44,9 @@ impl Step {
     ];
 }
 
+/// What the child says when every wall stands and only the program is missing.
+pub(crate) const READY: [i32; 2] = [0, 0];
+
 /// The child's entry point; `argument` is a [`Prepared`].
 pub(crate) extern "C" fn main(argument: *mut c_void) -> c_int {
     // SAFETY: `spawn` passes a pointer to a `Prepared` that lives until the child has executed its program or ended, because the
@@ -53,13 +56,18 @@ pub(crate) extern "C" fn main(argument: *mut c_void) -> c_int {
         Ok(never) => match never {},
         Err(step) => step,
     };
-    let message = [failed as i32, errno()];
-    // SAFETY: writes eight bytes of a local array to the status pipe, then ends without running destructors.
-    unsafe {
-        libc::write(prepared.status, message.as_ptr().cast(), size_of_val(&message));
-        libc::_exit(127)
-    }
+    say(prepared, [failed as i32, errno()]);
+    // SAFETY: ends without running destructors.
+    unsafe { libc::_exit(127) }
 }
+
+fn say(prepared: &Prepared, message: [i32; 2]) {
+    // SAFETY: writes eight bytes of a local array to the status pipe.
+    unsafe { libc::write(prepared.status, message.as_ptr().cast(), size_of_val(&message)) };
+}
+
+/// The length of the kernel's set of signals.
+const SIGNAL_SET_BYTES: usize = 8;
 
 enum Never {}
 
@@ -157,15 +165,16 @@ fn execute(prepared: &Prepared) -> Result<Never, Step> {
     // SAFETY: the handlers are this process's own copy, since they are not shared; the structures are zeroed plain data; the strings and
     // the arrays of pointers to them, which end with null, belong to `prepared`.
     unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = libc::SIG_DFL;
+        // The C library's function may take a lock, so this asks the kernel, whose structure holds four words; all zero is the default.
+        let default = [0usize; 4];
         for signal in 1..=64 {
-            // Fails for the two that cannot be changed and those of the C library.
-            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+            // Fails for the two that cannot be changed.
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), std::ptr::null::<u8>(), SIGNAL_SET_BYTES);
         }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         check(libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()), Step::Signals)?;
+        say(prepared, READY);
         libc::execve(prepared.executable.as_ptr(), prepared.arguments.as_ptr(), prepared.environment.as_ptr());
     }
     Err(Step::Execute)

@@ -26,8 +26,10 @@ impl Default for Interpreters {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Executable {
     pub(crate) path: PathBuf,
-    /// The directory that holds its libraries when it is not part of the system.
-    pub(crate) prefix: Option<PathBuf>,
+    /// The path by which it was found, which tells a program of many names which one it is.
+    pub(crate) found: PathBuf,
+    /// The directories with its libraries when it is not part of the system.
+    pub(crate) libraries: Vec<PathBuf>,
 }
 
 impl Interpreters {
@@ -64,18 +66,19 @@ impl Interpreters {
 }
 
 impl Executable {
-    fn resolve(path: &Path) -> Option<Self> {
-        let path = path.canonicalize().ok().filter(|path| path.is_file())?;
+    fn resolve(found: &Path) -> Option<Self> {
+        let path = found.canonicalize().ok().filter(|path| path.is_file())?;
         let is_system = ["/usr", "/bin", "/lib"].iter().any(|system| path.starts_with(system));
-        let prefix = if is_system { None } else { Some(prefix_of(&path)?) };
-        Some(Self { path, prefix })
+        let libraries = if is_system { Vec::new() } else { libraries_of(&path)? };
+        Some(Self { path, found: found.to_owned(), libraries })
     }
 }
 
-/// Returns the directory above `bin`; one so high that it holds more than the interpreter (`/`, `/home`) is not accepted.
-fn prefix_of(path: &Path) -> Option<PathBuf> {
-    let bin = path.parent().filter(|directory| directory.ends_with("bin"))?;
-    bin.parent().filter(|prefix| prefix.components().count() > 2).map(Path::to_owned)
+/// Returns the directories beside `bin` that hold libraries, never the one above, which may be somebody's home.
+fn libraries_of(path: &Path) -> Option<Vec<PathBuf>> {
+    let prefix = path.parent().filter(|directory| directory.ends_with("bin"))?.parent()?;
+    let is_top = prefix.components().count() < 2;
+    (!is_top).then(|| vec![prefix.join("lib"), prefix.join("lib64")])
 }
 
 #[cfg(test)]
@@ -83,12 +86,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_holds_an_interpreter_and_no_more() {
-        let prefix = |path: &str| prefix_of(Path::new(path)).map(|prefix| prefix.display().to_string());
-        assert_eq!(prefix("/opt/python/3.11/bin/python3.11").as_deref(), Some("/opt/python/3.11"));
-        assert_eq!(prefix("/bin/python3"), None);
-        assert_eq!(prefix("/home/bin/python3"), None);
-        assert_eq!(prefix("/opt/tools/python3"), None);
+    fn libraries_of_an_interpreter_and_no_more() {
+        let libraries = |path: &str| libraries_of(Path::new(path)).map(|found| found[0].display().to_string());
+        assert_eq!(libraries("/opt/python/3.11/bin/python3.11").as_deref(), Some("/opt/python/3.11/lib"));
+        assert_eq!(libraries("/home/me/bin/python3").as_deref(), Some("/home/me/lib"));
+        assert_eq!(libraries("/bin/python3"), None);
+        assert_eq!(libraries("/opt/tools/python3"), None);
     }
 
     #[test]

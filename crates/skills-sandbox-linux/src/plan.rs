@@ -69,7 +69,7 @@ impl Plan {
         };
         let interpreter = interpreters.find(*kind)?;
         let script = script.to_str().ok_or_else(|| SandboxError::load("the script's path is not UTF-8"))?;
-        let program = interpreter.path.to_string_lossy().into_owned();
+        let program = interpreter.found.to_string_lossy().into_owned();
         Ok(Self {
             arguments: [program, script.to_owned()].into_iter().chain(job.arguments().iter().cloned()).collect(),
             environment: environment(job, interpreters, scratch),
@@ -126,7 +126,7 @@ fn paths(grants: &Grants, interpreter: &Executable, interpreters: &Interpreters,
     }
     rules.push(rule(scratch, Right::Write));
     rules.extend(SYSTEM.iter().map(|path| named(path, Right::Read)));
-    rules.extend(interpreter.prefix.iter().map(|prefix| rule(prefix, Right::Read)));
+    rules.extend(interpreter.libraries.iter().map(|libraries| rule(libraries, Right::Read)));
     rules.push(rule(&interpreter.path, Right::Execute));
     rules.extend(LOADERS.iter().map(|path| named(path, Right::Execute)));
     rules.extend(DEVICES.iter().map(|path| named(path, Right::Device)));

@@ -51,8 +51,8 @@ impl Prepared {
     /// Does all that can be done before the child exists.
     pub(crate) fn new(plan: &Plan, version: LandlockVersion) -> Result<(Self, Ours), SandboxError> {
         let processes = if plan.spawn == Spawn::None { Processes::One } else { Processes::Many };
-        let ruleset = ruleset(plan.paths(), version)?;
         let pipes = |error| SandboxError::setup("pipes", error);
+        let ruleset = above_standard(ruleset(plan.paths(), version)?).map_err(pipes)?;
         let ((stdin, our_stdin), (our_stdout, stdout), (our_stderr, stderr)) =
             (pipe().map_err(pipes)?, pipe().map_err(pipes)?, pipe().map_err(pipes)?);
         let (status_reader, status) = pipe().map_err(pipes)?;
@@ -113,18 +113,29 @@ fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
+/// A limit that the host itself is under already, and that is lower, stays: nobody but root could raise it.
 fn resource_limits(limits: &Limits) -> ResourceLimits {
     let cpu_seconds = limits.wall_time.as_secs().saturating_add(1);
-    vec![
+    let wanted = [
         (libc::RLIMIT_AS, limits.memory_bytes),
         (libc::RLIMIT_FSIZE, limits.file_bytes),
         (libc::RLIMIT_NOFILE, limits.open_files),
         // Threads share the deadline, and each may use it in full.
         (libc::RLIMIT_CPU, cpu_seconds.saturating_mul(64)),
-        (libc::RLIMIT_CORE, 0),
+        // Not 0: that does not keep the kernel from starting a handler for the dump, 1 does.
+        (libc::RLIMIT_CORE, 1),
         (libc::RLIMIT_MEMLOCK, 0),
         (libc::RLIMIT_MSGQUEUE, 0),
-    ]
+    ];
+    wanted.into_iter().map(|(resource, value)| (resource, value.min(hard_limit(resource)))).collect()
+}
+
+#[expect(unsafe_code, reason = "the wrapper does not know all resources by these numbers")]
+fn hard_limit(resource: libc::__rlimit_resource_t) -> u64 {
+    let mut limit = libc::rlimit64 { rlim_cur: libc::RLIM64_INFINITY, rlim_max: libc::RLIM64_INFINITY };
+    // SAFETY: writes the local structure; a failure leaves it as it is.
+    unsafe { libc::getrlimit64(resource, &raw mut limit) };
+    limit.rlim_max
 }
 
 fn string(bytes: &[u8]) -> Result<CString, SandboxError> {

@@ -12,18 +12,14 @@ pub(crate) fn report(plan: &Plan, version: LandlockVersion) -> Report {
     let LandlockVersion(abi) = version;
     let memory = plan.limits.memory_bytes >> 20;
     let base = Report::new("linux")
-        .layer("files", Status::Enforced, format!("Landlock ABI {abi}: reading, writing and executing outside the grants refused"))
-        .layer("metadata", Status::Partial, "changes refused or ignored (seccomp); names and sizes of other files can be seen")
+        .layer("files", Status::Enforced, format!("Landlock ABI {abi}: reading, writing and starting files outside the grants refused"))
+        .layer("metadata", Status::Partial, "changes refused or ignored (seccomp); names, sizes and attributes of other files can be seen")
         .layer("network", Status::Enforced, "no sockets (seccomp), no TCP (Landlock)");
     let processes = match &plan.spawn {
-        Spawn::None => base.layer("processes", Status::Enforced, "no second process"),
+        Spawn::None => base.layer("processes", Status::Partial, "no second process; the number of threads is limited by memory alone"),
         Spawn::Programs(names) => {
             let names = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-            base.layer(
-                "processes",
-                Status::Partial,
-                format!("programs: {names}; their number is not limited, and what they load is not seen"),
-            )
+            base.layer("processes", Status::Partial, format!("programs: {names}; neither their number nor what they load is limited"))
         }
         Spawn::Any => base.layer("processes", Status::Partial, "any program of the system; their number is not limited"),
     };

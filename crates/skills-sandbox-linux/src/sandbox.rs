@@ -8,6 +8,7 @@ use skills_sandbox::process::{Child, supervise};
 use skills_sandbox::{Job, Outcome, Running, Sandbox, SandboxError, Scratch};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::time::timeout;
 
 use crate::interpreter::Interpreters;
 use crate::kernel::LandlockVersion;
@@ -44,10 +45,12 @@ impl LinuxSandbox {
         let scratch = Scratch::new(&self.scratch_parent).map_err(|error| SandboxError::setup("making a scratch directory", error))?;
         let plan = Plan::new(&job, &self.interpreters, scratch.path())?;
         let (prepared, ours) = Prepared::new(&plan, version)?;
-        let child = watch(spawner::spawn(prepared, ours).await?)?;
+        let made = timeout(plan.limits.wall_time, spawner::spawn(prepared, ours)).await;
+        let late = || SandboxError::setup("making a process", std::io::ErrorKind::TimedOut.into());
+        let child = watch(made.map_err(|_| late())??)?;
         let supervised = supervise(child, job.input_bytes(), &plan.limits).await;
         let supervised = supervised.map_err(|error| SandboxError::setup("watching the process", error))?;
-        let report = report(&plan, version);
+        let report = report(&plan, version).removed(scratch.remove());
         Ok(Outcome::new(supervised.ending, supervised.stdout, supervised.stderr, started.elapsed(), report))
     }
 }

@@ -70,17 +70,26 @@ const DENIED: &[c_long] = &[
     libc::SYS_fsconfig,
     libc::SYS_fsmount,
     libc::SYS_fspick,
+    SYS_STATMOUNT,
+    SYS_LISTMOUNT,
+    SYS_OPEN_TREE_ATTR,
     // Files by handles, which no path rule covers, and file system events.
     libc::SYS_name_to_handle_at,
     libc::SYS_open_by_handle_at,
     libc::SYS_fanotify_init,
     libc::SYS_fanotify_mark,
+    libc::SYS_inotify_init1,
+    libc::SYS_inotify_add_watch,
+    // Memory that no limit counts and that can be executed without a file.
+    libc::SYS_memfd_create,
+    libc::SYS_memfd_secret,
     // Shared memory and queues of System V and POSIX, which belong to no file.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
     libc::SYS_semget,
     libc::SYS_semctl,
+    libc::SYS_semop,
     libc::SYS_semtimedop,
     libc::SYS_msgget,
     libc::SYS_msgsnd,
@@ -102,6 +111,7 @@ const DENIED: &[c_long] = &[
     libc::SYS_finit_module,
     libc::SYS_delete_module,
     libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
     libc::SYS_reboot,
     libc::SYS_swapon,
     libc::SYS_swapoff,
@@ -123,7 +133,7 @@ const DENIED: &[c_long] = &[
 /// Calls that only x86-64 has.
 #[cfg(target_arch = "x86_64")]
 const DENIED_HERE: &[c_long] =
-    &[libc::SYS_chown, libc::SYS_lchown, libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_kexec_file_load];
+    &[libc::SYS_chown, libc::SYS_lchown, libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_inotify_init];
 #[cfg(not(target_arch = "x86_64"))]
 const DENIED_HERE: &[c_long] = &[];
 
@@ -143,12 +153,27 @@ const FORKS: &[c_long] = &[];
 
 // Newer than the library's tables; the numbers are the same on every architecture.
 const SYS_FCHMODAT2: c_long = 452;
+const SYS_STATMOUNT: c_long = 457;
+const SYS_LISTMOUNT: c_long = 458;
+const SYS_OPEN_TREE_ATTR: c_long = 467;
 const SYS_SETXATTRAT: c_long = 463;
 const SYS_REMOVEXATTRAT: c_long = 466;
 const SYS_FILE_SETATTR: c_long = 469;
 
-/// The terminal commands that put characters into the input of whoever holds the terminal.
-const TERMINAL_COMMANDS: [u64; 3] = [libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCSETD];
+/// Commands to a terminal that put characters into the input of whoever holds it, and commands to files that change their flags, project,
+/// version, verity or encryption, on descriptors that are only readable too.
+const DENIED_COMMANDS: [u64; 8] = [
+    libc::TIOCSTI,
+    libc::TIOCLINUX,
+    libc::TIOCSETD,
+    0x4008_6602, // FS_IOC_SETFLAGS
+    0x401c_5820, // FS_IOC_FSSETXATTR
+    0x4008_7602, // FS_IOC_SETVERSION
+    0x4080_6685, // FS_IOC_ENABLE_VERITY
+    0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
+];
+/// The bits of a socket's type that say which kind it is.
+const SOCKET_KIND_BITS: u64 = 0xf;
 const NEW_NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWNS,
@@ -181,7 +206,8 @@ pub(crate) fn filters(processes: Processes) -> Result<Vec<BpfProgram>, SandboxEr
 fn rules(processes: Processes) -> Result<BTreeMap<i64, Vec<Rule>>, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<Rule>> = DENIED.iter().chain(DENIED_HERE).map(|call| (*call, Vec::new())).collect();
     let mut clone = Vec::new();
-    for flag in NEW_NAMESPACES {
+    // A child of the host's instead of its own would be the host's to collect.
+    for flag in NEW_NAMESPACES.into_iter().chain([libc::CLONE_PARENT]) {
         let flag = u64::from(flag.unsigned_abs());
         clone.push(Rule::new(vec![Condition::new(0, Length::Qword, Operator::MaskedEq(flag), flag)?])?);
     }
@@ -192,7 +218,7 @@ fn rules(processes: Processes) -> Result<BTreeMap<i64, Vec<Rule>>, seccompiler::
     }
     rules.insert(libc::SYS_clone, clone);
     let mut ioctl = Vec::new();
-    for command in TERMINAL_COMMANDS {
+    for command in DENIED_COMMANDS {
         // The kernel looks at the low 32 bits only.
         ioctl.push(Rule::new(vec![Condition::new(1, Length::Dword, Operator::Eq, command)?])?);
     }
@@ -201,6 +227,19 @@ fn rules(processes: Processes) -> Result<BTreeMap<i64, Vec<Rule>>, seccompiler::
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
         rules.insert(call, vec![Rule::new(vec![Condition::new(0, Length::Dword, Operator::Ne, 0)?])?]);
     }
+    // A pair may be a local stream only: one end of a pair of datagram sockets can be sent anywhere.
+    let local = u64::from(libc::AF_UNIX.unsigned_abs());
+    let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
+    let mut pairs = vec![Rule::new(vec![Condition::new(0, Length::Dword, Operator::Ne, local)?])?];
+    for kind in (0..=SOCKET_KIND_BITS).filter(|kind| *kind != stream) {
+        pairs.push(Rule::new(vec![Condition::new(1, Length::Dword, Operator::MaskedEq(SOCKET_KIND_BITS), kind)?])?);
+    }
+    rules.insert(libc::SYS_socketpair, pairs);
+    // Dying with the host is not the program's to choose; a lease would keep others from opening a file.
+    let death = Condition::new(0, Length::Dword, Operator::Eq, u64::from(libc::PR_SET_PDEATHSIG.unsigned_abs()))?;
+    rules.insert(libc::SYS_prctl, vec![Rule::new(vec![death])?]);
+    let lease = Condition::new(1, Length::Dword, Operator::Eq, u64::from(libc::F_SETLEASE.unsigned_abs()))?;
+    rules.insert(libc::SYS_fcntl, vec![Rule::new(vec![lease])?]);
     let personality = [0, 0xffff_ffff].map(|value| Condition::new(0, Length::Dword, Operator::Ne, value));
     let [linux, query] = personality;
     rules.insert(libc::SYS_personality, vec![Rule::new(vec![linux?, query?])?]);

@@ -9,7 +9,7 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use skills_sandbox::SandboxError;
 
-use crate::child::{self, Step};
+use crate::child::{self, READY, Step};
 use crate::prepared::{Ours, Prepared};
 use crate::stack::Stack;
 
@@ -45,15 +45,42 @@ pub(crate) fn kill(pid: i32, pidfd: &OwnedFd) {
 ///
 /// The thread that calls this must outlive the child, which dies with it.
 pub(crate) fn spawn(prepared: Prepared, ours: Ours) -> Result<Spawned, SandboxError> {
+    if ignores_children() {
+        let reason = "this program ignores SIGCHLD, so the kernel forgets its children before they can be collected";
+        return Err(SandboxError::setup("making a process", io::Error::other(reason)));
+    }
     let (pidfd, pid) = clone(&prepared).map_err(|error| SandboxError::setup("clone", error))?;
     let Prepared { status_reader, owned, .. } = prepared;
     drop(owned);
-    let mut message = [0; 8];
-    // The child has executed its program or ended, so what it had to say is in the pipe; nothing there means success.
-    match File::from(status_reader).read(&mut message) {
-        Ok(8) => Err(failure(message, &pidfd)),
-        _ => Ok(Spawned { pid, held: Some((pidfd, ours)) }),
+    // The child has executed its program or ended, so all that it had to say is in the pipe: that it is ready and nothing else, or which
+    // step failed, or nothing because something killed it on the way.
+    let mut said = [0; 16];
+    match File::from(status_reader).read(&mut said) {
+        Ok(8) if words(&said[..8]) == READY => Ok(Spawned { pid, held: Some((pidfd, ours)) }),
+        Ok(8) => Err(failure(words(&said[..8]), &pidfd)),
+        Ok(16) => Err(failure(words(&said[8..]), &pidfd)),
+        _ => {
+            kill(pid, &pidfd);
+            Err(SandboxError::setup("preparing the process", io::Error::other("it was killed before its walls stood")))
+        }
     }
+}
+
+/// Says whether the kernel collects our children by itself; their numbers could then be somebody else's when their groups are killed.
+#[expect(unsafe_code, reason = "asking for a signal's handler has no safe form")]
+fn ignores_children() -> bool {
+    // SAFETY: only reads, into a zeroed local structure of plain data.
+    let action = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGCHLD, std::ptr::null(), &raw mut action);
+        action
+    };
+    action.sa_sigaction == libc::SIG_IGN || action.sa_flags & libc::SA_NOCLDWAIT != 0
+}
+
+fn words(bytes: &[u8]) -> [i32; 2] {
+    let word = |at: usize| bytes[at..at + 4].try_into().map_or(0, i32::from_ne_bytes);
+    [word(0), word(4)]
 }
 
 /// Makes a process that shares our memory, on a stack of its own, while this thread sleeps.
@@ -86,10 +113,8 @@ fn clone(prepared: &Prepared) -> io::Result<(OwnedFd, i32)> {
 }
 
 /// Collects a child that never ran, and says which step failed.
-fn failure(message: [u8; 8], pidfd: &OwnedFd) -> SandboxError {
+fn failure([step, errno]: [i32; 2], pidfd: &OwnedFd) -> SandboxError {
     let _ = waitid(Id::PIDFd(pidfd.as_fd()), WaitPidFlag::WEXITED);
-    let [a, b, c, d, e, f, g, h] = message;
-    let (step, errno) = (i32::from_ne_bytes([a, b, c, d]), i32::from_ne_bytes([e, f, g, h]));
     let error = io::Error::from_raw_os_error(errno);
     let wall = |layer, hint| SandboxError::unavailable(layer, error.to_string(), hint);
     const CONTAINER: &str = "let the container's or service's seccomp profile allow it, or use a skill with a WebAssembly module";

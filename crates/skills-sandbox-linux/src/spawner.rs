@@ -3,7 +3,7 @@
 //! A child asks to die with the *thread* that made it. Threads of a pool come and go, so this one never ends.
 
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use skills_sandbox::SandboxError;
 use tokio::sync::oneshot;
@@ -24,9 +24,11 @@ pub(crate) async fn spawn(prepared: Prepared, ours: Ours) -> Answer {
 }
 
 fn orders() -> Result<Sender<Order>, SandboxError> {
-    static ORDERS: OnceLock<Mutex<Option<Sender<Order>>>> = OnceLock::new();
-    let mut orders = ORDERS.get_or_init(|| Mutex::new(None)).lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(sender) = &*orders {
+    static ORDERS: Mutex<Option<(u32, Sender<Order>)>> = Mutex::new(None);
+    let mut orders = ORDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    // A host that forked has a copy of the sender and no thread behind it.
+    let process = std::process::id();
+    if let Some((_, sender)) = orders.as_ref().filter(|(owner, _)| *owner == process) {
         return Ok(sender.clone());
     }
     let (sender, receiver) = channel::<Order>();
@@ -38,5 +40,5 @@ fn orders() -> Result<Sender<Order>, SandboxError> {
     };
     let thread = std::thread::Builder::new().name("skills-spawner".into()).spawn(work);
     thread.map_err(|error| SandboxError::setup("spawner thread", error))?;
-    Ok(orders.insert(sender).clone())
+    Ok(orders.insert((process, sender)).1.clone())
 }

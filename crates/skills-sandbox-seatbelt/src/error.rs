@@ -17,6 +17,8 @@ pub(crate) enum Repr {
     Unprintable(PathBuf),
     #[error("a seatbelt profile cannot open the network to named hosts only")]
     Hosts,
+    #[error("a seatbelt profile cannot allow programs by name without knowing where they lie")]
+    Programs,
     #[error("the script {0:?} lies in no directory")]
     NoParent(PathBuf),
 }

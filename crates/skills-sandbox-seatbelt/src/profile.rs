@@ -30,10 +30,13 @@ impl Profile {
     /// Computes the profile. Paths must be canonical: seatbelt compares what the kernel resolved.
     ///
     /// # Errors
-    /// When a path is relative, not UTF-8 or holds a control character, or when the grants name hosts.
+    /// When a path is relative, not UTF-8 or holds a control character, or when the grants name hosts or single programs.
     pub fn new(grants: &Grants, interpreter: &Path, script: &Path) -> Result<Self, ProfileError> {
         if let Network::Hosts(_) = grants.network() {
             return Err(Repr::Hosts.into());
+        }
+        if let Spawn::Programs(_) = grants.spawn() {
+            return Err(Repr::Programs.into());
         }
         let mut rules = vec![Rule::DenyDefault, Rule::Allow(vec![Operation::SysctlRead], Vec::new())];
         rules.push(allow(&[Operation::FileRead, Operation::FileMapExecutable], subpaths(SYSTEM.iter().chain(&LINKER))?));

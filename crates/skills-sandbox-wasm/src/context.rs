@@ -45,7 +45,6 @@ impl Context {
             .stdout(streams.stdout.clone())
             .stderr(streams.stderr.clone())
             .max_random_size(MAX_RANDOM_BYTES)
-            .allow_blocking_current_thread(true)
             .arg("skill")
             .args(job.arguments());
         for (name, value) in job.variables() {
@@ -58,7 +57,7 @@ impl Context {
         }
         wasi.preopened_dir(scratch, SCRATCH, FsPerms::ReadWrite).map_err(open)?;
         let mut table = ResourceTable::new();
-        table.set_max_capacity(MAX_HANDLES);
+        table.set_max_capacity(MAX_HANDLES.min(usize::try_from(limits.open_files).unwrap_or(MAX_HANDLES)));
         Ok((Self { wasi: wasi.build(), table, limiter: Limiter::new(limits.memory_bytes) }, streams))
     }
 }

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use skills_policy::Limits;
 use skills_sandbox::{Ending, Job, Outcome, Program, Report, Running, Sandbox, SandboxError, Scratch, Status};
+use tokio::time::timeout_at;
 use wasmtime::{Store, UpdateDeadline};
 
 use crate::context::Context;
@@ -15,6 +16,7 @@ use crate::load::Prepared;
 
 /// After how many ticks a busy program lets other tasks of the executor run.
 const TICKS_PER_SLICE: u32 = 10;
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
 /// The most bytes that a program may hand to the host in one call.
 const MAX_CALL_BYTES: usize = 16 << 20;
 
@@ -50,10 +52,18 @@ impl WasmSandbox {
         let engine = self.engine()?;
         let scratch = Scratch::new(&self.scratch_parent).map_err(|error| SandboxError::setup("making a scratch directory", error))?;
         let (context, streams) = Context::new(&job, scratch.path())?;
-        let prepared = engine.prepare(Arc::clone(bytes)).await?;
         let limits = job.grants().limits();
-        let ending = execute(&engine, &prepared, context, limits).await;
-        Ok(Outcome::new(ending, streams.stdout.take(), streams.stderr.take(), started.elapsed(), report(limits)))
+        // A time too far away to be told is as good as a year.
+        let deadline = started.checked_add(limits.wall_time).unwrap_or(started + YEAR);
+        let ending = match timeout_at(deadline.into(), engine.prepare(Arc::clone(bytes))).await {
+            Ok(prepared) => {
+                let prepared = prepared?;
+                execute(&engine, &prepared, context, limits, deadline).await
+            }
+            Err(_) => timed_out(limits),
+        };
+        let report = report(limits).removed(scratch.remove());
+        Ok(Outcome::new(ending, streams.stdout.take(), streams.stderr.take(), started.elapsed(), report))
     }
 }
 
@@ -68,9 +78,8 @@ impl Sandbox for WasmSandbox {
 }
 
 /// Runs to the end or the deadline: the epoch stops a program that computes, the timer one that waits in the host.
-async fn execute(engine: &SharedEngine, prepared: &Prepared, context: Context, limits: &Limits) -> Ending {
+async fn execute(engine: &SharedEngine, prepared: &Prepared, context: Context, limits: &Limits, deadline: Instant) -> Ending {
     let mut store = Store::new(&engine.engine, context);
-    let deadline = Instant::now() + limits.wall_time;
     let mut ticks = 0;
     store.limiter(|context| &mut context.limiter);
     store.set_hostcall_fuel(MAX_CALL_BYTES);
@@ -87,7 +96,7 @@ async fn execute(engine: &SharedEngine, prepared: &Prepared, context: Context, l
         let command = prepared.instantiate_async(&mut store).await?;
         command.wasi_cli_run().call_run(&mut store).await
     };
-    let result = tokio::time::timeout_at(deadline.into(), call).await;
+    let result = timeout_at(deadline.into(), call).await;
     drop(ticking);
     match result {
         Ok(result) => ending(result, limits, store.data().limiter.refused),
@@ -102,6 +111,7 @@ fn report(limits: &Limits) -> Report {
         .layer("network", Status::Enforced, "no sockets, no name lookup")
         .layer("processes", Status::Enforced, "there are none in WebAssembly")
         .layer("memory", Status::Enforced, format!("{memory} MiB over all memories"))
-        .layer("time", Status::Enforced, format!("{} ms, in computation and in host calls", limits.wall_time.as_millis()))
+        .layer("disk", Status::Partial, "what it writes is not limited")
+        .layer("time", Status::Enforced, format!("{} ms, in compilation, computation and host calls", limits.wall_time.as_millis()))
         .layer("environment", Status::Enforced, "declared variables only")
 }

@@ -89,6 +89,6 @@ enum Repr {
     Refused { backend: &'static str, reason: Cow<'static, str> },
     #[error("the program cannot be loaded: {reason}")]
     Load { reason: Cow<'static, str> },
-    #[error("the sandbox could not be set up: {step}: {source}")]
+    #[error("the sandbox could not be set up: {step}")]
     Setup { step: &'static str, source: io::Error },
 }

@@ -44,6 +44,8 @@ pub enum Ending {
         /// The signal's number.
         signal: i32,
     },
+    /// By itself, but how is not known: the host collected it before the sandbox could.
+    Unknown,
     /// The deadline came, and the whole process tree was killed.
     TimedOut {
         /// The deadline, in milliseconds.
@@ -79,6 +81,7 @@ impl fmt::Display for Ending {
         match self {
             Self::Exited { code } => write!(f, "exit code {code}"),
             Self::Signalled { signal } => write!(f, "killed by signal {signal}"),
+            Self::Unknown => f.write_str("ended, and the host took its exit code"),
             Self::TimedOut { limit_ms } => write!(f, "timed out after {limit_ms} ms"),
             Self::MemoryLimit { limit_bytes } => write!(f, "stopped at its memory limit of {limit_bytes} bytes"),
             Self::OutputLimit { limit_bytes } => write!(f, "stopped at its output limit of {limit_bytes} bytes"),

@@ -44,6 +44,15 @@ impl Report {
         self
     }
 
+    /// Adds a wall for the scratch directory when it could not be removed.
+    #[must_use]
+    pub fn removed(self, result: std::io::Result<()>) -> Self {
+        match result {
+            Ok(()) => self,
+            Err(error) => self.layer("scratch", Status::Partial, format!("the scratch directory is left behind: {error}")),
+        }
+    }
+
     /// Returns the backend's name.
     #[must_use]
     pub fn backend(&self) -> &'static str {

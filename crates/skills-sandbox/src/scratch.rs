@@ -1,15 +1,18 @@
 //! A private directory for one run.
+#![expect(clippy::disallowed_methods, reason = "the directory is ours alone, and when it is removed nobody else is in it")]
 
+use std::fs;
 use std::io;
-use std::path::Path;
-
-use tempfile::TempDir;
+use std::path::{Path, PathBuf};
 
 /// A directory that only one run may use; removed, with all its content, when dropped.
 ///
 /// Its name is random and only its owner may enter it (mode 0700).
 #[derive(Debug)]
-pub struct Scratch(TempDir);
+pub struct Scratch {
+    path: PathBuf,
+    is_removed: bool,
+}
 
 impl Scratch {
     /// Makes one below `parent`.
@@ -21,12 +24,88 @@ impl Scratch {
         let builder = builder.prefix("skill-");
         #[cfg(unix)]
         let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        builder.tempdir_in(parent).map(Self)
+        Ok(Self { path: builder.tempdir_in(parent)?.keep(), is_removed: false })
     }
 
     /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.0.path()
+        &self.path
     }
+
+    /// Removes it, whatever the run made in it: directories that nobody may enter, or so deep that no path leads to their end.
+    ///
+    /// # Errors
+    /// When something in it cannot be removed, because another user owns it or the disk fails.
+    pub fn remove(mut self) -> io::Result<()> {
+        self.is_removed = true;
+        empty(&self.path)?;
+        fs::remove_dir(&self.path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if !self.is_removed && empty(&self.path).is_ok() {
+            // A run that was cancelled has nobody left to tell.
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+/// Empties `top`: every directory in it is opened up, its own directories are moved up into `top`, and then it is removed. So no path grows
+/// longer than two names below `top`, and no more than two directories are open. Symlinks are removed, not followed.
+fn empty(top: &Path) -> io::Result<()> {
+    let mut number = 0u64;
+    loop {
+        let mut entries = fs::read_dir(top)?.peekable();
+        if entries.peek().is_none() {
+            return Ok(());
+        }
+        for entry in entries {
+            let path = entry?.path();
+            if !is_directory(&path)? {
+                fs::remove_file(&path)?;
+                continue;
+            }
+            open_up(&path)?;
+            for child in fs::read_dir(&path)? {
+                let child = child?.path();
+                if is_directory(&child)? {
+                    number = move_up(&child, top, number)?;
+                } else {
+                    fs::remove_file(&child)?;
+                }
+            }
+            fs::remove_dir(&path)?;
+        }
+    }
+}
+
+/// Moves a directory into `top` under a number that is free there; returns the next number.
+fn move_up(child: &Path, top: &Path, mut number: u64) -> io::Result<u64> {
+    // Moving a directory changes the entry in it that leads back.
+    open_up(child)?;
+    loop {
+        let free = top.join(format!("removed-{number}"));
+        number += 1;
+        if fs::symlink_metadata(&free).is_err() {
+            fs::rename(child, free)?;
+            return Ok(number);
+        }
+    }
+}
+
+fn is_directory(path: &Path) -> io::Result<bool> {
+    Ok(fs::symlink_metadata(path)?.is_dir())
+}
+
+#[cfg(unix)]
+fn open_up(path: &Path) -> io::Result<()> {
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+}
+
+#[cfg(not(unix))]
+fn open_up(_path: &Path) -> io::Result<()> {
+    Ok(())
 }

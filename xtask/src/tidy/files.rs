@@ -37,8 +37,8 @@ const FORBIDDEN: [(&str, &str); 5] = [("#[al", "low("), ("#![al", "low("), ("#[i
 
 pub(crate) fn problems() -> Result<Vec<String>> {
     let root = workspace();
-    let files = output(Command::new("git").current_dir(&root).args(["ls-files", "--cached", "--others", "--exclude-standard"]))?;
-    let files: Vec<PathBuf> = files.lines().map(PathBuf::from).filter(|file| root.join(file).is_file()).collect();
+    let files = output(Command::new("git").current_dir(&root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]))?;
+    let files: Vec<PathBuf> = files.split_terminator('\0').map(PathBuf::from).filter(|file| root.join(file).is_file()).collect();
     let mut problems = Vec::new();
     for file in &files {
         let top = file.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();

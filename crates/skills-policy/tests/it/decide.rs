@@ -80,6 +80,14 @@ fn a_workspace_is_read_or_written_as_asked() {
 }
 
 #[test]
+fn no_workspace_makes_the_program_itself_writable() {
+    let rules = Rules::default().allow(Capability::Write, "user");
+    let over = |tool| decide(&rules, &Request::new("/project/.claude/skills/a").tool(tool, None).workspace("/project"));
+    assert_snapshot!(over("Write"), @"denied: write (asked by `Write`) is denied: a rule of built-in (the workspace holds the program itself, which must stay read-only) forbids it");
+    assert_snapshot!(over("Read"), @"files /skill=/project/.claude/skills/a:ro /workspace=/project:ro; network None; spawn None");
+}
+
+#[test]
 fn limits_never_pass_the_ceiling() {
     let mut wanted = Limits::default();
     wanted.wall_time = Duration::from_secs(3_600);

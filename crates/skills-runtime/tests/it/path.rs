@@ -75,6 +75,15 @@ async fn output_is_json_when_all_of_it_is_json() {
 }
 
 #[tokio::test]
+async fn output_that_was_cut_is_text_even_when_its_head_is_json() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
+    let runtime = fixture.recording().build();
+    *fixture.sandbox.stdout.lock().unwrap() = format!("{{}}{}garbage", " ".repeat(2_000)).into_bytes();
+    assert!(runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap().output.is_string());
+}
+
+#[tokio::test]
 async fn endings_become_statuses() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");

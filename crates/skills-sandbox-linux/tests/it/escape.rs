@@ -48,7 +48,12 @@ async fn metadata_of_other_files_cannot_be_changed() {
         )
         .await;
     // The first two say that they worked, and did nothing.
-    assert_snapshot!(outcome, @"");
+    assert_snapshot!(outcome, @"
+    os.chmod(path, 0o777) ALLOWED
+    os.utime(path, (0, 0)) ALLOWED
+    os.chown(path, os.getuid(), -1) EPERM
+    os.setxattr(path, 'user.a', b'b') EPERM
+    ");
     let after = std::fs::metadata(skill.path("secret.txt")).unwrap();
     assert_eq!((before.permissions(), before.modified().unwrap()), (after.permissions(), after.modified().unwrap()));
 }
@@ -75,6 +80,10 @@ async fn no_socket_of_any_kind() {
                 "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
                 "socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)",
                 "socket.create_connection(('127.0.0.1', 80))",
+                "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
+                "socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)",
+                "socket.socketpair(socket.AF_NETLINK, socket.SOCK_STREAM)",
+                "socket.socketpair()",
             ],
         )
         .await;
@@ -87,6 +96,10 @@ async fn no_socket_of_any_kind() {
     socket.socket(socket.AF_PACKET, socket.SOCK_RAW) EPERM
     socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM) EPERM
     socket.create_connection(('127.0.0.1', 80)) EPERM
+    socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM) EPERM
+    socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) EPERM
+    socket.socketpair(socket.AF_NETLINK, socket.SOCK_STREAM) EPERM
+    socket.socketpair() ALLOWED
     ");
 }
 
@@ -120,6 +133,7 @@ async fn a_grant_for_one_program_is_for_that_program() {
     assert!(outcome.stderr.text().contains("Permission denied"), "{}", outcome.stderr.text());
 }
 
+#[cfg(target_arch = "x86_64")]
 #[tokio::test]
 async fn other_processes_and_the_kernel_are_out_of_reach() {
     let prelude = "libc = ctypes.CDLL(None, use_errno=True)\n\
@@ -146,6 +160,14 @@ async fn other_processes_and_the_kernel_are_out_of_reach() {
                 "call(0x40000000 + 39)",
                 "call(101, 16, parent, 0, 0)",
                 "call(29, 0, 4096, 0o1600)",
+                "call(65, 0, 0, 0)",
+                "call(254, 0, 0, 0)",
+                "call(294, 0)",
+                "call(157, 1, 0, 0, 0, 0)",
+                "call(56, 0x8000 | 17, 0, 0, 0, 0)",
+                "os.memfd_create('x')",
+                "__import__('fcntl').fcntl(open('main.py'), 1024, 1)",
+                "__import__('fcntl').ioctl(open('main.py'), 0x40086602, b'12345678')",
                 "__import__('fcntl').ioctl(0, 0x5412, b'x')",
             ],
         )
@@ -155,7 +177,8 @@ async fn other_processes_and_the_kernel_are_out_of_reach() {
 
 #[tokio::test]
 async fn nothing_is_inherited_and_no_privilege_is_left() {
-    let leaked = std::fs::File::open("/etc/hosts").unwrap();
+    // A host that leaks a descriptor without the flag that closes it.
+    let leaked = nix::unistd::dup(std::fs::File::open("/etc/hosts").unwrap()).unwrap();
     let script = "import ctypes, os\nopen_fds = []\nfor fd in range(1024):\n    try:\n        os.fstat(fd)\n        open_fds.append(fd)\n    except OSError: pass\n\
                   libc = ctypes.CDLL(None)\ndata = (ctypes.c_uint32 * 6)(*[9] * 6)\nhead = (ctypes.c_uint32 * 2)(0x20080522, 0)\n\
                   libc.capget(head, data)\nprint(open_fds, list(data), libc.prctl(39, 0, 0, 0, 0), os.isatty(0))";
@@ -165,10 +188,10 @@ async fn nothing_is_inherited_and_no_privilege_is_left() {
 }
 
 #[tokio::test]
-async fn a_script_cannot_kill_its_host() {
+async fn a_script_cannot_signal_its_host() {
     let outcome = Skill::new()
         .tool("Bash")
-        .python("import os, signal\ntry:\n    os.kill(os.getppid(), signal.SIGKILL)\nexcept PermissionError: print('refused')")
+        .python("import os, signal\ntry:\n    os.kill(os.getppid(), 0)\nexcept PermissionError: print('refused')")
         .await;
     assert_eq!((outcome.stdout.text().as_str(), &outcome.ending), ("refused\n", &Ending::Exited { code: 0 }));
 }

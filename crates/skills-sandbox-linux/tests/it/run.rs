@@ -66,6 +66,23 @@ async fn scratch_is_private_writable_and_gone_afterwards() {
 }
 
 #[tokio::test]
+async fn no_scratch_directory_is_too_odd_to_remove() {
+    let script = "import os\nos.umask(0)\nhome = os.environ['HOME']\nos.mkdir(home + '/closed', 0)\nos.symlink('/', home + '/root')\n\
+                  os.mkdir(home + '/half')\nopen(home + '/half/file', 'w')\nos.mkdir(home + '/half/closed', 0)\nos.chdir(home)\n\
+                  for _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\nprint('made')";
+    let skill = Skill::new();
+    let outcome = skill.python(script).await;
+    assert_eq!(outcome.stdout.text(), "made\n", "{}", outcome.stderr.text());
+    assert_eq!(skill.leftovers(), 0);
+}
+
+#[tokio::test]
+async fn a_signal_without_a_name_is_an_outcome_too() {
+    let outcome = Skill::new().python("import os\nprint('before', flush=True)\nos.kill(os.getpid(), 40)").await;
+    assert_eq!((outcome.stdout.text().as_str(), &outcome.ending), ("before\n", &Ending::Signalled { signal: 40 }));
+}
+
+#[tokio::test]
 async fn a_workspace_is_written_only_with_the_grant() {
     let script =
         "import os\nopen('../workspace/out.txt', 'w').write('result')\nos.rename('../workspace/out.txt', '../workspace/final.txt')";
@@ -118,13 +135,13 @@ async fn the_report_names_every_wall() {
     let text = lines.join("\n");
     let abi = text.split("Landlock ABI ").nth(1).and_then(|rest| rest.split(':').next()).unwrap_or_default().to_owned();
     assert_snapshot!(text.replace(&format!("ABI {abi}"), "ABI N"), @"
-    files enforced: Landlock ABI N: reading, writing and executing outside the grants refused
-    metadata partial: changes refused or ignored (seccomp); names and sizes of other files can be seen
+    files enforced: Landlock ABI N: reading, writing and starting files outside the grants refused
+    metadata partial: changes refused or ignored (seccomp); names, sizes and attributes of other files can be seen
     network enforced: no sockets (seccomp), no TCP (Landlock)
-    processes enforced: no second process
+    processes partial: no second process; the number of threads is limited by memory alone
     signals enforced: only to processes inside (Landlock)
     privileges enforced: no_new_privs, all capabilities dropped
-    system-calls enforced: 102 refused (seccomp)
+    system-calls enforced: 103 refused (seccomp)
     memory enforced: 256 MiB per process
     time enforced: 20000 ms, then the whole process group dies
     environment enforced: declared variables only, no inherited descriptors, no terminal

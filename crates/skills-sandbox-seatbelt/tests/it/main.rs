@@ -36,6 +36,10 @@ fn with_files_and_processes() {
 #[test]
 fn what_cannot_be_said_in_a_profile_is_refused() {
     assert_snapshot!(profile("/skills/pdf", &["WebFetch"]), @"a seatbelt profile cannot open the network to named hosts only");
+    let git = Request::new("/skills/pdf").tool("Bash", Some("git:*"));
+    let Decision::Granted(grants) = Rules::default().allow(Capability::Spawn, "test").decide(&git) else { panic!("granted") };
+    let refused = Profile::new(&grants, Path::new("/usr/bin/python3"), Path::new("/skills/pdf/a.py")).map_err(|error| error.to_string());
+    assert_snapshot!(refused.err().unwrap_or_default(), @"a seatbelt profile cannot allow programs by name without knowing where they lie");
     assert_snapshot!(profile("skills/pdf", &[]), @r#"the path "skills/pdf" is not absolute"#);
     assert_snapshot!(profile("/skills/../etc", &[]), @r#"the path "/skills/../etc" holds `.` or `..`; resolve it first"#);
     assert_snapshot!(profile("/skills/a\nb", &[]), @r#"the path "/skills/a\nb" holds a control character or is not UTF-8"#);

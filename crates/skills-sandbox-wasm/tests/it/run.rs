@@ -125,6 +125,8 @@ async fn endings_are_told_apart() {
 #[tokio::test]
 async fn a_loop_and_a_sleep_are_stopped_at_the_deadline() {
     let mut skill = Skill::new();
+    // Compiling counts too, so it is done before.
+    assert!(skill.run(&["echo"]).await.ending.is_success());
     skill.limits.wall_time = Duration::from_millis(300);
     for action in ["spin", "sleep"] {
         let started = Instant::now();
@@ -133,6 +135,20 @@ async fn a_loop_and_a_sleep_are_stopped_at_the_deadline() {
         assert!(started.elapsed() < Duration::from_secs(60), "{action} came to an end");
     }
     assert_eq!(skill.run(&["spin"]).await.stdout.text(), "spinning\n", "partial output is kept");
+}
+
+/// A read that never returns blocks neither the deadline nor the caller's executor.
+#[tokio::test]
+async fn a_pipe_without_a_writer_is_no_trap() {
+    let mut skill = Skill::new();
+    assert!(skill.run(&["echo"]).await.ending.is_success());
+    skill.limits.wall_time = Duration::from_millis(300);
+    let fifo = skill.path("skill/fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let ending = skill.run(&["read", "/skill/fifo"]).await.ending;
+    // Lets the thread that waits for the pipe end, or the test program would wait for it.
+    drop(std::fs::OpenOptions::new().read(true).write(true).open(&fifo));
+    assert_eq!(ending, Ending::TimedOut { limit_ms: 300 });
 }
 
 #[tokio::test]
@@ -160,7 +176,8 @@ async fn hosts_are_refused_and_the_report_names_every_wall() {
     network enforced: no sockets, no name lookup
     processes enforced: there are none in WebAssembly
     memory enforced: 256 MiB over all memories
-    time enforced: 30000 ms, in computation and in host calls
+    disk partial: what it writes is not limited
+    time enforced: 30000 ms, in compilation, computation and host calls
     environment enforced: declared variables only
     ");
     skill.tool = "WebFetch";

@@ -4,8 +4,9 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use nix::sys::signal::{Signal, killpg};
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
+use rustix::io::Errno;
+use rustix::process::{WaitId, WaitIdOptions, waitid};
 use tokio::io::unix::AsyncFd;
 
 /// The leader of a process group that has not been collected; dropping it kills and collects the group.
@@ -18,6 +19,7 @@ pub(super) struct Leader {
 pub(super) enum Status {
     Exited(i32),
     Signalled(i32),
+    Unknown,
 }
 
 impl Leader {
@@ -52,16 +54,23 @@ impl Drop for Leader {
         let Some(pidfd) = self.pidfd.take() else { return };
         self.kill();
         let pidfd = pidfd.into_inner();
-        std::thread::spawn(move || wait(&pidfd));
+        // Without a thread the leader stays uncollected; it is dead all the same.
+        let _ = std::thread::Builder::new().name("skills-reaper".into()).spawn(move || wait(&pidfd));
     }
 }
 
+/// Asks for the signal's number, not its name, since programs may die of signals that have no name.
 fn wait(pidfd: &OwnedFd) -> io::Result<Status> {
     loop {
-        match waitid(Id::PIDFd(pidfd.as_fd()), WaitPidFlag::WEXITED) {
-            Ok(WaitStatus::Exited(_, code)) => return Ok(Status::Exited(code)),
-            Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(Status::Signalled(signal as i32)),
-            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+        match waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED) {
+            Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => return Ok(Status::Exited(code)),
+                (None, Some(signal)) => return Ok(Status::Signalled(signal)),
+                (None, None) => {}
+            },
+            Ok(None) | Err(Errno::INTR) => {}
+            // The host collects children of its own accord and was faster.
+            Err(Errno::CHILD) => return Ok(Status::Unknown),
             Err(error) => return Err(error.into()),
         }
     }

@@ -89,6 +89,7 @@ pub async fn supervise(child: Child, input: &[u8], limits: &Limits) -> io::Resul
         (Stop::Flood, _) => Ending::OutputLimit { limit_bytes: limits.flood_bytes },
         (Stop::Exit, Status::Exited(code)) => Ending::Exited { code },
         (Stop::Exit, Status::Signalled(signal)) => Ending::Signalled { signal },
+        (Stop::Exit, Status::Unknown) => Ending::Unknown,
     };
     Ok(Supervised { ending, stdout: take(&stdout), stderr: take(&stderr) })
 }
