@@ -40,6 +40,20 @@ impl LandlockVersion {
     }
 }
 
+/// Succeeds when scripts can be confined here by Landlock of at least ABI `needed`; 3 is the least that is ever accepted, 6 keeps signals
+/// inside too.
+///
+/// # Errors
+/// When the kernel offers no Landlock or an older one; the error says what to do.
+pub fn require_landlock(needed: u32) -> Result<(), SandboxError> {
+    let LandlockVersion(offered) = LandlockVersion::detect()?;
+    if offered >= needed {
+        return Ok(());
+    }
+    let reason = format!("the kernel offers ABI {offered}, at least {needed} is needed");
+    Err(SandboxError::unavailable("Landlock", reason, "use a newer kernel"))
+}
+
 #[expect(unsafe_code, reason = "no wrapper of this system call asks for the version alone")]
 fn offered() -> i64 {
     const CREATE_RULESET_VERSION: u32 = 1;

@@ -37,5 +37,6 @@ mod spawner;
 mod stack;
 
 pub use interpreter::Interpreters;
+pub use kernel::require_landlock;
 pub use plan::{PathRule, Plan, Right};
 pub use sandbox::LinuxSandbox;

@@ -3,6 +3,7 @@
 
 mod help;
 mod inspect;
+#[cfg(target_os = "linux")]
 mod readme;
 mod run;
 mod skills;

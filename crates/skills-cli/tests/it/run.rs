@@ -3,6 +3,8 @@ use std::time::{Duration, Instant};
 use insta::assert_snapshot;
 use serde_json::json;
 
+#[cfg(target_os = "linux")]
+use crate::skills::lacks_landlock;
 use crate::skills::{EXAMPLES, examples, skills, skills_with};
 
 const TAX: [&str; 4] = ["run", "tax_calculator", "--script", "calculate_duty.py"];
@@ -21,6 +23,9 @@ fn script(frontmatter: &str, name: &str, text: &str, arguments: &[&str]) -> crat
 #[cfg(target_os = "linux")]
 #[test]
 fn input_comes_from_the_argument_a_file_or_standard_input() {
+    if lacks_landlock(3) {
+        return;
+    }
     let input = "{\"cif_price\":10000,\"hs_code\":\"85423100\"}";
     let expected = "{\"duty\": 0, \"vat\": 1300, \"total\": 1300}\n";
     let by_argument = examples(&[&TAX[..], &["--input", input]].concat());
@@ -61,6 +66,9 @@ fn input_that_is_no_json_is_wrong_usage() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_broken_script_is_a_result() {
+    if lacks_landlock(3) {
+        return;
+    }
     let done = examples(&["run", "tax_calculator", "--script", "broken.py"]);
     assert_eq!(done.code, 1);
     assert!(done.stderr.contains("ZeroDivisionError: division by zero"));
@@ -108,6 +116,9 @@ fn what_the_policy_denies_is_exit_code_three() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_denied_capability_can_be_allowed_or_given_up() {
+    if lacks_landlock(3) {
+        return;
+    }
     let text = "if x=$(echo spawned); then echo $x; else echo alone; fi\n";
     let allowed = script("allowed-tools: Bash\n", "main.sh", text, &["--allow", "spawn"]);
     assert_eq!((allowed.code, allowed.stdout.as_str()), (0, "spawned\n"), "{}", allowed.stderr);
@@ -118,6 +129,9 @@ fn a_denied_capability_can_be_allowed_or_given_up() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_workspace_is_written_when_both_sides_want_it() {
+    if lacks_landlock(3) {
+        return;
+    }
     let workspace = tempfile::tempdir().unwrap();
     let directory = workspace.path().display().to_string();
     let text = format!("open('{directory}/out.txt', 'w').write('result')\n");
@@ -132,6 +146,9 @@ fn a_workspace_is_written_when_both_sides_want_it() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_timeout_is_exit_code_four_and_keeps_what_was_written() {
+    if lacks_landlock(3) {
+        return;
+    }
     let started = Instant::now();
     let done = script("", "main.py", "import time\nprint('begun', flush=True)\ntime.sleep(3600)\n", &["--timeout", "4"]);
     assert_snapshot!(done.page(), @"
@@ -147,6 +164,9 @@ fn a_timeout_is_exit_code_four_and_keeps_what_was_written() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_flood_is_stopped_and_said() {
+    if lacks_landlock(3) {
+        return;
+    }
     let done = script("", "main.py", "while True: print('x' * 1000)\n", &["--json"]);
     let document = done.json();
     assert_eq!((done.code, &document["status"]["ending"]["kind"]), (1, &json!("output-limit")));
@@ -156,6 +176,9 @@ fn a_flood_is_stopped_and_said() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_walls_are_named_on_demand() {
+    if lacks_landlock(3) {
+        return;
+    }
     let done = script("", "main.sh", "echo hi\n", &["--verbose"]);
     assert!(done.stderr.contains("sandbox linux\n  files enforced: Landlock ABI "), "{}", done.stderr);
     let document = script("", "main.sh", "echo hi\n", &["--json"]).json();

@@ -61,3 +61,10 @@ pub(crate) fn skills_with(arguments: &[&str], input: &str) -> Done {
 pub(crate) fn examples(arguments: &[&str]) -> Done {
     skills(&[arguments, &EXAMPLES].concat())
 }
+
+/// Says, with a line on standard error, that this machine cannot serve the running test, which needs Landlock of at least this version.
+#[cfg(target_os = "linux")]
+pub(crate) fn lacks_landlock(needed: u32) -> bool {
+    let skip = |error: &_| eprintln!("skipped {}: {error}", std::thread::current().name().unwrap_or("a test"));
+    skills_sandbox_linux::require_landlock(needed).inspect_err(skip).is_err()
+}

@@ -1,10 +1,13 @@
 use insta::assert_snapshot;
 use skills_sandbox::Ending;
 
-use crate::skill::Skill;
+use crate::skill::{Skill, lacks_landlock};
 
 #[tokio::test]
 async fn files_outside_the_grants_cannot_be_read_changed_or_listed() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = Skill::new();
     std::fs::write(skill.path("secret.txt"), "secret").unwrap();
     std::os::unix::fs::symlink("../secret.txt", skill.path("skill/link")).unwrap();
@@ -38,6 +41,9 @@ async fn files_outside_the_grants_cannot_be_read_changed_or_listed() {
 
 #[tokio::test]
 async fn metadata_of_other_files_cannot_be_changed() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = Skill::new();
     std::fs::write(skill.path("secret.txt"), "secret").unwrap();
     let before = std::fs::metadata(skill.path("secret.txt")).unwrap();
@@ -60,6 +66,9 @@ async fn metadata_of_other_files_cannot_be_changed() {
 
 #[tokio::test]
 async fn copying_files_works_although_modes_and_times_are_ignored() {
+    if lacks_landlock(3) {
+        return;
+    }
     let script = "import os, shutil\nhome = os.environ['HOME']\nshutil.copy('main.py', home)\nshutil.copy2('main.py', home + '/two')\n\
                   shutil.copytree('.', home + '/tree')\nprint(sorted(os.listdir(home)))";
     let outcome = Skill::new().python(script).await;
@@ -68,6 +77,9 @@ async fn copying_files_works_although_modes_and_times_are_ignored() {
 
 #[tokio::test]
 async fn no_socket_of_any_kind() {
+    if lacks_landlock(3) {
+        return;
+    }
     let outcome = Skill::new()
         .attempts(
             "",
@@ -105,6 +117,9 @@ async fn no_socket_of_any_kind() {
 
 #[tokio::test]
 async fn no_second_process_without_a_grant() {
+    if lacks_landlock(3) {
+        return;
+    }
     let statements =
         ["os.fork()", "subprocess.run(['/bin/true'])", "os.posix_spawn('/bin/true', ['true'], {})", "os.execv('/bin/true', ['true'])"];
     assert_snapshot!(Skill::new().attempts("", &statements).await, @"
@@ -119,6 +134,9 @@ async fn no_second_process_without_a_grant() {
 
 #[tokio::test]
 async fn a_grant_for_one_program_is_for_that_program() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = Skill::new().tool("Bash(true:*)");
     let outcome = skill.attempts("", &["subprocess.run(['true'], check=True)", "subprocess.run(['/bin/ls'])"]).await;
     assert_snapshot!(outcome, @"
@@ -136,6 +154,9 @@ async fn a_grant_for_one_program_is_for_that_program() {
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
 async fn other_processes_and_the_kernel_are_out_of_reach() {
+    if lacks_landlock(6) {
+        return;
+    }
     let prelude = "libc = ctypes.CDLL(None, use_errno=True)\n\
                    def call(number, *args):\n    if libc.syscall(number, *args) < 0: raise OSError(ctypes.get_errno(), '')\n\
                    parent = os.getppid()\nimport resource";
@@ -177,6 +198,9 @@ async fn other_processes_and_the_kernel_are_out_of_reach() {
 
 #[tokio::test]
 async fn nothing_is_inherited_and_no_privilege_is_left() {
+    if lacks_landlock(3) {
+        return;
+    }
     // A host that leaks a descriptor without the flag that closes it.
     let leaked = nix::unistd::dup(std::fs::File::open("/etc/hosts").unwrap()).unwrap();
     let script = "import ctypes, os\nopen_fds = []\nfor fd in range(1024):\n    try:\n        os.fstat(fd)\n        open_fds.append(fd)\n    except OSError: pass\n\
@@ -189,6 +213,9 @@ async fn nothing_is_inherited_and_no_privilege_is_left() {
 
 #[tokio::test]
 async fn a_script_cannot_signal_its_host() {
+    if lacks_landlock(6) {
+        return;
+    }
     let outcome = Skill::new()
         .tool("Bash")
         .python("import os, signal\ntry:\n    os.kill(os.getppid(), 0)\nexcept PermissionError: print('refused')")

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use skills_sandbox::{Ending, Sandbox};
 
-use crate::skill::Skill;
+use crate::skill::{Skill, lacks_landlock};
 
 /// A script that starts a daemon, which appends to a file of the workspace for as long as it lives.
 const DAEMON: &str = "(while :; do echo beat >> ../workspace/heart; sleep 0.05; done) &\necho started\n";
@@ -20,6 +20,9 @@ async fn assert_dead(skill: &Skill) {
 
 #[tokio::test]
 async fn the_deadline_kills_the_whole_tree_and_keeps_partial_output() {
+    if lacks_landlock(3) {
+        return;
+    }
     let mut skill = Skill::new().tool("Bash").tool("Write");
     skill.limits.wall_time = Duration::from_millis(700);
     let started = Instant::now();
@@ -34,6 +37,9 @@ async fn the_deadline_kills_the_whole_tree_and_keeps_partial_output() {
 
 #[tokio::test]
 async fn nothing_survives_a_normal_exit_or_holds_the_pipes() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = Skill::new().tool("Bash").tool("Write");
     let outcome = skill.run(skill.job("main.sh", &format!("{DAEMON}while [ ! -s ../workspace/heart ]; do :; done"))).await;
     assert_eq!((outcome.stdout.text().as_str(), outcome.ending.is_success()), ("started\n", true));
@@ -42,6 +48,9 @@ async fn nothing_survives_a_normal_exit_or_holds_the_pipes() {
 
 #[tokio::test]
 async fn a_daemon_cannot_leave_its_group() {
+    if lacks_landlock(3) {
+        return;
+    }
     let mut skill = Skill::new().tool("Bash").tool("Write");
     skill.limits.wall_time = Duration::from_secs(2);
     let script = "import os, time\nif os.fork() == 0:\n    try: os.setsid()\n    except OSError: pass\n    if os.fork() == 0:\n        \
@@ -53,6 +62,9 @@ async fn a_daemon_cannot_leave_its_group() {
 
 #[tokio::test]
 async fn dropping_the_run_kills_it() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = Skill::new().tool("Bash").tool("Write");
     let job = skill.job("main.sh", &format!("{DAEMON}while :; do :; done"));
     let sandbox = skill.sandbox();
@@ -68,6 +80,9 @@ async fn dropping_the_run_kills_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_runs_at_once_do_not_mix() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = std::sync::Arc::new(Skill::new());
     let job = skill.job("main.py", "import sys\nprint(sys.stdin.read() * 3)");
     let mut runs = tokio::task::JoinSet::new();

@@ -1,10 +1,13 @@
 use insta::assert_snapshot;
 use skills_sandbox::{Ending, Sandbox};
 
-use crate::skill::Skill;
+use crate::skill::{Skill, lacks_landlock};
 
 #[tokio::test]
 async fn input_arguments_and_environment_reach_the_program_unchanged() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = Skill::new();
     let job = skill.job("main.py", "import os, sys\nprint(sys.stdin.read(), sys.argv[1:], os.environ['SKILL_NAME'], os.getcwd())");
     let odd = "a 'b' \"c\" $(id) `id` ; \\ \n{}";
@@ -17,6 +20,9 @@ async fn input_arguments_and_environment_reach_the_program_unchanged() {
 
 #[tokio::test]
 async fn the_environment_is_exactly_the_documented_one() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = Skill::new();
     let script = "import os\nfor name in sorted(os.environ): print(name + '=' + os.environ[name])";
     let job = skill.job("main.py", script).environment("SKILL_ID", "pdf").environment("PATH", "/evil").environment("HOME", "/evil");
@@ -37,6 +43,9 @@ async fn the_environment_is_exactly_the_documented_one() {
 
 #[tokio::test]
 async fn shell_scripts_run_with_what_the_shell_has_built_in() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = Skill::new();
     let script = "read -r line\nwhile [ ${#line} -gt 0 ]; do printf '%s.' \"${line%\"${line#?}\"}\"; line=${line#?}; done\nexit 3\n";
     let outcome = skill.run(skill.job("main.sh", script).input(b"abc\n".to_vec())).await;
@@ -45,6 +54,9 @@ async fn shell_scripts_run_with_what_the_shell_has_built_in() {
 
 #[tokio::test]
 async fn a_crash_is_an_outcome_with_its_message() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = Skill::new();
     let outcome = skill.python("print('before')\n1/0").await;
     assert_eq!(outcome.ending, Ending::Exited { code: 1 });
@@ -56,6 +68,9 @@ async fn a_crash_is_an_outcome_with_its_message() {
 
 #[tokio::test]
 async fn scratch_is_private_writable_and_gone_afterwards() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = Skill::new();
     let script = "import os, stat, tempfile\nopen(os.path.join(os.environ['HOME'], 'a'), 'w').write('x')\n\
                   print(oct(stat.S_IMODE(os.stat(os.environ['TMPDIR']).st_mode)), tempfile.mkdtemp().startswith(os.environ['TMPDIR']))";
@@ -67,6 +82,9 @@ async fn scratch_is_private_writable_and_gone_afterwards() {
 
 #[tokio::test]
 async fn no_scratch_directory_is_too_odd_to_remove() {
+    if lacks_landlock(3) {
+        return;
+    }
     let script = "import os\nos.umask(0)\nhome = os.environ['HOME']\nos.mkdir(home + '/closed', 0)\nos.symlink('/', home + '/root')\n\
                   os.mkdir(home + '/half')\nopen(home + '/half/file', 'w')\nos.mkdir(home + '/half/closed', 0)\nos.chdir(home)\n\
                   for _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\nprint('made')";
@@ -78,12 +96,18 @@ async fn no_scratch_directory_is_too_odd_to_remove() {
 
 #[tokio::test]
 async fn a_signal_without_a_name_is_an_outcome_too() {
+    if lacks_landlock(3) {
+        return;
+    }
     let outcome = Skill::new().python("import os\nprint('before', flush=True)\nos.kill(os.getpid(), 40)").await;
     assert_eq!((outcome.stdout.text().as_str(), &outcome.ending), ("before\n", &Ending::Signalled { signal: 40 }));
 }
 
 #[tokio::test]
 async fn a_workspace_is_written_only_with_the_grant() {
+    if lacks_landlock(3) {
+        return;
+    }
     let script =
         "import os\nopen('../workspace/out.txt', 'w').write('result')\nos.rename('../workspace/out.txt', '../workspace/final.txt')";
     let skill = Skill::new().tool("Read");
@@ -95,6 +119,9 @@ async fn a_workspace_is_written_only_with_the_grant() {
 
 #[tokio::test]
 async fn ten_megabytes_of_unread_input_do_not_block() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = Skill::new();
     let outcome = skill.run(skill.job("main.py", "print('done')").input(vec![b'x'; 10 << 20])).await;
     assert_eq!((outcome.stdout.text().as_str(), outcome.ending.is_success()), ("done\n", true));
@@ -102,6 +129,9 @@ async fn ten_megabytes_of_unread_input_do_not_block() {
 
 #[tokio::test]
 async fn output_is_kept_up_to_its_limit_and_a_flood_is_stopped() {
+    if lacks_landlock(3) {
+        return;
+    }
     let mut skill = Skill::new();
     skill.limits.output_bytes = 1_000;
     let outcome = skill.python("import sys\nsys.stdout.write('o' * 5000)\nsys.stderr.write('e' * 10)").await;
@@ -115,6 +145,9 @@ async fn output_is_kept_up_to_its_limit_and_a_flood_is_stopped() {
 
 #[tokio::test]
 async fn limits_of_memory_files_and_descriptors_hold() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = Skill::new();
     let outcome = skill.python("x = bytearray(400 << 20)").await;
     assert!(outcome.stderr.text().contains("MemoryError"), "{}", outcome.stderr.text());
@@ -129,6 +162,9 @@ async fn limits_of_memory_files_and_descriptors_hold() {
 
 #[tokio::test]
 async fn the_report_names_every_wall() {
+    if lacks_landlock(6) {
+        return;
+    }
     let skill = Skill::new();
     let outcome = skill.python("pass").await;
     let lines: Vec<String> = outcome.report.layers().iter().map(ToString::to_string).collect();
@@ -150,6 +186,9 @@ async fn the_report_names_every_wall() {
 
 #[tokio::test]
 async fn what_cannot_be_enforced_or_loaded_is_refused() {
+    if lacks_landlock(3) {
+        return;
+    }
     let skill = Skill::new().tool("WebFetch");
     let refused = skill.sandbox().run(skill.job("main.py", "")).await.unwrap_err();
     assert_snapshot!(refused, @"the linux sandbox refuses: it cannot open the network to named hosts only, and opens it to none instead");

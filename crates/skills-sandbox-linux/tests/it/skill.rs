@@ -90,3 +90,9 @@ impl Skill {
 fn serde_like(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
+
+/// Says, with a line on standard error, that this machine cannot serve the running test, which needs Landlock of at least this version.
+pub(crate) fn lacks_landlock(needed: u32) -> bool {
+    let skip = |error: &_| eprintln!("skipped {}: {error}", std::thread::current().name().unwrap_or("a test"));
+    skills_sandbox_linux::require_landlock(needed).inspect_err(skip).is_err()
+}
