@@ -22,6 +22,7 @@ mod prompt;
 mod roots;
 mod run;
 mod show;
+mod signals;
 
 use std::process::ExitCode;
 

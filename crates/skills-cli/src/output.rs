@@ -66,7 +66,7 @@ fn quiet(result: io::Result<()>) -> anyhow::Result<()> {
 /// tabs stay, and so do the joiners that scripts and emoji need.
 pub(crate) fn printable(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in text.replace("\r\n", "\n").chars() {
         let stays = !is_hidden(c) || matches!(c, '\n' | '\t' | '\u{200C}' | '\u{200D}');
         if stays { clean.push(c) } else { clean.extend(c.escape_unicode()) }
     }
@@ -99,6 +99,7 @@ mod tests {
     #[test]
     fn what_hides_becomes_visible() {
         assert_eq!(printable("a\tb\n\u{1b}[31mred\u{7}"), "a\tb\n\\u{1b}[31mred\\u{7}");
+        assert_eq!(printable("a\r\nb\rc"), "a\nb\\u{d}c");
         assert_eq!(printable("a\u{202e}b"), "a\\u{202e}b");
         assert_eq!(line("MIT\nscope  system"), "MIT\\nscope  system");
         assert_eq!(ascii_controls("\"a\u{202e}b\u{e0041}\""), "\"a\\u202eb\\udb40\\udc41\"");

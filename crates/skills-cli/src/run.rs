@@ -7,6 +7,7 @@ use crate::arguments::Run;
 use crate::exit::Exit;
 use crate::input;
 use crate::output::Output;
+use crate::signals;
 
 pub(crate) fn run(builder: Builder, arguments: Run, output: &Output) -> anyhow::Result<Exit> {
     let allowed = arguments.allow.iter().fold(Rules::default(), |rules, allowed| rules.allow((*allowed).into(), "--allow"));
@@ -29,7 +30,7 @@ pub(crate) fn run(builder: Builder, arguments: Run, output: &Output) -> anyhow::
         tokio::select! {
             artifacts = runtime.execute_skill(&name, options) => artifacts.map(Some),
             // The run is dropped, and with it everything that it started or made.
-            () = interrupted() => Ok(None),
+            () = signals::interrupted() => Ok(None),
         }
     });
     // What still computes aside, such as a compiler, is not awaited.
@@ -42,29 +43,6 @@ pub(crate) fn run(builder: Builder, arguments: Run, output: &Output) -> anyhow::
         show(&artifacts, arguments.verbose, output)?;
     }
     Ok(Exit::of(&artifacts.exit_status))
-}
-
-/// Waits until somebody wants the command to end: from the keyboard, by `kill`, or by closing the terminal.
-#[cfg(unix)]
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let wait = async |kind| match signal(kind) {
-        Ok(mut signal) => drop(signal.recv().await),
-        // Without the handler the signal ends the command as it would any other.
-        Err(_) => std::future::pending().await,
-    };
-    tokio::select! {
-        () = wait(SignalKind::interrupt()) => {}
-        () = wait(SignalKind::terminate()) => {}
-        () = wait(SignalKind::hangup()) => {}
-    }
-}
-
-#[cfg(not(unix))]
-async fn interrupted() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
 }
 
 fn show(artifacts: &ExecutionArtifacts, verbose: bool, output: &Output) -> anyhow::Result<()> {

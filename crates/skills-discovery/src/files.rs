@@ -123,11 +123,14 @@ impl SkillFiles {
             Err(error) => return Err(error),
         };
         let mut directories = Vec::new();
+        let before = found.files.len();
         for entry in entries {
             found.seen += 1;
             if found.seen > MAX_SEEN {
+                // Half a directory would be whichever half the disk lists first.
                 found.cut = true;
-                break;
+                found.files.truncate(before);
+                return Ok(Vec::new());
             }
             let entry = entry.map_err(DiscoveryError::from_io)?;
             let Ok(name) = entry.file_name().into_string() else { continue };

@@ -92,7 +92,7 @@ impl Scan<'_> {
             Err(error) if error.kind() == ErrorKind::Missing => return self.skip(root.path(), SkipReason::RootMissing),
             Err(error) => return self.skip(root.path(), SkipReason::Unreadable(error)),
         };
-        if path.to_str().is_none_or(|path| path.chars().any(is_hidden)) {
+        if !path.to_str().is_some_and(is_printable) {
             return self.skip(path, SkipReason::Unprintable);
         }
         let base = Rc::new(Base { path: path.clone(), handle: Some(handle) });
@@ -147,7 +147,8 @@ impl Scan<'_> {
         for entry in handle.entries().map_err(DiscoveryError::from_io)? {
             walk.entries += 1;
             if walk.entries > self.limits.max_entries {
-                break;
+                // Half a directory would be whichever half the disk lists first.
+                return Ok(Vec::new());
             }
             let entry = entry.map_err(DiscoveryError::from_io)?;
             let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
@@ -176,7 +177,7 @@ impl Scan<'_> {
 
     /// Says why a directory of this name at this depth is not entered.
     fn refusal(&self, name: &Path, depth: usize) -> Option<SkipReason> {
-        let Some(name) = name.to_str().filter(|name| !name.chars().any(is_hidden)) else { return Some(SkipReason::Unprintable) };
+        let Some(name) = name.to_str().filter(|name| is_printable(name)) else { return Some(SkipReason::Unprintable) };
         if name.starts_with('.') {
             Some(SkipReason::Hidden)
         } else if name == "node_modules" {
@@ -252,6 +253,11 @@ impl Scan<'_> {
 enum Is {
     Skill,
     NoSkill,
+}
+
+/// The joiners that scripts and emoji need are no reason to pass a directory over.
+fn is_printable(name: &str) -> bool {
+    !name.chars().any(|c| is_hidden(c) && !matches!(c, '\u{200C}' | '\u{200D}'))
 }
 
 fn is_misspelled(name: &str) -> bool {

@@ -10,7 +10,7 @@
 //!
 //! - **Files**: Landlock. Readable are the granted directories, the interpreter and the system's libraries; writable are granted
 //!   directories and a private scratch directory, which is also `HOME` and `TMPDIR`.
-//! - **Network**: no socket can be made, whatever its family. Grants for hosts are refused by this backend.
+//! - **Network**: no socket can be made but connected pairs of local streams. Grants for hosts are refused by this backend.
 //! - **Processes**: without a grant, no second process. With one, the programs that the grants name; a list of programs is no wall, since a
 //!   program may load any code that it can read, but every process stays behind the same walls.
 //! - **Privileges**: none can be gained, all capabilities are dropped, and some 100 system calls that scripts have no use for fail.

@@ -14,7 +14,7 @@ pub(crate) fn report(plan: &Plan, version: LandlockVersion) -> Report {
     let base = Report::new("linux")
         .layer("files", Status::Enforced, format!("Landlock ABI {abi}: reading, writing and starting files outside the grants refused"))
         .layer("metadata", Status::Partial, "changes refused or ignored (seccomp); names, sizes and attributes of other files can be seen")
-        .layer("network", Status::Enforced, "no sockets (seccomp), no TCP (Landlock)");
+        .layer("network", Status::Enforced, "no sockets but connected local pairs (seccomp), no TCP (Landlock)");
     let processes = match &plan.spawn {
         Spawn::None => base.layer("processes", Status::Partial, "no second process; the number of threads is limited by memory alone"),
         Spawn::Programs(names) => {

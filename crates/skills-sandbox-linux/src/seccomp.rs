@@ -137,13 +137,21 @@ const DENIED_HERE: &[c_long] =
 #[cfg(not(target_arch = "x86_64"))]
 const DENIED_HERE: &[c_long] = &[];
 
-/// Calls that do nothing and say that they did: modes and times of files. Landlock does not cover them, so they must not work; but copying
-/// a file, as every language's library does it, sets both and fails when it cannot.
-const IGNORED: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, SYS_FCHMODAT2, libc::SYS_utimensat];
+/// Calls that do nothing and say that they did: modes of files. Landlock does not cover them, so they must not work; but copying a file, as
+/// every language's library does it, sets its mode and times and fails when it cannot.
+const IGNORED: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, SYS_FCHMODAT2];
 #[cfg(target_arch = "x86_64")]
-const IGNORED_HERE: &[c_long] = &[libc::SYS_chmod, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat];
+const IGNORED_HERE: &[c_long] = &[libc::SYS_chmod];
 #[cfg(not(target_arch = "x86_64"))]
 const IGNORED_HERE: &[c_long] = &[];
+
+/// Calls that set the times of a file named by a path, and which of their arguments the times are. Given times are ignored as modes are; "now"
+/// is denied, since programs use it to learn whether a file exists before they make it.
+const TIMES: &[(c_long, u8)] = &[(libc::SYS_utimensat, 2)];
+#[cfg(target_arch = "x86_64")]
+const TIMES_HERE: &[(c_long, u8)] = &[(libc::SYS_utime, 1), (libc::SYS_utimes, 1), (libc::SYS_futimesat, 2)];
+#[cfg(not(target_arch = "x86_64"))]
+const TIMES_HERE: &[(c_long, u8)] = &[];
 
 /// Calls that make a process, besides `clone` and `clone3`.
 #[cfg(target_arch = "x86_64")]
@@ -199,7 +207,7 @@ pub(crate) fn filters(processes: Processes) -> Result<Vec<BpfProgram>, SandboxEr
         BpfProgram::try_from(filter)
     };
     let denied = answer(rules(processes).map_err(failed)?, EPERM.unsigned_abs()).map_err(failed)?;
-    let ignored = answer(IGNORED.iter().chain(IGNORED_HERE).map(|call| (*call, Vec::new())).collect(), 0).map_err(failed)?;
+    let ignored = answer(ignored_rules().map_err(failed)?, 0).map_err(failed)?;
     Ok(vec![denied, ignored, guard()])
 }
 
@@ -227,6 +235,13 @@ fn rules(processes: Processes) -> Result<BTreeMap<i64, Vec<Rule>>, seccompiler::
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
         rules.insert(call, vec![Rule::new(vec![Condition::new(0, Length::Dword, Operator::Ne, 0)?])?]);
     }
+    for (call, times) in TIMES.iter().chain(TIMES_HERE) {
+        let mut now = vec![Condition::new(*times, Length::Qword, Operator::Eq, 0)?];
+        if *call == libc::SYS_utimensat {
+            now.push(Condition::new(1, Length::Qword, Operator::Ne, 0)?);
+        }
+        rules.insert(*call, vec![Rule::new(now)?]);
+    }
     // A pair may be a local stream only: one end of a pair of datagram sockets can be sent anywhere.
     let local = u64::from(libc::AF_UNIX.unsigned_abs());
     let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
@@ -243,6 +258,17 @@ fn rules(processes: Processes) -> Result<BTreeMap<i64, Vec<Rule>>, seccompiler::
     let personality = [0, 0xffff_ffff].map(|value| Condition::new(0, Length::Dword, Operator::Ne, value));
     let [linux, query] = personality;
     rules.insert(libc::SYS_personality, vec![Rule::new(vec![linux?, query?])?]);
+    Ok(rules)
+}
+
+fn ignored_rules() -> Result<BTreeMap<i64, Vec<Rule>>, seccompiler::BackendError> {
+    let mut rules: BTreeMap<i64, Vec<Rule>> = IGNORED.iter().chain(IGNORED_HERE).map(|call| (*call, Vec::new())).collect();
+    for (call, times) in TIMES.iter().chain(TIMES_HERE) {
+        rules.insert(*call, vec![Rule::new(vec![Condition::new(*times, Length::Qword, Operator::Ne, 0)?])?]);
+    }
+    // Without a path it is an open file, which exists.
+    let open_file = Rule::new(vec![Condition::new(1, Length::Qword, Operator::Eq, 0)?])?;
+    rules.entry(libc::SYS_utimensat).or_default().push(open_file);
     Ok(rules)
 }
 

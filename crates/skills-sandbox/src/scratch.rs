@@ -1,5 +1,5 @@
 //! A private directory for one run.
-#![expect(clippy::disallowed_methods, reason = "the directory is ours alone, and when it is removed nobody else is in it")]
+#![expect(clippy::disallowed_methods, reason = "the directory is ours alone, and whoever was in it has been killed")]
 
 use std::fs;
 use std::io;
@@ -39,18 +39,26 @@ impl Scratch {
     /// When something in it cannot be removed, because another user owns it or the disk fails.
     pub fn remove(mut self) -> io::Result<()> {
         self.is_removed = true;
-        empty(&self.path)?;
-        fs::remove_dir(&self.path)
+        remove(&self.path)
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if !self.is_removed && empty(&self.path).is_ok() {
+        if !self.is_removed {
             // A run that was cancelled has nobody left to tell.
-            let _ = fs::remove_dir(&self.path);
+            let _ = remove(&self.path);
         }
     }
+}
+
+/// Removes a directory; the library's way, which goes by handles, comes first, and what it leaves is taken apart.
+fn remove(path: &Path) -> io::Result<()> {
+    if fs::remove_dir_all(path).is_ok() {
+        return Ok(());
+    }
+    empty(path)?;
+    fs::remove_dir(path)
 }
 
 /// Empties `top`: every directory in it is opened up, its own directories are moved up into `top`, and then it is removed. So no path grows

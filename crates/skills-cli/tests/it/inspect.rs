@@ -103,6 +103,15 @@ fn paths_that_are_not_utf8_are_skipped_and_said() {
 }
 
 #[test]
+fn windows_line_ends_show_as_line_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("one")).unwrap();
+    std::fs::write(directory.path().join("one/SKILL.md"), "---\r\nname: one\r\ndescription: d\r\n---\r\nline one\r\nline two\r\n").unwrap();
+    let show = skills(&["show", "one", "--root", &directory.path().display().to_string()]);
+    assert!(show.stdout.ends_with("\nline one\nline two\n"), "{}", show.stdout);
+}
+
+#[test]
 fn a_directory_names_a_skill_too() {
     assert_eq!(examples(&["show", "examples/skills/weather"]).code, 0);
     assert_eq!(examples(&["show", "./examples/skills/weather/SKILL.md"]).code, 0);

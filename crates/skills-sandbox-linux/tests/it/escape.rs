@@ -50,13 +50,20 @@ async fn metadata_of_other_files_cannot_be_changed() {
     let outcome = skill
         .attempts(
             "path = '../secret.txt'",
-            &["os.chmod(path, 0o777)", "os.utime(path, (0, 0))", "os.chown(path, os.getuid(), -1)", "os.setxattr(path, 'user.a', b'b')"],
+            &[
+                "os.chmod(path, 0o777)",
+                "os.utime(path, (0, 0))",
+                "os.utime(path)",
+                "os.chown(path, os.getuid(), -1)",
+                "os.setxattr(path, 'user.a', b'b')",
+            ],
         )
         .await;
     // The first two say that they worked, and did nothing.
     assert_snapshot!(outcome, @"
     os.chmod(path, 0o777) ALLOWED
     os.utime(path, (0, 0)) ALLOWED
+    os.utime(path) EPERM
     os.chown(path, os.getuid(), -1) EPERM
     os.setxattr(path, 'user.a', b'b') EPERM
     ");
@@ -70,9 +77,9 @@ async fn copying_files_works_although_modes_and_times_are_ignored() {
         return;
     }
     let script = "import os, shutil\nhome = os.environ['HOME']\nshutil.copy('main.py', home)\nshutil.copy2('main.py', home + '/two')\n\
-                  shutil.copytree('.', home + '/tree')\nprint(sorted(os.listdir(home)))";
+                  shutil.copytree('.', home + '/tree')\nimport pathlib\npathlib.Path(home, 'touched').touch()\nprint(sorted(os.listdir(home)))";
     let outcome = Skill::new().python(script).await;
-    assert_eq!(outcome.stdout.text(), "['main.py', 'tree', 'two']\n", "{}", outcome.stderr.text());
+    assert_eq!(outcome.stdout.text(), "['main.py', 'touched', 'tree', 'two']\n", "{}", outcome.stderr.text());
 }
 
 #[tokio::test]

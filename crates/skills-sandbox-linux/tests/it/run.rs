@@ -173,7 +173,7 @@ async fn the_report_names_every_wall() {
     assert_snapshot!(text.replace(&format!("ABI {abi}"), "ABI N"), @"
     files enforced: Landlock ABI N: reading, writing and starting files outside the grants refused
     metadata partial: changes refused or ignored (seccomp); names, sizes and attributes of other files can be seen
-    network enforced: no sockets (seccomp), no TCP (Landlock)
+    network enforced: no sockets but connected local pairs (seccomp), no TCP (Landlock)
     processes partial: no second process; the number of threads is limited by memory alone
     signals enforced: only to processes inside (Landlock)
     privileges enforced: no_new_privs, all capabilities dropped
