@@ -6,4 +6,6 @@ mod inspect;
 #[cfg(target_os = "linux")]
 mod readme;
 mod run;
+#[cfg(target_os = "linux")]
+mod signals;
 mod skills;

@@ -1,7 +1,7 @@
 //! Starts the command in an environment without HOME, PATH or anything else.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -43,11 +43,17 @@ pub(crate) fn skills(arguments: &[&str]) -> Done {
     skills_with(arguments, "")
 }
 
-pub(crate) fn skills_with(arguments: &[&str], input: &str) -> Done {
+/// Prepares a call whose scratch files go to `scratch`.
+pub(crate) fn command(arguments: &[&str], scratch: &Path) -> Command {
     let binary = std::env::var_os("SKILLS_TEST_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_skills").into());
-    let scratch = tempfile::tempdir().unwrap();
     let mut command = Command::new(binary);
-    command.current_dir(tree()).env_clear().env("TMPDIR", scratch.path()).env("HOME", scratch.path()).args(arguments);
+    command.current_dir(tree()).env_clear().env("TMPDIR", scratch).env("HOME", scratch).args(arguments);
+    command
+}
+
+pub(crate) fn skills_with(arguments: &[&str], input: &str) -> Done {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut command = command(arguments, scratch.path());
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // A command that ends without reading its input is tested too.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());

@@ -1,0 +1,69 @@
+//! What a signal to the command does to the programs it runs.
+
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use crate::skills::{command, lacks_landlock};
+
+/// A script that starts a daemon, which appends to a file of the workspace for as long as it lives.
+const DAEMON: &str = "(while :; do echo beat >> heart; sleep 0.05; done) &\nwhile :; do sleep 1; done\n";
+
+/// A run of the daemon, whose heart has begun to beat.
+struct Beating {
+    directory: tempfile::TempDir,
+    child: Child,
+}
+
+impl Beating {
+    fn start() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let below = |name: &str| directory.path().join(name);
+        for name in ["skills/one/scripts", "work", "scratch"] {
+            std::fs::create_dir_all(below(name)).unwrap();
+        }
+        std::fs::write(below("skills/one/SKILL.md"), "---\nname: one\ndescription: d\nallowed-tools: Bash, Write\n---\n").unwrap();
+        let heart = below("work/heart").display().to_string();
+        std::fs::write(below("skills/one/scripts/main.sh"), DAEMON.replace("heart", &heart)).unwrap();
+        let (root, work) = (below("skills").display().to_string(), below("work").display().to_string());
+        let arguments = ["run", "one", "--root", &root, "--allow", "spawn", "--allow", "write", "--workspace", &work, "--timeout", "60"];
+        let child = command(&arguments, &below("scratch")).spawn().unwrap();
+        let beating = Self { directory, child };
+        while beating.heart() == 0 {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        beating
+    }
+
+    fn path(&self, below: &str) -> std::path::PathBuf {
+        self.directory.path().join(below)
+    }
+
+    fn heart(&self) -> u64 {
+        std::fs::metadata(self.path("work/heart")).map_or(0, |file| file.len())
+    }
+
+    fn send(&self, signal: &str) {
+        assert!(Command::new("/bin/kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
+    }
+}
+
+#[test]
+fn a_signal_ends_the_command_and_all_it_started() {
+    if lacks_landlock(3) {
+        return;
+    }
+    if !Path::new("/bin/kill").exists() {
+        eprintln!("skipped a_signal_ends_the_command_and_all_it_started: no /bin/kill (package procps or util-linux)");
+        return;
+    }
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let mut beating = Beating::start();
+        beating.send(signal);
+        assert_eq!(beating.child.wait().unwrap().code(), Some(130), "{signal}");
+        let last = beating.heart();
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(beating.heart(), last, "the daemon outlived {signal}");
+        assert_eq!(std::fs::read_dir(beating.path("scratch")).unwrap().count(), 0, "{signal} leaves nothing behind");
+    }
+}
