@@ -24,10 +24,10 @@ async fn the_deadline_kills_the_whole_tree_and_keeps_partial_output() {
         return;
     }
     let mut skill = Skill::new().tool("Bash").tool("Write");
-    skill.limits.wall_time = Duration::from_millis(700);
+    skill.limits.wall_time = Duration::from_millis(1_500);
     let started = Instant::now();
     let outcome = skill.run(skill.job("main.sh", &format!("{DAEMON}while :; do :; done"))).await;
-    assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 700 });
+    assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 1_500 });
     assert_eq!(outcome.stdout.text(), "started\n");
     assert!(started.elapsed() < Duration::from_secs(10), "an endless script came to an end");
     assert!(heart(&skill) > 0);
@@ -52,7 +52,7 @@ async fn a_daemon_cannot_leave_its_group() {
         return;
     }
     let mut skill = Skill::new().tool("Bash").tool("Write");
-    skill.limits.wall_time = Duration::from_secs(2);
+    skill.limits.wall_time = Duration::from_secs(15);
     let script = "import os, time\nif os.fork() == 0:\n    try: os.setsid()\n    except OSError: pass\n    if os.fork() == 0:\n        \
                   while True:\n            open('../workspace/heart', 'a').write('x')\n            time.sleep(0.02)\n    os._exit(0)\n\
                   while not os.path.exists('../workspace/heart'): time.sleep(0.01)";

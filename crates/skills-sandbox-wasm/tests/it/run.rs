@@ -127,11 +127,11 @@ async fn a_loop_and_a_sleep_are_stopped_at_the_deadline() {
     let mut skill = Skill::new();
     // Compiling counts too, so it is done before.
     assert!(skill.run(&["echo"]).await.ending.is_success());
-    skill.limits.wall_time = Duration::from_millis(300);
+    skill.limits.wall_time = Duration::from_millis(1_000);
     for action in ["spin", "sleep"] {
         let started = Instant::now();
         let outcome = skill.run(&[action]).await;
-        assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 300 }, "{action}");
+        assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 1_000 }, "{action}");
         assert!(started.elapsed() < Duration::from_secs(60), "{action} came to an end");
     }
     assert_eq!(skill.run(&["spin"]).await.stdout.text(), "spinning\n", "partial output is kept");
@@ -142,13 +142,13 @@ async fn a_loop_and_a_sleep_are_stopped_at_the_deadline() {
 async fn a_pipe_without_a_writer_is_no_trap() {
     let mut skill = Skill::new();
     assert!(skill.run(&["echo"]).await.ending.is_success());
-    skill.limits.wall_time = Duration::from_millis(300);
+    skill.limits.wall_time = Duration::from_millis(1_000);
     let fifo = skill.path("skill/fifo");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let ending = skill.run(&["read", "/skill/fifo"]).await.ending;
     // Lets the thread that waits for the pipe end, or the test program would wait for it.
     drop(std::fs::OpenOptions::new().read(true).write(true).open(&fifo));
-    assert_eq!(ending, Ending::TimedOut { limit_ms: 300 });
+    assert_eq!(ending, Ending::TimedOut { limit_ms: 1_000 });
 }
 
 #[tokio::test]
