@@ -1,7 +1,7 @@
 //! Errors as people and programs want them.
 
 use serde_json::json;
-use skills_runtime::{ErrorKind, RuntimeError};
+use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
 
 use crate::exit::Exit;
 use crate::input::InputError;
@@ -11,7 +11,7 @@ use crate::output::Output;
 pub(crate) fn report(error: &anyhow::Error, output: &Output) -> Exit {
     let runtime = error.downcast_ref::<RuntimeError>();
     let candidates = runtime.map_or(&[][..], RuntimeError::candidates);
-    let hint = runtime.and_then(RuntimeError::sandbox).and_then(skills_runtime::SandboxError::hint);
+    let hint = runtime.and_then(RuntimeError::sandbox).and_then(SandboxError::hint);
     let message = format!("{error:#}");
     if output.is_json() {
         let document = json!({"error": {"code": code(error), "message": message, "candidates": candidates, "hint": hint}});
@@ -48,8 +48,8 @@ fn exit(error: &anyhow::Error) -> Exit {
     if error.is::<InputError>() {
         return Exit::Usage;
     }
-    match error.downcast_ref::<RuntimeError>().and_then(RuntimeError::sandbox).map(|sandbox| sandbox.kind().code()) {
-        Some("load") | None => Exit::Failed,
+    match error.downcast_ref::<RuntimeError>().and_then(RuntimeError::sandbox).map(SandboxError::kind) {
+        Some(SandboxErrorKind::Load) | None => Exit::Failed,
         Some(_) => Exit::Denied,
     }
 }

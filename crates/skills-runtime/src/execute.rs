@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use skills_discovery::{Entry, SkillFiles};
 use skills_manifest::Manifest;
 use skills_policy::{Capability, Grants, Limits, Request};
-use skills_sandbox::{Job, Program};
+use skills_sandbox::{Job, Program, SandboxError};
 
 use crate::ExecutionMode;
 use crate::error::{Repr, RuntimeError};
@@ -33,7 +33,7 @@ pub struct ExecutionOptions {
     /// Arguments, passed as they are. Default none.
     pub args: Vec<String>,
     /// A directory for the program's input and output files: readable when the skill asks to read, writable when it asks to write and the
-    /// rules allow it. Must be absolute and canonical. Default none.
+    /// rules allow it. Symlinks and `..` in its path are resolved before anything is decided. Default none.
     pub workspace: Option<PathBuf>,
     /// Capabilities to give up although the skill asks for them. Default none.
     pub without: Vec<Capability>,
@@ -73,6 +73,14 @@ impl ExecutionOptions {
             limits.wall_time = Duration::from_millis(timeout_ms);
         }
         limits
+    }
+
+    /// Resolves the workspace, so that what the policy compares is what the sandbox opens.
+    pub(crate) fn resolved(mut self) -> Result<Self, SandboxError> {
+        if let Some(directory) = &mut self.workspace {
+            *directory = directory.canonicalize().map_err(|error| SandboxError::setup("opening the workspace", error))?;
+        }
+        Ok(self)
     }
 
     /// Makes the request: what the skill declares, less what is given up.

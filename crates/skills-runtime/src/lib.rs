@@ -48,4 +48,5 @@ pub use skills_discovery::{Catalog, Entry, Limits as DiscoveryLimits, Listing, R
 pub use skills_manifest::{Manifest, SkillName, is_hidden};
 pub use skills_policy::{Capability, Denial, Limits, Rules};
 pub use skills_prompt::{Budget, Catalogue};
+pub use skills_sandbox::ErrorKind as SandboxErrorKind;
 pub use skills_sandbox::{Captured, Ending, Layer, Report, Sandbox, SandboxError, ScriptKind as ScriptType, Status};

@@ -104,6 +104,7 @@ impl SkillRuntime {
     /// # Errors
     /// When the skill or its program is not there, or when no sandbox can be had: then nothing ran.
     pub async fn execute_skill(&self, name: &str, options: ExecutionOptions) -> Result<ExecutionArtifacts, RuntimeError> {
+        let options = options.resolved()?;
         let catalog = self.catalog();
         let entry = find(&catalog, name)?;
         let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });

@@ -50,6 +50,22 @@ async fn a_workspace_makes_writing_come_to_something() {
     assert_eq!(grants.files()[1].path(), fixture.path("work"));
 }
 
+/// However the path is written: a workspace that holds the skill would let the skill change its own instructions.
+#[tokio::test]
+async fn no_spelling_of_a_workspace_makes_the_skill_writable() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "allowed-tools: Write\n").file("pdf/scripts/run.py", "").file("work/in.txt", "");
+    std::os::unix::fs::symlink(fixture.path(""), fixture.path("work/up")).unwrap();
+    let runtime = fixture.recording().rules(Rules::default().allow(Capability::Write, "user")).build();
+    for spelling in ["work/..", "pdf/../pdf", "work/up"] {
+        let mut options = ExecutionOptions::default();
+        options.workspace = Some(fixture.path(spelling));
+        let status = runtime.execute_skill("pdf", options).await.unwrap().exit_status;
+        assert!(matches!(status, ExecutionStatus::PermissionDenied { .. }), "{spelling}: {status:?}");
+    }
+    assert!(fixture.sandbox.jobs().is_empty());
+}
+
 #[tokio::test]
 async fn the_file_of_now_decides_what_is_asked_for() {
     let fixture = Fixture::new();
