@@ -48,7 +48,9 @@ fn exit(error: &anyhow::Error) -> Exit {
     if error.is::<InputError>() {
         return Exit::Usage;
     }
-    match error.downcast_ref::<RuntimeError>().and_then(RuntimeError::sandbox).map(SandboxError::kind) {
+    let Some(error) = error.downcast_ref::<RuntimeError>() else { return Exit::Failed };
+    match error.sandbox().map(SandboxError::kind) {
+        None if error.kind() == ErrorKind::Restricted => Exit::Denied,
         Some(SandboxErrorKind::Load) | None => Exit::Failed,
         Some(_) => Exit::Denied,
     }

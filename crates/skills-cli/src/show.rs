@@ -33,9 +33,10 @@ fn document(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
         .outline
         .headings()
         .iter()
-        .map(|heading| json!({"level": heading.level, "text": heading.text, "line": heading.line}))
+        .map(|heading| json!({"level": heading.level, "text": heading.text, "line": heading.line, "last_line": heading.last_line}))
         .collect();
-    let links: Vec<Value> = skill.outline.links().iter().map(|link| json!({"target": link.target, "line": link.line})).collect();
+    let links: Vec<Value> =
+        skill.outline.links().iter().map(|link| json!({"target": link.target, "line": link.line, "kind": link.kind.as_str()})).collect();
     json!({
         "name": skill.id,
         "description": manifest.description(),
@@ -45,13 +46,8 @@ fn document(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
         "license": manifest.license(),
         "compatibility": manifest.compatibility(),
         "allowed_tools": manifest.allowed_tools().iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "context": manifest.context(),
-        "agent": manifest.agent(),
-        "model": manifest.model(),
-        "argument_hint": manifest.argument_hint(),
         "user_invocable": manifest.user_invocable(),
         "model_invocable": manifest.model_invocable(),
-        "hooks": manifest.hooks(),
         "metadata": manifest.metadata(),
         "extra": manifest.extra(),
         "resources": resources,
@@ -91,16 +87,13 @@ fn fields(manifest: &Manifest) -> Vec<(String, String)> {
         ("license", set(manifest.license())),
         ("compatibility", set(manifest.compatibility())),
         ("allowed-tools", Some(tools).filter(|tools| !tools.is_empty())),
-        ("context", manifest.context().map(|_| "fork".to_owned())),
-        ("agent", set(manifest.agent())),
-        ("model", set(manifest.model())),
-        ("argument-hint", set(manifest.argument_hint())),
         ("user-invocable", Some("no".to_owned()).filter(|_| !manifest.user_invocable())),
         ("model-invocable", Some("no".to_owned()).filter(|_| !manifest.model_invocable())),
-        ("hooks", manifest.hooks().map(ToString::to_string)),
         ("metadata", Some(Value::Object(manifest.metadata().clone()).to_string()).filter(|_| !manifest.metadata().is_empty())),
     ];
     let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let extra = manifest.extra().iter().map(|(name, value)| (name.clone(), value.to_string()));
+    let is_shown = |name: &str| matches!(name, "user-invocable" | "disable-model-invocation");
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let extra = manifest.extra().iter().filter(|(name, _)| !is_shown(name)).map(|(name, value)| (name.clone(), text(value)));
     known.chain(extra).collect()
 }

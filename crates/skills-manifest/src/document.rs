@@ -1,12 +1,14 @@
 //! A whole `SKILL.md`.
 
 use crate::fence::{Fence, text};
-use crate::{Manifest, ManifestError, Outline, Warning};
+use crate::{Manifest, ManifestError, Outline, Position, Warning, WarningKind, hidden};
 
 /// A whole `SKILL.md`: its manifest, its body and what is wrong with it.
 #[derive(Debug, Clone)]
 pub struct Document {
     manifest: Manifest,
+    frontmatter: String,
+    first_line: usize,
     body: String,
     body_line: usize,
     warnings: Vec<Warning>,
@@ -21,16 +23,40 @@ impl Document {
     /// [`ManifestError`] when there is no readable frontmatter with a description, or when the body is not UTF-8.
     pub fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
         let frontmatter = Fence::of_file(bytes)?;
-        let (manifest, warnings) = Manifest::from_frontmatter(&frontmatter)?;
+        let (manifest, mut warnings) = Manifest::from_frontmatter(&frontmatter)?;
         let body_line = frontmatter.body_line();
         let body = text(&bytes[frontmatter.body_offset()..], frontmatter.body_offset(), body_line)?;
-        Ok(Self { manifest, body: body.to_owned(), body_line, warnings })
+        if let Some(code_point) = hidden::first(body) {
+            let at = body.find(|c| c as u32 == code_point).unwrap_or_default();
+            let line = body_line + body[..at].matches('\n').count();
+            let kind = WarningKind::HiddenText { field: "body", code_point, spelled: hidden::spelled(body) };
+            warnings.push(Warning::new(kind, Some(Position { line, column: 1 })));
+        }
+        let (text, first_line) = (frontmatter.yaml().to_owned(), frontmatter.first_line());
+        Ok(Self { manifest, frontmatter: text, first_line, body: body.to_owned(), body_line, warnings })
     }
 
     /// Returns the typed frontmatter.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// Returns the frontmatter as it stands in the file, without its fences.
+    #[must_use]
+    pub fn frontmatter(&self) -> &str {
+        &self.frontmatter
+    }
+
+    /// Returns the line of the file, counted from 1, on which a top-level field of this name stands.
+    #[must_use]
+    pub fn line_of(&self, field: &str) -> Option<usize> {
+        let is_field = |line: &str| {
+            line.trim_matches(['"', '\''])
+                .strip_prefix(field)
+                .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
+        };
+        self.frontmatter.split('\n').position(is_field).map(|index| self.first_line + index)
     }
 
     /// Returns the Markdown after the closing fence, exactly as it stands in the file.

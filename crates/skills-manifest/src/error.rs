@@ -1,24 +1,47 @@
 //! The one error of this crate: a file from which no skill can be had.
 
-use crate::MAX_FRONTMATTER_BYTES;
+use crate::{MAX_FRONTMATTER_BYTES, Position, Warning};
 
 /// Says why a `SKILL.md` is no skill.
 ///
 /// The message is one lower-case sentence without the path, which the caller knows; [`line`](Self::line) says where to look.
 #[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct ManifestError(#[from] Repr);
+#[error("{repr}")]
+pub struct ManifestError {
+    repr: Box<Repr>,
+    warnings: Vec<Warning>,
+}
+
+impl From<Repr> for ManifestError {
+    fn from(repr: Repr) -> Self {
+        Self { repr: Box::new(repr), warnings: Vec::new() }
+    }
+}
 
 impl ManifestError {
+    pub(crate) fn with(mut self, warnings: Vec<Warning>) -> Self {
+        self.warnings = warnings;
+        self
+    }
+
+    /// Returns what else is wrong with the file, as far as it was read.
+    #[must_use]
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
     /// Returns the class of the error, to branch on.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
-        match &self.0 {
+        match &*self.repr {
             Repr::Empty => ErrorKind::Empty,
             Repr::Utf16 | Repr::Utf8 { .. } => ErrorKind::Encoding,
             Repr::Missing { .. } => ErrorKind::FrontmatterMissing,
             Repr::Unclosed { .. } => ErrorKind::FrontmatterUnclosed,
             Repr::Yaml { .. } => ErrorKind::Yaml,
+            Repr::Budget { .. } => ErrorKind::YamlBudget,
+            Repr::Duplicate { .. } => ErrorKind::DuplicateKey,
+            Repr::Control { .. } => ErrorKind::Encoding,
             Repr::NotMapping { .. } => ErrorKind::NotMapping,
             Repr::Description { .. } => ErrorKind::DescriptionMissing,
         }
@@ -27,14 +50,26 @@ impl ManifestError {
     /// Returns the line of the file, counted from 1, that the error speaks of.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
-        match &self.0 {
+        match &*self.repr {
             Repr::Empty | Repr::Utf16 => None,
             Repr::Utf8 { line, .. }
             | Repr::Missing { line }
             | Repr::Unclosed { line }
             | Repr::NotMapping { line, .. }
+            | Repr::Budget { line, .. }
+            | Repr::Duplicate { line, .. }
+            | Repr::Control { line }
             | Repr::Description { line } => Some(*line),
-            Repr::Yaml { line, .. } => *line,
+            Repr::Yaml { at, .. } => Some(at.line),
+        }
+    }
+
+    /// Returns the column, counted from 1 in characters, where it is known.
+    #[must_use]
+    pub fn column(&self) -> Option<usize> {
+        match &*self.repr {
+            Repr::Yaml { at, .. } => Some(at.column),
+            _ => None,
         }
     }
 }
@@ -45,14 +80,18 @@ impl ManifestError {
 pub enum ErrorKind {
     /// The file holds nothing but white space.
     Empty,
-    /// The file is not UTF-8.
+    /// The file is not UTF-8, or its frontmatter holds NUL.
     Encoding,
     /// The file does not begin with a `---` line.
     FrontmatterMissing,
     /// No closing `---` line within [`MAX_FRONTMATTER_BYTES`].
     FrontmatterUnclosed,
-    /// The frontmatter is not YAML, or repeats a key, or exceeds the parser's nesting and alias bounds.
+    /// The frontmatter is not YAML, and no description can be made out in it.
     Yaml,
+    /// The frontmatter exceeds the bounds of nesting, brackets and aliases.
+    YamlBudget,
+    /// A key that decides something (the name, the description, a restriction) stands twice.
+    DuplicateKey,
     /// The frontmatter is YAML but not a mapping.
     NotMapping,
     /// There is no `description`, or it is blank.
@@ -69,6 +108,8 @@ impl ErrorKind {
             Self::FrontmatterMissing => "frontmatter-missing",
             Self::FrontmatterUnclosed => "frontmatter-unclosed",
             Self::Yaml => "yaml",
+            Self::YamlBudget => "yaml-budget",
+            Self::DuplicateKey => "duplicate-key",
             Self::NotMapping => "frontmatter-not-mapping",
             Self::DescriptionMissing => "description-missing",
         }
@@ -88,7 +129,13 @@ pub(crate) enum Repr {
     #[error("the frontmatter is not closed: no `---` line within {MAX_FRONTMATTER_BYTES} bytes")]
     Unclosed { line: usize },
     #[error("the frontmatter is not valid YAML: {message}")]
-    Yaml { message: String, line: Option<usize> },
+    Yaml { message: String, at: Position },
+    #[error("the frontmatter is beyond the bounds of YAML that is read: {message}")]
+    Budget { message: String, line: usize },
+    #[error("the key {key:?} stands twice; remove one")]
+    Duplicate { key: String, line: usize },
+    #[error("the frontmatter holds the character NUL; save the file as text")]
+    Control { line: usize },
     #[error("the frontmatter must be a YAML mapping, found {found}")]
     NotMapping { found: &'static str, line: usize },
     #[error("missing field `description`: say what the skill does and when to use it")]

@@ -1,15 +1,23 @@
 //! Finds the frontmatter: the lines between the first `---` line and the next one.
 
+mod opening;
+
 use crate::MAX_FRONTMATTER_BYTES;
 use crate::error::{ManifestError, Repr};
+use crate::frontmatter::Frontmatter;
+use crate::position::Position;
 use crate::warning::{Warning, WarningKind};
+use opening::Opening;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// What the first bytes of a file say about its frontmatter.
 ///
 /// A fence is a line of exactly `---`, trailing white space allowed; `----`, `...` and an indented `---` are none, so that a rule
-/// inside a block scalar never ends the header. Line ends may be LF or CRLF.
+/// inside a block scalar never ends the header. Line ends may be LF, CRLF or CR.
+///
+/// Frontmatter in a Markdown code block, behind an HTML comment, with a closing fence of more dashes or without any fence is read too,
+/// with a warning; see `docs/skill-format.md` of the project.
 #[derive(Debug)]
 pub enum Fence<'a> {
     /// Both fences were found.
@@ -18,25 +26,16 @@ pub enum Fence<'a> {
     Open,
 }
 
-/// The frontmatter of a file, and where its body begins.
-#[derive(Debug)]
-pub struct Frontmatter<'a> {
-    yaml: &'a str,
-    first_line: usize,
-    body_offset: usize,
-    warnings: Vec<Warning>,
-}
-
 impl<'a> Fence<'a> {
     /// Looks for the frontmatter in a file, or in a prefix of one.
     ///
     /// Reading a prefix is enough for the manifest: 4 KiB hold nearly every frontmatter in the wild.
     ///
     /// # Errors
-    /// When no continuation of `bytes` could be a skill: another first line than `---`, UTF-16, bytes in the frontmatter that are not UTF-8,
-    /// or more than [`MAX_FRONTMATTER_BYTES`] of it.
+    /// When no continuation of `bytes` could be a skill: another first line than a fence or a field, UTF-16, bytes in the frontmatter that
+    /// are not UTF-8, or more than [`MAX_FRONTMATTER_BYTES`] of it.
     pub fn find(prefix: &'a [u8]) -> Result<Self, ManifestError> {
-        Self::search(prefix, Extent::Prefix)
+        search(prefix, Extent::Prefix)
     }
 
     /// Returns the frontmatter of a whole file.
@@ -44,85 +43,55 @@ impl<'a> Fence<'a> {
     /// # Errors
     /// As [`find`](Self::find), and when a fence is missing.
     pub fn of_file(bytes: &'a [u8]) -> Result<Frontmatter<'a>, ManifestError> {
-        match Self::search(bytes, Extent::File)? {
+        match search(bytes, Extent::File)? {
             Self::Closed(frontmatter) => Ok(frontmatter),
             Self::Open => Err(unclosed(bytes)),
         }
     }
-
-    fn search(bytes: &'a [u8], extent: Extent) -> Result<Self, ManifestError> {
-        if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
-            return Err(Repr::Utf16.into());
-        }
-        let mut lines = Lines { bytes, extent, offset: 0, number: 0 };
-        let mut warnings = Vec::new();
-        if bytes.starts_with(BYTE_ORDER_MARK) {
-            lines.offset = BYTE_ORDER_MARK.len();
-            warnings.push(Warning::new(WarningKind::ByteOrderMark, Some(1)));
-        }
-        let Some(opening) = lines.find(|line| !line.text.is_empty()) else {
-            return Ok(Self::Open);
-        };
-        if !opening.is_fence() {
-            // An unfinished first line such as `--` may still become a fence.
-            return if opening.ended || !b"---".starts_with(opening.text) {
-                Err(Repr::Missing { line: opening.number }.into())
-            } else {
-                Ok(Self::Open)
-            };
-        }
-        if opening.number > 1 {
-            warnings.push(Warning::new(WarningKind::BlankBeforeFence, Some(1)));
-        }
-        let start = lines.offset;
-        let Some(closing) = lines.find(Line::is_fence).filter(|line| line.ended) else {
-            return Ok(Self::Open);
-        };
-        if closing.offset - start > MAX_FRONTMATTER_BYTES {
-            return Err(Repr::Unclosed { line: opening.number }.into());
-        }
-        Ok(Self::Closed(Frontmatter {
-            yaml: text(&bytes[start..closing.offset], start, opening.number + 1)?,
-            first_line: opening.number + 1,
-            body_offset: lines.offset,
-            warnings,
-        }))
-    }
 }
 
-impl<'a> Frontmatter<'a> {
-    /// Returns the YAML between the fences, as it stands in the file.
-    #[must_use]
-    pub fn yaml(&self) -> &'a str {
-        self.yaml
+fn search(bytes: &[u8], extent: Extent) -> Result<Fence<'_>, ManifestError> {
+    if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
+        return Err(Repr::Utf16.into());
     }
+    let mut lines = Lines { bytes, extent, offset: 0, number: 0 };
+    let mut warnings = Vec::new();
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        lines.offset = BYTE_ORDER_MARK.len();
+        warnings.push(warning(WarningKind::ByteOrderMark, 1));
+    }
+    let Some((opening, line)) = Opening::find(&mut lines, &mut warnings)? else { return Ok(Fence::Open) };
+    let start = match opening {
+        // The first field is part of the frontmatter.
+        Opening::Bare => line.offset,
+        _ => lines.offset,
+    };
+    let first_line = if opening == Opening::Bare { line.number } else { lines.number + 1 };
+    if opening == Opening::Bare {
+        lines.rewind(&line);
+    }
+    let Some(closing) = opening.close(&mut lines, start, &mut warnings) else { return Ok(Fence::Open) };
+    if closing.start - start > MAX_FRONTMATTER_BYTES {
+        return Err(Repr::Unclosed { line: line.number }.into());
+    }
+    Ok(Fence::Closed(Frontmatter {
+        yaml: text(&bytes[start..closing.start], start, first_line)?,
+        first_line,
+        body_offset: closing.end,
+        body_line: closing.line + 1,
+        warnings,
+    }))
+}
 
-    /// Returns the line of the file, counted from 1, on which the YAML starts.
-    #[must_use]
-    pub fn first_line(&self) -> usize {
-        self.first_line
-    }
+/// Where the frontmatter ends, where the body starts, and the line before it.
+struct Closing {
+    start: usize,
+    end: usize,
+    line: usize,
+}
 
-    /// Returns the offset in bytes at which the body starts.
-    #[must_use]
-    pub fn body_offset(&self) -> usize {
-        self.body_offset
-    }
-
-    pub(crate) fn warnings(&self) -> &[Warning] {
-        &self.warnings
-    }
-
-    /// Returns the line of the file on which the top-level `key` stands.
-    pub(crate) fn line_of(&self, key: &str) -> Option<usize> {
-        let is_key = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
-        self.yaml.lines().position(is_key).map(|index| self.first_line + index)
-    }
-
-    /// Returns the line of the file on which the body starts.
-    pub(crate) fn body_line(&self) -> usize {
-        self.first_line + self.yaml.lines().count() + 1
-    }
+fn warning(kind: WarningKind, line: usize) -> Warning {
+    Warning::new(kind, Some(Position { line, column: 1 }))
 }
 
 /// Says what is wrong with a file that ends before its frontmatter does.
@@ -151,6 +120,7 @@ enum Extent {
     File,
 }
 
+#[derive(Clone)]
 struct Line<'a> {
     text: &'a [u8],
     offset: usize,
@@ -164,6 +134,7 @@ impl Line<'_> {
     }
 }
 
+#[derive(Clone)]
 struct Lines<'a> {
     bytes: &'a [u8],
     extent: Extent,
@@ -171,19 +142,29 @@ struct Lines<'a> {
     number: usize,
 }
 
+impl Lines<'_> {
+    /// Goes back to the beginning of a line.
+    fn rewind(&mut self, line: &Line<'_>) {
+        (self.offset, self.number) = (line.offset, line.number - 1);
+    }
+}
+
 impl<'a> Iterator for Lines<'a> {
     type Item = Line<'a>;
 
     fn next(&mut self) -> Option<Line<'a>> {
         let rest = self.bytes.get(self.offset..).filter(|rest| !rest.is_empty())?;
-        let end = rest.iter().position(|b| *b == b'\n');
+        let end = rest.iter().position(|b| matches!(b, b'\n' | b'\r'));
+        let ends_with_both = end.is_some_and(|end| rest[end..].starts_with(b"\r\n"));
+        // The other half of a CRLF may lie behind the prefix.
+        let cut = end.is_some_and(|end| rest[end..] == *b"\r") && self.extent == Extent::Prefix;
         let line = Line {
             text: rest[..end.unwrap_or(rest.len())].trim_ascii_end(),
             offset: self.offset,
             number: self.number + 1,
-            ended: end.is_some() || self.extent == Extent::File,
+            ended: (end.is_some() && !cut) || self.extent == Extent::File,
         };
-        self.offset += end.map_or(rest.len(), |end| end + 1);
+        self.offset += end.map_or(rest.len(), |end| end + 1 + usize::from(ends_with_both));
         self.number += 1;
         Some(line)
     }

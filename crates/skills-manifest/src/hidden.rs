@@ -11,3 +11,32 @@ pub fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}')
         || matches!(c, '\u{FE00}'..='\u{FE0E}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}')
 }
+
+/// Finds the first hidden character of a longer text, in which line ends, tabs, joiners between letters or emoji and variation selectors
+/// have their place.
+pub(crate) fn first(text: &str) -> Option<u32> {
+    if text.is_ascii() {
+        return text.bytes().find(|b| b.is_ascii_control() && !matches!(b, b'\n' | b'\r' | b'\t')).map(u32::from);
+    }
+    let mut before = ' ';
+    for c in text.chars() {
+        let has_place = match c {
+            '\n' | '\r' | '\t' | '\u{FE0E}' => true,
+            '\u{200C}' | '\u{200D}' => !before.is_ascii() && !is_hidden(before) && !before.is_whitespace(),
+            _ => false,
+        };
+        if is_hidden(c) && !has_place {
+            return Some(c as u32);
+        }
+        // A selector belongs to the emoji before it.
+        before = if c == '\u{FE0F}' { before } else { c };
+    }
+    None
+}
+
+/// Returns what tag characters spell, at most 200 letters; people do not see them and models read them.
+pub(crate) fn spelled(text: &str) -> String {
+    const MAX_LETTERS: usize = 200;
+    let letters = text.chars().filter(|c| ('\u{E0020}'..='\u{E007E}').contains(c));
+    letters.filter_map(|c| char::from_u32(c as u32 - 0xE0000)).take(MAX_LETTERS).collect()
+}

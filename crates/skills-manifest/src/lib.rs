@@ -20,25 +20,43 @@
 //! # Ok::<(), skills_manifest::ManifestError>(())
 //! ```
 
+mod client;
 mod document;
 mod error;
+mod extensions;
 mod fence;
+mod fields;
+mod frontmatter;
 mod hidden;
+mod json5;
 mod manifest;
 mod name;
+mod openai;
+mod openclaw;
 mod outline;
+mod position;
+mod repair;
+mod scripts;
+pub mod strict;
 mod tools;
 mod warning;
 mod yaml;
 
+pub use client::{Client, Finding, Severity};
 pub use document::Document;
 pub use error::{ErrorKind, ManifestError};
-pub use fence::{Fence, Frontmatter};
+pub use extensions::{Command, Context, Extensions};
+pub use fence::Fence;
+pub use frontmatter::Frontmatter;
 pub use hidden::is_hidden;
-pub use manifest::{Context, Manifest};
+pub use manifest::Manifest;
 pub use name::{NameError, NameProblem, SkillName};
-pub use outline::{Heading, Link, Outline};
-pub use tools::ToolRule;
+pub use openai::{HostMetadata, HostNote, HostPolicy, Interface, ToolDependency};
+pub use openclaw::{EnvVar, Install, OpenClaw, Requires};
+pub use outline::{Heading, Link, LinkKind, Outline};
+pub use position::Position;
+pub use scripts::{ScriptArg, ScriptSpec};
+pub use tools::{Matcher, ToolRule};
 pub use warning::{Warning, WarningKind};
 
 /// The largest frontmatter that is read, in bytes: 64 KiB. A closing fence beyond it counts as missing.

@@ -3,21 +3,26 @@
 use serde_json::{Map, Value};
 
 use crate::error::{ManifestError, Repr};
-use crate::fence::Frontmatter;
+use crate::fields::{Fields, Flag, is_visible, type_name};
+use crate::frontmatter::Frontmatter;
+use crate::position::Position;
+use crate::repair::repair;
 use crate::warning::{Warning, WarningKind};
-use crate::yaml::{self, type_name};
-use crate::{SkillName, ToolRule, is_hidden};
+use crate::yaml::{self, Failure, Read};
+use crate::{Extensions, SkillName, ToolRule};
 
 /// The most characters the specification allows in `description`.
 const DESCRIPTION_MAX_CHARACTERS: usize = 1024;
 /// The most characters the specification allows in `compatibility`.
 const COMPATIBILITY_MAX_CHARACTERS: usize = 500;
+/// The fields that restrict a skill; one that cannot be read restricts it entirely.
+pub(crate) const RESTRICTIONS: [&str; 6] =
+    ["allowed-tools", "disallowed-tools", "disable-model-invocation", "user-invocable", "context", "hooks"];
 
 /// The typed frontmatter of a skill.
 ///
-/// Fields of the Agent Skills specification (`name`, `description`, `license`, `compatibility`, `metadata`, `allowed-tools`) and those
-/// that clients added (`context`, `agent`, `model`, `argument-hint`, `user-invocable`, `disable-model-invocation`, `hooks`);
-/// everything else is kept in [`extra`](Self::extra).
+/// The fields of the Agent Skills specification are here; those that clients added are in [`extensions`](Self::extensions), and all
+/// fields but the specification's are kept as written in [`extra`](Self::extra).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifest {
     name: Option<SkillName>,
@@ -26,50 +31,59 @@ pub struct Manifest {
     compatibility: Option<String>,
     metadata: Map<String, Value>,
     allowed_tools: Vec<ToolRule>,
-    context: Option<Context>,
-    agent: Option<String>,
-    model: Option<String>,
-    argument_hint: Option<String>,
     user_invocable: bool,
     model_invocable: bool,
-    hooks: Option<Value>,
+    unread: Vec<&'static str>,
+    extensions: Option<Box<Extensions>>,
     extra: Map<String, Value>,
-}
-
-/// Where a skill wants to run (`context`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Context {
-    /// In a forked conversation that returns only a summary.
-    Fork,
 }
 
 impl Manifest {
     /// Reads the fields; a field that cannot be read is dropped with a warning and never grants anything.
     ///
+    /// Frontmatter that is no YAML is repaired where that is possible: values that do not parse are put in quotes, and else the lines of
+    /// `name` and `description` are read. Each step is a warning with line and column.
+    ///
     /// # Errors
-    /// When the YAML is broken or no mapping, or when `description` is missing or blank.
+    /// When not even a description can be made out, when bounds are exceeded, or when a key that decides something stands twice. The error
+    /// carries the warnings so far.
     pub fn from_frontmatter(frontmatter: &Frontmatter<'_>) -> Result<(Self, Vec<Warning>), ManifestError> {
-        let map = yaml::mapping(frontmatter)?;
-        let mut fields = Fields { map, frontmatter, warnings: frontmatter.warnings().to_vec() };
-        let manifest = Self {
-            name: fields.name(),
-            description: fields.description()?,
-            license: fields.text("license"),
-            compatibility: fields.bounded("compatibility", COMPATIBILITY_MAX_CHARACTERS),
-            metadata: fields.metadata(),
-            allowed_tools: fields.allowed_tools(),
-            context: fields.context(),
-            agent: fields.text("agent"),
-            model: fields.text("model"),
-            argument_hint: fields.argument_hint(),
-            user_invocable: fields.flag("user-invocable", true),
-            model_invocable: !fields.flag("disable-model-invocation", false),
-            hooks: fields.take("hooks"),
-            extra: std::mem::take(&mut fields.map),
+        let mut warnings = frontmatter.warnings.clone();
+        let (map, unread) = mapping(frontmatter, &mut warnings).map_err(|error| error.with(frontmatter.warnings.clone()))?;
+        let mut fields = Fields::new(map, frontmatter, warnings);
+        unread.into_iter().for_each(|field| fields.restrict(field));
+        let name = name(&mut fields);
+        let description = fields.take_text("description").filter(|text| is_visible(text));
+        let Some(description) = description else {
+            let line = frontmatter.place_of("description", 0).map_or(frontmatter.first_line(), |at| at.line);
+            return Err(ManifestError::from(Repr::Description { line }).with(fields.warnings));
         };
-        Ok((manifest, fields.warnings))
+        fields.check_text("description", &description, DESCRIPTION_MAX_CHARACTERS);
+        let license = fields.take_text("license");
+        let compatibility = fields.take_text("compatibility");
+        if let Some(text) = &compatibility {
+            fields.check_text("compatibility", text, COMPATIBILITY_MAX_CHARACTERS);
+        }
+        let metadata = metadata(&mut fields);
+        let allowed_tools = fields.tools("allowed-tools");
+        let user_invocable = flag(&mut fields, "user-invocable", Flag::No);
+        let disabled = flag(&mut fields, "disable-model-invocation", Flag::Yes);
+        let extensions = Extensions::read(&mut fields, &metadata);
+        let Fields { map: extra, warnings, unread, .. } = fields;
+        let manifest = Self {
+            name,
+            description,
+            license,
+            compatibility,
+            metadata,
+            allowed_tools,
+            user_invocable: !user_invocable,
+            model_invocable: !disabled && unread.is_empty(),
+            unread,
+            extensions,
+            extra,
+        };
+        Ok((manifest, warnings))
     }
 
     /// Returns `name`, or nothing when it is missing or unusable; the directory's name then serves.
@@ -108,198 +122,126 @@ impl Manifest {
         &self.allowed_tools
     }
 
-    /// Returns `context`.
-    #[must_use]
-    pub fn context(&self) -> Option<Context> {
-        self.context
-    }
-
-    /// Returns `agent`: the kind of agent a forked skill wants.
-    #[must_use]
-    pub fn agent(&self) -> Option<&str> {
-        self.agent.as_deref()
-    }
-
-    /// Returns `model`.
-    #[must_use]
-    pub fn model(&self) -> Option<&str> {
-        self.model.as_deref()
-    }
-
-    /// Returns `argument-hint`.
-    #[must_use]
-    pub fn argument_hint(&self) -> Option<&str> {
-        self.argument_hint.as_deref()
-    }
-
-    /// Returns `user-invocable`; true when missing.
+    /// Returns `user-invocable`; true when missing, false when unreadable.
     #[must_use]
     pub fn user_invocable(&self) -> bool {
         self.user_invocable
     }
 
-    /// Says whether the model may choose the skill by itself: `disable-model-invocation` is not true.
+    /// Says whether the model may choose the skill by itself: `disable-model-invocation` is not true, and every declared restriction could
+    /// be read.
     #[must_use]
     pub fn model_invocable(&self) -> bool {
         self.model_invocable
     }
 
-    /// Returns `hooks` as written. Reading a skill never runs one.
+    /// Returns the declared restrictions that could not be read. Programs of a skill that has any must not run.
     #[must_use]
-    pub fn hooks(&self) -> Option<&Value> {
-        self.hooks.as_ref()
+    pub fn unread_restrictions(&self) -> &[&'static str] {
+        &self.unread
     }
 
-    /// Returns all other fields, in the order of the file.
+    /// Returns the fields that clients added, typed.
+    #[must_use]
+    pub fn extensions(&self) -> &Extensions {
+        static NONE: Extensions = Extensions::EMPTY;
+        self.extensions.as_deref().unwrap_or(&NONE)
+    }
+
+    /// Returns all fields but the specification's as written, in the order of the file: nothing is lost on a round trip.
     #[must_use]
     pub fn extra(&self) -> &Map<String, Value> {
         &self.extra
     }
 }
 
-/// Takes fields out of the mapping one by one and notes what is wrong with them.
-struct Fields<'a> {
-    map: Map<String, Value>,
-    frontmatter: &'a Frontmatter<'a>,
-    warnings: Vec<Warning>,
+type Mapping = (Map<String, Value>, Vec<&'static str>);
+
+/// Reads the mapping, by the library when the fast reader gives up, by repair when the library does.
+fn mapping(frontmatter: &Frontmatter<'_>, warnings: &mut Vec<Warning>) -> Result<Mapping, ManifestError> {
+    let text = frontmatter.yaml();
+    if let Some(map) = yaml::simple(text) {
+        return Ok((map, Vec::new()));
+    }
+    if let Some(index) = text.find('\0') {
+        let line = frontmatter.first_line() + text[..index].matches('\n').count();
+        return Err(Repr::Control { line }.into());
+    }
+    let (read, unread) = match yaml::read(text) {
+        Ok(read) => (read, Vec::new()),
+        Err(Failure::Budget { message, line }) => {
+            return Err(Repr::Budget { message, line: frontmatter.position(line, 1).line }.into());
+        }
+        Err(Failure::Syntax { message, line, column }) => {
+            let at = frontmatter.position(line, column);
+            let Some(repaired) = repair(frontmatter, &message, at) else { return Err(Repr::Yaml { message, at }.into()) };
+            warnings.extend(repaired.warnings);
+            (repaired.read, repaired.unread)
+        }
+    };
+    accept(frontmatter, read, warnings).map(|map| (map, unread))
 }
 
-impl Fields<'_> {
-    fn take(&mut self, key: &str) -> Option<Value> {
-        self.map.shift_remove(key).filter(|value| !value.is_null())
+/// Takes the mapping out of what was read; a key that decides something may not stand twice.
+fn accept(frontmatter: &Frontmatter<'_>, read: Read, warnings: &mut Vec<Warning>) -> Result<Map<String, Value>, ManifestError> {
+    for repeated in read.repeated {
+        let position: Option<Position> = frontmatter.place_of(&repeated.key, 1);
+        let decides = ["name", "description"].iter().chain(&RESTRICTIONS).any(|field| *field == repeated.key);
+        if repeated.is_top_level && decides {
+            let line = position.map_or(frontmatter.first_line(), |at| at.line);
+            return Err(Repr::Duplicate { key: repeated.key, line }.into());
+        }
+        warnings.push(Warning::new(WarningKind::DuplicateKey(repeated.key), position));
     }
-
-    fn warn(&mut self, key: &str, kind: WarningKind) {
-        let line = self.frontmatter.line_of(key);
-        self.warnings.push(Warning::new(kind, line));
+    match read.value {
+        Value::Object(map) => Ok(map),
+        other => Err(Repr::NotMapping { found: type_name(&other), line: frontmatter.first_line() }.into()),
     }
+}
 
-    fn wrong_type(&mut self, field: &'static str, expected: &'static str, value: &Value) {
-        self.warn(field, WarningKind::WrongType { field, expected, found: type_name(value) });
-    }
-
-    /// Takes a text field; other scalars are read as text with a warning, since YAML makes `true` and `1.0` of unquoted words.
-    fn text(&mut self, field: &'static str) -> Option<String> {
-        match self.take(field)? {
-            Value::String(text) => Some(text),
-            value @ (Value::Bool(_) | Value::Number(_)) => {
-                self.warn(field, WarningKind::NotText { field });
-                Some(value.to_string())
+fn name(fields: &mut Fields<'_>) -> Option<SkillName> {
+    let text = fields.take_text("name")?;
+    match SkillName::new(&text) {
+        Ok(name) => {
+            for problem in name.problems() {
+                fields.warn("name", WarningKind::NameRule(problem));
             }
-            value => {
-                self.wrong_type(field, "text", &value);
-                None
-            }
+            Some(name)
+        }
+        Err(error) => {
+            fields.warn("name", WarningKind::NameUnusable(error));
+            None
         }
     }
+}
 
-    fn bounded(&mut self, field: &'static str, limit: usize) -> Option<String> {
-        let text = self.text(field)?;
-        let characters = text.chars().count();
-        if characters > limit {
-            self.warn(field, WarningKind::TooLong { field, characters, limit });
-        }
-        Some(text)
-    }
-
-    fn name(&mut self) -> Option<SkillName> {
-        let text = self.text("name")?;
-        match SkillName::new(&text) {
-            Ok(name) => {
-                for problem in name.problems() {
-                    self.warn("name", WarningKind::NameRule(problem));
-                }
-                Some(name)
-            }
-            Err(error) => {
-                self.warn("name", WarningKind::NameUnusable(error));
-                None
-            }
-        }
-    }
-
-    fn description(&mut self) -> Result<String, ManifestError> {
-        let line = self.frontmatter.line_of("description").unwrap_or(self.frontmatter.first_line());
-        self.bounded("description", DESCRIPTION_MAX_CHARACTERS)
-            .filter(|text| text.chars().any(|c| !c.is_whitespace() && !is_hidden(c)))
-            .ok_or_else(|| Repr::Description { line }.into())
-    }
-
-    fn metadata(&mut self) -> Map<String, Value> {
-        match self.take("metadata") {
-            None => Map::new(),
+/// Takes `metadata`: a mapping, or the text of one as JSON5, which some hubs write.
+fn metadata(fields: &mut Fields<'_>) -> Map<String, Value> {
+    match fields.take("metadata") {
+        None => Map::new(),
+        Some(Value::Object(map)) => map,
+        Some(Value::String(text)) => match crate::json5::read(&text) {
             Some(Value::Object(map)) => map,
-            Some(value) => {
-                self.wrong_type("metadata", "a mapping", &value);
+            _ => {
+                fields.warn("metadata", WarningKind::MetadataUnreadable { key: String::new() });
                 Map::new()
             }
+        },
+        Some(value) => {
+            fields.wrong_type("metadata", "a mapping", &value);
+            Map::new()
         }
     }
+}
 
-    /// Takes `allowed-tools` as one string or as a list of strings.
-    fn allowed_tools(&mut self) -> Vec<ToolRule> {
-        let texts = match self.take("allowed-tools") {
-            None => return Vec::new(),
-            Some(Value::String(text)) => vec![Value::String(text)],
-            Some(Value::Array(items)) => items,
-            Some(value) => {
-                self.wrong_type("allowed-tools", "text or a list", &value);
-                return Vec::new();
-            }
-        };
-        let mut rules = Vec::new();
-        for text in texts {
-            let (read, bad) = match &text {
-                Value::String(text) => ToolRule::parse_list(text),
-                other => (Vec::new(), vec![other.to_string()]),
-            };
-            rules.extend(read);
-            for piece in bad {
-                self.warn("allowed-tools", WarningKind::ToolUnreadable(piece));
-            }
+/// Reads a flag that restricts when it is `restricting`; says whether it does. One that cannot be read restricts entirely.
+fn flag(fields: &mut Fields<'_>, key: &'static str, restricting: Flag) -> bool {
+    match fields.flag(key) {
+        None => false,
+        Some(Flag::Unread) => {
+            fields.restrict(key);
+            true
         }
-        rules
-    }
-
-    fn context(&mut self) -> Option<Context> {
-        let text = self.text("context")?;
-        if text.trim() == "fork" {
-            return Some(Context::Fork);
-        }
-        self.warn("context", WarningKind::UnknownContext(text));
-        None
-    }
-
-    /// Takes `argument-hint`; unquoted `[file]` is a list to YAML and is put back together.
-    fn argument_hint(&mut self) -> Option<String> {
-        match self.map.get("argument-hint") {
-            Some(Value::Array(items)) => {
-                let words = items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned));
-                let hint = words.map(|word| format!("[{word}]")).collect::<Vec<_>>().join(" ");
-                self.map.shift_remove("argument-hint");
-                Some(hint)
-            }
-            _ => self.text("argument-hint"),
-        }
-    }
-
-    /// Takes a boolean, also in the spellings of YAML 1.1 that clients accept.
-    ///
-    /// An unreadable value counts as the opposite of the default, which is the restriction its author meant to declare.
-    fn flag(&mut self, key: &'static str, default: bool) -> bool {
-        let Some(value) = self.take(key) else { return default };
-        let word = match &value {
-            Value::Bool(flag) => return *flag,
-            Value::String(text) => text.trim().to_ascii_lowercase(),
-            other => other.to_string(),
-        };
-        match word.as_str() {
-            "true" | "yes" | "on" | "1" => true,
-            "false" | "no" | "off" | "0" => false,
-            _ => {
-                self.wrong_type(key, "true or false", &value);
-                !default
-            }
-        }
+        Some(flag) => flag == restricting,
     }
 }

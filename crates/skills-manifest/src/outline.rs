@@ -1,15 +1,17 @@
-//! The shape of a body: headings and relative links.
+//! The shape of a body: headings, and what it refers to.
+
+use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-/// The headings and relative links of a body, in the order of the text.
+/// The headings of a body and the files it refers to, in the order of the text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
     headings: Vec<Heading>,
     links: Vec<Link>,
 }
 
-/// A heading.
+/// A heading and the lines below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
     /// 1 for `#` to 6 for `######`.
@@ -18,43 +20,67 @@ pub struct Heading {
     pub text: String,
     /// The line of the file, counted from 1.
     pub line: usize,
+    /// The last line of its section: the one before the next heading of the same or a higher level.
+    pub last_line: usize,
 }
 
-/// A link or image whose target is a path relative to the skill; whether the target exists is not known here.
+/// A reference to a path relative to the skill; whether the target exists is not known here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// The path as written, without `#fragment` and `?query`.
     pub target: String,
     /// The line of the file, counted from 1.
     pub line: usize,
+    /// How the body refers to it.
+    pub kind: LinkKind,
+}
+
+/// How a body refers to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LinkKind {
+    /// By a Markdown link.
+    Link,
+    /// By a Markdown image.
+    Image,
+    /// By code in the text, or in a code block, that looks like a path into `scripts/`, `references/` or `assets/`.
+    Code,
+}
+
+impl LinkKind {
+    /// Returns the kind as one lower-case word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Link => "link",
+            Self::Image => "image",
+            Self::Code => "code",
+        }
+    }
 }
 
 impl Outline {
     /// Reads the Markdown `body` whose first line is line `first_line` of its file.
     #[must_use]
     pub fn of(body: &str, first_line: usize) -> Self {
-        let mut outline = Self::default();
-        let mut lines = LineCounter { body, offset: 0, line: first_line };
-        let mut open: Option<Heading> = None;
+        let mut builder =
+            Builder { outline: Self::default(), lines: LineCounter { body, offset: 0, line: first_line }, heading: None, in_code: false };
         for (event, span) in Parser::new_ext(body, Options::ENABLE_TABLES).into_offset_iter() {
-            match event {
-                Event::Start(Tag::Heading { level, .. }) => {
-                    open = Some(Heading { level: number(level), text: String::new(), line: lines.at(span.start) });
-                }
-                Event::End(TagEnd::Heading(_)) => outline.headings.extend(open.take()),
-                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                    let line = lines.at(span.start);
-                    outline.links.extend(relative(&dest_url).map(|target| Link { target, line }));
-                }
-                Event::Text(text) | Event::Code(text) => {
-                    if let Some(heading) = &mut open {
-                        heading.text.push_str(&text);
-                    }
-                }
-                _ => {}
-            }
+            builder.event(event, &span);
         }
+        let mut outline = builder.outline;
+        outline.close(first_line + body.lines().count().saturating_sub(1));
         outline
+    }
+
+    /// Gives each section its last line.
+    fn close(&mut self, last_line: usize) {
+        let mut ends: Vec<(u8, usize)> = Vec::new();
+        for heading in self.headings.iter_mut().rev() {
+            ends.retain(|(level, _)| *level <= heading.level);
+            heading.last_line = ends.last().map_or(last_line, |(_, line)| line - 1).max(heading.line);
+            ends.push((heading.level, heading.line));
+        }
     }
 
     /// Returns the headings.
@@ -63,10 +89,71 @@ impl Outline {
         &self.headings
     }
 
-    /// Returns the relative links.
+    /// Returns the references to files.
     #[must_use]
     pub fn links(&self) -> &[Link] {
         &self.links
+    }
+}
+
+/// Puts an outline together from the events of a Markdown parser.
+struct Builder<'a> {
+    outline: Outline,
+    lines: LineCounter<'a>,
+    heading: Option<Heading>,
+    in_code: bool,
+}
+
+impl Builder<'_> {
+    fn event(&mut self, event: Event<'_>, span: &Range<usize>) {
+        match event {
+            Event::Start(Tag::Heading { level, .. }) => {
+                let line = self.lines.at(span.start);
+                self.heading = Some(Heading { level: number(level), text: String::new(), line, last_line: line });
+            }
+            Event::End(TagEnd::Heading(_)) => self.outline.headings.extend(self.heading.take()),
+            Event::Start(Tag::Link { dest_url, .. }) => self.link(relative(&dest_url), LinkKind::Link, span.start),
+            Event::Start(Tag::Image { dest_url, .. }) => self.link(relative(&dest_url), LinkKind::Image, span.start),
+            Event::Start(Tag::CodeBlock(_)) => self.in_code = true,
+            Event::End(TagEnd::CodeBlock) => self.in_code = false,
+            Event::Code(text) => {
+                self.words(&text, span.start);
+                self.head(&text);
+            }
+            Event::Text(text) => {
+                if self.in_code {
+                    self.words(&text, span.start);
+                }
+                self.head(&text);
+            }
+            _ => {}
+        }
+    }
+
+    fn head(&mut self, text: &str) {
+        if let Some(heading) = &mut self.heading {
+            heading.text.push_str(text);
+        }
+    }
+
+    fn link(&mut self, target: Option<String>, kind: LinkKind, offset: usize) {
+        if let Some(target) = target {
+            let line = self.lines.at(offset);
+            self.outline.links.push(Link { target, line, kind });
+        }
+    }
+
+    /// Adds the words of code that are paths into the skill's own directories.
+    fn words(&mut self, code: &str, offset: usize) {
+        let is_edge = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | ')' | '=' | ',' | ';' | '<' | '>' | '|');
+        let mut start = 0;
+        for word in code.split(is_edge) {
+            let at = offset + start;
+            start += word.len() + code[start + word.len()..].chars().next().map_or(0, char::len_utf8);
+            if let Some(target) = own_path(word) {
+                self.link(Some(target), LinkKind::Code, at);
+            }
+        }
     }
 }
 
@@ -99,4 +186,12 @@ fn relative(destination: &str) -> Option<String> {
     let path = destination.split(['#', '?']).next().unwrap_or_default();
     let has_scheme = path.split_once(':').is_some_and(|(scheme, _)| !scheme.contains('/'));
     (!path.is_empty() && !path.starts_with('/') && !has_scheme).then(|| path.to_owned())
+}
+
+/// Returns a word of code that is a path into one of the directories that the specification names; patterns and templates are none.
+fn own_path(word: &str) -> Option<String> {
+    let path = word.strip_prefix("./").unwrap_or(word).trim_end_matches(['.', ':', '`']);
+    let below = ["scripts/", "references/", "assets/"].iter().find_map(|directory| path.strip_prefix(directory))?;
+    let is_plain = !below.is_empty() && !below.ends_with('/') && !below.contains(['*', '{', '}', '$', '?', '[', ']', '…', '%']);
+    (is_plain && below.contains('.')).then(|| path.to_owned())
 }

@@ -27,6 +27,27 @@ impl ToolRule {
         self.pattern.as_deref()
     }
 
+    /// Returns what the parentheses say of the tool's argument; no parentheses, `*` and nothing mean any.
+    #[must_use]
+    pub fn matcher(&self) -> Matcher<'_> {
+        match self.pattern.as_deref() {
+            None | Some("" | "*") => Matcher::Any,
+            Some(pattern) => match pattern.strip_suffix(":*").or_else(|| pattern.strip_suffix(" *")) {
+                Some(prefix) if !prefix.contains('*') => Matcher::Prefix(prefix),
+                _ if pattern.contains('*') => Matcher::Glob(pattern),
+                _ => Matcher::Exact(pattern),
+            },
+        }
+    }
+
+    /// Returns server and tool of `mcp__server__tool`; the tool is missing when all of the server's are meant.
+    #[must_use]
+    pub fn mcp(&self) -> Option<(&str, Option<&str>)> {
+        let rest = self.tool.strip_prefix("mcp__")?;
+        let (server, tool) = rest.split_once("__").map_or((rest, None), |(server, tool)| (server, Some(tool)));
+        (!server.is_empty()).then_some((server, tool.filter(|tool| !tool.is_empty() && *tool != "*")))
+    }
+
     /// Reads the string form, in which spaces and commas outside parentheses separate entries: `Read, Bash(git add:*) Grep`.
     ///
     /// Returns the entries, and the pieces that are none (unbalanced parentheses, no tool before them).
@@ -45,13 +66,29 @@ impl ToolRule {
         if piece.chars().any(is_hidden) {
             return None;
         }
+        // What is left of a list or mapping that was no YAML is no tool.
+        let is_name = |tool: &str| !tool.is_empty() && !tool.contains(['[', ']', '{', '}', '"', '\'', '`']) && !tool.ends_with(':');
         let Some((tool, rest)) = piece.split_once('(') else {
-            let balanced = !piece.contains(')');
-            return balanced.then(|| Self { tool: piece.to_owned(), pattern: None });
+            let good = !piece.contains(')') && is_name(piece);
+            return good.then(|| Self { tool: piece.to_owned(), pattern: None });
         };
         let pattern = rest.strip_suffix(')')?.trim();
-        (!tool.is_empty()).then(|| Self { tool: tool.to_owned(), pattern: Some(pattern.to_owned()) })
+        is_name(tool).then(|| Self { tool: tool.to_owned(), pattern: Some(pattern.to_owned()) })
     }
+}
+
+/// What a rule says of a tool's argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Matcher<'a> {
+    /// Anything.
+    Any,
+    /// Arguments that begin with these words: `git` of `Bash(git:*)` and of `Bash(git *)`.
+    Prefix(&'a str),
+    /// This argument only.
+    Exact(&'a str),
+    /// Arguments that fit this pattern, in which `*` stands for anything.
+    Glob(&'a str),
 }
 
 impl fmt::Display for ToolRule {
@@ -96,6 +133,33 @@ mod tests {
         check("Read, Grep,Glob  LS", &["Read", "Grep", "Glob", "LS"], &[]);
         check("Bash(git add:*), Bash(npm run build, test)", &["Bash(git add:*)", "Bash(npm run build, test)"], &[]);
         check("mcp__github__list *", &["mcp__github__list", "*"], &[]);
+    }
+
+    #[test]
+    fn patterns_are_prefixes_in_both_spellings() {
+        let matcher = |text: &str| ToolRule::parse(text).map(|rule| format!("{:?}", rule.matcher())).unwrap_or_default();
+        for (text, expected) in [
+            ("Read", "Any"),
+            ("Bash(*)", "Any"),
+            ("Bash()", "Any"),
+            ("Bash(git:*)", "Prefix(\"git\")"),
+            ("Bash(git add *)", "Prefix(\"git add\")"),
+            ("Bash(npm test)", "Exact(\"npm test\")"),
+            ("Read(src/**/*.rs)", "Glob(\"src/**/*.rs\")"),
+            ("WebFetch(domain:example.com)", "Exact(\"domain:example.com\")"),
+        ] {
+            assert_eq!(matcher(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn mcp_names_have_a_server_and_perhaps_a_tool() {
+        let mcp = |text: &str| ToolRule::parse(text).and_then(|rule| rule.mcp().map(|(server, tool)| format!("{server} {tool:?}")));
+        assert_eq!(mcp("mcp__github__list_issues").as_deref(), Some("github Some(\"list_issues\")"));
+        assert_eq!(mcp("mcp__github").as_deref(), Some("github None"));
+        assert_eq!(mcp("mcp__github__*").as_deref(), Some("github None"));
+        assert_eq!(mcp("mcp__"), None);
+        assert_eq!(mcp("Bash(mcp__a__b)"), None);
     }
 
     #[test]

@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-use crate::{NameError, NameProblem};
+use crate::{NameError, NameProblem, Position};
 
 /// One thing that is wrong with a `SKILL.md` that loads all the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     kind: WarningKind,
-    line: Option<usize>,
+    position: Option<Position>,
 }
 
 impl Warning {
-    pub(crate) fn new(kind: WarningKind, line: Option<usize>) -> Self {
-        Self { kind, line }
+    pub(crate) fn new(kind: WarningKind, position: Option<Position>) -> Self {
+        Self { kind, position }
     }
 
     /// Returns what is wrong.
@@ -25,13 +25,19 @@ impl Warning {
     /// Returns the line of the file, counted from 1.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
-        self.line
+        self.position.map(|position| position.line)
+    }
+
+    /// Returns the line and column in the file.
+    #[must_use]
+    pub fn position(&self) -> Option<Position> {
+        self.position
     }
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(line) = self.line {
+        if let Some(line) = self.line() {
             write!(f, "line {line}: ")?;
         }
         self.kind.fmt(f)
@@ -46,10 +52,55 @@ pub enum WarningKind {
     ByteOrderMark,
     /// Blank lines stand before the opening fence.
     BlankBeforeFence,
+    /// An HTML comment stands before the opening fence; it was skipped.
+    CommentBeforeFence,
+    /// The frontmatter stands in a Markdown code block.
+    FencedFrontmatter,
+    /// A fence has more than three dashes or a backslash.
+    OddFence,
+    /// The file begins with a field; its fields up to the first empty line were read.
+    NoFence,
+    /// The frontmatter is no YAML; what was done about it follows.
+    YamlRepaired {
+        /// What the YAML library says of it.
+        problem: String,
+    },
+    /// A value was put in quotes, because YAML does not read it as it stands.
+    ValueQuoted {
+        /// The key before it, or `-` for an item of a list.
+        key: String,
+    },
+    /// A line is indented with tabs, which were read as spaces.
+    TabIndentation,
+    /// Nothing but the lines of this field could be read.
+    LineRead {
+        /// The field.
+        field: &'static str,
+    },
+    /// A key stands twice in one mapping; the first was kept.
+    DuplicateKey(String),
+    /// A field is spelled otherwise than clients spell it.
+    FieldSpelling {
+        /// As it stands in the file.
+        written: String,
+        /// As it should be.
+        field: &'static str,
+    },
+    /// A declared restriction could not be read; the model is not offered the skill and its programs do not run.
+    RestrictionUnread(&'static str),
     /// `name` is no usable name; it was dropped and the directory's name serves.
     NameUnusable(NameError),
     /// `name` works but breaks a rule of the specification.
     NameRule(NameProblem),
+    /// A text holds characters that no reader sees; they are taken out where it is shown.
+    HiddenText {
+        /// The field, or `body`.
+        field: &'static str,
+        /// The first of them.
+        code_point: u32,
+        /// What tag characters among them spell; empty when there are none.
+        spelled: String,
+    },
     /// A value longer than the specification allows; kept whole.
     TooLong {
         /// The field.
@@ -68,15 +119,25 @@ pub enum WarningKind {
         /// What stands there.
         found: &'static str,
     },
-    /// A field should be text but is another scalar, which was read as text.
+    /// A field should be text but is something else, which was read as text.
     NotText {
         /// The field.
         field: &'static str,
     },
     /// `context` has a value that no client knows; dropped.
     UnknownContext(String),
-    /// An entry of `allowed-tools` could not be read; dropped, it grants nothing.
-    ToolUnreadable(String),
+    /// An entry of `allowed-tools` or `disallowed-tools` could not be read; dropped, it grants nothing.
+    ToolUnreadable {
+        /// The field.
+        field: &'static str,
+        /// The entry.
+        entry: String,
+    },
+    /// `metadata` or a part of it is text that is no JSON.
+    MetadataUnreadable {
+        /// The key of `metadata`; empty for all of it.
+        key: String,
+    },
 }
 
 impl WarningKind {
@@ -86,13 +147,26 @@ impl WarningKind {
         match self {
             Self::ByteOrderMark => "byte-order-mark",
             Self::BlankBeforeFence => "blank-before-fence",
+            Self::CommentBeforeFence => "comment-before-fence",
+            Self::FencedFrontmatter => "fenced-frontmatter",
+            Self::OddFence => "odd-fence",
+            Self::NoFence => "no-fence",
+            Self::YamlRepaired { .. } => "yaml-recovered",
+            Self::ValueQuoted { .. } => "value-quoted",
+            Self::TabIndentation => "tab-indentation",
+            Self::LineRead { .. } => "line-read",
+            Self::DuplicateKey(_) => "duplicate-key",
+            Self::FieldSpelling { .. } => "field-spelling",
+            Self::RestrictionUnread(_) => "restriction-unread",
             Self::NameUnusable(_) => "name-unusable",
             Self::NameRule(_) => "name-rule",
+            Self::HiddenText { .. } => "hidden-unicode",
             Self::TooLong { .. } => "too-long",
             Self::WrongType { .. } => "wrong-type",
             Self::NotText { .. } => "not-text",
             Self::UnknownContext(_) => "unknown-context",
-            Self::ToolUnreadable(_) => "tool-unreadable",
+            Self::ToolUnreadable { .. } => "tool-unreadable",
+            Self::MetadataUnreadable { .. } => "metadata-unreadable",
         }
     }
 }
@@ -102,8 +176,25 @@ impl fmt::Display for WarningKind {
         match self {
             Self::ByteOrderMark => f.write_str("byte order mark skipped; save the file without one"),
             Self::BlankBeforeFence => f.write_str("blank lines before the first `---`; other clients refuse them"),
+            Self::CommentBeforeFence => f.write_str("a comment stands before the first `---`; other clients refuse it"),
+            Self::FencedFrontmatter => f.write_str("the frontmatter stands in a code block; other clients refuse it"),
+            Self::OddFence => f.write_str("read as a fence; write exactly `---`"),
+            Self::NoFence => f.write_str("no fences: fields read up to the first empty line; put `---` before and behind them"),
+            Self::YamlRepaired { problem } => write!(f, "read all the same, but not valid YAML: {problem}"),
+            Self::ValueQuoted { key } => write!(f, "the value of {key:?} was read as one text; put it in quotes"),
+            Self::TabIndentation => f.write_str("tabs read as spaces; YAML forbids tabs before a key"),
+            Self::LineRead { field } => write!(f, "only the line of `{field}` was read"),
+            Self::DuplicateKey(key) => write!(f, "{key:?} stands twice; the first was kept"),
+            Self::FieldSpelling { written, field } => write!(f, "{written:?} read as `{field}`"),
+            Self::RestrictionUnread(field) => {
+                write!(f, "`{field}` could not be read; until it is mended the model is not offered the skill and nothing of it runs")
+            }
             Self::NameUnusable(error) => write!(f, "name dropped: {error}"),
             Self::NameRule(problem) => write!(f, "name {problem}"),
+            Self::HiddenText { field, code_point, spelled } => {
+                write!(f, "`{field}` holds the invisible character U+{code_point:04X}")?;
+                if spelled.is_empty() { Ok(()) } else { write!(f, "; hidden text: {spelled:?}") }
+            }
             Self::TooLong { field, characters, limit } => {
                 write!(f, "`{field}` has {characters} characters, the specification allows {limit}")
             }
@@ -112,7 +203,9 @@ impl fmt::Display for WarningKind {
             }
             Self::NotText { field } => write!(f, "`{field}` is not text; put it in quotes"),
             Self::UnknownContext(value) => write!(f, "`context` dropped: {value:?} is not `fork`"),
-            Self::ToolUnreadable(text) => write!(f, "`allowed-tools` entry dropped: {text:?}"),
+            Self::ToolUnreadable { field, entry } => write!(f, "`{field}` entry dropped: {entry:?}"),
+            Self::MetadataUnreadable { key } if key.is_empty() => f.write_str("`metadata` dropped: the text is no JSON"),
+            Self::MetadataUnreadable { key } => write!(f, "`metadata.{key}` not understood: the text is no JSON"),
         }
     }
 }

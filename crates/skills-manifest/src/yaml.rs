@@ -1,9 +1,12 @@
 //! The only module that knows the YAML library; a successor replaces this file.
 //!
 //! The library bounds nesting (128 levels) and the number of aliases it follows, but neither the text that aliases multiply nor the time
-//! that unclosed brackets take. Both are bounded here, and repeated keys are refused in every spelling of the same key.
+//! that unclosed brackets take. Both are bounded here.
 
-use std::cell::Cell;
+mod simple;
+mod written;
+
+use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use serde::Deserializer;
@@ -11,8 +14,6 @@ use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use crate::MAX_FRONTMATTER_BYTES;
-use crate::error::{ManifestError, Repr};
-use crate::fence::Frontmatter;
 
 /// The most brackets that may be open at once, quoted ones included.
 const MAX_OPEN_BRACKETS: usize = 500;
@@ -20,40 +21,60 @@ const MAX_OPEN_BRACKETS: usize = 500;
 const BUDGET_BYTES: usize = 4 * MAX_FRONTMATTER_BYTES;
 const VALUE_BYTES: usize = 8;
 
-/// Reads the frontmatter as a mapping from text to JSON values, in the order of the file.
+/// What a text of YAML holds.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) value: Value,
+    /// The keys that stand twice in one mapping; the first of each was kept.
+    pub(crate) repeated: Vec<Repeated>,
+}
+
+/// A key that stands twice in one mapping.
+#[derive(Debug)]
+pub(crate) struct Repeated {
+    pub(crate) key: String,
+    pub(crate) is_top_level: bool,
+}
+
+/// Why a text is no YAML that is read; lines and columns count from 1.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It breaks the grammar.
+    Syntax { message: String, line: usize, column: usize },
+    /// Nesting, brackets or aliases are beyond all measure.
+    Budget { message: String, line: usize },
+}
+
+/// Reads a mapping that has the usual simple form; nothing says that the library must decide.
+pub(crate) fn simple(yaml: &str) -> Option<Map<String, Value>> {
+    simple::mapping(yaml)
+}
+
+/// Reads one document.
 ///
-/// Tags are dropped and never acted on; keys that are not text are written as text, numbers that JSON does not have too.
-pub(crate) fn mapping(frontmatter: &Frontmatter<'_>) -> Result<Map<String, Value>, ManifestError> {
-    if let Some(line) = too_many_brackets(frontmatter.yaml()) {
-        let message = format!("more than {MAX_OPEN_BRACKETS} open brackets");
-        return Err(Repr::Yaml { message, line: Some(frontmatter.first_line() + line) }.into());
+/// Tags are dropped and never acted on, merge keys are ordinary keys; keys that are not text are written as text. A number is a number
+/// only when JSON writes it the same way: `1.10`, `0x1F` and `1e3` are text.
+pub(crate) fn read(yaml: &str) -> Result<Read, Failure> {
+    if let Some(line) = too_many_brackets(yaml) {
+        return Err(Failure::Budget { message: format!("more than {MAX_OPEN_BRACKETS} open brackets"), line: line + 1 });
     }
-    let budget = Cell::new(BUDGET_BYTES);
-    let deserializer = serde_yaml::Deserializer::from_str(frontmatter.yaml());
-    let value = Json { budget: &budget }.deserialize(deserializer).map_err(|error| describe(frontmatter, &error))?;
-    match value {
-        Value::Object(map) => Ok(map),
-        other => Err(Repr::NotMapping { found: type_name(&other), line: frontmatter.first_line() }.into()),
+    let state = State::default();
+    let result = Json { state: &state, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(yaml));
+    let mut value = result.map_err(|error| describe(&error, &state))?;
+    if state.numbers.get() {
+        written::restore(yaml, &mut value);
     }
+    Ok(Read { value, repeated: state.repeated.into_inner() })
 }
 
-/// Takes the library's own position, which counts from the fence, out of its message.
-fn describe(frontmatter: &Frontmatter<'_>, error: &serde_yaml::Error) -> ManifestError {
-    let line = error.location().map(|at| frontmatter.first_line() + at.line().saturating_sub(1));
-    let message = error.to_string();
-    let bare = message.rsplit_once(" at line ").filter(|(_, position)| position.starts_with(|c: char| c.is_ascii_digit()));
-    Repr::Yaml { message: bare.map_or(message.as_str(), |(bare, _)| bare).to_owned(), line }.into()
-}
-
-/// Names the type of a value in the words of YAML.
-pub(crate) fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "nothing",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "a mapping",
+/// Takes the library's own position out of its message.
+fn describe(error: &serde_yaml::Error, state: &State) -> Failure {
+    let (line, column) = error.location().map_or((1, 1), |at| (at.line().max(1), at.column().max(1)));
+    let message = without_places(&error.to_string());
+    if state.overspent.get() || message.contains("recursion limit") || message.contains("repetition limit") {
+        Failure::Budget { message, line }
+    } else {
+        Failure::Syntax { message, line, column }
     }
 }
 
@@ -75,22 +96,57 @@ fn too_many_brackets(yaml: &str) -> Option<usize> {
     None
 }
 
+/// Takes ` at line 2 column 7` out of a message: it counts from the fence, and the place is told beside it.
+fn without_places(message: &str) -> String {
+    let mut parts = message.split(" at line ");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = |text: &str| text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let rest = &part[part.len() - digits(part)..];
+        let rest = rest.strip_prefix(" column ").map_or(rest, |column| &column[column.len() - digits(column)..]);
+        out.push_str(rest);
+    }
+    out
+}
+
+/// What is known while values are built.
+struct State {
+    budget: Cell<usize>,
+    overspent: Cell<bool>,
+    numbers: Cell<bool>,
+    repeated: RefCell<Vec<Repeated>>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self { budget: Cell::new(BUDGET_BYTES), overspent: Cell::new(false), numbers: Cell::new(false), repeated: RefCell::default() }
+    }
+}
+
 /// Builds a JSON value while the budget lasts.
 #[derive(Clone, Copy)]
 struct Json<'a> {
-    budget: &'a Cell<usize>,
+    state: &'a State,
+    depth: usize,
 }
 
 impl Json<'_> {
+    fn deeper(self) -> Self {
+        Self { depth: self.depth + 1, ..self }
+    }
+
     fn spend<E: Error>(self, bytes: usize) -> Result<(), E> {
-        let rest = self.budget.get().checked_sub(bytes + VALUE_BYTES);
-        self.budget.set(rest.ok_or_else(|| E::custom("its aliases multiply the text beyond all measure"))?);
+        let rest = self.state.budget.get().checked_sub(bytes + VALUE_BYTES);
+        self.state.overspent.set(rest.is_none());
+        self.state.budget.set(rest.ok_or_else(|| E::custom("its aliases multiply the text beyond all measure"))?);
         Ok(())
     }
 
     fn scalar<E: Error>(self, value: impl Into<Value>) -> Result<Value, E> {
         self.spend(0)?;
-        Ok(value.into())
+        let value = value.into();
+        self.state.numbers.set(self.state.numbers.get() || value.is_number());
+        Ok(value)
     }
 
     fn text<E: Error>(self, text: &str) -> Result<Value, E> {
@@ -166,7 +222,7 @@ impl<'de> Visitor<'de> for Json<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         self.spend(0)?;
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(self)? {
+        while let Some(item) = items.next_element_seed(self.deeper())? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -175,17 +231,69 @@ impl<'de> Visitor<'de> for Json<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         self.spend(0)?;
         let mut map = Map::new();
-        while let Some(key) = entries.next_key_seed(self)? {
+        while let Some(key) = entries.next_key_seed(self.deeper())? {
             let key = match key {
                 Value::String(text) => text,
                 other => other.to_string(),
             };
-            let value = entries.next_value_seed(self)?;
+            let value = entries.next_value_seed(self.deeper())?;
             if map.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("duplicate entry with key {key:?}")));
+                self.state.repeated.borrow_mut().push(Repeated { key, is_top_level: self.depth == 0 });
+            } else {
+                map.insert(key, value);
             }
-            map.insert(key, value);
         }
         Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Pieces that make the fast reader and the library disagree, if anything does.
+    fn yaml() -> impl Strategy<Value = String> {
+        let key = prop_oneof!["[a-z][a-z-]{0,6}", Just("true".to_owned()), Just("a b".to_owned())];
+        let scalar = prop_oneof![
+            "[ -~]{0,12}",
+            "[a-z0-9 .:#'\"-]{0,12}",
+            "[0-9.e+-]{1,6}",
+            Just("true".to_owned()),
+            Just("Null".to_owned()),
+            Just("'it''s'".to_owned()),
+            Just("\"a b\"".to_owned()),
+            "[|>][-+ ]{0,2}",
+            Just(String::new()),
+        ];
+        let line = prop_oneof![
+            4 => (key.clone(), scalar.clone()).prop_map(|(key, scalar)| format!("{key}: {scalar}")),
+            1 => key.clone().prop_map(|key| format!("{key}:")),
+            2 => ("[ ]{0,3}", key, scalar.clone()).prop_map(|(indent, key, scalar)| format!("{indent}{key}: {scalar}")),
+            2 => ("[ ]{0,3}-[ ]{0,2}", scalar.clone()).prop_map(|(dash, scalar)| format!("{dash}{scalar}")),
+            2 => ("[ ]{0,3}", scalar).prop_map(|(indent, text)| format!("{indent}{text}")),
+            1 => "[ ]{0,3}(#[ a-z]{0,4})?",
+        ];
+        proptest::collection::vec(line, 1..7).prop_map(|lines| lines.join("\n") + "\n")
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn the_fast_reader_agrees_with_the_library(yaml in yaml()) {
+            if let Some(map) = simple(&yaml) {
+                let read = read(&yaml).map_err(|failure| TestCaseError::fail(format!("{yaml:?}: {map:?} but {failure:?}")))?;
+                prop_assert_eq!(Value::Object(map), read.value, "{:?}", yaml);
+                prop_assert!(read.repeated.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_keep_their_written_form() {
+        let value = read("a: 1.10\nb: 1.5\nc: [0x1F, 12, {d: 1e3}]\ne: '1.10'\nf: -0\n").unwrap().value;
+        assert_eq!(value, serde_json::json!({"a": "1.10", "b": 1.5, "c": ["0x1F", 12, {"d": "1e3"}], "e": "1.10", "f": "-0"}));
     }
 }

@@ -21,6 +21,7 @@ impl RuntimeError {
             Repr::UnknownProgram { .. } => ErrorKind::UnknownProgram,
             Repr::AmbiguousScript { .. } => ErrorKind::AmbiguousScript,
             Repr::Files { .. } => ErrorKind::Files,
+            Repr::Restricted { .. } => ErrorKind::Restricted,
             Repr::Sandbox(_) => ErrorKind::Sandbox,
         }
     }
@@ -68,6 +69,8 @@ pub enum ErrorKind {
     AmbiguousScript,
     /// A file of the skill cannot be had.
     Files,
+    /// The skill declares a restriction that cannot be read.
+    Restricted,
     /// Nothing ran: see [`RuntimeError::sandbox`].
     Sandbox,
 }
@@ -83,6 +86,7 @@ impl ErrorKind {
             Self::UnknownProgram => "unknown-program",
             Self::AmbiguousScript => "ambiguous-script",
             Self::Files => "files",
+            Self::Restricted => "restriction-unread",
             Self::Sandbox => "sandbox",
         }
     }
@@ -102,6 +106,8 @@ pub(crate) enum Repr {
     AmbiguousScript { skill: String, candidates: Vec<String> },
     #[error("cannot read {}", at(path, source))]
     Files { path: PathBuf, source: DiscoveryError },
+    #[error("{}: nothing of the skill {skill:?} runs until `{}` is mended, which could not be read", path.display(), fields.join("`, `"))]
+    Restricted { skill: String, path: PathBuf, fields: Vec<&'static str> },
     #[error(transparent)]
     Sandbox(SandboxError),
 }

@@ -102,7 +102,8 @@ impl SkillRuntime {
     /// stops the program.
     ///
     /// # Errors
-    /// When the skill or its program is not there, or when no sandbox can be had: then nothing ran.
+    /// When the skill or its program is not there, when the skill declares a restriction that cannot be read, or when no sandbox can be had:
+    /// then nothing ran.
     pub async fn execute_skill(&self, name: &str, options: ExecutionOptions) -> Result<ExecutionArtifacts, RuntimeError> {
         let options = options.resolved()?;
         let catalog = self.catalog();
@@ -111,6 +112,11 @@ impl SkillRuntime {
         let files = entry.open().map_err(failed)?;
         // The file of now decides what is asked for, not that of the scan.
         let document = files.document().map_err(failed)?;
+        let unread = document.manifest().unread_restrictions();
+        if !unread.is_empty() {
+            let (skill, path, fields) = (entry.name().to_string(), entry.location(), unread.to_vec());
+            return Err(Repr::Restricted { skill, path, fields }.into());
+        }
         let mode = detect_execution_mode(entry.name().as_str(), &files, &options)?;
         let request = options.request(entry, document.manifest());
         let grants = match self.shared.rules.decide(&request) {

@@ -46,10 +46,10 @@ fn broken_skills_are_named_with_path_and_line() {
     exit 0
     -- stdout
     good  fine
+    yaml  a: b
     -- stderr
     skipped ROOT/none/SKILL.md: line 1: no frontmatter: the first line must be `---`
-    skipped ROOT/yaml/SKILL.md: line 3: the frontmatter is not valid YAML: mapping values are not allowed in this context
-    1 with warnings; `skills show NAME` lists them
+    2 with warnings; `skills show NAME` lists them
     ");
 }
 
@@ -81,6 +81,8 @@ fn text_of_a_skill_stays_in_its_place() {
     license         MIT\nscope           system
 
     Body\u{1b}]0;title\u{7}
+    -- stderr
+    warning: line 3: `description` holds the invisible character U+001B
     ");
     assert_snapshot!(skills(&["list", "--root", &root]).page().replace(&root, "ROOT"), @r"
     exit 0
@@ -88,6 +90,7 @@ fn text_of_a_skill_stays_in_its_place() {
     one  a\u{1b}[31mred scope forged
     -- stderr
     skipped ROOT/broken\nerror: forged: the name is not UTF-8 or holds invisible characters
+    1 with warnings; `skills show NAME` lists them
     ");
     assert!(!skills(&["list", "--json", "--root", &root]).stdout.contains('\u{1b}'));
 }

@@ -20,7 +20,7 @@ fn finds_skills_in_order_and_reports_the_rest() {
     skipped ".hidden" hidden: hidden
     skipped "broken/SKILL.md" frontmatter-missing: line 1: no frontmatter: the first line must be `---`
     skipped "node_modules" vendored: holds installed packages
-    skipped "tab/SKILL.md" yaml: line 2: the frontmatter is not valid YAML: found character that cannot start any token, while scanning for the next token
+    skipped "tab/SKILL.md" description-missing: line 2: missing field `description`: say what the skill does and when to use it
     "#);
 }
 

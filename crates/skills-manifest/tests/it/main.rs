@@ -1,5 +1,8 @@
 //! Tests at the boundary of the crate: bytes in, text out.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod dialects;
 mod parse;
 mod property;
+mod repair;
+mod strict;

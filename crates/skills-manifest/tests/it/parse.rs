@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use skills_manifest::Document;
 
 /// Renders everything that was read, one fact a line.
-fn read(bytes: impl AsRef<[u8]>) -> String {
+pub(crate) fn read(bytes: impl AsRef<[u8]>) -> String {
     let document = match Document::parse(bytes.as_ref()) {
         Ok(document) => document,
         Err(error) => return format!("{:?} at {:?}: {error}", error.kind(), error.line()),
@@ -32,7 +32,23 @@ fn reads_every_typed_field() {
                 context: fork\nagent: Explore\nmodel: inherit\nargument-hint: [file] [line]\nuser-invocable: no\n\
                 disable-model-invocation: true\nmetadata:\n  author: x\n  nested: {a: 1}\nhooks:\n  Stop: []\nversion: 2\n---\nBody\n";
     // `[file] [line]` is no YAML at all: the whole header fails, and says where.
-    assert_snapshot!(read(text), @"Yaml at Some(10): the frontmatter is not valid YAML: did not find expected key");
+    assert_snapshot!(read(text), @r#"
+    name Some("code-review")
+    description "Reviews code."
+    tool Read
+    tool Bash(git:*)
+    extra context = "fork"
+    extra agent = "Explore"
+    extra model = "inherit"
+    extra argument-hint = "[file] [line]"
+    extra user-invocable = "no"
+    extra disable-model-invocation = true
+    extra hooks = {"Stop":[]}
+    extra version = 2
+    warning yaml-recovered: line 10: read all the same, but not valid YAML: did not find expected key, while parsing a block mapping
+    warning value-quoted: line 10: the value of "argument-hint" was read as one text; put it in quotes
+    body from line 20: "Body\n"
+    "#);
     let document = Document::parse(text.replace("[file] [line]", "[file]").as_bytes()).unwrap();
     insta::assert_debug_snapshot!(document.manifest());
 }
@@ -85,10 +101,22 @@ fn what_is_no_skill_says_why_and_where() {
     assert_snapshot!(read("---\n---\n"), @"NotMapping at Some(2): the frontmatter must be a YAML mapping, found nothing");
     assert_snapshot!(read("---\nname: a\n---\n"), @"DescriptionMissing at Some(2): missing field `description`: say what the skill does and when to use it");
     assert_snapshot!(read("---\nname: a\ndescription: ' '\n---\n"), @"DescriptionMissing at Some(3): missing field `description`: say what the skill does and when to use it");
-    assert_snapshot!(read("---\ndescription: c\n1: a\n\"1\": b\n---\n"), @r#"Yaml at Some(2): the frontmatter is not valid YAML: duplicate entry with key "1""#);
+    assert_snapshot!(read("---\ndescription: c\n1: a\n\"1\": b\n---\n"), @r#"
+    name None
+    description "c"
+    extra 1 = "a"
+    warning duplicate-key: line 4: "1" stands twice; the first was kept
+    body from line 6: ""
+    "#);
     assert_snapshot!(read("---\ndescription: \"\\u200b\\u200b\"\n---\n"), @"DescriptionMissing at Some(2): missing field `description`: say what the skill does and when to use it");
-    assert_snapshot!(read("---\nname: a\nname: b\ndescription: c\n---\n"), @r#"Yaml at Some(2): the frontmatter is not valid YAML: duplicate entry with key "name""#);
-    assert_snapshot!(read("---\ndescription: Use when: x\n---\n"), @"Yaml at Some(2): the frontmatter is not valid YAML: mapping values are not allowed in this context");
+    assert_snapshot!(read("---\nname: a\nname: b\ndescription: c\n---\n"), @r#"DuplicateKey at Some(3): the key "name" stands twice; remove one"#);
+    assert_snapshot!(read("---\ndescription: Use when: x\n---\n"), @r#"
+    name None
+    description "Use when: x"
+    warning yaml-recovered: line 2: read all the same, but not valid YAML: mapping values are not allowed in this context
+    warning value-quoted: line 2: the value of "description" was read as one text; put it in quotes
+    body from line 4: ""
+    "#);
     assert_snapshot!(read(b"\xFF\xFE-\0-\0-\0"), @"Encoding at None: the file is UTF-16; save it as UTF-8");
     assert_snapshot!(read(b"---\nname: a\ndescription: \xE9\n---\n"), @"Encoding at Some(3): byte 25 is not UTF-8; save the file as UTF-8");
     assert_snapshot!(read(b"---\nname: a\ndescription: b\n---\nok\n\xE9\n"), @"Encoding at Some(6): byte 34 is not UTF-8; save the file as UTF-8");
@@ -101,11 +129,11 @@ fn bombs_are_refused() {
         let previous = level - 1;
         writeln!(bomb, "a{level}: &a{level} [*a{previous}, *a{previous}, *a{previous}]").unwrap();
     }
-    assert_snapshot!(read(bomb + "---\n"), @"Yaml at Some(4): the frontmatter is not valid YAML: a9[0][1][0][1][2][1][1][2][0][0]: its aliases multiply the text beyond all measure");
+    assert_snapshot!(read(bomb + "---\n"), @"YamlBudget at Some(4): the frontmatter is beyond the bounds of YAML that is read: a9[0][1][0][1][2][1][1][2][0][0]: its aliases multiply the text beyond all measure");
     let wide = format!("---\ndescription: b\nq: &a {}\nb: &b [{}]\n---\n", "a".repeat(40_000), "*a, ".repeat(3_000));
-    assert_snapshot!(read(wide), @"Yaml at Some(3): the frontmatter is not valid YAML: b[5]: its aliases multiply the text beyond all measure");
+    assert_snapshot!(read(wide), @"YamlBudget at Some(3): the frontmatter is beyond the bounds of YAML that is read: b[5]: its aliases multiply the text beyond all measure");
     let dashes = format!("---\ndescription: b\na:\n {}\n---\n", "- ".repeat(30_000));
-    assert_snapshot!(read(dashes), @"Yaml at Some(4): the frontmatter is not valid YAML: recursion limit exceeded");
+    assert_snapshot!(read(dashes), @"YamlBudget at Some(4): the frontmatter is beyond the bounds of YAML that is read: recursion limit exceeded");
     let huge = "---\ndescription: b\nx: 123456789012345678901234567890123\n---\n";
     assert_snapshot!(read(huge), @r#"
     name None
@@ -114,7 +142,7 @@ fn bombs_are_refused() {
     body from line 5: ""
     "#);
     let deep = format!("---\ndescription: b\na: {}\n---\n", "[".repeat(10_000));
-    assert_snapshot!(read(deep), @"Yaml at Some(3): the frontmatter is not valid YAML: more than 500 open brackets");
+    assert_snapshot!(read(deep), @"YamlBudget at Some(3): the frontmatter is beyond the bounds of YAML that is read: more than 500 open brackets");
     let long = format!("---\ndescription: b\n#{}\n---\n", "x".repeat(70_000));
     assert_snapshot!(read(long), @"FrontmatterUnclosed at Some(1): the frontmatter is not closed: no `---` line within 65536 bytes");
 }
@@ -125,13 +153,18 @@ fn one_bad_field_costs_only_that_field_and_never_widens() {
     assert_snapshot!(read(text), @r#"
     name Some("My_Skill")
     description "true"
+    extra context = "spoon"
+    extra disable-model-invocation = "perhaps"
     warning name-rule: line 2: name has upper-case letters, the specification wants lower case
     warning name-rule: line 2: name holds '_', the specification allows letters, digits and hyphens
     warning not-text: line 3: `description` is not text; put it in quotes
-    warning wrong-type: line 6: `metadata` dropped: expected a mapping, found text
+    warning metadata-unreadable: line 6: `metadata` dropped: the text is no JSON
     warning wrong-type: line 4: `allowed-tools` dropped: expected text or a list, found a number
-    warning unknown-context: line 5: `context` dropped: "spoon" is not `fork`
+    warning restriction-unread: line 4: `allowed-tools` could not be read; until it is mended the model is not offered the skill and nothing of it runs
     warning wrong-type: line 7: `disable-model-invocation` dropped: expected true or false, found text
+    warning restriction-unread: line 7: `disable-model-invocation` could not be read; until it is mended the model is not offered the skill and nothing of it runs
+    warning unknown-context: line 5: `context` dropped: "spoon" is not `fork`
+    warning restriction-unread: line 5: `context` could not be read; until it is mended the model is not offered the skill and nothing of it runs
     body from line 9: ""
     "#);
     let manifest = Document::parse(text.as_bytes()).unwrap().manifest().clone();

@@ -1,0 +1,132 @@
+//! The ways in which a frontmatter begins and ends. Only two `---` lines are right; the others are read with a warning.
+
+use super::{Closing, Extent, Line, Lines, warning};
+use crate::error::{ManifestError, Repr};
+use crate::fields::is_spelling_of;
+use crate::warning::{Warning, WarningKind};
+
+/// How a frontmatter begins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Opening {
+    /// `---`, as it should.
+    Dashes,
+    /// A Markdown code block whose first line is a field.
+    Block,
+    /// A field, without any fence.
+    Bare,
+}
+
+impl Opening {
+    /// Finds the first line of the frontmatter's frame; nothing when the bytes end before it is known.
+    pub(super) fn find<'a>(lines: &mut Lines<'a>, warnings: &mut Vec<Warning>) -> Result<Option<(Self, Line<'a>)>, ManifestError> {
+        let mut line = match lines.find(|line| !line.text.is_empty()) {
+            Some(line) => line,
+            None => return Ok(None),
+        };
+        if line.number > 1 {
+            warnings.push(warning(WarningKind::BlankBeforeFence, 1));
+        }
+        if line.text.starts_with(b"<!--") {
+            warnings.push(warning(WarningKind::CommentBeforeFence, line.number));
+            match behind_comments(lines, line) {
+                Some(next) => line = next,
+                None => return Ok(None),
+            }
+        }
+        if line.text.starts_with(b"```") || line.text.starts_with(b"~~~") {
+            return Ok(block(lines, line, warnings));
+        }
+        if line.is_fence() || line.text == b"\\---" {
+            if !line.is_fence() {
+                warnings.push(warning(WarningKind::OddFence, line.number));
+            }
+            return Ok(Some((Self::Dashes, line)));
+        }
+        if is_field(line.text) && line.ended {
+            warnings.push(warning(WarningKind::NoFence, line.number));
+            return Ok(Some((Self::Bare, line)));
+        }
+        // An unfinished first line may still become a fence or a field.
+        let unfinished = !line.ended && line.text.len() < 64;
+        if unfinished { Ok(None) } else { Err(Repr::Missing { line: line.number }.into()) }
+    }
+
+    /// Finds the line that ends the frontmatter; nothing when the bytes end before.
+    pub(super) fn close(self, lines: &mut Lines<'_>, start: usize, warnings: &mut Vec<Warning>) -> Option<Closing> {
+        let begin = lines.clone();
+        match self {
+            Self::Dashes => {
+                let exact = lines.find(Line::is_fence).filter(|line| line.ended);
+                if let Some(line) = exact {
+                    return Some(Closing { start: line.offset, end: lines.offset, line: line.number });
+                }
+                if lines.extent == Extent::Prefix {
+                    return None;
+                }
+                // Only when the whole file has no right fence does a wrong one count.
+                *lines = begin;
+                let line = lines.find(|line| is_odd_fence(line.text))?;
+                warnings.push(warning(WarningKind::OddFence, line.number));
+                Some(Closing { start: line.offset, end: lines.offset, line: line.number })
+            }
+            Self::Block => {
+                let line = lines.find(|line| line.is_fence() || is_block_end(line.text)).filter(|line| line.ended)?;
+                Some(Closing { start: line.offset, end: lines.offset, line: line.number })
+            }
+            Self::Bare => {
+                let is_end = |line: &Line<'_>| line.is_fence() || line.text.is_empty() || line.text.starts_with(b"# ");
+                let Some(line) = lines.find(is_end).filter(|line| line.ended) else {
+                    // A file may consist of its fields.
+                    let end = lines.bytes.len();
+                    let whole = Closing { start: end, end, line: lines.number };
+                    return (lines.extent == Extent::File && end > start).then_some(whole);
+                };
+                let end = if line.is_fence() { lines.offset } else { line.offset };
+                Some(Closing { start: line.offset, end, line: line.number - usize::from(!line.is_fence()) })
+            }
+        }
+    }
+}
+
+/// Passes HTML comments and blank lines; returns the line behind them.
+fn behind_comments<'a>(lines: &mut Lines<'a>, first: Line<'a>) -> Option<Line<'a>> {
+    let mut line = first;
+    loop {
+        if line.text.starts_with(b"<!--") {
+            let ends = |line: &Line<'_>| line.text.windows(3).any(|bytes| bytes == b"-->");
+            if !ends(&line) {
+                lines.find(ends)?;
+            }
+        } else if !line.text.is_empty() {
+            return Some(line);
+        }
+        line = lines.next()?;
+    }
+}
+
+/// Looks into a code block: at its `---`, or at its first field.
+fn block<'a>(lines: &mut Lines<'a>, first: Line<'a>, warnings: &mut Vec<Warning>) -> Option<(Opening, Line<'a>)> {
+    warnings.push(warning(WarningKind::FencedFrontmatter, first.number));
+    let before = lines.clone();
+    let line = lines.find(|line| !line.text.is_empty()).filter(|line| line.ended)?;
+    if line.is_fence() {
+        return Some((Opening::Dashes, line));
+    }
+    *lines = before;
+    Some((Opening::Block, first))
+}
+
+fn is_block_end(line: &[u8]) -> bool {
+    line.len() >= 3 && (line.iter().all(|b| *b == b'`') || line.iter().all(|b| *b == b'~'))
+}
+
+fn is_odd_fence(line: &[u8]) -> bool {
+    line == b"\\---" || (line.len() > 3 && line.iter().all(|b| *b == b'-'))
+}
+
+/// Whether a line is `name: …` or `description: …`.
+fn is_field(line: &[u8]) -> bool {
+    let key = line.split(|b| *b == b':').next().filter(|key| key.len() < line.len());
+    let key = key.and_then(|key| std::str::from_utf8(key).ok());
+    key.is_some_and(|key| is_spelling_of(key, "name") || is_spelling_of(key, "description"))
+}

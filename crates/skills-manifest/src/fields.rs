@@ -1,0 +1,251 @@
+//! Takes fields out of a mapping one by one and notes what is wrong with them.
+
+use serde_json::{Map, Value};
+
+use crate::ToolRule;
+use crate::frontmatter::Frontmatter;
+use crate::hidden::{self, is_hidden};
+use crate::warning::{Warning, WarningKind};
+
+/// The fields that this crate understands, in the spelling of the clients that made them.
+const KNOWN: [&str; 29] = [
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+    "disallowed-tools",
+    "when_to_use",
+    "argument-hint",
+    "arguments",
+    "disable-model-invocation",
+    "user-invocable",
+    "model",
+    "effort",
+    "context",
+    "agent",
+    "background",
+    "hooks",
+    "paths",
+    "shell",
+    "homepage",
+    "version",
+    "command-dispatch",
+    "command-tool",
+    "command-arg-mode",
+    "scripts",
+    "emoji",
+    "tags",
+    "author",
+];
+
+/// Says whether `written` is a field's name but for upper case, `_` for `-`, or a misspelling that is common in the wild.
+pub(crate) fn is_spelling_of(written: &str, field: &str) -> bool {
+    let written = written.trim();
+    let same = |a: u8, b: u8| a.eq_ignore_ascii_case(&b) || (matches!(a, b'-' | b'_') && matches!(b, b'-' | b'_'));
+    let alike = |written: &str| written.len() == field.len() && written.bytes().zip(field.bytes()).all(|(a, b)| same(a, b));
+    alike(written) || (field == "user-invocable" && matches!(written, "user-invokable" | "user_invokable"))
+}
+
+/// A mapping whose fields are read, and what is wrong with them.
+pub(crate) struct Fields<'a> {
+    pub(crate) map: Map<String, Value>,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) unread: Vec<&'static str>,
+    frontmatter: &'a Frontmatter<'a>,
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn new(map: Map<String, Value>, frontmatter: &'a Frontmatter<'a>, warnings: Vec<Warning>) -> Self {
+        let mut fields = Self { map, warnings, unread: Vec::new(), frontmatter };
+        fields.respell();
+        fields
+    }
+
+    /// Gives fields in odd spellings their names, unless the right one is there too.
+    fn respell(&mut self) {
+        let odd = |key: &&String| !KNOWN.contains(&key.as_str());
+        let found: Vec<(String, &'static str)> = (self.map.keys().filter(odd))
+            .filter_map(|key| Some((key.clone(), *KNOWN.iter().find(|field| is_spelling_of(key, field))?)))
+            .collect();
+        for (written, field) in found {
+            if self.map.contains_key(field) {
+                continue;
+            }
+            let position = self.frontmatter.place_of(&written, 0);
+            // Taking and putting keeps the value; its place in the order is of no use to anybody.
+            if let Some(value) = self.map.shift_remove(&written) {
+                self.map.insert(field.to_owned(), value);
+            }
+            self.warnings.push(Warning::new(WarningKind::FieldSpelling { written, field }, position));
+        }
+    }
+
+    pub(crate) fn warn(&mut self, key: &str, kind: WarningKind) {
+        let position = self.frontmatter.place_of(key, 0);
+        self.warnings.push(Warning::new(kind, position));
+    }
+
+    /// Notes that a restriction could not be read.
+    pub(crate) fn restrict(&mut self, field: &'static str) {
+        if !self.unread.contains(&field) {
+            self.unread.push(field);
+            self.warn(field, WarningKind::RestrictionUnread(field));
+        }
+    }
+
+    pub(crate) fn wrong_type(&mut self, field: &'static str, expected: &'static str, value: &Value) {
+        self.warn(field, WarningKind::WrongType { field, expected, found: type_name(value) });
+    }
+
+    /// Returns a copy of a field that stays in the mapping; null counts as missing.
+    fn copy(&self, key: &str) -> Option<Value> {
+        self.map.get(key).filter(|value| !value.is_null()).cloned()
+    }
+
+    pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
+        self.map.shift_remove(key).filter(|value| !value.is_null())
+    }
+
+    /// Takes a text field.
+    pub(crate) fn take_text(&mut self, field: &'static str) -> Option<String> {
+        let value = self.take(field)?;
+        self.as_text(field, value)
+    }
+
+    /// Reads a text field.
+    pub(crate) fn text(&mut self, field: &'static str) -> Option<String> {
+        let value = self.copy(field)?;
+        self.as_text(field, value)
+    }
+
+    /// Other scalars are read as text with a warning, since YAML makes `true` and `1.0` of unquoted words; so are lists of them.
+    fn as_text(&mut self, field: &'static str, value: Value) -> Option<String> {
+        match value {
+            Value::String(text) => Some(text),
+            value @ (Value::Bool(_) | Value::Number(_)) => {
+                self.warn(field, WarningKind::NotText { field });
+                Some(value.to_string())
+            }
+            Value::Array(items) if !items.is_empty() && items.iter().all(|item| word(item).is_some()) => {
+                self.warn(field, WarningKind::NotText { field });
+                Some(items.iter().filter_map(word).collect::<Vec<_>>().join(", "))
+            }
+            value => {
+                self.wrong_type(field, "text", &value);
+                None
+            }
+        }
+    }
+
+    /// Notes when a text is too long or holds invisible characters.
+    pub(crate) fn check_text(&mut self, field: &'static str, text: &str, limit: usize) {
+        let characters = text.chars().count();
+        if characters > limit {
+            self.warn(field, WarningKind::TooLong { field, characters, limit });
+        }
+        if let Some(code_point) = hidden::first(text) {
+            self.warn(field, WarningKind::HiddenText { field, code_point, spelled: hidden::spelled(text) });
+        }
+    }
+
+    /// Reads a list of words: a list, or text in which spaces or commas separate them.
+    pub(crate) fn words(&mut self, field: &'static str) -> Vec<String> {
+        match self.copy(field) {
+            None => Vec::new(),
+            Some(Value::String(text)) => {
+                text.split([',', ' ', '\n']).map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+            }
+            Some(Value::Array(items)) if items.iter().all(|item| word(item).is_some()) => items.iter().filter_map(word).collect(),
+            Some(value) => {
+                self.wrong_type(field, "text or a list", &value);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Reads rules for tools: one text or a list of texts. Unread ones grant nothing; when there is none left, the skill is restricted.
+    pub(crate) fn tools(&mut self, field: &'static str) -> Vec<ToolRule> {
+        let text = match self.take(field) {
+            None => return Vec::new(),
+            Some(Value::String(text)) => text,
+            // YAML splits lists at commas inside parentheses; joined they are whole again.
+            Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
+                items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+            }
+            Some(value) => {
+                self.wrong_type(field, "text or a list", &value);
+                self.restrict(field);
+                return Vec::new();
+            }
+        };
+        let (rules, bad) = ToolRule::parse_list(&text);
+        let none_left = rules.is_empty() && !bad.is_empty();
+        for entry in bad {
+            self.warn(field, WarningKind::ToolUnreadable { field, entry });
+        }
+        if none_left {
+            self.restrict(field);
+        }
+        rules
+    }
+
+    /// Reads a boolean, also in the spellings of YAML 1.1 that clients accept.
+    pub(crate) fn flag(&mut self, key: &'static str) -> Option<Flag> {
+        let value = self.copy(key)?;
+        let text = match &value {
+            Value::Bool(flag) => return Some(Flag::of(*flag)),
+            Value::String(text) => text.trim().to_ascii_lowercase(),
+            other => other.to_string(),
+        };
+        Some(match text.as_str() {
+            "true" | "yes" | "on" | "1" | "y" => Flag::Yes,
+            "false" | "no" | "off" | "0" | "n" => Flag::No,
+            _ => {
+                self.wrong_type(key, "true or false", &value);
+                Flag::Unread
+            }
+        })
+    }
+}
+
+/// A boolean field that is there.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Flag {
+    Yes,
+    No,
+    Unread,
+}
+
+impl Flag {
+    fn of(flag: bool) -> Self {
+        if flag { Self::Yes } else { Self::No }
+    }
+}
+
+/// Reads a scalar as a word.
+pub(crate) fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// Whether a text shows anything at all.
+pub(crate) fn is_visible(text: &str) -> bool {
+    text.chars().any(|c| !c.is_whitespace() && !is_hidden(c))
+}
+
+/// Names the type of a value in the words of YAML.
+pub(crate) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a mapping",
+    }
+}

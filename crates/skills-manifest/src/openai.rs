@@ -1,0 +1,274 @@
+//! `agents/openai.yaml`: what Codex and its like read beside the `SKILL.md`.
+
+mod icon;
+
+use serde_json::{Map, Value};
+
+use crate::fields::type_name;
+use crate::yaml;
+
+/// The most characters of a name of any kind.
+const NAME_MAX_CHARACTERS: usize = 64;
+/// The most characters of a text of any kind.
+const TEXT_MAX_CHARACTERS: usize = 1024;
+/// The most tools that are read.
+const MAX_TOOLS: usize = 100;
+
+/// What `agents/openai.yaml` says to the host of a skill; the model never sees it.
+///
+/// Every part is optional and fails alone: what cannot be read is dropped with a note, and the skill loads without it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HostMetadata {
+    /// `interface`: how a user interface shows the skill.
+    pub interface: Interface,
+    /// `dependencies.tools`: the tools that the skill needs.
+    pub tools: Vec<ToolDependency>,
+    /// `policy`.
+    pub policy: HostPolicy,
+}
+
+/// How a user interface shows a skill.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Interface {
+    /// At most 64 characters, on one line.
+    pub display_name: Option<String>,
+    /// At most 1,024 characters, on one line.
+    pub short_description: Option<String>,
+    /// At most 1,024 characters, on one line.
+    pub default_prompt: Option<String>,
+    /// `#RRGGBB`.
+    pub brand_color: Option<String>,
+    /// A path below the skill's `assets/`, or below the plugin's `assets/` with `..` before it.
+    pub icon_small: Option<String>,
+    /// As [`icon_small`](Self::icon_small).
+    pub icon_large: Option<String>,
+}
+
+/// A tool that a skill needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolDependency {
+    /// `type`: `mcp`, `env_var` or `cli`; at most 64 characters.
+    pub kind: String,
+    /// What it is: the name of a server, variable or program.
+    pub value: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// `streamable_http` or `stdio`; at most 64 characters.
+    pub transport: Option<String>,
+    /// How to start it.
+    pub command: Option<String>,
+    /// Where it is.
+    pub url: Option<String>,
+}
+
+/// Who may use a skill, and how.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HostPolicy {
+    /// `allow_implicit_invocation`; missing means yes. When no, the model is not offered the skill.
+    pub allow_implicit_invocation: Option<bool>,
+    /// `products`, in lower case: the products that the skill is for; empty for all.
+    pub products: Vec<String>,
+    /// Whether `policy` was there and could not be read: the skill is then not offered to the model.
+    pub unread: bool,
+}
+
+/// Something that was dropped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostNote {
+    /// The field, as `interface.brand_color`; empty for the whole file.
+    pub field: String,
+    /// Why, in one lower-case sentence.
+    pub reason: String,
+}
+
+impl HostPolicy {
+    /// Says whether the model may choose the skill by itself.
+    #[must_use]
+    pub fn allows_implicit_invocation(&self) -> bool {
+        !self.unread && self.allow_implicit_invocation != Some(false)
+    }
+
+    /// Says whether the skill is for this product; the case of letters does not matter.
+    #[must_use]
+    pub fn is_for(&self, product: &str) -> bool {
+        self.products.is_empty() || self.products.iter().any(|allowed| allowed.eq_ignore_ascii_case(product))
+    }
+}
+
+impl HostMetadata {
+    /// Reads the file; JSON is YAML too.
+    ///
+    /// `below_plugin` is the skill's directory relative to the plugin that brings it (`skills/deploy`); icons may then lie in the plugin's
+    /// `assets/` as well. Never fails: what cannot be read is in the notes.
+    #[must_use]
+    pub fn parse(bytes: &[u8], below_plugin: Option<&str>) -> (Self, Vec<HostNote>) {
+        let mut reader = Reader { below_plugin, notes: Vec::new() };
+        let metadata = reader.read(bytes);
+        (metadata, reader.notes)
+    }
+}
+
+struct Reader<'a> {
+    below_plugin: Option<&'a str>,
+    notes: Vec<HostNote>,
+}
+
+impl Reader<'_> {
+    fn note(&mut self, field: &str, reason: impl Into<String>) {
+        self.notes.push(HostNote { field: field.to_owned(), reason: reason.into() });
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> HostMetadata {
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            self.note("", "it is not UTF-8");
+            return HostMetadata::unread(bytes);
+        };
+        let map = match yaml::read(text).map(|read| read.value) {
+            Ok(Value::Object(map)) => map,
+            Ok(Value::Null) => return HostMetadata::default(),
+            Ok(other) => {
+                self.note("", format!("expected a mapping, found {}", type_name(&other)));
+                return HostMetadata::unread(bytes);
+            }
+            Err(yaml::Failure::Syntax { message, line, .. } | yaml::Failure::Budget { message, line }) => {
+                self.note("", format!("line {line}: it is not valid YAML: {message}"));
+                return HostMetadata::unread(bytes);
+            }
+        };
+        let section = |reader: &mut Self, key: &str| match map.get(key) {
+            None | Some(Value::Null) => Some(Map::new()),
+            Some(Value::Object(section)) => Some(section.clone()),
+            Some(other) => {
+                reader.note(key, format!("expected a mapping, found {}", type_name(other)));
+                None
+            }
+        };
+        let interface = section(self, "interface").unwrap_or_default();
+        let dependencies = section(self, "dependencies").unwrap_or_default();
+        let policy = section(self, "policy");
+        HostMetadata {
+            interface: self.interface(&interface),
+            tools: self.tools(&dependencies),
+            policy: policy.map_or(HostPolicy { unread: true, ..HostPolicy::default() }, |policy| self.policy(&policy)),
+        }
+    }
+
+    fn interface(&mut self, map: &Map<String, Value>) -> Interface {
+        Interface {
+            display_name: self.text(map, "interface", "display_name", NAME_MAX_CHARACTERS),
+            short_description: self.text(map, "interface", "short_description", TEXT_MAX_CHARACTERS),
+            default_prompt: self.text(map, "interface", "default_prompt", TEXT_MAX_CHARACTERS),
+            brand_color: self.color(map),
+            icon_small: self.icon(map, "icon_small"),
+            icon_large: self.icon(map, "icon_large"),
+        }
+    }
+
+    fn text(&mut self, map: &Map<String, Value>, section: &str, key: &str, limit: usize) -> Option<String> {
+        let value = map.get(key).filter(|value| !value.is_null())?;
+        let field = format!("{section}.{key}");
+        let Value::String(text) = value else {
+            self.note(&field, format!("expected text, found {}", type_name(value)));
+            return None;
+        };
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if line.is_empty() {
+            self.note(&field, "it is empty");
+            return None;
+        }
+        let characters = line.chars().count();
+        if characters > limit {
+            self.note(&field, format!("it has {characters} characters, at most {limit} are read"));
+            return None;
+        }
+        Some(line)
+    }
+
+    fn color(&mut self, map: &Map<String, Value>) -> Option<String> {
+        let text = self.text(map, "interface", "brand_color", NAME_MAX_CHARACTERS)?;
+        let is_color = text.len() == 7 && text.starts_with('#') && text[1..].bytes().all(|b| b.is_ascii_hexdigit());
+        if !is_color {
+            self.note("interface.brand_color", "expected `#RRGGBB`");
+        }
+        is_color.then_some(text)
+    }
+
+    fn icon(&mut self, map: &Map<String, Value>, key: &str) -> Option<String> {
+        let text = self.text(map, "interface", key, TEXT_MAX_CHARACTERS)?;
+        let path = icon::path(&text, self.below_plugin);
+        if path.is_none() {
+            self.note(&format!("interface.{key}"), "an icon lies below `assets/`");
+        }
+        path
+    }
+
+    fn tools(&mut self, map: &Map<String, Value>) -> Vec<ToolDependency> {
+        match map.get("tools") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(items)) => items.iter().take(MAX_TOOLS).filter_map(|item| self.tool(item)).collect(),
+            Some(other) => {
+                self.note("dependencies.tools", format!("expected a list, found {}", type_name(other)));
+                Vec::new()
+            }
+        }
+    }
+
+    fn tool(&mut self, item: &Value) -> Option<ToolDependency> {
+        const SECTION: &str = "dependencies.tools";
+        let Value::Object(map) = item else {
+            self.note(SECTION, format!("expected a mapping, found {}", type_name(item)));
+            return None;
+        };
+        let kind = self.text(map, SECTION, "type", NAME_MAX_CHARACTERS);
+        let value = self.text(map, SECTION, "value", TEXT_MAX_CHARACTERS);
+        let (Some(kind), Some(value)) = (kind, value) else {
+            self.note(SECTION, "an entry without `type` or `value`");
+            return None;
+        };
+        Some(ToolDependency {
+            kind,
+            value,
+            description: self.text(map, SECTION, "description", TEXT_MAX_CHARACTERS),
+            transport: self.text(map, SECTION, "transport", NAME_MAX_CHARACTERS),
+            command: self.text(map, SECTION, "command", TEXT_MAX_CHARACTERS),
+            url: self.text(map, SECTION, "url", TEXT_MAX_CHARACTERS),
+        })
+    }
+
+    /// A restriction that is there and cannot be read restricts.
+    fn policy(&mut self, map: &Map<String, Value>) -> HostPolicy {
+        let mut policy = HostPolicy::default();
+        match map.get("allow_implicit_invocation") {
+            None | Some(Value::Null) => {}
+            Some(Value::Bool(flag)) => policy.allow_implicit_invocation = Some(*flag),
+            Some(other) => {
+                self.note("policy.allow_implicit_invocation", format!("expected true or false, found {}", type_name(other)));
+                policy.unread = true;
+            }
+        }
+        match map.get("products") {
+            None | Some(Value::Null) => {}
+            Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
+                policy.products = items.iter().filter_map(Value::as_str).map(|product| product.trim().to_ascii_lowercase()).collect();
+            }
+            Some(other) => {
+                self.note("policy.products", format!("expected a list of names, found {}", type_name(other)));
+                policy.unread = true;
+            }
+        }
+        policy
+    }
+}
+
+impl HostMetadata {
+    /// Nothing could be read. The skill loads without it, but a policy that stands there restricts although nobody knows how.
+    fn unread(bytes: &[u8]) -> Self {
+        let holds = |word: &str| bytes.windows(word.len()).any(|window| window == word.as_bytes());
+        let unread = holds("allow_implicit_invocation") || holds("products");
+        Self { policy: HostPolicy { unread, ..HostPolicy::default() }, ..Self::default() }
+    }
+}

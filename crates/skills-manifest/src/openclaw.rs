@@ -1,0 +1,165 @@
+//! What a skill for OpenClaw says it needs.
+
+use serde_json::{Map, Value};
+
+use crate::fields::{Fields, word};
+use crate::warning::WarningKind;
+
+/// The keys of `metadata` under which the block stands, oldest last.
+const KEYS: [&str; 4] = ["openclaw", "clawdbot", "clawdis", "moltbot"];
+/// The most entries of any list of the block.
+const MAX_ENTRIES: usize = 100;
+
+/// The OpenClaw block of `metadata`: what the skill needs, where it runs and how to install it.
+///
+/// It stands under `openclaw`, `clawdbot`, `clawdis` or `moltbot`, as YAML or as JSON5 text. A part that cannot be read is left out.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct OpenClaw {
+    /// The key under which it stands.
+    pub key: &'static str,
+    /// `requires`.
+    pub requires: Requires,
+    /// `primaryEnv`: the variable that holds the skill's secret.
+    pub primary_env: Option<String>,
+    /// `envVars`: variables with what they are for.
+    pub env_vars: Vec<EnvVar>,
+    /// `always`: offered although something of `requires` is missing. `os` holds nevertheless.
+    pub always: bool,
+    /// `os`: the systems it runs on (`darwin`, `linux`, `win32`); empty for all.
+    pub os: Vec<String>,
+    /// `install`: ways to get what it needs. None is ever run by reading.
+    pub install: Vec<Install>,
+    /// `emoji`.
+    pub emoji: Option<String>,
+    /// `homepage`.
+    pub homepage: Option<String>,
+    /// `skillKey`: the name under which a configuration speaks of the skill.
+    pub skill_key: Option<String>,
+}
+
+/// What must be there before a skill can work.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Requires {
+    /// Programs, all of them.
+    pub bins: Vec<String>,
+    /// Programs, at least one of them.
+    pub any_bins: Vec<String>,
+    /// Environment variables.
+    pub env: Vec<String>,
+    /// Paths of the client's configuration that must hold something true.
+    pub config: Vec<String>,
+}
+
+/// A variable and what it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EnvVar {
+    /// Its name.
+    pub name: String,
+    /// Whether the skill cannot work without it. Default true.
+    pub required: bool,
+    /// What it is for.
+    pub description: Option<String>,
+}
+
+/// One way to get something.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Install {
+    /// `kind`: `brew`, `node`, `go`, `uv` or `download`.
+    pub kind: String,
+    /// What is installed: `formula`, `package`, `module` or `url`.
+    pub target: Option<String>,
+    /// `label`.
+    pub label: Option<String>,
+    /// `bins`: the programs that it brings.
+    pub bins: Vec<String>,
+    /// `os`: the systems it is for; empty for all.
+    pub os: Vec<String>,
+    /// The whole entry as written.
+    pub written: Map<String, Value>,
+}
+
+impl OpenClaw {
+    pub(crate) fn read(fields: &mut Fields<'_>, metadata: &Map<String, Value>) -> Option<Self> {
+        let (key, value) = KEYS.into_iter().find_map(|key| Some((key, metadata.get(key).filter(|value| !value.is_null())?)))?;
+        let read;
+        let block = match value {
+            Value::Object(map) => map,
+            Value::String(text) => {
+                read = crate::json5::read(text);
+                let Some(Value::Object(map)) = &read else {
+                    fields.warn(key, WarningKind::MetadataUnreadable { key: key.to_owned() });
+                    return None;
+                };
+                map
+            }
+            _ => {
+                fields.warn(key, WarningKind::MetadataUnreadable { key: key.to_owned() });
+                return None;
+            }
+        };
+        let requires = block.get("requires").and_then(Value::as_object);
+        let required = |key: &str| requires.and_then(|requires| requires.get(key)).map(words).unwrap_or_default();
+        let text = |key: &str| block.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some(Self {
+            key,
+            requires: Requires { bins: required("bins"), any_bins: required("anyBins"), env: required("env"), config: required("config") },
+            primary_env: text("primaryEnv"),
+            env_vars: objects(block, "envVars").filter_map(EnvVar::read).collect(),
+            always: block.get("always").and_then(Value::as_bool).unwrap_or_default(),
+            os: block.get("os").map(words).unwrap_or_default().iter().map(|os| system(os)).collect(),
+            install: objects(block, "install").filter_map(Install::read).collect(),
+            emoji: text("emoji"),
+            homepage: text("homepage"),
+            skill_key: text("skillKey"),
+        })
+    }
+}
+
+impl EnvVar {
+    fn read(entry: &Map<String, Value>) -> Option<Self> {
+        Some(Self {
+            name: entry.get("name")?.as_str()?.to_owned(),
+            required: entry.get("required").and_then(Value::as_bool).unwrap_or(true),
+            description: entry.get("description").and_then(Value::as_str).map(str::to_owned),
+        })
+    }
+}
+
+impl Install {
+    fn read(entry: &Map<String, Value>) -> Option<Self> {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some(Self {
+            kind: text("kind")?,
+            target: ["formula", "package", "module", "url"].into_iter().find_map(text),
+            label: text("label"),
+            bins: entry.get("bins").map(words).unwrap_or_default(),
+            os: entry.get("os").map(words).unwrap_or_default().iter().map(|os| system(os)).collect(),
+            written: entry.clone(),
+        })
+    }
+}
+
+/// One word or a list of words.
+fn words(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) => items.iter().filter_map(word).take(MAX_ENTRIES).collect(),
+        value => word(value).into_iter().collect(),
+    }
+}
+
+fn objects<'a>(block: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = &'a Map<String, Value>> {
+    block.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object).take(MAX_ENTRIES)
+}
+
+/// The hub's documentation writes `macos` for what its client calls `darwin`.
+fn system(os: &str) -> String {
+    match os.to_ascii_lowercase().as_str() {
+        "macos" | "mac" | "osx" => "darwin".to_owned(),
+        "windows" => "win32".to_owned(),
+        other => other.to_owned(),
+    }
+}

@@ -1,0 +1,45 @@
+//! Reads frontmatter that is no YAML: what the author meant is nearly always plain.
+//!
+//! 1. Values that do not parse alone are put in quotes, tabs of the indentation become spaces, and the text is read again.
+//! 2. When that fails too, the lines of `name` and `description` are read, and nothing else.
+
+mod lines;
+mod quote;
+
+use serde_json::{Map, Value};
+
+use crate::frontmatter::Frontmatter;
+use crate::position::Position;
+use crate::warning::{Warning, WarningKind};
+use crate::yaml::{self, Read};
+
+/// What could be read.
+pub(crate) struct Repaired {
+    pub(crate) read: Read,
+    pub(crate) warnings: Vec<Warning>,
+    /// Fields that stand in the text and were not read.
+    pub(crate) unread: Vec<&'static str>,
+}
+
+/// Tries the steps in turn; `problem` and its place say why the text is no YAML.
+pub(crate) fn repair(frontmatter: &Frontmatter<'_>, problem: &str, at: Position) -> Option<Repaired> {
+    let text = frontmatter.yaml();
+    let (mended, changes) = quote::mend(text);
+    let mut warnings = vec![Warning::new(WarningKind::YamlRepaired { problem: problem.to_owned() }, Some(at))];
+    if !changes.is_empty()
+        && let Ok(read) = yaml::read(&mended)
+        && read.value.is_object()
+    {
+        warnings
+            .extend(changes.into_iter().map(|change| Warning::new(change.kind, Some(frontmatter.position(change.line, change.column)))));
+        return Some(Repaired { read, warnings, unread: Vec::new() });
+    }
+    let found = lines::read(text)?;
+    for (field, line) in &found.places {
+        warnings.push(Warning::new(WarningKind::LineRead { field }, Some(frontmatter.position(*line, 1))));
+    }
+    let mut map = Map::new();
+    map.extend(found.name.map(|name| ("name".to_owned(), Value::String(name))));
+    map.insert("description".to_owned(), Value::String(found.description));
+    Some(Repaired { read: Read { value: Value::Object(map), repeated: Vec::new() }, warnings, unread: found.unread })
+}

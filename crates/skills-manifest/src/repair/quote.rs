@@ -1,0 +1,171 @@
+//! Puts values in quotes that YAML does not read as they stand.
+
+use crate::warning::WarningKind;
+use crate::yaml;
+
+/// The most values that are mended; a text with more is no frontmatter.
+const MAX_CHANGES: usize = 200;
+
+/// One change; line and column count from 1 in the frontmatter.
+pub(super) struct Change {
+    pub(super) kind: WarningKind,
+    pub(super) line: usize,
+    pub(super) column: usize,
+}
+
+/// Mends a text line by line. Block scalars and flow collections that parse are left as they are.
+pub(super) fn mend(text: &str) -> (String, Vec<Change>) {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut mender = Mender { lines: &lines, out: String::with_capacity(text.len() + 64), changes: Vec::new() };
+    let mut index = 0;
+    while index < lines.len() {
+        index = mender.line(index);
+    }
+    (mender.out, mender.changes)
+}
+
+struct Mender<'a> {
+    lines: &'a [&'a str],
+    out: String,
+    changes: Vec<Change>,
+}
+
+impl Mender<'_> {
+    /// Writes the line and those that belong to its value; returns the index of the next one.
+    fn line(&mut self, index: usize) -> usize {
+        let line = self.untabbed(index);
+        let Some(place) = Place::of(&line) else {
+            self.keep(&line);
+            return index + 1;
+        };
+        let (head, value) = line.split_at(place.value);
+        let deeper = self.deeper(index + 1, place.indent);
+        if value.is_empty() || is_block(value) {
+            self.keep(&line);
+            // The lines of a block scalar are its text; those below an empty value are read by themselves.
+            return if is_block(value) { self.keep_all(index + 1, deeper) } else { index + 1 };
+        }
+        let parts = std::iter::once(value).chain(self.lines[index + 1..deeper].iter().copied());
+        let whole = parts.map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n ");
+        if self.changes.len() >= MAX_CHANGES || parses_alone(&whole) {
+            self.keep(&line);
+            return self.keep_all(index + 1, deeper);
+        }
+        self.changes.push(Change {
+            kind: WarningKind::ValueQuoted { key: place.key.to_owned() },
+            line: index + 1,
+            column: place.value + 1,
+        });
+        self.keep(&format!("{head}'{}'", meant(&whole).replace('\'', "''")));
+        deeper
+    }
+
+    fn keep(&mut self, line: &str) {
+        self.out.push_str(line);
+        self.out.push('\n');
+    }
+
+    fn keep_all(&mut self, from: usize, to: usize) -> usize {
+        for index in from..to {
+            let line = self.untabbed(index);
+            self.keep(&line);
+        }
+        to
+    }
+
+    /// The line with the tabs of its indentation as spaces, which a change says.
+    fn untabbed(&mut self, index: usize) -> String {
+        let line = self.lines[index];
+        let rest = line.trim_start_matches([' ', '\t']);
+        let indent = &line[..line.len() - rest.len()];
+        if !indent.contains('\t') {
+            return line.to_owned();
+        }
+        self.changes.push(Change { kind: WarningKind::TabIndentation, line: index + 1, column: 1 });
+        indent.replace('\t', "  ") + rest
+    }
+
+    /// Finds the end of the lines that are indented deeper than `indent`, empty lines among them.
+    fn deeper(&self, from: usize, indent: usize) -> usize {
+        let is_deeper = |line: &str| line.len() - line.trim_start().len() > indent;
+        let mut end = from;
+        for (index, line) in self.lines.iter().enumerate().skip(from) {
+            if line.trim().is_empty() {
+                continue;
+            }
+            if !is_deeper(line) {
+                break;
+            }
+            end = index + 1;
+        }
+        end
+    }
+}
+
+/// Where the value of a line begins.
+struct Place<'a> {
+    key: &'a str,
+    indent: usize,
+    value: usize,
+}
+
+impl<'a> Place<'a> {
+    /// Finds the value behind `key: `, `- ` or `- key: `.
+    fn of(line: &'a str) -> Option<Self> {
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        if text.is_empty() || text.starts_with('#') {
+            return None;
+        }
+        let item = text.strip_prefix("- ").map(str::trim_start);
+        let rest = item.unwrap_or(text);
+        let start = line.len() - rest.len();
+        match rest.split_once(':').filter(|(key, after)| is_key(key) && (after.is_empty() || after.starts_with([' ', '\t']))) {
+            Some((key, after)) => {
+                let value = line.len() - after.trim_start().len();
+                Some(Self { key, indent: if item.is_some() { start } else { indent }, value })
+            }
+            None => item.map(|_| Self { key: "-", indent, value: start }),
+        }
+    }
+}
+
+fn is_key(key: &str) -> bool {
+    !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
+}
+
+/// Whether a value begins a block scalar: `|`, `>-`, `|2+` and perhaps a comment.
+fn is_block(value: &str) -> bool {
+    let Some(rest) = value.strip_prefix(['|', '>']) else { return false };
+    let rest = rest.trim_start_matches(['+', '-', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+    rest.trim_start().is_empty() || rest.trim_start().starts_with('#')
+}
+
+/// Whether a value is YAML by itself and not a mapping that a colon makes of it.
+fn parses_alone(value: &str) -> bool {
+    if value.starts_with("- ") || value.starts_with("? ") {
+        return false;
+    }
+    match yaml::read(value) {
+        Ok(read) => !read.value.is_object() || value.starts_with('{'),
+        Err(_) => false,
+    }
+}
+
+/// What the author meant by a value that is no YAML, on one line.
+fn meant(value: &str) -> String {
+    let line = value.split_whitespace().collect::<Vec<_>>().join(" ");
+    for quote in ['"', '\''] {
+        let Some(rest) = line.strip_prefix(quote) else { continue };
+        match rest.strip_suffix(quote) {
+            Some(inner) => return if quote == '"' { inner.replace("\\\"", "\"") } else { inner.to_owned() },
+            // A quote that is never closed.
+            None if !rest.contains(quote) => return rest.to_owned(),
+            None => return line,
+        }
+    }
+    // A block scalar's sign with the text behind it instead of below.
+    let text = line.strip_prefix(['|', '>']).map_or(line.as_str(), |rest| rest.trim_start_matches(['-', '+']).trim_start());
+    // What stands behind ` #` is a comment, as in YAML.
+    text.split(" #").next().unwrap_or(text).to_owned()
+}

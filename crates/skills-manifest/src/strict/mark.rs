@@ -1,0 +1,72 @@
+//! Where something stands in the frontmatter, and the report of what is wrong there.
+
+/// The most characters of a line that a report shows on each side of a place.
+const SNIPPET_CHARACTERS: usize = 37;
+const LINE_BREAKS: [char; 6] = ['\0', '\r', '\n', '\u{85}', '\u{2028}', '\u{2029}'];
+
+/// A place in the text: characters from its start, line and column counted from 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) index: usize,
+    pub(super) line: usize,
+    pub(super) column: usize,
+}
+
+/// What is wrong with the YAML, in the two halves of the reports that strictyaml writes.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) context: Option<(&'static str, Option<Mark>)>,
+    pub(super) text: String,
+    pub(super) mark: Mark,
+    pub(super) note: Option<&'static str>,
+}
+
+impl Problem {
+    pub(super) fn new(text: impl Into<String>, mark: Mark) -> Box<Self> {
+        Box::new(Self { context: None, text: text.into(), mark, note: None })
+    }
+
+    pub(super) fn within(context: &'static str, start: Mark, text: impl Into<String>, mark: Mark) -> Box<Self> {
+        Box::new(Self { context: Some((context, Some(start))), text: text.into(), mark, note: None })
+    }
+
+    /// Writes the report: context, its place when it is another, problem, its place; each place with the line and a caret.
+    pub(super) fn render(&self, text: &[char]) -> String {
+        let mut lines = Vec::new();
+        if let Some((context, mark)) = &self.context {
+            lines.push((*context).to_owned());
+            let elsewhere = mark.filter(|mark| (mark.line, mark.column) != (self.mark.line, self.mark.column));
+            lines.extend(elsewhere.map(|mark| place(mark, text)));
+        }
+        lines.push(self.text.clone());
+        lines.push(place(self.mark, text));
+        lines.extend(self.note.map(str::to_owned));
+        lines.join("\n")
+    }
+}
+
+fn place(mark: Mark, text: &[char]) -> String {
+    let is_break = |c: char| LINE_BREAKS.contains(&c);
+    let (mut start, mut head) = (mark.index, "");
+    while start > 0 && !is_break(text[start - 1]) {
+        start -= 1;
+        if mark.index - start >= SNIPPET_CHARACTERS {
+            head = " ... ";
+            start += 5;
+            break;
+        }
+    }
+    let (mut end, mut tail) = (mark.index, "");
+    while end < text.len() && !is_break(text[end]) {
+        end += 1;
+        if end - mark.index >= SNIPPET_CHARACTERS {
+            tail = " ... ";
+            end -= 5;
+            break;
+        }
+    }
+    let snippet: String = text[start..end].iter().collect();
+    let (line, column) = (mark.line + 1, mark.column + 1);
+    let caret = " ".repeat(4 + mark.index - start + head.len());
+    format!("  in \"<unicode string>\", line {line}, column {column}:\n    {head}{snippet}{tail}\n{caret}^ (line: {line})")
+}

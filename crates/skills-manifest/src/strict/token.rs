@@ -1,0 +1,77 @@
+//! The tokens of a YAML text.
+
+use super::mark::Mark;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) start: Mark,
+    pub(super) end: Mark,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    StreamStart,
+    StreamEnd,
+    Directive(Directive),
+    DocumentStart,
+    DocumentEnd,
+    BlockSequenceStart,
+    BlockMappingStart,
+    BlockEnd,
+    FlowSequenceStart,
+    FlowMappingStart,
+    FlowSequenceEnd,
+    FlowMappingEnd,
+    Key,
+    Value,
+    BlockEntry,
+    FlowEntry,
+    Alias(String),
+    Anchor,
+    Tag,
+    Scalar { value: String, plain: bool },
+    Comment,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Directive {
+    Version { major: String },
+    Tag { handle: String },
+    Other,
+}
+
+impl Token {
+    pub(super) fn new(kind: Kind, start: Mark, end: Mark) -> Self {
+        Self { kind, start, end }
+    }
+}
+
+impl Kind {
+    /// The word that reports use.
+    pub(super) fn id(&self) -> &'static str {
+        match self {
+            Self::StreamStart => "<stream start>",
+            Self::StreamEnd => "<stream end>",
+            Self::Directive(_) => "<directive>",
+            Self::DocumentStart => "<document start>",
+            Self::DocumentEnd => "<document end>",
+            Self::BlockSequenceStart => "<block sequence start>",
+            Self::BlockMappingStart => "<block mapping start>",
+            Self::BlockEnd => "<block end>",
+            Self::FlowSequenceStart => "[",
+            Self::FlowMappingStart => "{",
+            Self::FlowSequenceEnd => "]",
+            Self::FlowMappingEnd => "}",
+            Self::Key => "?",
+            Self::Value => ":",
+            Self::BlockEntry => "-",
+            Self::FlowEntry => ",",
+            Self::Alias(_) => "<alias>",
+            Self::Anchor => "<anchor>",
+            Self::Tag => "<tag>",
+            Self::Scalar { .. } => "<scalar>",
+            Self::Comment => "<comment>",
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Gives numbers their written form back where it would be lost.
+
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+/// Reads `yaml` once more beside `value`, which was read from it, and turns numbers that JSON would write differently into text.
+pub(super) fn restore(yaml: &str, value: &mut Value) {
+    // What was read before is good; a form that this reading does not know (a tag, a repeated key) keeps its numbers.
+    let _ = Beside(value).deserialize(serde_yaml::Deserializer::from_str(yaml));
+}
+
+struct Beside<'a>(&'a mut Value);
+
+impl<'de> DeserializeSeed<'de> for Beside<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        match self.0 {
+            Value::Number(_) => deserializer.deserialize_str(self),
+            Value::Array(_) => deserializer.deserialize_seq(self),
+            Value::Object(_) => deserializer.deserialize_map(self),
+            _ => deserializer.deserialize_ignored_any(IgnoredAny).map(drop),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Beside<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("what was read before")
+    }
+
+    fn visit_str<E: Error>(self, written: &str) -> Result<(), E> {
+        if self.0.to_string() != written {
+            *self.0 = Value::String(written.to_owned());
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let Value::Array(values) = self.0 else { return Err(A::Error::custom("not a list")) };
+        for value in values {
+            items.next_element_seed(Beside(value))?;
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let Value::Object(values) = self.0 else { return Err(A::Error::custom("not a mapping")) };
+        for (_, value) in values {
+            entries.next_key::<IgnoredAny>()?;
+            entries.next_value_seed(Beside(value))?;
+        }
+        // What is left over are keys that stand twice.
+        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+}

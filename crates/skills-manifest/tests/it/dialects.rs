@@ -1,0 +1,133 @@
+//! Fields that clients added.
+
+use insta::{assert_debug_snapshot, assert_snapshot};
+use skills_manifest::{Client, Document, Extensions, HostMetadata};
+
+fn extensions(fields: &str) -> Extensions {
+    Document::parse(format!("---\nname: a\ndescription: d\n{fields}\n---\n").as_bytes()).unwrap().manifest().extensions().clone()
+}
+
+#[test]
+fn claude_code() {
+    let fields = "when_to_use: Often\nargument-hint: \"[file]\"\narguments: file line\ndisallowed-tools: [\"Bash(rm *)\", Write]\ncontext: fork\n\
+                  agent: Explore\nbackground: on\nmodel: inherit\neffort: max\nhooks:\n  Stop: []\npaths: \"src/**, *.rs\"\nshell: bash\n\
+                  user-invocable: off\ndisable-model-invocation: 1";
+    assert_debug_snapshot!(extensions(fields));
+}
+
+/// The three ways in which the block is written, and its four names.
+#[test]
+fn openclaw() {
+    let yaml = "metadata:\n  openclaw:\n    emoji: \"🦞\"\n    homepage: https://example.com\n    always: true\n    skillKey: k\n    primaryEnv: API_KEY\n    \
+                os: [macos, linux]\n    requires:\n      bins: [curl, jq]\n      anyBins: [rg, grep]\n      env: [API_KEY]\n      config: [browser.enabled]\n    \
+                envVars:\n      - {name: API_KEY, description: the key}\n      - {name: DEBUG, required: false}\n    install:\n      \
+                - {id: brew, kind: brew, formula: jq, bins: [jq], label: Install jq}\n      - {kind: download, url: https://example.com/x, os: [windows]}";
+    assert_debug_snapshot!(extensions(yaml).openclaw);
+    let line = r#"metadata: {"clawdbot":{"requires":{"bins":["curl"]},"primaryEnv":null,}}"#;
+    let text = r#"metadata: "{clawdis: {requires: {bins: ['curl'], /* why */}}}""#;
+    let block = "metadata:\n  moltbot: |\n    {requires: {bins: ['curl'],},}";
+    for (fields, key) in [(line, "clawdbot"), (text, "clawdis"), (block, "moltbot")] {
+        let openclaw = extensions(fields).openclaw.unwrap();
+        assert_eq!((openclaw.key, openclaw.requires.bins.as_slice()), (key, ["curl".to_owned()].as_slice()), "{fields}");
+        assert_eq!(openclaw.primary_env, None);
+    }
+    let broken = Document::parse(b"---\ndescription: d\nmetadata:\n  openclaw: not json\n---\n").unwrap();
+    assert_snapshot!(broken.warnings()[0], @"`metadata.openclaw` not understood: the text is no JSON");
+}
+
+#[test]
+fn other_fields() {
+    let fields = "version: 1.10\nhomepage: https://example.com\ncommand-dispatch: tool\ncommand-tool: run\ncommand-arg-mode: raw\n\
+                  metadata:\n  short-description: \"It's: short\"";
+    let extensions = extensions(fields);
+    assert_eq!(extensions.version.as_deref(), Some("1.10"));
+    assert_eq!(extensions.homepage.as_deref(), Some("https://example.com"));
+    assert_eq!(extensions.short_description.as_deref(), Some("It's: short"));
+    let command = extensions.command.unwrap();
+    assert_eq!((command.tool.as_str(), command.raw_arguments), ("run", true));
+}
+
+#[test]
+fn scripts() {
+    let fields = "scripts:\n  get_forecast:\n    description: Tells the weather\n    timeout: 15\n    args:\n      - {name: city, type: string, required: true}\n      \
+                  - {name: --days, type: integer, default: 3, description: how many}\n  clean.sh: Cleans up";
+    assert_debug_snapshot!(extensions(fields).scripts);
+    let list = extensions("scripts:\n  - name: a\n    args: {city: string, note: What to say}\n  - b.py\n  - 7");
+    assert_eq!(list.scripts.iter().map(|script| script.name.as_str()).collect::<Vec<_>>(), ["a", "b.py"]);
+    let args = list.scripts[0].args.as_ref().unwrap();
+    assert_eq!((args[0].kind.as_str(), args[1].description.as_deref()), ("string", Some("What to say")));
+}
+
+#[test]
+fn what_is_read_is_kept_for_a_round_trip() {
+    let text = "---\nname: a\ndescription: d\nversion: 1.10\ncontext: fork\ndisallowed-tools: Bash\nodd: {x: [1, 2.50, null]}\n---\n";
+    let manifest = Document::parse(text.as_bytes()).unwrap().manifest().clone();
+    let mut extra: Vec<String> = manifest.extra().iter().map(|(key, value)| format!("{key}={value}")).collect();
+    extra.sort();
+    assert_eq!(extra, [r#"context="fork""#, r#"disallowed-tools="Bash""#, r#"odd={"x":[1,"2.50",null]}"#, r#"version="1.10""#]);
+}
+
+/// Prints what was read and what was dropped.
+fn host(text: &str, below_plugin: Option<&str>) -> String {
+    let (metadata, notes) = HostMetadata::parse(text.as_bytes(), below_plugin);
+    let notes: Vec<String> = notes.iter().map(|note| format!("{}: {}", note.field, note.reason)).collect();
+    format!("{metadata:#?}\n{notes:#?}")
+}
+
+#[test]
+fn openai_yaml() {
+    let text = "interface:\n  display_name: \"  Two\\n words \"\n  short_description: s\n  default_prompt: p\n  brand_color: '#3B82F6'\n  \
+                icon_small: ./assets/s.png\n  icon_large: assets/sub/l.svg\ndependencies:\n  tools:\n    - {type: mcp, value: docs, description: d, \
+                transport: streamable_http, url: 'https://example.com/mcp', command: c}\n    - {type: mcp}\npolicy:\n  \
+                allow_implicit_invocation: false\n  products: [Codex, chatgpt]\n";
+    assert_snapshot!(host(text, None));
+}
+
+#[test]
+fn openai_yaml_fails_field_by_field() {
+    let long = "x".repeat(1025);
+    let text = format!(
+        "interface:\n  display_name: [1]\n  default_prompt: {long}\n  brand_color: blue\n  icon_small: icon.png\n  icon_large: ./assets/../logo.svg\n\
+         dependencies: 7\npolicy:\n  allow_implicit_invocation: perhaps\n"
+    );
+    assert_snapshot!(host(&text, None));
+    let (broken, notes) = HostMetadata::parse(b"interface: [", None);
+    assert_eq!((broken.policy.allows_implicit_invocation(), notes.len()), (true, 1));
+    let (broken, _) = HostMetadata::parse(b"policy: {allow_implicit_invocation: false", None);
+    assert!(!broken.policy.allows_implicit_invocation(), "a policy that is there and cannot be read restricts");
+    let (json, _) = HostMetadata::parse(br#"{"policy": {"products": ["atlas"]}}"#, None);
+    assert!(json.policy.is_for("Atlas") && !json.policy.is_for("codex"));
+}
+
+#[test]
+fn icons_of_a_plugin() {
+    let icon = |path: &str, below: Option<&str>| {
+        let text = format!("interface:\n  icon_small: {path}\n");
+        HostMetadata::parse(text.as_bytes(), below).0.interface.icon_small
+    };
+    let plugin = Some("skills/deploy");
+    assert_eq!(icon("../../assets/i.png", plugin).as_deref(), Some("../../assets/i.png"));
+    assert_eq!(icon("../../assets/i.png", None), None);
+    assert_eq!(icon("../../../assets/i.png", plugin), None);
+    assert_eq!(icon("../../assets/../i.png", plugin), None);
+    assert_eq!(icon("assets/./i.png", plugin).as_deref(), Some("assets/i.png"));
+    assert_eq!(icon("/assets/i.png", plugin), None);
+}
+
+#[test]
+fn clients_differ() {
+    let text = format!("---\nname: My_Skill\ndescription: Uses <b> {}\nversion: 1\ncontext: fork\n---\n", "x".repeat(1600));
+    let document = Document::parse(text.as_bytes()).unwrap();
+    let mut out = String::new();
+    for client in Client::ALL {
+        out.push_str(&format!("{client}\n"));
+        for finding in client.check(&document, "other") {
+            out.push_str(&format!("  {} {}: {finding}\n", finding.severity.as_str(), finding.code));
+        }
+    }
+    assert_snapshot!(out);
+    let good = Document::parse(b"---\nname: good\ndescription: Good.\n---\n").unwrap();
+    for client in Client::ALL {
+        assert_eq!(client.check(&good, "good"), [], "{client}");
+    }
+}

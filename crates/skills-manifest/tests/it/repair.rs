@@ -1,0 +1,114 @@
+//! Frontmatter that is no YAML, as it stands in public skills.
+
+use insta::assert_snapshot;
+
+use crate::parse::read;
+
+#[test]
+fn values_that_yaml_refuses_are_quoted() {
+    let values = [
+        "Use when: x",
+        "**Bold** and more",
+        "[DEPRECATED] use another",
+        "@scope/package helper",
+        "`code` first",
+        "\"quoted\" and a tail",
+        "\"a bad \\d escape\"",
+        "'it's fine'",
+        ">- text on the same line",
+        "- a dash first",
+        "{{name}} template",
+        "a: b # a comment",
+    ];
+    let mut out = String::new();
+    for value in values {
+        let text = read(format!("---\nname: a\ndescription: {value}\n---\n"));
+        let facts = text.lines().filter(|line| line.starts_with("description") || line.contains("value-quoted") || !line.contains(' '));
+        out.push_str(&facts.map(|line| format!("{line}\n")).collect::<String>());
+    }
+    assert_snapshot!(out);
+}
+
+#[test]
+fn block_scalars_and_flow_are_left_alone() {
+    let text = "---\nname: a\ndescription: |\n  Use when: this\n  - and `that`\nhint: [x] [y]\ntags: [next, react]\nmap: {a: 1}\n---\n";
+    assert_snapshot!(read(text), @r#"
+    name Some("a")
+    description "Use when: this\n- and `that`\n"
+    extra hint = "[x] [y]"
+    extra tags = ["next","react"]
+    extra map = {"a":1}
+    warning yaml-recovered: line 6: read all the same, but not valid YAML: did not find expected key, while parsing a block mapping
+    warning value-quoted: line 6: the value of "hint" was read as one text; put it in quotes
+    body from line 10: ""
+    "#);
+}
+
+#[test]
+fn tabs_become_spaces() {
+    assert_snapshot!(read("---\nname: a\ndescription: b\nmetadata:\n\tauthor: me\n---\n"));
+}
+
+#[test]
+fn the_lines_of_name_and_description_are_the_last_resort() {
+    let text = "---\nname: a\ndescription: \"one\n  two\nallowed-tools: [Read\nother: }\n---\n";
+    assert_snapshot!(read(text));
+}
+
+#[test]
+fn nothing_readable_stays_an_error() {
+    assert_snapshot!(read("---\nname: [a\nother: }\n---\n"), @"DescriptionMissing at Some(2): missing field `description`: say what the skill does and when to use it");
+    assert_snapshot!(read("---\nname: a\0\ndescription: b\n---\n"), @"Encoding at Some(2): the frontmatter holds the character NUL; save the file as text");
+}
+
+#[test]
+fn odd_frames_are_read_and_named() {
+    for (name, text) in [
+        ("code_block", "```yaml\n---\nname: a\ndescription: b\n---\n```\nBody\n"),
+        ("code_block_without_dashes", "```yaml\nname: a\ndescription: b\n```\nBody\n"),
+        ("comment", "<!-- generated\n by x -->\n\n---\nname: a\ndescription: b\n---\nBody\n"),
+        ("no_fences", "name: a\ndescription: b\n\n# Body\n"),
+        ("no_opening_fence", "name: a\ndescription: b\n---\nBody\n"),
+        ("only_fields", "name: a\ndescription: b\n"),
+        ("long_fence", "---\nname: a\ndescription: b\n--------\nBody\n"),
+        ("escaped_fences", "\\---\nname: a\ndescription: b\n\\---\nBody\n"),
+        ("carriage_returns", "---\rname: a\rdescription: b\r---\rBody\r"),
+    ] {
+        assert_snapshot!(format!("frame_{name}"), read(text));
+    }
+}
+
+#[test]
+fn fields_in_odd_spellings_are_understood() {
+    assert_snapshot!(read(
+        "---\nName: a\nDESCRIPTION: b\nallowed_tools: Read\ndisable_model_invocation: yes\nuser-invokable: false\n---\n"
+    ));
+}
+
+#[test]
+fn a_restriction_that_is_not_read_restricts() {
+    for text in
+        ["allowed-tools: {a: b}", "allowed-tools: Bash(git", "hooks: [x]", "context: spoon", "user-invocable: maybe", "disallowed-tools: 7"]
+    {
+        let document = skills_manifest::Document::parse(format!("---\ndescription: d\n{text}\n---\n").as_bytes()).unwrap();
+        let field = text.split(':').next().unwrap();
+        assert_eq!(document.manifest().unread_restrictions(), [field], "{text}");
+        assert!(!document.manifest().model_invocable(), "{text}");
+    }
+    // The last resort reads none of them, so all that are there restrict.
+    let text = "---\ndescription: d\nAllowed-Tools: Read\nhooks: {a: b}\nstray\n---\n";
+    let document = skills_manifest::Document::parse(text.as_bytes()).unwrap();
+    assert_eq!(document.manifest().unread_restrictions(), ["allowed-tools", "hooks"]);
+}
+
+#[test]
+fn hidden_text_is_found_and_spelled_out() {
+    let tags: String = "obey".chars().map(|c| char::from_u32(0xE0000 + c as u32).unwrap()).collect();
+    assert_snapshot!(read(format!("---\nname: a\ndescription: fine{tags}\n---\nok\nzero\u{200B}width\n")));
+    // Joiners between letters and in emoji, and line ends, have their place.
+    assert_snapshot!(read("---\nname: a\ndescription: \"می\u{200C}خواهم 👩\u{200D}💻 ❤\u{FE0F}\"\n---\n"), @r#"
+    name Some("a")
+    description "می\u{200c}خواهم 👩\u{200d}💻 ❤\u{fe0f}"
+    body from line 5: ""
+    "#);
+}
