@@ -1,4 +1,6 @@
-//! Scanning 1,000 skills of 4 KiB, beside the floor: a bare walk that opens each `SKILL.md` and reads 2 KiB.
+//! Scanning 1,000 and 10,000 skills of 4 KiB, beside the floor: a bare walk on one thread that opens each `SKILL.md` and reads 2 KiB.
+//!
+
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
 
 use std::fs::{self, File};
@@ -6,41 +8,65 @@ use std::io::Read;
 use std::path::Path;
 
 use divan::{Bencher, black_box};
-use skills_discovery::{Limits, Root, Scope, discover};
+use skills_discovery::{Discovery, Limits, Root, Scope};
 use tempfile::TempDir;
 
-const SKILLS: usize = 1_000;
+const SIZES: [usize; 2] = [1_000, 10_000];
 
 fn main() {
     divan::main();
 }
 
-fn tree() -> TempDir {
+fn tree(skills: usize) -> TempDir {
     let root = tempfile::tempdir().unwrap();
-    for index in 0..SKILLS {
-        let directory = root.path().join(format!("skill-{index:04}"));
+    for index in 0..skills {
+        let directory = root.path().join(format!("skill-{index:05}"));
         fs::create_dir(&directory).unwrap();
-        let head = format!("---\nname: skill-{index:04}\ndescription: Does the thing number {index} when asked for it.\n---\n");
+        let head = format!(
+            "---\nname: skill-{index:05}\ndescription: Does the thing number {index} when asked for it. Use when the user names it.\n\
+             license: MIT\nallowed-tools: Read, Grep\nmetadata:\n  author: someone\n  version: \"1.0\"\n---\n"
+        );
         fs::write(directory.join("SKILL.md"), format!("{head}{}", "Line of the body.\n".repeat(230))).unwrap();
     }
     root
 }
 
-#[divan::bench(sample_count = 30)]
-fn scan(bencher: Bencher<'_, '_>) {
-    let tree = tree();
-    let roots = [Root::new(tree.path(), Scope::Repo)];
-    bencher.bench_local(|| {
-        let catalog = discover(black_box(&roots), &Limits::default());
-        assert_eq!(catalog.entries().len(), SKILLS);
-        catalog
-    });
+fn discovery(tree: &TempDir) -> Discovery {
+    let mut limits = Limits::default();
+    (limits.max_directories, limits.max_entries) = (100_000, 100_000);
+    Discovery::new([Root::new(tree.path(), Scope::Repo)]).limits(limits)
 }
 
-#[divan::bench(sample_count = 30)]
-fn floor(bencher: Bencher<'_, '_>) {
-    let tree = tree();
-    bencher.bench_local(|| assert_eq!(walk(black_box(tree.path())), SKILLS));
+#[divan::bench(args = SIZES, sample_count = 30)]
+fn one_thread(bencher: Bencher<'_, '_>, skills: usize) {
+    let tree = tree(skills);
+    let discovery = discovery(&tree).threads(1);
+    bencher.bench_local(|| black_box(&discovery).scan());
+}
+
+#[divan::bench(args = SIZES, sample_count = 30)]
+fn all_threads(bencher: Bencher<'_, '_>, skills: usize) {
+    let tree = tree(skills);
+    let discovery = discovery(&tree);
+    bencher.bench_local(|| black_box(&discovery).scan());
+}
+
+#[divan::bench(args = SIZES, sample_count = 30)]
+fn rescan_unchanged(bencher: Bencher<'_, '_>, skills: usize) {
+    let tree = tree(skills);
+    let discovery = discovery(&tree);
+    let mut catalog = discovery.scan();
+    // Files are looked at again while they are very young.
+    while let Some(next) = discovery.rescan(&catalog) {
+        catalog = next;
+    }
+    bencher.bench_local(|| assert!(black_box(&discovery).rescan(&catalog).is_none()));
+}
+
+#[divan::bench(args = SIZES, sample_count = 30)]
+fn floor(bencher: Bencher<'_, '_>, skills: usize) {
+    let tree = tree(skills);
+    bencher.bench_local(|| assert_eq!(walk(black_box(tree.path())), skills));
 }
 
 fn walk(root: &Path) -> usize {

@@ -1,6 +1,10 @@
 //! What a scan found.
 
-use crate::{Entry, Skipped};
+mod settle;
+
+use std::path::PathBuf;
+
+use crate::{Discovery, Entry, Fingerprint, Inactive, Skipped, Stamp};
 
 /// How alike two names must be, from 0 to 1, for one to be offered instead of the other.
 const MIN_SIMILARITY: f64 = 0.6;
@@ -8,10 +12,24 @@ const MIN_SIMILARITY: f64 = 0.6;
 /// The skills that were found, and everything that was passed over.
 ///
 /// Entries are ordered by scope, name, then directory; two scans of the same files give the same catalogue.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Catalog {
     entries: Vec<Entry>,
+    inactive: Vec<Inactive>,
     skipped: Vec<Skipped>,
+    stamps: Vec<(PathBuf, Option<Stamp>)>,
+}
+
+/// What several skills of one name mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Precedence {
+    /// All are used, and naming one needs its directory (Codex).
+    KeepAll,
+    /// The one of the first root is used and hides the others (most clients).
+    FirstRoot,
+    /// The one of the last root is used and hides the others.
+    LastRoot,
 }
 
 /// The answer to a name.
@@ -21,21 +39,41 @@ pub enum Lookup<'a> {
     Found(&'a Entry),
     /// Several have it, and none is chosen: ask by directory.
     Ambiguous(Vec<&'a Entry>),
+    /// A skill has the name and is not used.
+    Inactive(&'a Inactive),
     /// None has it; the nearest names, best first, at most three.
     Unknown(Vec<&'a str>),
 }
 
+/// What the walk brings together.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) stamps: Vec<(PathBuf, Option<Stamp>)>,
+}
+
 impl Catalog {
-    pub(crate) fn new(mut entries: Vec<Entry>, mut skipped: Vec<Skipped>) -> Self {
-        entries.sort_by(|a, b| (a.scope, &a.name, &a.directory).cmp(&(b.scope, &b.name, &b.directory)));
+    pub(crate) fn new(found: Found, discovery: &Discovery) -> Self {
+        let Found { entries, mut skipped, stamps } = found;
+        let (mut entries, mut inactive) = settle::settle(entries, discovery);
+        entries.sort_by(compare);
+        inactive.sort_by(|a, b| compare(&a.entry, &b.entry));
+        settle::warn(&mut entries);
         skipped.sort_by(|a, b| a.path().cmp(b.path()));
-        Self { entries, skipped }
+        Self { entries, inactive, skipped, stamps }
     }
 
-    /// Returns the skills in order.
+    /// Returns the skills that are used, in order.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Returns the skills that were found and are not used: untrusted, disabled, for other products, shadowed.
+    #[must_use]
+    pub fn inactive(&self) -> &[Inactive] {
+        &self.inactive
     }
 
     /// Returns what was passed over, ordered by path.
@@ -44,20 +82,32 @@ impl Catalog {
         &self.skipped
     }
 
+    /// Returns all skills, those that are used first.
+    pub fn all(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().chain(self.inactive.iter().map(Inactive::entry))
+    }
+
+    /// Returns how the files looked that this catalogue was made of.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint<'_> {
+        Fingerprint::new(self, &self.stamps)
+    }
+
     /// Looks a skill up by its exact name, or by the path of its directory or `SKILL.md`.
     #[must_use]
     pub fn find(&self, name: &str) -> Lookup<'_> {
         let named: Vec<&Entry> = self.entries.iter().filter(|entry| entry.name.as_str() == name).collect();
         match named.as_slice() {
-            [entry] => Lookup::Found(entry),
-            [] => self.find_by_path(name).map_or_else(|| Lookup::Unknown(self.nearest(name)), Lookup::Found),
-            _ => Lookup::Ambiguous(named),
+            [entry] => return Lookup::Found(entry),
+            [] => {}
+            _ => return Lookup::Ambiguous(named),
         }
-    }
-
-    fn find_by_path(&self, path: &str) -> Option<&Entry> {
-        let path = std::path::Path::new(path);
-        self.entries.iter().find(|entry| entry.directory == path || entry.location() == path)
+        let path = std::path::Path::new(name);
+        if let Some(entry) = self.entries.iter().find(|entry| is_at(entry, path)) {
+            return Lookup::Found(entry);
+        }
+        let inactive = self.inactive.iter().find(|inactive| inactive.entry.name.as_str() == name || is_at(&inactive.entry, path));
+        inactive.map_or_else(|| Lookup::Unknown(self.nearest(name)), Lookup::Inactive)
     }
 
     fn nearest(&self, name: &str) -> Vec<&str> {
@@ -73,6 +123,14 @@ impl Catalog {
         scored.dedup_by_key(|(_, candidate)| *candidate);
         scored.into_iter().take(3).map(|(_, candidate)| candidate).collect()
     }
+}
+
+fn is_at(entry: &Entry, path: &std::path::Path) -> bool {
+    *entry.directory == *path || path.parent().is_some_and(|parent| *entry.directory == *parent) && path == entry.location()
+}
+
+fn compare(a: &Entry, b: &Entry) -> std::cmp::Ordering {
+    (a.scope, &a.name, &a.directory).cmp(&(b.scope, &b.name, &b.directory))
 }
 
 /// The better of two measures: one likes common beginnings, the other forgives swapped letters in short names.

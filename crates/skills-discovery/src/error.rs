@@ -19,6 +19,7 @@ impl DiscoveryError {
             Repr::TooLarge { .. } => ErrorKind::TooLarge,
             Repr::Outside => ErrorKind::Outside,
             Repr::Manifest(_) => ErrorKind::Manifest,
+            Repr::TooMany { .. } => ErrorKind::TooLarge,
             Repr::Io(_) => ErrorKind::Io,
         }
     }
@@ -30,6 +31,11 @@ impl DiscoveryError {
             Repr::Manifest(error) => Some(error),
             _ => None,
         }
+    }
+
+    /// Says whether a part of the path is no directory.
+    pub(crate) fn is_no_directory(&self) -> bool {
+        matches!(&self.0, Repr::Io(error) if error.kind() == io::ErrorKind::NotADirectory)
     }
 
     /// Sorts an error of the operating system; a handle answers an escape with "permission denied" or "too many links".
@@ -55,7 +61,7 @@ pub enum ErrorKind {
     Missing,
     /// It is a directory, FIFO, socket or device.
     NotRegular,
-    /// It is longer than allowed; it was not read.
+    /// It is longer than allowed, or the skill has more files than allowed; it was not read.
     TooLarge,
     /// The path, or a symlink on it, leaves the skill.
     Outside,
@@ -88,6 +94,8 @@ pub(crate) enum Repr {
     NotRegular,
     #[error("the file has {bytes} bytes, at most {limit} are read")]
     TooLarge { bytes: u64, limit: u64 },
+    #[error("the skill has more than {limit} {what}")]
+    TooMany { what: &'static str, limit: u64 },
     #[error("the path leaves the skill")]
     Outside,
     #[error(transparent)]

@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
-use skills_manifest::{Document, MAX_FILE_BYTES, is_hidden};
+use skills_manifest::{Document, Link, MAX_FILE_BYTES, Outline, is_hidden};
 
+use crate::SKILL_FILE;
+use crate::entry::FileOf;
 use crate::error::{DiscoveryError, ErrorKind, Repr};
 use crate::handle::{fill, open_regular, open_root};
 
@@ -21,6 +23,8 @@ const MAX_LISTED_DEPTH: usize = 8;
 pub struct SkillFiles {
     directory: Dir,
     file_name: String,
+    /// Where the text lies when its file is a symlink out of the skill, which the root allows.
+    elsewhere: Option<Box<Path>>,
 }
 
 /// The files of a skill.
@@ -43,8 +47,42 @@ pub struct Resource {
 }
 
 impl SkillFiles {
-    pub(crate) fn open(directory: &Path, file_name: &str) -> Result<Self, DiscoveryError> {
-        Ok(Self { directory: open_root(directory)?, file_name: file_name.to_owned() })
+    pub(crate) fn open(directory: &Path, file_name: &str, file_of: &FileOf) -> Result<Self, DiscoveryError> {
+        let elsewhere = match file_of {
+            FileOf::Skill => None,
+            FileOf::Elsewhere(path) => Some(path.clone()),
+        };
+        Ok(Self { directory: open_root(directory)?, file_name: file_name.to_owned(), elsewhere })
+    }
+
+    /// Opens a directory as a skill, whether it is one or not, and finds its `SKILL.md` in whatever spelling.
+    ///
+    /// # Errors
+    /// When the directory cannot be opened or listed, or when it has no skill file.
+    pub fn at(directory: &Path) -> Result<Self, DiscoveryError> {
+        let handle = open_root(directory)?;
+        let names = handle.entries().map_err(DiscoveryError::from_io)?;
+        let mut names: Vec<String> = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.retain(|name| name.eq_ignore_ascii_case(SKILL_FILE));
+        // `SKILL.md` sorts before all other spellings of it.
+        let file_name = names.into_iter().min().ok_or(Repr::Missing)?;
+        Ok(Self { directory: handle, file_name, elsewhere: None })
+    }
+
+    /// Returns the name of the skill file as it is spelled.
+    #[must_use]
+    pub fn file_name(&self) -> &str {
+        &self.file_name
+    }
+
+    /// Reads the bytes of the whole `SKILL.md`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is larger than 1 MiB.
+    pub fn text(&self) -> Result<Vec<u8>, DiscoveryError> {
+        let Some(path) = &self.elsewhere else { return self.read(&self.file_name, MAX_FILE_BYTES) };
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(Repr::Missing.into()) };
+        read(&open_root(parent)?, Path::new(name), MAX_FILE_BYTES)
     }
 
     /// Reads the whole `SKILL.md`.
@@ -52,7 +90,7 @@ impl SkillFiles {
     /// # Errors
     /// When it cannot be read, is larger than 1 MiB, or is no skill any more.
     pub fn document(&self) -> Result<Document, DiscoveryError> {
-        let bytes = self.read(&self.file_name, MAX_FILE_BYTES)?;
+        let bytes = self.text()?;
         Document::parse(&bytes).map_err(|error| Repr::Manifest(error).into())
     }
 
@@ -61,11 +99,22 @@ impl SkillFiles {
     /// # Errors
     /// When there is no such regular file, when it is longer, or when the path leaves the skill.
     pub fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, DiscoveryError> {
-        let mut file = open_regular(&self.directory, Path::new(path), max_bytes)?;
-        let length = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-        let mut bytes = Vec::new();
-        fill(&mut file, &mut bytes, length)?;
-        Ok(bytes)
+        read(&self.directory, Path::new(path), max_bytes)
+    }
+
+    /// Lists the references of a body whose targets are no files or directories of the skill.
+    #[must_use]
+    pub fn broken_links(&self, outline: &Outline) -> Vec<Link> {
+        let exists = |target: &str| {
+            let path = target.trim_end_matches('/');
+            let decoded = percent_decoded(path);
+            [path, decoded.as_str()].iter().any(|path| self.directory.metadata(path).is_ok())
+        };
+        outline.links().iter().filter(|link| !exists(&link.target)).cloned().collect()
+    }
+
+    pub(crate) fn handle(&self) -> &Dir {
+        &self.directory
     }
 
     /// Says whether `path` is a regular file inside the skill.
@@ -149,6 +198,34 @@ impl SkillFiles {
         directories.sort();
         Ok(directories)
     }
+}
+
+fn read(directory: &Dir, path: &Path, max_bytes: u64) -> Result<Vec<u8>, DiscoveryError> {
+    let (mut file, _) = open_regular(directory, path, max_bytes)?;
+    let length = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    fill(&mut file, &mut bytes, length)?;
+    Ok(bytes)
+}
+
+/// Links of Markdown write a space as `%20`.
+fn percent_decoded(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let code = tail.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        match code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// What a listing has found so far.

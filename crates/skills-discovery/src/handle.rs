@@ -6,6 +6,7 @@ use std::path::Path;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 
+use crate::Stamp;
 use crate::error::{DiscoveryError, Repr};
 
 /// Opens a directory by its path: the one place where a path, not a handle, leads to files.
@@ -14,11 +15,45 @@ pub(crate) fn open_root(path: &Path) -> Result<Dir, DiscoveryError> {
 }
 
 /// Opens a regular file of at most `max_bytes` bytes. Never blocks on a FIFO, never leaves `directory`.
-pub(crate) fn open_regular(directory: &Dir, path: &Path, max_bytes: u64) -> Result<File, DiscoveryError> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    never_block(&mut options);
-    let file = directory.open_with(path, &options).map_err(DiscoveryError::from_io)?;
+pub(crate) fn open_regular(directory: &Dir, path: &Path, max_bytes: u64) -> Result<(File, Stamp), DiscoveryError> {
+    let file = match open_plain(directory, path) {
+        Some(file) => file?,
+        None => {
+            let mut options = OpenOptions::new();
+            options.read(true);
+            never_block(&mut options);
+            directory.open_with(path, &options).map_err(DiscoveryError::from_io)?
+        }
+    };
+    let stamp = check(&file, max_bytes)?;
+    Ok((file, stamp))
+}
+
+/// Opens a regular file on a path without symlinks; nothing when that does not decide.
+pub(crate) fn open_plain_regular(directory: &Dir, path: &Path, max_bytes: u64) -> Option<Result<(File, Stamp), DiscoveryError>> {
+    let file = match open_plain(directory, path)? {
+        Ok(file) => file,
+        Err(error) => return Some(Err(error)),
+    };
+    Some(check(&file, max_bytes).map(|stamp| (file, stamp)))
+}
+
+/// Checks what was opened on its handle, so that nothing can be put in its place in between.
+#[cfg(unix)]
+fn check(file: &File, max_bytes: u64) -> Result<Stamp, DiscoveryError> {
+    let stat = rustix::fs::fstat(file).map_err(|error| DiscoveryError::from_io(error.into()))?;
+    if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
+        return Err(Repr::NotRegular.into());
+    }
+    let stamp = Stamp::of(&stat);
+    if stamp.bytes() > max_bytes {
+        return Err(Repr::TooLarge { bytes: stamp.bytes(), limit: max_bytes }.into());
+    }
+    Ok(stamp)
+}
+
+#[cfg(not(unix))]
+fn check(file: &File, max_bytes: u64) -> Result<Stamp, DiscoveryError> {
     let metadata = file.metadata().map_err(DiscoveryError::from_io)?;
     if !metadata.is_file() {
         return Err(Repr::NotRegular.into());
@@ -26,7 +61,26 @@ pub(crate) fn open_regular(directory: &Dir, path: &Path, max_bytes: u64) -> Resu
     if metadata.len() > max_bytes {
         return Err(Repr::TooLarge { bytes: metadata.len(), limit: max_bytes }.into());
     }
-    Ok(file)
+    Ok(Stamp::of_metadata(&metadata))
+}
+
+/// Opens a path without symlinks by one system call; nothing when that does not decide and the careful way must.
+#[cfg(target_os = "linux")]
+fn open_plain(directory: &Dir, path: &Path) -> Option<Result<File, DiscoveryError>> {
+    use rustix::fs::{Mode, OFlags, ResolveFlags};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match rustix::fs::openat2(directory, path, flags, Mode::empty(), resolve) {
+        Ok(file) => Some(Ok(File::from_std(std::fs::File::from(file)))),
+        // A missing file is missing, whichever way one looks.
+        Err(rustix::io::Errno::NOENT) => Some(Err(Repr::Missing.into())),
+        Err(_) => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_plain(_directory: &Dir, _path: &Path) -> Option<Result<File, DiscoveryError>> {
+    None
 }
 
 /// Reads `file` until `buffer` holds `length` bytes or the file ends; says whether it ended.
@@ -34,6 +88,17 @@ pub(crate) fn fill(file: &mut File, buffer: &mut Vec<u8>, length: usize) -> Resu
     let wanted = length.saturating_sub(buffer.len()) as u64;
     let read = file.take(wanted).read_to_end(buffer).map_err(DiscoveryError::from_io)? as u64;
     Ok(if read < wanted { End::Reached } else { End::NotReached })
+}
+
+/// Reads the first `length` bytes of a file of `bytes` bytes by one call where that is enough.
+pub(crate) fn head(file: &mut File, bytes: u64, buffer: &mut Vec<u8>, length: usize) -> Result<End, DiscoveryError> {
+    buffer.resize(length, 0);
+    let read = file.read(buffer).map_err(DiscoveryError::from_io)?;
+    buffer.truncate(read);
+    if read as u64 == bytes && read < length {
+        return Ok(End::Reached);
+    }
+    fill(file, buffer, length)
 }
 
 /// Whether a file was read to its end.

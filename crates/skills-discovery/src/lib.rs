@@ -25,23 +25,50 @@
 //! ```
 
 mod catalog;
+mod content;
+mod diff;
+mod digest;
+mod discovery;
 mod entry;
 mod error;
+mod explain;
 mod files;
+mod fingerprint;
 mod handle;
+mod host;
+mod inactive;
 mod limits;
+mod namespace;
+mod parallel;
+mod place;
+mod profile;
 mod root;
-mod scan;
+mod rule;
 mod skipped;
+mod stamp;
+mod visit;
+mod walk;
+#[cfg(feature = "watch")]
+mod watch;
 
-pub use catalog::{Catalog, Lookup};
+pub use catalog::{Catalog, Lookup, Precedence};
+pub use diff::CatalogDiff;
+pub use digest::{Digest, DigestCache};
+pub use discovery::{Discovery, discover};
 pub use entry::{Entry, EntryWarning};
 pub use error::{DiscoveryError, ErrorKind};
+pub use explain::{Explanation, Step, Verdict};
 pub use files::{Listing, Resource, SkillFiles};
+pub use fingerprint::Fingerprint;
+pub use inactive::{Inactive, InactiveReason};
 pub use limits::Limits;
-pub use root::{Root, Scope, Symlinks};
-pub use scan::discover;
+pub use profile::{Profile, Surroundings, project_directories};
+pub use root::{Depth, FileLinks, Namespace, Nested, Root, Scope, Symlinks, Trust};
+pub use rule::{Rule, Selector};
 pub use skipped::{SkipReason, Skipped};
+pub use stamp::Stamp;
+#[cfg(feature = "watch")]
+pub use watch::{Change, WatchOptions, Watcher};
 
 /// The file that makes a directory a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

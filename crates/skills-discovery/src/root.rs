@@ -3,26 +3,77 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A directory to look for skills in.
+/// A directory to look for skills in, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     path: PathBuf,
     scope: Scope,
     symlinks: Symlinks,
+    file_links: FileLinks,
+    depth: Depth,
+    nested: Nested,
+    trust: Trust,
+    namespace: Namespace,
 }
 
 impl Root {
-    /// Names a directory; it need not exist. Directory symlinks are followed, except in [`Scope::System`].
+    /// Names a directory; it need not exist.
+    ///
+    /// Defaults: directory symlinks are followed, except in [`Scope::System`], where they are ignored; a `SKILL.md` that is a symlink must stay
+    /// inside its skill; the root is searched to the depth of the limits and not below a skill; it is trusted and has no namespace.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, scope: Scope) -> Self {
-        let symlinks = if scope == Scope::System { Symlinks::Within } else { Symlinks::Follow };
-        Self { path: path.into(), scope, symlinks }
+        Self {
+            path: path.into(),
+            scope,
+            symlinks: if scope == Scope::System { Symlinks::Ignore } else { Symlinks::Follow },
+            file_links: FileLinks::Within,
+            depth: Depth::Limited,
+            nested: Nested::Skip,
+            trust: Trust::Trusted,
+            namespace: Namespace::None,
+        }
     }
 
     /// Chooses what to do with symlinks to directories.
     #[must_use]
     pub fn symlinks(mut self, symlinks: Symlinks) -> Self {
         self.symlinks = symlinks;
+        self
+    }
+
+    /// Chooses what to do with a `SKILL.md` that is a symlink.
+    #[must_use]
+    pub fn file_links(mut self, file_links: FileLinks) -> Self {
+        self.file_links = file_links;
+        self
+    }
+
+    /// Chooses how deep to look.
+    #[must_use]
+    pub fn depth(mut self, depth: Depth) -> Self {
+        self.depth = depth;
+        self
+    }
+
+    /// Chooses whether to look below skills.
+    #[must_use]
+    pub fn nested(mut self, nested: Nested) -> Self {
+        self.nested = nested;
+        self
+    }
+
+    /// Says whether the root is trusted.
+    #[must_use]
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.trust = trust;
+        self
+    }
+
+    /// Chooses the namespace of the skills' names.
+    #[must_use]
+    pub fn namespace(mut self, namespace: Namespace) -> Self {
+        self.namespace = namespace;
         self
     }
 
@@ -38,8 +89,35 @@ impl Root {
         self.scope
     }
 
-    pub(crate) fn follows_symlinks(&self) -> bool {
-        self.symlinks == Symlinks::Follow
+    /// Says whether the root is trusted.
+    #[must_use]
+    pub fn is_trusted(&self) -> bool {
+        self.trust == Trust::Trusted
+    }
+
+    pub(crate) fn symlink_policy(&self) -> Symlinks {
+        self.symlinks
+    }
+
+    pub(crate) fn follows_file_links(&self) -> bool {
+        self.file_links == FileLinks::Follow
+    }
+
+    pub(crate) fn looks_below_skills(&self) -> bool {
+        self.nested == Nested::Search
+    }
+
+    pub(crate) fn only_children(&self) -> bool {
+        self.depth == Depth::Children
+    }
+
+    /// How deep skills may lie, when that is less than the limits say.
+    pub(crate) fn max_depth(&self) -> Option<usize> {
+        (self.depth != Depth::Limited).then_some(1)
+    }
+
+    pub(crate) fn namespace_policy(&self) -> &Namespace {
+        &self.namespace
     }
 }
 
@@ -60,6 +138,9 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// All scopes in their order.
+    pub const ALL: [Self; 5] = [Self::Custom, Self::Repo, Self::User, Self::System, Self::Admin];
+
     /// Returns the scope as one lower-case word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -79,7 +160,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// What to do with a symlink to a directory. A `SKILL.md` that is a symlink must stay inside its skill in any case.
+/// What to do with a symlink to a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Symlinks {
@@ -87,4 +168,67 @@ pub enum Symlinks {
     Follow,
     /// Enter it only when it stays below the root.
     Within,
+    /// Never enter it.
+    Ignore,
+}
+
+/// What to do with a `SKILL.md` that is a symlink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FileLinks {
+    /// Read it when it stays inside its skill.
+    Within,
+    /// Read the regular file it leads to, wherever that is: managers of dotfiles link single files. All other files of the skill stay behind
+    /// the handle of its directory.
+    Follow,
+}
+
+/// How deep to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Depth {
+    /// To the depth of the [`Limits`](crate::Limits).
+    Limited,
+    /// At the root and the directories in it.
+    OneLevel,
+    /// Only at the directories in the root; the root itself is no skill either.
+    Children,
+}
+
+/// What to do with directories below a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Nested {
+    /// Do not look: a `SKILL.md` there is an example or a template far more often than a skill.
+    Skip,
+    /// Look for skills there too, as Codex does.
+    Search,
+}
+
+/// Whether the user has agreed to what a root holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Trust {
+    /// Its skills are used.
+    Trusted,
+    /// Its skills are found and listed as blocked; no model hears of them and none of their programs runs.
+    Untrusted,
+}
+
+/// What stands before the names of a root's skills.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Namespace {
+    /// Nothing.
+    None,
+    /// The plugin's name and a colon: the root belongs to a plugin.
+    Plugin {
+        /// The plugin's name.
+        name: String,
+        /// The plugin's directory.
+        directory: PathBuf,
+    },
+    /// The name of the nearest plugin at or above the skill, where there is one: `.codex-plugin/plugin.json`, else
+    /// `.claude-plugin/plugin.json`.
+    FromManifests,
 }

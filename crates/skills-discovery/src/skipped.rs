@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::DiscoveryError;
 
 /// Something a scan passed over.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Skipped {
     path: PathBuf,
     reason: SkipReason,
@@ -37,7 +38,7 @@ impl fmt::Display for Skipped {
 }
 
 /// Why something was passed over.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum SkipReason {
     /// The root does not exist.
@@ -67,15 +68,23 @@ pub enum SkipReason {
     BrokenSymlink,
     /// A symlink that leaves a root that keeps to itself ([`Symlinks::Within`](crate::Symlinks::Within)).
     SymlinkLeavesRoot,
+    /// A symlink to a directory in a root that enters none ([`Symlinks::Ignore`](crate::Symlinks::Ignore)).
+    SymlinkIgnored,
+    /// A second skill file that differs in upper and lower case only; `SKILL.md` was read.
+    CaseClash,
     /// A directory whose name is not UTF-8 or holds invisible characters: neither a prompt nor a terminal can show it as it is.
     Unprintable,
-    /// Neither the frontmatter nor the directory gives a usable name.
+    /// Neither the frontmatter nor the directory gives a usable name, or it is too long with its namespace.
     NoName,
     /// The file or directory could not be read, or is no skill.
-    Unreadable(DiscoveryError),
+    Unreadable(Arc<DiscoveryError>),
 }
 
 impl SkipReason {
+    pub(crate) fn unreadable(error: DiscoveryError) -> Self {
+        Self::Unreadable(Arc::new(error))
+    }
+
     /// Returns the stable code of this class, as JSON output shows it.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -89,6 +98,8 @@ impl SkipReason {
             Self::Seen => "seen",
             Self::BrokenSymlink => "broken-symlink",
             Self::SymlinkLeavesRoot => "symlink-leaves-root",
+            Self::SymlinkIgnored => "symlink-ignored",
+            Self::CaseClash => "case-clash",
             Self::Unprintable => "unprintable",
             Self::NoName => "no-name",
             Self::Unreadable(error) => error.manifest().map_or(error.kind().code(), |error| error.kind().code()),
@@ -114,8 +125,12 @@ impl fmt::Display for SkipReason {
             Self::Seen => f.write_str("reached before by another root or symlink"),
             Self::BrokenSymlink => f.write_str("symlink leads nowhere"),
             Self::SymlinkLeavesRoot => f.write_str("symlink leaves its root"),
+            Self::SymlinkIgnored => f.write_str("symlinks to directories are ignored in this root"),
+            Self::CaseClash => f.write_str("`SKILL.md` is there too and was read instead"),
             Self::Unprintable => f.write_str("the name is not UTF-8 or holds invisible characters"),
-            Self::NoName => f.write_str("neither `name` nor the directory gives a usable name"),
+            Self::NoName => {
+                f.write_str("neither `name` nor the directory gives a usable name of at most 128 characters, its namespace included")
+            }
             Self::Unreadable(error) => match error.manifest().and_then(skills_manifest::ManifestError::line) {
                 Some(line) => write!(f, "line {line}: {error}"),
                 None => error.fmt(f),

@@ -51,6 +51,9 @@ impl<'a> Fence<'a> {
 }
 
 fn search(bytes: &[u8], extent: Extent) -> Result<Fence<'_>, ManifestError> {
+    if let Some(frontmatter) = usual(bytes)? {
+        return Ok(Fence::Closed(frontmatter));
+    }
     if bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") {
         return Err(Repr::Utf16.into());
     }
@@ -81,6 +84,38 @@ fn search(bytes: &[u8], extent: Extent) -> Result<Fence<'_>, ManifestError> {
         body_line: closing.line + 1,
         warnings,
     }))
+}
+
+/// Finds the frontmatter of a file that begins with `---` and has LF line ends, as nearly all do; nothing when a closer look is needed.
+fn usual(bytes: &[u8]) -> Result<Option<Frontmatter<'_>>, ManifestError> {
+    const START: usize = 4;
+    if !bytes.starts_with(b"---\n") {
+        return Ok(None);
+    }
+    let mut lines = 0;
+    for at in memchr::memchr_iter(b'\n', &bytes[START - 1..]) {
+        let start = START + at;
+        lines += 1;
+        if !bytes[start..].starts_with(b"---") {
+            continue;
+        }
+        let Some(length) = memchr::memchr(b'\n', &bytes[start..]) else { return Ok(None) };
+        if bytes[start..start + length].trim_ascii_end() != b"---" {
+            continue;
+        }
+        let yaml = &bytes[START..start];
+        if start - START > MAX_FRONTMATTER_BYTES || memchr::memchr(b'\r', &bytes[..start + length]).is_some() {
+            return Ok(None);
+        }
+        return Ok(Some(Frontmatter {
+            yaml: text(yaml, START, 2)?,
+            first_line: 2,
+            body_offset: start + length + 1,
+            body_line: lines + 2,
+            warnings: Vec::new(),
+        }));
+    }
+    Ok(None)
 }
 
 /// Where the frontmatter ends, where the body starts, and the line before it.
@@ -154,7 +189,7 @@ impl<'a> Iterator for Lines<'a> {
 
     fn next(&mut self) -> Option<Line<'a>> {
         let rest = self.bytes.get(self.offset..).filter(|rest| !rest.is_empty())?;
-        let end = rest.iter().position(|b| matches!(b, b'\n' | b'\r'));
+        let end = memchr::memchr2(b'\n', b'\r', rest);
         let ends_with_both = end.is_some_and(|end| rest[end..].starts_with(b"\r\n"));
         // The other half of a CRLF may lie behind the prefix.
         let cut = end.is_some_and(|end| rest[end..] == *b"\r") && self.extent == Extent::Prefix;

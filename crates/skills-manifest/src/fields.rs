@@ -235,7 +235,8 @@ pub(crate) fn word(value: &Value) -> Option<String> {
 
 /// Whether a text shows anything at all.
 pub(crate) fn is_visible(text: &str) -> bool {
-    text.chars().any(|c| !c.is_whitespace() && !is_hidden(c))
+    let begins_with_letter = text.as_bytes().first().is_some_and(u8::is_ascii_graphic);
+    begins_with_letter || text.chars().any(|c| !c.is_whitespace() && !is_hidden(c))
 }
 
 /// Names the type of a value in the words of YAML.

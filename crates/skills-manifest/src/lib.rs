@@ -49,7 +49,7 @@ pub use extensions::{Command, Context, Extensions};
 pub use fence::Fence;
 pub use frontmatter::Frontmatter;
 pub use hidden::is_hidden;
-pub use manifest::Manifest;
+pub use manifest::{Glance, Manifest};
 pub use name::{NameError, NameProblem, SkillName};
 pub use openai::{HostMetadata, HostNote, HostPolicy, Interface, ToolDependency};
 pub use openclaw::{EnvVar, Install, OpenClaw, Requires};

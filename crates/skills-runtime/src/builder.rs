@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use skills_discovery::{Limits, Root};
+use skills_discovery::{Discovery, Limits, Precedence, Root, Rule};
 use skills_policy::Rules;
 use skills_sandbox::Sandbox;
 
@@ -17,7 +17,7 @@ use crate::backends::Backends;
 #[must_use]
 pub struct Builder {
     roots: Vec<Root>,
-    limits: Limits,
+    discovery: Discovery,
     rules: Rules,
     scratch: PathBuf,
     backends: Backends,
@@ -27,7 +27,7 @@ impl Default for Builder {
     fn default() -> Self {
         Self {
             roots: Vec::new(),
-            limits: Limits::default(),
+            discovery: Discovery::new([]),
             rules: Rules::default(),
             scratch: PathBuf::from("/tmp"),
             backends: Backends::default(),
@@ -50,7 +50,25 @@ impl Builder {
 
     /// Sets the limits of a scan.
     pub fn discovery_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.discovery = self.discovery.limits(limits);
+        self
+    }
+
+    /// Sets the rules that enable and disable skills; later ones win.
+    pub fn skill_rules(mut self, rules: impl IntoIterator<Item = Rule>) -> Self {
+        self.discovery = self.discovery.rules(rules);
+        self
+    }
+
+    /// Chooses what several skills of one name mean. Default: all are kept.
+    pub fn precedence(mut self, precedence: Precedence) -> Self {
+        self.discovery = self.discovery.precedence(precedence);
+        self
+    }
+
+    /// Names the product that the runtime is part of; skills that are for others only are left out.
+    pub fn product(mut self, product: impl Into<String>) -> Self {
+        self.discovery = self.discovery.product(product);
         self
     }
 
@@ -82,6 +100,6 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> SkillRuntime {
         let backends = self.backends.or_built_in(&self.scratch);
-        SkillRuntime::new(self.roots, self.limits, self.rules, backends)
+        SkillRuntime::new(self.discovery.with_roots(self.roots), self.rules, backends)
     }
 }

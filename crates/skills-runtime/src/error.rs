@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use skills_discovery::DiscoveryError;
+use skills_discovery::{DiscoveryError, InactiveReason};
 use skills_sandbox::SandboxError;
 
 /// Says why a skill cannot be had or run. A program that ran and failed is no error.
@@ -17,6 +17,7 @@ impl RuntimeError {
         match &self.0 {
             Repr::UnknownSkill { .. } => ErrorKind::UnknownSkill,
             Repr::AmbiguousSkill { .. } => ErrorKind::AmbiguousSkill,
+            Repr::InactiveSkill { .. } => ErrorKind::InactiveSkill,
             Repr::NoProgram { .. } => ErrorKind::NoProgram,
             Repr::UnknownProgram { .. } => ErrorKind::UnknownProgram,
             Repr::AmbiguousScript { .. } => ErrorKind::AmbiguousScript,
@@ -61,6 +62,8 @@ pub enum ErrorKind {
     UnknownSkill,
     /// Several skills have this name.
     AmbiguousSkill,
+    /// A skill has this name and is not used: untrusted, disabled, for other products.
+    InactiveSkill,
     /// The skill has nothing to run.
     NoProgram,
     /// The skill does not have the program that was asked for.
@@ -82,6 +85,7 @@ impl ErrorKind {
         match self {
             Self::UnknownSkill => "unknown-skill",
             Self::AmbiguousSkill => "ambiguous-skill",
+            Self::InactiveSkill => "inactive-skill",
             Self::NoProgram => "no-program",
             Self::UnknownProgram => "unknown-program",
             Self::AmbiguousScript => "ambiguous-script",
@@ -96,6 +100,8 @@ impl ErrorKind {
 pub(crate) enum Repr {
     #[error("no skill is named {name:?}")]
     UnknownSkill { name: String, nearest: Vec<String> },
+    #[error("the skill {name:?} is there ({}) and not used: {reason}", path.display())]
+    InactiveSkill { name: String, path: PathBuf, reason: InactiveReason },
     #[error("several skills are named {name:?}; name one by its directory")]
     AmbiguousSkill { name: String, directories: Vec<String> },
     #[error("the skill {skill:?} has nothing to run: no `.wasm` in its directory or in `wasm/`, no `.py` or `.sh` in `scripts/`")]

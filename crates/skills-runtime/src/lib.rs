@@ -44,8 +44,12 @@ pub use mode::{ExecutionMode, detect_execution_mode};
 pub use runtime::SkillRuntime;
 pub use skill::{LoadedSkill, SkillDescriptor};
 
-pub use skills_discovery::{Catalog, Entry, Limits as DiscoveryLimits, Listing, Resource, Root, Scope, SkillFiles, Skipped, Symlinks};
-pub use skills_manifest::{Manifest, SkillName, is_hidden};
+/// The layer that finds skills, for what the facade does not carry.
+pub use skills_discovery as discovery;
+pub use skills_discovery::{Catalog, Entry, Root, Scope};
+/// The layer that reads a `SKILL.md`.
+pub use skills_manifest as manifest;
+pub use skills_manifest::{Manifest, is_hidden};
 pub use skills_policy::{Capability, Denial, Limits, Rules};
 pub use skills_prompt::{Budget, Catalogue};
 pub use skills_sandbox::ErrorKind as SandboxErrorKind;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use skills_discovery::{Catalog, Entry, Limits, Lookup, Root, discover};
+use skills_discovery::{Catalog, Discovery, Entry, Lookup};
 use skills_policy::{Access, Capability, Decision, Grants, Network, Rules, Spawn};
 use skills_prompt::{Budget, Catalogue, Fragment, Item, Nonce, frame, offered};
 
@@ -20,8 +20,7 @@ pub struct SkillRuntime {
 }
 
 struct Shared {
-    roots: Vec<Root>,
-    limits: Limits,
+    discovery: Discovery,
     rules: Rules,
     backends: Backends,
     catalog: RwLock<Option<Arc<Catalog>>>,
@@ -33,8 +32,8 @@ impl SkillRuntime {
         Builder::default()
     }
 
-    pub(crate) fn new(roots: Vec<Root>, limits: Limits, rules: Rules, backends: Backends) -> Self {
-        Self { shared: Arc::new(Shared { roots, limits, rules, backends, catalog: RwLock::default() }) }
+    pub(crate) fn new(discovery: Discovery, rules: Rules, backends: Backends) -> Self {
+        Self { shared: Arc::new(Shared { discovery, rules, backends, catalog: RwLock::default() }) }
     }
 
     /// Scans the roots anew and lists what is there; what was passed over is in [`catalog`](Self::catalog).
@@ -48,8 +47,22 @@ impl SkillRuntime {
         known.unwrap_or_else(|| self.rescan())
     }
 
+    /// Returns how skills are looked for.
+    #[must_use]
+    pub fn discovery(&self) -> &Discovery {
+        &self.shared.discovery
+    }
+
+    /// Looks at the disk again. An unchanged one costs a look at the metadata of each file, and the catalogue stays the same.
     fn rescan(&self) -> Arc<Catalog> {
-        let catalog = Arc::new(discover(&self.shared.roots, &self.shared.limits));
+        let known = self.shared.catalog.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let catalog = match known {
+            Some(known) => match self.shared.discovery.rescan(&known) {
+                Some(catalog) => Arc::new(catalog),
+                None => return known,
+            },
+            None => Arc::new(self.shared.discovery.scan()),
+        };
         *self.shared.catalog.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&catalog));
         catalog
     }
@@ -137,6 +150,10 @@ fn find<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, RuntimeError>
         Lookup::Unknown(nearest) => {
             let nearest = nearest.into_iter().map(str::to_owned).collect();
             Err(Repr::UnknownSkill { name: name.to_owned(), nearest }.into())
+        }
+        Lookup::Inactive(inactive) => {
+            let (path, reason) = (inactive.entry().location(), inactive.reason().clone());
+            Err(Repr::InactiveSkill { name: name.to_owned(), path, reason }.into())
         }
         Lookup::Ambiguous(entries) => {
             let directories = entries.iter().map(|entry| entry.directory().display().to_string()).collect();

@@ -1,7 +1,15 @@
 //! Tests at the boundary of the crate: a directory tree in, text out.
 #![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
 
+mod codex;
+mod digest;
+mod explain;
 mod files;
+mod profiles;
 mod property;
+mod rescan;
 mod scan;
 mod tree;
+mod usage;
+#[cfg(feature = "watch")]
+mod watch;

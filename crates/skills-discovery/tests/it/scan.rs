@@ -208,8 +208,10 @@ fn roots_are_taken_in_order_and_names_are_never_merged() {
     let catalog = discover(&roots, &Limits::default());
     assert_snapshot!(tree.print(&catalog), @r#"
     repo pdf one/pdf/SKILL.md
+      warning same-name: "two/pdf" has the same name; name one by its directory
     user docx two/docx/SKILL.md
     user pdf two/pdf/SKILL.md
+      warning same-name: "one/pdf" has the same name; name one by its directory
     skipped "absent" root-missing: the root does not exist
     skipped "two/docx" seen: reached before by another root or symlink
     "#);

@@ -47,11 +47,15 @@ impl Tree {
                 writeln!(out, "  warning {}: {warning}", warning.code()).unwrap();
             }
         }
+        for inactive in catalog.inactive() {
+            let (entry, reason) = (inactive.entry(), inactive.reason());
+            writeln!(out, "{} {} {} {}: {reason}", entry.scope(), entry.name(), self.below(&entry.location()), reason.code()).unwrap();
+        }
         for skipped in catalog.skipped() {
             let (path, reason) = (self.below(skipped.path()), skipped.reason());
             writeln!(out, "skipped {path:?} {}: {reason}", reason.code()).unwrap();
         }
-        out
+        out.replace(&format!("{}/", self.path("").display().to_string().trim_end_matches('/')), "")
     }
 
     fn below(&self, path: &Path) -> String {

@@ -3,165 +3,223 @@
 //!
 //! It gives up on whatever it does not know for certain, and the library reads the text then. That both agree is a property test.
 
-use serde_json::{Map, Value};
+mod build;
+mod glance;
 
-/// Reads `yaml`, or gives up.
-pub(super) fn mapping(yaml: &str) -> Option<Map<String, Value>> {
-    if yaml.contains(['\r', '\t', '\u{85}', '\u{2028}', '\u{2029}', '\u{FEFF}', '\u{7F}']) || yaml.starts_with(' ') {
+pub(super) use build::mapping;
+pub(super) use glance::glance;
+
+/// A scalar of one line.
+#[derive(Debug, Clone, Copy)]
+enum Scalar<'a> {
+    Text(&'a str),
+    Bool(bool),
+    Number(u64),
+    Null,
+}
+
+/// Takes what a text holds, piece by piece; each returns nothing to give up.
+trait Sink<'a> {
+    /// A key of the top level; its value follows.
+    fn key(&mut self, key: &'a str) -> Option<()>;
+    /// The value of the key.
+    fn scalar(&mut self, scalar: Scalar<'a>) -> Option<()>;
+    /// A piece of a block scalar, which is the value of the key.
+    fn block(&mut self, piece: &'a str) -> Option<()>;
+    /// Line ends of a block scalar.
+    fn breaks(&mut self, count: usize);
+    /// The value of the key is a mapping or a list.
+    fn nest(&mut self, nest: Nest) -> Option<()>;
+    /// An entry of the mapping.
+    fn nested_entry(&mut self, key: &'a str, scalar: Scalar<'a>) -> Option<()>;
+    /// An item of the list.
+    fn item(&mut self, scalar: Scalar<'a>);
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Nest {
+    Mapping,
+    List,
+}
+
+/// Reads `yaml` into a sink, or gives up.
+fn read<'a>(yaml: &'a str, sink: &mut impl Sink<'a>) -> Option<()> {
+    // Tabs, carriage returns and other control characters have rules of their own, and so have the line ends that Unicode adds.
+    // Looking at every byte without stopping is faster than stopping at the first.
+    let is_control = |b: u8| ((b < b' ') & (b != b'\n')) | (b == 0x7F);
+    if yaml.bytes().fold(false, |odd, b| odd | is_control(b)) || yaml.starts_with(' ') {
+        return None;
+    }
+    if !yaml.is_ascii() && yaml.contains(is_odd) {
         return None;
     }
     let mut lines = Lines { rest: yaml };
-    let mut map = Map::with_capacity(8);
+    let mut any = false;
     while let Some(line) = lines.next_filled() {
         let (key, value) = entry(line)?;
-        let value = if let Some(style) = value.strip_prefix(['|', '>']) {
-            Value::String(block(&mut lines, value.starts_with('>'), style)?)
-        } else if value.is_empty() {
-            nested(&mut lines)?
-        } else {
-            // A deeper line goes on with the value.
-            let goes_on = lines.peek().is_some_and(|line| line.starts_with(' ') && !line.trim().is_empty());
-            if goes_on || lines.empty_then_deeper() {
-                return None;
+        sink.key(key)?;
+        any = true;
+        match value.as_bytes().first() {
+            Some(sign @ (b'|' | b'>')) => block(&mut lines, *sign == b'>', &value[1..], sink)?,
+            None => nested(&mut lines, sink)?,
+            Some(_) => {
+                // A deeper line goes on with the value.
+                if lines.goes_on() {
+                    return None;
+                }
+                sink.scalar(scalar(value)?)?;
             }
-            scalar(value)?
-        };
-        if map.contains_key(key) {
-            return None;
         }
-        map.insert(key.to_owned(), value);
     }
-    (!map.is_empty()).then_some(map)
+    any.then_some(())
+}
+
+fn is_odd(c: char) -> bool {
+    matches!(c, '\u{80}'..='\u{9F}' | '\u{2028}' | '\u{2029}' | '\u{FEFF}')
 }
 
 /// Splits `key: value`; the key is a plain word, the value has no white space around it.
+#[inline]
 fn entry(line: &str) -> Option<(&str, &str)> {
-    let (key, rest) = line.split_once(':')?;
-    let is_word =
-        key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')) && key.starts_with(|c: char| c.is_ascii_alphabetic());
-    if !is_word || is_typed_word(key) {
+    let end = memchr::memchr(b':', line.as_bytes())?;
+    let (key, rest) = (&line[..end], &line[end + 1..]);
+    if !key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')) {
+        return None;
+    }
+    if !key.starts_with(|c: char| c.is_ascii_alphabetic()) || is_typed_word(key) {
         return None;
     }
     if rest.is_empty() {
         return Some((key, ""));
     }
-    rest.starts_with(' ').then(|| (key, rest.trim_matches(' ')))
+    rest.starts_with(' ').then(|| (key, trim(rest)))
 }
 
 /// Reads what stands below a key without a value: nothing, a mapping or a list of scalars.
-fn nested(lines: &mut Lines<'_>) -> Option<Value> {
-    let Some(first) = lines.peek_filled() else { return Some(Value::Null) };
-    let indent = first.len() - first.trim_start_matches(' ').len();
-    let text = &first[indent..];
-    if text.starts_with("- ") {
-        return list(lines, indent);
+fn nested<'a>(lines: &mut Lines<'a>, sink: &mut impl Sink<'a>) -> Option<()> {
+    let Some(first) = lines.peek_filled() else { return sink.scalar(Scalar::Null) };
+    let indent = indent_of(first);
+    if first[indent..].starts_with("- ") {
+        sink.nest(Nest::List)?;
+        return list(lines, indent, sink);
     }
     if indent == 0 {
-        return Some(Value::Null);
+        return sink.scalar(Scalar::Null);
     }
-    let mut map = Map::new();
+    sink.nest(Nest::Mapping)?;
     while let Some(text) = lines.next_at(indent)? {
         let (key, value) = entry(text)?;
-        if value.is_empty() || value.starts_with(['|', '>']) || map.contains_key(key) {
+        if value.is_empty() || value.starts_with(['|', '>']) {
             return None;
         }
-        map.insert(key.to_owned(), scalar(value)?);
+        sink.nested_entry(key, scalar(value)?)?;
     }
-    Some(Value::Object(map))
+    Some(())
 }
 
-fn list(lines: &mut Lines<'_>, indent: usize) -> Option<Value> {
-    let mut items = Vec::new();
+fn list<'a>(lines: &mut Lines<'a>, indent: usize, sink: &mut impl Sink<'a>) -> Option<()> {
     while let Some(line) = lines.peek_filled() {
         if indent == 0 && !line.starts_with('-') {
             break;
         }
         let Some(text) = lines.next_at(indent)? else { break };
-        items.push(scalar(text.strip_prefix("- ")?.trim_matches(' '))?);
+        sink.item(scalar(trim(text.strip_prefix("- ")?))?);
     }
-    Some(Value::Array(items))
+    Some(())
 }
 
 /// Reads a scalar of one line.
-fn scalar(text: &str) -> Option<Value> {
-    if text.bytes().any(|b| b < b' ') || text.chars().any(|c| c.is_control()) {
-        return None;
-    }
-    match text.as_bytes().first()? {
+#[inline]
+fn scalar(text: &str) -> Option<Scalar<'_>> {
+    let bytes = text.as_bytes();
+    match bytes.first()? {
         quote @ (b'"' | b'\'') => {
-            let inner = text.get(1..text.len().checked_sub(1)?).filter(|_| text.len() > 1 && text.as_bytes().last() == Some(quote))?;
-            let is_plain = !inner.contains(*quote as char) && (*quote == b'\'' || !inner.contains('\\'));
-            is_plain.then(|| Value::String(inner.to_owned()))
+            let inner = text.get(1..text.len().checked_sub(1)?).filter(|_| text.len() > 1 && bytes.last() == Some(quote))?;
+            let is_plain = |b: u8| b != *quote && (b != b'\\' || *quote == b'\'');
+            inner.bytes().all(is_plain).then_some(Scalar::Text(inner))
         }
         first => {
             let is_plain = first.is_ascii_alphanumeric() || *first >= 0x80 || matches!(first, b'(' | b'/' | b'_' | b'$');
-            if !is_plain || text.contains(": ") || text.ends_with(':') || text.contains(" #") {
+            // `: ` makes a mapping, ` #` a comment.
+            let is_sign = |at: usize| match bytes[at] {
+                b':' => bytes.get(at + 1).is_none_or(|b| *b == b' '),
+                _ => at > 0 && bytes[at - 1] == b' ',
+            };
+            if !is_plain || memchr::memchr2_iter(b':', b'#', bytes).any(is_sign) {
                 return None;
             }
             if first.is_ascii_digit() {
                 return number(text);
             }
             Some(match text {
-                "true" | "True" | "TRUE" => Value::Bool(true),
-                "false" | "False" | "FALSE" => Value::Bool(false),
-                "null" | "Null" | "NULL" => Value::Null,
-                _ => Value::String(text.to_owned()),
+                "true" | "True" | "TRUE" => Scalar::Bool(true),
+                "false" | "False" | "FALSE" => Scalar::Bool(false),
+                "null" | "Null" | "NULL" => Scalar::Null,
+                _ => Scalar::Text(text),
             })
         }
     }
 }
 
 /// Reads what begins with a digit when it is a short whole number or certainly text.
-fn number(text: &str) -> Option<Value> {
+fn number(text: &str) -> Option<Scalar<'_>> {
     if text.bytes().all(|b| b.is_ascii_digit()) {
         let short = text.len() <= 15 && (text.len() == 1 || !text.starts_with('0'));
-        return short.then(|| text.parse::<u64>().ok()).flatten().map(Value::from);
+        return short.then(|| text.parse().ok()).flatten().map(Scalar::Number);
     }
-    text.contains(' ').then(|| Value::String(text.to_owned()))
+    text.contains(' ').then_some(Scalar::Text(text))
 }
 
 /// Reads a block scalar whose lines are all indented alike; `style` is what follows the indicator.
-fn block(lines: &mut Lines<'_>, folded: bool, style: &str) -> Option<String> {
-    let mut text = String::new();
+fn block<'a>(lines: &mut Lines<'a>, folded: bool, style: &str, sink: &mut impl Sink<'a>) -> Option<()> {
     let mut indent = None;
     let mut empty = 0;
     while let Some(line) = lines.peek() {
-        let content = line.trim_start_matches(' ');
-        if content.is_empty() {
+        let deep = indent_of(line);
+        if deep == line.len() {
             // White space of its own length can matter.
             if !line.is_empty() {
                 return None;
             }
-            lines.next();
+            lines.pass(line);
             empty += 1;
             continue;
         }
-        let deep = line.len() - content.len();
         if deep == 0 {
             break;
         }
-        let first = indent.is_none();
-        if *indent.get_or_insert(deep) != deep || content.chars().any(char::is_control) {
-            return None;
+        match (indent, folded) {
+            (Some(indent), _) if indent != deep => return None,
+            (None, _) => sink.breaks(empty),
+            (_, false) => sink.breaks(empty + 1),
+            (_, true) if empty == 0 => sink.block(" ")?,
+            (_, true) => sink.breaks(empty),
         }
-        match (first, folded) {
-            (true, _) => text.extend(std::iter::repeat_n('\n', empty)),
-            (false, false) => text.extend(std::iter::repeat_n('\n', empty + 1)),
-            (false, true) if empty == 0 => text.push(' '),
-            (false, true) => text.extend(std::iter::repeat_n('\n', empty)),
-        }
+        indent = Some(deep);
         empty = 0;
-        text.push_str(content);
-        lines.next();
+        sink.block(&line[deep..])?;
+        lines.pass(line);
     }
     indent?;
     match style {
-        "" => text.push('\n'),
+        "" => sink.breaks(1),
         "-" => {}
-        "+" => text.extend(std::iter::repeat_n('\n', empty + 1)),
+        "+" => sink.breaks(empty + 1),
         _ => return None,
     }
-    Some(text)
+    Some(())
+}
+
+#[inline]
+fn indent_of(line: &str) -> usize {
+    line.bytes().take_while(|b| *b == b' ').count()
+}
+
+#[inline]
+fn trim(text: &str) -> &str {
+    let text = &text[indent_of(text)..];
+    let end = text.bytes().rposition(|b| b != b' ').map_or(0, |last| last + 1);
+    &text[..end]
 }
 
 fn is_typed_word(word: &str) -> bool {
@@ -174,50 +232,58 @@ struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     fn peek(&self) -> Option<&'a str> {
-        if self.rest.is_empty() { None } else { self.rest.split('\n').next() }
-    }
-
-    fn next(&mut self) -> Option<&'a str> {
-        let line = self.peek()?;
-        self.rest = self.rest.get(line.len() + 1..).unwrap_or_default();
-        Some(line)
+        if self.rest.is_empty() {
+            return None;
+        }
+        let end = memchr::memchr(b'\n', self.rest.as_bytes()).unwrap_or(self.rest.len());
+        Some(&self.rest[..end])
     }
 
     /// Looks at the next line that is neither empty nor a comment, and passes those before it.
     fn peek_filled(&mut self) -> Option<&'a str> {
         loop {
             let line = self.peek()?;
-            let text = line.trim_start_matches(' ');
-            if !text.is_empty() && !text.starts_with('#') {
-                return Some(line);
+            match line.as_bytes().get(indent_of(line)) {
+                None | Some(b'#') => self.pass(line),
+                Some(_) => return Some(line),
             }
-            self.next();
         }
     }
 
     fn next_filled(&mut self) -> Option<&'a str> {
-        self.peek_filled()?;
-        self.next()
+        let line = self.peek_filled()?;
+        self.pass(line);
+        Some(line)
+    }
+
+    /// Passes the line that was looked at.
+    fn pass(&mut self, line: &str) {
+        self.rest = self.rest.get(line.len() + 1..).unwrap_or_default();
     }
 
     /// Takes the next line when it is indented by `indent`; nothing when it belongs to a level above; gives up otherwise.
     #[expect(clippy::option_option, reason = "giving up is not the end")]
     fn next_at(&mut self, indent: usize) -> Option<Option<&'a str>> {
         let Some(line) = self.peek_filled() else { return Some(None) };
-        let deep = line.len() - line.trim_start_matches(' ').len();
+        let deep = indent_of(line);
         if deep == 0 && indent > 0 {
             return Some(None);
         }
         if deep != indent {
             return None;
         }
-        self.next();
+        self.pass(line);
         Some(Some(&line[indent..]))
     }
 
-    /// Whether a deeper line follows behind empty ones, which would belong to a value of several paragraphs.
-    fn empty_then_deeper(&self) -> bool {
-        let mut lines = self.rest.split('\n').skip_while(|line| line.trim_start_matches(' ').is_empty());
-        self.peek().is_some_and(|line| line.trim_start_matches(' ').is_empty()) && lines.next().is_some_and(|line| line.starts_with(' '))
+    /// Whether a deeper line follows, at once or behind empty ones, which would belong to the value before it.
+    fn goes_on(&self) -> bool {
+        match self.rest.as_bytes().first() {
+            Some(b' ' | b'\n') => {
+                let mut lines = self.rest.split('\n').skip_while(|line| line.is_empty());
+                lines.next().is_some_and(|line| line.starts_with(' '))
+            }
+            _ => false,
+        }
     }
 }

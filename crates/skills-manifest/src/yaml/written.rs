@@ -35,7 +35,8 @@ impl<'de> Visitor<'de> for Beside<'_> {
     }
 
     fn visit_str<E: Error>(self, written: &str) -> Result<(), E> {
-        if self.0.to_string() != written {
+        let as_json = self.0.to_string();
+        if as_json != written {
             *self.0 = Value::String(written.to_owned());
         }
         Ok(())

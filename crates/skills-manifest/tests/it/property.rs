@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use skills_manifest::{Document, Fence};
+use skills_manifest::{Document, Fence, Manifest};
 
 fn yaml_text(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
@@ -19,6 +19,17 @@ proptest! {
     #[test]
     fn never_panics_on_almost_yaml(text in "[-a-c:&*!?|>{}\\[\\],\"'#\n ]{0,120}") {
         let _ = Document::parse(format!("---\ndescription: d\n{text}\n---\n").as_bytes()).map(|document| document.outline());
+    }
+
+    /// What a glance promises, the full reading keeps.
+    #[test]
+    fn a_glance_keeps_its_word(text in "((name|description|Name|x): ?[ -~]{0,12}\n|(name|description): [|>]-?\n  [a-z]{0,3}\n| {0,2}- ?[a-z:]{0,4}\n){1,5}") {
+        let file = format!("---\n{text}---\n");
+        let frontmatter = Fence::of_file(file.as_bytes()).unwrap();
+        if let Some(glance) = Manifest::glance(&frontmatter) {
+            let (manifest, _) = Manifest::from_frontmatter(&frontmatter).unwrap();
+            prop_assert_eq!(glance.name.as_ref(), manifest.name());
+        }
     }
 
     #[test]

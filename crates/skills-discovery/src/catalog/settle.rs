@@ -1,0 +1,111 @@
+//! Decides which of the skills that were found are used.
+
+use std::collections::HashMap;
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::{Discovery, Entry, EntryWarning, Inactive, InactiveReason, Precedence, Rule};
+
+/// Splits skills into those that are used and those that are not. `entries` come root by root.
+pub(super) fn settle(entries: Vec<Entry>, discovery: &Discovery) -> (Vec<Entry>, Vec<Inactive>) {
+    let all_trusted = discovery.roots.iter().all(crate::Root::is_trusted);
+    if all_trusted && discovery.rules.is_empty() && discovery.product.is_none() {
+        let mut inactive = Vec::new();
+        return (shadow(entries, discovery.precedence, &mut inactive), inactive);
+    }
+    let rules: Vec<Rule> = discovery.rules.iter().cloned().map(Rule::resolved).collect();
+    let untrusted: Vec<&std::path::Path> = discovery.roots.iter().filter(|root| !root.is_trusted()).map(crate::Root::path).collect();
+    let reason = |entry: &Entry| {
+        if untrusted.contains(&entry.root()) {
+            return Some(InactiveReason::Untrusted);
+        }
+        if let Some(product) = &discovery.product
+            && let Some(policy) = entry.host_metadata().map(|host| &host.policy)
+            && !policy.is_for(product)
+        {
+            return Some(InactiveReason::OtherProduct { products: policy.products.clone() });
+        }
+        let rule = rules.iter().rev().find(|rule| rule.fits(entry)).filter(|rule| rule.disables())?;
+        Some(InactiveReason::Disabled { rule: rule.clone() })
+    };
+    let (mut used, mut inactive) = (Vec::with_capacity(entries.len()), Vec::new());
+    for entry in entries {
+        match reason(&entry) {
+            Some(reason) => inactive.push(Inactive { entry, reason }),
+            None => used.push(entry),
+        }
+    }
+    let used = shadow(used, discovery.precedence, &mut inactive);
+    (used, inactive)
+}
+
+/// Lets the skill of the winning root hide the others of its name; within one root the first by path wins.
+fn shadow(used: Vec<Entry>, precedence: Precedence, inactive: &mut Vec<Inactive>) -> Vec<Entry> {
+    if precedence == Precedence::KeepAll {
+        return used;
+    }
+    let mut winners: HashMap<String, usize> = HashMap::with_capacity(used.len());
+    for (index, entry) in used.iter().enumerate() {
+        let winner = winners.entry(entry.name().to_string()).or_insert(index);
+        let before = &used[*winner];
+        let wins = if *before.root == *entry.root { entry.directory < before.directory } else { precedence == Precedence::LastRoot };
+        if wins {
+            *winner = index;
+        }
+    }
+    if winners.len() == used.len() {
+        return used;
+    }
+    let winning: HashMap<&str, std::path::PathBuf> =
+        winners.iter().map(|(name, index)| (name.as_str(), used[*index].directory().to_owned())).collect();
+    let mut kept = Vec::with_capacity(winners.len());
+    for (index, entry) in used.iter().enumerate() {
+        if winners.get(entry.name().as_str()) == Some(&index) {
+            kept.push(entry.clone());
+        } else if let Some(by) = winning.get(entry.name().as_str()) {
+            inactive.push(Inactive { entry: entry.clone(), reason: InactiveReason::Shadowed { by: by.clone() } });
+        }
+    }
+    kept
+}
+
+/// Warns of names that several skills share, or that differ only in case or composition. Entries are sorted.
+pub(super) fn warn(entries: &mut [Entry]) {
+    let mut notes: Vec<(usize, EntryWarning)> = Vec::new();
+    // Sorted by name within a scope, equal names are neighbours; only several scopes need a look-up.
+    if entries.windows(2).all(|pair| pair[0].scope == pair[1].scope) {
+        for index in 1..entries.len() {
+            if entries[index - 1].name == entries[index].name {
+                same_name(entries, index - 1, index, &mut notes);
+            }
+        }
+    } else {
+        let mut by_name: HashMap<&str, usize> = HashMap::with_capacity(entries.len());
+        for (index, entry) in entries.iter().enumerate() {
+            if let Some(first) = by_name.insert(entry.name().as_str(), index) {
+                same_name(entries, first, index, &mut notes);
+            }
+        }
+    }
+    // Two names can only be alike when one of them is not plain.
+    let is_plain = |name: &str| name.is_ascii() && !name.bytes().any(|b| b.is_ascii_uppercase());
+    if entries.iter().any(|entry| !is_plain(entry.name().as_str())) {
+        let mut folded: HashMap<String, usize> = HashMap::with_capacity(entries.len());
+        for (index, entry) in entries.iter().enumerate() {
+            let name = entry.name().as_str();
+            let key = if is_plain(name) { name.to_owned() } else { name.nfkc().collect::<String>().to_lowercase() };
+            if let Some(first) = folded.insert(key, index).filter(|first| entries[*first].name() != entry.name()) {
+                notes.push((first, EntryWarning::NameClash { other: name.to_owned() }));
+                notes.push((index, EntryWarning::NameClash { other: entries[first].name().to_string() }));
+            }
+        }
+    }
+    for (index, warning) in notes {
+        entries[index].notes.push(warning);
+    }
+}
+
+fn same_name(entries: &[Entry], one: usize, other: usize, notes: &mut Vec<(usize, EntryWarning)>) {
+    notes.push((one, EntryWarning::SameName { directory: entries[other].directory().to_owned() }));
+    notes.push((other, EntryWarning::SameName { directory: entries[one].directory().to_owned() }));
+}

@@ -1,0 +1,107 @@
+//! How to look: roots, limits, rules.
+
+use std::sync::OnceLock;
+
+use crate::{Catalog, Limits, Precedence, Root, Rule};
+
+/// Finds the skills below `roots` with the defaults of [`Discovery`].
+///
+/// Never fails: what cannot be read is in [`Catalog::skipped`].
+#[must_use]
+pub fn discover(roots: &[Root], limits: &Limits) -> Catalog {
+    Discovery::new(roots.to_vec()).limits(limits.clone()).scan()
+}
+
+/// Where to look for skills and what to make of them.
+///
+/// Defaults: the limits of Codex, all skills of one name are kept, no rules, no product, as many threads as there are cores, at most eight.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Discovery {
+    pub(crate) roots: Vec<Root>,
+    pub(crate) limits: Limits,
+    pub(crate) precedence: Precedence,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) product: Option<String>,
+    pub(crate) threads: Option<usize>,
+}
+
+impl Discovery {
+    /// Takes the roots in the order in which they win: a directory that several lead to belongs to the first.
+    pub fn new(roots: impl IntoIterator<Item = Root>) -> Self {
+        Self {
+            roots: roots.into_iter().collect(),
+            limits: Limits::default(),
+            precedence: Precedence::KeepAll,
+            rules: Vec::new(),
+            product: None,
+            threads: None,
+        }
+    }
+
+    /// Sets the roots anew.
+    pub fn with_roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
+        self.roots = roots.into_iter().collect();
+        self
+    }
+
+    /// Sets the limits of a scan.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Chooses what several skills of one name mean.
+    pub fn precedence(mut self, precedence: Precedence) -> Self {
+        self.precedence = precedence;
+        self
+    }
+
+    /// Sets the rules that enable and disable skills; later ones win.
+    pub fn rules(mut self, rules: impl IntoIterator<Item = Rule>) -> Self {
+        self.rules = rules.into_iter().collect();
+        self
+    }
+
+    /// Names the product that asks; skills whose `agents/openai.yaml` names others only are left out.
+    pub fn product(mut self, product: impl Into<String>) -> Self {
+        self.product = Some(product.into());
+        self
+    }
+
+    /// Sets how many threads read skills, at least one.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads.max(1));
+        self
+    }
+
+    /// Returns the roots.
+    #[must_use]
+    pub fn roots(&self) -> &[Root] {
+        &self.roots
+    }
+
+    /// Finds the skills.
+    ///
+    /// Each root is walked breadth-first, so that skills near it are found even when a limit bites; directories are taken in the order of
+    /// their names. A directory with a `SKILL.md` is a skill and is not searched for more, unless it is the root itself or the root says so.
+    ///
+    /// Never fails: what cannot be read is in [`Catalog::skipped`].
+    #[must_use]
+    pub fn scan(&self) -> Catalog {
+        crate::walk::walk(self, None)
+    }
+
+    /// Finds the skills again; nothing when the disk looks as it did for `known`, which costs one look at each file's metadata. Else skills
+    /// whose files look as before are taken over without reading them.
+    #[must_use]
+    pub fn rescan(&self, known: &Catalog) -> Option<Catalog> {
+        if known.fingerprint().is_current(self.thread_count()) { None } else { Some(crate::walk::walk(self, Some(known))) }
+    }
+
+    pub(crate) fn thread_count(&self) -> usize {
+        const MOST: usize = 8;
+        static CORES: OnceLock<usize> = OnceLock::new();
+        self.threads.unwrap_or_else(|| *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).min(MOST)))
+    }
+}

@@ -1,0 +1,235 @@
+//! Why a skill is seen, or not.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::{Catalog, Discovery, Entry, Inactive, InactiveReason, Lookup, SKILL_FILE, Scope, SkipReason, Skipped};
+
+/// Why a skill is seen, or not, step by step.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    verdict: Verdict,
+    steps: Vec<Step>,
+}
+
+/// The answer in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// It is used, and the model is offered it.
+    Offered,
+    /// It is used when somebody names it; the model is not offered it.
+    OnlyByName,
+    /// Several skills have the name.
+    Ambiguous,
+    /// It was found and is not used.
+    Inactive,
+    /// It, or a directory that it lies in, was passed over.
+    Skipped,
+    /// No root leads to it, or there is no such skill.
+    Unseen,
+}
+
+impl Verdict {
+    /// Returns the verdict as one lower-case word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Offered => "offered",
+            Self::OnlyByName => "only-by-name",
+            Self::Ambiguous => "ambiguous",
+            Self::Inactive => "inactive",
+            Self::Skipped => "skipped",
+            Self::Unseen => "unseen",
+        }
+    }
+}
+
+/// One step of an explanation.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Step {
+    /// A skill was found in a root.
+    Found {
+        /// Its name.
+        name: String,
+        /// Its `SKILL.md`.
+        path: PathBuf,
+        /// The root.
+        root: PathBuf,
+        /// Who the root belongs to.
+        scope: Scope,
+    },
+    /// Something of it is wrong, and it loads all the same.
+    Warning(String),
+    /// It is not used.
+    NotUsed(InactiveReason),
+    /// The model is not offered it.
+    NotOffered(&'static str),
+    /// The model is offered it.
+    Offered,
+    /// Something was passed over.
+    PassedOver {
+        /// What.
+        path: PathBuf,
+        /// The stable code of the reason.
+        code: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// A path lies below no root.
+    BelowNoRoot(PathBuf),
+    /// A directory was searched and holds no `SKILL.md`.
+    NoSkillFile(PathBuf),
+    /// There is no such file or directory.
+    NoSuchPath(PathBuf),
+    /// No skill has the name; these are nearest.
+    NoSuchName(Vec<String>),
+}
+
+impl Explanation {
+    /// Returns the answer in one word.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    /// Returns the steps that led to it.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+}
+
+impl Discovery {
+    /// Explains why `catalog`, which this found, shows a skill or not; `query` is a name, a directory or a `SKILL.md`.
+    #[must_use]
+    pub fn explain(&self, catalog: &Catalog, query: &str) -> Explanation {
+        let path = Path::new(query);
+        let canonical = path.canonicalize().ok();
+        let looks_like_path = query.contains(['/', std::path::MAIN_SEPARATOR]) || canonical.is_some();
+        let mut explanation = Explanation { verdict: Verdict::Unseen, steps: Vec::new() };
+        let is_it = |entry: &Entry| entry.name().as_str() == query || canonical.as_deref().is_some_and(|path| is_at(entry, path));
+        let entries: Vec<&Entry> = catalog.entries().iter().filter(|entry| is_it(entry)).collect();
+        let inactive: Vec<&Inactive> = catalog.inactive().iter().filter(|inactive| is_it(inactive.entry())).collect();
+        for entry in &entries {
+            explanation.used(entry);
+        }
+        for inactive in &inactive {
+            explanation.found(inactive.entry());
+            explanation.steps.push(Step::NotUsed(inactive.reason().clone()));
+        }
+        match (entries.len(), inactive.len()) {
+            (0, 0) => {}
+            (0, _) => explanation.verdict = Verdict::Inactive,
+            (1, _) => return explanation,
+            (_, _) => explanation.verdict = Verdict::Ambiguous,
+        }
+        if entries.is_empty() {
+            explanation.passed_over(catalog, query, canonical.as_deref());
+        }
+        if explanation.steps.is_empty() {
+            self.unseen(&mut explanation, catalog, query, canonical.as_deref().filter(|_| looks_like_path), looks_like_path);
+        }
+        explanation
+    }
+
+    /// Says why nothing at all is known of it.
+    fn unseen(&self, explanation: &mut Explanation, catalog: &Catalog, query: &str, path: Option<&Path>, looks_like_path: bool) {
+        let step = match path {
+            Some(path) => {
+                let is_below = |root: &crate::Root| root.path().canonicalize().is_ok_and(|root| path.starts_with(root));
+                if !self.roots.iter().any(is_below) {
+                    Step::BelowNoRoot(path.to_owned())
+                } else if path.is_dir() && !path.join(SKILL_FILE).exists() {
+                    Step::NoSkillFile(path.to_owned())
+                } else {
+                    Step::BelowNoRoot(path.to_owned())
+                }
+            }
+            None if looks_like_path => Step::NoSuchPath(PathBuf::from(query)),
+            None => {
+                let nearest = match catalog.find(query) {
+                    Lookup::Unknown(nearest) => nearest.into_iter().map(str::to_owned).collect(),
+                    _ => Vec::new(),
+                };
+                let missing = catalog.skipped().iter().filter(|skipped| matches!(skipped.reason(), SkipReason::RootMissing));
+                explanation.steps.extend(missing.map(step_of));
+                Step::NoSuchName(nearest)
+            }
+        };
+        explanation.steps.push(step);
+    }
+}
+
+impl Explanation {
+    fn found(&mut self, entry: &Entry) {
+        self.steps.push(Step::Found {
+            name: entry.name().to_string(),
+            path: entry.location(),
+            root: entry.root().to_owned(),
+            scope: entry.scope(),
+        });
+        self.steps.extend(entry.warnings().iter().map(|warning| Step::Warning(warning.to_string())));
+    }
+
+    fn used(&mut self, entry: &Entry) {
+        self.found(entry);
+        let reason = if !entry.manifest().unread_restrictions().is_empty() {
+            Some("a restriction that it declares could not be read")
+        } else if !entry.manifest().model_invocable() {
+            Some("`disable-model-invocation` is set")
+        } else if !entry.is_offered() {
+            Some("the policy of agents/openai.yaml forbids it or could not be read")
+        } else {
+            None
+        };
+        self.verdict = if reason.is_some() { Verdict::OnlyByName } else { Verdict::Offered };
+        self.steps.push(reason.map_or(Step::Offered, Step::NotOffered));
+    }
+
+    /// Adds what was passed over and is of the name, at the path or on the way to it.
+    fn passed_over(&mut self, catalog: &Catalog, query: &str, path: Option<&Path>) {
+        let is_named = |part: Option<&Path>| part.and_then(Path::file_name).is_some_and(|name| name == query);
+        let concerns = |skipped: &&Skipped| {
+            let at = skipped.path();
+            let is_named = is_named(Some(at)) || (at.extension().is_some() && is_named(at.parent()));
+            let leads_to = path.is_some_and(|path| path.starts_with(at) || at.parent() == Some(path));
+            is_named || leads_to
+        };
+        let before = self.steps.len();
+        self.steps.extend(catalog.skipped().iter().filter(concerns).map(step_of));
+        if before == 0 && !self.steps.is_empty() {
+            self.verdict = Verdict::Skipped;
+        }
+    }
+}
+
+fn step_of(skipped: &Skipped) -> Step {
+    let (path, reason) = (skipped.path().to_owned(), skipped.reason());
+    Step::PassedOver { path, code: reason.code(), reason: reason.to_string() }
+}
+
+fn is_at(entry: &Entry, path: &Path) -> bool {
+    entry.directory() == path || entry.location() == path
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Found { name, path, root, scope } => {
+                write!(f, "found {name:?} at {} in the {scope} root {}", path.display(), root.display())
+            }
+            Self::Warning(warning) => write!(f, "warning: {warning}"),
+            Self::NotUsed(reason) => write!(f, "not used: {reason}"),
+            Self::NotOffered(reason) => write!(f, "used when it is named, not offered to the model: {reason}"),
+            Self::Offered => f.write_str("used, and offered to the model"),
+            Self::PassedOver { path, reason, .. } => write!(f, "passed over {}: {reason}", path.display()),
+            Self::BelowNoRoot(path) => write!(f, "{} lies below no root, or a limit of its root", path.display()),
+            Self::NoSkillFile(path) => write!(f, "{} was searched and holds no {SKILL_FILE}", path.display()),
+            Self::NoSuchPath(path) => write!(f, "there is no {}", path.display()),
+            Self::NoSuchName(nearest) if nearest.is_empty() => f.write_str("no skill has this name"),
+            Self::NoSuchName(nearest) => write!(f, "no skill has this name; the nearest: {}", nearest.join(", ")),
+        }
+    }
+}

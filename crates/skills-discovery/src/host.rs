@@ -1,0 +1,54 @@
+//! `agents/openai.yaml` of one skill.
+
+use std::path::Path;
+
+use skills_manifest::{HostMetadata, HostNote};
+
+use crate::error::ErrorKind;
+use crate::handle::{fill, open_regular, open_root};
+use crate::stamp::Moment;
+use crate::{DiscoveryError, Stamp};
+
+/// Where it lies in a skill.
+pub(crate) const HOST_FILE: &str = "agents/openai.yaml";
+/// The most bytes of it that are read: 64 KiB. A longer one counts as broken.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// What `agents/openai.yaml` says, and how it looked when it was read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Host {
+    pub(crate) metadata: Option<Box<HostMetadata>>,
+    pub(crate) stamp: Option<Stamp>,
+    pub(crate) notes: Vec<HostNote>,
+}
+
+impl Host {
+    /// Reads it; a skill without it, or with one that cannot be read, loads all the same.
+    pub(crate) fn read(directory: &Path, below_plugin: Option<&str>) -> Self {
+        let moment = Moment::now();
+        let opened = open_root(directory).and_then(|handle| open_regular(&handle, Path::new(HOST_FILE), MAX_BYTES));
+        let mut bytes = Vec::new();
+        let read = opened.and_then(|(mut file, stamp)| fill(&mut file, &mut bytes, MAX_BYTES as usize).map(|_| stamp));
+        match read {
+            Ok(stamp) => {
+                let (metadata, notes) = HostMetadata::parse(&bytes, below_plugin);
+                Self { metadata: Some(Box::new(metadata)), stamp: Some(stamp.at(moment)), notes }
+            }
+            Err(error) if error.kind() == ErrorKind::Missing => Self::default(),
+            // `agents` is a file, then.
+            Err(error) if error.is_no_directory() => Self::default(),
+            Err(error) => Self::unreadable(directory, &error),
+        }
+    }
+
+    /// What stands in it nobody knows; the host is not told of interface or tools, and the skill is not offered.
+    fn unreadable(directory: &Path, error: &DiscoveryError) -> Self {
+        let (metadata, _) = HostMetadata::parse(b"policy: unread", None);
+        let note = HostNote { field: String::new(), reason: error.to_string() };
+        Self {
+            metadata: Some(Box::new(metadata)),
+            stamp: Stamp::of_path(&directory.join(HOST_FILE)).map(|stamp| stamp.at(Moment::now())),
+            notes: vec![note],
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Does the same with many things on several threads, and keeps their order.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// How many things a thread takes at a time.
+const BLOCK: usize = 64;
+
+/// Calls `work` on each of `items` and returns the results in their order. Few items are done on this thread.
+pub(crate) fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = threads.min(items.len() / BLOCK);
+    if threads <= 1 {
+        return items.iter().map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut done = Vec::new();
+        loop {
+            let start = next.fetch_add(BLOCK, Ordering::Relaxed);
+            let Some(block) = items.get(start..items.len().min(start + BLOCK)).filter(|block| !block.is_empty()) else { return done };
+            done.push((start, block.iter().map(&work).collect::<Vec<R>>()));
+        }
+    };
+    let mut blocks = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+        let mut blocks = run();
+        for other in others {
+            match other.join() {
+                Ok(done) => blocks.extend(done),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        blocks
+    });
+    blocks.sort_unstable_by_key(|(start, _)| *start);
+    blocks.into_iter().flat_map(|(_, results)| results).collect()
+}

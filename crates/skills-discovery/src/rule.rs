@@ -1,0 +1,104 @@
+//! Rules that enable and disable skills.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use wildmatch::WildMatch;
+
+use crate::{Entry, Scope};
+
+/// A rule that enables or disables skills. Of several that fit, the last one wins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    selector: Selector,
+    action: Action,
+    source: String,
+}
+
+/// Which skills a rule is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Selector {
+    /// The skill with this directory or `SKILL.md`; symlinks on the path are resolved.
+    Path(PathBuf),
+    /// All skills of exactly this name, its namespace included.
+    Name(String),
+    /// All skills whose name fits a pattern, in which `*` stands for anything and `?` for one character.
+    Pattern(String),
+    /// All skills of a scope.
+    Scope(Scope),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Enable,
+    Disable,
+}
+
+impl Rule {
+    /// Makes a rule that enables; `source` says where it stands, as explanations show it.
+    #[must_use]
+    pub fn enable(selector: Selector, source: impl Into<String>) -> Self {
+        Self { selector, action: Action::Enable, source: source.into() }
+    }
+
+    /// Makes a rule that disables.
+    #[must_use]
+    pub fn disable(selector: Selector, source: impl Into<String>) -> Self {
+        Self { selector, action: Action::Disable, source: source.into() }
+    }
+
+    /// Says whether the rule disables.
+    #[must_use]
+    pub fn disables(&self) -> bool {
+        self.action == Action::Disable
+    }
+
+    /// Returns where the rule stands.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Returns which skills it is about.
+    #[must_use]
+    pub fn selector(&self) -> &Selector {
+        &self.selector
+    }
+
+    /// Resolves the symlinks of its path once, before it is compared with canonical ones.
+    pub(crate) fn resolved(mut self) -> Self {
+        if let Selector::Path(path) = &mut self.selector
+            && let Ok(canonical) = path.canonicalize()
+        {
+            *path = canonical;
+        }
+        self
+    }
+
+    pub(crate) fn fits(&self, entry: &Entry) -> bool {
+        match &self.selector {
+            Selector::Path(path) => is_path_of(path, entry),
+            Selector::Name(name) => entry.name().as_str() == name,
+            Selector::Pattern(pattern) => WildMatch::new(pattern).matches(entry.name().as_str()),
+            Selector::Scope(scope) => entry.scope() == *scope,
+        }
+    }
+}
+
+fn is_path_of(path: &Path, entry: &Entry) -> bool {
+    path == entry.directory() || path == entry.location()
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.disables() { "disable " } else { "enable " })?;
+        match &self.selector {
+            Selector::Path(path) => write!(f, "{}", path.display())?,
+            Selector::Name(name) => write!(f, "{name:?}")?,
+            Selector::Pattern(pattern) => write!(f, "names like {pattern:?}")?,
+            Selector::Scope(scope) => write!(f, "all of scope {scope}")?,
+        }
+        write!(f, " ({})", self.source)
+    }
+}

@@ -1,0 +1,124 @@
+//! What the file system says of a file without reading it.
+
+use std::hash::{Hash, Hasher};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What the file system says of a file or directory without reading it. Two are equal when nothing was written in between, as far as the
+/// file system's clock goes; [`Digest`](crate::Digest) compares contents.
+///
+/// That clock ticks every few milliseconds, and on some disks every two seconds: a file that was read in the tick in which it was written
+/// may change once more and look the same. A stamp knows whether that can be, and then the file counts as changed at the next look.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stamp {
+    look: Look,
+    settled: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+struct Look {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// When a look at the disk began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment(Duration);
+
+impl Moment {
+    pub(crate) fn now() -> Self {
+        Self(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+    }
+}
+
+impl Stamp {
+    /// Returns the length in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.look.bytes
+    }
+
+    /// Says whether the file can be taken for unchanged: it looks the same, and it was not read in the tick in which it was written.
+    pub(crate) fn is_still(self, now: Option<Self>) -> bool {
+        self.settled && now == Some(self)
+    }
+
+    pub(crate) fn is_settled(self) -> bool {
+        self.settled
+    }
+
+    /// Notes when the look began.
+    pub(crate) fn at(mut self, moment: Moment) -> Self {
+        let last = self.look.modified.max(self.look.changed);
+        // A clock without parts of a second ticks in whole ones, or in two.
+        let tick = if self.look.modified.1 == 0 { Duration::from_secs(3) } else { Duration::from_millis(50) };
+        let written = Duration::new(u64::try_from(last.0).unwrap_or_default(), u32::try_from(last.1).unwrap_or_default());
+        self.settled = written + tick < moment.0;
+        self
+    }
+}
+
+impl PartialEq for Stamp {
+    fn eq(&self, other: &Self) -> bool {
+        self.look == other.look
+    }
+}
+
+impl Eq for Stamp {}
+
+impl Hash for Stamp {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.look.hash(state);
+    }
+}
+
+#[cfg(unix)]
+impl Stamp {
+    #[expect(clippy::unnecessary_cast, reason = "the widths of these fields differ from system to system")]
+    pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
+        let look = Look {
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+            bytes: stat.st_size as u64,
+            modified: (stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        };
+        Self { look, settled: false }
+    }
+
+    pub(crate) fn of_path(path: &std::path::Path) -> Option<Self> {
+        rustix::fs::stat(path).ok().map(|stat| Self::of(&stat))
+    }
+
+    pub(crate) fn of_metadata(metadata: &cap_std::fs::Metadata) -> Self {
+        use cap_std::fs::MetadataExt;
+        let look = Look {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            bytes: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        };
+        Self { look, settled: false }
+    }
+}
+
+#[cfg(not(unix))]
+impl Stamp {
+    pub(crate) fn of_path(path: &std::path::Path) -> Option<Self> {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some(Self::from_parts(metadata.len(), metadata.modified().ok()))
+    }
+
+    pub(crate) fn of_metadata(metadata: &cap_std::fs::Metadata) -> Self {
+        Self::from_parts(metadata.len(), metadata.modified().ok().map(cap_std::time::SystemTime::into_std))
+    }
+
+    fn from_parts(bytes: u64, modified: Option<SystemTime>) -> Self {
+        let age = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        let modified = (i64::try_from(age.as_secs()).unwrap_or_default(), i64::from(age.subsec_nanos()));
+        Self { look: Look { bytes, modified, ..Look::default() }, settled: false }
+    }
+}

@@ -1,0 +1,208 @@
+//! The breadth-first walk.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use skills_manifest::is_hidden;
+
+use crate::catalog::Found;
+use crate::error::{DiscoveryError, ErrorKind};
+use crate::handle::open_root;
+use crate::namespace::Namespaces;
+use crate::place::{Base, Place};
+use crate::stamp::Moment;
+use crate::visit::{Child, Visited, Visitor};
+use crate::{Catalog, Discovery, Entry, Namespace, Root, SkipReason, Skipped, Stamp, Symlinks, parallel};
+
+/// Walks all roots; entries of `known` whose files look as before are not read again.
+pub(crate) fn walk(discovery: &Discovery, known: Option<&Catalog>) -> Catalog {
+    let mut walk = Walk {
+        discovery,
+        known: HashMap::new(),
+        seen: HashSet::new(),
+        found: Found::default(),
+        buffer: PathBuf::new(),
+        moment: Moment::now(),
+    };
+    walk.known = known.into_iter().flat_map(Catalog::all).map(|entry| (entry.directory(), entry)).collect();
+    for root in &discovery.roots {
+        walk.root(root);
+    }
+    Catalog::new(walk.found, discovery)
+}
+
+struct Walk<'a> {
+    discovery: &'a Discovery,
+    known: HashMap<&'a Path, &'a Entry>,
+    /// Canonical paths; the walk itself never passes a symlink without resolving it, so joined paths stay canonical.
+    seen: HashSet<Canonical>,
+    found: Found,
+    buffer: PathBuf,
+    moment: Moment,
+}
+
+/// A canonical path, compared byte by byte: there is one spelling of it.
+struct Canonical(Arc<Path>);
+
+impl Hash for Canonical {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write(self.0.as_os_str().as_encoded_bytes());
+    }
+}
+
+impl PartialEq for Canonical {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_os_str() == other.0.as_os_str()
+    }
+}
+
+impl Eq for Canonical {}
+
+/// What one root has used up of its limits.
+#[derive(Default)]
+struct Spent {
+    directories: usize,
+    entries: usize,
+}
+
+impl Walk<'_> {
+    fn skip(&mut self, path: impl Into<PathBuf>, reason: SkipReason) {
+        self.found.skipped.push(Skipped::new(path, reason));
+    }
+
+    fn root(&mut self, root: &Root) {
+        let opened = root.path().canonicalize().map_err(DiscoveryError::from_io).and_then(|path| Ok((open_root(&path)?, path)));
+        let (handle, path) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                self.found.stamps.push((root.path().to_owned(), Stamp::of_path(root.path()).map(|stamp| stamp.at(self.moment))));
+                let missing = error.kind() == ErrorKind::Missing;
+                return self.skip(root.path(), if missing { SkipReason::RootMissing } else { SkipReason::unreadable(error) });
+            }
+        };
+        if !path.to_str().is_some_and(is_printable) {
+            return self.skip(path, SkipReason::Unprintable);
+        }
+        let known = std::mem::take(&mut self.known);
+        let visitor = Visitor {
+            root,
+            origin: Arc::from(root.path()),
+            limits: &self.discovery.limits,
+            moment: self.moment,
+            namespaces: Namespaces::new(root),
+            // A name with a namespace depends on more than the skill's own file.
+            known: &|directory| known.get(directory).copied().filter(|_| *root.namespace_policy() != Namespace::FromManifests),
+        };
+        let base = Base { path: path.clone(), handle: Some(handle), is_root: true };
+        let mut level = vec![Place::at(Arc::new(base), 0)];
+        let mut spent = Spent::default();
+        while !level.is_empty() {
+            let places = self.claim(root, level, &mut spent);
+            let visits = parallel::map(&places, self.discovery.thread_count(), |place| visitor.visit(place));
+            level = Vec::new();
+            for (place, visited) in places.iter().zip(visits) {
+                level.extend(self.take(root, &path, place, visited, &mut spent));
+            }
+        }
+        self.found.stamps.extend(visitor.namespaces.stamps(self.moment));
+        self.known = known;
+    }
+
+    /// Leaves out directories that were visited before, and those beyond the limit.
+    fn claim(&mut self, root: &Root, level: Vec<Place>, spent: &mut Spent) -> Vec<Place> {
+        let limit = self.discovery.limits.max_directories;
+        let mut places = Vec::with_capacity(level.len());
+        self.seen.reserve(level.len());
+        for place in level {
+            if !self.seen.insert(Canonical(Arc::clone(&place.full))) {
+                self.skip(&*place.full, SkipReason::Seen);
+            } else if spent.directories == limit {
+                self.skip(root.path(), SkipReason::Directories { limit });
+                spent.directories += 1;
+                break;
+            } else if spent.directories > limit {
+                break;
+            } else {
+                spent.directories += 1;
+                places.push(place);
+            }
+        }
+        places
+    }
+
+    /// Takes over what a visit found; returns the directories to visit next.
+    fn take(&mut self, root: &Root, root_path: &Path, place: &Place, visited: Visited, spent: &mut Spent) -> Vec<Place> {
+        self.found.entries.extend(visited.entry);
+        self.found.skipped.extend(visited.skipped);
+        self.found.stamps.extend(visited.stamps);
+        let limit = self.discovery.limits.max_entries;
+        let before = spent.entries;
+        spent.entries = spent.entries.saturating_add(visited.listed);
+        if spent.entries > limit {
+            if before <= limit {
+                self.skip(root.path(), SkipReason::Entries { limit });
+            }
+            return Vec::new();
+        }
+        visited.children.iter().filter_map(|child| self.below(root, root_path, place, child)).collect()
+    }
+
+    /// Decides whether to enter a directory.
+    fn below(&mut self, root: &Root, root_path: &Path, place: &Place, child: &Child) -> Option<Place> {
+        let name = Path::new(&child.name);
+        match self.refusal(root, name, place.depth) {
+            Some(_) if child.is_symlink && !place.full.join(name).is_dir() => None,
+            Some(reason) => {
+                self.skip(place.full.join(name), reason);
+                None
+            }
+            None if child.is_symlink => {
+                let base = self.behind_symlink(root, root_path, place.full.join(name))?;
+                Some(Place::at(Arc::new(base), place.depth + 1))
+            }
+            None => Some(place.below(name, &mut self.buffer)),
+        }
+    }
+
+    /// Says why a directory of this name at this depth is not entered.
+    fn refusal(&self, root: &Root, name: &Path, depth: usize) -> Option<SkipReason> {
+        let Some(name) = name.to_str().filter(|name| is_printable(name)) else { return Some(SkipReason::Unprintable) };
+        let limit = root.max_depth().unwrap_or(usize::MAX).min(self.discovery.limits.max_depth);
+        if name.starts_with('.') {
+            Some(SkipReason::Hidden)
+        } else if name == "node_modules" {
+            Some(SkipReason::Vendored)
+        } else if depth >= limit {
+            Some(SkipReason::Depth { limit })
+        } else {
+            None
+        }
+    }
+
+    /// Resolves a symlink; one that leads to a file is an ordinary resource and no matter of ours.
+    fn behind_symlink(&mut self, root: &Root, root_path: &Path, full: PathBuf) -> Option<Base> {
+        let Ok(path) = full.canonicalize() else {
+            self.found.stamps.push((full.clone(), None));
+            self.skip(full, SkipReason::BrokenSymlink);
+            return None;
+        };
+        if !path.is_dir() {
+            return None;
+        }
+        let reason = match root.symlink_policy() {
+            Symlinks::Ignore => SkipReason::SymlinkIgnored,
+            Symlinks::Within if !path.starts_with(root_path) => SkipReason::SymlinkLeavesRoot,
+            _ => return Some(Base { path, handle: None, is_root: false }),
+        };
+        self.skip(full, reason);
+        None
+    }
+}
+
+/// The joiners that scripts and emoji need are no reason to pass a directory over.
+fn is_printable(name: &str) -> bool {
+    name.is_ascii() && !name.bytes().any(|b| b.is_ascii_control())
+        || !name.chars().any(|c| is_hidden(c) && !matches!(c, '\u{200C}' | '\u{200D}'))
+}

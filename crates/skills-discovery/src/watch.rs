@@ -1,0 +1,235 @@
+//! Notices when skills change.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use crate::{Catalog, CatalogDiff, Discovery};
+
+/// How a watcher waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WatchOptions {
+    /// How long the files must be still before they are looked at. Default 200 ms. Changes that go on are looked at every ten times that.
+    pub quiet: Duration,
+    /// How often the files are looked at without an event. Default 30 s while the system reports events, and 2 s where it cannot.
+    pub poll: Option<Duration>,
+    /// Whether to do without the system's events.
+    pub only_poll: bool,
+}
+
+impl Default for WatchOptions {
+    fn default() -> Self {
+        Self { quiet: Duration::from_millis(200), poll: None, only_poll: false }
+    }
+}
+
+/// A new catalogue, and what changed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Change {
+    /// The catalogue.
+    pub catalog: Arc<Catalog>,
+    /// What changed against the one before.
+    pub diff: CatalogDiff,
+}
+
+/// Watches the roots until it is dropped.
+///
+/// An event only says that it is time to look: what changed is found by comparing the disk with the catalogue, so lost, doubled and
+/// misleading events do no harm. Roots that do not exist yet are watched through the nearest directory above them that does.
+#[derive(Debug)]
+pub struct Watcher {
+    stop: Option<Sender<Signal>>,
+    thread: Option<JoinHandle<()>>,
+    reports_events: bool,
+}
+
+enum Signal {
+    /// Something happened.
+    Touched,
+    /// Events were lost.
+    Overflow,
+    Stop,
+}
+
+impl Watcher {
+    /// Starts to watch and calls `changed` with each new catalogue, on a thread of its own. `known` is what the caller has.
+    #[must_use]
+    pub fn start(discovery: Discovery, known: Arc<Catalog>, options: WatchOptions, changed: impl FnMut(Change) + Send + 'static) -> Self {
+        let (sender, receiver) = channel();
+        let events = if options.only_poll { None } else { Events::new(sender.clone()) };
+        let reports_events = events.is_some();
+        let mut state = State { discovery, known, options, events, changed };
+        let thread = std::thread::spawn(move || state.run(&receiver));
+        Self { stop: Some(sender), thread: Some(thread), reports_events }
+    }
+
+    /// Says whether the system reports events; else the files are looked at from time to time.
+    #[must_use]
+    pub fn reports_events(&self) -> bool {
+        self.reports_events
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        // A thread that is gone has nothing left to stop.
+        let _ = self.stop.take().map(|stop| stop.send(Signal::Stop));
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != std::thread::current().id()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct State<F> {
+    discovery: Discovery,
+    known: Arc<Catalog>,
+    options: WatchOptions,
+    events: Option<Events>,
+    changed: F,
+}
+
+impl<F: FnMut(Change)> State<F> {
+    fn run(&mut self, signals: &Receiver<Signal>) {
+        self.watch();
+        // What changed before the watches stood.
+        self.look(Look::Careful);
+        let usual = self.options.poll.unwrap_or(Duration::from_secs(if self.events.is_some() { 30 } else { 2 }));
+        let mut wait = usual;
+        loop {
+            let signal = signals.recv_timeout(wait);
+            // In a new directory much can happen before it is watched: a second look follows the first.
+            wait = if matches!(signal, Err(RecvTimeoutError::Timeout)) { usual } else { usual.min(self.options.quiet * 5) };
+            let look = match signal {
+                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Signal::Touched) => match self.settle(signals) {
+                    Some(look) => look,
+                    None => return,
+                },
+                Ok(Signal::Overflow) => Look::Anew,
+                Err(RecvTimeoutError::Timeout) => Look::Careful,
+            };
+            self.look(look);
+        }
+    }
+
+    /// Waits until the files are still, ten times as long at most; nothing when it is time to stop.
+    fn settle(&self, signals: &Receiver<Signal>) -> Option<Look> {
+        let mut look = Look::Careful;
+        for _ in 0..10 {
+            match signals.recv_timeout(self.options.quiet) {
+                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
+                Ok(Signal::Overflow) => look = Look::Anew,
+                Ok(Signal::Touched) => {}
+                Err(RecvTimeoutError::Timeout) => break,
+            }
+        }
+        Some(look)
+    }
+
+    fn look(&mut self, look: Look) {
+        let catalog = match look {
+            Look::Careful => self.discovery.rescan(&self.known),
+            Look::Anew => Some(self.discovery.scan()),
+        };
+        let Some(catalog) = catalog else { return };
+        let catalog = Arc::new(catalog);
+        let diff = CatalogDiff::between(&self.known, &catalog);
+        let same_rest = self.known.skipped().len() == catalog.skipped().len() && self.known.inactive().len() == catalog.inactive().len();
+        self.known = Arc::clone(&catalog);
+        self.watch();
+        if !(diff.is_empty() && same_rest) {
+            (self.changed)(Change { catalog, diff });
+        }
+    }
+
+    /// Watches what the catalogue was made of.
+    fn watch(&mut self) {
+        if let Some(events) = &mut self.events {
+            let roots = self.discovery.roots().iter().map(crate::Root::path);
+            let skills = self.known.all().map(crate::Entry::directory);
+            events.watch(roots.chain(skills).chain(self.known.fingerprint().paths()));
+        }
+    }
+}
+
+/// How to look.
+#[derive(Clone, Copy)]
+enum Look {
+    /// At what looks different.
+    Careful,
+    /// At everything.
+    Anew,
+}
+
+/// The system's events.
+struct Events {
+    watcher: RecommendedWatcher,
+    watched: Vec<PathBuf>,
+}
+
+impl Events {
+    /// Starts to listen; nothing where the system cannot.
+    fn new(sender: Sender<Signal>) -> Option<Self> {
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            let signal = match event {
+                Ok(event) if event.need_rescan() => Signal::Overflow,
+                // Reading is no change.
+                Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
+                Ok(_) => Signal::Touched,
+                Err(_) => Signal::Overflow,
+            };
+            // The watcher may be gone already.
+            let _ = sender.send(signal);
+        });
+        watcher.ok().map(|watcher| Self { watcher, watched: Vec::new() })
+    }
+
+    /// Watches the directories of these paths that exist, each once and recursively; missing ones through the nearest one above.
+    fn watch<'a>(&mut self, paths: impl Iterator<Item = &'a Path>) {
+        let mut wanted: Vec<(PathBuf, RecursiveMode)> = paths.filter_map(nearest).collect();
+        wanted.sort_by(|a, b| a.0.cmp(&b.0));
+        wanted.dedup_by(|later, earlier| {
+            later.0 == earlier.0 && {
+                keep_deeper(earlier, later);
+                true
+            }
+        });
+        let mut kept: Vec<(PathBuf, RecursiveMode)> = Vec::new();
+        for (path, mode) in wanted {
+            let is_covered = kept.iter().any(|(above, mode)| *mode == RecursiveMode::Recursive && path.starts_with(above));
+            if !is_covered {
+                kept.push((path, mode));
+            }
+        }
+        for (path, mode) in kept {
+            if !self.watched.contains(&path) && self.watcher.watch(&path, mode).is_ok() {
+                self.watched.push(path);
+            }
+        }
+        // A watch ends with its directory; one that came back is watched anew.
+        self.watched.retain(|path| path.is_dir());
+    }
+}
+
+fn keep_deeper(earlier: &mut (PathBuf, RecursiveMode), later: &(PathBuf, RecursiveMode)) {
+    if later.1 == RecursiveMode::Recursive {
+        earlier.1 = RecursiveMode::Recursive;
+    }
+}
+
+/// The directory to watch for a path: itself, or the nearest one above, whose own entries are enough.
+fn nearest(path: &Path) -> Option<(PathBuf, RecursiveMode)> {
+    if path.is_dir() {
+        return Some((path.canonicalize().ok()?, RecursiveMode::Recursive));
+    }
+    let above = path.ancestors().skip(1).find(|above| above.is_dir())?;
+    Some((above.canonicalize().ok()?, RecursiveMode::NonRecursive))
+}

@@ -1,0 +1,66 @@
+//! Why a skill is seen, or not.
+
+use insta::assert_snapshot;
+use skills_discovery::{Discovery, Precedence, Root, Rule, Scope, Selector, Trust};
+
+use crate::tree::Tree;
+
+fn explain(tree: &Tree, discovery: &Discovery, query: &str) -> String {
+    let catalog = discovery.scan();
+    let explanation = discovery.explain(&catalog, query);
+    let steps: String = explanation.steps().iter().map(|step| format!("\n  {step}")).collect();
+    let text = format!("{}{steps}", explanation.verdict().as_str());
+    text.replace(&tree.path("").display().to_string(), "")
+}
+
+#[test]
+fn every_way_to_be_seen_or_not() {
+    let tree = Tree::new();
+    tree.skill("repo/pdf", "pdf").skill("user/pdf", "pdf").skill("user/off", "off").skill("theirs/x", "x");
+    tree.file("user/quiet/SKILL.md", "---\nname: quiet\ndescription: d\ndisable-model-invocation: true\n---\n");
+    tree.file("user/bad/SKILL.md", "no").skill("user/.hidden/h", "h").skill("user/1/2/3/4/5/6/deep", "deep").file("user/empty/readme", "");
+    tree.skill("outside/o", "o").symlink("nowhere", "user/gone");
+    let roots = [
+        Root::new(tree.path("repo"), Scope::Repo),
+        Root::new(tree.path("user"), Scope::User),
+        Root::new(tree.path("theirs"), Scope::Repo).trust(Trust::Untrusted),
+        Root::new(tree.path("absent"), Scope::Admin),
+    ];
+    let rules = [Rule::disable(Selector::Name("off".to_owned()), "config.toml")];
+    let discovery = Discovery::new(roots).precedence(Precedence::FirstRoot).rules(rules);
+    let path = |below: &str| tree.path(below).display().to_string();
+    let queries = [
+        "pdf",
+        "quiet",
+        "off",
+        "x",
+        "bad",
+        ".hidden",
+        "gone",
+        "pfd",
+        "nothing-like-it",
+        &path("user/pdf"),
+        &path("user/bad/SKILL.md"),
+        &path("user/.hidden/h"),
+        &path("user/1/2/3/4/5/6/deep"),
+        &path("user/empty"),
+        &path("outside/o"),
+        &path("not/there"),
+    ];
+    let text: String = queries
+        .iter()
+        .map(|query| {
+            let query_shown = query.replace(&path(""), "");
+            format!("{query_shown}: {}\n", explain(&tree, &discovery, query))
+        })
+        .collect();
+    assert_snapshot!(text);
+}
+
+#[test]
+fn ambiguous_names_show_all() {
+    let tree = Tree::new();
+    tree.skill("a/pdf", "pdf").skill("b/pdf", "pdf");
+    let discovery = Discovery::new([Root::new(tree.path(""), Scope::Repo)]);
+    assert_snapshot!(explain(&tree, &discovery, "pdf"));
+}

@@ -1,0 +1,91 @@
+//! Where each client looks.
+
+use std::path::PathBuf;
+
+use insta::assert_snapshot;
+use skills_discovery::{Profile, Scope, Surroundings, project_directories};
+
+use crate::tree::Tree;
+
+fn surroundings() -> Surroundings {
+    let mut surroundings = Surroundings::default();
+    surroundings.project = ["/work/repo", "/work/repo/sub"].map(PathBuf::from).to_vec();
+    surroundings.home = Some(PathBuf::from("/home/me"));
+    surroundings
+}
+
+#[test]
+fn every_profile_names_its_roots() {
+    let mut text = String::new();
+    for profile in Profile::ALL {
+        text.push_str(&format!("{profile}\n"));
+        for root in profile.roots(&surroundings()) {
+            text.push_str(&format!("  {} {}\n", root.scope(), root.path().display()));
+        }
+        assert_eq!(Profile::named(profile.as_str()), Some(profile));
+    }
+    assert_snapshot!(text);
+}
+
+#[test]
+fn variables_move_roots() {
+    let mut moved = surroundings();
+    moved.claude_config = Some(PathBuf::from("/c"));
+    moved.openclaw_state = Some(PathBuf::from("/o"));
+    moved.config = Some(PathBuf::from("/x"));
+    moved.copilot_directories = ["/p", "/q"].map(PathBuf::from).to_vec();
+    let has = |profile: Profile, path: &str| profile.roots(&moved).iter().any(|root| root.path() == std::path::Path::new(path));
+    assert!(has(Profile::Claude, "/c/skills") && !has(Profile::Claude, "/home/me/.claude/skills"));
+    assert!(has(Profile::OpenClaw, "/o/skills"));
+    assert!(has(Profile::Goose, "/x/goose/skills"));
+    assert!(has(Profile::Copilot, "/q"));
+}
+
+#[test]
+fn an_untrusted_project_is_untrusted_in_every_profile() {
+    let mut untrusted = surroundings();
+    untrusted.untrusted_project = true;
+    for profile in Profile::ALL {
+        for root in profile.roots(&untrusted) {
+            assert_eq!(root.is_trusted(), root.scope() != Scope::Repo, "{profile} {}", root.path().display());
+        }
+    }
+}
+
+#[test]
+fn claude_and_gemini_look_one_level_deep_and_the_user_wins_in_claude() {
+    let tree = Tree::new();
+    tree.skill("repo/.claude/skills/pdf", "pdf").skill("home/.claude/skills/pdf", "pdf").skill("repo/.claude/skills/group/deep", "deep");
+    tree.skill("repo/.gemini/skills/pdf", "pdf").skill("home/.gemini/skills/pdf", "pdf");
+    let mut surroundings = Surroundings::default();
+    surroundings.project = vec![tree.path("repo")];
+    surroundings.home = Some(tree.path("home"));
+    let used = |profile: Profile| {
+        tree.print(&profile.discovery(&surroundings).scan())
+            .lines()
+            .take_while(|line| !line.starts_with("skipped"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_snapshot!(used(Profile::Claude), @"
+    user pdf home/.claude/skills/pdf/SKILL.md
+    repo pdf repo/.claude/skills/pdf/SKILL.md shadowed: hidden by the skill of the same name in home/.claude/skills/pdf
+    ");
+    assert_snapshot!(used(Profile::Gemini), @"
+    repo pdf repo/.gemini/skills/pdf/SKILL.md
+    user pdf home/.gemini/skills/pdf/SKILL.md shadowed: hidden by the skill of the same name in repo/.gemini/skills/pdf
+    ");
+}
+
+#[test]
+fn markers_make_a_project() {
+    let tree = Tree::new();
+    tree.file("repo/.git", "gitdir: elsewhere").file("repo/a/b/c.txt", "").file("repo/a/.hg/x", "");
+    let below =
+        |paths: Vec<PathBuf>| paths.iter().map(|path| path.strip_prefix(tree.path("")).unwrap().display().to_string()).collect::<Vec<_>>();
+    let directory = tree.path("repo/a/b");
+    assert_eq!(below(project_directories(&directory, &[".git"])), ["repo", "repo/a", "repo/a/b"], "a worktree's marker is a file");
+    assert_eq!(below(project_directories(&directory, &[".git", ".hg"])), ["repo/a", "repo/a/b"], "the nearest marker counts");
+    assert_eq!(below(project_directories(&directory, &[])), ["repo/a/b"]);
+    assert_eq!(below(project_directories(&tree.path("repo/a/b/c.txt"), &[".hg"])), ["repo/a", "repo/a/b"]);
+}

@@ -1,0 +1,159 @@
+//! Looking again.
+
+use skills_discovery::{Catalog, CatalogDiff, Discovery, Limits, Root, Scope};
+
+use crate::tree::Tree;
+
+fn discovery(tree: &Tree) -> Discovery {
+    Discovery::new([Root::new(tree.path("skills"), Scope::Repo)])
+}
+
+/// What changed since `known`, by the last part of the paths; nothing when the rescan says that all is as before.
+fn changes(tree: &Tree, known: &Catalog) -> Option<String> {
+    let catalog = discovery(tree).rescan(known)?;
+    let diff = CatalogDiff::between(known, &catalog);
+    // Files that are this young are looked at again in any case.
+    if diff.is_empty() && tree.print(known) == tree.print(&catalog) {
+        return None;
+    }
+    let names = |paths: &[std::path::PathBuf]| {
+        paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(tree.print(&catalog), tree.print(&discovery(tree).scan()), "a rescan finds what a scan finds");
+    Some(format!("+[{}] -[{}] *[{}]", names(&diff.added), names(&diff.removed), names(&diff.changed)))
+}
+
+fn known(tree: &Tree) -> Catalog {
+    tree.skill("skills/a", "a").skill("skills/group/b", "b").file("skills/c/SKILL.md", "broken");
+    settled(&discovery(tree))
+}
+
+/// Looks until the files are old enough for a look to be enough.
+fn settled(discovery: &Discovery) -> Catalog {
+    let mut catalog = discovery.scan();
+    while let Some(next) = discovery.rescan(&catalog) {
+        catalog = next;
+    }
+    catalog
+}
+
+/// A file that changes twice within one tick of the file system's clock looks the same; it is not taken for unchanged.
+#[test]
+fn changes_within_a_tick_are_not_lost() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a");
+    for round in 0..200 {
+        let known = discovery(&tree).scan();
+        let name = if round % 2 == 0 { "b" } else { "a" };
+        tree.file("skills/a/SKILL.md", format!("---\nname: {name}\ndescription: About a.\n---\n"));
+        let now = discovery(&tree).rescan(&known).unwrap();
+        assert_eq!(now.entries()[0].name().as_str(), name, "round {round}");
+        assert!(!CatalogDiff::between(&known, &now).is_empty());
+    }
+}
+
+#[test]
+fn an_unchanged_tree_is_unchanged() {
+    let tree = Tree::new();
+    let known = known(&tree);
+    assert_eq!(changes(&tree, &known), None);
+    // Resources are no part of the catalogue.
+    tree.file("skills/a/references/more.md", "x");
+    assert_eq!(changes(&tree, &known), None);
+}
+
+#[test]
+fn what_comes_goes_and_changes() {
+    let tree = Tree::new();
+    let start = known(&tree);
+    tree.skill("skills/group/d", "d");
+    assert_eq!(changes(&tree, &start).as_deref(), Some("+[d] -[] *[]"));
+    tree.file("skills/a/SKILL.md", "---\nname: a\ndescription: another text\n---\n");
+    assert_eq!(changes(&tree, &start).as_deref(), Some("+[d] -[] *[a]"));
+    std::fs::remove_dir_all(tree.path("skills/group/b")).unwrap();
+    assert_eq!(changes(&tree, &start).as_deref(), Some("+[d] -[b] *[a]"));
+    tree.skill("skills/c", "c");
+    assert_eq!(changes(&tree, &start).as_deref(), Some("+[c d] -[b] *[a]"));
+    std::fs::remove_dir_all(tree.path("skills")).unwrap();
+    assert_eq!(changes(&tree, &start).as_deref(), Some("+[] -[a b] *[]"));
+}
+
+#[test]
+fn a_root_that_appears_is_seen() {
+    let tree = Tree::new();
+    let start = discovery(&tree).scan();
+    assert_eq!(changes(&tree, &start), None);
+    tree.skill("skills/a", "a");
+    assert_eq!(changes(&tree, &start).as_deref(), Some("+[a] -[] *[]"));
+}
+
+/// A skill that is written again with the same length in the same moment is a new file or has a new time of change.
+#[test]
+fn same_length_other_text() {
+    let tree = Tree::new();
+    let start = known(&tree);
+    let text = std::fs::read_to_string(tree.path("skills/a/SKILL.md")).unwrap();
+    tree.file("skills/a/new", text.replace("About a.", "about A."));
+    std::fs::rename(tree.path("skills/a/new"), tree.path("skills/a/SKILL.md")).unwrap();
+    assert_eq!(changes(&tree, &start).as_deref(), Some("+[] -[] *[a]"));
+}
+
+#[test]
+fn host_metadata_counts_once_somebody_has_asked() {
+    let tree = Tree::new();
+    let start = known(&tree);
+    assert!(start.entries().iter().all(skills_discovery::Entry::is_offered));
+    tree.file("skills/a/agents/openai.yaml", "policy:\n  allow_implicit_invocation: false\n");
+    assert_eq!(changes(&tree, &start).as_deref(), Some("+[] -[] *[a]"));
+    let now = discovery(&tree).rescan(&start).unwrap();
+    assert_eq!(now.entries().iter().filter(|entry| entry.is_offered()).count(), 1);
+}
+
+#[test]
+fn plugins_count_where_names_depend_on_them() {
+    let tree = Tree::new();
+    tree.skill("plugin/skills/a", "a");
+    let root = Root::new(tree.path("plugin/skills"), Scope::User).namespace(skills_discovery::Namespace::FromManifests);
+    let discovery = Discovery::new([root]);
+    let start = settled(&discovery);
+    assert!(discovery.rescan(&start).is_none());
+    tree.file("plugin/.codex-plugin/plugin.json", r#"{"name": "ns"}"#);
+    assert_eq!(discovery.rescan(&start).unwrap().entries()[0].name().as_str(), "ns:a");
+}
+
+/// One, two or many threads: the same catalogue.
+#[test]
+fn threads_do_not_show() {
+    let tree = Tree::new();
+    for index in 0..700 {
+        tree.skill(&format!("skills/group-{}/skill-{index}", index % 7), &format!("skill-{index}"));
+    }
+    tree.file("skills/group-1/bad/SKILL.md", "bad");
+    let one = tree.print(&discovery(&tree).threads(1).scan());
+    for threads in [2, 5] {
+        assert_eq!(tree.print(&discovery(&tree).threads(threads).scan()), one);
+    }
+    let mut limits = Limits::default();
+    limits.max_directories = 300;
+    let one = tree.print(&discovery(&tree).limits(limits.clone()).threads(1).scan());
+    assert_eq!(tree.print(&discovery(&tree).limits(limits).threads(4).scan()), one, "limits cut at the same place");
+}
+
+/// What a skill costs beside its strings does not grow with their number, and one flat root may hold tens of thousands.
+#[test]
+fn a_flat_root_of_many_skills() {
+    const SKILLS: usize = 6_000;
+    let tree = Tree::new();
+    for index in 0..SKILLS {
+        tree.skill(&format!("skills/skill-{index:05}"), &format!("skill-{index:05}"));
+    }
+    let mut limits = Limits::default();
+    (limits.max_directories, limits.max_entries) = (SKILLS + 1, SKILLS + 1);
+    let catalog = discovery(&tree).limits(limits).scan();
+    assert_eq!((catalog.entries().len(), catalog.skipped().len()), (SKILLS, 0));
+    assert!(catalog.entries().windows(2).all(|pair| pair[0].name() < pair[1].name()));
+    // The default limits cut, and say so.
+    let cut = discovery(&tree).scan();
+    assert_eq!(cut.entries().len(), 1_999);
+    assert_eq!(cut.skipped()[0].reason().code(), "directory-limit");
+}

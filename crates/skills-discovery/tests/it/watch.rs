@@ -1,0 +1,80 @@
+//! Live changes, with and without events of the system.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use skills_discovery::{Change, Discovery, Root, Scope, WatchOptions, Watcher};
+
+use crate::tree::Tree;
+
+/// Nothing waits this long but a test that fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Watched {
+    changes: Receiver<Change>,
+    watcher: Watcher,
+}
+
+fn watch(tree: &Tree, only_poll: bool) -> Watched {
+    let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo), Root::new(tree.path("later/skills"), Scope::User)]);
+    let known = Arc::new(discovery.scan());
+    let mut options = WatchOptions::default();
+    (options.quiet, options.only_poll) = (Duration::from_millis(20), only_poll);
+    options.poll = only_poll.then_some(Duration::from_millis(20));
+    let (sender, changes) = channel();
+    let watcher = Watcher::start(discovery, known, options, move |change| sender.send(change).unwrap_or_default());
+    Watched { changes, watcher }
+}
+
+impl Watched {
+    /// Waits for a catalogue with exactly these skills; what comes in between may be any part of the way.
+    fn until(&self, names: &[&str]) -> Change {
+        loop {
+            let change = self.changes.recv_timeout(PATIENCE).unwrap();
+            let found: Vec<&str> = change.catalog.entries().iter().map(|entry| entry.name().as_str()).collect();
+            if found == names {
+                return change;
+            }
+        }
+    }
+}
+
+fn follows_all_changes(only_poll: bool) {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a");
+    let watched = watch(&tree, only_poll);
+    tree.skill("skills/group/b", "b");
+    assert!(watched.until(&["a", "b"]).diff.added.iter().any(|path| path.ends_with("b")));
+    tree.file("skills/a/SKILL.md", "---\nname: renamed\ndescription: d\n---\n");
+    assert!(watched.until(&["b", "renamed"]).diff.changed.iter().any(|path| path.ends_with("a")));
+    tree.skill("later/skills/c", "c");
+    watched.until(&["b", "renamed", "c"]);
+    std::fs::remove_dir_all(tree.path("skills")).unwrap();
+    assert!(!watched.until(&["c"]).diff.removed.is_empty());
+    tree.skill("skills/back", "back");
+    watched.until(&["back", "c"]);
+}
+
+#[test]
+fn events_lead_to_a_correct_catalogue() {
+    let tree = Tree::new();
+    if !watch(&tree, false).watcher.reports_events() {
+        eprintln!("skipped events_lead_to_a_correct_catalogue: this system reports no events");
+        return;
+    }
+    follows_all_changes(false);
+}
+
+#[test]
+fn polling_leads_to_a_correct_catalogue() {
+    follows_all_changes(true);
+}
+
+#[test]
+fn a_dropped_watcher_ends() {
+    let tree = Tree::new();
+    let Watched { changes, watcher } = watch(&tree, true);
+    drop(watcher);
+    assert!(changes.recv_timeout(PATIENCE).is_err(), "its thread is gone and has closed the channel");
+}
