@@ -5,16 +5,29 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use skills_runtime::{Capability, Limits};
 
-/// Find, show and safely run agent skills
+/// Find, check, show and safely run agent skills
 ///
-/// A skill is a folder with a SKILL.md. Without --root, skills are looked for in .agents/skills, .claude/skills and .codex/skills of the
-/// working directory and of the home directory, and in skills below CLAUDE_CONFIG_DIR and CODEX_HOME where these are set.
+/// A skill is a folder with a SKILL.md. Without --root, skills are looked for wherever clients keep them: in .agents/skills,
+/// .claude/skills and the like of the project and of the home directory; `skills roots` lists the places.
 #[derive(Debug, Parser)]
 #[command(name = "skills", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     /// Look for skills below this directory instead of the default ones (repeatable)
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
+
+    /// Look where this client looks, and read as it reads (universal, codex, claude, openclaw, gemini, copilot, goose, opencode;
+    /// validate also knows spec, claude-api, deepagents, agent-framework)
+    #[arg(long, global = true, value_name = "CLIENT")]
+    pub(crate) profile: Option<String>,
+
+    /// Do not use a skill, by its name, a pattern with * and ?, or its path (repeatable)
+    #[arg(long, global = true, value_name = "SKILL")]
+    pub(crate) disable: Vec<String>,
+
+    /// List the skills of the project as blocked and use none of them
+    #[arg(long, global = true)]
+    pub(crate) untrusted_project: bool,
 
     /// Print one JSON document
     #[arg(long, global = true)]
@@ -31,6 +44,20 @@ const EXIT_CODES: &str =
 pub(crate) enum Command {
     /// List the skills that are found, and what was passed over
     List(List),
+    /// Check skills: what is wrong with them, for all clients or for one
+    Validate(Validate),
+    /// Print the fields of a skill as JSON, as skills-ref does
+    ReadProperties(ReadProperties),
+    /// Print skills as XML for a prompt, as skills-ref does
+    ToPrompt(ToPrompt),
+    /// List the places where skills are looked for
+    Roots(Roots),
+    /// Say why a skill is seen, or not
+    Explain(Explain),
+    /// Make a new skill
+    New(New),
+    /// Look for what hinders skills here: roots, limits, names, links, requirements, sandboxes
+    Doctor(Doctor),
     /// Show one skill: its fields, files and instructions
     Show(Show),
     /// Print what a model is told: the catalogue, or one skill's instructions in their frame
@@ -40,7 +67,62 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct List {}
+pub(crate) struct List {
+    /// Show where each skill lies and what is wrong with it
+    #[arg(long, short)]
+    pub(crate) long: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Validate {
+    /// Directories of skills, or their SKILL.md
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Give the verdicts and messages of skills-ref, the reference tool of the specification
+    #[arg(long, conflicts_with = "profile")]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReadProperties {
+    /// Directory of a skill, or its SKILL.md
+    pub(crate) path: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToPrompt {
+    /// Directories of skills, or their SKILL.md
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Roots {}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// Name of a skill, its directory or its SKILL.md
+    #[arg(value_name = "NAME|PATH")]
+    pub(crate) query: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// Its name: lower-case letters, digits and hyphens
+    pub(crate) name: String,
+
+    /// What it does and when to use it
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+
+    /// Directory to make it in
+    #[arg(long = "in", value_name = "DIR", default_value = ".")]
+    pub(crate) directory: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {}
 
 #[derive(Debug, Args)]
 pub(crate) struct Show {

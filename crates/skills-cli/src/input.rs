@@ -15,6 +15,12 @@ const MAX_BYTES: u64 = 64 << 20;
 #[derive(Debug)]
 pub(crate) struct InputError(String);
 
+impl InputError {
+    pub(crate) fn new(message: String) -> Self {
+        Self(message)
+    }
+}
+
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

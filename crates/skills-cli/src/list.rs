@@ -1,40 +1,58 @@
 //! `skills list`.
 
 use serde_json::{Value, json};
-use skills_runtime::{Catalog, Entry, SkillRuntime};
+use skills_runtime::discovery::{Inactive, SkipReason, Skipped};
+use skills_runtime::{Catalog, Entry, Scope, SkillRuntime};
 
+use crate::arguments::List;
 use crate::exit::Exit;
-use crate::output::Output;
+use crate::output::{Output, line};
 
-pub(crate) fn list(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<Exit> {
+pub(crate) fn list(runtime: &SkillRuntime, arguments: &List, output: &Output) -> anyhow::Result<Exit> {
     let catalog = runtime.catalog();
     if output.is_json() {
         output.document(&document(&catalog))?;
         return Ok(Exit::Done);
     }
-    output.text(&table(catalog.entries()))?;
-    let passed_over = catalog.skipped().iter().filter(|skipped| !skipped.reason().is_expected());
-    for skipped in passed_over {
+    output.text(&if arguments.long { long(catalog.entries()) } else { table(catalog.entries()) })?;
+    for inactive in catalog.inactive() {
+        let (entry, reason) = (inactive.entry(), inactive.reason());
+        output.note(&format!("not used: {} ({}): {reason}", entry.name(), entry.location().display()));
+    }
+    for skipped in catalog.skipped().iter().filter(|skipped| !skipped.reason().is_expected()) {
         output.note(&format!("skipped {skipped}"));
     }
     if catalog.entries().is_empty() {
-        output.note("no skills found; name a directory with --root DIR");
+        output.note("no skills found; name a directory with --root DIR, or see `skills roots`");
     }
     let warned = catalog.entries().iter().filter(|entry| !entry.warnings().is_empty()).count();
-    if warned > 0 {
-        output.note(&format!("{warned} with warnings; `skills show NAME` lists them"));
+    if warned > 0 && !arguments.long {
+        output.note(&format!("{warned} with warnings; `skills list --long` shows them"));
     }
     Ok(Exit::Done)
 }
 
 fn document(catalog: &Catalog) -> Value {
     let skills: Vec<Value> = catalog.entries().iter().map(skill).collect();
-    let skipped: Vec<Value> = catalog
-        .skipped()
-        .iter()
-        .map(|skipped| json!({"path": skipped.path().to_string_lossy(), "code": skipped.reason().code(), "message": skipped.reason().to_string()}))
-        .collect();
-    json!({"skills": skills, "skipped": skipped})
+    let inactive: Vec<Value> = catalog.inactive().iter().map(inactive).collect();
+    // That a client's places do not exist is told by `skills roots`; a directory that was named is missed here too.
+    let is_told = |skipped: &&Skipped| !matches!(skipped.reason(), SkipReason::RootMissing);
+    let skipped: Vec<Value> = catalog.skipped().iter().filter(is_told).map(skipped).collect();
+    json!({"skills": skills, "inactive": inactive, "skipped": skipped})
+}
+
+/// What was passed over, as every command shows it.
+pub(crate) fn skipped(skipped: &Skipped) -> Value {
+    json!({"path": skipped.path().to_string_lossy(), "code": skipped.reason().code(), "message": skipped.reason().to_string()})
+}
+
+/// A skill that is not used, as every command shows it.
+pub(crate) fn inactive(inactive: &Inactive) -> Value {
+    let (mut value, reason) = (skill(inactive.entry()), inactive.reason());
+    if let Value::Object(map) = &mut value {
+        map.insert("reason".to_owned(), json!({"code": reason.code(), "message": reason.to_string()}));
+    }
+    value
 }
 
 fn skill(entry: &Entry) -> Value {
@@ -42,10 +60,11 @@ fn skill(entry: &Entry) -> Value {
         "name": entry.name(),
         "description": entry.manifest().description(),
         "scope": entry.scope().as_str(),
+        "root": entry.root().to_string_lossy(),
         "path": entry.location().to_string_lossy(),
         "directory": entry.directory().to_string_lossy(),
         "user_invocable": entry.manifest().user_invocable(),
-        "model_invocable": entry.manifest().model_invocable(),
+        "model_invocable": entry.is_offered(),
         "warnings": warnings(entry),
     })
 }
@@ -55,14 +74,34 @@ pub(crate) fn warnings(entry: &Entry) -> Vec<Value> {
     entry.warnings().iter().map(|warning| json!({"code": warning.code(), "line": warning.line(), "message": warning.to_string()})).collect()
 }
 
+/// One line a skill; the scope stands between when there are several.
 fn table(entries: &[Entry]) -> String {
-    let width = entries.iter().map(|entry| entry.name().as_str().chars().count()).max().unwrap_or_default();
-    let row = |entry: &Entry| format!("{:width$}  {}\n", entry.name().as_str(), first_sentence(entry.manifest().description()));
+    let widest = |length: &dyn Fn(&Entry) -> usize| entries.iter().map(length).max().unwrap_or_default();
+    let name = widest(&|entry| entry.name().as_str().chars().count());
+    let several = entries.windows(2).any(|pair| pair[0].scope() != pair[1].scope());
+    let scope = if several { widest(&|entry| entry.scope().as_str().len()) } else { 0 };
+    let row = |entry: &Entry| {
+        let middle = if several { format!("{:scope$}  ", Scope::as_str(entry.scope())) } else { String::new() };
+        format!("{:name$}  {middle}{}\n", entry.name().as_str(), first_sentence(entry.manifest().description()))
+    };
     entries.iter().map(row).collect()
 }
 
+/// A paragraph a skill: where it lies, which root led to it, what is wrong with it.
+fn long(entries: &[Entry]) -> String {
+    let paragraph = |entry: &Entry| {
+        let (name, description) = (entry.name(), first_sentence(entry.manifest().description()));
+        let (path, scope, root) = (entry.location(), entry.scope(), entry.root());
+        let offered = if entry.is_offered() { "" } else { "\n  not offered to the model" };
+        let warnings: String = entry.warnings().iter().map(|warning| format!("\n  warning: {}", line(&warning.to_string()))).collect();
+        let (path, root) = (line(&path.to_string_lossy()), line(&root.to_string_lossy()));
+        format!("{name}\n  {description}\n  {path}\n  {scope} root {root}{offered}{warnings}\n")
+    };
+    entries.iter().map(paragraph).collect::<Vec<_>>().join("\n")
+}
+
 /// The first sentence on one line, cut when it is very long.
-fn first_sentence(text: &str) -> String {
+pub(crate) fn first_sentence(text: &str) -> String {
     const MAX_CHARACTERS: usize = 160;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let end = line.find(". ").map_or(line.len(), |end| end + 1);

@@ -1,4 +1,4 @@
-//! The `skills` command: list, show, prompt and run skills.
+//! The `skills` command: find, check, show and run skills.
 //!
 //! This is the only crate that reads the environment, the home directory and the working directory. Everything it does is a call of
 //! `skills-runtime`; here are arguments, roots, text and exit codes.
@@ -13,16 +13,21 @@
 //! | 130 | interrupted |
 
 mod arguments;
+mod doctor;
 mod exit;
 mod failure;
+mod find;
 mod input;
 mod list;
+mod new;
 mod output;
 mod prompt;
+mod reference;
 mod roots;
 mod run;
 mod show;
 mod signals;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -41,13 +46,24 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
-    // A default root may be absent; one that was named may not.
-    arguments.root.iter().try_for_each(|root| input::directory(root).map(drop))?;
-    let builder = SkillRuntime::builder().roots(roots::roots(&arguments.root)).scratch_directory(roots::scratch_directory());
+    // These look at what they are given and nowhere else.
+    match &arguments.command {
+        Command::Validate(validate) => return validate::validate(validate, arguments.profile.as_deref(), output),
+        Command::ReadProperties(read) => return reference::read_properties(&read.path, output),
+        Command::ToPrompt(prompt) => return reference::to_prompt(&prompt.paths, output),
+        Command::New(new) => return new::new(new, output),
+        _ => {}
+    }
+    let builder = SkillRuntime::builder().discovery(roots::discovery(&arguments)?).scratch_directory(roots::scratch_directory());
     match arguments.command {
-        Command::List(_) => list::list(&builder.build(), output),
+        Command::List(list) => list::list(&builder.build(), &list, output),
+        Command::Roots(_) => find::roots(&builder.build(), output),
+        Command::Explain(explain) => find::explain(&builder.build(), &explain.query, output),
+        Command::Doctor(_) => doctor::doctor(&builder.build(), output),
         Command::Show(show) => show::show(&builder.build(), &show, output),
         Command::Prompt(prompt) => prompt::prompt(&builder.build(), &prompt, output),
         Command::Run(run) => run::run(builder, run, output),
+        // Those were answered above.
+        Command::Validate(_) | Command::ReadProperties(_) | Command::ToPrompt(_) | Command::New(_) => Ok(Exit::Done),
     }
 }

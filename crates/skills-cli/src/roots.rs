@@ -1,30 +1,95 @@
-//! Turns the environment into roots.
+//! Turns the environment into places to look.
 #![expect(clippy::disallowed_methods, reason = "this crate is where the environment is read")]
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::anyhow;
+use skills_runtime::discovery::{Discovery, Profile, Rule, Selector, Surroundings, project_directories};
 use skills_runtime::{Root, Scope};
 
-/// Where clients keep skills, below a project or below the home directory.
-const DIRECTORIES: [&str; 3] = [".agents/skills", ".claude/skills", ".codex/skills"];
+use crate::arguments::Arguments;
+use crate::input::{self, InputError};
 
-/// Returns the directories that were named, else those of the project and of the user.
-pub(crate) fn roots(named: &[PathBuf]) -> Vec<Root> {
-    if !named.is_empty() {
-        return named.iter().map(|path| Root::new(path, Scope::Custom)).collect();
+/// What makes a directory the root of a project.
+const MARKERS: [&str; 1] = [".git"];
+
+/// Looks in the directories that were named, else where the profile says, under the rules of the command line.
+pub(crate) fn discovery(arguments: &Arguments) -> anyhow::Result<Discovery> {
+    // A default root may be absent; one that was named may not.
+    arguments.root.iter().try_for_each(|root| input::directory(root).map(drop))?;
+    let profile = profile(arguments.profile.as_deref())?;
+    let surroundings = surroundings(arguments);
+    let discovery = profile.discovery(&surroundings);
+    let discovery = if arguments.root.is_empty() {
+        discovery
+    } else {
+        discovery.with_roots(arguments.root.iter().map(|path| Root::new(path, Scope::Custom)))
+    };
+    let disabled = arguments.disable.iter().map(|pattern| Rule::disable(selector(pattern), "--disable"));
+    Ok(discovery.rules(disabled))
+}
+
+/// Finds the profile of roots; `universal` when none is named.
+pub(crate) fn profile(name: Option<&str>) -> anyhow::Result<Profile> {
+    let Some(name) = name else { return Ok(Profile::Universal) };
+    Profile::named(name).ok_or_else(|| {
+        let names = Profile::ALL.map(Profile::as_str).join(", ");
+        anyhow!(InputError::new(format!("no places to look are known of the profile {name:?}; there are: {names}")))
+    })
+}
+
+/// A path, a pattern or a name.
+fn selector(text: &str) -> Selector {
+    if text.contains(std::path::is_separator) {
+        Selector::Path(PathBuf::from(text))
+    } else if text.contains(['*', '?']) {
+        Selector::Pattern(text.to_owned())
+    } else {
+        Selector::Name(text.to_owned())
     }
-    let below = |base: PathBuf, scope| DIRECTORIES.iter().map(move |directory| Root::new(base.join(directory), scope));
-    let project = env::current_dir().ok().into_iter().flat_map(|directory| below(directory, Scope::Repo));
-    let user = env::home_dir().into_iter().flat_map(|home| below(home, Scope::User));
-    let moved = [("CLAUDE_CONFIG_DIR", "skills"), ("CODEX_HOME", "skills")];
+}
+
+fn surroundings(arguments: &Arguments) -> Surroundings {
     // Empty and relative values are mistakes, and the working directory is nobody's home.
     let set = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let moved = moved.into_iter().filter_map(|(name, below)| Some(Root::new(set(name)?.join(below), Scope::User)));
-    project.chain(user).chain(moved).collect()
+    let mut surroundings = Surroundings::default();
+    surroundings.project = env::current_dir().map(|directory| project_directories(&directory, &MARKERS)).unwrap_or_default();
+    surroundings.home = env::home_dir().filter(|home| home.is_absolute());
+    surroundings.codex_home = set("CODEX_HOME");
+    surroundings.claude_config = set("CLAUDE_CONFIG_DIR");
+    surroundings.config = set("XDG_CONFIG_HOME");
+    surroundings.openclaw_state = set("OPENCLAW_STATE_DIR");
+    let listed = env::var_os("COPILOT_SKILLS_DIRS").unwrap_or_default();
+    let listed = listed.to_string_lossy();
+    surroundings.copilot_directories = listed.split(',').map(|path| PathBuf::from(path.trim())).filter(|path| path.is_absolute()).collect();
+    surroundings.untrusted_project = arguments.untrusted_project;
+    surroundings
 }
 
 /// Returns where private scratch directories are made.
 pub(crate) fn scratch_directory() -> PathBuf {
     env::temp_dir()
+}
+
+/// Says whether a program of this name is on the `PATH`.
+pub(crate) fn is_on_path(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    !program.contains(std::path::is_separator) && env::split_paths(&path).any(|directory| is_program(&directory.join(program)))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file() || path.with_extension("exe").is_file()
+}
+
+/// Says whether a variable is set and not empty.
+pub(crate) fn is_set(variable: &str) -> bool {
+    env::var_os(variable).is_some_and(|value| !value.is_empty())
 }

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
-use skills_manifest::{Document, Link, MAX_FILE_BYTES, Outline, is_hidden};
+use skills_manifest::{Document, HostMetadata, HostNote, Link, MAX_FILE_BYTES, Outline, is_hidden};
 
 use crate::SKILL_FILE;
 use crate::entry::FileOf;
 use crate::error::{DiscoveryError, ErrorKind, Repr};
 use crate::handle::{fill, open_regular, open_root};
+use crate::host::Host;
 
 /// The most files a listing names.
 const MAX_LISTED: usize = 1_000;
@@ -69,6 +70,22 @@ impl SkillFiles {
         Ok(Self { directory: handle, file_name, elsewhere: None })
     }
 
+    /// Opens the directory of a skill that was found by its exact path, with the file name that it has.
+    pub(crate) fn named(directory: &Path, file_name: &str) -> Result<Self, DiscoveryError> {
+        Ok(Self { directory: open_root(directory)?, file_name: file_name.to_owned(), elsewhere: None })
+    }
+
+    /// Opens a directory as the reference tool does: `SKILL.md`, else `skill.md`, wherever a symlink of that name leads.
+    ///
+    /// # Errors
+    /// When the directory cannot be opened or has neither file.
+    pub fn as_reference_tool(directory: &Path) -> Result<Self, DiscoveryError> {
+        let name = [SKILL_FILE, "skill.md"].into_iter().find(|name| directory.join(name).exists()).ok_or(Repr::Missing)?;
+        let files = Self::named(directory, name)?;
+        let target = directory.join(name).canonicalize().map_err(DiscoveryError::from_io)?;
+        Ok(Self { elsewhere: Some(target.into()), ..files })
+    }
+
     /// Returns the name of the skill file as it is spelled.
     #[must_use]
     pub fn file_name(&self) -> &str {
@@ -111,6 +128,13 @@ impl SkillFiles {
             [path, decoded.as_str()].iter().any(|path| self.directory.metadata(path).is_ok())
         };
         outline.links().iter().filter(|link| !exists(&link.target)).cloned().collect()
+    }
+
+    /// Reads `agents/openai.yaml`, and what of it was dropped; nothing stands in one that is not there.
+    #[must_use]
+    pub fn host_metadata(&self) -> (HostMetadata, Vec<HostNote>) {
+        let host = Host::below(&self.directory, None);
+        (host.metadata.map(|metadata| *metadata).unwrap_or_default(), host.notes)
     }
 
     pub(crate) fn handle(&self) -> &Dir {

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use cap_std::fs::Dir;
 use skills_manifest::{HostMetadata, HostNote};
 
+use crate::Stamp;
 use crate::error::ErrorKind;
 use crate::handle::{fill, open_regular, open_root};
 use crate::stamp::Moment;
-use crate::{DiscoveryError, Stamp};
 
 /// Where it lies in a skill.
 pub(crate) const HOST_FILE: &str = "agents/openai.yaml";
@@ -25,9 +26,17 @@ pub(crate) struct Host {
 impl Host {
     /// Reads it; a skill without it, or with one that cannot be read, loads all the same.
     pub(crate) fn read(directory: &Path, below_plugin: Option<&str>) -> Self {
+        match open_root(directory) {
+            Ok(handle) => Self::below(&handle, below_plugin),
+            Err(_) => Self::default(),
+        }
+    }
+
+    /// Reads it below the handle of a skill.
+    pub(crate) fn below(handle: &Dir, below_plugin: Option<&str>) -> Self {
         let moment = Moment::now();
-        let opened = open_root(directory).and_then(|handle| open_regular(&handle, Path::new(HOST_FILE), MAX_BYTES));
         let mut bytes = Vec::new();
+        let opened = open_regular(handle, Path::new(HOST_FILE), MAX_BYTES);
         let read = opened.and_then(|(mut file, stamp)| fill(&mut file, &mut bytes, MAX_BYTES as usize).map(|_| stamp));
         match read {
             Ok(stamp) => {
@@ -37,18 +46,13 @@ impl Host {
             Err(error) if error.kind() == ErrorKind::Missing => Self::default(),
             // `agents` is a file, then.
             Err(error) if error.is_no_directory() => Self::default(),
-            Err(error) => Self::unreadable(directory, &error),
-        }
-    }
-
-    /// What stands in it nobody knows; the host is not told of interface or tools, and the skill is not offered.
-    fn unreadable(directory: &Path, error: &DiscoveryError) -> Self {
-        let (metadata, _) = HostMetadata::parse(b"policy: unread", None);
-        let note = HostNote { field: String::new(), reason: error.to_string() };
-        Self {
-            metadata: Some(Box::new(metadata)),
-            stamp: Stamp::of_path(&directory.join(HOST_FILE)).map(|stamp| stamp.at(Moment::now())),
-            notes: vec![note],
+            Err(error) => {
+                // What stands in it nobody knows; the host is not told of interface or tools, and the skill is not offered.
+                let (metadata, _) = HostMetadata::parse(b"policy: unread", None);
+                let stamp = handle.metadata(HOST_FILE).ok().map(|metadata| Stamp::of_metadata(&metadata).at(moment));
+                let note = HostNote { field: String::new(), reason: error.to_string() };
+                Self { metadata: Some(Box::new(metadata)), stamp, notes: vec![note] }
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::error::{ManifestError, Repr};
 use crate::fields::{Fields, Flag, is_visible, type_name};
 use crate::frontmatter::Frontmatter;
 use crate::position::Position;
-use crate::repair::repair;
+use crate::repair::{by_lines, repair};
 use crate::warning::{Warning, WarningKind};
 use crate::yaml::{self, Failure, Read};
 use crate::{Extensions, SkillName, ToolRule};
@@ -214,6 +214,12 @@ fn mapping(frontmatter: &Frontmatter<'_>, warnings: &mut Vec<Warning>) -> Result
             (repaired.read, repaired.unread)
         }
     };
+    if !read.value.is_object()
+        && let Some(repaired) = by_lines(frontmatter, Vec::new())
+    {
+        warnings.extend(repaired.warnings);
+        return accept(frontmatter, repaired.read, warnings).map(|map| (map, repaired.unread));
+    }
     accept(frontmatter, read, warnings).map(|map| (map, unread))
 }
 

@@ -34,7 +34,12 @@ pub(crate) fn repair(frontmatter: &Frontmatter<'_>, problem: &str, at: Position)
             .extend(changes.into_iter().map(|change| Warning::new(change.kind, Some(frontmatter.position(change.line, change.column)))));
         return Some(Repaired { read, warnings, unread: Vec::new() });
     }
-    let found = lines::read(text)?;
+    by_lines(frontmatter, warnings)
+}
+
+/// Reads nothing but the lines of `name` and `description`.
+pub(crate) fn by_lines(frontmatter: &Frontmatter<'_>, mut warnings: Vec<Warning>) -> Option<Repaired> {
+    let found = lines::read(frontmatter.yaml())?;
     for (field, line) in &found.places {
         warnings.push(Warning::new(WarningKind::LineRead { field }, Some(frontmatter.position(*line, 1))));
     }

@@ -60,6 +60,8 @@ pub enum WarningKind {
     OddFence,
     /// The file begins with a field; its fields up to the first empty line were read.
     NoFence,
+    /// No fence closes the frontmatter; its fields were read.
+    NotClosed,
     /// The frontmatter is no YAML; what was done about it follows.
     YamlRepaired {
         /// What the YAML library says of it.
@@ -151,6 +153,7 @@ impl WarningKind {
             Self::FencedFrontmatter => "fenced-frontmatter",
             Self::OddFence => "odd-fence",
             Self::NoFence => "no-fence",
+            Self::NotClosed => "not-closed",
             Self::YamlRepaired { .. } => "yaml-recovered",
             Self::ValueQuoted { .. } => "value-quoted",
             Self::TabIndentation => "tab-indentation",
@@ -180,6 +183,7 @@ impl fmt::Display for WarningKind {
             Self::FencedFrontmatter => f.write_str("the frontmatter stands in a code block; other clients refuse it"),
             Self::OddFence => f.write_str("read as a fence; write exactly `---`"),
             Self::NoFence => f.write_str("no fences: fields read up to the first empty line; put `---` before and behind them"),
+            Self::NotClosed => f.write_str("no `---` closes the frontmatter: fields read up to the first empty line; put one behind them"),
             Self::YamlRepaired { problem } => write!(f, "read all the same, but not valid YAML: {problem}"),
             Self::ValueQuoted { key } => write!(f, "the value of {key:?} was read as one text; put it in quotes"),
             Self::TabIndentation => f.write_str("tabs read as spaces; YAML forbids tabs before a key"),

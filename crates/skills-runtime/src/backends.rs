@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use skills_sandbox::{Sandbox, SandboxError};
+use skills_sandbox::{Report, Sandbox, SandboxError};
 
 use crate::ExecutionMode;
 
@@ -18,6 +18,17 @@ impl Backends {
     /// Takes what this build and this system have, where nothing was chosen.
     pub(crate) fn or_built_in(self, scratch: &Path) -> Self {
         Self { wasm: self.wasm.or_else(|| wasm(scratch)), native: self.native.or_else(|| native(scratch)) }
+    }
+
+    /// Asks each kind of backend what would stand around a run here.
+    pub(crate) fn probe(&self) -> [(&'static str, Result<Report, SandboxError>); 2] {
+        let no_wasm =
+            || SandboxError::unavailable("the WebAssembly backend", "this program was built without it", "enable the feature `wasm`");
+        let ask = |backend: &Option<Arc<dyn Sandbox>>, none: fn() -> SandboxError| match backend {
+            Some(backend) => backend.probe(),
+            None => Err(none()),
+        };
+        [("scripts", ask(&self.native, no_native)), ("wasm", ask(&self.wasm, no_wasm))]
     }
 
     pub(crate) fn for_mode(&self, mode: &ExecutionMode) -> Result<&Arc<dyn Sandbox>, SandboxError> {

@@ -48,6 +48,12 @@ impl Builder {
         self
     }
 
+    /// Looks for skills as this says; its roots come behind those that are added one by one.
+    pub fn discovery(mut self, discovery: Discovery) -> Self {
+        self.discovery = discovery;
+        self
+    }
+
     /// Sets the limits of a scan.
     pub fn discovery_limits(mut self, limits: Limits) -> Self {
         self.discovery = self.discovery.limits(limits);
@@ -100,6 +106,13 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> SkillRuntime {
         let backends = self.backends.or_built_in(&self.scratch);
-        SkillRuntime::new(self.discovery.with_roots(self.roots), self.rules, backends)
+        SkillRuntime::new(
+            {
+                let roots = self.roots.into_iter().chain(self.discovery.roots().to_vec()).collect::<Vec<_>>();
+                self.discovery.with_roots(roots)
+            },
+            self.rules,
+            backends,
+        )
     }
 }

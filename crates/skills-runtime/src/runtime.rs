@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use skills_discovery::{Catalog, Discovery, Entry, Lookup};
 use skills_policy::{Access, Capability, Decision, Grants, Network, Rules, Spawn};
 use skills_prompt::{Budget, Catalogue, Fragment, Item, Nonce, frame, offered};
+use skills_sandbox::{Report, SandboxError};
 
 use crate::backends::Backends;
 use crate::error::{Repr, RuntimeError};
@@ -48,9 +49,16 @@ impl SkillRuntime {
     }
 
     /// Returns how skills are looked for.
-    #[must_use]
     pub fn discovery(&self) -> &Discovery {
         &self.shared.discovery
+    }
+
+    /// Asks the backends which walls would stand around a run here, for scripts and for WebAssembly; nothing runs.
+    ///
+    /// A backend that cannot serve here gives the error that a run would give.
+    #[must_use]
+    pub fn sandboxes(&self) -> [(&'static str, Result<Report, SandboxError>); 2] {
+        self.shared.backends.probe()
     }
 
     /// Looks at the disk again. An unchanged one costs a look at the metadata of each file, and the catalogue stays the same.

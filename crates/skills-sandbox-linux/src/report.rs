@@ -1,8 +1,9 @@
 //! Says which walls stood.
 
 use skills_policy::Spawn;
-use skills_sandbox::{Report, Status};
+use skills_sandbox::{Report, ScriptKind, Status};
 
+use crate::interpreter::Interpreters;
 use crate::kernel::LandlockVersion;
 use crate::plan::Plan;
 use crate::seccomp::denied_calls;
@@ -23,15 +24,34 @@ pub(crate) fn report(plan: &Plan, version: LandlockVersion) -> Report {
         }
         Spawn::Any => base.layer("processes", Status::Partial, "any program of the system; their number is not limited"),
     };
-    let signals = if version.scopes() {
-        processes.layer("signals", Status::Enforced, "only to processes inside (Landlock)")
-    } else {
-        processes.layer("signals", Status::Partial, "this kernel lets signals reach other processes of the same user")
-    };
-    signals
+    signals(processes, version)
         .layer("privileges", Status::Enforced, "no_new_privs, all capabilities dropped")
         .layer("system-calls", Status::Enforced, format!("{} refused (seccomp)", denied_calls()))
         .layer("memory", Status::Enforced, format!("{memory} MiB per process"))
         .layer("time", Status::Enforced, format!("{} ms, then the whole process group dies", plan.limits.wall_time.as_millis()))
         .layer("environment", Status::Enforced, "declared variables only, no inherited descriptors, no terminal")
+}
+
+/// What would stand around any run.
+pub(crate) fn expected(version: LandlockVersion, interpreters: &Interpreters) -> Report {
+    let LandlockVersion(abi) = version;
+    let base = Report::new("linux")
+        .layer("files", Status::Enforced, format!("Landlock ABI {abi}"))
+        .layer("network", Status::Enforced, "no sockets but connected local pairs (seccomp)")
+        .layer("processes", Status::Partial, "none but what a grant names; their number is not limited");
+    let base = signals(base, version).layer("system-calls", Status::Enforced, format!("{} refused (seccomp)", denied_calls()));
+    [("python", ScriptKind::Python), ("shell", ScriptKind::Shell)].into_iter().fold(base, |report, (name, kind)| {
+        match interpreters.find(kind) {
+            Ok(found) => report.layer(name, Status::Enforced, format!("scripts run with {}", found.path.display())),
+            Err(error) => report.layer(name, Status::Unavailable, error.to_string()),
+        }
+    })
+}
+
+fn signals(report: Report, version: LandlockVersion) -> Report {
+    if version.scopes() {
+        report.layer("signals", Status::Enforced, "only to processes inside (Landlock)")
+    } else {
+        report.layer("signals", Status::Partial, "this kernel lets signals reach other processes of the same user")
+    }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use skills_sandbox::process::{Child, supervise};
-use skills_sandbox::{Job, Outcome, Running, Sandbox, SandboxError, Scratch};
+use skills_sandbox::{Job, Outcome, Report, Running, Sandbox, SandboxError, Scratch};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
@@ -14,7 +14,7 @@ use crate::interpreter::Interpreters;
 use crate::kernel::LandlockVersion;
 use crate::plan::Plan;
 use crate::prepared::{Ours, Prepared};
-use crate::report::report;
+use crate::report::{expected, report};
 use crate::spawn::{Spawned, kill};
 use crate::spawner;
 
@@ -58,6 +58,10 @@ impl LinuxSandbox {
 impl Sandbox for LinuxSandbox {
     fn name(&self) -> &'static str {
         "linux"
+    }
+
+    fn probe(&self) -> Result<Report, SandboxError> {
+        Ok(expected(LandlockVersion::detect()?, &self.interpreters))
     }
 
     fn run(&self, job: Job) -> Running<'_> {

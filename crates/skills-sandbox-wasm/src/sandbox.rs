@@ -72,6 +72,11 @@ impl Sandbox for WasmSandbox {
         "wasm"
     }
 
+    fn probe(&self) -> Result<Report, SandboxError> {
+        let report = Report::new(self.name()).layer("components", Status::Enforced, "WASI 0.2 commands, compiled by wasmtime");
+        Ok(report.layer("files", Status::Enforced, "granted directories only").layer("network", Status::Enforced, "none"))
+    }
+
     fn run(&self, job: Job) -> Running<'_> {
         Box::pin(self.run_job(job))
     }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use crate::{Job, Outcome, SandboxError};
+use crate::{Job, Outcome, Report, SandboxError};
 
 /// A run under way. Dropping it stops the program and everything it started.
 pub type Running<'a> = Pin<Box<dyn Future<Output = Result<Outcome, SandboxError>> + Send + 'a>>;
@@ -12,6 +12,14 @@ pub type Running<'a> = Pin<Box<dyn Future<Output = Result<Outcome, SandboxError>
 pub trait Sandbox: Send + Sync {
     /// Returns the backend's name: one lower-case word.
     fn name(&self) -> &'static str;
+
+    /// Says which walls would stand around a run here, without running anything. What depends on the grants is left out.
+    ///
+    /// # Errors
+    /// [`SandboxError`] when nothing could run here; it says what is missing and how to get it.
+    fn probe(&self) -> Result<Report, SandboxError> {
+        Ok(Report::new(self.name()))
+    }
 
     /// Runs a job to its end, its deadline or one of its limits. Must be polled inside a Tokio runtime with time and I/O enabled.
     ///

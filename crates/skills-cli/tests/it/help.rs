@@ -7,6 +7,13 @@ fn help() {
     for (name, arguments) in [
         ("skills", ["--help"].as_slice()),
         ("list", &["list", "--help"]),
+        ("validate", &["validate", "--help"]),
+        ("read_properties", &["read-properties", "--help"]),
+        ("to_prompt", &["to-prompt", "--help"]),
+        ("roots", &["roots", "--help"]),
+        ("explain", &["explain", "--help"]),
+        ("new", &["new", "--help"]),
+        ("doctor", &["doctor", "--help"]),
         ("show", &["show", "--help"]),
         ("prompt", &["prompt", "--help"]),
         ("run", &["run", "--help"]),

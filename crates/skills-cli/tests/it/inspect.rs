@@ -28,7 +28,7 @@ fn without_roots_nothing_is_found_and_that_is_said() {
     assert_snapshot!(empty.page(), @"
     exit 0
     -- stderr
-    no skills found; name a directory with --root DIR
+    no skills found; name a directory with --root DIR, or see `skills roots`
     ");
 }
 
@@ -49,7 +49,7 @@ fn broken_skills_are_named_with_path_and_line() {
     yaml  a: b
     -- stderr
     skipped ROOT/none/SKILL.md: line 1: no frontmatter: the first line must be `---`
-    2 with warnings; `skills show NAME` lists them
+    2 with warnings; `skills list --long` shows them
     ");
 }
 
@@ -90,7 +90,7 @@ fn text_of_a_skill_stays_in_its_place() {
     one  a\u{1b}[31mred scope forged
     -- stderr
     skipped ROOT/broken\nerror: forged: the name is not UTF-8 or holds invisible characters
-    1 with warnings; `skills show NAME` lists them
+    1 with warnings; `skills list --long` shows them
     ");
     assert!(!skills(&["list", "--json", "--root", &root]).stdout.contains('\u{1b}'));
 }

@@ -1,10 +1,12 @@
 //! Tests of the command as users call it: arguments in, text, JSON and exit codes out.
 #![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests start the command and fail by panicking")]
 
+mod check;
 mod help;
 mod inspect;
 #[cfg(target_os = "linux")]
 mod readme;
+mod reference;
 mod run;
 #[cfg(target_os = "linux")]
 mod signals;

@@ -63,29 +63,62 @@ impl Opening {
                 if lines.extent == Extent::Prefix {
                     return None;
                 }
-                // Only when the whole file has no right fence does a wrong one count.
+                // Only when the whole file has no right fence does a wrong one count, and then none at all.
+                *lines = begin.clone();
+                if let Some(line) = lines.find(|line| is_odd_fence(line.text)) {
+                    warnings.push(warning(WarningKind::OddFence, line.number));
+                    return Some(Closing { start: line.offset, end: lines.offset, line: line.number });
+                }
                 *lines = begin;
-                let line = lines.find(|line| is_odd_fence(line.text))?;
-                warnings.push(warning(WarningKind::OddFence, line.number));
-                Some(Closing { start: line.offset, end: lines.offset, line: line.number })
+                let first = lines.clone().find(|line| !line.text.is_empty()).filter(|line| is_field(heading_text(line.text)))?;
+                warnings.push(warning(WarningKind::NotClosed, first.number));
+                Some(behind_fields(lines, start))
             }
             Self::Block => {
                 let line = lines.find(|line| line.is_fence() || is_block_end(line.text)).filter(|line| line.ended)?;
                 Some(Closing { start: line.offset, end: lines.offset, line: line.number })
             }
             Self::Bare => {
-                let is_end = |line: &Line<'_>| line.is_fence() || line.text.is_empty() || line.text.starts_with(b"# ");
-                let Some(line) = lines.find(is_end).filter(|line| line.ended) else {
-                    // A file may consist of its fields.
-                    let end = lines.bytes.len();
-                    let whole = Closing { start: end, end, line: lines.number };
-                    return (lines.extent == Extent::File && end > start).then_some(whole);
-                };
-                let end = if line.is_fence() { lines.offset } else { line.offset };
-                Some(Closing { start: line.offset, end, line: line.number - usize::from(!line.is_fence()) })
+                if lines.extent == Extent::Prefix {
+                    // Where the fields end shows only behind them.
+                    let mut ahead = lines.clone();
+                    ahead.find(|line| line.is_fence() || line.text.starts_with(b"# ")).filter(|line| line.ended)?;
+                }
+                (lines.bytes.len() > start).then(|| behind_fields(lines, start))
             }
         }
     }
+}
+
+/// Finds the end of fields that no fence closes: a fence or heading, or the first empty line with something else than a field behind it.
+fn behind_fields(lines: &mut Lines<'_>, start: usize) -> Closing {
+    let whole = |lines: &Lines<'_>| Closing { start: lines.bytes.len(), end: lines.bytes.len(), line: lines.number };
+    loop {
+        let Some(line) = lines.next() else { return whole(lines) };
+        if line.is_fence() {
+            return Closing { start: line.offset, end: lines.offset, line: line.number };
+        }
+        let goes_on = || {
+            let next = lines.clone().find(|line| !line.text.is_empty());
+            next.is_some_and(|line| is_any_field(heading_text(line.text)))
+        };
+        let is_first = line.offset == start || lines.bytes[start..line.offset].iter().all(u8::is_ascii_whitespace);
+        if (line.text.is_empty() && !goes_on()) || (line.text.starts_with(b"# ") && !is_first) {
+            return Closing { start: line.offset, end: line.offset, line: line.number - 1 };
+        }
+    }
+}
+
+/// Whether a line is `word: …` or `word:`.
+fn is_any_field(line: &[u8]) -> bool {
+    let end = line.iter().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))).unwrap_or(line.len());
+    end > 0 && line.get(end) == Some(&b':') && matches!(line.get(end + 1), None | Some(b' '))
+}
+
+/// The text of a heading: formatters make one of a field above dashes.
+fn heading_text(line: &[u8]) -> &[u8] {
+    let rest = &line[line.iter().take_while(|b| **b == b'#').count()..];
+    rest.trim_ascii_start()
 }
 
 /// Passes HTML comments and blank lines; returns the line behind them.

@@ -19,31 +19,53 @@ pub(super) fn read(text: &str) -> Option<Found> {
         return None;
     }
     let lines: Vec<&str> = text.lines().collect();
-    let (description, at) = value(&lines, "description")?;
-    let name = value(&lines, "name");
+    let mut name = value(&lines, "name");
+    let mut found = value(&lines, "description");
+    if let (Some((text, at)), None) = (&mut name, &found) {
+        // Both on one line, as a formatter joins them.
+        let (own, rest) = text.split_once(" description:")?;
+        found = Some((cleaned(rest)?, *at));
+        *text = own.to_owned();
+    }
+    let (description, at) = found?;
     let mut places = vec![("description", at)];
     places.extend(name.as_ref().map(|(_, at)| ("name", *at)));
-    let declares = |field: &&&str| lines.iter().any(|line| starts_field(line.trim_start(), field).is_some());
+    let declares = |field: &&&str| lines.iter().any(|line| starts_field(line, field).is_some());
     let unread = RESTRICTIONS.iter().filter(declares).copied().collect();
     Some(Found { name: name.map(|(name, _)| name), description, places, unread })
 }
 
-/// Finds `field: value` and the indented lines that go on with it.
+/// Finds `field: value` and the lines that go on with it: indented ones, and below a block scalar's sign all up to the next field.
 fn value(lines: &[&str], field: &str) -> Option<(String, usize)> {
     let (index, first) = lines.iter().enumerate().find_map(|(index, line)| Some((index, starts_field(line, field)?)))?;
-    let is_more = |line: &&&str| line.starts_with([' ', '\t']) || line.is_empty();
-    let first = first.trim().trim_start_matches(['|', '>']).trim_start_matches(['-', '+']);
+    let is_block = matches!(first.trim().as_bytes(), [] | [b'|' | b'>', ..]);
+    let is_more =
+        |line: &&&str| line.starts_with([' ', '\t']) || line.is_empty() || (is_block && !is_any_field(line) && !line.starts_with('#'));
     let parts = std::iter::once(first).chain(lines[index + 1..].iter().take_while(is_more).copied());
     let text = parts.map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-    let text: String = unquoted(&text).chars().filter(|c| !c.is_control()).collect();
-    (text.chars().any(|c| !c.is_whitespace() && !is_hidden(c))).then_some((text, index + 1))
+    Some((cleaned(&text)?, index + 1))
 }
 
-/// Returns what stands behind `field:`, in any spelling of the field.
+/// Takes signs, quotes and control characters off a value; nothing when nothing is left to see.
+fn cleaned(text: &str) -> Option<String> {
+    let text = text.trim();
+    let text = text.strip_prefix(['|', '>']).map_or(text, |rest| rest.trim_start_matches(['-', '+']).trim_start());
+    let text: String = unquoted(text).chars().filter(|c| !c.is_control()).collect();
+    text.chars().any(|c| !c.is_whitespace() && !is_hidden(c)).then_some(text)
+}
+
+/// Returns what stands behind `field:`, in any spelling of the field, a heading's or a list's sign before it.
 fn starts_field<'a>(line: &'a str, field: &str) -> Option<&'a str> {
     let (key, rest) = line.split_once(':')?;
-    let key = key.trim().trim_matches(['"', '\'', '*']);
+    let key = key.trim().trim_start_matches(['#', ' ']).trim_matches(['"', '\'', '*']);
     crate::fields::is_spelling_of(key, field).then_some(rest)
+}
+
+/// Whether a line begins another field.
+fn is_any_field(line: &str) -> bool {
+    let Some((key, rest)) = line.split_once(':') else { return false };
+    let is_word = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+    is_word && (rest.is_empty() || rest.starts_with(' '))
 }
 
 fn unquoted(text: &str) -> &str {

@@ -38,16 +38,16 @@ impl Properties {
         Ok(Self { name, description, others })
     }
 
-    /// Returns `name` without white space around it.
+    /// Returns `name` for a prompt; nothing when it holds half a surrogate pair, which cannot be printed.
     #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
+    pub fn prompt_name(&self) -> Option<&str> {
+        whole(&self.name)
     }
 
-    /// Returns `description` without white space around it.
+    /// Returns `description` for a prompt; nothing when it holds half a surrogate pair.
     #[must_use]
-    pub fn description(&self) -> &str {
-        &self.description
+    pub fn prompt_description(&self) -> Option<&str> {
+        whole(&self.description)
     }
 
     /// Writes the fields as JSON, byte for byte as Python's `json.dumps(…, indent=2)` does: characters outside ASCII are escaped.
@@ -70,6 +70,10 @@ fn holds_sign(value: &Value) -> bool {
         Value::List(items) => items.iter().any(holds_sign),
         Value::Map(entries) => entries.iter().any(|(_, value)| holds_sign(value)),
     }
+}
+
+fn whole(text: &str) -> Option<&str> {
+    (!text.chars().any(|c| kept_surrogate(c).is_some())).then_some(text)
 }
 
 fn text(key: &str, value: &Value) -> Result<String, StrictError> {

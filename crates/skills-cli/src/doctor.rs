@@ -1,0 +1,125 @@
+//! `skills doctor`.
+
+use serde_json::{Value, json};
+use skills_runtime::discovery::{DiscoveryError, SkipReason};
+use skills_runtime::manifest::OpenClaw;
+use skills_runtime::{Catalog, Entry, Layer, SkillRuntime};
+
+use crate::exit::Exit;
+use crate::list;
+use crate::output::{Output, line};
+use crate::roots;
+
+/// Something that hinders one skill.
+struct Trouble {
+    skill: String,
+    code: &'static str,
+    message: String,
+}
+
+/// Looks at everything that may hinder skills here: roots, limits, names, links, requirements, sandboxes.
+pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<Exit> {
+    let catalog = runtime.catalog();
+    let troubles: Vec<Trouble> = catalog.entries().iter().flat_map(troubles).collect();
+    let sandboxes = runtime.sandboxes();
+    if output.is_json() {
+        let sandboxes: Vec<Value> = (sandboxes.iter())
+            .map(|(kind, report)| match report {
+                Ok(report) => json!({"runs": kind, "available": true, "backend": report.backend(), "layers": report.layers()}),
+                Err(error) => json!({"runs": kind, "available": false, "message": error.to_string(), "hint": error.hint()}),
+            })
+            .collect();
+        let troubles: Vec<Value> =
+            troubles.iter().map(|trouble| json!({"skill": trouble.skill, "code": trouble.code, "message": trouble.message})).collect();
+        let skipped = unexpected(&catalog).map(list::skipped).collect::<Vec<_>>();
+        let inactive = catalog.inactive().iter().map(list::inactive).collect::<Vec<_>>();
+        output.document(&json!({
+            "skills": catalog.entries().len(), "skipped": skipped, "inactive": inactive, "troubles": troubles, "sandboxes": sandboxes,
+        }))?;
+    } else {
+        output.text(&text(runtime, &catalog, &troubles))?;
+    }
+    let scripts_run = sandboxes.iter().any(|(_, report)| report.is_ok());
+    let well = scripts_run && unexpected(&catalog).next().is_none() && troubles.is_empty();
+    Ok(if well { Exit::Done } else { Exit::Failed })
+}
+
+/// What was passed over and should not have been.
+fn unexpected(catalog: &Catalog) -> impl Iterator<Item = &skills_runtime::discovery::Skipped> {
+    catalog.skipped().iter().filter(|skipped| !skipped.reason().is_expected())
+}
+
+fn text(runtime: &SkillRuntime, catalog: &Catalog, troubles: &[Trouble]) -> String {
+    let missing = catalog.skipped().iter().filter(|skipped| matches!(skipped.reason(), SkipReason::RootMissing)).count();
+    let roots = runtime.discovery().roots().len();
+    let mut text = format!("roots      {} of {roots} exist\n", roots - missing);
+    text.push_str(&format!("skills     {} used, {} not used\n", catalog.entries().len(), catalog.inactive().len()));
+    for inactive in catalog.inactive() {
+        text.push_str(&format!("           not used: {}: {}\n", inactive.entry().name(), line(&inactive.reason().to_string())));
+    }
+    for skipped in unexpected(catalog) {
+        text.push_str(&format!("           skipped {}\n", line(&skipped.to_string())));
+    }
+    for trouble in troubles {
+        text.push_str(&format!("           {}: {}\n", line(&trouble.skill), line(&trouble.message)));
+    }
+    for (kind, report) in runtime.sandboxes() {
+        match report {
+            Ok(report) => {
+                text.push_str(&format!("{kind:<10} run in the {} sandbox\n", report.backend()));
+                text.extend(report.layers().iter().map(|layer: &Layer| format!("           {}\n", line(&layer.to_string()))));
+            }
+            Err(error) => text.push_str(&format!("{kind:<10} do not run: {}\n", line(&error.to_string()))),
+        }
+    }
+    text
+}
+
+fn troubles(entry: &Entry) -> Vec<Trouble> {
+    let trouble = |code, message: String| Trouble { skill: entry.name().to_string(), code, message };
+    let mut troubles = Vec::new();
+    match broken_links(entry) {
+        Ok(links) => troubles.extend(links.into_iter().map(|link| trouble("broken-link", link))),
+        Err(error) => troubles.push(trouble(error.kind().code(), error.to_string())),
+    }
+    let unread = entry.manifest().unread_restrictions();
+    if !unread.is_empty() {
+        troubles.push(trouble("restriction-unread", format!("`{}` could not be read, so nothing of it runs", unread.join("`, `"))));
+    }
+    if let Some(openclaw) = &entry.manifest().extensions().openclaw {
+        troubles.extend(missing(openclaw).into_iter().map(|message| trouble("requirement", message)));
+    }
+    troubles
+}
+
+fn broken_links(entry: &Entry) -> Result<Vec<String>, DiscoveryError> {
+    let files = entry.open()?;
+    let document = files.document()?;
+    let links = files.broken_links(&document.outline());
+    Ok(links.into_iter().map(|link| format!("line {}: {:?} is no file of the skill", link.line, link.target)).collect())
+}
+
+/// What the skill needs and this machine does not have. Paths of a client's configuration cannot be looked up here.
+fn missing(openclaw: &OpenClaw) -> Vec<String> {
+    let system = match std::env::consts::OS {
+        "macos" => "darwin",
+        "windows" => "win32",
+        other => other,
+    };
+    let mut missing = Vec::new();
+    if !openclaw.os.is_empty() && !openclaw.os.iter().any(|os| os == system) {
+        missing.push(format!("is for {} only", openclaw.os.join(", ")));
+    }
+    if openclaw.always {
+        return missing;
+    }
+    let requires = &openclaw.requires;
+    let absent = requires.bins.iter().filter(|program| !roots::is_on_path(program));
+    missing.extend(absent.map(|program| format!("needs the program `{program}`, which is not on the PATH")));
+    if !requires.any_bins.is_empty() && !requires.any_bins.iter().any(|program| roots::is_on_path(program)) {
+        missing.push(format!("needs one of the programs `{}`, none is on the PATH", requires.any_bins.join("`, `")));
+    }
+    let unset = requires.env.iter().filter(|variable| !roots::is_set(variable));
+    missing.extend(unset.map(|variable| format!("needs the environment variable `{variable}`, which is not set")));
+    missing
+}

@@ -1,0 +1,71 @@
+//! `skills new NAME`.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use serde_json::json;
+use skills_runtime::manifest::strict;
+
+use crate::arguments::New;
+use crate::exit::Exit;
+use crate::input::InputError;
+use crate::output::Output;
+
+/// Makes the directory of a skill with a `SKILL.md` that every client accepts.
+pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
+    let name = &arguments.name;
+    let text = template(name, arguments.description.as_deref());
+    if let Some(error) = strict::validate(text.as_bytes(), name).first() {
+        let nearest = suggestion(name);
+        let hint = if nearest.is_empty() { String::new() } else { format!("; `{nearest}` would do") };
+        return Err(anyhow!(InputError::new(format!("{}{hint}", error.message()))));
+    }
+    let directory = arguments.directory.join(name);
+    make(&directory, &text)?;
+    if output.is_json() {
+        output.document(
+            &json!({"name": name, "directory": directory.to_string_lossy(), "path": directory.join("SKILL.md").to_string_lossy()}),
+        )?;
+    } else {
+        output.text(&format!("{}\n", directory.join("SKILL.md").display()))?;
+        output.note(&format!("next: say in `description` what it does and when to use it, then `skills validate {}`", directory.display()));
+    }
+    Ok(Exit::Done)
+}
+
+fn make(directory: &Path, text: &str) -> anyhow::Result<()> {
+    let failed = || format!("{} cannot be made", directory.display());
+    if let Err(error) = std::fs::create_dir(directory) {
+        return match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                Err(anyhow!(InputError::new(format!("{}: there is something already", directory.display()))))
+            }
+            std::io::ErrorKind::NotFound => {
+                let parent = directory.parent().unwrap_or(directory);
+                Err(anyhow!(InputError::new(format!("{}: no such directory", parent.display()))))
+            }
+            _ => Err(error).with_context(failed),
+        };
+    }
+    let mut file = File::create_new(directory.join("SKILL.md")).with_context(failed)?;
+    file.write_all(text.as_bytes()).with_context(failed)
+}
+
+fn template(name: &str, description: Option<&str>) -> String {
+    let description = description.unwrap_or("Does one kind of task. Use when the user asks for it.");
+    // Quoted, so that no colon or sharp sign of it is YAML.
+    let description = description.split_whitespace().collect::<Vec<_>>().join(" ").replace('\'', "''");
+    let title = name.replace('-', " ");
+    format!(
+        "---\nname: {name}\ndescription: '{description}'\n---\n\n# {title}\n\n## Steps\n\n1. Say what to do first.\n2. Say how to check the result.\n"
+    )
+}
+
+/// The nearest name that the specification allows.
+fn suggestion(name: &str) -> String {
+    let plain = name.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect::<String>();
+    let words: Vec<&str> = plain.split('-').filter(|word| !word.is_empty()).collect();
+    words.join("-").chars().take(64).collect::<String>().trim_end_matches('-').to_owned()
+}

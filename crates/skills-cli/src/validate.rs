@@ -1,0 +1,195 @@
+//! `skills validate PATH…`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use serde_json::{Value, json};
+use skills_runtime::discovery::{DiscoveryError, SkillFiles};
+use skills_runtime::manifest::{Client, Document, Severity};
+
+use crate::arguments::Validate;
+use crate::exit::Exit;
+use crate::input::InputError;
+use crate::output::Output;
+use crate::reference::{self, Target};
+
+/// One thing to tell about a skill.
+struct Finding {
+    severity: Severity,
+    code: &'static str,
+    line: Option<usize>,
+    column: Option<usize>,
+    message: String,
+}
+
+impl Finding {
+    fn error(code: &'static str, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, code, line: None, column: None, message: message.into() }
+    }
+
+    fn warning(code: &'static str, line: Option<usize>, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, code, line, column: None, message: message.into() }
+    }
+}
+
+pub(crate) fn validate(arguments: &Validate, profile: Option<&str>, output: &Output) -> anyhow::Result<Exit> {
+    let client = profile.map(client).transpose()?;
+    let mut results = Vec::new();
+    let mut failed = false;
+    for path in &arguments.paths {
+        let target = Target::of(path)?;
+        let findings = if arguments.strict { strict(&target) } else { lenient(&target, client) };
+        failed |= findings.iter().any(|finding| finding.severity == Severity::Error);
+        if output.is_json() {
+            results.push(document(&target, &findings));
+        } else {
+            print(&target, &findings, output)?;
+        }
+    }
+    if output.is_json() {
+        output.document(&json!({"valid": !failed, "results": results}))?;
+    }
+    Ok(if failed { Exit::Failed } else { Exit::Done })
+}
+
+/// Finds the client whose rules are meant.
+fn client(name: &str) -> anyhow::Result<Client> {
+    Client::ALL.into_iter().find(|client| client.as_str() == name).ok_or_else(|| {
+        let names = Client::ALL.map(Client::as_str).join(", ");
+        anyhow!(InputError::new(format!("no rules are known of the profile {name:?}; there are: {names}")))
+    })
+}
+
+/// The verdict of the reference tool.
+fn strict(target: &Target) -> Vec<Finding> {
+    match target.validate() {
+        Ok(errors) => (errors.into_iter())
+            .map(|error| Finding {
+                severity: Severity::Error,
+                code: error.code(),
+                line: error.line(),
+                column: None,
+                message: error.message().to_owned(),
+            })
+            .collect(),
+        Err(message) => vec![Finding::error("path", message)],
+    }
+}
+
+/// Everything that the lenient reading finds, and what one client makes of it.
+fn lenient(target: &Target, client: Option<Client>) -> Vec<Finding> {
+    if let Err(message) = target.check_directory() {
+        return vec![Finding::error("path", message)];
+    }
+    let files = match SkillFiles::at(target.directory()) {
+        Ok(files) => files,
+        Err(error) => return vec![unreadable(&error, "Missing required file: SKILL.md")],
+    };
+    let document = match files.document() {
+        Ok(document) => document,
+        Err(error) => {
+            let warnings = error.manifest().map(skills_runtime::manifest::ManifestError::warnings).unwrap_or_default();
+            let warnings =
+                warnings.iter().map(|warning| Finding::warning(warning.kind().code(), warning.line(), warning.kind().to_string()));
+            return std::iter::once(unreadable(&error, &error.to_string())).chain(warnings).collect();
+        }
+    };
+    let mut findings = own(&document, &files);
+    let directory = target.directory_name();
+    match client {
+        Some(client) => findings.extend(client.check(&document, &directory).into_iter().map(|finding| Finding {
+            severity: finding.severity,
+            code: finding.code,
+            line: finding.line,
+            column: None,
+            message: finding.message,
+        })),
+        None if document.manifest().name().is_some_and(|name| name.as_str() != directory) => {
+            let message = format!("the name is not that of the directory {directory:?}");
+            findings.push(Finding::warning("name-differs", document.line_of("name"), message));
+        }
+        None => {}
+    }
+    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.line));
+    findings
+}
+
+/// What is wrong with the file, its links and its host metadata, whoever reads it.
+fn own(document: &Document, files: &SkillFiles) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = (document.warnings().iter())
+        .map(|warning| Finding {
+            severity: Severity::Warning,
+            code: warning.kind().code(),
+            line: warning.line(),
+            column: warning.position().map(|position| position.column),
+            message: warning.kind().to_string(),
+        })
+        .collect();
+    if files.file_name() != "SKILL.md" {
+        let message = format!("the file is spelled {:?}; other clients read only `SKILL.md`", files.file_name());
+        findings.push(Finding::warning("file-name", None, message));
+    }
+    for link in files.broken_links(&document.outline()) {
+        let message = format!("{:?} is no file of the skill", link.target);
+        findings.push(Finding::warning("broken-link", Some(link.line), message));
+    }
+    for note in files.host_metadata().1 {
+        let field = if note.field.is_empty() { String::new() } else { format!(": `{}`", note.field) };
+        findings.push(Finding::warning("host-metadata", None, format!("agents/openai.yaml{field}: {}", note.reason)));
+    }
+    findings
+}
+
+fn unreadable(error: &DiscoveryError, message: &str) -> Finding {
+    let manifest = error.manifest();
+    Finding {
+        severity: Severity::Error,
+        code: manifest.map_or(error.kind().code(), |error| error.kind().code()),
+        line: manifest.and_then(skills_runtime::manifest::ManifestError::line),
+        column: manifest.and_then(skills_runtime::manifest::ManifestError::column),
+        message: message.to_owned(),
+    }
+}
+
+/// Prints in the form of the reference tool; warnings, which it does not know, follow on standard error.
+fn print(target: &Target, findings: &[Finding], output: &Output) -> anyhow::Result<()> {
+    let line = |finding: &Finding| finding.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+    let errors: Vec<&Finding> = findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+    if errors.is_empty() {
+        reference::echo(&format!("Valid skill: {target}\n"), output)?;
+    } else {
+        let is_strict = findings.iter().all(|finding| finding.severity == Severity::Error);
+        let lines = errors.iter().map(|finding| {
+            // The reference tool's own messages say where by themselves.
+            let place = if finding.message.contains('\n') || is_strict { String::new() } else { line(finding) };
+            format!("  - {place}{}\n", finding.message)
+        });
+        reference::complain(&format!("Validation failed for {target}:\n{}", lines.collect::<String>()), output);
+    }
+    for finding in findings.iter().filter(|finding| finding.severity == Severity::Warning) {
+        let file = target.directory().join("SKILL.md");
+        let place = [finding.line, finding.column].into_iter().flatten().map(|number| format!(":{number}")).collect::<String>();
+        output.note(&format!("{}{place}: warning: {}", file.display(), finding.message));
+    }
+    Ok(())
+}
+
+fn document(target: &Target, findings: &[Finding]) -> Value {
+    let of = |severity: Severity| -> Vec<Value> {
+        let chosen = findings.iter().filter(|finding| finding.severity == severity);
+        chosen
+            .map(|finding| json!({"code": finding.code, "line": finding.line, "column": finding.column, "message": finding.message}))
+            .collect()
+    };
+    let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
+    json!({"path": target.to_string(), "valid": errors.is_empty(), "errors": errors, "warnings": warnings})
+}
+
+/// A path as it was typed stands for the directory that it names.
+pub(crate) fn exists(path: &Path) -> anyhow::Result<PathBuf> {
+    if path.exists() {
+        Ok(path.to_owned())
+    } else {
+        Err(anyhow!(InputError::new(format!("{}: no such file or directory", path.display()))))
+    }
+}

@@ -1,0 +1,115 @@
+//! `validate --strict`, `read-properties` and `to-prompt` against what skills-ref 0.1.0 printed, byte for byte.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::skills::{Done, skills, tree};
+
+/// The cases that skills-manifest checks too, whose `BASE` stands for the directory that holds the skill.
+fn cases() -> Vec<Value> {
+    let text = std::fs::read_to_string(tree().join("crates/skills-manifest/tests/it/skills_ref.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Makes the skill of a case; returns its path, or nothing when a file's name or bytes are beyond this test.
+fn make(case: &Value, base: &Path) -> Option<String> {
+    let directory = base.join(case["directory"].as_str()?);
+    std::fs::create_dir_all(&directory).unwrap();
+    let names = |value: &Value| match value {
+        Value::Array(items) => items.clone(),
+        Value::Null => Vec::new(),
+        item => vec![item.clone()],
+    };
+    let (files, contents) = (names(&case["file"]), names(&case["content"]));
+    if files.len() != contents.len() {
+        return None;
+    }
+    for (file, content) in files.iter().zip(contents) {
+        std::fs::write(directory.join(file.as_str()?), content.as_str()?).unwrap();
+    }
+    directory.to_str().map(str::to_owned)
+}
+
+fn same(case: &Value, command: &str, done: &Done, base: &str) -> Option<String> {
+    let expected = &case[command];
+    if expected.get("crash").is_some() {
+        // There the tool says nothing of use; we refuse and say why.
+        return (done.code != 1 || done.stderr.is_empty()).then(|| format!("{} {command}: {}", case["id"], done.page()));
+    }
+    let text = |key: &str| expected[key].as_str().unwrap().replace("BASE", base);
+    let is_same = done.code == expected["exit"] && done.stdout == text("stdout") && done.stderr == text("stderr");
+    (!is_same).then(|| {
+        format!(
+            "{} {command}\n--- ours\n{}--- theirs\nexit {}\n{}{}",
+            case["id"],
+            done.page(),
+            expected["exit"],
+            text("stdout"),
+            text("stderr")
+        )
+    })
+}
+
+/// Runs one command on every `step`th case.
+fn check(command: &str, arguments: &[&str], step: usize) {
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for case in cases().iter().step_by(step) {
+        // The tool ran on Python 3.11, which knows the characters of Unicode 14.
+        if case["id"].as_str().unwrap().contains("-unicode1") {
+            continue;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().canonicalize().unwrap();
+        let Some(path) = make(case, &base) else { continue };
+        checked += 1;
+        wrong.extend(same(case, command, &skills(&[arguments, &[&path]].concat()), base.to_str().unwrap()));
+    }
+    assert!(wrong.is_empty(), "{} of {checked} differ\n{}", wrong.len(), wrong.join("\n"));
+    assert!(checked * step > 700, "{checked} cases");
+}
+
+#[test]
+fn validate_is_that_of_the_reference_tool() {
+    check("validate", &["validate", "--strict"], 3);
+}
+
+#[test]
+fn read_properties_is_that_of_the_reference_tool() {
+    check("read_properties", &["read-properties"], 5);
+}
+
+#[test]
+fn to_prompt_is_that_of_the_reference_tool() {
+    check("to_prompt", &["to-prompt"], 5);
+}
+
+#[test]
+fn several_skills_and_files_as_paths() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = directory.path().canonicalize().unwrap();
+    for name in ["one", "two"] {
+        std::fs::create_dir(base.join(name)).unwrap();
+        std::fs::write(base.join(name).join("SKILL.md"), format!("---\nname: {name}\ndescription: d & e\n---\n")).unwrap();
+    }
+    let base = base.to_str().unwrap();
+    let (one, two) = (format!("{base}/one/SKILL.md"), format!("{base}/./two//"));
+    let redacted = |done: Done| done.page().replace(base, "BASE");
+    insta::assert_snapshot!(redacted(skills(&["validate", "--strict", &one, &two])), @"
+    exit 0
+    -- stdout
+    Valid skill: BASE/one
+    Valid skill: BASE/two
+    ");
+    insta::assert_snapshot!(redacted(skills(&["to-prompt", &one, &two])));
+    let missing = format!("{base}/three");
+    assert_eq!(skills(&["validate", "--strict", &missing]).code, 2);
+    let file = format!("{base}/one/notes.txt");
+    std::fs::write(&file, "").unwrap();
+    insta::assert_snapshot!(redacted(skills(&["validate", "--strict", &file])), @"
+    exit 1
+    -- stderr
+    Validation failed for BASE/one/notes.txt:
+      - Not a directory: BASE/one/notes.txt
+    ");
+}
