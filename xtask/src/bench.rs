@@ -48,28 +48,35 @@ pub(crate) fn bench(format: Format) -> Result<()> {
     Ok(())
 }
 
-fn pair(package: &str, target: &str, medians: &[(String, f64)]) -> Result<Vec<Row>> {
-    let floor = medians.iter().find(|(name, _)| name == FLOOR).map(|(_, nanoseconds)| *nanoseconds);
-    let floor_ns = floor.with_context(|| format!("{package} {target} has no `{FLOOR}`"))?;
-    let others = medians.iter().filter(|(name, _)| name != FLOOR);
-    let row = |(name, median_ns): &(String, f64)| Row {
-        bench: format!("{package} {target} {name}"),
-        median_ns: *median_ns,
-        floor_ns,
-        ratio: median_ns / floor_ns,
+/// One measurement: the bench, its argument if it has several, its median.
+type Median = (String, Option<String>, f64);
+
+fn pair(package: &str, target: &str, medians: &[Median]) -> Result<Vec<Row>> {
+    let row = |(name, argument, median_ns): &Median| {
+        let is_floor = |(name, of, _): &&Median| name == FLOOR && of == argument;
+        let floor_ns = medians.iter().find(is_floor).map(|(.., nanoseconds)| *nanoseconds);
+        let floor_ns = floor_ns.with_context(|| format!("{package} {target} has no `{FLOOR}`"))?;
+        let argument = argument.as_deref().map(|argument| format!(" {argument}")).unwrap_or_default();
+        Ok(Row { bench: format!("{package} {target} {name}{argument}"), median_ns: *median_ns, floor_ns, ratio: median_ns / floor_ns })
     };
-    Ok(others.map(row).collect())
+    medians.iter().filter(|(name, ..)| name != FLOOR).map(row).collect()
 }
 
-/// Reads names and medians out of divan's tree: `├─ name  fastest │ slowest │ median │ mean │ …`.
-fn medians(text: &str) -> Vec<(String, f64)> {
-    let row = |line: &str| {
-        let line = line.trim_start_matches(['├', '╰', '─', '│', ' ']);
-        let name = line.split_whitespace().next()?;
-        let median = line.split('│').nth(2)?.trim();
-        Some((name.to_owned(), nanoseconds(median)?))
-    };
-    text.lines().filter_map(row).collect()
+/// Reads names and medians out of divan's tree: `├─ name  fastest │ slowest │ median │ mean │ …`; the arguments of a bench stand below it.
+fn medians(text: &str) -> Vec<Median> {
+    let mut medians = Vec::new();
+    let mut parent = String::new();
+    for line in text.lines() {
+        let row = line.trim_start_matches(['├', '╰', '─', '│', ' ']);
+        let is_below = line.starts_with("│  ") || line.starts_with("   ");
+        let Some(name) = row.split_whitespace().next() else { continue };
+        if !is_below {
+            parent = name.to_owned();
+        }
+        let Some(median) = row.split('│').nth(2).and_then(|column| nanoseconds(column.trim())) else { continue };
+        medians.push(if is_below { (parent.clone(), Some(name.to_owned()), median) } else { (name.to_owned(), None, median) });
+    }
+    medians
 }
 
 fn nanoseconds(text: &str) -> Option<f64> {
@@ -101,6 +108,17 @@ mod tests {
         let text = "scan      fastest       │ slowest       │ median        │ mean          │ samples │ iters\n\
                     ├─ floor  5.1 ms        │ 6.2 ms        │ 5.5 ms        │ 5.6 ms        │ 30      │ 30\n\
                     ╰─ scan   11.4 µs       │ 8.0 ms        │ 12.5 µs       │ 7.2 ms        │ 30      │ 30\n";
-        assert_eq!(medians(text), [("floor".to_owned(), 5.5e6), ("scan".to_owned(), 12.5e3)]);
+        assert_eq!(medians(text), [("floor".to_owned(), None, 5.5e6), ("scan".to_owned(), None, 12.5e3)]);
+    }
+
+    #[test]
+    fn arguments_stand_below_their_bench() {
+        let text = "scan           fastest       │ slowest       │ median        │ mean          │ samples │ iters\n\
+                    ├─ floor                     │               │               │               │         │\n\
+                    │  ├─ 1000     2.3 ms        │ 4.5 ms        │ 2.6 ms        │ 2.8 ms        │ 30      │ 30\n\
+                    ╰─ scan                      │               │               │               │         │\n\
+                    \u{20}  ╰─ 1000     1.1 ms        │ 1.6 ms        │ 1.2 ms        │ 1.2 ms        │ 30      │ 30\n";
+        let row = |name: &str, median| (name.to_owned(), Some("1000".to_owned()), median);
+        assert_eq!(medians(text), [row("floor", 2.6e6), row("scan", 1.2e6)]);
     }
 }

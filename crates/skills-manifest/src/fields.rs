@@ -180,7 +180,8 @@ impl<'a> Fields<'a> {
                 return Vec::new();
             }
         };
-        let (rules, bad) = ToolRule::parse_list(&text);
+        let (mut rules, bad) = ToolRule::parse_list(&text);
+        rules.shrink_to_fit();
         let none_left = rules.is_empty() && !bad.is_empty();
         for entry in bad {
             self.warn(field, WarningKind::ToolUnreadable { field, entry });

@@ -69,7 +69,9 @@ impl Manifest {
         let user_invocable = flag(&mut fields, "user-invocable", Flag::No);
         let disabled = flag(&mut fields, "disable-model-invocation", Flag::Yes);
         let extensions = Extensions::read(&mut fields, &metadata);
-        let Fields { map: extra, warnings, unread, .. } = fields;
+        let Fields { map, warnings, unread, .. } = fields;
+        // Room for fields that are taken out by now is not kept.
+        let extra: Map<String, Value> = map.into_iter().collect();
         let manifest = Self {
             name,
             description,

@@ -67,10 +67,12 @@ pub(crate) fn read(yaml: &str) -> Result<Read, Failure> {
     let state = State::default();
     let result = Json { state: &state, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(yaml));
     let mut value = result.map_err(|error| describe(&error, &state))?;
-    if state.numbers.get() {
+    let repeated = state.repeated.into_inner();
+    // With a key left out, the second reading would not stand beside the first.
+    if state.numbers.get() && repeated.is_empty() {
         written::restore(yaml, &mut value);
     }
-    Ok(Read { value, repeated: state.repeated.into_inner() })
+    Ok(Read { value, repeated })
 }
 
 /// Takes the library's own position out of its message.

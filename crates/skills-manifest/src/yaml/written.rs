@@ -53,7 +53,10 @@ impl<'de> Visitor<'de> for Beside<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
         let Value::Object(values) = self.0 else { return Err(A::Error::custom("not a mapping")) };
         for (_, value) in values {
-            entries.next_key::<IgnoredAny>()?;
+            // A value without a key makes the library panic.
+            if entries.next_key::<IgnoredAny>()?.is_none() {
+                return Ok(());
+            }
             entries.next_value_seed(Beside(value))?;
         }
         // What is left over are keys that stand twice.

@@ -1,0 +1,28 @@
+//! Reads bytes in every way that there is. A panic, endless time or endless memory is a defect.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use skills_manifest::{Client, Document, Fence, HostMetadata, Manifest, strict};
+
+fuzz_target!(|bytes: &[u8]| {
+    let whole = Document::parse(bytes);
+    if let Ok(document) = &whole {
+        let _ = document.outline();
+        for client in Client::ALL {
+            let _ = client.check(document, "directory");
+        }
+    }
+    // A glance keeps its word, and a prefix never gives another frontmatter than the whole file.
+    if let Ok(frontmatter) = Fence::of_file(bytes) {
+        if let Some(glance) = Manifest::glance(&frontmatter) {
+            let (manifest, _) = Manifest::from_frontmatter(&frontmatter).expect("a glance keeps its word");
+            assert_eq!(glance.name.as_ref(), manifest.name());
+        }
+        if let Ok(Fence::Closed(prefix)) = Fence::find(&bytes[..bytes.len() / 2]) {
+            assert_eq!(prefix.yaml(), frontmatter.yaml());
+        }
+    }
+    let _ = strict::validate(bytes, "directory");
+    let _ = strict::properties(bytes).map(|properties| properties.to_json());
+    let _ = HostMetadata::parse(bytes, Some("skills/a"));
+});

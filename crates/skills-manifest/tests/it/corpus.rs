@@ -1,0 +1,35 @@
+//! The seeds of the fuzzer, without the fuzzer: what it checks holds for all of them, and for each cut short anywhere.
+
+use skills_manifest::{Client, Document, Fence, HostMetadata, Manifest, strict};
+
+fn check(bytes: &[u8]) {
+    if let Ok(document) = Document::parse(bytes) {
+        let _ = document.outline();
+        Client::ALL.iter().for_each(|client| drop(client.check(&document, "directory")));
+    }
+    if let Ok(frontmatter) = Fence::of_file(bytes) {
+        if let Some(glance) = Manifest::glance(&frontmatter) {
+            assert_eq!(glance.name.as_ref(), Manifest::from_frontmatter(&frontmatter).unwrap().0.name());
+        }
+        if let Ok(Fence::Closed(prefix)) = Fence::find(&bytes[..bytes.len() / 2]) {
+            assert_eq!(prefix.yaml(), frontmatter.yaml());
+        }
+    }
+    let _ = strict::validate(bytes, "directory");
+    let _ = strict::properties(bytes).map(|properties| properties.to_json());
+    let _ = HostMetadata::parse(bytes, Some("skills/a"));
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the seeds are files of this project")]
+fn seeds_hold() {
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/skill");
+    let mut seeds = 0;
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        (0..=bytes.len()).step_by(3).for_each(|cut| check(&bytes[..cut]));
+        check(&bytes);
+        seeds += 1;
+    }
+    assert!(seeds > 100, "{seeds} seeds");
+}
