@@ -25,9 +25,21 @@ pub(crate) struct Arguments {
     #[arg(long, global = true, value_name = "SKILL")]
     pub(crate) disable: Vec<String>,
 
-    /// List the skills of the project as blocked and use none of them
+    /// Use the skills of the project; without this they are listed as blocked
     #[arg(long, global = true)]
-    pub(crate) untrusted_project: bool,
+    pub(crate) trust_project: bool,
+
+    /// Read a SKILL.md that is a symlink wherever it leads, as managers of dotfiles make them
+    #[arg(long, global = true)]
+    pub(crate) follow_skill_links: bool,
+
+    /// How many directories are searched per root [default: 2000]
+    #[arg(long, global = true, value_name = "NUMBER", hide_short_help = true)]
+    pub(crate) max_directories: Option<usize>,
+
+    /// How many directory entries are looked at per root [default: 20000]
+    #[arg(long, global = true, value_name = "NUMBER", hide_short_help = true)]
+    pub(crate) max_entries: Option<usize>,
 
     /// Print one JSON document
     #[arg(long, global = true)]

@@ -1,9 +1,9 @@
 //! `skills doctor`.
 
 use serde_json::{Value, json};
-use skills_runtime::discovery::{DiscoveryError, SkipReason};
+use skills_runtime::discovery::{DiscoveryError, EntryWarning, SkipReason};
 use skills_runtime::manifest::OpenClaw;
-use skills_runtime::{Catalog, Entry, Layer, SkillRuntime};
+use skills_runtime::{Catalog, Entry, Layer, Report, SandboxError, SkillRuntime};
 
 use crate::exit::Exit;
 use crate::list;
@@ -16,6 +16,9 @@ struct Trouble {
     code: &'static str,
     message: String,
 }
+
+/// A kind of program, and which walls would stand around it here.
+type Sandbox = (&'static str, Result<Report, SandboxError>);
 
 /// Looks at everything that may hinder skills here: roots, limits, names, links, requirements, sandboxes.
 pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<Exit> {
@@ -37,10 +40,10 @@ pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<
             "skills": catalog.entries().len(), "skipped": skipped, "inactive": inactive, "troubles": troubles, "sandboxes": sandboxes,
         }))?;
     } else {
-        output.text(&text(runtime, &catalog, &troubles))?;
+        output.text(&text(runtime, &catalog, &troubles, &sandboxes))?;
     }
-    let scripts_run = sandboxes.iter().any(|(_, report)| report.is_ok());
-    let well = scripts_run && unexpected(&catalog).next().is_none() && troubles.is_empty();
+    let all_run = sandboxes.iter().all(|(_, report)| report.is_ok());
+    let well = all_run && unexpected(&catalog).next().is_none() && troubles.is_empty();
     Ok(if well { Exit::Done } else { Exit::Failed })
 }
 
@@ -49,7 +52,7 @@ fn unexpected(catalog: &Catalog) -> impl Iterator<Item = &skills_runtime::discov
     catalog.skipped().iter().filter(|skipped| !skipped.reason().is_expected())
 }
 
-fn text(runtime: &SkillRuntime, catalog: &Catalog, troubles: &[Trouble]) -> String {
+fn text(runtime: &SkillRuntime, catalog: &Catalog, troubles: &[Trouble], sandboxes: &[Sandbox]) -> String {
     let missing = catalog.skipped().iter().filter(|skipped| matches!(skipped.reason(), SkipReason::RootMissing)).count();
     let roots = runtime.discovery().roots().len();
     let mut text = format!("roots      {} of {roots} exist\n", roots - missing);
@@ -63,7 +66,7 @@ fn text(runtime: &SkillRuntime, catalog: &Catalog, troubles: &[Trouble]) -> Stri
     for trouble in troubles {
         text.push_str(&format!("           {}: {}\n", line(&trouble.skill), line(&trouble.message)));
     }
-    for (kind, report) in runtime.sandboxes() {
+    for (kind, report) in sandboxes {
         match report {
             Ok(report) => {
                 text.push_str(&format!("{kind:<10} run in the {} sandbox\n", report.backend()));
@@ -82,6 +85,10 @@ fn troubles(entry: &Entry) -> Vec<Trouble> {
         Ok(links) => troubles.extend(links.into_iter().map(|link| trouble("broken-link", link))),
         Err(error) => troubles.push(trouble(error.kind().code(), error.to_string())),
     }
+    let is_trouble = |warning: &&EntryWarning| {
+        matches!(warning, EntryWarning::SameName { .. } | EntryWarning::NameClash { .. } | EntryWarning::LinkedFile { .. })
+    };
+    troubles.extend(entry.warnings().iter().filter(is_trouble).map(|warning| trouble(warning.code(), warning.to_string())));
     let unread = entry.manifest().unread_restrictions();
     if !unread.is_empty() {
         troubles.push(trouble("restriction-unread", format!("`{}` could not be read, so nothing of it runs", unread.join("`, `"))));

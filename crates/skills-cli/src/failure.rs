@@ -27,6 +27,22 @@ pub(crate) fn report(error: &anyhow::Error, output: &Output) -> Exit {
     exit(error)
 }
 
+/// Prints what is wrong with the command line, as a document where one was asked for; help and version are no mistakes.
+pub(crate) fn usage(error: &clap::Error) -> Exit {
+    let wants_json = std::env::args_os().any(|argument| argument == "--json");
+    if wants_json && error.use_stderr() {
+        let message = error.to_string();
+        let message = message.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        let document = json!({"error": {"code": "usage", "message": message, "candidates": [], "hint": null}});
+        if Output::new(true).document(&document).is_ok() {
+            return Exit::Usage;
+        }
+    }
+    // When nobody reads it there is nobody left to tell.
+    let _ = error.print();
+    if error.use_stderr() { Exit::Usage } else { Exit::Done }
+}
+
 fn suggestion(error: Option<&RuntimeError>, candidates: &[String]) -> Option<String> {
     let (first, rest) = candidates.split_first()?;
     Some(match error?.kind() {

@@ -69,7 +69,8 @@ pub(crate) fn explain(runtime: &SkillRuntime, query: &str, output: &Output) -> a
     let explanation = runtime.discovery().explain(&catalog, &input::skill_name(query));
     let (verdict, steps) = (explanation.verdict(), explanation.steps());
     if output.is_json() {
-        let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
+        let step = |step: &Step| json!({"code": step.code(), "path": step.path().map(Path::to_string_lossy), "message": step.to_string()});
+        let steps: Vec<Value> = steps.iter().map(step).collect();
         output.document(&json!({"verdict": verdict.as_str(), "steps": steps}))?;
     } else {
         let is_shown = |step: &&Step| !matches!(step, Step::PassedOver { code: "root-missing", .. });

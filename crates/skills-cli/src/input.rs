@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde_json::Value;
+use skills_runtime::discovery::canonical_skill_path;
 
 /// The most input that is read, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
@@ -61,6 +62,6 @@ pub(crate) fn directory(path: &Path) -> anyhow::Result<PathBuf> {
 /// Resolves a skill that is named by its directory; a bare name stays one.
 pub(crate) fn skill_name(argument: &str) -> String {
     let path = Path::new(argument);
-    let resolved = argument.contains(std::path::is_separator).then(|| path.canonicalize().ok()).flatten();
+    let resolved = argument.contains(std::path::is_separator).then(|| canonical_skill_path(path)).flatten();
     resolved.map_or_else(|| argument.to_owned(), |path| path.to_string_lossy().into_owned())
 }

@@ -39,7 +39,10 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::usage(&error).into(),
+    };
     let output = Output::new(arguments.json);
     let exit = run(arguments, &output).unwrap_or_else(|error| failure::report(&error, &output));
     exit.into()
@@ -55,6 +58,9 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         _ => {}
     }
     let builder = SkillRuntime::builder().discovery(roots::discovery(&arguments)?).scratch_directory(roots::scratch_directory());
+    if !arguments.disable.is_empty() {
+        roots::tell_idle_rules(&arguments.disable, &builder.clone().build().catalog(), output);
+    }
     match arguments.command {
         Command::List(list) => list::list(&builder.build(), &list, output),
         Command::Roots(_) => find::roots(&builder.build(), output),

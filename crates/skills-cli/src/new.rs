@@ -58,6 +58,11 @@ fn template(name: &str, description: Option<&str>) -> String {
     // Quoted, so that no colon or sharp sign of it is YAML.
     let description = description.split_whitespace().collect::<Vec<_>>().join(" ").replace('\'', "''");
     let title = name.replace('-', " ");
+    // `true` and `123` are no text to YAML unless they stand in quotes.
+    let is_text =
+        name.chars().any(char::is_alphabetic) && !matches!(name, "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n");
+    let looks_like_number = name.starts_with(|c: char| c.is_ascii_digit());
+    let name = if is_text && !looks_like_number { name.to_owned() } else { format!("'{name}'") };
     format!(
         "---\nname: {name}\ndescription: '{description}'\n---\n\n# {title}\n\n## Steps\n\n1. Say what to do first.\n2. Say how to check the result.\n"
     )

@@ -1,4 +1,5 @@
-//! The three commands of skills-ref, byte for byte: `validate --strict`, `read-properties`, `to-prompt`.
+//! The three commands of skills-ref, byte for byte: `validate --strict`, `read-properties`, `to-prompt`. Only what that tool's command line
+//! says of a missing path is said otherwise, and a file over 1 MiB is refused.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -43,6 +44,11 @@ impl Target {
     pub(crate) fn directory_name(&self) -> String {
         let resolved = self.directory.canonicalize().unwrap_or_else(|_| self.directory.clone());
         resolved.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// The name of the skill file as it is spelled.
+    pub(crate) fn file_name(&self) -> String {
+        SkillFiles::at(&self.directory).map(|files| files.file_name().to_owned()).unwrap_or_else(|_| "SKILL.md".to_owned())
     }
 
     pub(crate) fn check_directory(&self) -> Result<(), String> {
@@ -116,7 +122,7 @@ fn fail(message: &str, output: &Output) -> anyhow::Result<Exit> {
     if output.is_json() {
         output.document(&json!({"error": {"code": "skill", "message": message}}))?;
     } else {
-        complain(&format!("Error: {message}\n"), output);
+        complain(&format!("Error: {message}\n"));
     }
     Ok(Exit::Failed)
 }
@@ -144,7 +150,7 @@ pub(crate) fn echo(text: &str, output: &Output) -> anyhow::Result<()> {
 }
 
 /// As [`echo`], to standard error.
-pub(crate) fn complain(text: &str, _output: &Output) {
+pub(crate) fn complain(text: &str) {
     let text = without_sequences(text);
     let text = if io::stderr().is_terminal() { printable(&text) } else { text };
     // When standard error is closed nobody is left to tell.

@@ -5,11 +5,14 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use skills_runtime::discovery::{Discovery, Profile, Rule, Selector, Surroundings, project_directories};
-use skills_runtime::{Root, Scope};
+use skills_runtime::discovery::{
+    Discovery, FileLinks, InactiveReason, Limits, Profile, Rule, Selector, Surroundings, Trust, project_directories,
+};
+use skills_runtime::{Catalog, Root, Scope};
 
 use crate::arguments::Arguments;
 use crate::input::{self, InputError};
+use crate::output::Output;
 
 /// What makes a directory the root of a project.
 const MARKERS: [&str; 1] = [".git"];
@@ -21,13 +24,35 @@ pub(crate) fn discovery(arguments: &Arguments) -> anyhow::Result<Discovery> {
     let profile = profile(arguments.profile.as_deref())?;
     let surroundings = surroundings(arguments);
     let discovery = profile.discovery(&surroundings);
-    let discovery = if arguments.root.is_empty() {
-        discovery
-    } else {
-        discovery.with_roots(arguments.root.iter().map(|path| Root::new(path, Scope::Custom)))
-    };
+    let mut roots = discovery.roots().to_vec();
+    if !arguments.root.is_empty() {
+        let mut paths: Vec<PathBuf> = arguments.root.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect();
+        let mut seen = std::collections::HashSet::new();
+        paths.retain(|path| seen.insert(path.clone()));
+        roots = paths.into_iter().map(|path| profile.read(Root::new(path, Scope::Custom))).collect();
+    }
+    if arguments.follow_skill_links {
+        roots = roots.into_iter().map(|root| root.file_links(FileLinks::Follow)).collect();
+    }
+    let mut limits = Limits::default();
+    limits.max_directories = arguments.max_directories.unwrap_or(limits.max_directories);
+    limits.max_entries = arguments.max_entries.unwrap_or(limits.max_entries);
     let disabled = arguments.disable.iter().map(|pattern| Rule::disable(selector(pattern), "--disable"));
-    Ok(discovery.rules(disabled))
+    Ok(discovery.with_roots(roots).limits(limits).rules(disabled))
+}
+
+/// Says which `--disable` fits no skill: a switch for safety that does nothing must not look as if it did.
+pub(crate) fn tell_idle_rules(arguments: &[String], catalog: &Catalog, output: &Output) {
+    for text in arguments {
+        let rule = Rule::disable(selector(text), "--disable");
+        let fits = catalog
+            .inactive()
+            .iter()
+            .any(|inactive| matches!(inactive.reason(), InactiveReason::Disabled { rule: by } if *by == rule.clone().resolved()));
+        if !fits {
+            output.note(&format!("--disable {text}: no skill fits"));
+        }
+    }
 }
 
 /// Finds the profile of roots; `universal` when none is named.
@@ -41,10 +66,10 @@ pub(crate) fn profile(name: Option<&str>) -> anyhow::Result<Profile> {
 
 /// A path, a pattern or a name.
 fn selector(text: &str) -> Selector {
-    if text.contains(std::path::is_separator) {
-        Selector::Path(PathBuf::from(text))
-    } else if text.contains(['*', '?']) {
+    if text.contains(['*', '?']) {
         Selector::Pattern(text.to_owned())
+    } else if text.contains(std::path::is_separator) {
+        Selector::Path(PathBuf::from(text))
     } else {
         Selector::Name(text.to_owned())
     }
@@ -63,7 +88,7 @@ fn surroundings(arguments: &Arguments) -> Surroundings {
     let listed = env::var_os("COPILOT_SKILLS_DIRS").unwrap_or_default();
     let listed = listed.to_string_lossy();
     surroundings.copilot_directories = listed.split(',').map(|path| PathBuf::from(path.trim())).filter(|path| path.is_absolute()).collect();
-    surroundings.untrusted_project = arguments.untrusted_project;
+    surroundings.project_trust = if arguments.trust_project { Trust::Trusted } else { Trust::Untrusted };
     surroundings
 }
 

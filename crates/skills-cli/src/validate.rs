@@ -10,7 +10,7 @@ use skills_runtime::manifest::{Client, Document, Severity};
 use crate::arguments::Validate;
 use crate::exit::Exit;
 use crate::input::InputError;
-use crate::output::Output;
+use crate::output::{Output, line};
 use crate::reference::{self, Target};
 
 /// One thing to tell about a skill.
@@ -36,18 +36,36 @@ pub(crate) fn validate(arguments: &Validate, profile: Option<&str>, output: &Out
     let client = profile.map(client).transpose()?;
     let mut results = Vec::new();
     let mut failed = false;
+    let mut missing = false;
     for path in &arguments.paths {
-        let target = Target::of(path)?;
+        let target = match Target::of(path) {
+            Ok(target) => target,
+            Err(error) => {
+                missing = true;
+                let message = format!("{error:#}");
+                if output.is_json() {
+                    let error = json!({"code": "path", "line": null, "column": null, "message": message});
+                    results.push(json!({"path": path.to_string_lossy(), "valid": false, "errors": [error], "warnings": []}));
+                } else {
+                    output.note(&format!("error: {message}"));
+                }
+                continue;
+            }
+        };
         let findings = if arguments.strict { strict(&target) } else { lenient(&target, client) };
         failed |= findings.iter().any(|finding| finding.severity == Severity::Error);
         if output.is_json() {
             results.push(document(&target, &findings));
         } else {
-            print(&target, &findings, output)?;
+            let form = if arguments.strict { Form::Reference } else { Form::Ours };
+            print(&target, &findings, form, output)?;
         }
     }
     if output.is_json() {
-        output.document(&json!({"valid": !failed, "results": results}))?;
+        output.document(&json!({"valid": !failed && !missing, "results": results}))?;
+    }
+    if missing {
+        return Ok(Exit::Usage);
     }
     Ok(if failed { Exit::Failed } else { Exit::Done })
 }
@@ -95,6 +113,9 @@ fn lenient(target: &Target, client: Option<Client>) -> Vec<Finding> {
         }
     };
     let mut findings = own(&document, &files);
+    if document.manifest().name().is_none() && client.is_none() {
+        findings.push(Finding::warning("name-missing", document.line_of("name"), "no usable `name`; the directory's name serves"));
+    }
     let directory = target.directory_name();
     match client {
         Some(client) => findings.extend(client.check(&document, &directory).into_iter().map(|finding| Finding {
@@ -151,23 +172,36 @@ fn unreadable(error: &DiscoveryError, message: &str) -> Finding {
     }
 }
 
-/// Prints in the form of the reference tool; warnings, which it does not know, follow on standard error.
-fn print(target: &Target, findings: &[Finding], output: &Output) -> anyhow::Result<()> {
-    let line = |finding: &Finding| finding.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+/// How verdicts are printed.
+#[derive(PartialEq)]
+enum Form {
+    /// Byte for byte as the reference tool does.
+    Reference,
+    /// In the same words, with lines and warnings; no text of a skill or path makes a line of its own.
+    Ours,
+}
+
+fn print(target: &Target, findings: &[Finding], form: Form, output: &Output) -> anyhow::Result<()> {
     let errors: Vec<&Finding> = findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+    if form == Form::Reference {
+        if errors.is_empty() {
+            return reference::echo(&format!("Valid skill: {target}\n"), output);
+        }
+        let lines = errors.iter().map(|finding| format!("  - {}\n", finding.message));
+        reference::complain(&format!("Validation failed for {target}:\n{}", lines.collect::<String>()));
+        return Ok(());
+    }
     if errors.is_empty() {
-        reference::echo(&format!("Valid skill: {target}\n"), output)?;
+        output.text(&format!("Valid skill: {}\n", line(&target.to_string())))?;
     } else {
-        let is_strict = findings.iter().all(|finding| finding.severity == Severity::Error);
-        let lines = errors.iter().map(|finding| {
-            // The reference tool's own messages say where by themselves.
-            let place = if finding.message.contains('\n') || is_strict { String::new() } else { line(finding) };
-            format!("  - {place}{}\n", finding.message)
-        });
-        reference::complain(&format!("Validation failed for {target}:\n{}", lines.collect::<String>()), output);
+        output.note(&format!("Validation failed for {target}:"));
+    }
+    for finding in errors {
+        let place = finding.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        output.note(&format!("  - {place}{}", finding.message));
     }
     for finding in findings.iter().filter(|finding| finding.severity == Severity::Warning) {
-        let file = target.directory().join("SKILL.md");
+        let file = target.directory().join(target.file_name());
         let place = [finding.line, finding.column].into_iter().flatten().map(|number| format!(":{number}")).collect::<String>();
         output.note(&format!("{}{place}: warning: {}", file.display(), finding.message));
     }

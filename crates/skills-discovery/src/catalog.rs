@@ -3,6 +3,7 @@
 mod settle;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::{Discovery, Entry, Fingerprint, Inactive, Skipped, Stamp};
 
@@ -18,6 +19,8 @@ pub struct Catalog {
     inactive: Vec<Inactive>,
     skipped: Vec<Skipped>,
     stamps: Vec<(PathBuf, Option<Stamp>)>,
+    links: Vec<(PathBuf, PathBuf)>,
+    settings: Option<Arc<Discovery>>,
 }
 
 /// What several skills of one name mean.
@@ -51,17 +54,21 @@ pub(crate) struct Found {
     pub(crate) entries: Vec<Entry>,
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) stamps: Vec<(PathBuf, Option<Stamp>)>,
+    /// Paths that lead elsewhere, and where: roots as they were given, and the symlinks that were followed.
+    pub(crate) links: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Catalog {
     pub(crate) fn new(found: Found, discovery: &Discovery) -> Self {
-        let Found { entries, mut skipped, stamps } = found;
+        let Found { entries, mut skipped, stamps, links } = found;
         let (mut entries, mut inactive) = settle::settle(entries, discovery);
         entries.sort_by(compare);
         inactive.sort_by(|a, b| compare(&a.entry, &b.entry));
         settle::warn(&mut entries);
-        skipped.sort_by(|a, b| a.path().cmp(b.path()));
-        Self { entries, inactive, skipped, stamps }
+        skipped.sort_by(|a, b| (a.path(), a.reason().code()).cmp(&(b.path(), b.reason().code())));
+        // Roots that overlap see the same.
+        skipped.dedup_by(|a, b| a.path() == b.path() && a.reason().code() == b.reason().code());
+        Self { entries, inactive, skipped, stamps, links, settings: Some(Arc::new(discovery.clone())) }
     }
 
     /// Returns the skills that are used, in order.
@@ -90,7 +97,12 @@ impl Catalog {
     /// Returns how the files looked that this catalogue was made of.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint<'_> {
-        Fingerprint::new(self, &self.stamps)
+        Fingerprint::new(self, &self.stamps, &self.links)
+    }
+
+    /// Whether the catalogue was made with these settings.
+    pub(crate) fn is_of(&self, discovery: &Discovery) -> bool {
+        self.settings.as_deref().is_some_and(|settings| settings.finds_the_same(discovery))
     }
 
     /// Looks a skill up by its exact name, or by the path of its directory or `SKILL.md`.

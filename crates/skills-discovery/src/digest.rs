@@ -13,7 +13,7 @@ use crate::handle::open_regular;
 use crate::stamp::Moment;
 use crate::{SkillFiles, Stamp};
 
-/// The most files of a skill that are read for its digest.
+/// The most files and directories of a skill that are looked at for its digest.
 const MAX_FILES: usize = 10_000;
 /// The most bytes of a skill that are read for its digest: 256 MiB.
 const MAX_BYTES: u64 = 256 << 20;
@@ -78,7 +78,7 @@ impl DigestCache {
         }
         let digest = hasher.finalize().into();
         // What may change unseen is read again.
-        if stamp.at(moment).is_settled() {
+        if cfg!(unix) && stamp.at(moment).is_settled() {
             self.files.insert(stamp, digest);
         }
         Ok(digest)
@@ -93,7 +93,7 @@ impl SkillFiles {
     /// file is neither a regular file, a directory nor a symlink.
     pub fn digest(&self, cache: &mut DigestCache) -> Result<Digest, DiscoveryError> {
         let mut paths = Vec::new();
-        collect(self.handle(), Path::new(""), 0, &mut paths)?;
+        collect(self.handle(), Path::new(""), 0, &mut 0, &mut paths)?;
         paths.sort();
         let mut hasher = Sha256::new();
         let (moment, mut budget) = (Moment::now(), MAX_BYTES);
@@ -115,23 +115,24 @@ impl SkillFiles {
 }
 
 /// Lists all files and symlinks below a directory.
-fn collect(handle: &Dir, below: &Path, depth: usize, paths: &mut Vec<(PathBuf, bool)>) -> Result<(), DiscoveryError> {
+fn collect(handle: &Dir, below: &Path, depth: usize, seen: &mut usize, paths: &mut Vec<(PathBuf, bool)>) -> Result<(), DiscoveryError> {
     if depth > MAX_DEPTH {
         return Err(Repr::TooMany { what: "levels of directories", limit: MAX_DEPTH as u64 }.into());
     }
     for entry in handle.entries().map_err(DiscoveryError::from_io)? {
+        *seen += 1;
+        if *seen > MAX_FILES {
+            return Err(Repr::TooMany { what: "files", limit: MAX_FILES as u64 }.into());
+        }
         let entry = entry.map_err(DiscoveryError::from_io)?;
         let path = below.join(entry.file_name());
         let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
         if file_type.is_dir() {
-            collect(&entry.open_dir().map_err(DiscoveryError::from_io)?, &path, depth + 1, paths)?;
+            collect(&entry.open_dir().map_err(DiscoveryError::from_io)?, &path, depth + 1, seen, paths)?;
         } else if file_type.is_file() || file_type.is_symlink() {
             paths.push((path, file_type.is_symlink()));
         } else {
             return Err(Repr::NotRegular.into());
-        }
-        if paths.len() > MAX_FILES {
-            return Err(Repr::TooMany { what: "files", limit: MAX_FILES as u64 }.into());
         }
     }
     Ok(())

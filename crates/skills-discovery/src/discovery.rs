@@ -15,7 +15,7 @@ pub fn discover(roots: &[Root], limits: &Limits) -> Catalog {
 /// Where to look for skills and what to make of them.
 ///
 /// Defaults: the limits of Codex, all skills of one name are kept, no rules, no product, as many threads as there are cores, at most eight.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Discovery {
     pub(crate) roots: Vec<Root>,
@@ -92,11 +92,20 @@ impl Discovery {
         crate::walk::walk(self, None)
     }
 
-    /// Finds the skills again; nothing when the disk looks as it did for `known`, which costs one look at each file's metadata. Else skills
+    /// Finds the skills again; nothing when `known` was found in the same way and the disk looks as it did then, which costs one look at each file's metadata. Else skills
     /// whose files look as before are taken over without reading them.
     #[must_use]
     pub fn rescan(&self, known: &Catalog) -> Option<Catalog> {
+        if !known.is_of(self) {
+            return Some(self.scan());
+        }
         if known.fingerprint().is_current(self.thread_count()) { None } else { Some(crate::walk::walk(self, Some(known))) }
+    }
+
+    /// Whether both look in the same way; how many threads do it does not matter.
+    pub(crate) fn finds_the_same(&self, other: &Self) -> bool {
+        let threads = other.threads;
+        Self { threads, ..self.clone() } == *other
     }
 
     pub(crate) fn thread_count(&self) -> usize {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::{Catalog, Discovery, Entry, Inactive, InactiveReason, Lookup, SKILL_FILE, Scope, SkipReason, Skipped};
+use crate::{Catalog, Discovery, Entry, Inactive, InactiveReason, Lookup, SKILL_FILE, Scope, SkipReason, Skipped, canonical_skill_path};
 
 /// Why a skill is seen, or not, step by step.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ impl Discovery {
     #[must_use]
     pub fn explain(&self, catalog: &Catalog, query: &str) -> Explanation {
         let path = Path::new(query);
-        let canonical = path.canonicalize().ok();
+        let canonical = canonical_skill_path(path);
         let looks_like_path = query.contains(['/', std::path::MAIN_SEPARATOR]) || canonical.is_some();
         let mut explanation = Explanation { verdict: Verdict::Unseen, steps: Vec::new() };
         let is_it = |entry: &Entry| entry.name().as_str() == query || canonical.as_deref().is_some_and(|path| is_at(entry, path));
@@ -212,6 +212,35 @@ fn step_of(skipped: &Skipped) -> Step {
 
 fn is_at(entry: &Entry, path: &Path) -> bool {
     entry.directory() == path || entry.location() == path
+}
+
+impl Step {
+    /// Returns the stable code of the kind of step, or of the reason why something was passed over or is not used.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Found { .. } => "found",
+            Self::Warning(_) => "warning",
+            Self::NotUsed(reason) => reason.code(),
+            Self::NotOffered(_) => "not-offered",
+            Self::Offered => "offered",
+            Self::PassedOver { code, .. } => code,
+            Self::BelowNoRoot(_) => "below-no-root",
+            Self::NoSkillFile(_) => "no-skill-file",
+            Self::NoSuchPath(_) => "no-such-path",
+            Self::NoSuchName(_) => "no-such-name",
+        }
+    }
+
+    /// Returns the path that the step is about.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Found { path, .. } | Self::PassedOver { path, .. } => Some(path),
+            Self::BelowNoRoot(path) | Self::NoSkillFile(path) | Self::NoSuchPath(path) => Some(path),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Step {

@@ -9,7 +9,7 @@ use skills_manifest::{Document, HostMetadata, HostNote, Link, MAX_FILE_BYTES, Ou
 use crate::SKILL_FILE;
 use crate::entry::FileOf;
 use crate::error::{DiscoveryError, ErrorKind, Repr};
-use crate::handle::{fill, open_regular, open_root};
+use crate::handle::{fill, open_canonical, open_regular, open_root};
 use crate::host::Host;
 
 /// The most files a listing names.
@@ -53,7 +53,7 @@ impl SkillFiles {
             FileOf::Skill => None,
             FileOf::Elsewhere(path) => Some(path.clone()),
         };
-        Ok(Self { directory: open_root(directory)?, file_name: file_name.to_owned(), elsewhere })
+        Ok(Self { directory: open_canonical(directory)?, file_name: file_name.to_owned(), elsewhere })
     }
 
     /// Opens a directory as a skill, whether it is one or not, and finds its `SKILL.md` in whatever spelling.

@@ -1,22 +1,23 @@
 //! Whether the disk still looks as it did.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::host::HOST_FILE;
 use crate::{Catalog, Entry, Stamp, parallel};
 
 /// How the files looked that a catalogue was made of: every `SKILL.md`, every `agents/openai.yaml`
 /// or its absence where somebody has asked for it, every directory that was
-/// listed, every root that was missing.
+/// listed, every root that was missing, every symlink that was followed.
 #[derive(Debug, Clone, Copy)]
 pub struct Fingerprint<'a> {
     catalog: &'a Catalog,
     stamps: &'a [(PathBuf, Option<Stamp>)],
+    links: &'a [(PathBuf, PathBuf)],
 }
 
 impl<'a> Fingerprint<'a> {
-    pub(crate) fn new(catalog: &'a Catalog, stamps: &'a [(PathBuf, Option<Stamp>)]) -> Self {
-        Self { catalog, stamps }
+    pub(crate) fn new(catalog: &'a Catalog, stamps: &'a [(PathBuf, Option<Stamp>)], links: &'a [(PathBuf, PathBuf)]) -> Self {
+        Self { catalog, stamps, links }
     }
 
     /// Looks at the metadata of all files and says whether they look as before. Reads nothing.
@@ -26,16 +27,18 @@ impl<'a> Fingerprint<'a> {
             Some(stamp) => stamp.is_still(Stamp::of_path(path)),
             None => Stamp::of_path(path).is_none(),
         };
-        if !self.stamps.iter().all(is_as_before) {
+        let leads_there = |(path, target): &(PathBuf, PathBuf)| path.canonicalize().is_ok_and(|now| now == *target);
+        if !self.stamps.iter().all(is_as_before) || !self.links.iter().all(leads_there) {
             return false;
         }
         let entries: Vec<&Entry> = self.catalog.all().collect();
         parallel::map(&entries, threads, |entry| looks_as_before(entry)).into_iter().all(|same| same)
     }
 
-    /// Returns the directories and files whose change may change the catalogue, for those who watch them.
-    pub fn paths(self) -> impl Iterator<Item = &'a Path> {
-        self.stamps.iter().map(|(path, _)| path.as_path())
+    /// Returns where roots and symlinks lead, for those who watch.
+    #[cfg(feature = "watch")]
+    pub(crate) fn targets(self) -> impl Iterator<Item = &'a std::path::Path> {
+        self.links.iter().map(|(_, target)| target.as_path())
     }
 }
 

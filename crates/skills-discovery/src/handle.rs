@@ -14,6 +14,32 @@ pub(crate) fn open_root(path: &Path) -> Result<Dir, DiscoveryError> {
     Dir::open_ambient_dir(path, ambient_authority()).map_err(DiscoveryError::from_io)
 }
 
+/// Opens a directory by the canonical path that it had before. A part of the path that has become a symlink since then leads elsewhere, and
+/// is not followed.
+#[cfg(target_os = "linux")]
+pub(crate) fn open_canonical(path: &Path) -> Result<Dir, DiscoveryError> {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS) {
+        Ok(handle) => Ok(Dir::from_std_file(std::fs::File::from(handle))),
+        Err(rustix::io::Errno::LOOP) => Err(Repr::Outside.into()),
+        // A kernel or a filter without this call.
+        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => open_compared(path),
+        Err(error) => Err(DiscoveryError::from_io(error.into())),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn open_canonical(path: &Path) -> Result<Dir, DiscoveryError> {
+    open_compared(path)
+}
+
+fn open_compared(path: &Path) -> Result<Dir, DiscoveryError> {
+    let handle = open_root(path)?;
+    let now = path.canonicalize().map_err(DiscoveryError::from_io)?;
+    if now == path { Ok(handle) } else { Err(Repr::Outside.into()) }
+}
+
 /// Opens a regular file of at most `max_bytes` bytes. Never blocks on a FIFO, never leaves `directory`.
 pub(crate) fn open_regular(directory: &Dir, path: &Path, max_bytes: u64) -> Result<(File, Stamp), DiscoveryError> {
     let file = match open_plain(directory, path) {

@@ -44,6 +44,7 @@ mod place;
 mod profile;
 mod root;
 mod rule;
+mod seen;
 mod skipped;
 mod stamp;
 mod visit;
@@ -64,7 +65,7 @@ pub use inactive::{Inactive, InactiveReason};
 pub use limits::Limits;
 pub use profile::{Profile, Surroundings, project_directories};
 pub use root::{Depth, FileLinks, Namespace, Nested, Root, Scope, Symlinks, Trust};
-pub use rule::{Rule, Selector};
+pub use rule::{Rule, Selector, canonical_skill_path};
 pub use skipped::{SkipReason, Skipped};
 pub use stamp::Stamp;
 #[cfg(feature = "watch")]

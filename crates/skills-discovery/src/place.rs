@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cap_std::fs::Dir;
 
 use crate::error::DiscoveryError;
-use crate::handle::open_root;
+use crate::handle::open_canonical;
 
 /// A directory to visit, below the directory `base`, which is the root or where a symlink led.
 pub(crate) struct Place {
@@ -49,7 +49,7 @@ impl Place {
         let base = match &self.base.handle {
             Some(handle) if path.as_os_str().is_empty() => return handle.try_clone().map_err(DiscoveryError::from_io),
             Some(handle) => return handle.open_dir(path).map_err(DiscoveryError::from_io),
-            None => open_root(&self.base.path)?,
+            None => open_canonical(&self.base.path)?,
         };
         if path.as_os_str().is_empty() { Ok(base) } else { base.open_dir(path).map_err(DiscoveryError::from_io) }
     }

@@ -50,8 +50,8 @@ pub struct Surroundings {
     pub copilot_directories: Vec<PathBuf>,
     /// Roots that plugins bring.
     pub plugins: Vec<Root>,
-    /// Whether the user has agreed to the project's skills.
-    pub untrusted_project: bool,
+    /// Whether the user has agreed to the project's skills. Default: not.
+    pub project_trust: Trust,
 }
 
 impl Profile {
@@ -115,7 +115,13 @@ impl Profile {
     fn root(self, location: &Location, base: &Path, surroundings: &Surroundings) -> Root {
         let path = if location.path.is_empty() { base.to_owned() } else { base.join(location.path) };
         let root = Root::new(path, location.scope);
-        let root = if location.scope == Scope::Repo && surroundings.untrusted_project { root.trust(Trust::Untrusted) } else { root };
+        let root = if location.scope == Scope::Repo { root.trust(surroundings.project_trust) } else { root };
+        self.read(root)
+    }
+
+    /// Gives a root the client's way of reading: depth, nested skills, symlinks, namespaces.
+    #[must_use]
+    pub fn read(self, root: Root) -> Root {
         match self {
             Self::Codex => root.nested(Nested::Search).namespace(Namespace::FromManifests),
             Self::Claude => root.depth(Depth::Children),

@@ -206,12 +206,13 @@ pub enum Nested {
 }
 
 /// Whether the user has agreed to what a root holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Trust {
     /// Its skills are used.
     Trusted,
     /// Its skills are found and listed as blocked; no model hears of them and none of their programs runs.
+    #[default]
     Untrusted,
 }
 

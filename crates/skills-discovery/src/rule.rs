@@ -67,9 +67,10 @@ impl Rule {
     }
 
     /// Resolves the symlinks of its path once, before it is compared with canonical ones.
-    pub(crate) fn resolved(mut self) -> Self {
+    #[must_use]
+    pub fn resolved(mut self) -> Self {
         if let Selector::Path(path) = &mut self.selector
-            && let Ok(canonical) = path.canonicalize()
+            && let Some(canonical) = canonical_skill_path(path)
         {
             *path = canonical;
         }
@@ -84,6 +85,17 @@ impl Rule {
             Selector::Scope(scope) => entry.scope() == *scope,
         }
     }
+}
+
+/// Resolves the symlinks on the way to a skill's directory or file; a file that is itself a symlink keeps its name.
+#[must_use]
+pub fn canonical_skill_path(path: &Path) -> Option<PathBuf> {
+    if path.is_dir() {
+        return path.canonicalize().ok();
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    path.symlink_metadata().ok()?;
+    Some(parent.canonicalize().ok()?.join(path.file_name()?))
 }
 
 fn is_path_of(path: &Path, entry: &Entry) -> bool {

@@ -68,6 +68,8 @@ pub enum SkipReason {
     BrokenSymlink,
     /// A symlink that leaves a root that keeps to itself ([`Symlinks::Within`](crate::Symlinks::Within)).
     SymlinkLeavesRoot,
+    /// A symlink to `/` or to a directory in it: that is no collection of skills but a whole disk.
+    SymlinkTooBroad,
     /// A symlink to a directory in a root that enters none ([`Symlinks::Ignore`](crate::Symlinks::Ignore)).
     SymlinkIgnored,
     /// A second skill file that differs in upper and lower case only; `SKILL.md` was read.
@@ -98,6 +100,7 @@ impl SkipReason {
             Self::Seen => "seen",
             Self::BrokenSymlink => "broken-symlink",
             Self::SymlinkLeavesRoot => "symlink-leaves-root",
+            Self::SymlinkTooBroad => "symlink-too-broad",
             Self::SymlinkIgnored => "symlink-ignored",
             Self::CaseClash => "case-clash",
             Self::Unprintable => "unprintable",
@@ -125,6 +128,7 @@ impl fmt::Display for SkipReason {
             Self::Seen => f.write_str("reached before by another root or symlink"),
             Self::BrokenSymlink => f.write_str("symlink leads nowhere"),
             Self::SymlinkLeavesRoot => f.write_str("symlink leaves its root"),
+            Self::SymlinkTooBroad => f.write_str("symlink to a whole disk or to a directory at its top"),
             Self::SymlinkIgnored => f.write_str("symlinks to directories are ignored in this root"),
             Self::CaseClash => f.write_str("`SKILL.md` is there too and was read instead"),
             Self::Unprintable => f.write_str("the name is not UTF-8 or holds invisible characters"),

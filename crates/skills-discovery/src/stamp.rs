@@ -45,13 +45,20 @@ impl Stamp {
         self.settled && now == Some(self)
     }
 
+    /// Says whether both are of the same file, changed or not.
+    #[cfg(feature = "watch")]
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
+        (self.look.device, self.look.inode) == (other.look.device, other.look.inode)
+    }
+
     pub(crate) fn is_settled(self) -> bool {
         self.settled
     }
 
     /// Notes when the look began.
     pub(crate) fn at(mut self, moment: Moment) -> Self {
-        let last = self.look.modified.max(self.look.changed);
+        // The time of modification can be set to anything; where there is a time of change, that counts.
+        let last = if self.look.changed == (0, 0) { self.look.modified } else { self.look.changed };
         // A clock without parts of a second ticks in whole ones, or in two.
         let tick = if self.look.modified.1 == 0 { Duration::from_secs(3) } else { Duration::from_millis(50) };
         let written = Duration::new(u64::try_from(last.0).unwrap_or_default(), u32::try_from(last.1).unwrap_or_default());

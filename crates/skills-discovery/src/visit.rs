@@ -1,5 +1,6 @@
 //! Looks into one directory.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ const PREFIX_BYTES: usize = 2048;
 const FENCE_BYTES: usize = 64;
 
 thread_local! {
+    /// The root's handle of a thread that lives no longer than the walk of this root.
+    static HANDLE: RefCell<Option<Dir>> = const { RefCell::new(None) };
     static PATH: RefCell<PathBuf> = RefCell::new(PathBuf::with_capacity(256));
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(PREFIX_BYTES));
 }
@@ -33,6 +36,8 @@ pub(crate) struct Visitor<'a> {
     pub(crate) origin: Arc<Path>,
     pub(crate) limits: &'a Limits,
     pub(crate) moment: Moment,
+    /// The thread that walks; others help it.
+    pub(crate) thread: std::thread::ThreadId,
     pub(crate) namespaces: Namespaces<'a>,
     /// The entry that an earlier scan found in a directory.
     pub(crate) known: &'a (dyn Fn(&Path) -> Option<&'a Entry> + Sync),
@@ -51,6 +56,14 @@ pub(crate) struct Visited {
     pub(crate) stamps: Vec<(PathBuf, Option<Stamp>)>,
 }
 
+/// A name in a directory, and what it is.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Name {
+    name: OsString,
+    is_directory: bool,
+    is_symlink: bool,
+}
+
 pub(crate) struct Child {
     pub(crate) name: OsString,
     pub(crate) is_symlink: bool,
@@ -63,60 +76,81 @@ enum Is {
 }
 
 impl Visitor<'_> {
-    pub(crate) fn visit(&self, place: &Place) -> Visited {
+    /// Looks into a directory; without `may_list` only at its `SKILL.md`.
+    pub(crate) fn visit(&self, place: &Place, may_list: bool) -> Visited {
         let mut visited = Visited::default();
-        if let Err(error) = self.look(place, &mut visited) {
+        if let Err(error) = self.look(place, may_list, &mut visited) {
             visited.stamps.push((place.full.to_path_buf(), self.stamp_of(&place.full)));
             visited.skipped.push(Skipped::new(&*place.full, SkipReason::unreadable(error)));
         }
         visited
     }
 
-    fn look(&self, place: &Place, visited: &mut Visited) -> Result<(), DiscoveryError> {
+    fn look(&self, place: &Place, may_list: bool, visited: &mut Visited) -> Result<(), DiscoveryError> {
         let goes_on = |is: Is| is == Is::NoSkill || place.depth == 0 || self.root.looks_below_skills();
         let may_be_skill = place.depth > 0 || !self.root.only_children();
         // A skill is nearly always spelled right, and then its directory need not be opened or listed at all.
         let found = if may_be_skill { self.skill(place, None, SKILL_FILE, visited) } else { Is::NoSkill };
-        if !goes_on(found) || self.root.max_depth().is_some_and(|most| place.depth >= most) {
+        if !goes_on(found) || !may_list {
             return Ok(());
         }
         let handle = place.open()?;
         let stamp = handle.dir_metadata().ok().map(|metadata| Stamp::of_metadata(&metadata).at(self.moment));
         visited.stamps.push((place.full.to_path_buf(), stamp));
         let names = self.names(&handle, visited)?;
-        let misspelled = names.iter().find_map(|(name, ..)| name.to_str().filter(|name| is_misspelled(name)));
+        let misspelled = names.iter().find_map(|entry| entry.name.to_str().filter(|name| is_misspelled(name)));
         if let Some(name) = misspelled
             && may_be_skill
         {
-            if names.iter().any(|(name, ..)| name == SKILL_FILE) {
+            if names.iter().any(|entry| entry.name == SKILL_FILE) {
                 visited.skipped.push(Skipped::new(place.full.join(name), SkipReason::CaseClash));
             } else if !goes_on(self.skill(place, Some(&handle), name, visited)) {
                 return Ok(());
             }
         }
-        let directories = names.into_iter().filter(|(_, is_directory, is_symlink)| *is_directory || *is_symlink);
-        visited.children = directories.map(|(name, _, is_symlink)| Child { name, is_symlink }).collect();
+        let directories = names.into_iter().filter(|entry| entry.is_directory || entry.is_symlink);
+        visited.children = directories.map(|entry| Child { name: entry.name, is_symlink: entry.is_symlink }).collect();
         Ok(())
+    }
+
+    /// Lends the thread's own handle of the root: threads that share one wait for each other at its reference count.
+    fn own_handle<R>(&self, root: &Dir, use_it: impl FnOnce(&Dir) -> R) -> R {
+        if std::thread::current().id() == self.thread {
+            return use_it(root);
+        }
+        HANDLE.with_borrow_mut(|own| {
+            if own.is_none() {
+                *own = root.open_dir(".").ok();
+            }
+            use_it(own.as_ref().unwrap_or(root))
+        })
     }
 
     fn stamp_of(&self, path: &Path) -> Option<Stamp> {
         Stamp::of_path(path).map(|stamp| stamp.at(self.moment))
     }
 
-    /// Lists a directory in the order of its names, as long as the limit lasts.
-    fn names(&self, handle: &Dir, visited: &mut Visited) -> Result<Vec<(OsString, bool, bool)>, DiscoveryError> {
+    /// Lists a directory in the order of its names. Of more than the limit the first by name stay, so that the cut does not depend on the
+    /// disk; of far more than the limit none do.
+    fn names(&self, handle: &Dir, visited: &mut Visited) -> Result<Vec<Name>, DiscoveryError> {
+        const FAR: usize = 50;
+        let limit = self.limits.max_entries;
         let mut names = Vec::new();
         for entry in handle.entries().map_err(DiscoveryError::from_io)? {
             visited.listed += 1;
-            if visited.listed > self.limits.max_entries {
-                // Half a directory would be whichever half the disk lists first.
+            if visited.listed > limit.saturating_mul(FAR) {
                 return Ok(Vec::new());
             }
             let entry = entry.map_err(DiscoveryError::from_io)?;
             let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
-            names.push((entry.file_name(), file_type.is_dir(), file_type.is_symlink()));
+            names.push(Name { name: entry.file_name(), is_directory: file_type.is_dir(), is_symlink: file_type.is_symlink() });
+            if names.len() > limit.saturating_mul(2) {
+                names.sort_unstable();
+                names.truncate(limit);
+            }
         }
         names.sort_unstable();
+        names.truncate(limit);
         Ok(names)
     }
 
@@ -153,7 +187,9 @@ impl Visitor<'_> {
         if name != SKILL_FILE {
             notes.push(EntryWarning::FileName { found: name.to_owned() });
         }
-        if let FileOf::Elsewhere(path) = &file_of {
+        if let FileOf::Elsewhere(path) = &file_of
+            && !path.starts_with(&*place.full)
+        {
             notes.push(EntryWarning::LinkedFile { target: path.to_path_buf() });
         }
         Ok(Some(Entry {
@@ -182,7 +218,7 @@ impl Visitor<'_> {
                 path.clear();
                 path.push(place.path());
                 path.push(name);
-                crate::handle::open_plain_regular(base, path, max_bytes)
+                self.own_handle(base, |handle| crate::handle::open_plain_regular(handle, path, max_bytes))
             })
         {
             let (file, stamp) = opened?;
@@ -191,8 +227,12 @@ impl Visitor<'_> {
         let handle = place.open()?;
         match open_regular(&handle, Path::new(name), max_bytes) {
             Ok((file, stamp)) => Ok((file, stamp, FileOf::Skill)),
-            Err(error) if error.kind() == ErrorKind::Outside && self.root.follows_file_links() => {
+            Err(error) if error.kind() == ErrorKind::Outside => {
                 let target = place.full.join(name).canonicalize().map_err(DiscoveryError::from_io)?;
+                // An absolute symlink may stay inside as well.
+                if !self.root.follows_file_links() && !target.starts_with(&*place.full) {
+                    return Err(error);
+                }
                 let (Some(parent), Some(file_name)) = (target.parent(), target.file_name()) else { return Err(error) };
                 let (file, stamp) = open_regular(&open_root(parent)?, Path::new(file_name), max_bytes)?;
                 Ok((file, stamp, FileOf::Elsewhere(target.into())))
@@ -245,7 +285,7 @@ fn is_dangling(place: &Place, name: &str) -> bool {
 
 /// Chooses the name and notes where it differs from the directory's.
 fn base_name(written: Option<SkillName>, directory: &Path, warnings: &mut Vec<EntryWarning>) -> Option<SkillName> {
-    let base = directory.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let base = last_part(directory);
     let Some(name) = written else {
         warnings.push(EntryWarning::NameFromDirectory);
         return SkillName::new(&base).ok();
@@ -254,6 +294,13 @@ fn base_name(written: Option<SkillName>, directory: &Path, warnings: &mut Vec<En
         warnings.push(EntryWarning::NameDiffers { directory: base.into_owned() });
     }
     Some(name)
+}
+
+/// The name of a directory whose path is canonical: what stands behind the last separator.
+fn last_part(directory: &Path) -> Cow<'_, str> {
+    let bytes = directory.as_os_str().as_encoded_bytes();
+    let start = bytes.iter().rposition(|b| *b == std::path::MAIN_SEPARATOR as u8).map_or(0, |at| at + 1);
+    String::from_utf8_lossy(&bytes[start..])
 }
 
 /// Puts the namespace before a name; together they must be a name again.

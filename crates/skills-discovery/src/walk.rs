@@ -1,7 +1,6 @@
 //! The breadth-first walk.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,9 +8,10 @@ use skills_manifest::is_hidden;
 
 use crate::catalog::Found;
 use crate::error::{DiscoveryError, ErrorKind};
-use crate::handle::open_root;
+use crate::handle::open_canonical;
 use crate::namespace::Namespaces;
 use crate::place::{Base, Place};
+use crate::seen::Seen;
 use crate::stamp::Moment;
 use crate::visit::{Child, Visited, Visitor};
 use crate::{Catalog, Discovery, Entry, Namespace, Root, SkipReason, Skipped, Stamp, Symlinks, parallel};
@@ -21,13 +21,20 @@ pub(crate) fn walk(discovery: &Discovery, known: Option<&Catalog>) -> Catalog {
     let mut walk = Walk {
         discovery,
         known: HashMap::new(),
-        seen: HashSet::new(),
+        seen: Seen::default(),
         found: Found::default(),
         buffer: PathBuf::new(),
+        roots: HashSet::new(),
+        claimed: HashSet::new(),
         moment: Moment::now(),
     };
     walk.known = known.into_iter().flat_map(Catalog::all).map(|entry| (entry.directory(), entry)).collect();
-    for root in &discovery.roots {
+    if discovery.roots.len() > 1 {
+        walk.seen.expect_returns();
+    }
+    // What nobody has agreed to must not claim a directory that a trusted root leads to as well.
+    let (trusted, untrusted): (Vec<&Root>, Vec<&Root>) = discovery.roots.iter().partition(|root| root.is_trusted());
+    for root in trusted.into_iter().chain(untrusted) {
         walk.root(root);
     }
     Catalog::new(walk.found, discovery)
@@ -37,28 +44,18 @@ struct Walk<'a> {
     discovery: &'a Discovery,
     known: HashMap<&'a Path, &'a Entry>,
     /// Canonical paths; the walk itself never passes a symlink without resolving it, so joined paths stay canonical.
-    seen: HashSet<Canonical>,
+    seen: Seen,
     found: Found,
     buffer: PathBuf,
+    /// The canonical paths of the roots so far.
+    roots: HashSet<PathBuf>,
+    /// The directories of the skills so far, when there are several roots: the first that leads to one has it.
+    claimed: HashSet<Arc<Path>>,
     moment: Moment,
 }
 
-/// A canonical path, compared byte by byte: there is one spelling of it.
-struct Canonical(Arc<Path>);
-
-impl Hash for Canonical {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write(self.0.as_os_str().as_encoded_bytes());
-    }
-}
-
-impl PartialEq for Canonical {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.as_os_str() == other.0.as_os_str()
-    }
-}
-
-impl Eq for Canonical {}
+/// How many directories are visited before the limits are looked at.
+const PORTION: usize = 1_024;
 
 /// What one root has used up of its limits.
 #[derive(Default)]
@@ -73,7 +70,7 @@ impl Walk<'_> {
     }
 
     fn root(&mut self, root: &Root) {
-        let opened = root.path().canonicalize().map_err(DiscoveryError::from_io).and_then(|path| Ok((open_root(&path)?, path)));
+        let opened = root.path().canonicalize().map_err(DiscoveryError::from_io).and_then(|path| Ok((open_canonical(&path)?, path)));
         let (handle, path) = match opened {
             Ok(opened) => opened,
             Err(error) => {
@@ -91,19 +88,32 @@ impl Walk<'_> {
             origin: Arc::from(root.path()),
             limits: &self.discovery.limits,
             moment: self.moment,
+            thread: std::thread::current().id(),
             namespaces: Namespaces::new(root),
             // A name with a namespace depends on more than the skill's own file.
             known: &|directory| known.get(directory).copied().filter(|_| *root.namespace_policy() != Namespace::FromManifests),
         };
+        if !self.roots.insert(path.clone()) {
+            return self.skip(path, SkipReason::Seen);
+        }
+        // Roots may overlap, and one may look deeper than the other; only skills belong to the first.
+        self.seen = Seen::default();
+        if path != root.path() {
+            self.found.links.push((root.path().to_owned(), path.clone()));
+        }
         let base = Base { path: path.clone(), handle: Some(handle), is_root: true };
         let mut level = vec![Place::at(Arc::new(base), 0)];
         let mut spent = Spent::default();
         while !level.is_empty() {
-            let places = self.claim(root, level, &mut spent);
-            let visits = parallel::map(&places, self.discovery.thread_count(), |place| visitor.visit(place));
+            let places = self.claim(&path, level, &mut spent);
             level = Vec::new();
-            for (place, visited) in places.iter().zip(visits) {
-                level.extend(self.take(root, &path, place, visited, &mut spent));
+            // In portions, so that a limit ends the work and not only its result.
+            for portion in places.chunks(PORTION) {
+                let may_list = spent.entries <= self.discovery.limits.max_entries;
+                let visits = parallel::map(portion, self.discovery.thread_count(), |place| visitor.visit(place, may_list));
+                for (place, visited) in portion.iter().zip(visits) {
+                    level.extend(self.take(root, &path, place, visited, &mut spent));
+                }
             }
         }
         self.found.stamps.extend(visitor.namespaces.stamps(self.moment));
@@ -111,19 +121,19 @@ impl Walk<'_> {
     }
 
     /// Leaves out directories that were visited before, and those beyond the limit.
-    fn claim(&mut self, root: &Root, level: Vec<Place>, spent: &mut Spent) -> Vec<Place> {
+    fn claim(&mut self, root_path: &Path, level: Vec<Place>, spent: &mut Spent) -> Vec<Place> {
         let limit = self.discovery.limits.max_directories;
         let mut places = Vec::with_capacity(level.len());
-        self.seen.reserve(level.len());
         for place in level {
-            if !self.seen.insert(Canonical(Arc::clone(&place.full))) {
-                self.skip(&*place.full, SkipReason::Seen);
-            } else if spent.directories == limit {
-                self.skip(root.path(), SkipReason::Directories { limit });
+            if spent.directories == limit {
+                self.skip(root_path, SkipReason::Directories { limit });
                 spent.directories += 1;
+            }
+            if spent.directories > limit {
                 break;
-            } else if spent.directories > limit {
-                break;
+            }
+            if !self.seen.insert(&place.full) {
+                self.skip(&*place.full, SkipReason::Seen);
             } else {
                 spent.directories += 1;
                 places.push(place);
@@ -134,7 +144,13 @@ impl Walk<'_> {
 
     /// Takes over what a visit found; returns the directories to visit next.
     fn take(&mut self, root: &Root, root_path: &Path, place: &Place, visited: Visited, spent: &mut Spent) -> Vec<Place> {
-        self.found.entries.extend(visited.entry);
+        if let Some(entry) = visited.entry {
+            if self.discovery.roots.len() == 1 || self.claimed.insert(Arc::clone(&entry.directory)) {
+                self.found.entries.push(entry);
+            } else {
+                self.skip(&*place.full, SkipReason::Seen);
+            }
+        }
         self.found.skipped.extend(visited.skipped);
         self.found.stamps.extend(visited.stamps);
         let limit = self.discovery.limits.max_entries;
@@ -142,9 +158,12 @@ impl Walk<'_> {
         spent.entries = spent.entries.saturating_add(visited.listed);
         if spent.entries > limit {
             if before <= limit {
-                self.skip(root.path(), SkipReason::Entries { limit });
+                self.skip(root_path, SkipReason::Entries { limit });
             }
-            return Vec::new();
+            // What the limit of this one directory left is in order; what comes behind is not known.
+            if before > 0 {
+                return Vec::new();
+            }
         }
         visited.children.iter().filter_map(|child| self.below(root, root_path, place, child)).collect()
     }
@@ -191,10 +210,20 @@ impl Walk<'_> {
         if !path.is_dir() {
             return None;
         }
+        if !path.to_str().is_some_and(is_printable) {
+            self.skip(full, SkipReason::Unprintable);
+            return None;
+        }
+        let is_broad = path.components().count() <= 2;
         let reason = match root.symlink_policy() {
             Symlinks::Ignore => SkipReason::SymlinkIgnored,
+            _ if is_broad => SkipReason::SymlinkTooBroad,
             Symlinks::Within if !path.starts_with(root_path) => SkipReason::SymlinkLeavesRoot,
-            _ => return Some(Base { path, handle: None, is_root: false }),
+            _ => {
+                self.seen.expect_returns();
+                self.found.links.push((full, path.clone()));
+                return Some(Base { path, handle: None, is_root: false });
+            }
         };
         self.skip(full, reason);
         None

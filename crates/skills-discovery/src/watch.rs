@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use crate::{Catalog, CatalogDiff, Discovery};
+use crate::{Catalog, CatalogDiff, Discovery, Stamp};
 
 /// How a watcher waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,12 +123,26 @@ impl<F: FnMut(Change)> State<F> {
     /// Waits until the files are still, ten times as long at most; nothing when it is time to stop.
     fn settle(&self, signals: &Receiver<Signal>) -> Option<Look> {
         let mut look = Look::Careful;
-        for _ in 0..10 {
-            match signals.recv_timeout(self.options.quiet) {
+        let latest = Instant::now() + self.options.quiet * 10;
+        loop {
+            let left = latest.saturating_duration_since(Instant::now());
+            match signals.recv_timeout(self.options.quiet.min(left)) {
                 Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
                 Ok(Signal::Overflow) => look = Look::Anew,
-                Ok(Signal::Touched) => {}
+                Ok(Signal::Touched) if left.is_zero() => {}
+                Ok(Signal::Touched) => continue,
                 Err(RecvTimeoutError::Timeout) => break,
+            }
+            if left.is_zero() {
+                break;
+            }
+        }
+        // What has come in by now will be seen by the look.
+        while let Ok(signal) = signals.try_recv() {
+            match signal {
+                Signal::Stop => return None,
+                Signal::Overflow => look = Look::Anew,
+                Signal::Touched => {}
             }
         }
         Some(look)
@@ -139,10 +153,10 @@ impl<F: FnMut(Change)> State<F> {
             Look::Careful => self.discovery.rescan(&self.known),
             Look::Anew => Some(self.discovery.scan()),
         };
-        let Some(catalog) = catalog else { return };
+        let Some(catalog) = catalog else { return self.watch() };
         let catalog = Arc::new(catalog);
         let diff = CatalogDiff::between(&self.known, &catalog);
-        let same_rest = self.known.skipped().len() == catalog.skipped().len() && self.known.inactive().len() == catalog.inactive().len();
+        let same_rest = rest(&self.known) == rest(&catalog);
         self.known = Arc::clone(&catalog);
         self.watch();
         if !(diff.is_empty() && same_rest) {
@@ -154,10 +168,16 @@ impl<F: FnMut(Change)> State<F> {
     fn watch(&mut self) {
         if let Some(events) = &mut self.events {
             let roots = self.discovery.roots().iter().map(crate::Root::path);
-            let skills = self.known.all().map(crate::Entry::directory);
-            events.watch(roots.chain(skills).chain(self.known.fingerprint().paths()));
+            events.watch(roots.chain(self.known.fingerprint().targets()));
         }
     }
+}
+
+/// What a catalogue says beside the skills that are used.
+fn rest(catalog: &Catalog) -> Vec<(PathBuf, &'static str)> {
+    let skipped = catalog.skipped().iter().map(|skipped| (skipped.path().to_owned(), skipped.reason().code()));
+    let inactive = catalog.inactive().iter().map(|inactive| (inactive.entry().location(), inactive.reason().code()));
+    skipped.chain(inactive).collect()
 }
 
 /// How to look.
@@ -172,7 +192,8 @@ enum Look {
 /// The system's events.
 struct Events {
     watcher: RecommendedWatcher,
-    watched: Vec<PathBuf>,
+    /// What is watched, and which directory it was: one that was put in its place is another.
+    watched: Vec<(PathBuf, Option<Stamp>)>,
 }
 
 impl Events {
@@ -210,12 +231,20 @@ impl Events {
             }
         }
         for (path, mode) in kept {
-            if !self.watched.contains(&path) && self.watcher.watch(&path, mode).is_ok() {
-                self.watched.push(path);
+            let now = Stamp::of_path(&path);
+            let known = self.watched.iter().position(|(watched, _)| *watched == path);
+            if let Some(index) = known {
+                if self.watched[index].1.zip(now).is_some_and(|(before, now)| before.is_same_file(&now)) {
+                    continue;
+                }
+                // A watch ends with its directory.
+                let _ = self.watcher.unwatch(&path);
+                self.watched.swap_remove(index);
+            }
+            if self.watcher.watch(&path, mode).is_ok() {
+                self.watched.push((path, now));
             }
         }
-        // A watch ends with its directory; one that came back is watched anew.
-        self.watched.retain(|path| path.is_dir());
     }
 }
 

@@ -25,6 +25,11 @@ impl SkillName {
     /// invisible character.
     pub fn new(text: &str) -> Result<Self, NameError> {
         let text = text.trim();
+        // Nearly all names are plain, and then one look at the bytes is enough.
+        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_');
+        if !text.is_empty() && text.len() <= MAX_CHARACTERS && text.bytes().all(is_plain) {
+            return Ok(Self(text.to_owned()));
+        }
         if text.is_empty() {
             return Err(NameError::Empty);
         }

@@ -14,6 +14,7 @@ use crate::backends::Backends;
 ///
 /// Defaults: no roots, the limits of Codex, rules that allow reading only, scratch directories below `/tmp`, and the backends that this
 /// build and this system have.
+#[derive(Clone)]
 #[must_use]
 pub struct Builder {
     roots: Vec<Root>,

@@ -87,31 +87,31 @@ fn project() -> Place {
 #[test]
 fn skills_of_the_project_come_before_those_of_the_user() {
     let place = project();
-    assert_snapshot!("list_project", place.run("repo/sub", &["list"]).page());
-    assert_snapshot!("list_long", place.run("repo/sub", &["list", "--long"]).page());
-    assert_snapshot!("roots", place.run("repo/sub", &["roots"]).page());
-    assert_snapshot!("list_codex", place.run("repo/sub", &["list", "--profile", "codex"]).page());
-    let json = place.run("repo/sub", &["roots", "--json", "--profile", "claude"]).json();
+    assert_snapshot!("list_project", place.run("repo/sub", &["list", "--trust-project"]).page());
+    assert_snapshot!("list_long", place.run("repo/sub", &["list", "--long", "--trust-project"]).page());
+    assert_snapshot!("roots", place.run("repo/sub", &["roots", "--trust-project"]).page());
+    assert_snapshot!("list_codex", place.run("repo/sub", &["list", "--profile", "codex", "--trust-project"]).page());
+    let json = place.run("repo/sub", &["roots", "--json", "--profile", "claude", "--trust-project"]).json();
     assert_json_snapshot!("roots_json", json);
 }
 
 #[test]
 fn an_untrusted_project_is_blocked() {
     let place = project();
-    assert_snapshot!("list_untrusted", place.run("repo/sub", &["list", "--untrusted-project"]).page());
-    let shown = place.run("repo/sub", &["show", "near", "--untrusted-project"]);
+    assert_snapshot!("list_untrusted", place.run("repo/sub", &["list"]).page());
+    let shown = place.run("repo/sub", &["show", "near"]);
     assert_snapshot!(shown.page(), @r#"
     exit 1
     -- stderr
     error: the skill "near" is there (PLACE/repo/sub/.claude/skills/near/SKILL.md) and not used: its root is not trusted
     "#);
-    assert!(!place.run("repo/sub", &["prompt", "--untrusted-project"]).stdout.contains("near"));
+    assert!(!place.run("repo/sub", &["prompt"]).stdout.contains("near"));
 }
 
 #[test]
 fn disabled_skills_are_named_with_their_rule() {
     let place = project();
-    assert_snapshot!("list_disabled", place.run("repo/sub", &["list", "--disable", "m*"]).page());
+    assert_snapshot!("list_disabled", place.run("repo/sub", &["list", "--disable", "m*", "--disable", "nobody", "--trust-project"]).page());
 }
 
 #[test]
@@ -120,10 +120,10 @@ fn explain() {
     place.file("repo/.agents/skills/bad/SKILL.md", "no").skill("repo/.agents/skills/.hidden/h", "h");
     let mut text = String::new();
     for query in ["pdf", "bad", "pfd", "near", "../.agents/skills/.hidden/h"] {
-        text.push_str(&format!("$ explain {query}\n{}\n", place.run("repo/sub", &["explain", query]).page()));
+        text.push_str(&format!("$ explain {query}\n{}\n", place.run("repo/sub", &["explain", query, "--trust-project"]).page()));
     }
     assert_snapshot!(text);
-    assert_eq!(place.run("repo/sub", &["explain", "pdf", "--json"]).json()["verdict"], "offered");
+    assert_eq!(place.run("repo/sub", &["explain", "pdf", "--json", "--trust-project"]).json()["verdict"], "offered");
 }
 
 #[test]
@@ -139,6 +139,11 @@ fn new_skills_are_valid_for_everybody() {
     next: say in `description` what it does and when to use it, then `skills validate ./quarterly-report`
     ");
     assert_eq!(place.run("skills", &["validate", "--strict", "quarterly-report"]).code, 0);
+    for name in ["true", "123", "1e3", "null"] {
+        place.run("skills", &["new", name]);
+        let checked = place.run("skills", &["validate", name, "--json"]).json();
+        assert_eq!(checked["results"][0]["warnings"], serde_json::json!([]), "{name}");
+    }
     for profile in ["spec", "claude", "claude-api", "codex", "gemini", "copilot", "openclaw", "goose", "deepagents", "agent-framework"] {
         assert_eq!(place.run("skills", &["validate", "quarterly-report", "--profile", profile]).code, 0, "{profile}");
     }
@@ -185,6 +190,40 @@ fn doctor_is_content_with_a_good_root() {
     place.skill("skills/good", "good");
     let done = place.run("", &["doctor", "--root", &path(&place.path().join("skills"))]);
     assert_eq!(done.code, 0, "{}", done.page());
+}
+
+/// Paths and texts of others make no line of ours.
+#[test]
+fn verdicts_cannot_be_forged() {
+    let place = Place::new();
+    place.file("a\nValid skill: b\u{1b}]0;x\u{7}/SKILL.md", "no");
+    let done = place.run("", &["validate", "a\nValid skill: b\u{1b}]0;x\u{7}"]);
+    assert_eq!(done.stdout, "");
+    assert!(!done.stderr.contains("\nValid skill") && !done.stderr.contains('\u{1b}'), "{}", done.stderr);
+}
+
+#[test]
+fn mistakes_are_documents_too() {
+    let wrong = skills(&["--json", "list", "--bogus"]);
+    assert_eq!((wrong.code, wrong.json()["error"]["code"].as_str()), (2, Some("usage")));
+    let place = Place::new();
+    place.skill("good", "good");
+    let json = place.run("", &["validate", "good", "absent", "--json"]);
+    assert_eq!((json.code, json.json()["results"].as_array().unwrap().len()), (2, 2));
+}
+
+#[test]
+fn linked_skill_files_are_a_switch() {
+    let place = Place::new();
+    place.file("dotfiles/note.md", "---\nname: note\ndescription: d\n---\n").file("skills/note/data.txt", "");
+    std::os::unix::fs::symlink(place.path().join("dotfiles/note.md"), place.path().join("skills/note/SKILL.md")).unwrap();
+    let root = path(&place.path().join("skills"));
+    assert_eq!(place.run("", &["list", "--json", "--root", &root]).json()["skills"], serde_json::json!([]));
+    let followed = place.run("", &["list", "--json", "--root", &root, "--follow-skill-links"]).json();
+    assert_eq!(followed["skills"][0]["name"], "note");
+    assert_eq!(place.run("", &["show", "skills/note/SKILL.md", "--root", &root, "--follow-skill-links"]).code, 0);
+    let disabled = place.run("", &["list", "--root", &root, "--follow-skill-links", "--disable", "skills/note/SKILL.md"]);
+    assert!(disabled.stderr.contains("disabled by the rule"), "{}", disabled.page());
 }
 
 /// A declared restriction that cannot be read denies the run, as a policy would.

@@ -43,10 +43,12 @@ impl Location {
     pub(super) fn bases(&self, surroundings: &Surroundings) -> Vec<PathBuf> {
         let below_home = |path: &str| surroundings.home.as_ref().map(|home| home.join(path));
         let either = |set: &Option<PathBuf>, path: &str| set.clone().or_else(|| below_home(path)).into_iter().collect();
+        // What lies in the home directory is the user's, even when the home directory is a project.
+        let projects = || surroundings.project.iter().filter(|directory| surroundings.home.as_ref() != Some(directory));
         match self.base {
-            Base::ProjectUpwards => surroundings.project.iter().rev().cloned().collect(),
-            Base::ProjectDownwards => surroundings.project.clone(),
-            Base::Working => surroundings.project.last().into_iter().cloned().collect(),
+            Base::ProjectUpwards => projects().rev().cloned().collect(),
+            Base::ProjectDownwards => projects().cloned().collect(),
+            Base::Working => projects().filter(|directory| Some(*directory) == surroundings.project.last()).cloned().collect(),
             Base::Home => surroundings.home.iter().cloned().collect(),
             Base::Codex => either(&surroundings.codex_home, ".codex"),
             Base::Claude => either(&surroundings.claude_config, ".claude"),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use skills_discovery::{Depth, Discovery, FileLinks, Limits, Namespace, Nested, Profile, Root, Scope, Surroundings, discover};
+use skills_discovery::{Depth, Discovery, FileLinks, Limits, Namespace, Nested, Profile, Root, Scope, Surroundings, Trust, discover};
 
 use crate::tree::Tree;
 
@@ -12,6 +12,7 @@ fn codex(tree: &Tree, working: &str) -> Discovery {
     let mut surroundings = Surroundings::default();
     surroundings.project = skills_discovery::project_directories(&tree.path(working), &[".git"]);
     surroundings.home = Some(tree.path("home"));
+    surroundings.project_trust = Trust::Trusted;
     Profile::Codex.discovery(&surroundings)
 }
 

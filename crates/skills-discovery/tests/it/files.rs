@@ -61,3 +61,15 @@ fn a_document_is_read_when_asked_for() {
     tree.file("skills/a/SKILL.md", "broken");
     assert_eq!(entry.open().unwrap().document().map_err(|error| error.kind()).err(), Some(ErrorKind::Manifest));
 }
+
+/// Whoever can write above a skill may put something else in its place; what is opened is what was found, or nothing.
+#[test]
+fn a_parent_that_is_swapped_for_a_symlink_leads_nowhere() {
+    let tree = Tree::new();
+    tree.skill("skills/group/a", "a").file("secret/a/SKILL.md", "---\nname: a\ndescription: d\n---\nsecret\n");
+    let entry = only(&tree);
+    std::fs::rename(tree.path("skills/group"), tree.path("skills/away")).unwrap();
+    tree.symlink(tree.path("secret"), "skills/group");
+    assert_eq!(entry.open().map_err(|error| error.kind()).err(), Some(ErrorKind::Outside));
+    assert!(entry.host_metadata().is_none());
+}

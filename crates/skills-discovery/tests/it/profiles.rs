@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use skills_discovery::{Profile, Scope, Surroundings, project_directories};
+use skills_discovery::{Profile, Scope, Surroundings, Trust, project_directories};
 
 use crate::tree::Tree;
 
@@ -11,6 +11,7 @@ fn surroundings() -> Surroundings {
     let mut surroundings = Surroundings::default();
     surroundings.project = ["/work/repo", "/work/repo/sub"].map(PathBuf::from).to_vec();
     surroundings.home = Some(PathBuf::from("/home/me"));
+    surroundings.project_trust = Trust::Trusted;
     surroundings
 }
 
@@ -44,7 +45,7 @@ fn variables_move_roots() {
 #[test]
 fn an_untrusted_project_is_untrusted_in_every_profile() {
     let mut untrusted = surroundings();
-    untrusted.untrusted_project = true;
+    untrusted.project_trust = Trust::Untrusted;
     for profile in Profile::ALL {
         for root in profile.roots(&untrusted) {
             assert_eq!(root.is_trusted(), root.scope() != Scope::Repo, "{profile} {}", root.path().display());
@@ -60,6 +61,7 @@ fn claude_and_gemini_look_one_level_deep_and_the_user_wins_in_claude() {
     let mut surroundings = Surroundings::default();
     surroundings.project = vec![tree.path("repo")];
     surroundings.home = Some(tree.path("home"));
+    surroundings.project_trust = Trust::Trusted;
     let used = |profile: Profile| {
         tree.print(&profile.discovery(&surroundings).scan())
             .lines()

@@ -126,7 +126,6 @@ fn symlinks_are_followed_once_and_cycles_end() {
     user own skills/own/SKILL.md
     user pdf store/pdf/SKILL.md
     skipped "skills" seen: reached before by another root or symlink
-    skipped "skills" seen: reached before by another root or symlink
     skipped "skills/gone" broken-symlink: symlink leads nowhere
     skipped "store/pdf" seen: reached before by another root or symlink
     "#);
