@@ -4,7 +4,7 @@ mod rules;
 
 use std::fmt;
 
-use crate::{Document, SkillName, is_hidden};
+use crate::{Document, SkillName};
 use rules::{Letters, Rules, TooLong};
 
 /// A client whose reading of skills is known.
@@ -169,7 +169,9 @@ impl Check {
         let client = self.client;
         let text = document.manifest().description();
         let line = document.line_of("description");
-        let characters = text.chars().count();
+        // Claude Code shows `when_to_use` behind it, within the same limit.
+        let more = document.manifest().extensions().when_to_use.as_deref().filter(|_| self.rules.fields.contains(&"when_to_use"));
+        let characters = text.chars().count() + more.map_or(0, |text| text.chars().count());
         if let Some((limit, reaction)) = self.rules.description_max.filter(|(limit, _)| characters > *limit) {
             let message = format!("`description` has {characters} characters, {client} {}", reaction.described(limit));
             let severity = if reaction == TooLong::Refuses { Severity::Error } else { Severity::Warning };
@@ -178,8 +180,10 @@ impl Check {
         if self.rules.no_angle_brackets && text.contains(['<', '>']) {
             self.find("description-brackets", Severity::Error, format!("`description` holds `<` or `>`, which {client} refuses"), line);
         }
-        if text.chars().any(|c| is_hidden(c) && !matches!(c, '\n' | '\r' | '\t' | '\u{200C}' | '\u{200D}')) {
-            self.find("hidden-unicode", Severity::Error, "`description` holds invisible characters".to_owned(), line);
+        let compatibility = document.manifest().compatibility().map_or(0, |text| text.chars().count());
+        if self.rules.only_specified && compatibility > 500 {
+            let message = format!("`compatibility` has {compatibility} characters, {client} allows 500");
+            self.find("compatibility-long", Severity::Error, message, document.line_of("compatibility"));
         }
     }
 
@@ -197,7 +201,7 @@ impl Check {
             && let Some((key, _)) = document.manifest().metadata().iter().find(|(_, value)| !value.is_string())
         {
             let message = format!("the value of {key:?} in `metadata` is not text");
-            self.find("metadata-type", Severity::Warning, message, document.line_of("metadata"));
+            self.find("metadata-type", Severity::Error, message, document.line_of("metadata"));
         }
     }
 }

@@ -26,11 +26,12 @@ impl Document {
         let (manifest, mut warnings) = Manifest::from_frontmatter(&frontmatter)?;
         let body_line = frontmatter.body_line();
         let body = text(&bytes[frontmatter.body_offset()..], frontmatter.body_offset(), body_line)?;
-        if let Some(code_point) = hidden::first(body) {
-            let at = body.find(|c| c as u32 == code_point).unwrap_or_default();
-            let line = body_line + body[..at].matches('\n').count();
+        if let Some((at, code_point)) = hidden::first(body) {
+            let before = &body[..at];
+            let start = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
+            let position = Position { line: body_line + line_ends(before), column: before[start..].chars().count() + 1 };
             let kind = WarningKind::HiddenText { field: "body", code_point, spelled: hidden::spelled(body) };
-            warnings.push(Warning::new(kind, Some(Position { line, column: 1 })));
+            warnings.push(Warning::new(kind, Some(position)));
         }
         let (text, first_line) = (frontmatter.yaml().to_owned(), frontmatter.first_line());
         Ok(Self { manifest, frontmatter: text, first_line, body: body.to_owned(), body_line, warnings })
@@ -82,4 +83,9 @@ impl Document {
     pub fn outline(&self) -> Outline {
         Outline::of(&self.body, self.body_line)
     }
+}
+
+/// Counts line ends: LF, CRLF and CR.
+fn line_ends(text: &str) -> usize {
+    text.matches('\n').count() + text.matches('\r').count() - text.matches("\r\n").count()
 }

@@ -103,7 +103,7 @@ impl Extensions {
             when_to_use: fields.text("when_to_use"),
             argument_hint: argument_hint(fields),
             arguments: fields.words("arguments"),
-            disallowed_tools: fields.tools("disallowed-tools"),
+            disallowed_tools: fields.disallowed_tools(),
             context: context(fields),
             agent: fields.text("agent"),
             background: flag(fields, "background"),

@@ -9,6 +9,8 @@ use crate::position::Position;
 use crate::warning::{Warning, WarningKind};
 use opening::Opening;
 
+/// How much of the text behind a guessed end is looked at for restrictions.
+const BEYOND_BYTES: usize = 2048;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// What the first bytes of a file say about its frontmatter.
@@ -77,7 +79,11 @@ fn search(bytes: &[u8], extent: Extent) -> Result<Fence<'_>, ManifestError> {
     if closing.start - start > MAX_FRONTMATTER_BYTES {
         return Err(Repr::Unclosed { line: line.number }.into());
     }
+    let is_guess = warnings.iter().any(|warning| warning.kind().leaves_doubt());
+    let beyond = &bytes[closing.end..bytes.len().min(closing.end + BEYOND_BYTES)];
+    let beyond = if is_guess { String::from_utf8_lossy(beyond).into_owned() } else { String::new() };
     Ok(Fence::Closed(Frontmatter {
+        beyond,
         yaml: text(&bytes[start..closing.start], start, first_line)?,
         first_line,
         body_offset: closing.end,
@@ -112,6 +118,7 @@ fn usual(bytes: &[u8]) -> Result<Option<Frontmatter<'_>>, ManifestError> {
             first_line: 2,
             body_offset: start + length + 1,
             body_line: lines + 2,
+            beyond: String::new(),
             warnings: Vec::new(),
         }));
     }

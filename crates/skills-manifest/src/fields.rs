@@ -5,6 +5,8 @@ use serde_json::{Map, Value};
 use crate::ToolRule;
 use crate::frontmatter::Frontmatter;
 use crate::hidden::{self, is_hidden};
+use crate::manifest::RESTRICTIONS;
+use crate::position::Position;
 use crate::warning::{Warning, WarningKind};
 
 /// The fields that this crate understands, in the spelling of the clients that made them.
@@ -40,12 +42,20 @@ const KNOWN: [&str; 29] = [
     "author",
 ];
 
-/// Says whether `written` is a field's name but for upper case, `_` for `-`, or a misspelling that is common in the wild.
+/// Says whether `written` is a field's name but for upper case, hyphens and underscores, or a misspelling that is common in the wild.
 pub(crate) fn is_spelling_of(written: &str, field: &str) -> bool {
-    let written = written.trim();
-    let same = |a: u8, b: u8| a.eq_ignore_ascii_case(&b) || (matches!(a, b'-' | b'_') && matches!(b, b'-' | b'_'));
-    let alike = |written: &str| written.len() == field.len() && written.bytes().zip(field.bytes()).all(|(a, b)| same(a, b));
-    alike(written) || (field == "user-invocable" && matches!(written, "user-invokable" | "user_invokable"))
+    let plain = |text: &str| -> Vec<u8> {
+        let letters = text.trim().bytes().filter(|b| !matches!(b, b'-' | b'_')).map(|b| b.to_ascii_lowercase());
+        letters.collect()
+    };
+    // No field is that long, and most words are no field.
+    if written.len() > 64 {
+        return false;
+    }
+    let written = plain(written);
+    written == plain(field)
+        || (field == "user-invocable" && written == b"userinvokable")
+        || (field == "allowed-tools" && written == b"tools")
 }
 
 /// A mapping whose fields are read, and what is wrong with them.
@@ -54,11 +64,14 @@ pub(crate) struct Fields<'a> {
     pub(crate) warnings: Vec<Warning>,
     pub(crate) unread: Vec<&'static str>,
     frontmatter: &'a Frontmatter<'a>,
+    /// Fields and the spellings in which they stand in the file.
+    written: Vec<(&'static str, String)>,
+    places: Vec<(String, Option<Position>)>,
 }
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(map: Map<String, Value>, frontmatter: &'a Frontmatter<'a>, warnings: Vec<Warning>) -> Self {
-        let mut fields = Self { map, warnings, unread: Vec::new(), frontmatter };
+        let mut fields = Self { map, warnings, unread: Vec::new(), frontmatter, written: Vec::new(), places: Vec::new() };
         fields.respell();
         fields
     }
@@ -70,20 +83,41 @@ impl<'a> Fields<'a> {
             .filter_map(|key| Some((key.clone(), *KNOWN.iter().find(|field| is_spelling_of(key, field))?)))
             .collect();
         for (written, field) in found {
-            if self.map.contains_key(field) {
+            let is_list_of_tools =
+                |value: &Value| value.is_string() || value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
+            if written == "tools" && !self.map.get(&written).is_some_and(is_list_of_tools) {
                 continue;
             }
-            let position = self.frontmatter.place_of(&written, 0);
+            self.warn_at(&written, WarningKind::FieldSpelling { written: written.clone(), field });
+            if self.map.contains_key(field) {
+                // Two spellings that say different things: nobody knows which one holds.
+                if RESTRICTIONS.contains(&field) && self.map.get(field) != self.map.get(&written) {
+                    self.restrict(field);
+                }
+                continue;
+            }
             // Taking and putting keeps the value; its place in the order is of no use to anybody.
             if let Some(value) = self.map.shift_remove(&written) {
                 self.map.insert(field.to_owned(), value);
+                self.written.push((field, written));
             }
-            self.warnings.push(Warning::new(WarningKind::FieldSpelling { written, field }, position));
         }
     }
 
     pub(crate) fn warn(&mut self, key: &str, kind: WarningKind) {
-        let position = self.frontmatter.place_of(key, 0);
+        let written = self.written.iter().find(|(field, _)| *field == key).map(|(_, written)| written.clone());
+        self.warn_at(&written.unwrap_or_else(|| key.to_owned()), kind);
+    }
+
+    fn warn_at(&mut self, key: &str, kind: WarningKind) {
+        let position = match self.places.iter().find(|(known, _)| known == key) {
+            Some((_, position)) => *position,
+            None => {
+                let position = self.frontmatter.place_of(key, 0);
+                self.places.push((key.to_owned(), position));
+                position
+            }
+        };
         self.warnings.push(Warning::new(kind, position));
     }
 
@@ -145,8 +179,20 @@ impl<'a> Fields<'a> {
         if characters > limit {
             self.warn(field, WarningKind::TooLong { field, characters, limit });
         }
-        if let Some(code_point) = hidden::first(text) {
+        if let Some((_, code_point)) = hidden::first(text) {
             self.warn(field, WarningKind::HiddenText { field, code_point, spelled: hidden::spelled(text) });
+        }
+    }
+
+    /// Notes invisible characters that stand in none of the fields that were checked by themselves.
+    pub(crate) fn check_hidden(&mut self, text: &str) {
+        let is_told = self.warnings.iter().any(|warning| matches!(warning.kind(), WarningKind::HiddenText { .. }));
+        if let Some((at, code_point)) = hidden::first(text).filter(|_| !is_told) {
+            let before = &text[..at];
+            let start = before.rfind('\n').map_or(0, |end| end + 1);
+            let position = self.frontmatter.position(before.matches('\n').count() + 1, before[start..].chars().count() + 1);
+            let kind = WarningKind::HiddenText { field: "frontmatter", code_point, spelled: hidden::spelled(text) };
+            self.warnings.push(Warning::new(kind, Some(position)));
         }
     }
 
@@ -165,31 +211,59 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads rules for tools: one text or a list of texts. Unread ones grant nothing; when there is none left, the skill is restricted.
-    pub(crate) fn tools(&mut self, field: &'static str) -> Vec<ToolRule> {
-        let text = match self.take(field) {
-            None => return Vec::new(),
-            Some(Value::String(text)) => text,
-            // YAML splits lists at commas inside parentheses; joined they are whole again.
-            Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
-                items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
-            }
-            Some(value) => {
+    /// Takes rules that grant: one text or a list of texts. Unread ones grant nothing; when there is none left, the skill is restricted.
+    pub(crate) fn allowed_tools(&mut self) -> Vec<ToolRule> {
+        const FIELD: &str = "allowed-tools";
+        // YAML splits lists at commas inside parentheses; joined they are whole again.
+        let Some(texts) = self.tool_texts(FIELD) else { return Vec::new() };
+        let (mut rules, bad) = ToolRule::parse_list(&texts.join(", "));
+        rules.shrink_to_fit();
+        if rules.is_empty() && !bad.is_empty() {
+            self.restrict(FIELD);
+        }
+        self.unreadable(FIELD, bad);
+        rules
+    }
+
+    /// Takes rules that refuse: one that is not read would refuse something, so the skill is restricted.
+    pub(crate) fn disallowed_tools(&mut self) -> Vec<ToolRule> {
+        const FIELD: &str = "disallowed-tools";
+        let Some(texts) = self.tool_texts(FIELD) else { return Vec::new() };
+        let (mut rules, mut bad) = (Vec::new(), Vec::new());
+        for text in texts {
+            let (read, unread) = ToolRule::parse_list(&text);
+            rules.extend(read);
+            bad.extend(unread);
+        }
+        if !bad.is_empty() {
+            self.restrict(FIELD);
+        }
+        self.unreadable(FIELD, bad);
+        rules
+    }
+
+    fn tool_texts(&mut self, field: &'static str) -> Option<Vec<String>> {
+        match self.take(field)? {
+            Value::String(text) => Some(vec![text]),
+            Value::Array(items) if items.iter().all(Value::is_string) => Some(items.iter().filter_map(word).collect()),
+            value => {
                 self.wrong_type(field, "text or a list", &value);
                 self.restrict(field);
-                return Vec::new();
+                None
             }
-        };
-        let (mut rules, bad) = ToolRule::parse_list(&text);
-        rules.shrink_to_fit();
-        let none_left = rules.is_empty() && !bad.is_empty();
-        for entry in bad {
+        }
+    }
+
+    /// Notes entries that are no rules; of very many the first are enough.
+    fn unreadable(&mut self, field: &'static str, bad: Vec<String>) {
+        const MOST: usize = 20;
+        let more = bad.len().saturating_sub(MOST);
+        for entry in bad.into_iter().take(MOST) {
             self.warn(field, WarningKind::ToolUnreadable { field, entry });
         }
-        if none_left {
-            self.restrict(field);
+        if more > 0 {
+            self.warn(field, WarningKind::ToolUnreadable { field, entry: format!("… and {more} more") });
         }
-        rules
     }
 
     /// Reads a boolean, also in the spellings of YAML 1.1 that clients accept.

@@ -10,6 +10,8 @@ pub struct Frontmatter<'a> {
     pub(crate) first_line: usize,
     pub(crate) body_offset: usize,
     pub(crate) body_line: usize,
+    /// The first text behind it, where its end had to be guessed: it may hold more of it.
+    pub(crate) beyond: String,
     pub(crate) warnings: Vec<Warning>,
 }
 

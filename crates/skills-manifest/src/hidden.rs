@@ -12,21 +12,22 @@ pub fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{FE00}'..='\u{FE0E}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// Finds the first hidden character of a longer text, in which line ends, tabs, joiners between letters or emoji and variation selectors
+/// Finds the first hidden character of a longer text, and where it stands in bytes; line ends, tabs, joiners between letters or emoji and variation selectors
 /// have their place.
-pub(crate) fn first(text: &str) -> Option<u32> {
+pub(crate) fn first(text: &str) -> Option<(usize, u32)> {
     if text.is_ascii() {
-        return text.bytes().find(|b| b.is_ascii_control() && !matches!(b, b'\n' | b'\r' | b'\t')).map(u32::from);
+        let is_control = |(_, b): &(usize, u8)| b.is_ascii_control() && !matches!(b, b'\n' | b'\r' | b'\t');
+        return text.bytes().enumerate().find(is_control).map(|(at, b)| (at, u32::from(b)));
     }
     let mut before = ' ';
-    for c in text.chars() {
+    for (at, c) in text.char_indices() {
         let has_place = match c {
             '\n' | '\r' | '\t' | '\u{FE0E}' => true,
             '\u{200C}' | '\u{200D}' => !before.is_ascii() && !is_hidden(before) && !before.is_whitespace(),
             _ => false,
         };
         if is_hidden(c) && !has_place {
-            return Some(c as u32);
+            return Some((at, c as u32));
         }
         // A selector belongs to the emoji before it.
         before = if c == '\u{FE0F}' { before } else { c };

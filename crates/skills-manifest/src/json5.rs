@@ -7,16 +7,57 @@ const MAX_DEPTH: usize = 64;
 
 /// Reads a value; nothing when the text is no JSON5 or nests too deep.
 pub(crate) fn read(text: &str) -> Option<Value> {
-    let deepest = text.bytes().scan(0usize, |depth, byte| {
+    (depth(text) <= MAX_DEPTH).then(|| ::json5::from_str(text).ok()).flatten()
+}
+
+/// How deep brackets nest outside of strings and comments; in doubt deeper.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0usize);
+    let mut bytes = text.bytes().peekable();
+    while let Some(byte) = bytes.next() {
         match byte {
-            b'[' | b'{' => *depth += 1,
-            b']' | b'}' => *depth = depth.saturating_sub(1),
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            quote @ (b'"' | b'\'') => {
+                while let Some(byte) = bytes.next() {
+                    match byte {
+                        b'\\' => drop(bytes.next()),
+                        byte if byte == quote => break,
+                        _ => {}
+                    }
+                }
+            }
+            b'/' if bytes.peek() == Some(&b'/') => drop(bytes.by_ref().find(|byte| matches!(byte, b'\n' | b'\r'))),
+            b'/' if bytes.peek() == Some(&b'*') => {
+                bytes.next();
+                while let Some(byte) = bytes.next() {
+                    if byte == b'*' && bytes.peek() == Some(&b'/') {
+                        bytes.next();
+                        break;
+                    }
+                }
+            }
             _ => {}
         }
-        Some(*depth)
-    });
-    if deepest.max().unwrap_or_default() > MAX_DEPTH {
-        return None;
     }
-    ::json5::from_str(text).ok()
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_in_strings_and_comments_do_not_close() {
+        for text in ["[\"]\",".repeat(10_000), "[']',".repeat(10_000), "[/*]*/".repeat(10_000), "[//]\n".repeat(10_000), "[".repeat(10_000)]
+        {
+            assert_eq!(depth(&text), 10_000);
+            assert_eq!(read(&text), None);
+        }
+        assert_eq!(depth("{a: '[[[', b: [1, {c: 2}]} // ]"), 3);
+        assert!(read("{a: 'x', /* why */ b: [1, 2,],}").is_some());
+    }
 }

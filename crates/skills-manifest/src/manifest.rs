@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{ManifestError, Repr};
-use crate::fields::{Fields, Flag, is_visible, type_name};
+use crate::fields::{Fields, Flag, is_spelling_of, is_visible, type_name};
 use crate::frontmatter::Frontmatter;
 use crate::position::Position;
 use crate::repair::{by_lines, repair};
@@ -50,8 +50,19 @@ impl Manifest {
     pub fn from_frontmatter(frontmatter: &Frontmatter<'_>) -> Result<(Self, Vec<Warning>), ManifestError> {
         let mut warnings = frontmatter.warnings.clone();
         let (map, unread) = mapping(frontmatter, &mut warnings).map_err(|error| error.with(frontmatter.warnings.clone()))?;
+        let is_odd = warnings.iter().any(|warning| warning.kind().leaves_doubt());
         let mut fields = Fields::new(map, frontmatter, warnings);
         unread.into_iter().for_each(|field| fields.restrict(field));
+        if is_odd {
+            restrict_what_is_missed(&mut fields, frontmatter);
+        }
+        if let Some(Value::Object(merged)) = fields.map.get("<<").cloned() {
+            fields.warn("<<", WarningKind::MergeKey);
+            RESTRICTIONS
+                .iter()
+                .filter(|field| merged.keys().any(|key| is_spelling_of(key, field)))
+                .for_each(|field| fields.restrict(field));
+        }
         let name = name(&mut fields);
         let description = fields.take_text("description").filter(|text| is_visible(text));
         let Some(description) = description else {
@@ -65,10 +76,11 @@ impl Manifest {
             fields.check_text("compatibility", text, COMPATIBILITY_MAX_CHARACTERS);
         }
         let metadata = metadata(&mut fields);
-        let allowed_tools = fields.tools("allowed-tools");
+        let allowed_tools = fields.allowed_tools();
         let user_invocable = flag(&mut fields, "user-invocable", Flag::No);
         let disabled = flag(&mut fields, "disable-model-invocation", Flag::Yes);
         let extensions = Extensions::read(&mut fields, &metadata);
+        fields.check_hidden(frontmatter.yaml());
         let Fields { map, warnings, unread, .. } = fields;
         // Room for fields that are taken out by now is not kept.
         let extra: Map<String, Value> = map.into_iter().collect();
@@ -229,16 +241,28 @@ fn mapping(frontmatter: &Frontmatter<'_>, warnings: &mut Vec<Warning>) -> Result
 fn accept(frontmatter: &Frontmatter<'_>, read: Read, warnings: &mut Vec<Warning>) -> Result<Map<String, Value>, ManifestError> {
     for repeated in read.repeated {
         let position: Option<Position> = frontmatter.place_of(&repeated.key, 1);
-        let decides = ["name", "description"].iter().chain(&RESTRICTIONS).any(|field| *field == repeated.key);
+        let decides = ["name", "description"].iter().chain(&RESTRICTIONS).any(|field| is_spelling_of(&repeated.key, field));
         if repeated.is_top_level && decides {
             let line = position.map_or(frontmatter.first_line(), |at| at.line);
             return Err(Repr::Duplicate { key: repeated.key, line }.into());
         }
         warnings.push(Warning::new(WarningKind::DuplicateKey(repeated.key), position));
     }
+    if read.tagged {
+        warnings.push(Warning::new(WarningKind::TagDropped, None));
+    }
     match read.value {
         Value::Object(map) => Ok(map),
         other => Err(Repr::NotMapping { found: type_name(&other), line: frontmatter.first_line() }.into()),
+    }
+}
+
+/// Where the text had to be mended or its end had to be guessed, a restriction that stands in it and was not read restricts.
+fn restrict_what_is_missed(fields: &mut Fields<'_>, frontmatter: &Frontmatter<'_>) {
+    for field in crate::repair::declared(frontmatter.yaml()).into_iter().chain(crate::repair::declared(&frontmatter.beyond)) {
+        if !fields.map.contains_key(field) {
+            fields.restrict(field);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ mod icon;
 
 use serde_json::{Map, Value};
 
-use crate::fields::type_name;
+use crate::fields::{is_spelling_of, type_name};
 use crate::yaml;
 
 /// The most characters of a name of any kind.
@@ -112,6 +112,14 @@ impl HostMetadata {
     }
 }
 
+/// The fields of `policy`.
+const POLICY: [&str; 2] = ["allow_implicit_invocation", "products"];
+
+/// Whether a key is `policy` or one of its fields, in whatever spelling.
+fn is_of_policy(key: &str) -> bool {
+    POLICY.iter().chain(&["policy"]).any(|field| is_spelling_of(key, field))
+}
+
 struct Reader<'a> {
     below_plugin: Option<&'a str>,
     notes: Vec<HostNote>,
@@ -127,7 +135,10 @@ impl Reader<'_> {
             self.note("", "it is not UTF-8");
             return HostMetadata::unread(bytes);
         };
-        let map = match yaml::read(text).map(|read| read.value) {
+        let read = yaml::read(text);
+        let repeats_policy = |read: &yaml::Read| read.repeated.iter().any(|repeated| is_of_policy(&repeated.key));
+        let is_repeated = read.as_ref().is_ok_and(repeats_policy);
+        let map = match read.map(|read| read.value) {
             Ok(Value::Object(map)) => map,
             Ok(Value::Null) => return HostMetadata::default(),
             Ok(other) => {
@@ -150,11 +161,12 @@ impl Reader<'_> {
         let interface = section(self, "interface").unwrap_or_default();
         let dependencies = section(self, "dependencies").unwrap_or_default();
         let policy = section(self, "policy");
-        HostMetadata {
-            interface: self.interface(&interface),
-            tools: self.tools(&dependencies),
-            policy: policy.map_or(HostPolicy { unread: true, ..HostPolicy::default() }, |policy| self.policy(&policy)),
+        let mut policy = policy.map_or(HostPolicy { unread: true, ..HostPolicy::default() }, |policy| self.policy(&policy));
+        if is_repeated {
+            self.note("policy", "a key stands twice");
+            policy.unread = true;
         }
+        HostMetadata { interface: self.interface(&interface), tools: self.tools(&dependencies), policy }
     }
 
     fn interface(&mut self, map: &Map<String, Value>) -> Interface {
@@ -242,6 +254,11 @@ impl Reader<'_> {
     /// A restriction that is there and cannot be read restricts.
     fn policy(&mut self, map: &Map<String, Value>) -> HostPolicy {
         let mut policy = HostPolicy::default();
+        for key in map.keys().filter(|key| !POLICY.contains(&key.as_str())) {
+            self.note(&format!("policy.{key}"), "no such field is known");
+            // Another spelling, or what a merge key would bring, may mean a restriction.
+            policy.unread |= is_of_policy(key) || key == "<<";
+        }
         match map.get("allow_implicit_invocation") {
             None | Some(Value::Null) => {}
             Some(Value::Bool(flag)) => policy.allow_implicit_invocation = Some(*flag),
@@ -268,7 +285,7 @@ impl HostMetadata {
     /// Nothing could be read. The skill loads without it, but a policy that stands there restricts although nobody knows how.
     fn unread(bytes: &[u8]) -> Self {
         let holds = |word: &str| bytes.windows(word.len()).any(|window| window == word.as_bytes());
-        let unread = holds("allow_implicit_invocation") || holds("products");
+        let unread = std::str::from_utf8(bytes).is_err() || holds("implicit") || holds("products");
         Self { policy: HostPolicy { unread, ..HostPolicy::default() }, ..Self::default() }
     }
 }

@@ -91,16 +91,27 @@ impl OpenClaw {
             Value::String(text) => {
                 read = crate::json5::read(text);
                 let Some(Value::Object(map)) = &read else {
-                    fields.warn(key, WarningKind::MetadataUnreadable { key: key.to_owned() });
+                    fields.warn("metadata", WarningKind::MetadataUnreadable { key: key.to_owned() });
                     return None;
                 };
                 map
             }
             _ => {
-                fields.warn(key, WarningKind::MetadataUnreadable { key: key.to_owned() });
+                fields.warn("metadata", WarningKind::MetadataUnreadable { key: key.to_owned() });
                 return None;
             }
         };
+        for (field, expected, is_right) in [
+            ("requires", "a mapping", Value::is_object as fn(&Value) -> bool),
+            ("always", "true or false", Value::is_boolean),
+            ("install", "a list", Value::is_array),
+            ("envVars", "a list", Value::is_array),
+        ] {
+            if let Some(value) = block.get(field).filter(|value| !value.is_null() && !is_right(value)) {
+                let found = crate::fields::type_name(value);
+                fields.warn("metadata", WarningKind::MetadataType { key: format!("{key}.{field}"), expected, found });
+            }
+        }
         let requires = block.get("requires").and_then(Value::as_object);
         let required = |key: &str| requires.and_then(|requires| requires.get(key)).map(words).unwrap_or_default();
         let text = |key: &str| block.get(key).and_then(Value::as_str).map(str::to_owned);

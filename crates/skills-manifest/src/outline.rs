@@ -77,8 +77,10 @@ impl Outline {
     fn close(&mut self, last_line: usize) {
         let mut ends: Vec<(u8, usize)> = Vec::new();
         for heading in self.headings.iter_mut().rev() {
-            ends.retain(|(level, _)| *level <= heading.level);
-            heading.last_line = ends.last().map_or(last_line, |(_, line)| line - 1).max(heading.line);
+            // At most one of each level stays, the nearest.
+            let end = ends.iter().filter(|(level, _)| *level <= heading.level).map(|(_, line)| line - 1).min();
+            heading.last_line = end.unwrap_or(last_line).max(heading.line);
+            ends.retain(|(level, _)| *level < heading.level);
             ends.push((heading.level, heading.line));
         }
     }
@@ -117,12 +119,12 @@ impl Builder<'_> {
             Event::Start(Tag::CodeBlock(_)) => self.in_code = true,
             Event::End(TagEnd::CodeBlock) => self.in_code = false,
             Event::Code(text) => {
-                self.words(&text, span.start);
+                self.words(&text, span);
                 self.head(&text);
             }
             Event::Text(text) => {
                 if self.in_code {
-                    self.words(&text, span.start);
+                    self.words(&text, span);
                 }
                 self.head(&text);
             }
@@ -144,14 +146,14 @@ impl Builder<'_> {
     }
 
     /// Adds the words of code that are paths into the skill's own directories.
-    fn words(&mut self, code: &str, offset: usize) {
+    fn words(&mut self, code: &str, span: &Range<usize>) {
         let is_edge = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | ')' | '=' | ',' | ';' | '<' | '>' | '|');
-        let mut start = 0;
+        // Only text that stands in the body as it is has places of its own.
+        let is_verbatim = self.lines.body.get(span.clone()) == Some(code);
         for word in code.split(is_edge) {
-            let at = offset + start;
-            start += word.len() + code[start + word.len()..].chars().next().map_or(0, char::len_utf8);
             if let Some(target) = own_path(word) {
-                self.link(Some(target), LinkKind::Code, at);
+                let at = if is_verbatim { word.as_ptr() as usize - code.as_ptr() as usize } else { 0 };
+                self.link(Some(target), LinkKind::Code, span.start + at);
             }
         }
     }
@@ -166,11 +168,12 @@ struct LineCounter<'a> {
 
 impl LineCounter<'_> {
     fn at(&mut self, offset: usize) -> usize {
-        let newlines = |text: &str| text.bytes().filter(|b| *b == b'\n').count();
+        let body = self.body.as_bytes();
+        let newlines = |from: usize, to: usize| body.get(from..to).unwrap_or_default().iter().filter(|b| **b == b'\n').count();
         if offset >= self.offset {
-            self.line += newlines(&self.body[self.offset..offset]);
+            self.line += newlines(self.offset, offset);
         } else {
-            self.line -= newlines(&self.body[offset..self.offset]);
+            self.line = self.line.saturating_sub(newlines(offset, self.offset));
         }
         self.offset = offset;
         self.line
@@ -181,7 +184,8 @@ fn number(level: HeadingLevel) -> u8 {
     level as u8
 }
 
-/// Returns the path of a link that stays inside the skill by its form: no scheme, not absolute, not only a fragment.
+/// Returns the path of a link that is relative: no scheme, not absolute, not only a fragment. Whether it stays inside the skill is seen when
+/// it is opened.
 fn relative(destination: &str) -> Option<String> {
     let path = destination.split(['#', '?']).next().unwrap_or_default();
     let has_scheme = path.split_once(':').is_some_and(|(scheme, _)| !scheme.contains('/'));

@@ -6,6 +6,8 @@
 mod lines;
 mod quote;
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::frontmatter::Frontmatter;
@@ -23,8 +25,7 @@ pub(crate) struct Repaired {
 
 /// Tries the steps in turn; `problem` and its place say why the text is no YAML.
 pub(crate) fn repair(frontmatter: &Frontmatter<'_>, problem: &str, at: Position) -> Option<Repaired> {
-    let text = frontmatter.yaml();
-    let (mended, changes) = quote::mend(text);
+    let (mended, changes) = quote::mend(&with_line_feeds(frontmatter.yaml()));
     let mut warnings = vec![Warning::new(WarningKind::YamlRepaired { problem: problem.to_owned() }, Some(at))];
     if !changes.is_empty()
         && let Ok(read) = yaml::read(&mended)
@@ -39,12 +40,22 @@ pub(crate) fn repair(frontmatter: &Frontmatter<'_>, problem: &str, at: Position)
 
 /// Reads nothing but the lines of `name` and `description`.
 pub(crate) fn by_lines(frontmatter: &Frontmatter<'_>, mut warnings: Vec<Warning>) -> Option<Repaired> {
-    let found = lines::read(frontmatter.yaml())?;
+    let found = lines::read(&with_line_feeds(frontmatter.yaml()))?;
     for (field, line) in &found.places {
         warnings.push(Warning::new(WarningKind::LineRead { field }, Some(frontmatter.position(*line, 1))));
     }
     let mut map = Map::new();
     map.extend(found.name.map(|name| ("name".to_owned(), Value::String(name))));
     map.insert("description".to_owned(), Value::String(found.description));
-    Some(Repaired { read: Read { value: Value::Object(map), repeated: Vec::new() }, warnings, unread: found.unread })
+    Some(Repaired { read: Read { value: Value::Object(map), repeated: Vec::new(), tagged: false }, warnings, unread: found.unread })
+}
+
+/// Lists the restrictions that a text seems to declare, whatever stands around them.
+pub(crate) fn declared(text: &str) -> Vec<&'static str> {
+    lines::declared(&with_line_feeds(text))
+}
+
+/// All line ends as LF, which fences and YAML take for the same.
+fn with_line_feeds(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text.into() }
 }

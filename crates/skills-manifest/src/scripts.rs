@@ -60,7 +60,7 @@ impl ScriptSpec {
         // `deploy.sh: Deploys it` is a description alone.
         let description = get("description").or(Some(value)).and_then(Value::as_str).map(str::to_owned);
         let timeout_seconds = get("timeout").and_then(seconds);
-        Self { name: name.to_owned(), description, timeout_seconds, args: get("args").map(ScriptArg::read_all) }
+        Self { name: name.to_owned(), description, timeout_seconds, args: get("args").and_then(ScriptArg::read_all) }
     }
 
     fn read_item(item: &Value) -> Option<Self> {
@@ -77,11 +77,11 @@ impl ScriptSpec {
 
 impl ScriptArg {
     /// Reads a list of entries, or a mapping from names to entries.
-    fn read_all(value: &Value) -> Vec<Self> {
+    fn read_all(value: &Value) -> Option<Vec<Self>> {
         match value {
-            Value::Array(items) => items.iter().take(MAX_ENTRIES).filter_map(Self::read_item).collect(),
-            Value::Object(map) => map.iter().take(MAX_ENTRIES).map(|(name, value)| Self::read(name, value)).collect(),
-            _ => Vec::new(),
+            Value::Array(items) => Some(items.iter().take(MAX_ENTRIES).filter_map(Self::read_item).collect()),
+            Value::Object(map) => Some(map.iter().take(MAX_ENTRIES).map(|(name, value)| Self::read(name, value)).collect()),
+            _ => None,
         }
     }
 

@@ -88,6 +88,10 @@ pub enum WarningKind {
         /// As it should be.
         field: &'static str,
     },
+    /// `<<` is an ordinary key here; what it would merge was not read.
+    MergeKey,
+    /// A value has a YAML tag, which was dropped and never acted on.
+    TagDropped,
     /// A declared restriction could not be read; the model is not offered the skill and its programs do not run.
     RestrictionUnread(&'static str),
     /// `name` is no usable name; it was dropped and the directory's name serves.
@@ -135,6 +139,15 @@ pub enum WarningKind {
         /// The entry.
         entry: String,
     },
+    /// A part of `metadata` has a type that cannot be read; it was not understood.
+    MetadataType {
+        /// The keys below `metadata`, with dots between them.
+        key: String,
+        /// What it should be.
+        expected: &'static str,
+        /// What stands there.
+        found: &'static str,
+    },
     /// `metadata` or a part of it is text that is no JSON.
     MetadataUnreadable {
         /// The key of `metadata`; empty for all of it.
@@ -143,6 +156,14 @@ pub enum WarningKind {
 }
 
 impl WarningKind {
+    /// Whether something of the frontmatter may have been missed.
+    pub(crate) fn leaves_doubt(&self) -> bool {
+        matches!(
+            self,
+            Self::YamlRepaired { .. } | Self::LineRead { .. } | Self::NoFence | Self::NotClosed | Self::OddFence | Self::FencedFrontmatter
+        )
+    }
+
     /// Returns the stable code of this class, as JSON output shows it.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -160,6 +181,8 @@ impl WarningKind {
             Self::LineRead { .. } => "line-read",
             Self::DuplicateKey(_) => "duplicate-key",
             Self::FieldSpelling { .. } => "field-spelling",
+            Self::MergeKey => "merge-key",
+            Self::TagDropped => "tag-dropped",
             Self::RestrictionUnread(_) => "restriction-unread",
             Self::NameUnusable(_) => "name-unusable",
             Self::NameRule(_) => "name-rule",
@@ -169,6 +192,7 @@ impl WarningKind {
             Self::NotText { .. } => "not-text",
             Self::UnknownContext(_) => "unknown-context",
             Self::ToolUnreadable { .. } => "tool-unreadable",
+            Self::MetadataType { .. } => "metadata-type",
             Self::MetadataUnreadable { .. } => "metadata-unreadable",
         }
     }
@@ -182,14 +206,20 @@ impl fmt::Display for WarningKind {
             Self::CommentBeforeFence => f.write_str("a comment stands before the first `---`; other clients refuse it"),
             Self::FencedFrontmatter => f.write_str("the frontmatter stands in a code block; other clients refuse it"),
             Self::OddFence => f.write_str("read as a fence; write exactly `---`"),
-            Self::NoFence => f.write_str("no fences: fields read up to the first empty line; put `---` before and behind them"),
-            Self::NotClosed => f.write_str("no `---` closes the frontmatter: fields read up to the first empty line; put one behind them"),
+            Self::NoFence => {
+                f.write_str("no fences: fields read up to the first empty line that none follows; put `---` before and behind them")
+            }
+            Self::NotClosed => f.write_str(
+                "no `---` closes the frontmatter: fields read up to the first empty line that none follows; put one behind them",
+            ),
             Self::YamlRepaired { problem } => write!(f, "read all the same, but not valid YAML: {problem}"),
             Self::ValueQuoted { key } => write!(f, "the value of {key:?} was read as one text; put it in quotes"),
             Self::TabIndentation => f.write_str("tabs read as spaces; YAML forbids tabs before a key"),
             Self::LineRead { field } => write!(f, "only the line of `{field}` was read"),
             Self::DuplicateKey(key) => write!(f, "{key:?} stands twice; the first was kept"),
             Self::FieldSpelling { written, field } => write!(f, "{written:?} read as `{field}`"),
+            Self::MergeKey => f.write_str("`<<` is not merged; write the fields out"),
+            Self::TagDropped => f.write_str("YAML tags (`!…`) dropped; write plain values"),
             Self::RestrictionUnread(field) => {
                 write!(f, "`{field}` could not be read; until it is mended the model is not offered the skill and nothing of it runs")
             }
@@ -208,6 +238,7 @@ impl fmt::Display for WarningKind {
             Self::NotText { field } => write!(f, "`{field}` is not text; put it in quotes"),
             Self::UnknownContext(value) => write!(f, "`context` dropped: {value:?} is not `fork`"),
             Self::ToolUnreadable { field, entry } => write!(f, "`{field}` entry dropped: {entry:?}"),
+            Self::MetadataType { key, expected, found } => write!(f, "`metadata.{key}` not understood: expected {expected}, found {found}"),
             Self::MetadataUnreadable { key } if key.is_empty() => f.write_str("`metadata` dropped: the text is no JSON"),
             Self::MetadataUnreadable { key } => write!(f, "`metadata.{key}` not understood: the text is no JSON"),
         }

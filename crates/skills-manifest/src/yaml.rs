@@ -17,9 +17,13 @@ use crate::MAX_FRONTMATTER_BYTES;
 
 /// The most brackets that may be open at once, quoted ones included.
 const MAX_OPEN_BRACKETS: usize = 500;
+/// The most opening brackets in all: closing ones in quotes close nothing, and telling them apart takes a parser.
+const MAX_BRACKETS: usize = 2_000;
 /// How much text the values may hold once aliases are followed, each value counting some bytes on top.
 const BUDGET_BYTES: usize = 4 * MAX_FRONTMATTER_BYTES;
 const VALUE_BYTES: usize = 8;
+/// The most repeated keys of inner mappings that are noted.
+const MAX_REPEATED: usize = 50;
 
 /// What a text of YAML holds.
 #[derive(Debug)]
@@ -27,6 +31,8 @@ pub(crate) struct Read {
     pub(crate) value: Value,
     /// The keys that stand twice in one mapping; the first of each was kept.
     pub(crate) repeated: Vec<Repeated>,
+    /// Whether a value had a tag, which was dropped.
+    pub(crate) tagged: bool,
 }
 
 /// A key that stands twice in one mapping.
@@ -62,7 +68,10 @@ pub(crate) fn glance(yaml: &str) -> Option<Option<&str>> {
 /// only when JSON writes it the same way: `1.10`, `0x1F` and `1e3` are text.
 pub(crate) fn read(yaml: &str) -> Result<Read, Failure> {
     if let Some(line) = too_many_brackets(yaml) {
-        return Err(Failure::Budget { message: format!("more than {MAX_OPEN_BRACKETS} open brackets"), line: line + 1 });
+        return Err(Failure::Budget {
+            message: format!("more than {MAX_OPEN_BRACKETS} open brackets, or {MAX_BRACKETS} in all"),
+            line: line + 1,
+        });
     }
     let state = State::default();
     let result = Json { state: &state, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(yaml));
@@ -72,7 +81,7 @@ pub(crate) fn read(yaml: &str) -> Result<Read, Failure> {
     if state.numbers.get() && repeated.is_empty() {
         written::restore(yaml, &mut value);
     }
-    Ok(Read { value, repeated })
+    Ok(Read { value, repeated, tagged: state.tagged.get() })
 }
 
 /// Takes the library's own position out of its message.
@@ -88,15 +97,15 @@ fn describe(error: &serde_yaml::Error, state: &State) -> Failure {
 
 /// Finds the line, counted from 0, on which too many brackets are open: the library's time grows with the square of them.
 fn too_many_brackets(yaml: &str) -> Option<usize> {
-    let mut open = 0usize;
+    let (mut open, mut all) = (0usize, 0usize);
     for (line, text) in yaml.lines().enumerate() {
         for byte in text.bytes() {
             match byte {
-                b'[' | b'{' => open += 1,
+                b'[' | b'{' => (open, all) = (open + 1, all + 1),
                 b']' | b'}' => open = open.saturating_sub(1),
                 _ => {}
             }
-            if open > MAX_OPEN_BRACKETS {
+            if open > MAX_OPEN_BRACKETS || all > MAX_BRACKETS {
                 return Some(line);
             }
         }
@@ -122,12 +131,19 @@ struct State {
     budget: Cell<usize>,
     overspent: Cell<bool>,
     numbers: Cell<bool>,
+    tagged: Cell<bool>,
     repeated: RefCell<Vec<Repeated>>,
 }
 
 impl Default for State {
     fn default() -> Self {
-        Self { budget: Cell::new(BUDGET_BYTES), overspent: Cell::new(false), numbers: Cell::new(false), repeated: RefCell::default() }
+        Self {
+            budget: Cell::new(BUDGET_BYTES),
+            overspent: Cell::new(false),
+            numbers: Cell::new(false),
+            tagged: Cell::new(false),
+            repeated: RefCell::default(),
+        }
     }
 }
 
@@ -223,6 +239,7 @@ impl<'de> Visitor<'de> for Json<'_> {
 
     fn visit_enum<A: serde::de::EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
         use serde::de::VariantAccess;
+        self.state.tagged.set(true);
         let (_tag, value) = tagged.variant::<String>()?;
         value.newtype_variant_seed(self)
     }
@@ -246,7 +263,12 @@ impl<'de> Visitor<'de> for Json<'_> {
             };
             let value = entries.next_value_seed(self.deeper())?;
             if map.contains_key(&key) {
-                self.state.repeated.borrow_mut().push(Repeated { key, is_top_level: self.depth == 0 });
+                let mut repeated = self.state.repeated.borrow_mut();
+                // Nobody reads ten thousand of them, but one that decides something is always noted.
+                if self.depth > 0 && repeated.len() >= MAX_REPEATED {
+                    continue;
+                }
+                repeated.push(Repeated { key, is_top_level: self.depth == 0 });
             } else {
                 map.insert(key, value);
             }

@@ -1,6 +1,7 @@
 //! The ways in which a frontmatter begins and ends. Only two `---` lines are right; the others are read with a warning.
 
 use super::{Closing, Extent, Line, Lines, warning};
+use crate::MAX_FRONTMATTER_BYTES;
 use crate::error::{ManifestError, Repr};
 use crate::fields::is_spelling_of;
 use crate::warning::{Warning, WarningKind};
@@ -10,8 +11,8 @@ use crate::warning::{Warning, WarningKind};
 pub(super) enum Opening {
     /// `---`, as it should.
     Dashes,
-    /// A Markdown code block whose first line is a field.
-    Block,
+    /// A Markdown code block without dashes in it, and the sign that opened it.
+    Block { sign: u8, length: usize },
     /// A field, without any fence.
     Bare,
 }
@@ -74,8 +75,8 @@ impl Opening {
                 warnings.push(warning(WarningKind::NotClosed, first.number));
                 Some(behind_fields(lines, start))
             }
-            Self::Block => {
-                let line = lines.find(|line| line.is_fence() || is_block_end(line.text)).filter(|line| line.ended)?;
+            Self::Block { sign, length } => {
+                let line = lines.find(|line| line.is_fence() || is_block_end(line.text, sign, length)).filter(|line| line.ended)?;
                 Some(Closing { start: line.offset, end: lines.offset, line: line.number })
             }
             Self::Bare => {
@@ -90,23 +91,32 @@ impl Opening {
     }
 }
 
-/// Finds the end of fields that no fence closes: a fence or heading, or the first empty line with something else than a field behind it.
+/// Finds the end of fields that no right fence closes: the next fence, else the first empty line or heading that something else than a
+/// field or an indented line follows.
 fn behind_fields(lines: &mut Lines<'_>, start: usize) -> Closing {
-    let whole = |lines: &Lines<'_>| Closing { start: lines.bytes.len(), end: lines.bytes.len(), line: lines.number };
-    loop {
-        let Some(line) = lines.next() else { return whole(lines) };
+    let mut end: Option<Closing> = None;
+    let mut any = false;
+    while let Some(line) = lines.next() {
+        if line.offset - start > MAX_FRONTMATTER_BYTES {
+            break;
+        }
         if line.is_fence() {
             return Closing { start: line.offset, end: lines.offset, line: line.number };
         }
-        let goes_on = || {
-            let next = lines.clone().find(|line| !line.text.is_empty());
-            next.is_some_and(|line| is_any_field(heading_text(line.text)))
-        };
-        let is_first = line.offset == start || lines.bytes[start..line.offset].iter().all(u8::is_ascii_whitespace);
-        if (line.text.is_empty() && !goes_on()) || (line.text.starts_with(b"# ") && !is_first) {
-            return Closing { start: line.offset, end: line.offset, line: line.number - 1 };
+        let is_indented = lines.bytes.get(line.offset).is_some_and(|b| matches!(b, b' ' | b'\t'));
+        if line.text.is_empty() || (line.text.starts_with(b"# ") && any) {
+            if any && end.is_none() {
+                end = Some(Closing { start: line.offset, end: line.offset, line: line.number - 1 });
+            }
+        } else if is_any_field(heading_text(line.text)) || (is_indented && any) {
+            (any, end) = (true, None);
+        } else if let Some(end) = end {
+            return end;
+        } else {
+            any = true;
         }
     }
+    end.unwrap_or(Closing { start: lines.offset, end: lines.offset, line: lines.number })
 }
 
 /// Whether a line is `word: …` or `word:`.
@@ -146,11 +156,14 @@ fn block<'a>(lines: &mut Lines<'a>, first: Line<'a>, warnings: &mut Vec<Warning>
         return Some((Opening::Dashes, line));
     }
     *lines = before;
-    Some((Opening::Block, first))
+    let sign = first.text[0];
+    let length = first.text.iter().take_while(|b| **b == sign).count();
+    Some((Opening::Block { sign, length }, first))
 }
 
-fn is_block_end(line: &[u8]) -> bool {
-    line.len() >= 3 && (line.iter().all(|b| *b == b'`') || line.iter().all(|b| *b == b'~'))
+/// A code block ends with the sign that opened it, at least as long.
+fn is_block_end(line: &[u8], sign: u8, length: usize) -> bool {
+    line.len() >= length && line.iter().all(|b| *b == sign)
 }
 
 fn is_odd_fence(line: &[u8]) -> bool {

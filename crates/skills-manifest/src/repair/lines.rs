@@ -1,5 +1,6 @@
 //! Reads `name:` and `description:` off their lines, when nothing else can be read.
 
+use crate::fields::is_spelling_of;
 use crate::is_hidden;
 use crate::manifest::RESTRICTIONS;
 
@@ -30,9 +31,16 @@ pub(super) fn read(text: &str) -> Option<Found> {
     let (description, at) = found?;
     let mut places = vec![("description", at)];
     places.extend(name.as_ref().map(|(_, at)| ("name", *at)));
-    let declares = |field: &&&str| lines.iter().any(|line| starts_field(line, field).is_some());
-    let unread = RESTRICTIONS.iter().filter(declares).copied().collect();
-    Some(Found { name: name.map(|(name, _)| name), description, places, unread })
+    Some(Found { name: name.map(|(name, _)| name), description, places, unread: declared(text) })
+}
+
+/// Lists the restrictions whose names stand before a colon anywhere in the text: in doubt one too many.
+pub(super) fn declared(text: &str) -> Vec<&'static str> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let words = text.split('\n').flat_map(|line| line.split(':').rev().skip(1));
+    let keys: Vec<&str> =
+        words.filter_map(|before| before.trim_end().trim_end_matches(['"', '\'']).rsplit(|c| !is_part(c)).next()).collect();
+    RESTRICTIONS.iter().filter(|field| keys.iter().any(|key| is_spelling_of(key, field))).copied().collect()
 }
 
 /// Finds `field: value` and the lines that go on with it: indented ones, and below a block scalar's sign all up to the next field.
@@ -57,8 +65,8 @@ fn cleaned(text: &str) -> Option<String> {
 /// Returns what stands behind `field:`, in any spelling of the field, a heading's or a list's sign before it.
 fn starts_field<'a>(line: &'a str, field: &str) -> Option<&'a str> {
     let (key, rest) = line.split_once(':')?;
-    let key = key.trim().trim_start_matches(['#', ' ']).trim_matches(['"', '\'', '*']);
-    crate::fields::is_spelling_of(key, field).then_some(rest)
+    let key = key.trim().trim_start_matches(['#', '-', ' ']).trim_matches(['"', '\'', '*']);
+    is_spelling_of(key, field).then_some(rest)
 }
 
 /// Whether a line begins another field.

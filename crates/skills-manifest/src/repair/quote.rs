@@ -40,7 +40,9 @@ impl Mender<'_> {
         };
         let (head, value) = line.split_at(place.value);
         let deeper = self.deeper(index + 1, place.indent);
-        if value.is_empty() || is_block(value) {
+        let below = self.lines[index + 1..deeper].iter().map(|line| line.trim()).find(|line| !line.is_empty());
+        let is_flow_below = value.is_empty() && below.is_some_and(|line| line.starts_with(['{', '[']));
+        if (value.is_empty() && !is_flow_below) || is_block(value) {
             self.keep(&line);
             // The lines of a block scalar are its text; those below an empty value are read by themselves.
             return if is_block(value) { self.keep_all(index + 1, deeper) } else { index + 1 };
@@ -51,12 +53,13 @@ impl Mender<'_> {
             self.keep(&line);
             return self.keep_all(index + 1, deeper);
         }
-        self.changes.push(Change {
-            kind: WarningKind::ValueQuoted { key: place.key.to_owned() },
-            line: index + 1,
-            column: place.value + 1,
-        });
-        self.keep(&format!("{head}'{}'", meant(&whole).replace('\'', "''")));
+        let column = head.chars().count() + 1;
+        self.changes.push(Change { kind: WarningKind::ValueQuoted { key: place.key.to_owned() }, line: index + 1, column });
+        let is_flow = whole.starts_with(['{', '[']) && whole.ends_with(['}', ']']) && whole.contains('\n');
+        // JSON with comments keeps its lines; everything else is one line of text.
+        let quoted = if is_flow { double_quoted(&whole) } else { format!("'{}'", meant(&whole).replace('\'', "''")) };
+        let space = if head.ends_with(':') { " " } else { "" };
+        self.keep(&format!("{head}{space}{quoted}"));
         deeper
     }
 
@@ -150,6 +153,12 @@ fn parses_alone(value: &str) -> bool {
         Ok(read) => !read.value.is_object() || value.starts_with('{'),
         Err(_) => false,
     }
+}
+
+/// Writes text as YAML's double quotes do.
+fn double_quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+    format!("\"{escaped}\"")
 }
 
 /// What the author meant by a value that is no YAML, on one line.

@@ -19,8 +19,9 @@ fn construct(node: &Node) -> Scan<Value> {
         Content::Sequence(items) => items.iter().map(construct).collect::<Scan<Vec<_>>>().map(Value::List),
         Content::Mapping(pairs) => {
             let (mut entries, merged) = mapping(node, pairs)?;
+            let mut own: std::collections::HashSet<String> = entries.iter().map(|(key, _)| key.clone()).collect();
             for (key, value) in merged {
-                if entries.iter().all(|(own, _)| *own != key) {
+                if own.insert(key.clone()) {
                     entries.push((key, value));
                 }
             }

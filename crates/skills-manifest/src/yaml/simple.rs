@@ -9,6 +9,9 @@ mod glance;
 pub(super) use build::mapping;
 pub(super) use glance::glance;
 
+/// The longest key; YAML has a limit of its own beyond it.
+const MAX_KEY_BYTES: usize = 1_000;
+
 /// A scalar of one line.
 #[derive(Debug, Clone, Copy)]
 enum Scalar<'a> {
@@ -47,7 +50,7 @@ fn read<'a>(yaml: &'a str, sink: &mut impl Sink<'a>) -> Option<()> {
     // Tabs, carriage returns and other control characters have rules of their own, and so have the line ends that Unicode adds.
     // Looking at every byte without stopping is faster than stopping at the first.
     let is_control = |b: u8| ((b < b' ') & (b != b'\n')) | (b == 0x7F);
-    if yaml.bytes().fold(false, |odd, b| odd | is_control(b)) || yaml.starts_with(' ') {
+    if yaml.bytes().fold(false, |odd, b| odd | is_control(b)) || yaml.starts_with(' ') || !yaml.ends_with('\n') {
         return None;
     }
     if !yaml.is_ascii() && yaml.contains(is_odd) {
@@ -75,7 +78,7 @@ fn read<'a>(yaml: &'a str, sink: &mut impl Sink<'a>) -> Option<()> {
 }
 
 fn is_odd(c: char) -> bool {
-    matches!(c, '\u{80}'..='\u{9F}' | '\u{2028}' | '\u{2029}' | '\u{FEFF}')
+    matches!(c, '\u{80}'..='\u{9F}' | '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}')
 }
 
 /// Splits `key: value`; the key is a plain word, the value has no white space around it.
@@ -86,7 +89,7 @@ fn entry(line: &str) -> Option<(&str, &str)> {
     if !key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')) {
         return None;
     }
-    if !key.starts_with(|c: char| c.is_ascii_alphabetic()) || is_typed_word(key) {
+    if key.len() > MAX_KEY_BYTES || !key.starts_with(|c: char| c.is_ascii_alphabetic()) || is_typed_word(key) {
         return None;
     }
     if rest.is_empty() {

@@ -32,7 +32,20 @@ fn openclaw() {
         assert_eq!(openclaw.primary_env, None);
     }
     let broken = Document::parse(b"---\ndescription: d\nmetadata:\n  openclaw: not json\n---\n").unwrap();
-    assert_snapshot!(broken.warnings()[0], @"`metadata.openclaw` not understood: the text is no JSON");
+    assert_snapshot!(broken.warnings()[0], @"line 3: `metadata.openclaw` not understood: the text is no JSON");
+}
+
+#[test]
+fn parts_of_the_openclaw_block_with_wrong_types_are_named() {
+    let document = Document::parse(b"---\ndescription: d\nmetadata: {openclaw: {requires: [curl], always: 'true'}}\n---\n").unwrap();
+    let warnings: Vec<String> = document.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "line 3: `metadata.openclaw.requires` not understood: expected a mapping, found a list",
+            "line 3: `metadata.openclaw.always` not understood: expected true or false, found text",
+        ]
+    );
 }
 
 #[test]
@@ -95,6 +108,15 @@ fn openai_yaml_fails_field_by_field() {
     assert_eq!((broken.policy.allows_implicit_invocation(), notes.len()), (true, 1));
     let (broken, _) = HostMetadata::parse(b"policy: {allow_implicit_invocation: false", None);
     assert!(!broken.policy.allows_implicit_invocation(), "a policy that is there and cannot be read restricts");
+    for policy in [
+        "policy:\n  allow_implicit_invocation: true\n  allow_implicit_invocation: false\n",
+        "policy: {}\npolicy: {allow_implicit_invocation: false}\n",
+        "policy: {allow-implicit-invocation: false}\n",
+        "p: &p {allow_implicit_invocation: false}\npolicy: {<<: *p}\n",
+    ] {
+        assert!(!HostMetadata::parse(policy.as_bytes(), None).0.policy.allows_implicit_invocation(), "{policy}");
+    }
+    assert!(!HostMetadata::parse(b"\xFF\xFEp\0o\0", None).0.policy.allows_implicit_invocation());
     let (json, _) = HostMetadata::parse(br#"{"policy": {"products": ["atlas"]}}"#, None);
     assert!(json.policy.is_for("Atlas") && !json.policy.is_for("codex"));
 }

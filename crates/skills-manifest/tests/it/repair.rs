@@ -112,3 +112,82 @@ fn hidden_text_is_found_and_spelled_out() {
     body from line 5: ""
     "#);
 }
+
+fn restrictions(text: &str) -> Vec<&'static str> {
+    let document = skills_manifest::Document::parse(text.as_bytes()).unwrap();
+    assert!(!document.manifest().model_invocable(), "{text}");
+    document.manifest().unread_restrictions().to_vec()
+}
+
+/// Whatever way a text is odd, a restriction that stands in it is read, or restricts entirely.
+#[test]
+fn no_odd_text_loses_a_restriction() {
+    const FLAG: &str = "disable-model-invocation: true";
+    for text in [
+        format!("name: a\ndescription: b\n# only by hand\n{FLAG}\n---\n"),
+        format!("name: a\ndescription: |\n  one\n\n  two\n{FLAG}\n---\n"),
+        format!("---\nname: a\ndescription: |\n  one\n\n  two\n{FLAG}\n"),
+        format!("---\nname: a\ndescription: Use when: x\n {FLAG}\n---\n"),
+        format!("---\ndescription: Use when: x\r{FLAG}\r---\n"),
+        format!("---\nname: a\ndescription: b\n- {FLAG}\n---\n"),
+        format!("```yaml\nname: a\ndescription: b\n~~~\n{FLAG}\n```\n"),
+        format!("---\nname: a\ndescription: b\n-----\n{FLAG}\n\n# Body\n"),
+        format!("---\ndescription: d\nDisable_Model_Invocation: true\n---\n"),
+        "---\ndescription: d\ndisableModelInvocation: true\n---\n".to_owned(),
+        format!("---\ndescription: d\ndisable-model-invocation: false\nDisable-Model-Invocation: true\n---\n"),
+        format!("---\ndescription: d\nbase: &b {{{FLAG}}}\n<<: *b\n---\n"),
+        "---\ndescription: d\nx: 0\nx: 0\ndisable-model-invocation: 1\ncount: 7\n---\n".to_owned(),
+    ] {
+        restrictions(&text);
+    }
+    assert_eq!(restrictions("---\ndescription: d\ndisallowed-tools: Write, Bash(rm\n---\n"), ["disallowed-tools"]);
+    assert_eq!(restrictions("---\ndescription: d\ndisallowed-tools: ['Bash(rm', 'Write)']\n---\n"), ["disallowed-tools"]);
+    let twice = "---\ndescription: d\nDisable-Model-Invocation: false\nDisable-Model-Invocation: true\n---\n";
+    assert_snapshot!(read(twice), @r#"DuplicateKey at Some(4): the key "Disable-Model-Invocation" stands twice; remove one"#);
+    let user = skills_manifest::Document::parse(b"---\ndescription: d\nUser-Invokable: false\n---\n").unwrap();
+    assert!(!user.manifest().user_invocable());
+}
+
+#[test]
+fn json_with_comments_keeps_its_lines() {
+    for text in [
+        "metadata: {\n  // why\n  \"openclaw\": {requires: {bins: [\"jq\"]}},\n  }",
+        "metadata:\n  {\n    // why # not\n    \"openclaw\": {requires: {bins: [\"jq\"]}},\n  }",
+    ] {
+        let document = skills_manifest::Document::parse(format!("---\ndescription: d\n{text}\n---\n").as_bytes()).unwrap();
+        let openclaw = document.manifest().extensions().openclaw.as_ref();
+        assert_eq!(
+            openclaw.map(|openclaw| openclaw.requires.bins.clone()),
+            Some(vec!["jq".to_owned()]),
+            "{text}\n{:?}",
+            document.warnings()
+        );
+    }
+}
+
+/// Hostile texts of the largest size end in the time of honest ones: nothing here grows with the square of its length.
+#[test]
+fn no_input_takes_long() {
+    let head = "---\nname: a\ndescription: d\n";
+    let many = |text: &str, times: usize| text.repeat(times);
+    for text in [
+        format!("name: a\ndescription: b\n{}x: y\n", many("\n", 500_000)),
+        format!("---\n{}name: a\ndescription: b\n", many("\n", 500_000)),
+        format!("{head}---\n{}", many("#\n", 400_000)),
+        format!("{head}{}allowed-tools: {}\n---\n", many("#\n", 15_000), many(") ", 16_000)),
+        format!("{head}m:\n{}---\n", many(" x: 1\n", 10_000)),
+        format!("{head}x: {}\n---\n", many("[\"]\",", 12_000)),
+        format!("{head}metadata: '{}'\n---\n", many("[\"]\",", 10_000)),
+        format!("{head}{}---\n", many("a: b: c\n", 8_000)),
+        format!("{head}---\n{}", many("`scripts/é.py` ", 60_000)),
+        format!("{head}---\n{}", many("> ", 300_000)),
+        format!("{head}---\n{}", many("[a](b", 200_000)),
+        format!("<!-- {}\n---\nname: a\ndescription: d\n---\n", many("<!-- ", 200_000)),
+    ] {
+        let _ = skills_manifest::Document::parse(text.as_bytes()).map(|document| document.outline());
+        let _ = skills_manifest::strict::validate(text.as_bytes(), "a");
+    }
+    let keys = |indent: &str| (0..15_000).map(|index| format!("{indent}k{index}: v\n")).collect::<String>();
+    let merged = format!("---\nname: a\ndescription: d\nmetadata:\n  <<:\n{}{}---\n", keys("    "), keys("  "));
+    assert!(skills_manifest::strict::validate(merged.as_bytes(), "a").is_empty());
+}
