@@ -56,7 +56,6 @@ impl SkillRuntime {
     /// Asks the backends which walls would stand around a run here, for scripts and for WebAssembly; nothing runs.
     ///
     /// A backend that cannot serve here gives the error that a run would give.
-    #[must_use]
     pub fn sandboxes(&self) -> [(&'static str, Result<Report, SandboxError>); 2] {
         self.shared.backends.probe()
     }

@@ -157,3 +157,43 @@ fn a_flat_root_of_many_skills() {
     assert_eq!(cut.entries().len(), 1_999);
     assert_eq!(cut.skipped()[0].reason().code(), "directory-limit");
 }
+
+#[test]
+fn a_symlink_that_leads_elsewhere_now_is_a_change() {
+    let tree = Tree::new();
+    tree.skill("v1/a", "a").skill("v2/b", "b").symlink(tree.path("v1"), "current").file("skills/readme", "");
+    tree.symlink(tree.path("current"), "skills/pack");
+    let through_root = Discovery::new([Root::new(tree.path("current"), Scope::Repo)]);
+    let (known, below) = (settled(&through_root), settled(&discovery(&tree)));
+    std::fs::remove_file(tree.path("current")).unwrap();
+    tree.symlink(tree.path("v2"), "current");
+    for (discovery, known) in [(through_root, known), (discovery(&tree), below)] {
+        let now = discovery.rescan(&known).unwrap();
+        assert_eq!(now.entries()[0].name().as_str(), "b");
+    }
+}
+
+#[test]
+fn a_directory_that_becomes_a_skill_is_a_change_at_every_depth() {
+    let tree = Tree::new();
+    tree.file("skills/new/readme", "").skill("skills/old", "old");
+    for depth in [skills_discovery::Depth::Limited, skills_discovery::Depth::OneLevel, skills_discovery::Depth::Children] {
+        let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo).depth(depth)]);
+        let known = settled(&discovery);
+        tree.skill("skills/new", "new");
+        assert_eq!(discovery.rescan(&known).unwrap().entries().len(), 2, "{depth:?}");
+        std::fs::remove_file(tree.path("skills/new/SKILL.md")).unwrap();
+    }
+}
+
+#[test]
+fn other_rules_or_trust_are_a_change() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a");
+    let known = settled(&discovery(&tree));
+    let disabled = discovery(&tree).rules([skills_discovery::Rule::disable(skills_discovery::Selector::Name("a".to_owned()), "test")]);
+    assert!(disabled.rescan(&known).unwrap().entries().is_empty());
+    let untrusted = discovery(&tree).with_roots([Root::new(tree.path("skills"), Scope::Repo).trust(skills_discovery::Trust::Untrusted)]);
+    assert!(untrusted.rescan(&known).unwrap().entries().is_empty());
+    assert!(discovery(&tree).threads(1).rescan(&known).is_none(), "threads change nothing");
+}

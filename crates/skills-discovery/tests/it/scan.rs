@@ -220,3 +220,49 @@ fn roots_are_taken_in_order_and_names_are_never_merged() {
     assert!(matches!(catalog.find("dcox"), Lookup::Unknown(near) if near == ["docx"]));
     assert!(matches!(catalog.find("zzzzzz"), Lookup::Unknown(near) if near.is_empty()));
 }
+
+#[test]
+fn a_whole_disk_is_no_collection_of_skills() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a").symlink("/", "skills/slash").symlink("/proc", "skills/proc");
+    let catalog = discover(&[Root::new(tree.path("skills"), Scope::User)], &Limits::default());
+    assert_snapshot!(tree.print(&catalog), @r#"
+    user a skills/a/SKILL.md
+    skipped "skills/proc" symlink-too-broad: symlink to a whole disk or to a directory at its top
+    skipped "skills/slash" symlink-too-broad: symlink to a whole disk or to a directory at its top
+    "#);
+}
+
+#[test]
+fn a_symlink_to_a_name_that_cannot_be_shown_is_passed_over() {
+    let tree = Tree::new();
+    tree.skill("store/ev\nskipped forged", "a").file("skills/readme", "");
+    tree.symlink(tree.path("store/ev\nskipped forged"), "skills/ok");
+    let catalog = discover(&[Root::new(tree.path("skills"), Scope::User)], &Limits::default());
+    assert_snapshot!(tree.print(&catalog), @r#"skipped "skills/ok" unprintable: the name is not UTF-8 or holds invisible characters"#);
+}
+
+/// The first by name stay, whatever order the disk lists them in, and the cut is said.
+#[test]
+fn a_directory_beyond_the_limit_is_cut_in_order() {
+    let tree = Tree::new();
+    for index in 0..30 {
+        tree.skill(&format!("skills/s{index:02}"), &format!("s{index:02}"));
+    }
+    let mut limits = Limits::default();
+    limits.max_entries = 10;
+    let catalog = discover(&[Root::new(tree.path("skills"), Scope::User)], &limits);
+    let names: Vec<&str> = catalog.entries().iter().map(|entry| entry.name().as_str()).collect();
+    assert_eq!(names, ["s00", "s01", "s02", "s03", "s04", "s05", "s06", "s07", "s08", "s09"]);
+    assert_eq!(catalog.skipped()[0].reason().code(), "entry-limit");
+}
+
+#[test]
+fn an_absolute_link_may_stay_in_its_skill() {
+    let tree = Tree::new();
+    tree.file("skills/a/real.md", "---\nname: a\ndescription: d\n---\nBody\n");
+    tree.symlink(tree.path("skills/a/real.md"), "skills/a/SKILL.md");
+    let catalog = discover(&[Root::new(tree.path("skills"), Scope::User)], &Limits::default());
+    assert_snapshot!(tree.print(&catalog), @"user a skills/a/SKILL.md");
+    assert_eq!(catalog.entries()[0].open().unwrap().document().unwrap().body(), "Body\n");
+}

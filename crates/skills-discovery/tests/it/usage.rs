@@ -144,3 +144,27 @@ fn a_second_file_in_another_case_is_reported() {
     assert_eq!(catalog.skipped()[0].reason().code(), "case-clash");
     assert_eq!(catalog.entries()[0].name().as_str(), "group");
 }
+
+/// A link from a place that nobody trusts to a trusted one takes nothing from it.
+#[test]
+fn an_untrusted_link_claims_nothing() {
+    let tree = Tree::new();
+    tree.skill("home/good", "good").file("repo/readme", "").symlink(tree.path("home"), "repo/all");
+    let roots = [Root::new(tree.path("repo"), Scope::Repo).trust(Trust::Untrusted), Root::new(tree.path("home"), Scope::User)];
+    let catalog = Discovery::new(roots).scan();
+    assert!(matches!(catalog.find("good"), Lookup::Found(entry) if entry.scope() == Scope::User), "{}", tree.print(&catalog));
+}
+
+#[test]
+fn roots_may_lie_in_each_other() {
+    let tree = Tree::new();
+    tree.skill("r/a", "a").skill("r/synced/foo", "foo").skill("d/1/2/3/4/5/6/deep", "deep");
+    let shallow = Root::new(tree.path("r"), Scope::User).depth(skills_discovery::Depth::Children);
+    let catalog = Discovery::new([shallow, Root::new(tree.path("r/synced"), Scope::User)]).scan();
+    assert_eq!(catalog.entries().len(), 2, "{}", tree.print(&catalog));
+    let catalog = Discovery::new([Root::new(tree.path("d"), Scope::User), Root::new(tree.path("d/1/2/3"), Scope::Repo)]).scan();
+    assert_eq!(catalog.entries().len(), 1, "{}", tree.print(&catalog));
+    // What both see belongs to the first.
+    let catalog = Discovery::new([Root::new(tree.path("r"), Scope::User), Root::new(tree.path("r/synced"), Scope::Repo)]).scan();
+    assert!(catalog.entries().iter().all(|entry| entry.scope() == Scope::User), "{}", tree.print(&catalog));
+}

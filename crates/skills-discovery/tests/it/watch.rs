@@ -78,3 +78,20 @@ fn a_dropped_watcher_ends() {
     drop(watcher);
     assert!(changes.recv_timeout(PATIENCE).is_err(), "its thread is gone and has closed the channel");
 }
+
+/// A root that another directory was put in the place of is watched anew.
+#[test]
+fn a_replaced_root_is_watched_on() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a").skill("next/b", "b");
+    let watched = watch(&tree, false);
+    if !watched.watcher.reports_events() {
+        eprintln!("skipped a_replaced_root_is_watched_on: this system reports no events");
+        return;
+    }
+    std::fs::rename(tree.path("skills"), tree.path("old")).unwrap();
+    std::fs::rename(tree.path("next"), tree.path("skills")).unwrap();
+    watched.until(&["b"]);
+    tree.skill("skills/c", "c");
+    watched.until(&["b", "c"]);
+}
