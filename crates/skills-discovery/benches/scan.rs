@@ -1,5 +1,4 @@
 //! Scanning 1,000 and 10,000 skills of 4 KiB, beside the floor: a bare walk on one thread that opens each `SKILL.md` and reads 2 KiB.
-//!
 
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
 
@@ -24,7 +23,7 @@ fn tree(skills: usize) -> TempDir {
         fs::create_dir(&directory).unwrap();
         let head = format!(
             "---\nname: skill-{index:05}\ndescription: Does the thing number {index} when asked for it. Use when the user names it.\n\
-             license: MIT\nallowed-tools: Read, Grep\nmetadata:\n  author: someone\n  version: \"1.0\"\n---\n"
+             license: MIT\n---\n"
         );
         fs::write(directory.join("SKILL.md"), format!("{head}{}", "Line of the body.\n".repeat(230))).unwrap();
     }

@@ -32,7 +32,7 @@ impl<'a> Fingerprint<'a> {
             return false;
         }
         let entries: Vec<&Entry> = self.catalog.all().collect();
-        parallel::map(&entries, threads, |entry| looks_as_before(entry)).into_iter().all(|same| same)
+        parallel::map(&entries, threads, |entry| looks_as_before(entry)).all(|same| same)
     }
 
     /// Returns where roots and symlinks lead, for those who watch.

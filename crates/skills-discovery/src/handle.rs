@@ -42,7 +42,7 @@ fn open_compared(path: &Path) -> Result<Dir, DiscoveryError> {
 
 /// Opens a regular file of at most `max_bytes` bytes. Never blocks on a FIFO, never leaves `directory`.
 pub(crate) fn open_regular(directory: &Dir, path: &Path, max_bytes: u64) -> Result<(File, Stamp), DiscoveryError> {
-    let file = match open_plain(directory, path) {
+    let file = match open_plain(directory, path, Way::Given) {
         Some(file) => file?,
         None => {
             let mut options = OpenOptions::new();
@@ -55,9 +55,9 @@ pub(crate) fn open_regular(directory: &Dir, path: &Path, max_bytes: u64) -> Resu
     Ok((file, stamp))
 }
 
-/// Opens a regular file on a path without symlinks; nothing when that does not decide.
-pub(crate) fn open_plain_regular(directory: &Dir, path: &Path, max_bytes: u64) -> Option<Result<(File, Stamp), DiscoveryError>> {
-    let file = match open_plain(directory, path)? {
+/// Opens a regular file on a path without symlinks, whose parts a listing gave; nothing when that does not decide.
+pub(crate) fn open_listed_regular(directory: &Dir, path: &Path, max_bytes: u64) -> Option<Result<(File, Stamp), DiscoveryError>> {
+    let file = match open_plain(directory, path, Way::Listed)? {
         Ok(file) => file,
         Err(error) => return Some(Err(error)),
     };
@@ -90,12 +90,25 @@ fn check(file: &File, max_bytes: u64) -> Result<Stamp, DiscoveryError> {
     Ok(Stamp::of_metadata(&metadata))
 }
 
+/// Where a path comes from.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    /// From somebody: it may hold `..` or begin with `/`.
+    Given,
+    /// From listings of directories: without symlinks it cannot lead out.
+    Listed,
+}
+
 /// Opens a path without symlinks by one system call; nothing when that does not decide and the careful way must.
 #[cfg(target_os = "linux")]
-fn open_plain(directory: &Dir, path: &Path) -> Option<Result<File, DiscoveryError>> {
+fn open_plain(directory: &Dir, path: &Path, way: Way) -> Option<Result<File, DiscoveryError>> {
     use rustix::fs::{Mode, OFlags, ResolveFlags};
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let mut resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    // It costs the kernel a second walk.
+    if way == Way::Given {
+        resolve |= ResolveFlags::BENEATH;
+    }
     match rustix::fs::openat2(directory, path, flags, Mode::empty(), resolve) {
         Ok(file) => Some(Ok(File::from_std(std::fs::File::from(file)))),
         // A missing file is missing, whichever way one looks.
@@ -105,7 +118,7 @@ fn open_plain(directory: &Dir, path: &Path) -> Option<Result<File, DiscoveryErro
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_plain(_directory: &Dir, _path: &Path) -> Option<Result<File, DiscoveryError>> {
+fn open_plain(_directory: &Dir, _path: &Path, _way: Way) -> Option<Result<File, DiscoveryError>> {
     None
 }
 

@@ -6,7 +6,7 @@
 //!                      Entry --open--> SkillFiles: document, resources, bytes
 //! ```
 //!
-//! Only metadata is kept. A scan reads the first 4 KiB of each `SKILL.md` and more only when the frontmatter is longer; bodies,
+//! Only metadata is kept. A scan reads the first 1 KiB of each `SKILL.md` and more only when the frontmatter is longer; bodies,
 //! scripts and references stay on the disk until somebody opens the skill.
 //!
 //! This crate must never know HOME, the working directory, the environment, clocks, prompts or policy: it gets roots as values.
@@ -38,6 +38,7 @@ mod handle;
 mod host;
 mod inactive;
 mod limits;
+mod names;
 mod namespace;
 mod parallel;
 mod place;

@@ -3,14 +3,20 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// How many things a thread takes at a time.
-const BLOCK: usize = 64;
+/// How many things a thread takes at a time: few, so that all end together.
+const BLOCK: usize = 16;
+/// How many things are worth a thread of their own.
+const WORTH_A_THREAD: usize = 64;
 
-/// Calls `work` on each of `items` and returns the results in their order. Few items are done on this thread.
-pub(crate) fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = threads.min(items.len() / BLOCK);
+/// Calls `work` on each of `items` and gives the results in their order. Few items are done on this thread.
+pub(crate) fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> impl Iterator<Item = R> {
+    blocks(items, threads, work).into_iter().flat_map(|(_, results)| results)
+}
+
+fn blocks<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<(usize, Vec<R>)> {
+    let threads = threads.min(items.len() / WORTH_A_THREAD);
     if threads <= 1 {
-        return items.iter().map(work).collect();
+        return vec![(0, items.iter().map(work).collect())];
     }
     let next = AtomicUsize::new(0);
     let run = || {
@@ -33,5 +39,21 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&
         blocks
     });
     blocks.sort_unstable_by_key(|(start, _)| *start);
-    blocks.into_iter().flat_map(|(_, results)| results).collect()
+    blocks
+}
+
+/// Sorts `items`; many of them by halves, at the same time.
+pub(crate) fn sort<T: Ord + Send>(items: &mut [T], threads: usize) {
+    const MANY: usize = 4_096;
+    if threads > 1 && items.len() >= MANY {
+        let (left, right) = items.split_at_mut(items.len() / 2);
+        thread::scope(|scope| {
+            scope.spawn(|| left.sort_unstable());
+            right.sort_unstable();
+        });
+        // Two runs are merged in one pass.
+        items.sort();
+    } else {
+        items.sort_unstable();
+    }
 }

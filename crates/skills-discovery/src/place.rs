@@ -31,11 +31,11 @@ impl Place {
     }
 
     /// The directory `name` in this one.
-    pub(crate) fn below(&self, name: &Path, buffer: &mut PathBuf) -> Self {
-        buffer.clear();
-        buffer.push(&*self.full);
-        buffer.push(name);
-        Self { base: Arc::clone(&self.base), depth: self.depth + 1, full: Arc::from(buffer.as_path()) }
+    pub(crate) fn below(&self, name: &Path) -> Self {
+        let mut path = PathBuf::with_capacity(self.full.as_os_str().len() + name.as_os_str().len() + 1);
+        path.push(&*self.full);
+        path.push(name);
+        Self { base: Arc::clone(&self.base), depth: self.depth + 1, full: Arc::from(path) }
     }
 
     /// Its path below the base.

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cap_std::fs::Dir;
@@ -13,20 +15,23 @@ use crate::content::Content;
 use crate::entry::FileOf;
 use crate::error::{DiscoveryError, ErrorKind, Repr};
 use crate::handle::{End, fill, head, open_regular, open_root};
+use crate::names::{Name, list};
 use crate::namespace::Namespaces;
 use crate::place::Place;
 use crate::stamp::Moment;
-use crate::{Entry, EntryWarning, Limits, Root, SKILL_FILE, SkipReason, Skipped, Stamp};
+use crate::{Entry, EntryWarning, Limits, Root, SKILL_FILE, SkipReason, Skipped, Stamp, parallel};
 
 /// How much of a `SKILL.md` is read first; nearly every frontmatter fits.
-const PREFIX_BYTES: usize = 2048;
+const PREFIX_BYTES: usize = 1024;
+/// Of how many times the limit the root's own entries are still read, to find the first by name.
+const FAR: usize = 50;
 /// Fences and a byte order mark around the largest frontmatter.
 const FENCE_BYTES: usize = 64;
 
 thread_local! {
-    /// The root's handle of a thread that lives no longer than the walk of this root.
-    static HANDLE: RefCell<Option<Dir>> = const { RefCell::new(None) };
-    static PATH: RefCell<PathBuf> = RefCell::new(PathBuf::with_capacity(256));
+    /// The thread's own handle of a root, and the walk that it was opened for.
+    static HANDLE: RefCell<Option<(u64, Dir)>> = const { RefCell::new(None) };
+    static PATH: RefCell<OsString> = RefCell::new(OsString::with_capacity(256));
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(PREFIX_BYTES));
 }
 
@@ -36,8 +41,10 @@ pub(crate) struct Visitor<'a> {
     pub(crate) origin: Arc<Path>,
     pub(crate) limits: &'a Limits,
     pub(crate) moment: Moment,
-    /// The thread that walks; others help it.
-    pub(crate) thread: std::thread::ThreadId,
+    /// How many threads there are.
+    pub(crate) threads: usize,
+    /// The number of this walk; no other has it.
+    pub(crate) walk: u64,
     pub(crate) namespaces: Namespaces<'a>,
     /// The entry that an earlier scan found in a directory.
     pub(crate) known: &'a (dyn Fn(&Path) -> Option<&'a Entry> + Sync),
@@ -47,6 +54,13 @@ pub(crate) struct Visitor<'a> {
 #[derive(Default)]
 pub(crate) struct Visited {
     pub(crate) entry: Option<Entry>,
+    /// All else, which most directories have nothing of.
+    pub(crate) more: Option<Box<More>>,
+}
+
+/// What a directory holds beside a skill.
+#[derive(Default)]
+pub(crate) struct More {
     pub(crate) skipped: Vec<Skipped>,
     /// The directories and symlinks in it, by name; empty when it was not listed.
     pub(crate) children: Vec<Child>,
@@ -56,12 +70,10 @@ pub(crate) struct Visited {
     pub(crate) stamps: Vec<(PathBuf, Option<Stamp>)>,
 }
 
-/// A name in a directory, and what it is.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Name {
-    name: OsString,
-    is_directory: bool,
-    is_symlink: bool,
+impl Visited {
+    fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
+    }
 }
 
 pub(crate) struct Child {
@@ -76,12 +88,23 @@ enum Is {
 }
 
 impl Visitor<'_> {
+    /// Numbers a walk.
+    pub(crate) fn next_walk() -> u64 {
+        static WALKS: AtomicU64 = AtomicU64::new(0);
+        WALKS.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Closes the handle that this thread kept for the walk.
+    pub(crate) fn close_handle() {
+        HANDLE.set(None);
+    }
+
     /// Looks into a directory; without `may_list` only at its `SKILL.md`.
     pub(crate) fn visit(&self, place: &Place, may_list: bool) -> Visited {
         let mut visited = Visited::default();
         if let Err(error) = self.look(place, may_list, &mut visited) {
-            visited.stamps.push((place.full.to_path_buf(), self.stamp_of(&place.full)));
-            visited.skipped.push(Skipped::new(&*place.full, SkipReason::unreadable(error)));
+            visited.more().stamps.push((place.full.to_path_buf(), self.stamp_of(&place.full)));
+            visited.more().skipped.push(Skipped::new(&*place.full, SkipReason::unreadable(error)));
         }
         visited
     }
@@ -96,33 +119,33 @@ impl Visitor<'_> {
         }
         let handle = place.open()?;
         let stamp = handle.dir_metadata().ok().map(|metadata| Stamp::of_metadata(&metadata).at(self.moment));
-        visited.stamps.push((place.full.to_path_buf(), stamp));
-        let names = self.names(&handle, visited)?;
+        visited.more().stamps.push((place.full.to_path_buf(), stamp));
+        let names = self.names(&handle, place.depth, visited)?;
         let misspelled = names.iter().find_map(|entry| entry.name.to_str().filter(|name| is_misspelled(name)));
         if let Some(name) = misspelled
             && may_be_skill
         {
             if names.iter().any(|entry| entry.name == SKILL_FILE) {
-                visited.skipped.push(Skipped::new(place.full.join(name), SkipReason::CaseClash));
+                visited.more().skipped.push(Skipped::new(place.full.join(name), SkipReason::CaseClash));
             } else if !goes_on(self.skill(place, Some(&handle), name, visited)) {
                 return Ok(());
             }
         }
         let directories = names.into_iter().filter(|entry| entry.is_directory || entry.is_symlink);
-        visited.children = directories.map(|entry| Child { name: entry.name, is_symlink: entry.is_symlink }).collect();
+        visited.more().children = directories.map(|entry| Child { name: entry.name, is_symlink: entry.is_symlink }).collect();
         Ok(())
     }
 
     /// Lends the thread's own handle of the root: threads that share one wait for each other at its reference count.
     fn own_handle<R>(&self, root: &Dir, use_it: impl FnOnce(&Dir) -> R) -> R {
-        if std::thread::current().id() == self.thread {
+        if self.threads == 1 {
             return use_it(root);
         }
         HANDLE.with_borrow_mut(|own| {
-            if own.is_none() {
-                *own = root.open_dir(".").ok();
+            if own.as_ref().is_none_or(|(walk, _)| *walk != self.walk) {
+                *own = root.open_dir(".").ok().map(|handle| (self.walk, handle));
             }
-            use_it(own.as_ref().unwrap_or(root))
+            use_it(own.as_ref().map_or(root, |(_, handle)| handle))
         })
     }
 
@@ -131,25 +154,30 @@ impl Visitor<'_> {
     }
 
     /// Lists a directory in the order of its names. Of more than the limit the first by name stay, so that the cut does not depend on the
-    /// disk; of far more than the limit none do.
-    fn names(&self, handle: &Dir, visited: &mut Visited) -> Result<Vec<Name>, DiscoveryError> {
-        const FAR: usize = 50;
+    /// disk; of far more than the limit, and of more than it below the root, none do.
+    fn names(&self, handle: &Dir, depth: usize, visited: &mut Visited) -> Result<Vec<Name>, DiscoveryError> {
         let limit = self.limits.max_entries;
+        let far = if depth == 0 { limit.saturating_mul(FAR) } else { limit };
         let mut names = Vec::new();
-        for entry in handle.entries().map_err(DiscoveryError::from_io)? {
-            visited.listed += 1;
-            if visited.listed > limit.saturating_mul(FAR) {
-                return Ok(Vec::new());
+        let more = visited.more();
+        let mut is_far = false;
+        list(handle, &mut |name| {
+            more.listed += 1;
+            is_far = more.listed > far;
+            if is_far {
+                return ControlFlow::Break(());
             }
-            let entry = entry.map_err(DiscoveryError::from_io)?;
-            let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
-            names.push(Name { name: entry.file_name(), is_directory: file_type.is_dir(), is_symlink: file_type.is_symlink() });
+            names.push(name);
             if names.len() > limit.saturating_mul(2) {
                 names.sort_unstable();
                 names.truncate(limit);
             }
+            ControlFlow::Continue(())
+        })?;
+        if is_far {
+            return Ok(Vec::new());
         }
-        names.sort_unstable();
+        parallel::sort(&mut names, self.threads);
         names.truncate(limit);
         Ok(names)
     }
@@ -161,8 +189,8 @@ impl Visitor<'_> {
             Err(error) if error.kind() == ErrorKind::Missing && !is_dangling(place, name) => return Is::NoSkill,
             Err(error) => {
                 let path = place.full.join(name);
-                visited.stamps.push((path.clone(), self.stamp_of(&path)));
-                visited.skipped.push(Skipped::new(path, SkipReason::unreadable(error)));
+                visited.more().stamps.push((path.clone(), self.stamp_of(&path)));
+                visited.more().skipped.push(Skipped::new(path, SkipReason::unreadable(error)));
                 // A note that somebody called `skill.md` hides nothing below it.
                 return if name == SKILL_FILE { Is::Skill } else { Is::NoSkill };
             }
@@ -180,8 +208,8 @@ impl Visitor<'_> {
         let mut notes = Vec::new();
         let base = base_name(written, &place.full, &mut notes);
         let Some(name_of) = base.and_then(|base| qualified(namespace.as_deref(), base)) else {
-            visited.stamps.push((place.full.join(name), Some(stamp.at(self.moment))));
-            visited.skipped.push(Skipped::new(&*place.full, SkipReason::NoName));
+            visited.more().stamps.push((place.full.join(name), Some(stamp.at(self.moment))));
+            visited.more().skipped.push(Skipped::new(&*place.full, SkipReason::NoName));
             return Ok(None);
         };
         if name != SKILL_FILE {
@@ -217,8 +245,11 @@ impl Visitor<'_> {
             && let Some(opened) = PATH.with_borrow_mut(|path| {
                 path.clear();
                 path.push(place.path());
+                if !path.is_empty() {
+                    path.push(std::path::MAIN_SEPARATOR_STR);
+                }
                 path.push(name);
-                self.own_handle(base, |handle| crate::handle::open_plain_regular(handle, path, max_bytes))
+                self.own_handle(base, |handle| crate::handle::open_listed_regular(handle, Path::new(path), max_bytes))
             })
         {
             let (file, stamp) = opened?;

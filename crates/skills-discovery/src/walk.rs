@@ -23,7 +23,6 @@ pub(crate) fn walk(discovery: &Discovery, known: Option<&Catalog>) -> Catalog {
         known: HashMap::new(),
         seen: Seen::default(),
         found: Found::default(),
-        buffer: PathBuf::new(),
         roots: HashSet::new(),
         claimed: HashSet::new(),
         moment: Moment::now(),
@@ -46,7 +45,6 @@ struct Walk<'a> {
     /// Canonical paths; the walk itself never passes a symlink without resolving it, so joined paths stay canonical.
     seen: Seen,
     found: Found,
-    buffer: PathBuf,
     /// The canonical paths of the roots so far.
     roots: HashSet<PathBuf>,
     /// The directories of the skills so far, when there are several roots: the first that leads to one has it.
@@ -55,7 +53,7 @@ struct Walk<'a> {
 }
 
 /// How many directories are visited before the limits are looked at.
-const PORTION: usize = 1_024;
+const PORTION: usize = 16_384;
 
 /// What one root has used up of its limits.
 #[derive(Default)]
@@ -88,7 +86,8 @@ impl Walk<'_> {
             origin: Arc::from(root.path()),
             limits: &self.discovery.limits,
             moment: self.moment,
-            thread: std::thread::current().id(),
+            threads: self.discovery.thread_count(),
+            walk: Visitor::next_walk(),
             namespaces: Namespaces::new(root),
             // A name with a namespace depends on more than the skill's own file.
             known: &|directory| known.get(directory).copied().filter(|_| *root.namespace_policy() != Namespace::FromManifests),
@@ -110,12 +109,14 @@ impl Walk<'_> {
             // In portions, so that a limit ends the work and not only its result.
             for portion in places.chunks(PORTION) {
                 let may_list = spent.entries <= self.discovery.limits.max_entries;
+                self.found.entries.reserve(portion.len());
                 let visits = parallel::map(portion, self.discovery.thread_count(), |place| visitor.visit(place, may_list));
                 for (place, visited) in portion.iter().zip(visits) {
                     level.extend(self.take(root, &path, place, visited, &mut spent));
                 }
             }
         }
+        Visitor::close_handle();
         self.found.stamps.extend(visitor.namespaces.stamps(self.moment));
         self.known = known;
     }
@@ -151,11 +152,12 @@ impl Walk<'_> {
                 self.skip(&*place.full, SkipReason::Seen);
             }
         }
-        self.found.skipped.extend(visited.skipped);
-        self.found.stamps.extend(visited.stamps);
+        let Some(more) = visited.more else { return Vec::new() };
+        self.found.skipped.extend(more.skipped);
+        self.found.stamps.extend(more.stamps);
         let limit = self.discovery.limits.max_entries;
         let before = spent.entries;
-        spent.entries = spent.entries.saturating_add(visited.listed);
+        spent.entries = spent.entries.saturating_add(more.listed);
         if spent.entries > limit {
             if before <= limit {
                 self.skip(root_path, SkipReason::Entries { limit });
@@ -165,7 +167,15 @@ impl Walk<'_> {
                 return Vec::new();
             }
         }
-        visited.children.iter().filter_map(|child| self.below(root, root_path, place, child)).collect()
+        // Nearly all children are plain directories, which need no more than a path.
+        let threads = self.discovery.thread_count();
+        let plain = parallel::map(&more.children, threads, |child| {
+            let name = Path::new(&child.name);
+            (!child.is_symlink && self.refusal(root, name, place.depth).is_none()).then(|| place.below(name))
+        });
+        let plain: Vec<Option<Place>> = plain.collect();
+        let places = plain.into_iter().zip(&more.children);
+        places.filter_map(|(plain, child)| plain.or_else(|| self.below(root, root_path, place, child))).collect()
     }
 
     /// Decides whether to enter a directory.
@@ -181,7 +191,7 @@ impl Walk<'_> {
                 let base = self.behind_symlink(root, root_path, place.full.join(name))?;
                 Some(Place::at(Arc::new(base), place.depth + 1))
             }
-            None => Some(place.below(name, &mut self.buffer)),
+            None => Some(place.below(name)),
         }
     }
 

@@ -50,10 +50,11 @@ fn read<'a>(yaml: &'a str, sink: &mut impl Sink<'a>) -> Option<()> {
     // Tabs, carriage returns and other control characters have rules of their own, and so have the line ends that Unicode adds.
     // Looking at every byte without stopping is faster than stopping at the first.
     let is_control = |b: u8| ((b < b' ') & (b != b'\n')) | (b == 0x7F);
-    if yaml.bytes().fold(false, |odd, b| odd | is_control(b)) || yaml.starts_with(' ') || !yaml.ends_with('\n') {
+    let (odd, all) = yaml.bytes().fold((false, 0), |(odd, all), b| (odd | is_control(b), all | b));
+    if odd || yaml.starts_with(' ') || !yaml.ends_with('\n') {
         return None;
     }
-    if !yaml.is_ascii() && yaml.contains(is_odd) {
+    if all >= 0x80 && yaml.contains(is_odd) {
         return None;
     }
     let mut lines = Lines { rest: yaml };

@@ -132,9 +132,9 @@ fn no_odd_text_loses_a_restriction() {
         format!("---\nname: a\ndescription: b\n- {FLAG}\n---\n"),
         format!("```yaml\nname: a\ndescription: b\n~~~\n{FLAG}\n```\n"),
         format!("---\nname: a\ndescription: b\n-----\n{FLAG}\n\n# Body\n"),
-        format!("---\ndescription: d\nDisable_Model_Invocation: true\n---\n"),
+        "---\ndescription: d\nDisable_Model_Invocation: true\n---\n".to_owned(),
         "---\ndescription: d\ndisableModelInvocation: true\n---\n".to_owned(),
-        format!("---\ndescription: d\ndisable-model-invocation: false\nDisable-Model-Invocation: true\n---\n"),
+        "---\ndescription: d\ndisable-model-invocation: false\nDisable-Model-Invocation: true\n---\n".to_owned(),
         format!("---\ndescription: d\nbase: &b {{{FLAG}}}\n<<: *b\n---\n"),
         "---\ndescription: d\nx: 0\nx: 0\ndisable-model-invocation: 1\ncount: 7\n---\n".to_owned(),
     ] {
