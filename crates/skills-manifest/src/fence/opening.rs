@@ -81,9 +81,8 @@ impl Opening {
             }
             Self::Bare => {
                 if lines.extent == Extent::Prefix {
-                    // Where the fields end shows only behind them.
-                    let mut ahead = lines.clone();
-                    ahead.find(|line| line.is_fence() || line.text.starts_with(b"# ")).filter(|line| line.ended)?;
+                    // Whether a heading or an empty line ends the fields shows only behind it: nothing but a fence is sure.
+                    lines.clone().find(Line::is_fence).filter(|line| line.ended)?;
                 }
                 (lines.bytes.len() > start).then(|| behind_fields(lines, start))
             }
