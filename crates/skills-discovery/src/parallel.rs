@@ -8,16 +8,14 @@ const BLOCK: usize = 16;
 /// How many things are worth a thread of their own.
 const WORTH_A_THREAD: usize = 64;
 
-/// Calls `work` on each of `items` and gives the results in their order. Few items are done on this thread.
+/// Calls `work` on each of `items` and gives the results in their order. Few items are done on this thread, when they are asked for.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> impl Iterator<Item = R> {
-    blocks(items, threads, work).into_iter().flat_map(|(_, results)| results)
+    let threads = threads.min(items.len() / WORTH_A_THREAD);
+    let (now, later) = if threads > 1 { (blocks(items, threads, &work), [].iter()) } else { (Vec::new(), items.iter()) };
+    now.into_iter().flat_map(|(_, results)| results).chain(later.map(work))
 }
 
 fn blocks<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<(usize, Vec<R>)> {
-    let threads = threads.min(items.len() / WORTH_A_THREAD);
-    if threads <= 1 {
-        return vec![(0, items.iter().map(work).collect())];
-    }
     let next = AtomicUsize::new(0);
     let run = || {
         let mut done = Vec::new();
