@@ -7,6 +7,8 @@ use std::thread;
 const BLOCK: usize = 16;
 /// How many things are worth a thread of their own.
 const WORTH_A_THREAD: usize = 64;
+/// How many things are worth a thread, when each is only a little work in memory.
+pub(crate) const MANY: usize = 4_096;
 
 /// Calls `work` on each of `items` and gives the results in their order. Few items are done on this thread, when they are asked for.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> impl Iterator<Item = R> {
@@ -42,7 +44,6 @@ fn blocks<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R 
 
 /// Sorts `items`; many of them by halves, at the same time.
 pub(crate) fn sort<T: Ord + Send>(items: &mut [T], threads: usize) {
-    const MANY: usize = 4_096;
     if threads > 1 && items.len() >= MANY {
         let (left, right) = items.split_at_mut(items.len() / 2);
         thread::scope(|scope| {

@@ -168,7 +168,7 @@ impl Walk<'_> {
             }
         }
         // Nearly all children are plain directories, which need no more than a path.
-        let threads = self.discovery.thread_count();
+        let threads = if more.children.len() >= parallel::MANY { self.discovery.thread_count() } else { 1 };
         let plain = parallel::map(&more.children, threads, |child| {
             let name = Path::new(&child.name);
             (!child.is_symlink && self.refusal(root, name, place.depth).is_none()).then(|| place.below(name))
