@@ -1,6 +1,8 @@
 //! Decides which of the skills that were found are used.
 
 use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -14,7 +16,7 @@ pub(super) fn settle(entries: Vec<Entry>, discovery: &Discovery) -> (Vec<Entry>,
         return (shadow(entries, discovery.precedence, &mut inactive), inactive);
     }
     let rules: Vec<Rule> = discovery.rules.iter().cloned().map(Rule::resolved).collect();
-    let untrusted: Vec<&std::path::Path> = discovery.roots.iter().filter(|root| !root.is_trusted()).map(crate::Root::path).collect();
+    let untrusted: Vec<&Path> = discovery.roots.iter().filter(|root| !root.is_trusted()).map(crate::Root::path).collect();
     let reason = |entry: &Entry| {
         if untrusted.contains(&entry.root()) {
             return Some(InactiveReason::Untrusted);
@@ -44,9 +46,13 @@ fn shadow(used: Vec<Entry>, precedence: Precedence, inactive: &mut Vec<Inactive>
     if precedence == Precedence::KeepAll {
         return used;
     }
-    let mut winners: HashMap<String, usize> = HashMap::with_capacity(used.len());
+    // In one root the names mostly stand in the order of their directories, each once.
+    if used.is_sorted_by(|a, b| a.name().as_str() < b.name().as_str()) {
+        return used;
+    }
+    let mut winners: HashMap<&str, usize> = HashMap::with_capacity(used.len());
     for (index, entry) in used.iter().enumerate() {
-        let winner = winners.entry(entry.name().to_string()).or_insert(index);
+        let winner = winners.entry(entry.name().as_str()).or_insert(index);
         let before = &used[*winner];
         let wins = if *before.root == *entry.root { entry.directory < before.directory } else { precedence == Precedence::LastRoot };
         if wins {
@@ -56,14 +62,14 @@ fn shadow(used: Vec<Entry>, precedence: Precedence, inactive: &mut Vec<Inactive>
     if winners.len() == used.len() {
         return used;
     }
-    let winning: HashMap<&str, std::path::PathBuf> =
-        winners.iter().map(|(name, index)| (name.as_str(), used[*index].directory().to_owned())).collect();
+    let by: Vec<usize> = used.iter().map(|entry| winners[entry.name().as_str()]).collect();
+    let directories: Vec<Arc<Path>> = used.iter().map(|entry| Arc::clone(&entry.directory)).collect();
     let mut kept = Vec::with_capacity(winners.len());
-    for (index, entry) in used.iter().enumerate() {
-        if winners.get(entry.name().as_str()) == Some(&index) {
-            kept.push(entry.clone());
-        } else if let Some(by) = winning.get(entry.name().as_str()) {
-            inactive.push(Inactive { entry: entry.clone(), reason: InactiveReason::Shadowed { by: by.clone() } });
+    for (index, entry) in used.into_iter().enumerate() {
+        if by[index] == index {
+            kept.push(entry);
+        } else {
+            inactive.push(Inactive { entry, reason: InactiveReason::Shadowed { by: directories[by[index]].to_path_buf() } });
         }
     }
     kept
