@@ -14,6 +14,9 @@ const BENCHES: [(&str, &str); 5] = [
     ("skills-sandbox-wasm", "run"),
 ];
 const FLOOR: &str = "floor";
+/// How often each program runs. A machine that others use changes its pace between a bench and its floor; of several rounds the one with
+/// the median ratio counts.
+const ROUNDS: usize = 5;
 
 /// How the table is printed.
 #[derive(PartialEq)]
@@ -34,8 +37,12 @@ pub(crate) fn bench(format: Format) -> Result<()> {
     let mut rows = Vec::new();
     for (package, target) in BENCHES {
         eprintln!("{package} {target}");
-        let text = output(&mut cargo(&["bench", "--quiet", "--locked", "--package", package, "--bench", target]))?;
-        rows.extend(pair(package, target, &medians(&text))?);
+        let mut rounds = Vec::new();
+        for _ in 0..ROUNDS {
+            let text = output(&mut cargo(&["bench", "--quiet", "--locked", "--package", package, "--bench", target]))?;
+            rounds.push(pair(package, target, &medians(&text))?);
+        }
+        rows.extend(typical(rounds));
     }
     if format == Format::Json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
@@ -46,6 +53,22 @@ pub(crate) fn bench(format: Format) -> Result<()> {
         println!("{:<36} {:>12} {:>12} {:>7.2}", row.bench, time(row.median_ns), time(row.floor_ns), row.ratio);
     }
     Ok(())
+}
+
+/// Takes of each bench the round with the median ratio.
+fn typical(rounds: Vec<Vec<Row>>) -> Vec<Row> {
+    let mut by_bench: Vec<Vec<Row>> = Vec::new();
+    for (index, row) in rounds.into_iter().flat_map(|round| round.into_iter().enumerate()) {
+        match by_bench.get_mut(index) {
+            Some(rows) => rows.push(row),
+            None => by_bench.push(vec![row]),
+        }
+    }
+    let middle = |mut rows: Vec<Row>| {
+        rows.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+        rows.swap_remove(rows.len() / 2)
+    };
+    by_bench.into_iter().map(middle).collect()
 }
 
 /// One measurement: the bench, its argument if it has several, its median.
@@ -62,19 +85,20 @@ fn pair(package: &str, target: &str, medians: &[Median]) -> Result<Vec<Row>> {
     medians.iter().filter(|(name, ..)| name != FLOOR).map(row).collect()
 }
 
-/// Reads names and medians out of divan's tree: `├─ name  fastest │ slowest │ median │ mean │ …`; the arguments of a bench stand below it.
+/// Reads names and medians out of divan's tree: `├─ name  fastest │ slowest │ median │ mean │ …`. Below a bench stand its arguments, which
+/// are numbers; below a module its benches.
 fn medians(text: &str) -> Vec<Median> {
     let mut medians = Vec::new();
     let mut parent = String::new();
     for line in text.lines() {
         let row = line.trim_start_matches(['├', '╰', '─', '│', ' ']);
-        let is_below = line.starts_with("│  ") || line.starts_with("   ");
         let Some(name) = row.split_whitespace().next() else { continue };
-        if !is_below {
+        let is_argument = name.parse::<f64>().is_ok();
+        if !is_argument {
             parent = name.to_owned();
         }
         let Some(median) = row.split('│').nth(2).and_then(|column| nanoseconds(column.trim())) else { continue };
-        medians.push(if is_below { (parent.clone(), Some(name.to_owned()), median) } else { (name.to_owned(), None, median) });
+        medians.push(if is_argument { (parent.clone(), Some(name.to_owned()), median) } else { (name.to_owned(), None, median) });
     }
     medians
 }

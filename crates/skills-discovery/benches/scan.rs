@@ -36,21 +36,21 @@ fn discovery(tree: &TempDir) -> Discovery {
     Discovery::new([Root::new(tree.path(), Scope::Repo)]).limits(limits)
 }
 
-#[divan::bench(args = SIZES, sample_count = 30)]
+#[divan::bench(args = SIZES, sample_count = 10)]
 fn one_thread(bencher: Bencher<'_, '_>, skills: usize) {
     let tree = tree(skills);
     let discovery = discovery(&tree).threads(1);
     bencher.bench_local(|| black_box(&discovery).scan());
 }
 
-#[divan::bench(args = SIZES, sample_count = 30)]
+#[divan::bench(args = SIZES, sample_count = 10)]
 fn all_threads(bencher: Bencher<'_, '_>, skills: usize) {
     let tree = tree(skills);
     let discovery = discovery(&tree);
     bencher.bench_local(|| black_box(&discovery).scan());
 }
 
-#[divan::bench(args = SIZES, sample_count = 30)]
+#[divan::bench(args = SIZES, sample_count = 10)]
 fn rescan_unchanged(bencher: Bencher<'_, '_>, skills: usize) {
     let tree = tree(skills);
     let discovery = discovery(&tree);
@@ -62,7 +62,7 @@ fn rescan_unchanged(bencher: Bencher<'_, '_>, skills: usize) {
     bencher.bench_local(|| assert!(black_box(&discovery).rescan(&catalog).is_none()));
 }
 
-#[divan::bench(args = SIZES, sample_count = 30)]
+#[divan::bench(args = SIZES, sample_count = 10)]
 fn floor(bencher: Bencher<'_, '_>, skills: usize) {
     let tree = tree(skills);
     bencher.bench_local(|| assert_eq!(walk(black_box(tree.path())), skills));
