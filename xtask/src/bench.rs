@@ -1,6 +1,6 @@
 //! Runs the benchmarks and puts each beside the floor of the same run.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use crate::command::{cargo, output};
@@ -33,9 +33,16 @@ struct Row {
     ratio: f64,
 }
 
-pub(crate) fn bench(format: Format) -> Result<()> {
+pub(crate) fn bench(only: Option<&str>, format: Format) -> Result<()> {
+    let chosen: Vec<_> = BENCHES.into_iter().filter(|(package, _)| only.is_none_or(|only| only == *package)).collect();
+    ensure!(
+        !chosen.is_empty(),
+        "no benchmarks in {}: there are some in {}",
+        only.unwrap_or_default(),
+        BENCHES.map(|(package, _)| package).join(", ")
+    );
     let mut rows = Vec::new();
-    for (package, target) in BENCHES {
+    for (package, target) in chosen {
         eprintln!("{package} {target}");
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {

@@ -32,6 +32,8 @@ enum Task {
     },
     /// Run the benchmarks and print one table: figure, floor of the same run, ratio
     Bench {
+        /// Only the benchmarks of this crate
+        package: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -51,7 +53,7 @@ fn main() -> anyhow::Result<()> {
         Task::Demo => demo::demo(),
         Task::Test => test::test(),
         Task::Ci { without_tests } => ci::ci(if without_tests { ci::Tests::Skip } else { ci::Tests::Run }),
-        Task::Bench { json } => bench::bench(if json { bench::Format::Json } else { bench::Format::Table }),
+        Task::Bench { package, json } => bench::bench(package.as_deref(), if json { bench::Format::Json } else { bench::Format::Table }),
         Task::Tidy => tidy::tidy(),
         Task::Skills { check } => guests::guests(if check { guests::Mode::Check } else { guests::Mode::Update }),
     }

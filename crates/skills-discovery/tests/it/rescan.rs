@@ -142,7 +142,7 @@ fn threads_do_not_show() {
 /// What a skill costs beside its strings does not grow with their number, and one flat root may hold tens of thousands.
 #[test]
 fn a_flat_root_of_many_skills() {
-    const SKILLS: usize = 6_000;
+    const SKILLS: usize = 60_000;
     let tree = Tree::new();
     for index in 0..SKILLS {
         tree.skill(&format!("skills/skill-{index:05}"), &format!("skill-{index:05}"));
