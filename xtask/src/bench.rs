@@ -6,10 +6,11 @@ use serde::Serialize;
 use crate::command::{cargo, output};
 
 /// The benchmarks: crate, target. In each, `floor` is the least that the machine needs for the same work.
-const BENCHES: [(&str, &str); 5] = [
+const BENCHES: [(&str, &str); 6] = [
     ("skills-manifest", "parse"),
     ("skills-discovery", "scan"),
     ("skills-prompt", "render"),
+    ("skills-prompt", "mentions"),
     ("skills-sandbox-linux", "spawn"),
     ("skills-sandbox-wasm", "run"),
 ];

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use skills_runtime::prompt::{Budget, Mode};
 use skills_runtime::{Capability, Limits};
 
 /// Find, check, show and safely run agent skills
@@ -13,41 +14,44 @@ use skills_runtime::{Capability, Limits};
 #[command(name = "skills", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     /// Look for skills below this directory instead of the default ones (repeatable)
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
 
     /// Look where this client looks, and read as it reads (universal, codex, claude, openclaw, gemini, copilot, goose, opencode;
     /// validate also knows spec, claude-api, deepagents, agent-framework)
-    #[arg(long, global = true, value_name = "CLIENT")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "CLIENT")]
     pub(crate) profile: Option<String>,
 
     /// Do not use a skill, by its name, a pattern with * and ?, or its path (repeatable)
-    #[arg(long, global = true, value_name = "SKILL")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "SKILL")]
     pub(crate) disable: Vec<String>,
 
     /// Use the skills of the project; without this they are listed as blocked
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) trust_project: bool,
 
     /// Read a SKILL.md that is a symlink wherever it leads, as managers of dotfiles make them
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) follow_skill_links: bool,
 
     /// How many directories are searched per root [default: 2000]
-    #[arg(long, global = true, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) max_directories: Option<usize>,
 
     /// How many directory entries are looked at per root [default: 20000]
-    #[arg(long, global = true, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) max_entries: Option<usize>,
 
     /// Print one JSON document
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
 
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+/// The heading of the options that every command has.
+const GLOBAL: &str = "Options of every command";
 
 const EXIT_CODES: &str =
     "Exit codes: 0 done, 1 the skill failed or is unknown, 2 wrong usage, 3 denied or no sandbox, 4 timeout, 130 interrupted";
@@ -72,8 +76,14 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Show one skill: its fields, files and instructions
     Show(Show),
-    /// Print what a model is told: the catalogue, or one skill's instructions in their frame
+    /// Print the list of skills that a model is told
     Prompt(Prompt),
+    /// Find the skills that a text names, and say what becomes of each mention
+    Mentions(Mentions),
+    /// Print a skill's text as a model is given it
+    Load(Load),
+    /// Find the skills that a command reads or runs
+    Detect(Detect),
     /// Run a skill's program in a sandbox
     Run(Run),
 }
@@ -144,16 +154,94 @@ pub(crate) struct Show {
 
 #[derive(Debug, Args)]
 pub(crate) struct Prompt {
-    /// Print this skill's instructions instead of the catalogue
-    pub(crate) name: Option<String>,
+    /// Form of the list
+    #[arg(long, value_enum, default_value_t = Form::Codex)]
+    pub(crate) format: Form,
 
-    /// Fit the catalogue into 2 % of a context window of this many tokens
-    #[arg(long, value_name = "TOKENS", conflicts_with_all = ["budget", "name"])]
+    /// Fit the list into 2 % of a context window of this many tokens
+    #[arg(long, value_name = "TOKENS", conflicts_with = "budget")]
     pub(crate) context_window: Option<usize>,
 
-    /// Fit the list into this many characters [default: 8000]
-    #[arg(long, value_name = "CHARACTERS", conflicts_with = "name")]
-    pub(crate) budget: Option<usize>,
+    /// Fit the list into this many characters, or tokens with a `t` behind them [default: 8000]
+    #[arg(long, value_name = "NUMBER[t]", value_parser = budget)]
+    pub(crate) budget: Option<Budget>,
+
+    /// Shorten descriptions by whole sentences, and keep those that say when not to use a skill
+    #[arg(long)]
+    pub(crate) sentences: bool,
+
+    /// Choose how a skill stands in the list: auto, pinned, name-only, manual or off (repeatable)
+    #[arg(long, value_name = "SKILL=MODE", value_parser = mode)]
+    pub(crate) mode: Vec<(String, Mode)>,
+
+    /// Also say when to run a script with the tool of this name
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) script_tool: Option<String>,
+
+    /// Say what becomes of each skill instead of printing the list
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+/// The forms of the list.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Form {
+    /// Codex's section with its rules
+    Codex,
+    /// The form of skills-ref
+    Xml,
+    /// The same with one line for each tag
+    XmlCompact,
+    /// A Markdown list
+    Markdown,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mentions {
+    /// Text of a user, @FILE, or - for standard input
+    #[arg(value_name = "TEXT|@FILE|-")]
+    pub(crate) text: String,
+
+    /// Skill that was chosen in a user interface (repeatable)
+    #[arg(long, value_name = "NAME=PATH")]
+    pub(crate) skill: Vec<String>,
+
+    /// Connector that `$NAME` may mean as well (repeatable)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) connector: Vec<String>,
+
+    /// Let `$NAME` have letters of all scripts
+    #[arg(long)]
+    pub(crate) unicode_names: bool,
+
+    /// Only what Codex sees: no names in words
+    #[arg(long)]
+    pub(crate) no_words: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Load {
+    /// Name of the skill, or its directory
+    pub(crate) name: String,
+
+    /// Only the body, in tags that it cannot close, with the skill's directory and files
+    #[arg(long)]
+    pub(crate) fenced: bool,
+
+    /// Most bytes of text; a longer one is cut at a line, and says so [default: 98304]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) max_bytes: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Detect {
+    /// Directory that the command starts in [default: this one]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+
+    /// The command, after --; a single word is text for a shell
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -235,6 +323,23 @@ impl From<Dropped> for Capability {
     }
 }
 
+/// Reads a number of characters, or of tokens with a `t` behind it.
+fn budget(text: &str) -> Result<Budget, String> {
+    let (number, unit): (_, fn(usize) -> Budget) = match text.strip_suffix('t') {
+        Some(tokens) => (tokens, Budget::Tokens),
+        None => (text, Budget::Characters),
+    };
+    number.parse().map(unit).map_err(|_| "not a number of characters like 8000, or of tokens like 4000t".to_owned())
+}
+
+/// Reads a skill and its mode.
+fn mode(text: &str) -> Result<(String, Mode), String> {
+    let modes = Mode::ALL.map(Mode::as_str).join(", ");
+    let (skill, mode) = text.rsplit_once('=').ok_or_else(|| format!("not SKILL=MODE; modes are {modes}"))?;
+    let known = Mode::ALL.into_iter().find(|known| known.as_str() == mode);
+    known.map(|mode| (skill.to_owned(), mode)).ok_or_else(|| format!("{mode:?} is no mode; there are: {modes}"))
+}
+
 /// Reads a positive number of seconds, fractions allowed, as milliseconds.
 fn seconds(text: &str) -> Result<u64, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
@@ -247,6 +352,14 @@ fn seconds(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn budgets_and_modes() {
+        assert_eq!((budget("8000"), budget("40t")), (Ok(Budget::Characters(8_000)), Ok(Budget::Tokens(40))));
+        assert!(budget("t").is_err() && budget("-1").is_err());
+        assert_eq!(mode("a=b=pinned"), Ok(("a=b".to_owned(), Mode::Pinned)));
+        assert!(mode("a").is_err() && mode("a=pined").is_err());
+    }
 
     #[test]
     fn seconds_may_have_fractions() {

@@ -2,13 +2,12 @@
 
 use serde_json::{Value, json};
 use skills_runtime::discovery::{DiscoveryError, EntryWarning, SkipReason};
-use skills_runtime::manifest::OpenClaw;
 use skills_runtime::{Catalog, Entry, Layer, Report, SandboxError, SkillRuntime};
 
 use crate::exit::Exit;
 use crate::list;
+use crate::needs;
 use crate::output::{Output, line};
-use crate::roots;
 
 /// Something that hinders one skill.
 struct Trouble {
@@ -93,9 +92,7 @@ fn troubles(entry: &Entry) -> Vec<Trouble> {
     if !unread.is_empty() {
         troubles.push(trouble("restriction-unread", format!("`{}` could not be read, so nothing of it runs", unread.join("`, `"))));
     }
-    if let Some(openclaw) = &entry.manifest().extensions().openclaw {
-        troubles.extend(missing(openclaw).into_iter().map(|message| trouble("requirement", message)));
-    }
+    troubles.extend(needs::told(&needs::of([entry])).into_iter().map(|message| trouble("requirement", message)));
     troubles
 }
 
@@ -104,29 +101,4 @@ fn broken_links(entry: &Entry) -> Result<Vec<String>, DiscoveryError> {
     let document = files.document()?;
     let links = files.broken_links(&document.outline());
     Ok(links.into_iter().map(|link| format!("line {}: {:?} is no file of the skill", link.line, link.target)).collect())
-}
-
-/// What the skill needs and this machine does not have. Paths of a client's configuration cannot be looked up here.
-fn missing(openclaw: &OpenClaw) -> Vec<String> {
-    let system = match std::env::consts::OS {
-        "macos" => "darwin",
-        "windows" => "win32",
-        other => other,
-    };
-    let mut missing = Vec::new();
-    if !openclaw.os.is_empty() && !openclaw.os.iter().any(|os| os == system) {
-        missing.push(format!("is for {} only", openclaw.os.join(", ")));
-    }
-    if openclaw.always {
-        return missing;
-    }
-    let requires = &openclaw.requires;
-    let absent = requires.bins.iter().filter(|program| !roots::is_on_path(program));
-    missing.extend(absent.map(|program| format!("needs the program `{program}`, which is not on the PATH")));
-    if !requires.any_bins.is_empty() && !requires.any_bins.iter().any(|program| roots::is_on_path(program)) {
-        missing.push(format!("needs one of the programs `{}`, none is on the PATH", requires.any_bins.join("`, `")));
-    }
-    let unset = requires.env.iter().filter(|variable| !roots::is_set(variable));
-    missing.extend(unset.map(|variable| format!("needs the environment variable `{variable}`, which is not set")));
-    missing
 }

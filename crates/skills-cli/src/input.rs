@@ -30,6 +30,19 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
+/// Reads text from the argument, from the file behind `@`, or from standard input for `-`.
+pub(crate) fn text(argument: &str) -> anyhow::Result<String> {
+    match argument.strip_prefix('@') {
+        // A name with a sigil is text.
+        Some(path) if std::path::Path::new(path).is_file() => {
+            let file = std::fs::File::open(path).with_context(|| InputError(format!("the file {path:?} cannot be opened")))?;
+            all(file)
+        }
+        _ if argument == "-" => all(std::io::stdin()),
+        _ => Ok(argument.to_owned()),
+    }
+}
+
 /// Reads JSON from the argument, from the file behind `@`, or from standard input for `-`.
 pub(crate) fn read(argument: &str) -> anyhow::Result<Value> {
     let (text, source) = match argument.strip_prefix('@') {

@@ -13,12 +13,16 @@
 //! | 130 | interrupted |
 
 mod arguments;
+mod detect;
 mod doctor;
 mod exit;
 mod failure;
 mod find;
 mod input;
 mod list;
+mod load;
+mod mentions;
+mod needs;
 mod new;
 mod output;
 mod prompt;
@@ -33,6 +37,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use skills_runtime::SkillRuntime;
+use skills_runtime::prompt::Modes;
 
 use crate::arguments::{Arguments, Command};
 use crate::exit::Exit;
@@ -67,7 +72,15 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::Explain(explain) => find::explain(&builder.build(), &explain.query, output),
         Command::Doctor(_) => doctor::doctor(&builder.build(), output),
         Command::Show(show) => show::show(&builder.build(), &show, output),
-        Command::Prompt(prompt) => prompt::prompt(&builder.build(), &prompt, output),
+        Command::Prompt(prompt) => {
+            let modes = prompt.mode.iter().fold(Modes::default(), |modes, (skill, mode)| modes.with(roots::selector(skill), *mode));
+            let runtime = builder.modes(modes).build();
+            prompt::tell_idle_modes(&runtime, &prompt, output);
+            prompt::prompt(&runtime, &prompt, output)
+        }
+        Command::Mentions(mentions) => mentions::mentions(&builder.build(), &mentions, output),
+        Command::Load(load) => load::load(&builder.build(), &load, output),
+        Command::Detect(detect) => detect::detect(&builder.build(), &detect, output),
         Command::Run(run) => run::run(builder, run, output),
         // Those were answered above.
         Command::Validate(_) | Command::ReadProperties(_) | Command::ToPrompt(_) | Command::New(_) => Ok(Exit::Done),

@@ -1,48 +1,130 @@
-//! `skills prompt [NAME]`.
+//! `skills prompt`.
 
-use serde_json::json;
-use skills_runtime::{Budget, SkillRuntime};
+use serde_json::{Value, json};
+use skills_runtime::SkillRuntime;
+use skills_runtime::prompt::{Budget, Catalogue, Fate, Format, Place, Rendering, Shortening};
 
-use crate::arguments::Prompt;
+use crate::arguments::{Form, Prompt};
 use crate::exit::Exit;
-use crate::input;
-use crate::output::Output;
+use crate::output::{Output, line};
+use crate::roots;
 
+/// Who reads the list, as warnings name it.
+const READER: &str = "The agent";
+
+/// Prints the list of skills that a model is told.
 pub(crate) fn prompt(runtime: &SkillRuntime, arguments: &Prompt, output: &Output) -> anyhow::Result<Exit> {
-    match &arguments.name {
-        Some(name) => {
-            let text = runtime.skill_prompt(&input::skill_name(name))?;
-            if output.is_json() { output.document(&json!({"text": text}))? } else { output.text(&text)? }
-        }
-        None => catalogue(runtime, arguments, output)?,
+    let budget = arguments.budget.unwrap_or_else(|| Budget::for_context_window(arguments.context_window));
+    let rendering = Rendering::new(budget).format(format(arguments.format));
+    let rendering = if arguments.sentences { rendering.shortening(Shortening::Sentences) } else { rendering };
+    let catalogue = runtime.render(&rendering);
+    let scripts = arguments.script_tool.as_ref().map(|tool| runtime.script_strategy(tool)).unwrap_or_default();
+    if output.is_json() {
+        let fates = if arguments.explain { Some(runtime.explain_rendering(&rendering)) } else { None };
+        output.document(&document(&catalogue, &scripts, fates.as_deref()))?;
+    } else if arguments.explain {
+        output.text(&explained(&catalogue, &runtime.explain_rendering(&rendering)))?;
+        notes(&catalogue, output);
+    } else {
+        output.text(&format!("{}{scripts}", catalogue.text()))?;
+        notes(&catalogue, output);
     }
     Ok(Exit::Done)
 }
 
-fn catalogue(runtime: &SkillRuntime, arguments: &Prompt, output: &Output) -> anyhow::Result<()> {
-    let budget = arguments.budget.map_or_else(|| Budget::for_context_window(arguments.context_window), Budget::Characters);
-    let catalogue = runtime.catalogue(budget);
-    if output.is_json() {
-        return output.document(&json!({
-            "text": catalogue.text(),
-            "cost": catalogue.cost(),
-            "budget": budget.limit(),
-            "unit": match budget {
-                Budget::Tokens(_) => "tokens",
-                Budget::Characters(_) => "characters",
-            },
-            "shortened": catalogue.shortened(),
-            "omitted": catalogue.omitted(),
-        }));
+/// Says which `--mode` fits no skill: a choice that does nothing must not look as if it did.
+pub(crate) fn tell_idle_modes(runtime: &SkillRuntime, arguments: &Prompt, output: &Output) {
+    let catalog = runtime.catalog();
+    for (skill, mode) in &arguments.mode {
+        let selector = roots::selector(skill);
+        if !catalog.entries().iter().any(|entry| selector.fits(entry)) {
+            output.note(&format!("--mode {skill}={}: no skill fits", mode.as_str()));
+        }
     }
-    output.text(catalogue.text())?;
-    if !catalogue.shortened().is_empty() {
-        output.note(&format!("descriptions shortened to fit the budget: {}", names(catalogue.shortened())));
+}
+
+fn format(form: Form) -> Format {
+    match form {
+        Form::Codex => Format::Codex,
+        Form::Xml => Format::Xml,
+        Form::XmlCompact => Format::XmlCompact,
+        Form::Markdown => Format::Markdown,
     }
-    if !catalogue.omitted().is_empty() {
-        output.note(&format!("left out, the budget is too small: {}", names(catalogue.omitted())));
+}
+
+fn document(catalogue: &Catalogue, scripts: &str, fates: Option<&[Fate]>) -> Value {
+    let report = catalogue.report();
+    let hidden: Vec<Value> = (report.hidden.iter())
+        .map(
+            |hidden| json!({"skill": hidden.skill, "field": hidden.field, "code_point": format!("U+{:04X}", u32::from(hidden.code_point))}),
+        )
+        .collect();
+    let unlisted: Vec<Value> = report.unlisted.iter().map(|(skill, mode)| json!({"skill": skill, "mode": mode.as_str()})).collect();
+    let fate = |fate: &Fate| json!({"name": fate.name, "path": fate.location, "place": place(fate.place), "cost": fate.cost});
+    json!({
+        "text": format!("{}{scripts}", catalogue.text()),
+        "role": catalogue.role().as_str(),
+        "tag": catalogue.tag(),
+        "cost": report.cost,
+        "budget": report.budget.limit(),
+        "unit": report.budget.unit(),
+        "total": report.total,
+        "included": report.included,
+        "shortened": report.shortened,
+        "omitted": report.omitted,
+        "truncated_characters": report.truncated_characters,
+        "truncated_descriptions": report.truncated_descriptions,
+        "aliases": report.aliases,
+        "hidden": hidden,
+        "unlisted": unlisted,
+        "warning": report.warning(READER),
+        "skills": fates.map(|fates| fates.iter().map(fate).collect::<Vec<Value>>()),
+    })
+}
+
+fn place(place: Place) -> String {
+    match place {
+        Place::Whole => "whole".to_owned(),
+        Place::Shortened { characters, of } => format!("shortened to {characters} of {of} characters"),
+        Place::Bare => "name only".to_owned(),
+        Place::Omitted => "left out".to_owned(),
+        Place::Unlisted(mode) => format!("not listed, {}", mode.as_str()),
+        _ => "listed".to_owned(),
     }
-    Ok(())
+}
+
+/// One line a skill, and the sum.
+fn explained(catalogue: &Catalogue, fates: &[Fate]) -> String {
+    let report = catalogue.report();
+    let widest = fates.iter().map(|fate| fate.name.chars().count()).max().unwrap_or_default();
+    let row = |fate: &Fate| format!("{:widest$}  {:>6}  {}\n", fate.name, fate.cost, line(&place(fate.place)));
+    let rows: String = fates.iter().map(row).collect();
+    let aliases = if report.aliases > 0 { format!(", {} aliases of roots included", report.aliases) } else { String::new() };
+    format!("{rows}{} of {} {}{aliases}\n", report.cost, report.budget.limit(), report.budget.unit())
+}
+
+fn notes(catalogue: &Catalogue, output: &Output) {
+    let report = catalogue.report();
+    if let Some(warning) = report.warning(READER) {
+        output.note(&warning);
+    }
+    if !report.shortened.is_empty() {
+        output.note(&format!("descriptions shortened to fit the budget: {}", names(&report.shortened)));
+    }
+    if !report.omitted.is_empty() {
+        output.note(&format!("left out, the budget is too small: {}", names(&report.omitted)));
+    }
+    if !report.omitted_pinned.is_empty() {
+        output.note(&format!("among them pinned ones: {}", names(&report.omitted_pinned)));
+    }
+    for hidden in &report.hidden {
+        output.note(&format!(
+            "{}: invisible characters taken out of the {}, the first is U+{:04X}",
+            hidden.skill,
+            hidden.field,
+            u32::from(hidden.code_point)
+        ));
+    }
 }
 
 /// Names a few and counts the rest.

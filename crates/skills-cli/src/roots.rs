@@ -65,7 +65,7 @@ pub(crate) fn profile(name: Option<&str>) -> anyhow::Result<Profile> {
 }
 
 /// A path, a pattern or a name.
-fn selector(text: &str) -> Selector {
+pub(crate) fn selector(text: &str) -> Selector {
     if text.contains(['*', '?']) {
         Selector::Pattern(text.to_owned())
     } else if text.contains(std::path::is_separator) {
@@ -90,6 +90,11 @@ fn surroundings(arguments: &Arguments) -> Surroundings {
     surroundings.copilot_directories = listed.split(',').map(|path| PathBuf::from(path.trim())).filter(|path| path.is_absolute()).collect();
     surroundings.project_trust = if arguments.trust_project { Trust::Trusted } else { Trust::Untrusted };
     surroundings
+}
+
+/// Returns the directory that a command starts in.
+pub(crate) fn working_directory() -> anyhow::Result<PathBuf> {
+    Ok(env::current_dir()?)
 }
 
 /// Returns where private scratch directories are made.

@@ -2,10 +2,11 @@
 
 mod settle;
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::{Discovery, Entry, Fingerprint, Inactive, Skipped, Stamp};
+use crate::{Discovery, Entry, Fingerprint, Inactive, Root, Skipped, Stamp};
 
 /// How alike two names must be, from 0 to 1, for one to be offered instead of the other.
 const MIN_SIMILARITY: f64 = 0.6;
@@ -100,6 +101,28 @@ impl Catalog {
         Fingerprint::new(self, &self.stamps, &self.links)
     }
 
+    /// Returns the paths that lead to others, and where they lead: roots as they were given, and the symlinks that were followed.
+    #[must_use]
+    pub fn links(&self) -> &[(PathBuf, PathBuf)] {
+        &self.links
+    }
+
+    /// Returns the canonical path of the root that a skill was found in.
+    #[must_use]
+    pub fn root_of<'a>(&'a self, entry: &'a Entry) -> &'a Path {
+        let link = self.links.iter().find(|(from, _)| from == entry.root());
+        link.map_or(entry.root(), |(_, to)| to)
+    }
+
+    /// Returns the canonical paths of the roots that led to skills that are used, in the order in which they were looked through.
+    #[must_use]
+    pub fn used_roots(&self) -> Vec<&Path> {
+        let used: HashSet<&Path> = self.entries.iter().map(Entry::root).collect();
+        let given = self.settings.iter().flat_map(|settings| settings.roots());
+        let roots = given.map(Root::path).filter(|path| used.contains(path));
+        roots.map(|path| self.links.iter().find(|(from, _)| from == path).map_or(path, |(_, to)| to.as_path())).collect()
+    }
+
     /// Whether the catalogue was made with these settings.
     pub(crate) fn is_of(&self, discovery: &Discovery) -> bool {
         self.settings.as_deref().is_some_and(|settings| settings.finds_the_same(discovery))
@@ -114,7 +137,7 @@ impl Catalog {
             [] => {}
             _ => return Lookup::Ambiguous(named),
         }
-        let path = std::path::Path::new(name);
+        let path = Path::new(name);
         if let Some(entry) = self.entries.iter().find(|entry| is_at(entry, path)) {
             return Lookup::Found(entry);
         }
@@ -137,7 +160,7 @@ impl Catalog {
     }
 }
 
-fn is_at(entry: &Entry, path: &std::path::Path) -> bool {
+fn is_at(entry: &Entry, path: &Path) -> bool {
     *entry.directory == *path || path.parent().is_some_and(|parent| *entry.directory == *parent) && path == entry.location()
 }
 

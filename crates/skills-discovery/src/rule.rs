@@ -78,11 +78,19 @@ impl Rule {
     }
 
     pub(crate) fn fits(&self, entry: &Entry) -> bool {
-        match &self.selector {
-            Selector::Path(path) => is_path_of(path, entry),
-            Selector::Name(name) => entry.name().as_str() == name,
-            Selector::Pattern(pattern) => WildMatch::new(pattern).matches(entry.name().as_str()),
-            Selector::Scope(scope) => entry.scope() == *scope,
+        self.selector.fits(entry)
+    }
+}
+
+impl Selector {
+    /// Says whether a skill is meant.
+    #[must_use]
+    pub fn fits(&self, entry: &Entry) -> bool {
+        match self {
+            Self::Path(path) => is_path_of(path, entry),
+            Self::Name(name) => entry.name().as_str() == name,
+            Self::Pattern(pattern) => WildMatch::new(pattern).matches(entry.name().as_str()),
+            Self::Scope(scope) => entry.scope() == *scope,
         }
     }
 }

@@ -1,36 +1,65 @@
-//! Rendering 1,000 skills into 8,000 characters, beside the floor: joining the same texts without a budget.
+//! Rendering 1,000 and 10,000 skills, beside the floor: joining all their texts without a budget.
 
 use divan::{Bencher, black_box};
-use skills_prompt::{Budget, Catalogue, Item};
+use skills_discovery::Scope;
+use skills_prompt::{Budget, Catalogue, Item, Rendering, Shortening};
+
+const SIZES: [usize; 2] = [1_000, 10_000];
+const ROOT: &str = "/home/somebody/project/.agents/skills";
 
 fn main() {
     divan::main();
 }
 
-fn texts() -> Vec<(String, String, String)> {
-    let text = |index: usize| {
+fn items(skills: usize) -> Vec<Item<'static>> {
+    let item = |index: usize| {
         let description = format!("Does the thing number {index}, carefully and completely. Use it when the user asks for thing {index}.");
-        (format!("skill-{index:04}"), description, format!("/skills/skill-{index:04}/SKILL.md"))
+        let location = format!("{ROOT}/skill-{index:05}/SKILL.md");
+        Item::new(format!("skill-{index:05}"), description, location).scope(Scope::Repo).below(ROOT)
     };
-    (0..1_000).map(text).collect()
+    (0..skills).map(item).collect()
 }
 
-fn items(texts: &[(String, String, String)]) -> Vec<Item<'_>> {
-    texts.iter().map(|(name, description, location)| Item { name, description, location }).collect()
+/// Only some names fit.
+#[divan::bench(args = SIZES)]
+fn eight_thousand_characters(bencher: Bencher<'_, '_>, skills: usize) {
+    let items = items(skills);
+    bencher.bench_local(|| Catalogue::render(black_box(&items), Budget::Characters(8_000)));
 }
 
-#[divan::bench]
-fn shortened(bencher: Bencher<'_, '_>) {
-    let texts = texts();
-    let items = items(&texts);
-    bencher.bench_local(|| Catalogue::render(black_box(&items), Budget::Characters(80_000)));
+/// The same, with aliases of roots as an alternative.
+#[divan::bench(args = SIZES)]
+fn with_aliases(bencher: Bencher<'_, '_>, skills: usize) {
+    let items = items(skills);
+    let rendering = Rendering::new(Budget::Characters(8_000)).roots([ROOT]);
+    bencher.bench_local(|| rendering.render(black_box(&items)));
 }
 
-#[divan::bench]
-fn floor(bencher: Bencher<'_, '_>) {
-    let texts = texts();
+/// All names fit, and half of each description.
+#[divan::bench(args = SIZES)]
+fn shortened(bencher: Bencher<'_, '_>, skills: usize) {
+    let items = items(skills);
+    bencher.bench_local(|| Catalogue::render(black_box(&items), Budget::Tokens(skills * 35)));
+}
+
+#[divan::bench(args = SIZES)]
+fn shortened_by_sentences(bencher: Bencher<'_, '_>, skills: usize) {
+    let items = items(skills);
+    let rendering = Rendering::new(Budget::Tokens(skills * 35)).shortening(Shortening::Sentences);
+    bencher.bench_local(|| rendering.render(black_box(&items)));
+}
+
+#[divan::bench(args = SIZES)]
+fn floor(bencher: Bencher<'_, '_>, skills: usize) {
+    let texts: Vec<(String, String)> = (0..skills)
+        .map(|index| {
+            let description =
+                format!("Does the thing number {index}, carefully and completely. Use it when the user asks for thing {index}.");
+            (format!("skill-{index:05}"), description)
+        })
+        .collect();
     bencher.bench_local(|| {
-        let lines = black_box(&texts).iter().map(|(name, description, location)| format!("- {name}: {description} (file: {location})\n"));
+        let lines = black_box(&texts).iter().map(|(name, description)| format!("- {name}: {description} (file: {ROOT}/{name}/SKILL.md)\n"));
         lines.collect::<String>()
     });
 }

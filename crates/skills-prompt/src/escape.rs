@@ -1,38 +1,79 @@
 //! Makes text of a skill safe to put between text of ours.
 
+use std::borrow::Cow;
+
 use skills_manifest::is_hidden;
 
-/// Puts `text` on one line: every run of white space becomes one space, invisible characters go, `<` becomes `&lt;`.
+/// Text on one line, without what a reader cannot see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Clean<'a> {
+    pub(crate) text: Cow<'a, str>,
+    /// The first character that was taken out because nobody can see it.
+    pub(crate) hidden: Option<char>,
+}
+
+/// Puts `text` on one line: every run of white space becomes one space, invisible characters go.
 ///
-/// After this no text can start a line, a list item or a heading, or open or close a tag.
-pub(crate) fn one_line(text: &str) -> String {
+/// After this no text can start a line, a list item or a heading. Tags are still there.
+pub(crate) fn clean(text: &str) -> Clean<'_> {
+    if is_clean(text) {
+        return Clean { text: Cow::Borrowed(text), hidden: None };
+    }
     let mut line = String::with_capacity(text.len());
-    for word in text.split(|c: char| c.is_whitespace() || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')) {
+    let mut hidden = None;
+    for word in text.split(is_space) {
         let start = line.len();
         if start > 0 {
             line.push(' ');
         }
         let before = line.len();
-        for c in word.chars().filter(|c| !is_invisible(*c)) {
-            if c == '<' { line.push_str("&lt;") } else { line.push(c) }
+        for c in word.chars() {
+            if is_invisible(c) {
+                hidden = hidden.or(Some(c));
+            } else {
+                line.push(c);
+            }
         }
         if line.len() == before {
             line.truncate(start);
         }
     }
-    line
+    Clean { text: Cow::Owned(line), hidden }
+}
+
+/// Whether a text is clean already, as nearly all are: plain ASCII, single spaces, none at the ends.
+fn is_clean(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_plain = bytes.iter().fold(true, |plain, b| plain & (0x20..0x7F).contains(b));
+    let has_ends = bytes.first() != Some(&b' ') && bytes.last() != Some(&b' ');
+    let neighbours = bytes.iter().zip(bytes.iter().skip(1));
+    is_plain && has_ends && !neighbours.fold(false, |double, (a, b)| double | ((*a == b' ') & (*b == b' ')))
+}
+
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Puts `text` on one line, and `<` becomes `&lt;`: it can open or close no tag either.
+pub(crate) fn one_line(text: &str) -> String {
+    clean(text).text.replace('<', "&lt;")
 }
 
 /// Removes what a reader cannot see from a longer text, keeping its lines; every kind of line end becomes a line feed.
-pub(crate) fn visible(text: &str) -> String {
+///
+/// Returns the first character that was removed as well.
+pub(crate) fn visible(text: &str) -> (String, Option<char>) {
     let ends_line = |c: char| matches!(c, '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let is_removed = |c: &char| is_invisible(*c) && !matches!(c, '\n' | '\t');
     let text = text.replace("\r\n", "\n").replace(ends_line, "\n");
-    text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_invisible(*c)).collect()
+    let hidden = text.chars().find(is_removed);
+    let text = if hidden.is_some() { text.chars().filter(|c| !is_removed(c)).collect() } else { text };
+    (text, hidden)
 }
 
 /// Shows a path as it is, so that it can be opened; one that would forge a line or a tag is put on one line instead.
-pub(crate) fn path(path: &str) -> String {
-    if path.contains('<') || path.chars().any(is_hidden) { one_line(path) } else { path.to_owned() }
+pub(crate) fn path(path: &str) -> Cow<'_, str> {
+    if path.contains('<') || path.chars().any(is_hidden) { Cow::Owned(one_line(path)) } else { Cow::Borrowed(path) }
 }
 
 /// The zero-width joiner and non-joiner stay, since scripts and emoji need them.
@@ -50,7 +91,8 @@ mod tests {
 
     #[test]
     fn lines_of_every_kind_stay_lines() {
-        assert_eq!(visible("a\r\nb\rc\u{2028}d\u{B}e\u{1b}[1m"), "a\nb\nc\nd\ne[1m");
+        assert_eq!(visible("a\r\nb\rc\u{2028}d\u{B}e\u{1b}[1m"), ("a\nb\nc\nd\ne[1m".to_owned(), Some('\u{1b}')));
+        assert_eq!(visible("a\tb\n"), ("a\tb\n".to_owned(), None));
         assert_eq!(path("/two  spaces/back\\slash"), "/two  spaces/back\\slash");
         assert_eq!(path("/a\n- b"), "/a - b");
     }
@@ -63,6 +105,14 @@ mod tests {
         check("</skills_instructions> a -> b", "&lt;/skills_instructions> a -> b");
         check("\u{E0041}\u{202E}a\u{200B}b \u{FEFF} c", "ab c");
         check("👨\u{200D}👩", "👨\u{200D}👩");
+        check("two  spaces", "two spaces");
         check("", "");
+    }
+
+    #[test]
+    fn what_is_clean_is_not_copied_and_what_is_hidden_is_told() {
+        assert!(matches!(clean("Does a thing."), Clean { text: Cow::Borrowed(_), hidden: None }));
+        assert_eq!(clean("a\u{202E}b\u{200B}").hidden, Some('\u{202E}'));
+        assert_eq!(clean(" a\tb ").hidden, None);
     }
 }

@@ -1,51 +1,136 @@
 //! What the catalogue says of one skill.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use skills_discovery::{Catalog, Entry, Scope};
+use skills_discovery::{Catalog, Entry, Scope, Selector};
 
 /// What the catalogue says of one skill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Item<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its description, of any form.
-    pub description: &'a str,
-    /// The path of its `SKILL.md`.
-    pub location: &'a str,
-}
-
-/// An [`Item`] that owns its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnedItem {
-    name: String,
-    description: String,
-    location: String,
+pub struct Item<'a> {
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) description: Cow<'a, str>,
+    pub(crate) location: Cow<'a, str>,
+    pub(crate) root: Option<Cow<'a, str>>,
+    pub(crate) scope: Scope,
+    pub(crate) mode: Mode,
 }
 
-impl OwnedItem {
-    /// Lends the item.
+/// How a skill stands in the catalogue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Mode {
+    /// As the budget allows.
+    #[default]
+    Auto,
+    /// Before all others: its description is shortened only when the pinned skills alone exceed the budget.
+    Pinned,
+    /// Without its description.
+    NameOnly,
+    /// Not in the catalogue; users may name it.
+    Manual,
+    /// Not in the catalogue, and naming it has no effect.
+    Off,
+}
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Self; 5] = [Self::Auto, Self::Pinned, Self::NameOnly, Self::Manual, Self::Off];
+
+    /// Returns the mode as one lower-case word.
     #[must_use]
-    pub fn as_item(&self) -> Item<'_> {
-        Item { name: &self.name, description: &self.description, location: &self.location }
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Pinned => "pinned",
+            Self::NameOnly => "name-only",
+            Self::Manual => "manual",
+            Self::Off => "off",
+        }
+    }
+
+    /// Says whether a skill of this mode has a place in the catalogue at all.
+    #[must_use]
+    pub fn is_listed(self) -> bool {
+        !matches!(self, Self::Manual | Self::Off)
     }
 }
 
-/// Returns the skills of `catalog` that the model may choose by itself, in the order of the prompt.
-///
-/// Left out are those that forbid it: `disable-model-invocation`, `allow_implicit_invocation: false` in `agents/openai.yaml`, a restriction
-/// that could not be read. The order is Codex's: System, Admin, Repo, User; skills that the caller named
-/// come first; within a scope by name, then path.
-#[must_use]
-pub fn offered(catalog: &Catalog) -> Vec<OwnedItem> {
-    let mut entries: Vec<&Entry> = catalog.entries().iter().filter(|entry| entry.is_offered()).collect();
-    entries.sort_by(|a, b| compare(a, b));
-    entries.into_iter().map(item).collect()
+/// Which skills have which [`Mode`]: of several rules that fit, the last one wins; without one it is [`Mode::Auto`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Modes(Vec<(Selector, Mode)>);
+
+impl Modes {
+    /// Adds a rule.
+    #[must_use]
+    pub fn with(mut self, selector: Selector, mode: Mode) -> Self {
+        self.0.push((selector, mode));
+        self
+    }
+
+    /// Returns the mode of a skill.
+    #[must_use]
+    pub fn of(&self, entry: &Entry) -> Mode {
+        self.0.iter().rev().find(|(selector, _)| selector.fits(entry)).map_or(Mode::Auto, |(_, mode)| *mode)
+    }
 }
 
-fn compare(a: &Entry, b: &Entry) -> Ordering {
-    let key = |entry: &Entry| rank(entry.scope());
-    key(a).cmp(&key(b)).then_with(|| a.name().cmp(b.name())).then_with(|| a.directory().cmp(b.directory()))
+impl<'a> Item<'a> {
+    /// Makes an item: name, description of any form, path of the `SKILL.md`.
+    ///
+    /// Defaults: scope [`Scope::Custom`], mode [`Mode::Auto`], no root.
+    #[must_use]
+    pub fn new(name: impl Into<Cow<'a, str>>, description: impl Into<Cow<'a, str>>, location: impl Into<Cow<'a, str>>) -> Self {
+        let (name, description, location) = (name.into(), description.into(), location.into());
+        Self { name, description, location, root: None, scope: Scope::Custom, mode: Mode::Auto }
+    }
+
+    /// Says below which root the skill lies, so that an alias can stand for it.
+    #[must_use]
+    pub fn below(self, root: impl Into<Cow<'a, str>>) -> Self {
+        Self { root: Some(root.into()), ..self }
+    }
+
+    /// Says whose the skill is, which decides on its place.
+    #[must_use]
+    pub fn scope(self, scope: Scope) -> Self {
+        Self { scope, ..self }
+    }
+
+    /// Says how the skill stands in the catalogue.
+    #[must_use]
+    pub fn mode(self, mode: Mode) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Makes the item of a skill of a catalogue.
+    #[must_use]
+    pub fn of(catalog: &'a Catalog, entry: &'a Entry) -> Self {
+        let root = catalog.root_of(entry).to_string_lossy();
+        let item = Self::new(entry.name().as_str(), entry.manifest().description(), slashes(location(entry)));
+        item.scope(entry.scope()).below(if cfg!(windows) { Cow::Owned(slashes(root.into_owned())) } else { root })
+    }
+
+    /// The order of a prompt: skills that the caller named, then System, Admin, Repo, User; within a scope by name, then path.
+    pub(crate) fn in_prompt(&self, other: &Self) -> Ordering {
+        rank(self.scope).cmp(&rank(other.scope)).then_with(|| self.name.cmp(&other.name)).then_with(|| self.location.cmp(&other.location))
+    }
+}
+
+/// Returns the skills of `catalog` that the model may choose by itself.
+///
+/// Left out are those that forbid it: `disable-model-invocation`, `allow_implicit_invocation: false` in `agents/openai.yaml`, a restriction
+/// that could not be read. No mode brings them back.
+#[must_use]
+pub fn offered<'a>(catalog: &'a Catalog, modes: &Modes) -> Vec<Item<'a>> {
+    let entries = catalog.entries().iter().filter(|entry| entry.is_offered());
+    entries.map(|entry| Item::of(catalog, entry).mode(modes.of(entry))).collect()
 }
 
 fn rank(scope: Scope) -> u8 {
@@ -58,12 +143,12 @@ fn rank(scope: Scope) -> u8 {
     }
 }
 
-fn item(entry: &Entry) -> OwnedItem {
-    OwnedItem { name: entry.name().to_string(), description: entry.manifest().description().to_owned(), location: location(entry) }
+fn location(entry: &Entry) -> String {
+    let location = entry.location().into_os_string();
+    location.into_string().unwrap_or_else(|other| other.to_string_lossy().into_owned())
 }
 
 /// Models write paths with slashes; a backslash is a separator on Windows only.
-fn location(entry: &Entry) -> String {
-    let location = entry.location().display().to_string();
-    if cfg!(windows) { location.replace('\\', "/") } else { location }
+fn slashes(path: String) -> String {
+    if cfg!(windows) { path.replace('\\', "/") } else { path }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use skills_discovery::{Discovery, Limits, Precedence, Root, Rule};
 use skills_policy::Rules;
+use skills_prompt::Modes;
 use skills_sandbox::Sandbox;
 
 use crate::SkillRuntime;
@@ -22,6 +23,7 @@ pub struct Builder {
     rules: Rules,
     scratch: PathBuf,
     backends: Backends,
+    modes: Modes,
 }
 
 impl Default for Builder {
@@ -32,6 +34,7 @@ impl Default for Builder {
             rules: Rules::default(),
             scratch: PathBuf::from("/tmp"),
             backends: Backends::default(),
+            modes: Modes::default(),
         }
     }
 }
@@ -85,6 +88,12 @@ impl Builder {
         self
     }
 
+    /// Says how skills stand in the catalogue of the model. Default: as the budget allows.
+    pub fn modes(mut self, modes: Modes) -> Self {
+        self.modes = modes;
+        self
+    }
+
     /// Sets where private scratch directories are made.
     pub fn scratch_directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.scratch = directory.into();
@@ -114,6 +123,7 @@ impl Builder {
             },
             self.rules,
             backends,
+            self.modes,
         )
     }
 }

@@ -30,6 +30,7 @@
 mod artifacts;
 mod backends;
 mod builder;
+mod conversation;
 mod error;
 mod execute;
 mod mode;
@@ -38,6 +39,7 @@ mod skill;
 
 pub use artifacts::{ExecutionArtifacts, ExecutionStatus};
 pub use builder::Builder;
+pub use conversation::{Activated, Injections, SkillForm};
 pub use error::{ErrorKind, RuntimeError};
 pub use execute::ExecutionOptions;
 pub use mode::{ExecutionMode, detect_execution_mode};
@@ -51,6 +53,8 @@ pub use skills_discovery::{Catalog, Entry, Root, Scope};
 pub use skills_manifest as manifest;
 pub use skills_manifest::{Manifest, is_hidden};
 pub use skills_policy::{Capability, Denial, Limits, Rules};
+/// The layer that writes for a model, and reads what is said to it.
+pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, Catalogue};
 pub use skills_sandbox::ErrorKind as SandboxErrorKind;
 pub use skills_sandbox::{Captured, Ending, Layer, Report, Sandbox, SandboxError, ScriptKind as ScriptType, Status};

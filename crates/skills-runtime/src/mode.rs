@@ -81,7 +81,7 @@ fn named_script(skill: &str, files: &SkillFiles, name: &str) -> Result<Execution
     let stems: Vec<&String> = scripts.iter().filter(|script| stem(script) == name).collect();
     match stems.as_slice() {
         [only] => native(only).ok_or_else(|| unknown(skill, name, Vec::new())),
-        [] => Err(unknown(skill, name, scripts.iter().map(|script| short(script)).collect())),
+        [] => Err(unknown(skill, name, scripts.iter().map(|script| short(script).to_owned()).collect())),
         _ => Err(ambiguous(skill, &stems)),
     }
 }
@@ -107,7 +107,7 @@ fn modules(files: &SkillFiles) -> Vec<String> {
     WASM_DIRECTORIES.into_iter().flat_map(|directory| listed(files.files_in(directory))).filter(|path| path.ends_with(".wasm")).collect()
 }
 
-fn scripts(files: &SkillFiles) -> Vec<String> {
+pub(crate) fn scripts(files: &SkillFiles) -> Vec<String> {
     let paths = listed(files.files_in(SCRIPTS));
     paths.filter(|path| ScriptKind::of_path(path.as_ref()).is_some()).collect()
 }
@@ -122,8 +122,9 @@ fn stem(script: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-fn short(script: &str) -> String {
-    script.strip_prefix("scripts/").unwrap_or(script).to_owned()
+/// A script as people name it.
+pub(crate) fn short(script: &str) -> &str {
+    script.strip_prefix("scripts/").unwrap_or(script)
 }
 
 fn unknown(skill: &str, program: &str, candidates: Vec<String>) -> RuntimeError {
@@ -131,6 +132,6 @@ fn unknown(skill: &str, program: &str, candidates: Vec<String>) -> RuntimeError 
 }
 
 fn ambiguous(skill: &str, candidates: &[&String]) -> RuntimeError {
-    let candidates = candidates.iter().map(|script| short(script)).collect();
+    let candidates = candidates.iter().map(|script| short(script).to_owned()).collect();
     Repr::AmbiguousScript { skill: skill.to_owned(), candidates }.into()
 }

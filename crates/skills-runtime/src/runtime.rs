@@ -1,10 +1,10 @@
 //! The facade.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use skills_discovery::{Catalog, Discovery, Entry, Lookup};
+use skills_discovery::{Catalog, DigestCache, Discovery, Entry, Lookup};
 use skills_policy::{Access, Capability, Decision, Grants, Network, Rules, Spawn};
-use skills_prompt::{Budget, Catalogue, Fragment, Item, Nonce, frame, offered};
+use skills_prompt::{ImplicitIndex, MentionIndex, Modes};
 use skills_sandbox::{Report, SandboxError};
 
 use crate::backends::Backends;
@@ -17,14 +17,23 @@ use crate::{Builder, ExecutionArtifacts, ExecutionOptions, LoadedSkill, SkillDes
 /// `Send + Sync` and cheap to clone; clones share the catalogue and the backends.
 #[derive(Clone)]
 pub struct SkillRuntime {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
-struct Shared {
+pub(crate) struct Shared {
     discovery: Discovery,
     rules: Rules,
     backends: Backends,
-    catalog: RwLock<Option<Arc<Catalog>>>,
+    pub(crate) modes: Modes,
+    known: RwLock<Option<Arc<Known>>>,
+    pub(crate) digests: Mutex<DigestCache>,
+}
+
+/// A catalogue, and what was prepared for looking things up in it.
+pub(crate) struct Known {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) mentions: OnceLock<Arc<MentionIndex>>,
+    pub(crate) implicit: OnceLock<Arc<ImplicitIndex>>,
 }
 
 impl SkillRuntime {
@@ -33,18 +42,23 @@ impl SkillRuntime {
         Builder::default()
     }
 
-    pub(crate) fn new(discovery: Discovery, rules: Rules, backends: Backends) -> Self {
-        Self { shared: Arc::new(Shared { discovery, rules, backends, catalog: RwLock::default() }) }
+    pub(crate) fn new(discovery: Discovery, rules: Rules, backends: Backends, modes: Modes) -> Self {
+        let (known, digests) = (RwLock::default(), Mutex::default());
+        Self { shared: Arc::new(Shared { discovery, rules, backends, modes, known, digests }) }
     }
 
     /// Scans the roots anew and lists what is there; what was passed over is in [`catalog`](Self::catalog).
     pub fn discover_skills(&self) -> Vec<SkillDescriptor> {
-        self.rescan().entries().iter().map(SkillDescriptor::new).collect()
+        self.rescan().catalog.entries().iter().map(SkillDescriptor::new).collect()
     }
 
     /// Returns the catalogue of the last scan, and makes the first scan when there was none.
     pub fn catalog(&self) -> Arc<Catalog> {
-        let known = self.shared.catalog.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Arc::clone(&self.known().catalog)
+    }
+
+    pub(crate) fn known(&self) -> Arc<Known> {
+        let known = self.shared.known.read().unwrap_or_else(PoisonError::into_inner).clone();
         known.unwrap_or_else(|| self.rescan())
     }
 
@@ -61,25 +75,18 @@ impl SkillRuntime {
     }
 
     /// Looks at the disk again. An unchanged one costs a look at the metadata of each file, and the catalogue stays the same.
-    fn rescan(&self) -> Arc<Catalog> {
-        let known = self.shared.catalog.read().unwrap_or_else(PoisonError::into_inner).clone();
+    fn rescan(&self) -> Arc<Known> {
+        let known = self.shared.known.read().unwrap_or_else(PoisonError::into_inner).clone();
         let catalog = match known {
-            Some(known) => match self.shared.discovery.rescan(&known) {
-                Some(catalog) => Arc::new(catalog),
+            Some(known) => match self.shared.discovery.rescan(&known.catalog) {
+                Some(catalog) => catalog,
                 None => return known,
             },
-            None => Arc::new(self.shared.discovery.scan()),
+            None => self.shared.discovery.scan(),
         };
-        *self.shared.catalog.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&catalog));
-        catalog
-    }
-
-    /// Renders the section that tells a model which skills there are.
-    #[must_use]
-    pub fn catalogue(&self, budget: Budget) -> Catalogue {
-        let offered = offered(&self.catalog());
-        let items: Vec<Item<'_>> = offered.iter().map(skills_prompt::OwnedItem::as_item).collect();
-        Catalogue::render(&items, budget)
+        let known = Arc::new(Known { catalog: Arc::new(catalog), mentions: OnceLock::new(), implicit: OnceLock::new() });
+        *self.shared.known.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&known));
+        known
     }
 
     /// Reads a skill's instructions and lists its files; `name` is its name or its directory.
@@ -92,27 +99,6 @@ impl SkillRuntime {
         let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
         let files = entry.open().map_err(failed)?;
         Ok(LoadedSkill::new(entry, &files.document().map_err(failed)?, files.list("").map_err(failed)?))
-    }
-
-    /// Reads a skill and frames its body for a model, in a frame that the body cannot close.
-    ///
-    /// # Errors
-    /// As [`get_skill`](Self::get_skill), and when the system gives no random bytes.
-    pub fn skill_prompt(&self, name: &str) -> Result<String, RuntimeError> {
-        let skill = self.get_skill(name)?;
-        let mut random = [0; 16];
-        getrandom::fill(&mut random)
-            .map_err(|error| skills_sandbox::SandboxError::setup("drawing random bytes", std::io::Error::other(error.to_string())))?;
-        let resources: Vec<&str> = skill.resources.resources.iter().map(|resource| resource.path.as_str()).collect();
-        let directory = skill.directory.to_string_lossy();
-        let fragment = Fragment {
-            name: &skill.id,
-            directory: &directory,
-            body: &skill.instructions,
-            resources: &resources,
-            more_resources: skill.resources.truncated,
-        };
-        Ok(frame(fragment, &Nonce::from_random(random)))
     }
 
     /// Runs a skill's program in a sandbox.
@@ -151,7 +137,7 @@ impl SkillRuntime {
     }
 }
 
-fn find<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, RuntimeError> {
+pub(crate) fn find<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, RuntimeError> {
     match catalog.find(name) {
         Lookup::Found(entry) => Ok(entry),
         Lookup::Unknown(nearest) => {

@@ -16,6 +16,9 @@ fn help() {
         ("doctor", &["doctor", "--help"]),
         ("show", &["show", "--help"]),
         ("prompt", &["prompt", "--help"]),
+        ("mentions", &["mentions", "--help"]),
+        ("load", &["load", "--help"]),
+        ("detect", &["detect", "--help"]),
         ("run", &["run", "--help"]),
     ] {
         assert_snapshot!(format!("help_{name}"), skills(arguments).page());

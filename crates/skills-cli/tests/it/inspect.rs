@@ -147,22 +147,3 @@ fn an_unknown_skill_offers_the_nearest() {
     }
     "#);
 }
-
-#[test]
-fn prompt() {
-    assert_snapshot!(examples(&["prompt"]).page());
-    let tight = examples(&["prompt", "--budget", "600", "--json"]).json();
-    let names =
-        |key: &str| tight[key].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ");
-    assert!(tight["cost"].as_u64().is_some_and(|cost| cost <= 600));
-    assert_eq!(tight["unit"], "characters");
-    assert!(!names("shortened").is_empty() || !names("omitted").is_empty());
-}
-
-#[test]
-fn prompt_of_one_skill_is_framed() {
-    let page = examples(&["prompt", "incident-handbook"]);
-    let (first, last) = (page.stdout.lines().next().unwrap(), page.stdout.lines().last().unwrap());
-    assert_eq!(last, first.replace('<', "</"));
-    assert!(first.starts_with("<skill-") && first.len() == "<skill-".len() + 33);
-}

@@ -4,6 +4,7 @@
 mod check;
 mod help;
 mod inspect;
+mod model;
 #[cfg(target_os = "linux")]
 mod readme;
 mod reference;

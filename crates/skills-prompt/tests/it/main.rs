@@ -1,5 +1,14 @@
-//! Tests at the boundary of the crate: items and bodies in, prompts out.
+//! Tests at the boundary of the crate: items, bodies, input and commands in; prompts and decisions out.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod active;
+mod aliases;
+mod budget;
 mod catalogue;
-mod fragment;
+mod implicit;
+mod injection;
+mod mentions;
+mod needs;
+mod spoken;
+mod strategy;
+mod tree;

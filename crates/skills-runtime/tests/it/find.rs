@@ -1,5 +1,9 @@
+use std::sync::Arc;
+
 use insta::assert_snapshot;
-use skills_runtime::{Budget, ErrorKind, Root, Scope, SkillRuntime};
+use skills_runtime::discovery::Selector;
+use skills_runtime::prompt::{Activation, Active, Input, MentionIndex, MentionOptions, Mode, Modes};
+use skills_runtime::{Budget, ErrorKind, Root, Scope, SkillForm, SkillRuntime};
 
 use crate::fixture::Fixture;
 
@@ -66,4 +70,51 @@ fn prompts_name_the_skills_and_frame_their_text() {
     let (first, second) = (runtime.skill_prompt("pdf").unwrap(), runtime.skill_prompt("pdf").unwrap());
     assert!(first.starts_with("<skill-") && first.contains("\n# pdf\n"));
     assert_ne!(first, second, "each frame has a nonce of its own");
+}
+
+#[test]
+fn a_skill_is_given_to_a_conversation_once() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "");
+    let runtime = fixture.builder().build();
+    let mut active = Active::default();
+    let mut ask = || runtime.activate_skill("pdf", &mut active).unwrap();
+    let first = ask();
+    assert!(first.activation == Activation::New && first.text.contains("\n# pdf\n"));
+    let second = ask();
+    assert!(second.activation == Activation::Already && second.text.starts_with("The skill pdf ("), "{}", second.text);
+    fixture.file("pdf/references/new.md", "more");
+    let third = ask();
+    assert!(third.activation == Activation::Changed && third.text.contains("references/new.md"));
+    assert_eq!(runtime.activate_skill("nobody", &mut active).unwrap_err().kind(), ErrorKind::UnknownSkill);
+    assert_eq!(active.skills().len(), 1);
+}
+
+#[test]
+fn a_skill_is_given_whole_in_the_form_of_codex() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "");
+    let runtime = fixture.builder().build();
+    let text = runtime.inject_skill("pdf", SkillForm::Codex, None).unwrap().text;
+    assert!(text.starts_with("<skill>\n<name>pdf</name>\n<path>") && text.contains("\n---\nname: pdf\n") && text.ends_with("\n</skill>"));
+    assert!(runtime.inject_skill("pdf", SkillForm::Codex, Some(10)).unwrap().left_out.is_some());
+}
+
+#[test]
+fn indexes_are_made_once_for_a_catalogue_and_know_the_modes() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").skill("docx", "");
+    let modes = Modes::default().with(Selector::Name("docx".to_owned()), Mode::Off);
+    let runtime = fixture.builder().modes(modes).build();
+    let (first, second) = (runtime.mention_index(), runtime.clone().mention_index());
+    assert!(Arc::ptr_eq(&first, &second) && Arc::ptr_eq(&runtime.implicit_index(), &runtime.implicit_index()));
+    let names = |index: &MentionIndex| {
+        let mentions = index.find(&[Input::Text("$pdf $docx $new")], &MentionOptions::default());
+        mentions.selected.iter().map(|entry| entry.name().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&first), ["pdf"]);
+    assert!(!runtime.catalogue(Budget::Characters(8_000)).text().contains("docx"));
+    fixture.skill("new", "");
+    runtime.discover_skills();
+    assert_eq!(names(&runtime.mention_index()), ["new", "pdf"]);
 }

@@ -6,3 +6,4 @@ mod find;
 mod fixture;
 mod mode;
 mod path;
+mod turn;

@@ -1,0 +1,47 @@
+//! `skills detect -- COMMAND…`.
+
+use serde_json::{Value, json};
+use skills_runtime::SkillRuntime;
+use skills_runtime::prompt::{CommandLine, Use};
+
+use crate::arguments::Detect;
+use crate::exit::Exit;
+use crate::input;
+use crate::output::{Output, line};
+use crate::roots;
+
+/// Finds the skills that a command reads or runs.
+pub(crate) fn detect(runtime: &SkillRuntime, arguments: &Detect, output: &Output) -> anyhow::Result<Exit> {
+    let directory = match &arguments.cwd {
+        Some(directory) => input::directory(directory)?,
+        None => roots::working_directory()?,
+    };
+    let command = match arguments.command.as_slice() {
+        [text] => CommandLine::Shell(text),
+        words => CommandLine::Words(words),
+    };
+    let index = runtime.implicit_index();
+    let uses = index.detect(command, &directory);
+    if output.is_json() {
+        let uses: Vec<Value> = uses.iter().map(document).collect();
+        output.document(&json!({"uses": uses}))?;
+        return Ok(Exit::Done);
+    }
+    let shown =
+        uses.iter().map(|found| format!("{} {}  {}\n", found.kind.as_str(), found.entry.name(), line(&found.path.to_string_lossy())));
+    output.text(&shown.collect::<String>())?;
+    if uses.is_empty() {
+        output.note("the command uses no skill");
+    }
+    Ok(Exit::Done)
+}
+
+fn document(found: &Use<'_>) -> Value {
+    json!({
+        "skill": found.entry.name(),
+        "scope": found.entry.scope().as_str(),
+        "path": found.entry.location().to_string_lossy(),
+        "kind": found.kind.as_str(),
+        "file": found.path.to_string_lossy(),
+    })
+}

@@ -1,0 +1,177 @@
+//! What a model is told, and what is read out of what it and its user say.
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::skills::{examples, skills, skills_with, tree};
+
+#[test]
+fn prompt() {
+    assert_snapshot!(examples(&["prompt"]).page());
+    let tight = examples(&["prompt", "--budget", "600", "--json"]).json();
+    let names =
+        |key: &str| tight[key].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ");
+    assert!(tight["cost"].as_u64().is_some_and(|cost| cost <= 600));
+    assert_eq!(tight["unit"], "characters");
+    assert!(!names("shortened").is_empty() || !names("omitted").is_empty());
+    assert_eq!(examples(&["prompt", "--budget", "150t", "--json"]).json()["unit"], "tokens");
+    let window = examples(&["prompt", "--context-window", "200000", "--json"]).json();
+    assert_eq!((window["budget"].as_u64(), window["included"].as_u64()), (Some(4_000), Some(6)));
+}
+
+#[test]
+fn prompt_in_other_forms() {
+    let first = |form: &str| examples(&["prompt", "--format", form]).stdout.lines().take(9).collect::<Vec<_>>().join("\n");
+    assert_snapshot!(first("xml-compact").replace(&tree().canonicalize().unwrap().display().to_string(), "TREE"), @"
+    <available_skills>
+    <skill>
+    <name>code-review</name>
+    <description>Reviews source code for bugs, security problems and maintainability, and names line, severity and rule of each finding. Knows Rust, Python, JavaScript, TypeScript, Go and shell. Use before a merge or when the user asks for a review.</description>
+    <location>TREE/examples/skills/code-review/SKILL.md</location>
+    </skill>
+    <skill>
+    <name>incident-handbook</name>
+    <description>Guides through a production incident, from the first alarm to the review. Use when something is down, when an alert fires, or when the user writes a postmortem.</description>
+    ");
+    assert!(first("markdown").starts_with("## Skills\n\n- **code-review**: Reviews"));
+    // The same bytes as the command that is the reference tool's.
+    let (ours, theirs) = (
+        skills(&["prompt", "--format", "xml", "--root", "examples/skills/text-stats"]).stdout,
+        skills(&["to-prompt", "examples/skills/text-stats"]).stdout,
+    );
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn prompt_explained() {
+    assert_snapshot!(
+        examples(&[
+            "prompt",
+            "--budget",
+            "900",
+            "--sentences",
+            "--explain",
+            "--mode",
+            "weather=pinned",
+            "--mode",
+            "text-stats=manual",
+            "--mode",
+            "nobody=off"
+        ])
+        .page()
+    );
+    let document = examples(&["prompt", "--explain", "--json"]).json();
+    assert_eq!(document["skills"][0]["place"], "whole");
+}
+
+#[test]
+fn prompt_with_a_tool_for_scripts() {
+    let page = examples(&["prompt", "--script-tool", "run_skill_script"]).stdout;
+    let strategy = page.split("</skills_instructions>\n").nth(1).unwrap();
+    assert!(strategy.starts_with("## Scripts of skills\n") && strategy.contains("- tax_calculator: broken.py, calculate_duty.py\n"));
+    let none = skills(&["prompt", "--script-tool", "x", "--root", "examples/skills/incident-handbook"]).stdout;
+    assert!(!none.contains("Scripts of skills"), "a model is told of no tool that it has no use for");
+}
+
+#[test]
+fn load() {
+    assert_snapshot!(examples(&["load", "text-stats"]).page());
+    let page = examples(&["load", "incident-handbook", "--fenced"]);
+    let (first, last) = (page.stdout.lines().next().unwrap(), page.stdout.lines().last().unwrap());
+    assert_eq!(last, first.replace('<', "</"));
+    assert!(first.starts_with("<skill-") && first.len() == "<skill-".len() + 33);
+    let short = examples(&["load", "incident-handbook", "--max-bytes", "300", "--json"]).json();
+    assert_eq!(short["role"], "user");
+    assert!(short["left_out"]["bytes"].as_u64().is_some_and(|bytes| bytes > 100), "{short}");
+    assert!(short["text"].as_str().unwrap().contains("[Not all of this skill is here: lines "));
+    assert_eq!(examples(&["load", "nobody"]).code, 1);
+}
+
+fn mentioned(arguments: &[&str]) -> String {
+    let all: Vec<&str> = ["mentions"].into_iter().chain(arguments.iter().copied()).collect();
+    examples(&all).page()
+}
+
+#[test]
+fn mentions() {
+    assert_snapshot!(mentioned(&["Use the code review skill, not $wether. Don't use the weather skill."]), @r#"
+    exit 0
+    -- stdout
+    code-review  TREE/examples/skills/code-review/SKILL.md
+    -- stderr
+    "code review" (words, high): selected
+    "wether" (sigil, high): no skill has this name; did you mean weather?
+    "weather" (words, low): not used, the text says not to: the skill weather
+    "#);
+    assert_snapshot!(mentioned(&["Hello there. Use the right skill."]), @"
+    exit 0
+    -- stderr
+    the text names no skill
+    ");
+    assert_snapshot!(mentioned(&["用 weather 技能", "--no-words"]), @"
+    exit 0
+    -- stderr
+    the text names no skill
+    ");
+    assert_snapshot!(mentioned(&["$weather", "--connector", "Weather"]), @r#"
+    exit 0
+    -- stderr
+    "weather" (sigil, high): not used: a connector has the same name; name the skill by its path
+    "#);
+    let chosen = examples(&["mentions", "hello", "--skill", "weather=examples/skills/weather/SKILL.md", "--json"]).json();
+    assert_eq!(chosen["selected"][0]["name"], "weather");
+    assert_eq!(skills_with(&["mentions", "-", "--root", "examples/skills"], "用 weather 技能").stdout.lines().count(), 1);
+    assert_eq!(examples(&["mentions", "x", "--skill", "weather"]).code, 2);
+}
+
+#[test]
+fn mentions_say_what_is_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = directory.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(
+        "docs/SKILL.md",
+        "---\nname: docs\ndescription: d\nmetadata:\n  openclaw:\n    requires: {bins: [no-such-program], env: [NO_SUCH_TOKEN]}\n---\n",
+    );
+    write("docs/agents/openai.yaml", "dependencies:\n  tools:\n    - {type: mcp, value: docs, url: 'https://docs.example/mcp'}\n");
+    let root = directory.path().to_str().unwrap();
+    let done = skills(&["mentions", "$docs", "--root", root]);
+    assert_snapshot!(done.stderr, @r#"
+    "docs" (sigil, high): selected
+    missing: needs the program `no-such-program`, which is not on the PATH
+    missing: needs the environment variable `NO_SUCH_TOKEN`, which is not set
+    missing: docs wants the MCP server docs (streamable_http https://docs.example/mcp)
+    "#);
+    let needs = skills(&["mentions", "$docs", "--root", root, "--json"]).json()["needs"].clone();
+    assert_eq!(needs["servers"][0]["key"], "mcp__streamable_http__https://docs.example/mcp");
+    let texts: Vec<&Value> = needs["questions"].as_array().unwrap().iter().map(|question| &question["text"]).collect();
+    assert_eq!(texts.len(), 2);
+    assert_eq!(
+        texts[1],
+        "The following MCP servers are required by the selected skills but are not installed yet: docs. Install them now?"
+    );
+}
+
+#[test]
+fn detect() {
+    let detect = |arguments: &[&str]| {
+        let all: Vec<&str> = ["--root", "examples/skills", "detect"].into_iter().chain(arguments.iter().copied()).collect();
+        skills(&all)
+    };
+    assert_snapshot!(detect(&["--", "cd examples/skills/weather && cat SKILL.md | head"]).page(), @"
+    exit 0
+    -- stdout
+    reads weather  TREE/examples/skills/weather/SKILL.md
+    ");
+    let uses = detect(&["--cwd", "examples/skills/tax_calculator", "--json", "--", "python3", "scripts/calculate_duty.py", "{}"]).json();
+    assert_eq!((&uses["uses"][0]["skill"], &uses["uses"][0]["kind"]), (&Value::from("tax_calculator"), &Value::from("runs")));
+    assert_snapshot!(detect(&["--", "ls"]).page(), @"
+    exit 0
+    -- stderr
+    the command uses no skill
+    ");
+    assert_eq!(detect(&[]).code, 2);
+}

@@ -1,0 +1,124 @@
+//! The forms of a catalogue.
+
+use crate::budget::Size;
+
+/// The form of a catalogue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// Codex's section: `- name: description (file: path)` below headings, with rules how to use skills behind them.
+    #[default]
+    Codex,
+    /// The form of skills-ref, each tag and text on a line of its own. Unlike there nothing can close a tag: descriptions stand on one line,
+    /// and `<` and `>` of a path are escaped too.
+    Xml,
+    /// The same elements with one line each, as the guide for clients shows them.
+    XmlCompact,
+    /// A Markdown list: ``- **name**: description (`path`)``.
+    Markdown,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 4] = [Self::Codex, Self::Xml, Self::XmlCompact, Self::Markdown];
+
+    /// Returns the format as one lower-case word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Codex => "codex",
+            Self::Xml => "xml",
+            Self::XmlCompact => "xml-compact",
+            Self::Markdown => "markdown",
+        }
+    }
+
+    /// What stands before the name, between name and description, between description and path, and behind the path.
+    pub(crate) fn frame(self) -> Frame {
+        let (before, named, described, after) = match self {
+            Self::Codex => ("- ", ":", " (file: ", ")"),
+            Self::Xml => ("<skill>\n<name>\n", "\n</name>\n<description>\n", "\n</description>\n<location>\n", "\n</location>\n</skill>"),
+            Self::XmlCompact => ("<skill>\n<name>", "</name>\n<description>", "</description>\n<location>", "</location>\n</skill>"),
+            Self::Markdown => ("- **", "**:", " (`", "`)"),
+        };
+        let separator = match self {
+            Self::Codex | Self::Markdown => " ",
+            Self::Xml | Self::XmlCompact => "",
+        };
+        Frame { before, named, separator, described, after }
+    }
+
+    /// What stands for a character of a name or description; nothing when it stands for itself.
+    pub(crate) fn escaped(self, c: char) -> Option<&'static str> {
+        match (self, c) {
+            (_, '<') => Some("&lt;"),
+            (Self::Xml | Self::XmlCompact, '&') => Some("&amp;"),
+            (Self::Xml | Self::XmlCompact, '>') => Some("&gt;"),
+            (Self::Xml | Self::XmlCompact, '"') => Some("&quot;"),
+            (Self::Xml | Self::XmlCompact, '\'') => Some("&#x27;"),
+            (Self::Markdown, '`') => Some("\\`"),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn escape(self, text: &str) -> String {
+        let mut escaped = String::with_capacity(text.len() + 16);
+        for c in text.chars() {
+            match self.escaped(c) {
+                Some(entity) => escaped.push_str(entity),
+                None => escaped.push(c),
+            }
+        }
+        escaped
+    }
+
+    /// Whether a text has nothing to escape and is ASCII, so that each of its bytes is a character.
+    pub(crate) fn is_plain(self, text: &str) -> bool {
+        let special = |b: u8| match self {
+            Self::Codex => b == b'<',
+            Self::Xml | Self::XmlCompact => matches!(b, b'<' | b'&' | b'>' | b'"' | b'\''),
+            Self::Markdown => matches!(b, b'<' | b'`'),
+        };
+        text.bytes().fold(true, |plain, b| plain & (b < 0x80) & !special(b))
+    }
+
+    /// The size of a text when it is escaped.
+    pub(crate) fn size(self, text: &str) -> Size {
+        if self.is_plain(text) {
+            return Size { bytes: text.len(), characters: text.len() };
+        }
+        text.chars().fold(Size::default(), |size, c| size + self.size_of(c))
+    }
+
+    pub(crate) fn size_of(self, c: char) -> Size {
+        self.escaped(c).map_or(Size { bytes: c.len_utf8(), characters: 1 }, Size::of)
+    }
+
+    /// A path as it stands in an entry.
+    pub(crate) fn path(self, path: &str) -> String {
+        let path = crate::escape::path(path);
+        match self {
+            Self::Codex => path.into_owned(),
+            Self::Xml | Self::XmlCompact => path.replace('>', "&gt;"),
+            Self::Markdown => path.replace('`', "\\`"),
+        }
+    }
+}
+
+/// The fixed parts of an entry.
+#[derive(Clone, Copy)]
+pub(crate) struct Frame {
+    pub(crate) before: &'static str,
+    pub(crate) named: &'static str,
+    /// Before a description, when there is any of it.
+    pub(crate) separator: &'static str,
+    pub(crate) described: &'static str,
+    pub(crate) after: &'static str,
+}
+
+impl Frame {
+    pub(crate) fn size(self) -> Size {
+        let bytes = self.before.len() + self.named.len() + self.described.len() + self.after.len();
+        Size { bytes, characters: bytes }
+    }
+}

@@ -1,0 +1,138 @@
+//! Decides how much of each description is shown.
+//!
+//! Codex's algorithm: everything, if it fits; else names and paths, and the rest is shared out one character after the other; else as many
+//! names and paths as fit.
+
+use super::Fill;
+use super::line::Line;
+use crate::budget::Meter;
+use crate::item::Mode;
+
+/// How many characters of each description are shown; `None` leaves the skill out.
+pub(crate) type Plan = Vec<Option<usize>>;
+
+/// Plans for `limit`. Pinned skills have the first claim, the others get what they leave.
+pub(crate) fn plan(lines: &[Line<'_>], meter: &Meter<'_>, limit: usize, fill: Fill) -> Plan {
+    let is_pinned = |line: &&Line<'_>| line.mode == Mode::Pinned;
+    if !lines.iter().any(|line| is_pinned(&line)) {
+        return among(&lines.iter().collect::<Vec<_>>(), meter, limit, fill);
+    }
+    let (pinned, others): (Vec<&Line<'_>>, Vec<&Line<'_>>) = lines.iter().partition(is_pinned);
+    let first = among(&pinned, meter, limit, fill);
+    let spent = cost(&pinned, &first, meter);
+    let second = among(&others, meter, limit - spent, fill);
+    let (mut first, mut second) = (first.into_iter(), second.into_iter());
+    lines.iter().map(|line| if is_pinned(&line) { first.next() } else { second.next() }.flatten()).collect()
+}
+
+/// What the entries of a plan cost together.
+pub(crate) fn cost(lines: &[&Line<'_>], plan: &[Option<usize>], meter: &Meter<'_>) -> usize {
+    lines.iter().zip(plan).filter_map(|(line, shown)| Some(line.cost((*shown)?, meter))).sum()
+}
+
+fn among(lines: &[&Line<'_>], meter: &Meter<'_>, limit: usize, fill: Fill) -> Plan {
+    let full = || lines.iter().map(|line| line.cost(line.length, meter)).sum::<usize>();
+    if full() <= limit {
+        return lines.iter().map(|line| Some(line.length)).collect();
+    }
+    let bare: Vec<usize> = lines.iter().map(|line| line.cost(0, meter)).collect();
+    match (limit.checked_sub(bare.iter().sum()), fill) {
+        (Some(rest), Fill::Even) => even(lines, &bare, meter, rest).into_iter().map(Some).collect(),
+        (Some(rest), Fill::Ranked) => ranked(lines, &bare, meter, rest),
+        (None, Fill::Even) => greedy(&bare, limit),
+        (None, Fill::Ranked) => best(lines, &bare, meter, limit),
+    }
+}
+
+/// Gives each description one more character in turn, as long as one fits.
+fn even(lines: &[&Line<'_>], bare: &[usize], meter: &Meter<'_>, rest: usize) -> Vec<usize> {
+    let level = level(lines, bare, meter, rest);
+    let mut shown: Vec<usize> = lines.iter().map(|line| line.length.min(level)).collect();
+    let mut costs: Vec<usize> = lines.iter().zip(&shown).map(|(line, shown)| line.cost(*shown, meter)).collect();
+    let spent = costs.iter().zip(bare).map(|(cost, bare)| cost.saturating_sub(*bare)).sum::<usize>();
+    let mut rest = rest.saturating_sub(spent);
+    if meter.tokenizer().is_some() {
+        // Each step would ask the tokenizer about the whole entry again.
+        return shown;
+    }
+    let mut open: Vec<usize> = (0..lines.len()).filter(|index| shown[*index] < lines[*index].length).collect();
+    loop {
+        let mut changed = false;
+        for &index in &open {
+            let cost = lines[index].cost(shown[index] + 1, meter);
+            let step = cost - costs[index];
+            if step <= rest {
+                (rest, costs[index], changed) = (rest - step, cost, true);
+                shown[index] += 1;
+            }
+        }
+        if !changed {
+            return shown;
+        }
+        open.retain(|index| shown[*index] < lines[*index].length);
+    }
+}
+
+/// Finds how many characters every description can have, at least: so many turns are sure to give a character to each that has one left.
+fn level(lines: &[&Line<'_>], bare: &[usize], meter: &Meter<'_>, rest: usize) -> usize {
+    let spent = |level: usize| lines.iter().zip(bare).map(|(line, bare)| line.cost(level, meter).saturating_sub(*bare)).sum::<usize>();
+    let longest = lines.iter().map(|line| line.length).max().unwrap_or_default();
+    // The lowest level that does not fit lies in `fits + 1..=over`.
+    let (mut fits, mut over) = (0, longest + 1);
+    while over - fits > 1 {
+        let middle = fits.midpoint(over);
+        if spent(middle) <= rest { fits = middle } else { over = middle }
+    }
+    fits
+}
+
+/// Gives whole descriptions to the first ones, as long as they fit; what is left goes to the others as well, as far as it reaches.
+fn ranked(lines: &[&Line<'_>], bare: &[usize], meter: &Meter<'_>, mut rest: usize) -> Plan {
+    let give = |(line, bare): (&&Line<'_>, &usize)| {
+        let whole = line.cost(line.length, meter).saturating_sub(*bare);
+        if whole <= rest {
+            rest -= whole;
+            return Some(line.length);
+        }
+        let characters = most(line, meter, bare + rest);
+        rest -= line.cost(characters, meter).saturating_sub(*bare);
+        Some(characters)
+    };
+    lines.iter().zip(bare).map(give).collect()
+}
+
+/// The most characters of a description with which its entry costs at most `limit`.
+fn most(line: &Line<'_>, meter: &Meter<'_>, limit: usize) -> usize {
+    let (mut fits, mut over) = (0, line.length + 1);
+    while over - fits > 1 {
+        let middle = fits.midpoint(over);
+        if line.cost(middle, meter) <= limit { fits = middle } else { over = middle }
+    }
+    fits
+}
+
+/// Takes names and paths in order; one that does not fit is left out and the next is tried.
+fn greedy(bare: &[usize], mut rest: usize) -> Plan {
+    let take = |cost: &usize| {
+        rest = rest.checked_sub(*cost)?;
+        Some(0)
+    };
+    // A failed subtraction leaves the rest as it was.
+    bare.iter().map(take).collect()
+}
+
+/// Spends half the budget on whole entries of the first ones, the other half on names and paths.
+fn best(lines: &[&Line<'_>], bare: &[usize], meter: &Meter<'_>, limit: usize) -> Plan {
+    let (mut rest, mut whole) = (limit, limit / 2);
+    let take = |(line, bare): (&&Line<'_>, &usize)| {
+        let cost = line.cost(line.length, meter);
+        if let (Some(left), Some(remains)) = (whole.checked_sub(cost), rest.checked_sub(cost)) {
+            (whole, rest) = (left, remains);
+            return Some(line.length);
+        }
+        whole = 0;
+        rest = rest.checked_sub(*bare)?;
+        Some(0)
+    };
+    lines.iter().zip(bare).map(take).collect()
+}

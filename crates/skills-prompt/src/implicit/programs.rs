@@ -1,0 +1,246 @@
+//! The programs that read files, run scripts or lead to another program.
+
+use std::borrow::Cow;
+
+use super::lexer::Word;
+
+/// What a command comes to.
+pub(super) enum Program<'w> {
+    /// A shell with a script as its argument.
+    Shell(&'w str),
+    /// Runs its first argument.
+    Runner,
+    /// Reads its arguments.
+    Reader,
+    /// The file is a program itself.
+    Itself(&'w Word<'w>),
+    ChangeDirectory,
+    Other,
+}
+
+/// The next step to the program.
+pub(super) enum Next<'w> {
+    /// So many words only lead to it; they may change the directory.
+    Behind { skipped: usize, changes_to: Option<Word<'w>> },
+    /// The program, and its arguments without options.
+    Found(Program<'w>, Vec<&'w Word<'w>>),
+}
+
+/// Codex's readers.
+const READERS: [&str; 9] = ["cat", "sed", "head", "tail", "less", "more", "bat", "awk", "batcat"];
+/// Codex's runners and their kin.
+const RUNNERS: [&str; 18] = [
+    "python",
+    "python3",
+    "bash",
+    "zsh",
+    "sh",
+    "node",
+    "deno",
+    "ruby",
+    "perl",
+    "pwsh",
+    "pypy",
+    "pypy3",
+    "dash",
+    "ksh",
+    "bun",
+    "tsx",
+    "ts-node",
+    "powershell",
+];
+/// Those that take a script with `-c`.
+const SHELLS: [&str; 5] = ["bash", "zsh", "sh", "dash", "ksh"];
+/// What a script is called (Codex).
+const SCRIPT_ENDINGS: [&str; 7] = ["py", "sh", "js", "ts", "rb", "pl", "ps1"];
+
+/// Programs that start another one, and those of their options that take a value.
+const LEADERS: [(&str, &[&str]); 15] = [
+    ("env", &["-u", "--unset", "-C", "--chdir"]),
+    ("sudo", &["-u", "-g", "-h", "-p", "-C", "-T", "-r", "-D"]),
+    ("doas", &["-u", "-C"]),
+    ("nohup", &[]),
+    ("time", &["-f", "-o"]),
+    ("exec", &["-a"]),
+    ("command", &[]),
+    ("builtin", &[]),
+    ("setsid", &[]),
+    ("nice", &["-n"]),
+    ("ionice", &["-c", "-n"]),
+    ("stdbuf", &["-i", "-o", "-e"]),
+    ("timeout", &["-k", "-s", "--kill-after", "--signal"]),
+    ("xargs", &["-I", "-n", "-P", "-d", "-L", "-a", "-s"]),
+    ("npx", &["-p", "--package", "-c", "--call"]),
+];
+/// Programs that start another one behind a word of their own.
+const LEADERS_WITH_WORD: [(&str, &[&str]); 11] = [
+    ("uv", &["run"]),
+    ("poetry", &["run"]),
+    ("pipenv", &["run"]),
+    ("pdm", &["run"]),
+    ("rye", &["run"]),
+    ("hatch", &["run"]),
+    ("bundle", &["exec"]),
+    ("pnpm", &["exec", "dlx"]),
+    ("yarn", &["exec", "dlx"]),
+    ("npm", &["exec", "x"]),
+    ("bunx", &[]),
+];
+/// Options with a value of those.
+const VALUES: [&str; 16] = [
+    "--with",
+    "--with-editable",
+    "--with-requirements",
+    "--python",
+    "-p",
+    "--project",
+    "--directory",
+    "--extra",
+    "--group",
+    "--env-file",
+    "--index",
+    "--index-url",
+    "--default-index",
+    "--package",
+    "-C",
+    "--prefix",
+];
+
+/// Looks at the first word of a command.
+pub(super) fn program<'w>(words: &'w [Word<'w>]) -> Option<Next<'w>> {
+    let (first, rest) = words.split_first()?;
+    let name = base_name(&first.text);
+    let name = name.as_ref();
+    if let Some((_, values)) = LEADERS.iter().find(|(leader, _)| *leader == name) {
+        return Some(behind(name, rest, values, 0));
+    }
+    if let Some((_, subcommands)) = LEADERS_WITH_WORD.iter().find(|(leader, _)| *leader == name) {
+        let is_subcommand = |word: &Word<'_>| subcommands.contains(&word.text.as_ref());
+        return Some(match rest.iter().position(is_subcommand) {
+            Some(position) if rest[..position].iter().all(|word| word.text.starts_with('-')) => {
+                run_by(name, behind(name, &rest[position + 1..], &VALUES, position + 1), words)
+            }
+            None if subcommands.is_empty() => behind(name, rest, &VALUES, 0),
+            _ => Next::Found(Program::Other, Vec::new()),
+        });
+    }
+    Some(match name {
+        "cd" | "pushd" => Next::Found(Program::ChangeDirectory, plain(rest, &[])),
+        "source" | "." => Next::Found(Program::Runner, plain(rest, &[])),
+        "{" | "then" | "do" | "else" | "if" | "while" | "until" | "!" => Next::Behind { skipped: 1, changes_to: None },
+        _ if is_runner(name) => runner(name, rest),
+        _ if READERS.contains(&name) => Next::Found(Program::Reader, rest.iter().filter(|word| !word.text.starts_with('-')).collect()),
+        _ if first.text.contains('/') => Next::Found(Program::Itself(first), Vec::new()),
+        _ => Next::Found(Program::Other, Vec::new()),
+    })
+}
+
+/// Skips the options of a leader, what they take, and what it takes itself.
+fn behind<'w>(name: &str, rest: &'w [Word<'w>], values: &[&str], before: usize) -> Next<'w> {
+    let mut index = 0;
+    let mut changes_to = None;
+    while let Some(word) = rest.get(index) {
+        let text = word.text.as_ref();
+        let (option, joined) = text.split_once('=').map_or((text, None), |(option, value)| (option, Some(value)));
+        if text == "--" {
+            index += 1;
+            break;
+        }
+        let is_variable = name == "env" && !text.starts_with('-') && joined.is_some();
+        if !text.starts_with('-') && !is_variable {
+            break;
+        }
+        let takes = values.contains(&option) && joined.is_none();
+        if matches!(option, "-C" | "--chdir" | "--directory") && matches!(name, "env" | "uv" | "pnpm") {
+            let value = joined.map(|text| Word { text: Cow::Borrowed(text), is_open: word.is_open });
+            changes_to = value.or_else(|| rest.get(index + 1).cloned());
+        }
+        index += if takes { 2 } else { 1 };
+    }
+    // How long it may take stands before the program.
+    let own = usize::from(name == "timeout");
+    Next::Behind { skipped: 1 + before + index + own, changes_to }
+}
+
+/// `uv run script.py` runs the script itself.
+fn run_by<'w>(name: &str, next: Next<'w>, words: &'w [Word<'w>]) -> Next<'w> {
+    match next {
+        Next::Behind { skipped, changes_to: None } if name == "uv" => match words.get(skipped) {
+            Some(word) if is_script(&word.text) => Next::Found(Program::Runner, vec![word]),
+            _ => Next::Behind { skipped, changes_to: None },
+        },
+        next => next,
+    }
+}
+
+fn runner<'w>(name: &str, rest: &'w [Word<'w>]) -> Next<'w> {
+    if SHELLS.contains(&name)
+        && let Some(script) = shell_script(rest)
+    {
+        return Next::Found(Program::Shell(script), Vec::new());
+    }
+    let rest = match rest.split_first() {
+        Some((word, rest)) if matches!(name, "deno" | "bun") && word.text == "run" => rest,
+        _ => rest,
+    };
+    let values: &[&str] = match name {
+        "node" | "tsx" | "ts-node" => &["-r", "--require", "--import", "--loader", "-C", "--conditions"],
+        "deno" => &["-c", "--config", "--import-map", "--lock"],
+        "ruby" => &["-r", "-I", "-C"],
+        "bash" | "sh" | "zsh" | "dash" | "ksh" => &["-o", "-O", "--rcfile", "--init-file"],
+        "pwsh" | "powershell" => &["-ExecutionPolicy"],
+        _ if name.starts_with("py") => &["-W", "-X"],
+        _ => &[],
+    };
+    Next::Found(Program::Runner, plain(rest, values))
+}
+
+/// The script behind `-c`, which may stand together with other letters.
+fn shell_script<'w>(rest: &'w [Word<'w>]) -> Option<&'w str> {
+    let position = rest.iter().position(|word| !word.text.starts_with(['-', '+'])).unwrap_or(rest.len());
+    let is_command = |word: &Word<'_>| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('c');
+    rest[..position].iter().any(is_command).then(|| rest.get(position).map(|word| word.text.as_ref())).flatten()
+}
+
+/// The words that are no options and no values of options. What follows an option that holds a program is none of ours.
+fn plain<'w>(words: &'w [Word<'w>], values: &[&str]) -> Vec<&'w Word<'w>> {
+    let mut plain = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let text = word.text.as_ref();
+        if matches!(text, "-c" | "-e" | "-m" | "--eval") && !values.contains(&text) && plain.is_empty() {
+            return Vec::new();
+        }
+        if text.starts_with('-') && text.len() > 1 {
+            if values.contains(&text) {
+                words.next();
+            }
+        } else {
+            plain.push(word);
+        }
+    }
+    plain
+}
+
+/// Whether a file has the ending of a script.
+pub(super) fn is_script(path: &str) -> bool {
+    let ending = path.rsplit(['/', '\\']).next().and_then(|name| name.rsplit_once('.'));
+    ending.is_some_and(|(_, ending)| SCRIPT_ENDINGS.iter().any(|script| ending.eq_ignore_ascii_case(script)))
+}
+
+fn is_runner(name: &str) -> bool {
+    let version =
+        name.strip_prefix("python").is_some_and(|version| !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit() || b == b'.'));
+    RUNNERS.contains(&name) || version
+}
+
+/// The program's own name: without directories, in lower case, without `.exe`.
+fn base_name(path: &str) -> Cow<'_, str> {
+    let start = path.bytes().rposition(|b| matches!(b, b'/' | b'\\')).map_or(0, |at| at + 1);
+    let name = &path[start..];
+    if name.bytes().any(|b| b.is_ascii_uppercase()) || name.ends_with(".exe") {
+        let lower = name.to_ascii_lowercase();
+        return Cow::Owned(lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower));
+    }
+    Cow::Borrowed(name)
+}

@@ -1,0 +1,101 @@
+//! Names behind a sigil: `$name` and `[$name](path)`.
+
+use std::ops::Range;
+
+/// Variables of the environment, which are no skills (Codex).
+const VARIABLES: [&str; 11] = ["PATH", "HOME", "USER", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "LANG", "TERM", "XDG_CONFIG_HOME"];
+
+/// A name behind a sigil.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sigil<'a> {
+    pub(super) name: &'a str,
+    /// The path of a link.
+    pub(super) path: Option<&'a str>,
+    pub(super) span: Range<usize>,
+}
+
+/// Which characters a plain name may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Alphabet {
+    /// ASCII letters, digits, `_`, `-` and `:` (Codex).
+    Ascii,
+    /// Letters and digits of all scripts as well.
+    Unicode,
+}
+
+/// Finds the names in a text, in one pass. Names of environment variables are left out.
+pub(super) fn sigils(text: &str, alphabet: Alphabet) -> Vec<Sigil<'_>> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(step) = memchr::memchr2(b'$', b'[', &bytes[at..]) {
+        at += step;
+        let link = if bytes[at] == b'[' { link(text, at, alphabet) } else { None };
+        let sigil = link.or_else(|| if bytes[at] == b'$' { plain(text, at, alphabet) } else { None });
+        match sigil {
+            Some(sigil) => {
+                at = sigil.span.end;
+                if !VARIABLES.iter().any(|variable| sigil.name.eq_ignore_ascii_case(variable)) {
+                    found.push(sigil);
+                }
+            }
+            None => at += 1,
+        }
+    }
+    found
+}
+
+fn plain(text: &str, at: usize, alphabet: Alphabet) -> Option<Sigil<'_>> {
+    let name = name(&text[at + 1..], alphabet);
+    (!name.is_empty()).then(|| Sigil { name, path: None, span: at..at + 1 + name.len() })
+}
+
+fn link(text: &str, at: usize, alphabet: Alphabet) -> Option<Sigil<'_>> {
+    let inside = text[at..].strip_prefix("[$")?;
+    let name = name(inside, alphabet);
+    let behind = inside[name.len()..].strip_prefix(']')?;
+    let path = behind.trim_start_matches(|c: char| c.is_ascii_whitespace()).strip_prefix('(')?;
+    let end = path.find(')')?;
+    let written = path[..end].trim();
+    let length = text[at..].len() - path.len() + end + 1;
+    (!name.is_empty() && !written.is_empty()).then(|| Sigil { name, path: Some(written), span: at..at + length })
+}
+
+fn name(text: &str, alphabet: Alphabet) -> &str {
+    let is_part = |c: char| {
+        c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':') || alphabet == Alphabet::Unicode && !c.is_ascii() && c.is_alphanumeric()
+    };
+    &text[..text.find(|c| !is_part(c)).unwrap_or(text.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[(&str, Option<&str>)]) {
+        let found = sigils(text, Alphabet::Ascii);
+        assert_eq!(found.iter().map(|sigil| (sigil.name, sigil.path)).collect::<Vec<_>>(), expected, "{text}");
+        assert!(found.iter().all(|sigil| text[sigil.span.clone()].contains(sigil.name)));
+    }
+
+    #[test]
+    fn names() {
+        check("$doc. ($doc) $docs $doc_extra", &[("doc", None), ("doc", None), ("docs", None), ("doc_extra", None)]);
+        check("$alpha.skill foo$alpha $$alpha", &[("alpha", None), ("alpha", None), ("alpha", None)]);
+        check("$slack:search $5 $-rf", &[("slack:search", None), ("5", None), ("-rf", None)]);
+        check("$PATH $home [$PATH](/x)", &[]);
+        check("$数据", &[]);
+        check(&"$".repeat(256), &[]);
+        assert_eq!(sigils("$数据,", Alphabet::Unicode)[0].name, "数据");
+    }
+
+    #[test]
+    fn links() {
+        check("[$b](/x/SKILL.md)", &[("b", Some("/x/SKILL.md"))]);
+        check("[$b] \t\n( /x )", &[("b", Some("/x"))]);
+        check("[$b](skill:///x)", &[("b", Some("skill:///x"))]);
+        check("[$b] /x [$c]() [$d]( ) [$e](", &[("b", None), ("c", None), ("d", None), ("e", None)]);
+        check("[beta](/x)", &[]);
+        check("[[$b](/x)", &[("b", Some("/x"))]);
+    }
+}

@@ -1,0 +1,209 @@
+//! Codex's budget: its golden vectors and its conformance cases R1 to R10.
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use skills_discovery::Scope;
+use skills_prompt::{Budget, Catalogue, Fill, Format, Item, Mode, Rendering, Shortening};
+
+fn list(catalogue: &Catalogue) -> String {
+    let body = catalogue.body();
+    let list = body.split("### Available skills\n").nth(1).unwrap_or_default();
+    list.split("### How to use skills\n").next().unwrap_or_default().to_owned()
+}
+
+/// What the entries cost without descriptions.
+fn bare(items: &[Item<'_>], unit: fn(usize) -> Budget) -> usize {
+    let items: Vec<Item<'_>> = items.iter().map(|item| item.clone().mode(Mode::NameOnly)).collect();
+    Catalogue::render(&items, unit(1_000_000)).report().cost
+}
+
+fn named<'a>(descriptions: &[&'a str]) -> Vec<Item<'a>> {
+    let item = |(index, description): (usize, &&'a str)| Item::new(format!("s{index}"), *description, format!("/s{index}/SKILL.md"));
+    descriptions.iter().enumerate().map(item).collect()
+}
+
+/// Renders with so many characters beyond the bare entries, and returns the descriptions.
+fn check(descriptions: &[&str], extra: usize, expected: &[&str]) -> Catalogue {
+    let items = named(descriptions);
+    let catalogue = Catalogue::render(&items, Budget::Characters(bare(&items, Budget::Characters) + extra));
+    let shown: Vec<String> = list(&catalogue)
+        .lines()
+        .map(|line| line.split_once(':').unwrap().1.rsplit_once(" (file:").unwrap().0.trim_start().to_owned())
+        .collect();
+    assert_eq!(shown, expected);
+    catalogue
+}
+
+#[test]
+fn golden_vectors_of_codex() {
+    let catalogue = check(&["abcdef", "uvwxyz"], 6, &["ab", "uv"]);
+    assert_eq!((catalogue.report().truncated_characters, catalogue.report().warning("Codex")), (8, None));
+    check(&["x", "abcdefghi"], 11, &["x", "abcdefgh"]);
+    let long = "a".repeat(250);
+    let catalogue = check(&[&long, ""], 49, &[&"a".repeat(48), ""]);
+    let report = catalogue.report();
+    assert_eq!((report.truncated_characters, report.truncated_descriptions, report.average_truncation()), (202, 1, 101));
+    assert_snapshot!(report.warning("Codex").unwrap(), @"Skill descriptions were shortened to fit the skills context budget. Codex can still see every skill, but some descriptions are shorter. Disable unused skills or plugins to leave more room for the rest.");
+}
+
+#[test]
+fn an_average_of_a_hundred_is_no_warning() {
+    let long = "a".repeat(248);
+    let report = check(&[&long, ""], 49, &[&"a".repeat(48), ""]).report().clone();
+    assert_eq!((report.average_truncation(), report.warning("Codex")), (100, None));
+}
+
+#[test]
+fn a_share_of_the_window_is_named() {
+    let long = "a".repeat(900);
+    let items = named(&[&long]);
+    let limit = bare(&items, Budget::Tokens) + 10;
+    let warning = |budget| Catalogue::render(&items, budget).report().warning("Codex").unwrap();
+    assert!(warning(Budget::WindowShare(limit)).starts_with("Skill descriptions were shortened to fit the 2% skills context budget."));
+    assert!(warning(Budget::Tokens(limit)).starts_with("Skill descriptions were shortened to fit the skills context budget."));
+    assert_snapshot!(warning(Budget::WindowShare(3)), @"Exceeded skills context budget of 2%. All skill descriptions were removed and 1 additional skill was not included in the model-visible skills list.");
+}
+
+#[test]
+fn what_is_left_out_goes_by_the_order_of_the_prompt() {
+    let skill = |name: &'static str, scope| Item::new(name, "d", format!("/{name}/SKILL.md")).scope(scope);
+    let items = [skill("user", Scope::User), skill("repo", Scope::Repo), skill("admn", Scope::Admin), skill("syst", Scope::System)];
+    let one = bare(&items[..1], Budget::Characters);
+    let catalogue = Catalogue::render(&items, Budget::Characters(2 * one));
+    assert_snapshot!(list(&catalogue), @"
+    - syst: (file: /syst/SKILL.md)
+    - admn: (file: /admn/SKILL.md)
+    ");
+    assert_eq!(catalogue.report().omitted, ["repo", "user"]);
+    assert_eq!(catalogue.report().shortened, ["syst", "admn"]);
+    assert_snapshot!(catalogue.report().warning("Codex").unwrap(), @"Exceeded skills context budget. All skill descriptions were removed and 2 additional skills were not included in the model-visible skills list.");
+}
+
+#[test]
+fn a_line_that_is_too_long_does_not_stop_later_ones() {
+    let long = "x".repeat(300);
+    let items = [Item::new("a", "d", "/a"), Item::new("b", "d", &long), Item::new("c", "d", "/c")];
+    let catalogue = Catalogue::render(&items, Budget::Characters(60));
+    assert_eq!((list(&catalogue).lines().count(), catalogue.report().omitted.clone()), (2, vec!["b".to_owned()]));
+    assert!(catalogue.report().warning("Codex").unwrap().contains("1 additional skill was not"));
+}
+
+#[test]
+fn pinned_skills_keep_their_descriptions() {
+    let text = "A description of forty characters, or so.";
+    let mut items = named(&[text, text, text]);
+    items[2] = items[2].clone().mode(Mode::Pinned);
+    let limit = bare(&items, Budget::Characters) + 44;
+    let catalogue = Catalogue::render(&items, Budget::Characters(limit));
+    assert_snapshot!(list(&catalogue), @"
+    - s0: A (file: /s0/SKILL.md)
+    - s1: (file: /s1/SKILL.md)
+    - s2: A description of forty characters, or so. (file: /s2/SKILL.md)
+    ");
+    let catalogue = Catalogue::render(&items, Budget::Characters(20));
+    assert_eq!(catalogue.report().omitted_pinned, ["s2"], "whoever must be there is named when it is not");
+}
+
+#[test]
+fn ranked_items_fill_the_budget_from_the_top() {
+    let items = named(&["The first of all descriptions.", "The second one.", "The third one."]);
+    let ranked: Vec<Item<'_>> = items.into_iter().rev().collect();
+    let rendering = |extra: usize| Rendering::new(Budget::Characters(bare(&ranked, Budget::Characters) + extra)).fill(Fill::Ranked);
+    assert_snapshot!(list(&rendering(35).render(&ranked)), @"
+    - s2: The third one. (file: /s2/SKILL.md)
+    - s1: The second one. (file: /s1/SKILL.md)
+    - s0: The (file: /s0/SKILL.md)
+    ");
+    // Not even the names fit: whole entries for half of it, then names.
+    let short = named(&["First.", "Second.", "Third."]);
+    let catalogue = Rendering::new(Budget::Characters(80)).fill(Fill::Ranked).render(&short);
+    assert_snapshot!(list(&catalogue), @"
+    - s0: First. (file: /s0/SKILL.md)
+    - s1: (file: /s1/SKILL.md)
+    ");
+    assert_eq!(catalogue.report().omitted, ["s2"]);
+}
+
+#[test]
+fn sentences_that_say_when_not_to_use_a_skill_stay() {
+    let items = named(&["Fills PDF forms. Merges files. Use for PDF. Never use for scans.", "Short."]);
+    let limit = bare(&items, Budget::Characters) + 60;
+    let rendering = Rendering::new(Budget::Characters(limit)).shortening(Shortening::Sentences);
+    let catalogue = rendering.render(&items);
+    assert_snapshot!(list(&catalogue), @"
+    - s0: Fills PDF forms. Merges files. Never use for scans. (file: /s0/SKILL.md)
+    - s1: Short. (file: /s1/SKILL.md)
+    ");
+    assert_eq!(catalogue.report().shortened, ["s0"]);
+}
+
+#[test]
+fn a_tokenizer_of_the_caller_counts() {
+    let words = |text: &str| text.split_whitespace().count();
+    let items = named(&["one two three four five six", "one two three four five six"]);
+    let bare: usize = 2 * 4;
+    let rendering = Rendering::new(Budget::Tokens(bare + 6)).tokenizer(&words);
+    let catalogue = rendering.render(&items);
+    // The space behind the third word costs nothing here.
+    assert_eq!(list(&catalogue), "- s0: one two three  (file: /s0/SKILL.md)\n- s1: one two three  (file: /s1/SKILL.md)\n");
+    assert_eq!(catalogue.report().cost, bare + 6);
+    let characters = Rendering::new(Budget::Characters(10_000)).tokenizer(&words).render(&items);
+    assert_eq!(characters.report().cost, list(&characters).len(), "a budget of characters stays one");
+}
+
+#[test]
+fn other_forms_have_the_same_budget() {
+    let items = named(&["abcdef<", "uvwxyz"]);
+    for format in Format::ALL {
+        let full = Rendering::new(Budget::Characters(10_000)).format(format).render(&items).report().cost;
+        let catalogue = Rendering::new(Budget::Characters(full - 4)).format(format).render(&items);
+        assert_eq!(catalogue.report().included, 2, "{format:?}");
+        assert!(catalogue.report().cost <= full - 4);
+    }
+}
+
+/// Codex's algorithm as its description reads: one character after the other.
+fn to_the_letter(descriptions: &[String], bare: usize, rest: usize, budget: fn(usize) -> Budget) -> Vec<usize> {
+    let line = |index: usize, shown: usize| {
+        let text: String = descriptions[index].chars().take(shown).collect();
+        let space = if shown > 0 { " " } else { "" };
+        budget(bare).cost(&format!("- s{index}:{space}{text} (file: /s{index}/SKILL.md)"))
+    };
+    let mut shown = vec![0; descriptions.len()];
+    let mut rest = rest;
+    loop {
+        let mut changed = false;
+        for index in 0..descriptions.len() {
+            if shown[index] == descriptions[index].chars().count() {
+                continue;
+            }
+            let step = line(index, shown[index] + 1) - line(index, shown[index]);
+            if step <= rest {
+                (rest, changed) = (rest - step, true);
+                shown[index] += 1;
+            }
+        }
+        if !changed {
+            return shown;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn sharing_out_is_codexs(descriptions in proptest::collection::vec("[a-zé日]{0,40}", 1..6), extra in 0usize..120, tokens in any::<bool>()) {
+        let budget: fn(usize) -> Budget = if tokens { Budget::Tokens } else { Budget::Characters };
+        let texts: Vec<&str> = descriptions.iter().map(String::as_str).collect();
+        let items = named(&texts);
+        let least = bare(&items, budget);
+        let full = Catalogue::render(&items, budget(100_000)).report().cost;
+        prop_assume!(least + extra < full);
+        let catalogue = Catalogue::render(&items, budget(least + extra));
+        let shown: Vec<usize> = list(&catalogue)
+            .lines()
+            .map(|line| line.split_once(':').unwrap().1.rsplit_once(" (file:").unwrap().0.trim_start().chars().count())
+            .collect();
+        prop_assert_eq!(shown, to_the_letter(&descriptions, least, extra, budget));
+    }
+}

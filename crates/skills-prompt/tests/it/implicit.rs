@@ -1,0 +1,138 @@
+//! Implicit use of skills: Codex's conformance cases I1 to I7, and what it does not see.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use skills_discovery::{Rule, Selector};
+use skills_prompt::{CommandLine, ImplicitIndex, Turn, UseKind};
+
+use crate::tree::Tree;
+
+fn index() -> (Tree, ImplicitIndex) {
+    let tree = Tree::new();
+    for name in ["x", "y", "gone"] {
+        tree.skill(&format!("repo/{name}"), name);
+        tree.file(&format!("repo/{name}/scripts/x.py"), "").file(&format!("repo/{name}/scripts/deep/y.sh"), "");
+    }
+    tree.file("repo/manual/SKILL.md", "---\nname: manual\ndescription: d\ndisable-model-invocation: true\n---\n");
+    let catalog = tree.catalog_with([Rule::disable(Selector::Name("gone".to_owned()), "test")]);
+    (tree, ImplicitIndex::new(catalog))
+}
+
+/// Runs through the commands, with `S` for the directory of the skills; each starts in `work`.
+fn check(cases: &[(&str, &[&str])]) {
+    let (tree, index) = index();
+    let skills = tree.text("repo");
+    let mut wrong = Vec::new();
+    for (command, expected) in cases {
+        let text = command.replace("S/", &format!("{skills}/"));
+        let uses = index.detect(CommandLine::Shell(&text), &tree.path("repo/x"));
+        let got: Vec<String> = uses.iter().map(|found| format!("{} {}", found.kind.as_str(), found.entry.name())).collect();
+        if got != *expected {
+            wrong.push(format!("{command}: {got:?}, not {expected:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_codex_sees() {
+    check(&[
+        ("python3 -u S/x/scripts/x.py --flag", &["runs x"]),
+        ("/usr/bin/Python3.exe S/x/scripts/x.py", &["runs x"]),
+        ("python3 -c 'import x'", &[]),
+        ("python3 -m x S/x/scripts/x.py", &[]),
+        ("cat S/x/SKILL.md | head", &["reads x"]),
+        ("cat ../y/SKILL.md", &["reads y"]),
+        ("python3 scripts/x.py", &["runs x"]),
+        ("sed -n '1,200p' S/y/SKILL.md", &["reads y"]),
+        ("bash S/y/scripts/deep/y.sh", &["runs y"]),
+        ("bash -- S/y/scripts/deep/y.sh", &["runs y"]),
+        ("cat S/x/scripts/x.py", &[]),
+        ("grep x S/x/SKILL.md", &[]),
+        ("python3 S/x/other.py", &[]),
+        ("python3 S/x/scripts/data.json", &[]),
+        ("cat S/gone/SKILL.md; cat S/manual/SKILL.md", &[]),
+    ]);
+}
+
+#[test]
+fn what_codex_does_not_see() {
+    check(&[
+        ("ls | cat - S/x/SKILL.md", &["reads x"]),
+        ("true && cat S/x/SKILL.md; cat S/y/SKILL.md", &["reads x", "reads y"]),
+        ("cd S/y && cat SKILL.md", &["reads y"]),
+        ("cd ../y; python3 scripts/x.py", &["runs y"]),
+        ("(cd ../y; true) && cat SKILL.md", &["reads x"]),
+        ("cd ../y | true; cat SKILL.md", &["reads x"]),
+        ("cd - && cat SKILL.md", &[]),
+        ("cd $DIR && cat SKILL.md; cat S/x/SKILL.md", &["reads x"]),
+        ("A=1 B=2 python3 scripts/x.py", &["runs x"]),
+        ("env -i A=1 python3 scripts/x.py", &["runs x"]),
+        ("env -C ../y cat SKILL.md && cat SKILL.md", &["reads y", "reads x"]),
+        ("sudo -u nobody timeout -k 1 5s nice -n 3 python3 scripts/x.py", &["runs x"]),
+        ("uv run scripts/x.py", &["runs x"]),
+        ("uv run --with requests python scripts/x.py", &["runs x"]),
+        ("uv --directory ../y run x", &[]),
+        ("npx -y tsx S/x/scripts/x.ts", &["runs x"]),
+        ("npm exec -- node S/x/scripts/x.js", &["runs x"]),
+        ("poetry run python scripts/x.py", &["runs x"]),
+        ("deno run -A S/x/scripts/x.ts", &["runs x"]),
+        ("python3.12 -W ignore scripts/x.py", &["runs x"]),
+        ("./scripts/x.py", &["runs x"]),
+        ("S/y/scripts/deep/y.sh arg", &["runs y"]),
+        ("bash -lc 'cd ../y && cat SKILL.md'", &["reads y"]),
+        ("bash -c \"bash -c 'cat S/x/SKILL.md'\"", &["reads x"]),
+        ("echo $(cat SKILL.md) `cat ../y/SKILL.md`", &["reads x", "reads y"]),
+        ("cat < SKILL.md > out", &["reads x"]),
+        (". scripts/deep/y.sh", &["runs x"]),
+        ("cat <<EOF\ncat S/y/SKILL.md\nEOF\ncat SKILL.md", &["reads x"]),
+        ("if true; then cat SKILL.md; fi", &["reads x"]),
+        ("echo 'cat SKILL.md' # cat SKILL.md", &[]),
+        ("cat 'S/x/SKILL.md", &[]),
+        ("cat S/x/SKILL.md 'x", &["reads x"]),
+        ("cat *.md ~/SKILL.md", &[]),
+    ]);
+}
+
+#[test]
+fn words_are_not_read_as_a_shell_would() {
+    let (tree, index) = index();
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let count = |given: &[&str]| index.detect(CommandLine::Words(&words(given)), &tree.path("repo/x")).len();
+    assert_eq!(count(&["cat", "SKILL.md"]), 1);
+    assert_eq!(count(&["bash", "-lc", "cat SKILL.md | head"]), 1);
+    assert_eq!(count(&["echo", "&&", "cat", "SKILL.md"]), 0);
+    assert_eq!(count(&[]), 0);
+}
+
+#[test]
+fn symlinks_that_the_scan_followed_are_followed() {
+    let tree = Tree::new();
+    tree.skill("elsewhere/pack/tool", "tool").file("repo/readme", "");
+    std::os::unix::fs::symlink(tree.path("elsewhere/pack"), tree.path("repo/pack")).unwrap();
+    let index = ImplicitIndex::new(tree.catalog());
+    let uses = index.detect(CommandLine::Shell("cat pack/tool/SKILL.md"), &tree.path("repo"));
+    assert_eq!((uses.len(), uses[0].path.clone()), (1, tree.path("elsewhere/pack/tool/SKILL.md")));
+}
+
+#[test]
+fn once_in_a_turn() {
+    let (tree, index) = index();
+    let mut turn = Turn::default();
+    let mut record = |text: &str| turn.record(&index.detect(CommandLine::Shell(text), &tree.path("repo/x")));
+    let first = record("cat SKILL.md && cat SKILL.md && python3 scripts/x.py");
+    assert_eq!((first.len(), first[0].skill.as_str(), first[0].kind, first[0].scope.as_str()), (1, "x", UseKind::Reads, "repo"));
+    assert_eq!(record("python3 scripts/x.py").len(), 0);
+    assert_eq!(record("cat ../y/SKILL.md").len(), 1);
+    let again = Turn::default().record(&index.detect(CommandLine::Shell("cat SKILL.md"), &tree.path("repo/x")));
+    assert_eq!(again.len(), 1, "a new turn counts anew");
+}
+
+proptest! {
+    #[test]
+    fn any_command(text in "(cat|bash|-c|SKILL.md|cd|[ '\"$(){}`|&;<>\n#~*é\\\\-]|env|uv run|A=1){0,30}") {
+        let (_tree, index) = index();
+        let _ = index.detect(CommandLine::Shell(&text), Path::new("/"));
+    }
+}

@@ -1,0 +1,171 @@
+//! Explicit mentions: Codex's conformance cases M1 to M23, and what it leaves silent.
+
+use std::sync::Arc;
+
+use skills_discovery::{Catalog, Rule, Selector};
+use skills_prompt::{Confidence, Input, MentionIndex, MentionOptions, Mentions, Mode, Modes, Outcome};
+
+use crate::tree::Tree;
+
+/// `alpha`, `beta`, `doc` in the repository; `twin` in repository and user; `github:yeet`; `gone` disabled; `foreign` untrusted.
+fn tree() -> Tree {
+    let tree = Tree::new();
+    for name in ["alpha", "beta", "doc", "twin", "gone", "pdf-tools", "数据分析"] {
+        tree.skill(&format!("repo/{name}"), name);
+    }
+    tree.skill("user/twin", "twin").skill("user/slack-search", "slack:search").skill("foreign/foreign", "foreign");
+    tree.file("user/hidden/SKILL.md", "---\nname: hidden\ndescription: d\nuser-invocable: false\n---\n");
+    tree.file("user/manual/SKILL.md", "---\nname: manual\ndescription: d\ndisable-model-invocation: true\n---\n");
+    tree
+}
+
+fn catalog(tree: &Tree) -> Arc<Catalog> {
+    tree.catalog_with([Rule::disable(Selector::Name("gone".to_owned()), "test")])
+}
+
+fn told(mentions: &Mentions<'_>) -> Vec<String> {
+    mentions.all.iter().map(|mention| format!("{} {}", mention.name, mention.outcome.code())).collect()
+}
+
+fn names(mentions: &Mentions<'_>) -> Vec<String> {
+    mentions.selected.iter().map(|entry| entry.name().to_string()).collect()
+}
+
+fn check_with(text: &str, options: &MentionOptions, selected: &[&str], expected: &[&str]) {
+    let tree = tree();
+    let text = text.replace("ROOT", &tree.text(""));
+    let index = MentionIndex::new(catalog(&tree));
+    let mentions = index.find(&[Input::Text(&text)], options);
+    assert_eq!((names(&mentions), told(&mentions)), (to_owned(selected), to_owned(expected)), "{text}");
+}
+
+fn to_owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+fn check(text: &str, selected: &[&str], expected: &[&str]) {
+    check_with(text, &MentionOptions::codex(), selected, expected);
+}
+
+#[test]
+fn plain_names() {
+    check("$alpha. ($beta)", &["alpha", "beta"], &["alpha selected", "beta selected"]);
+    check("$docs $doc_extra then $doc", &["doc"], &["docs unknown", "doc_extra unknown", "doc selected"]);
+    check("$alpha.skill foo$beta", &["alpha", "beta"], &["alpha selected", "beta selected"]);
+    check("$slack:search", &["slack:search"], &["slack:search selected"]);
+    check("$Alpha", &[], &["Alpha unknown"]);
+    check("$PATH $home $5 $FOO_BAR", &[], &[]);
+    check("$manual", &["manual"], &["manual selected"]);
+    // A sentence goes on behind a colon; no skill is named so.
+    check("$alpha: please", &["alpha"], &["alpha selected"]);
+    check(&"$".repeat(256), &[], &[]);
+}
+
+#[test]
+fn the_order_is_that_of_the_catalogue() {
+    check("$doc $beta $alpha $beta", &["alpha", "beta", "doc"], &["doc selected", "beta selected", "alpha selected", "beta selected"]);
+}
+
+#[test]
+fn names_that_select_nobody_say_why() {
+    check("$twin", &[], &["twin ambiguous"]);
+    check("$gone", &[], &["gone disabled"]);
+    check("$foreign", &[], &["foreign blocked"]);
+    check("$hidden", &[], &["hidden not-for-users"]);
+    check("$nobody", &[], &["nobody unknown"]);
+}
+
+#[test]
+fn links() {
+    check("[$alpha](ROOTrepo/alpha/SKILL.md)", &["alpha"], &["alpha selected"]);
+    check("[$x] ( skill://ROOTrepo/alpha/SKILL.md )", &["alpha"], &["x selected"]);
+    check("[$alpha](ROOTrepo/alpha)", &[], &["alpha unknown"]);
+    check("[$alpha] ROOTrepo/alpha/SKILL.md [$beta]()", &["alpha", "beta"], &["alpha selected", "beta selected"]);
+    check("[alpha](ROOTrepo/alpha/SKILL.md)", &[], &[]);
+    check("[$x](app://alpha) [$y](mcp://z) [$z](plugin://z)", &[], &[]);
+    // Which of two, and no falling back to the name.
+    check("[$twin](ROOTuser/twin/SKILL.md) $twin", &["twin"], &["twin selected", "twin settled"]);
+    check("[$alpha](/nowhere/SKILL.md)", &[], &["alpha unknown"]);
+    check("[$gone](ROOTrepo/gone/SKILL.md)", &[], &["gone disabled"]);
+    check("[$foreign](ROOTforeign/foreign/SKILL.md)", &[], &["foreign blocked"]);
+    check("[$PATH](ROOTrepo/alpha/SKILL.md)", &[], &[]);
+    check("$doc [$beta](ROOTrepo/beta/SKILL.md)", &["beta", "doc"], &["doc selected", "beta selected"]);
+}
+
+#[test]
+fn connectors() {
+    let options = MentionOptions::codex().connectors(["Alpha"]);
+    check_with("$alpha", &options, &[], &["alpha connector-conflict"]);
+    check_with("[$alpha](ROOTrepo/alpha/SKILL.md) $beta", &options, &["alpha", "beta"], &["alpha selected", "beta selected"]);
+}
+
+#[test]
+fn names_of_other_scripts_are_an_option() {
+    check("$数据分析", &[], &[]);
+    let options = MentionOptions::codex().unicode_names();
+    check_with("用 $数据分析 吧", &options, &["数据分析"], &["数据分析 selected"]);
+    check_with("$数据分析做报告 $alpha做", &options, &["alpha", "数据分析"], &["数据分析 selected", "alpha selected"]);
+}
+
+#[test]
+fn structured_input_comes_first_and_decides_on_its_name() {
+    let tree = tree();
+    let index = MentionIndex::new(catalog(&tree));
+    let path = |below: &str| tree.text(&format!("{below}/SKILL.md"));
+    let find = |skills: &[(&str, &str)], text: &str| {
+        let skills = skills.iter().map(|(name, path)| Input::Skill { name, path });
+        let inputs: Vec<Input<'_>> = [Input::Text(text)].into_iter().chain(skills).collect();
+        let mentions = index.find(&inputs, &MentionOptions::codex().working_directory(tree.path("repo")));
+        (names(&mentions), told(&mentions))
+    };
+    let (doc, gone, twin) = (path("repo/doc"), path("repo/gone"), path("user/twin"));
+    assert_eq!(find(&[("doc", &doc)], "$alpha").0, ["doc", "alpha"]);
+    assert_eq!(find(&[("doc", "doc/SKILL.md")], "").0, ["doc"], "a relative path starts at the working directory");
+    assert_eq!(find(&[("doc", &doc)], "$doc").0, ["doc"]);
+    assert_eq!(find(&[("twin", &twin)], "$twin"), (vec!["twin".to_owned()], to_owned(&["twin settled", "twin selected"])));
+    // Wrong or disabled, it still keeps the name from being looked up.
+    assert_eq!(find(&[("alpha", "/nowhere/SKILL.md")], "$alpha"), (vec![], to_owned(&["alpha settled", "alpha unknown"])));
+    assert_eq!(find(&[("gone", &gone)], "$gone").0, Vec::<String>::new());
+    assert_eq!(find(&[("doc", &doc), ("doc", &doc)], "").0, ["doc"]);
+}
+
+#[test]
+fn several_texts_are_read_in_turn() {
+    let tree = tree();
+    let index = MentionIndex::new(catalog(&tree));
+    let mentions = index.find(&[Input::Text("$doc"), Input::Text("$alpha $doc")], &MentionOptions::codex());
+    assert_eq!(names(&mentions), ["doc", "alpha"]);
+    assert_eq!(mentions.all.iter().map(|mention| mention.input).collect::<Vec<_>>(), [0, 1, 1]);
+    assert_eq!(mentions.all[0].confidence, Confidence::High);
+}
+
+#[test]
+fn a_skill_is_found_by_the_path_of_its_symlink() {
+    let tree = Tree::new();
+    tree.skill("elsewhere/pack/tool", "tool").file("repo/readme", "");
+    std::os::unix::fs::symlink(tree.path("elsewhere/pack"), tree.path("repo/pack")).unwrap();
+    let index = MentionIndex::new(tree.catalog());
+    let text = format!("[$tool]({})", tree.text("repo/pack/tool/SKILL.md"));
+    let mentions = index.find(&[Input::Text(&text)], &MentionOptions::codex());
+    assert_eq!(mentions.selected[0].directory(), tree.path("elsewhere/pack/tool"), "its own path is the canonical one");
+}
+
+#[test]
+fn a_mode_of_off_stops_all_ways() {
+    let tree = tree();
+    let modes = Modes::default().with(Selector::Name("alpha".to_owned()), Mode::Off).with(Selector::Name("beta".to_owned()), Mode::Manual);
+    let index = MentionIndex::with_modes(catalog(&tree), &modes);
+    let text = format!("$alpha [$alpha]({}) use the alpha skill. $beta", tree.text("repo/alpha/SKILL.md"));
+    let mentions = index.find(&[Input::Text(&text)], &MentionOptions::default());
+    assert_eq!(told(&mentions), ["alpha off", "alpha off", "alpha off", "beta selected"]);
+}
+
+#[test]
+fn the_nearest_names_are_offered() {
+    let tree = tree();
+    let index = MentionIndex::new(catalog(&tree));
+    assert_eq!(index.nearest("pfd-tools"), ["pdf-tools"]);
+    assert_eq!(index.nearest("PDF Tool"), ["pdf-tools"]);
+    assert_eq!(index.nearest("zzz"), Vec::<&str>::new());
+    assert!(matches!(index.find(&[Input::Text("$pfd-tools")], &MentionOptions::codex()).all[0].outcome, Outcome::Unknown));
+}

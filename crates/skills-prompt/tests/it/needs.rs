@@ -1,0 +1,166 @@
+//! Dependencies: Codex's conformance cases D1 and D2, and OpenClaw's requirements.
+
+use std::collections::BTreeSet;
+
+use insta::assert_snapshot;
+use skills_prompt::{Answer, Approval, Asking, NeededServer, Needs, Present, Question, Session, settle};
+
+use crate::tree::Tree;
+
+#[derive(Default)]
+struct Here {
+    servers: BTreeSet<&'static str>,
+    variables: BTreeSet<&'static str>,
+    programs: BTreeSet<&'static str>,
+}
+
+impl Present for Here {
+    fn has_server(&self, key: &str) -> bool {
+        self.servers.contains(key)
+    }
+    fn has_variable(&self, name: &str) -> bool {
+        self.variables.contains(name)
+    }
+    fn has_program(&self, name: &str) -> bool {
+        self.programs.contains(name)
+    }
+    fn system(&self) -> &str {
+        "linux"
+    }
+}
+
+fn needs(files: &[(&str, &str)], here: &Here) -> Needs {
+    let tree = Tree::new();
+    for (name, text) in files {
+        if text.starts_with("dependencies") {
+            tree.skill(&format!("repo/{name}"), name).file(&format!("repo/{name}/agents/openai.yaml"), text);
+        } else {
+            tree.file(&format!("repo/{name}/SKILL.md"), &format!("---\nname: {name}\ndescription: d\n{text}\n---\n"));
+        }
+    }
+    Needs::of(tree.catalog().entries(), here)
+}
+
+fn tools(tools: &str) -> String {
+    format!("dependencies:\n  tools:\n{tools}")
+}
+
+const DOCS: &str = "    - type: MCP\n      value: docs\n      url: https://docs.example/mcp\n";
+
+#[test]
+fn a_server_is_known_by_where_it_is() {
+    let one = tools(&format!("{DOCS}    - {{type: mcp, value: other, transport: streamable_http, url: 'https://docs.example/mcp'}}\n"));
+    let two = tools("    - {type: mcp, value: local, transport: stdio, command: local-mcp}\n");
+    let found = needs(&[("a", &one), ("b", &two), ("c", &tools(DOCS))], &Here::default());
+    let shown: Vec<String> = found.servers.iter().map(|server| format!("{} {} {:?}", server.name, server.key, server.skills)).collect();
+    assert_eq!(shown, ["docs mcp__streamable_http__https://docs.example/mcp [\"a\", \"c\"]", "local mcp__stdio__local-mcp [\"b\"]",]);
+    let here = Here { servers: BTreeSet::from(["mcp__streamable_http__https://docs.example/mcp"]), ..Here::default() };
+    assert!(needs(&[("a", &tools(DOCS))], &here).is_empty(), "installed under whatever name");
+}
+
+#[test]
+fn what_is_not_said_well_enough_is_told() {
+    let text = tools(
+        "    - {type: mcp, value: nowhere}\n    - {type: mcp, value: odd, transport: pigeon}\n    - {type: magic, value: x}\n    - {type: env_var, value: LD_PRELOAD}\n    - {type: env_var, value: 'A B'}\n",
+    );
+    let found = needs(&[("a", &text)], &Here::default());
+    assert_snapshot!(found.unusable.iter().map(|unusable| format!("{}: {}", unusable.skill, unusable.reason)).collect::<Vec<_>>().join("\n"), @r#"
+    a: the MCP server "nowhere" needs a `url`
+    a: the MCP server "odd" has the transport "pigeon", which nobody knows
+    a: nobody knows what a tool of type "magic" is
+    a: the variable LD_PRELOAD changes how programs run, and no skill is given it
+    a: "A B" is no name of a variable
+    "#);
+    assert!(found.servers.is_empty() && found.variables.is_empty());
+}
+
+#[test]
+fn openclaw() {
+    let text = "metadata:\n  openclaw:\n    os: [linux, darwin]\n    primaryEnv: TOKEN\n    envVars:\n      - {name: EXTRA, required: false, description: more}\n    \
+                requires:\n      bins: [jq, git]\n      anyBins: [chrome, chromium]\n      env: [TOKEN]\n      config: [browser.enabled]\n    \
+                install:\n      - {kind: brew, formula: jq, bins: [jq]}\n      - {kind: go, module: x, bins: [jq], os: [darwin]}";
+    let here = Here { programs: BTreeSet::from(["git"]), ..Here::default() };
+    let found = needs(&[("a", text)], &here);
+    let programs: Vec<String> =
+        found.programs.iter().map(|program| format!("{} ({} ways)", program.any_of.join("|"), program.installs.len())).collect();
+    assert_eq!(programs, ["jq (1 ways)", "chrome|chromium (0 ways)"]);
+    let variables: Vec<(&str, bool)> = found.variables.iter().map(|variable| (variable.name.as_str(), variable.is_required)).collect();
+    assert_eq!(variables, [("EXTRA", false), ("TOKEN", true)]);
+    assert_eq!(found.settings, [("a".to_owned(), "browser.enabled".to_owned())]);
+    let other = needs(&[("a", "metadata:\n  openclaw: {os: [darwin], always: true, requires: {bins: [jq]}}")], &here);
+    assert_eq!((other.programs.len(), other.unusable[0].reason.as_str()), (0, "is for darwin only"));
+}
+
+/// A user who answers everything the same way.
+struct User {
+    answer: Option<&'static str>,
+    asked: Vec<Question>,
+    installed: Vec<String>,
+}
+
+impl Asking for User {
+    fn ask(&mut self, question: &Question) -> Option<String> {
+        self.asked.push(question.clone());
+        self.answer.map(str::to_owned)
+    }
+    fn install(&mut self, server: &NeededServer) -> Result<(), String> {
+        self.installed.push(server.name.clone());
+        if server.name == "local" { Err("it is not there".to_owned()) } else { Ok(()) }
+    }
+}
+
+fn user(answer: Option<&'static str>) -> User {
+    User { answer, asked: Vec::new(), installed: Vec::new() }
+}
+
+fn both() -> Needs {
+    let text = format!(
+        "{DOCS}    - {{type: mcp, value: local, transport: stdio, command: local-mcp}}\n    - {{type: env_var, value: GITHUB_TOKEN, description: GitHub API token}}\n"
+    );
+    needs(&[("a", &tools(&text))], &Here::default())
+}
+
+#[test]
+fn questions_in_the_words_of_codex() {
+    let questions = Session::default().questions(&both(), "7");
+    let shown = questions.iter().map(|question| {
+        let Question { call, id, header, text, details, options, is_secret, .. } = question;
+        format!("{call} {id} secret={is_secret}\n{header}\n{text}\n{details:?} {options:?}\n")
+    });
+    assert_snapshot!(shown.collect::<String>());
+}
+
+#[test]
+fn each_thing_is_asked_once_in_a_session() {
+    let mut session = Session::default();
+    let mut asked = user(None);
+    settle(&mut session, &both(), "1", Approval::Ask, &mut asked);
+    settle(&mut session, &both(), "2", Approval::Ask, &mut asked);
+    assert_eq!((asked.asked.len(), asked.installed.len()), (2, 0), "no answer is a no, and is not asked again");
+}
+
+#[test]
+fn what_the_user_agrees_to_is_installed_and_failures_are_told() {
+    let mut agrees = user(Some("Install"));
+    let failures = settle(&mut Session::default(), &both(), "1", Approval::Ask, &mut agrees);
+    assert_eq!(agrees.installed, ["docs", "local"]);
+    assert_eq!(failures, ["the MCP server local is not installed: it is not there"]);
+    let mut goes_on = user(Some("Continue anyway"));
+    settle(&mut Session::default(), &both(), "1", Approval::Ask, &mut goes_on);
+    assert_eq!(goes_on.installed, Vec::<String>::new());
+    let mut trusts = user(Some("user_note: abc"));
+    settle(&mut Session::default(), &both(), "1", Approval::Given, &mut trusts);
+    assert_eq!((trusts.installed.len(), trusts.asked.len()), (2, 1), "secrets are asked for all the same");
+}
+
+#[test]
+fn secrets_stay_in_the_session_and_out_of_sight() {
+    let (mut session, needs) = (Session::default(), both());
+    let question = session.questions(&needs, "1").remove(0);
+    assert_eq!(session.answer(&question, &needs, Some("user_note:  ")), Answer::Stored);
+    assert_eq!(session.answer(&question, &needs, Some("  ")), Answer::Declined);
+    assert_eq!(session.answer(&question, &needs, Some("user_note: s3cret ")), Answer::Stored);
+    assert_eq!(session.secret("GITHUB_TOKEN").unwrap().expose(), "s3cret");
+    assert_eq!(session.variables().collect::<Vec<_>>(), ["GITHUB_TOKEN"]);
+    assert!(!format!("{session:?}").contains("s3cret"));
+}

@@ -1,0 +1,232 @@
+//! Skills named in words.
+
+use proptest::prelude::*;
+use skills_discovery::{Rule, Selector};
+use skills_prompt::{Confidence, Input, MentionIndex, MentionOptions, Way};
+
+use crate::tree::Tree;
+
+fn index() -> (Tree, MentionIndex) {
+    let tree = Tree::new();
+    for name in ["pdf-tools", "code-review", "pdf", "weather", "数据分析", "tax_calculator", "k8s", "研究和写作", "gone-skill"] {
+        tree.skill(&format!("repo/{name}"), name);
+    }
+    tree.skill("repo/twin", "twin-set").skill("user/twin", "Twin Set").skill("user/slack", "slack:search");
+    let catalog = tree.catalog_with([Rule::disable(Selector::Name("gone-skill".to_owned()), "test")]);
+    let index = MentionIndex::new(catalog);
+    (tree, index)
+}
+
+/// What is said of a text: `name outcome`, with the doubt behind a suggestion.
+fn told(index: &MentionIndex, text: &str) -> Vec<String> {
+    let mentions = index.find(&[Input::Text(text)], &MentionOptions::default());
+    let told = mentions.all.iter().map(|mention| match &mention.outcome {
+        skills_prompt::Outcome::Suggested(entry, doubt) => format!("{} ({})", entry.name(), doubt.as_str()),
+        outcome => format!("{} {}", mention.name, outcome.code()),
+    });
+    told.collect()
+}
+
+fn check(cases: &[(&str, &[&str])]) {
+    let (_tree, index) = index();
+    let mut wrong = Vec::new();
+    for (text, expected) in cases {
+        let got = told(&index, text);
+        if got != *expected {
+            wrong.push(format!("{text}: {got:?}, not {expected:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn requests() {
+    check(&[
+        ("Use the pdf-tools skill to merge these.", &["pdf-tools selected"]),
+        ("please use the PDF Tools skill", &["PDF Tools selected"]),
+        ("Run the tax-calculator skill on this", &["tax-calculator selected"]),
+        ("Use the skill pdf-tools.", &["pdf-tools selected"]),
+        ("use the skill called \"code review\" here", &["code review selected"]),
+        ("Use skill: weather", &["weather selected"]),
+        ("Summarise it with the `pdf` skill, then stop", &["pdf selected"]),
+        ("Review this using the code_review skill", &["code_review selected"]),
+        ("use pdf-tools to merge", &["pdf-tools selected"]),
+        ("Use **pdf-tools** for it", &["pdf-tools selected"]),
+        ("use k8s", &["k8s selected"]),
+        ("use slack:search to find it", &["slack:search selected"]),
+        ("use the pdf-tools and code-review skills", &["pdf-tools selected", "code-review selected"]),
+        ("Use the pdf, weather & code-review skills", &["pdf selected", "weather selected", "code-review selected"]),
+        ("use the excellent pdf-tools skill", &["pdf-tools selected"]),
+        ("Can you use the weather skill?", &["weather selected"]),
+        ("Could you please run the weather skill for Oslo?", &["weather selected"]),
+        ("Don't forget to use the weather skill", &["weather selected"]),
+        ("I want you to use the weather skill", &["weather selected"]),
+        ("Let's use the weather skill", &["weather selected"]),
+        ("If it rains, use the weather skill", &["weather selected"]),
+        ("It's not about that, but use the weather skill", &["weather selected"]),
+    ]);
+}
+
+#[test]
+fn requests_in_chinese() {
+    check(&[
+        ("用 pdf-tools 技能合并这些文件", &["pdf-tools selected"]),
+        ("请使用数据分析技能处理", &["数据分析 selected"]),
+        ("使用「数据分析」技能", &["数据分析 selected"]),
+        ("用数据分析这个技能看看", &["数据分析 selected"]),
+        ("调用名为 weather 的技能", &["weather selected"]),
+        ("使用技能 pdf-tools 处理", &["pdf-tools selected"]),
+        ("用pdf-tools处理一下", &["pdf-tools selected"]),
+        ("用 pdf、weather 和 code-review 技能", &["pdf selected", "weather selected", "code-review selected"]),
+        ("使用研究和写作技能", &["研究和写作 selected"]),
+        ("能不能用 weather 技能查一下？", &["weather selected"]),
+        ("可以用 weather skill 帮我查吗？", &["weather selected"]),
+        ("别忘了使用 weather 技能", &["weather selected"]),
+        ("使用最新的数据分析技能", &["数据分析 selected"]),
+        ("請使用 weather 技能", &["weather selected"]),
+    ]);
+}
+
+#[test]
+fn negation_is_no_request() {
+    check(&[
+        ("Don't use the pdf-tools skill", &["pdf-tools (negated)"]),
+        ("don\u{2019}t use the pdf-tools skill", &["pdf-tools (negated)"]),
+        ("Do not ever use pdf-tools", &["pdf-tools (negated)"]),
+        ("Do it without using the pdf-tools skill", &["pdf-tools (negated)"]),
+        ("instead of using the pdf-tools skill write it yourself", &["pdf-tools (negated)"]),
+        ("Never run the weather skill, use the pdf-tools skill", &["weather (negated)", "pdf-tools selected"]),
+        ("不要用 pdf-tools 技能", &["pdf-tools (negated)"]),
+        ("别用 weather 技能", &["weather (negated)"]),
+        ("不使用 weather 技能", &["weather (negated)"]),
+        ("不用数据分析技能", &["数据分析 (negated)"]),
+        ("不要用 weather 技能，用 pdf-tools 技能", &["weather (negated)", "pdf-tools selected"]),
+        ("特别要用 weather 技能", &["weather selected"]),
+    ]);
+}
+
+#[test]
+fn questions_and_talk_are_no_request() {
+    check(&[
+        ("How do I use the pdf-tools skill?", &["pdf-tools (question)"]),
+        ("What happens when you use the pdf-tools skill", &["pdf-tools (question)"]),
+        ("Explain how to use the weather skill", &["weather (question)"]),
+        ("Can you explain how to use the weather skill?", &["weather (question)"]),
+        ("Should I use the weather skill?", &["weather (question)"]),
+        ("Use the weather skill?", &["weather (question)"]),
+        ("What does the pdf-tools skill do?", &[]),
+        ("Is the weather skill installed?", &[]),
+        ("如何使用 weather 技能？", &["weather (question)"]),
+        ("使用 weather 技能会怎么样", &["weather (question)"]),
+        ("用 weather 技能看看奥斯陆天气怎么样", &["weather selected"]),
+        ("什么时候使用 weather 技能", &["weather (question)"]),
+        ("介绍一下使用 weather 技能的步骤", &["weather (question)"]),
+        ("我们应该使用 weather 技能吗", &["weather (question)"]),
+        ("When users use the weather skill it fails", &["weather (question)"]),
+        ("They use the weather skill every day", &["weather (condition)"]),
+        ("I often use the weather skill", &["weather (condition)"]),
+        ("Write docs about using the weather skill", &["weather (condition)"]),
+        ("如果使用 weather 技能就会失败", &["weather (condition)"]),
+        ("He said \"use the weather skill\" to me", &["weather (quoted)"]),
+        ("The line `use the weather skill` is wrong", &["weather (quoted)"]),
+        ("他说「使用 weather 技能」", &["weather (quoted)"]),
+    ]);
+}
+
+#[test]
+fn ordinary_words_files_and_code_are_no_request() {
+    check(&[
+        ("use the pdf I sent", &["pdf (ordinary)"]),
+        ("Open the pdf", &[]),
+        ("use code review to find it", &["code-review (ordinary)"]),
+        ("use pdf-tools.md as a base", &[]),
+        ("use pdf-tools/SKILL.md", &[]),
+        ("use ./pdf-tools", &[]),
+        ("run pdf-tools(x)", &[]),
+        ("with pdf-tools it works", &[]),
+        ("```\nuse the weather skill\n```\nok", &[]),
+        ("> use the weather skill\nno", &[]),
+        ("echo $PATH; use $5", &[]),
+        ("the pdf-tools skill is great", &[]),
+        ("users of the weather skill", &[]),
+        ("用户的 pdf 文件", &[]),
+        ("Use the right skill for this. Use another skill.", &[]),
+    ]);
+}
+
+#[test]
+fn look_alikes_and_typos_are_suggested_and_never_used() {
+    check(&[
+        ("use the \u{440}df-tools skill", &["pdf-tools (look-alike)"]),
+        ("use the pdf\u{200B}-tools skill", &["pdf-tools (look-alike)"]),
+        ("use the pdf-too1s skill", &["pdf-tools (look-alike)"]),
+        ("use the pfd-tools skill", &["pfd-tools unknown"]),
+        ("用 pfd-tools 技能", &["pfd-tools unknown"]),
+        ("use the wether skill", &["wether unknown"]),
+        ("don't use the wether skill", &[]),
+    ]);
+}
+
+#[test]
+fn other_outcomes() {
+    check(&[
+        ("use the twin set skill", &["twin set ambiguous"]),
+        ("use the gone-skill skill", &["gone-skill disabled"]),
+        ("/weather in Oslo", &["weather selected"]),
+        ("hello\n/pdf-tools: merge", &["pdf-tools selected"]),
+        ("ask @weather about it", &["weather selected"]),
+        ("me@weather.com /etc/weather and a/weather", &[]),
+    ]);
+}
+
+#[test]
+fn two_names_that_look_alike_are_both_left_alone() {
+    let tree = Tree::new();
+    tree.skill("repo/real", "pdf-tools").skill("user/false", "\u{440}df-tools");
+    let index = MentionIndex::new(tree.catalog());
+    let mentions = index.find(&[Input::Text("use the pdf-tools skill")], &MentionOptions::default());
+    assert_eq!((mentions.selected.len(), mentions.all[0].outcome.code()), (0, "ambiguous"));
+    // An exact name behind a sigil is what it is.
+    assert_eq!(index.find(&[Input::Text("$pdf-tools")], &MentionOptions::default()).selected.len(), 1);
+}
+
+#[test]
+fn how_sure_it_is() {
+    let (_tree, index) = index();
+    let confidence = |text: &str| {
+        let mentions = index.find(&[Input::Text(text)], &MentionOptions::default());
+        (mentions.all[0].way, mentions.all[0].confidence)
+    };
+    assert_eq!(confidence("use the weather skill"), (Way::Words, Confidence::High));
+    assert_eq!(confidence("use pdf-tools"), (Way::Words, Confidence::Medium));
+    assert_eq!(confidence("use the pdf"), (Way::Words, Confidence::Low));
+    assert_eq!(confidence("/weather"), (Way::Command, Confidence::High));
+    let find = |options: &MentionOptions, text: &str| index.find(&[Input::Text(text)], options).selected.len();
+    let (sure, off) = (MentionOptions::default().words(Some(Confidence::High)), MentionOptions::codex());
+    assert_eq!((find(&sure, "use pdf-tools"), find(&sure, "use the pdf-tools skill"), find(&off, "use the pdf-tools skill")), (0, 1, 0));
+}
+
+#[test]
+fn a_name_behind_a_sigil_is_not_said_twice() {
+    let (_tree, index) = index();
+    let mentions = index.find(&[Input::Text("use the $weather skill")], &MentionOptions::default());
+    assert_eq!((mentions.all.len(), mentions.selected.len()), (1, 1));
+}
+
+proptest! {
+    /// Whatever is written, nothing panics, spans are places in the text, and a negation before the verb never selects.
+    #[test]
+    fn any_text(text in "(use|the|pdf-tools|skill|,|。|用|技能|不要|「|\"|`| |\n|/|@|数据分析|\u{200B}|-|_|:|\\$|é){0,40}") {
+        let (_tree, index) = index();
+        for options in [MentionOptions::default(), MentionOptions::codex().unicode_names()] {
+            let mentions = index.find(&[Input::Text(&text)], &options);
+            for mention in &mentions.all {
+                prop_assert!(text.get(mention.span.clone()).is_some());
+            }
+        }
+        let negated = format!("don't ever use {text}");
+        let first = negated.split(['\n', '。', ',', '"', '`', '「', '用', '/', '@', '$', ':']).next().unwrap().to_owned();
+        let mentions = index.find(&[Input::Text(&first)], &MentionOptions::default());
+        prop_assert!(mentions.selected.is_empty(), "{}", first);
+    }
+}

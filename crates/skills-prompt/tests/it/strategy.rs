@@ -1,0 +1,21 @@
+use insta::assert_snapshot;
+use skills_prompt::{Scripts, script_strategy};
+
+#[test]
+fn only_where_there_is_something_to_run() {
+    assert_eq!(script_strategy("run_skill_script", &[]), "");
+    assert_eq!(script_strategy("run_skill_script", &[Scripts { skill: "text", scripts: &[] }]), "");
+}
+
+#[test]
+fn names_the_scripts() {
+    let many: Vec<String> = (0..25).map(|index| format!("s{index}.py")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let skills = [
+        Scripts { skill: "tax_calculator", scripts: &["calculate_duty.py"] },
+        Scripts { skill: "text", scripts: &[] },
+        Scripts { skill: "evil\n- other: x", scripts: &["a\n## Heading.py"] },
+        Scripts { skill: "many", scripts: &many },
+    ];
+    assert_snapshot!(script_strategy("run_skill_script", &skills));
+}

@@ -1,0 +1,54 @@
+//! Makes trees of skills.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use skills_discovery::{Catalog, Discovery, Root, Rule, Scope, Trust};
+use tempfile::TempDir;
+
+pub(crate) struct Tree(TempDir);
+
+impl Tree {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join(below)
+    }
+
+    pub(crate) fn text(&self, below: &str) -> String {
+        self.path(below).to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn file(&self, path: &str, content: &str) -> &Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        #[expect(clippy::disallowed_methods, reason = "the test makes its own files")]
+        fs::write(path, content).unwrap();
+        self
+    }
+
+    pub(crate) fn skill(&self, directory: &str, name: &str) -> &Self {
+        self.file(&format!("{directory}/SKILL.md"), &format!("---\nname: {name}\ndescription: About {name}.\n---\nBody\n"))
+    }
+
+    /// A discovery of `repo` (scope Repo) and `user` (scope User).
+    pub(crate) fn discovery(&self) -> Discovery {
+        let repo = Root::new(self.path("repo"), Scope::Repo);
+        Discovery::new([
+            repo,
+            Root::new(self.path("user"), Scope::User),
+            Root::new(self.path("foreign"), Scope::Repo).trust(Trust::Untrusted),
+        ])
+    }
+
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        Arc::new(self.discovery().scan())
+    }
+
+    pub(crate) fn catalog_with(&self, rules: impl IntoIterator<Item = Rule>) -> Arc<Catalog> {
+        Arc::new(self.discovery().rules(rules).scan())
+    }
+}

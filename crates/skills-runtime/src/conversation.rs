@@ -1,0 +1,200 @@
+//! What the model sees of the skills, and what is read out of what is said to it.
+
+use std::sync::{Arc, PoisonError};
+
+use skills_discovery::{Entry, Listing, SkillFiles};
+use skills_prompt::{
+    Activation, Active, Budget, Catalogue, Fate, ImplicitIndex, Injected, Injection, Item, MentionIndex, Nonce, Rendering, Scripts,
+    already_active, offered, script_strategy,
+};
+use skills_sandbox::SandboxError;
+
+use crate::error::{Repr, RuntimeError};
+use crate::runtime::find;
+use crate::{SkillRuntime, mode};
+
+/// How a skill's text is written for a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SkillForm {
+    /// The whole file in Codex's `<skill>` fragment.
+    Codex,
+    /// The body in tags that it cannot close, with its directory and its files.
+    Fenced,
+}
+
+/// The texts of the skills that a user named.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Injections {
+    /// One for each skill that could be read, in the order of the selection; they go before the user's own message.
+    pub injected: Vec<Injected>,
+    /// What the user should know: skills that could not be read, and texts that are not whole. The wording is Codex's.
+    pub warnings: Vec<String>,
+}
+
+/// What asking for a skill comes to.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Activated {
+    /// Whether the text is new to the conversation.
+    pub activation: Activation,
+    /// What the model is given: the skill's text, or one line when the conversation holds it already.
+    pub text: String,
+}
+
+impl SkillRuntime {
+    /// Renders the section that tells a model which skills there are, as Codex does.
+    #[must_use]
+    pub fn catalogue(&self, budget: Budget) -> Catalogue {
+        self.render(&Rendering::new(budget))
+    }
+
+    /// Renders the section that tells a model which skills there are. Roots for aliases are those of the catalogue.
+    #[must_use]
+    pub fn render(&self, rendering: &Rendering<'_>) -> Catalogue {
+        self.with_items(rendering, |rendering, items| rendering.render(items))
+    }
+
+    /// Says what becomes of each skill in that section.
+    #[must_use]
+    pub fn explain_rendering(&self, rendering: &Rendering<'_>) -> Vec<Fate> {
+        self.with_items(rendering, |rendering, items| rendering.explain(items))
+    }
+
+    fn with_items<R>(&self, rendering: &Rendering<'_>, use_them: impl FnOnce(&Rendering<'_>, &[Item<'_>]) -> R) -> R {
+        let catalog = self.catalog();
+        let roots: Vec<_> = catalog.used_roots().into_iter().map(|root| root.to_string_lossy()).collect();
+        let rendering = rendering.clone().roots(roots.iter().map(AsRef::as_ref));
+        use_them(&rendering, &offered(&catalog, &self.shared.modes))
+    }
+
+    /// Returns the names of the skills, prepared for finding them in what a user writes. Made once for a catalogue.
+    #[must_use]
+    pub fn mention_index(&self) -> Arc<MentionIndex> {
+        let known = self.known();
+        let make = || Arc::new(MentionIndex::with_modes(Arc::clone(&known.catalog), &self.shared.modes));
+        Arc::clone(known.mentions.get_or_init(make))
+    }
+
+    /// Returns the paths of the skills, prepared for finding them in commands. Made once for a catalogue.
+    #[must_use]
+    pub fn implicit_index(&self) -> Arc<ImplicitIndex> {
+        let known = self.known();
+        Arc::clone(known.implicit.get_or_init(|| Arc::new(ImplicitIndex::new(Arc::clone(&known.catalog)))))
+    }
+
+    /// Reads a skill and frames its body for a model, in a frame that the body cannot close.
+    ///
+    /// # Errors
+    /// As [`get_skill`](Self::get_skill), and when the system gives no random bytes.
+    pub fn skill_prompt(&self, name: &str) -> Result<String, RuntimeError> {
+        Ok(self.inject_skill(name, SkillForm::Fenced, None)?.text)
+    }
+
+    /// Reads a skill and writes its text for a model; of a text longer than `max_bytes`
+    /// ([`DEFAULT_MAX_BYTES`](skills_prompt::DEFAULT_MAX_BYTES) unless given) the model is told what is missing.
+    ///
+    /// # Errors
+    /// As [`get_skill`](Self::get_skill), and when the system gives no random bytes for the fenced form.
+    pub fn inject_skill(&self, name: &str, form: SkillForm, max_bytes: Option<usize>) -> Result<Injected, RuntimeError> {
+        let catalog = self.catalog();
+        let entry = find(&catalog, name)?;
+        inject(entry, &opened(entry)?, form, max_bytes)
+    }
+
+    /// Writes the texts of the skills that [`MentionIndex::find`] selected, each as [`inject_skill`](Self::inject_skill) does. One that cannot be
+    /// read is a warning, and the others go on.
+    #[must_use]
+    pub fn inject_selected(&self, selected: &[&Entry], form: SkillForm) -> Injections {
+        let mut injections = Injections::default();
+        for entry in selected {
+            let (name, path) = (entry.name(), entry.location());
+            match opened(entry).and_then(|files| inject(entry, &files, form, None)) {
+                Ok(injected) => {
+                    if injected.left_out.is_some() {
+                        injections.warnings.push(format!("Skill `{name}` exceeded the main prompt context limit and was truncated."));
+                    }
+                    injections.injected.push(injected);
+                }
+                Err(error) => injections.warnings.push(format!("Failed to load skill {name} at {}: {error}", path.display())),
+            }
+        }
+        injections
+    }
+
+    /// Gives a skill's text to a conversation, unless `active` says that the conversation holds it already: the answer to a model that asks
+    /// for a skill. A skill any of whose files has changed is given again.
+    ///
+    /// # Errors
+    /// As [`inject_skill`](Self::inject_skill), and when the skill has more files than a digest is made of.
+    pub fn activate_skill(&self, name: &str, active: &mut Active) -> Result<Activated, RuntimeError> {
+        let catalog = self.catalog();
+        let entry = find(&catalog, name)?;
+        let files = opened(entry)?;
+        let digest = files.digest(&mut self.shared.digests.lock().unwrap_or_else(PoisonError::into_inner));
+        let digest = digest.map_err(|source| Repr::Files { path: entry.location(), source })?;
+        let before = active.clone();
+        let activation = active.activate(entry.directory(), digest);
+        let text = match activation {
+            Activation::Already => Ok(already_active(entry.name().as_str(), &entry.directory().to_string_lossy())),
+            _ => inject(entry, &files, SkillForm::Fenced, None).map(|injected| injected.text),
+        };
+        // What was not given is not in the conversation.
+        let text = text.inspect_err(|_| *active = before)?;
+        Ok(Activated { activation, text })
+    }
+
+    /// Writes the section that tells a model when to run a script with the tool of this name; empty when no skill that it is offered has one.
+    /// Lists the scripts of every such skill.
+    #[must_use]
+    pub fn script_strategy(&self, tool: &str) -> String {
+        let catalog = self.catalog();
+        let offered = catalog.entries().iter().filter(|entry| entry.is_offered());
+        let scripts = offered.filter_map(|entry| Some((entry.name().as_str(), mode::scripts(&entry.open().ok()?))));
+        let scripts: Vec<(&str, Vec<String>)> = scripts.collect();
+        let names: Vec<(&str, Vec<&str>)> =
+            scripts.iter().map(|(skill, scripts)| (*skill, scripts.iter().map(|script| mode::short(script)).collect())).collect();
+        let skills: Vec<Scripts<'_>> = names.iter().map(|(skill, scripts)| Scripts { skill, scripts }).collect();
+        script_strategy(tool, &skills)
+    }
+}
+
+fn opened(entry: &Entry) -> Result<SkillFiles, RuntimeError> {
+    entry.open().map_err(|source| Repr::Files { path: entry.location(), source }.into())
+}
+
+fn inject(entry: &Entry, files: &SkillFiles, form: SkillForm, max_bytes: Option<usize>) -> Result<Injected, RuntimeError> {
+    let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
+    // What is no skill any more is not given either.
+    let document = files.document().map_err(failed)?;
+    let (directory, location) = (entry.directory().to_string_lossy(), entry.location());
+    let location = location.to_string_lossy();
+    let bounded = |injection: Injection<'_>| -> Result<Injected, RuntimeError> {
+        let injection = max_bytes.map_or(injection, |max_bytes| injection.max_bytes(max_bytes));
+        match form {
+            SkillForm::Codex => Ok(injection.codex()),
+            SkillForm::Fenced => Ok(injection.fenced(&nonce()?)),
+        }
+    };
+    match form {
+        SkillForm::Codex => {
+            let bytes = files.text().map_err(failed)?;
+            let text = String::from_utf8_lossy(&bytes);
+            bounded(Injection::new(entry.name().as_str(), &directory, &location, text.trim_start_matches('\u{FEFF}')))
+        }
+        SkillForm::Fenced => {
+            let Listing { resources, truncated, .. } = files.list("").map_err(failed)?;
+            let names: Vec<&str> = resources.iter().map(|resource| resource.path.as_str()).collect();
+            let injection = Injection::new(entry.name().as_str(), &directory, &location, document.body());
+            let injection = injection.first_line(document.body_line()).resources(&names);
+            bounded(if truncated { injection.more_resources() } else { injection })
+        }
+    }
+}
+
+fn nonce() -> Result<Nonce, RuntimeError> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| SandboxError::setup("drawing random bytes", std::io::Error::other(error.to_string())))?;
+    Ok(Nonce::from_random(random))
+}
