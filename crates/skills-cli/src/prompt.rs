@@ -99,7 +99,7 @@ fn explained(catalogue: &Catalogue, fates: &[Fate]) -> String {
     let widest = fates.iter().map(|fate| fate.name.chars().count()).max().unwrap_or_default();
     let row = |fate: &Fate| format!("{:widest$}  {:>6}  {}\n", fate.name, fate.cost, line(&place(fate.place)));
     let rows: String = fates.iter().map(row).collect();
-    let aliases = if report.aliases > 0 { format!(", {} aliases of roots included", report.aliases) } else { String::new() };
+    let aliases = if report.aliases > 0 { format!(", aliases of roots: {}", report.aliases) } else { String::new() };
     format!("{rows}{} of {} {}{aliases}\n", report.cost, report.budget.limit(), report.budget.unit())
 }
 

@@ -44,24 +44,31 @@ fn prompt_in_other_forms() {
 
 #[test]
 fn prompt_explained() {
-    assert_snapshot!(
-        examples(&[
-            "prompt",
-            "--budget",
-            "900",
-            "--sentences",
-            "--explain",
-            "--mode",
-            "weather=pinned",
-            "--mode",
-            "text-stats=manual",
-            "--mode",
-            "nobody=off"
-        ])
-        .page()
-    );
+    let modes = ["--mode", "weather=pinned", "--mode", "text-stats=manual", "--mode", "tax*=name-only", "--mode", "nobody=off"];
+    let explain = |budget: &str| {
+        let all: Vec<&str> = ["prompt", "--explain", "--sentences", "--budget", budget].into_iter().chain(modes).collect();
+        let done = examples(&all);
+        // What an entry costs depends on where the tree lies.
+        let is_digits = |word: &&str| word.bytes().all(|b| b.is_ascii_digit());
+        let rows = done.stdout.lines().map(|row| row.split_whitespace().filter(|word| !is_digits(word)).collect::<Vec<_>>().join(" "));
+        format!("{}\n{}", rows.collect::<Vec<_>>().join("\n"), done.stderr)
+    };
+    assert_snapshot!(explain("8000"), @"
+    code-review whole
+    incident-handbook whole
+    sandbox-probe whole
+    tax_calculator name only
+    weather whole
+    text-stats not listed, manual
+    of characters
+    --mode nobody=off: no skill fits
+    ");
     let document = examples(&["prompt", "--explain", "--json"]).json();
     assert_eq!(document["skills"][0]["place"], "whole");
+    let whole = document["cost"].as_u64().unwrap();
+    let tight = explain(&(whole / 2).to_string());
+    assert!(tight.contains("weather whole\n") && tight.contains("code-review shortened to of characters\n"), "{tight}");
+    assert!(explain(&(whole / 8).to_string()).contains("left out"));
 }
 
 #[test]
