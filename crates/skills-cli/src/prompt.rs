@@ -72,6 +72,7 @@ fn document(catalogue: &Catalogue, scripts: &str, fates: Option<&[Fate]>) -> Val
         "included": report.included,
         "shortened": report.shortened,
         "omitted": report.omitted,
+        "omitted_pinned": report.omitted_pinned,
         "truncated_characters": report.truncated_characters,
         "truncated_descriptions": report.truncated_descriptions,
         "aliases": report.aliases,

@@ -107,8 +107,19 @@ impl SkillFiles {
     /// # Errors
     /// When it cannot be read, is larger than 1 MiB, or is no skill any more.
     pub fn document(&self) -> Result<Document, DiscoveryError> {
+        Ok(self.document_and_text()?.0)
+    }
+
+    /// Reads the whole `SKILL.md` once, taken apart and as it is, without a byte order mark.
+    ///
+    /// # Errors
+    /// As [`document`](Self::document).
+    pub fn document_and_text(&self) -> Result<(Document, String), DiscoveryError> {
         let bytes = self.text()?;
-        Document::parse(&bytes).map_err(|error| Repr::Manifest(error).into())
+        let document = Document::parse(&bytes).map_err(Repr::Manifest)?;
+        // Frontmatter and body are UTF-8, so all of it is.
+        let text = String::from_utf8_lossy(&bytes);
+        Ok((document, text.trim_start_matches('\u{FEFF}').to_owned()))
     }
 
     /// Reads one file of at most `max_bytes` bytes; `path` is relative to the skill's directory.

@@ -10,6 +10,19 @@ pub fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{180E}' | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}')
         || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}')
         || matches!(c, '\u{FE00}'..='\u{FE0E}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}')
+        || matches!(c, '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}')
+}
+
+/// Says whether `c` hides in a text behind the character `before`: as [`is_hidden`], but a joiner has its place behind a letter that is not
+/// ASCII or behind an emoji, and so has the emoji selector, behind the digits of keycaps as well.
+#[must_use]
+pub fn is_out_of_place(before: char, c: char) -> bool {
+    let follows = !before.is_ascii() && !is_hidden(before) && !before.is_whitespace();
+    match c {
+        '\u{200C}' | '\u{200D}' => !(follows || before == '\u{FE0F}'),
+        '\u{FE0F}' => !(follows || before.is_ascii_digit() || matches!(before, '#' | '*')),
+        c => is_hidden(c),
+    }
 }
 
 /// Finds the first hidden character of a longer text, and where it stands in bytes; line ends, tabs, joiners between letters or emoji and variation selectors

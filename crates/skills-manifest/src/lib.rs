@@ -48,7 +48,7 @@ pub use error::{ErrorKind, ManifestError};
 pub use extensions::{Command, Context, Extensions};
 pub use fence::Fence;
 pub use frontmatter::Frontmatter;
-pub use hidden::is_hidden;
+pub use hidden::{is_hidden, is_out_of_place};
 pub use manifest::{Glance, Manifest};
 pub use name::{NameError, NameProblem, SkillName};
 pub use openai::{HostMetadata, HostNote, HostPolicy, Interface, ToolDependency};

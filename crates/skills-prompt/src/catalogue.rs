@@ -120,9 +120,9 @@ impl<'a> Rendering<'a> {
             location: item.location.to_string(),
             place: match *shown {
                 None => Place::Omitted,
-                Some(characters) if characters >= line.length && !line.description.is_empty() => Place::Whole,
                 Some(0) => Place::Bare,
-                Some(characters) => Place::Shortened { characters, of: line.length },
+                Some(characters) if characters >= line.written => Place::Whole,
+                Some(characters) => Place::Shortened { characters, of: line.written },
             },
             cost: shown.map_or(0, |characters| meter.entry(&line.text(&self.description(line, characters)))),
         });
@@ -143,7 +143,7 @@ impl<'a> Rendering<'a> {
         }
         let mut hidden = Vec::new();
         let lines = listed.iter().map(|item| {
-            let (line, found) = Line::new(item, self.format);
+            let (line, found) = Line::new(item, self.format, self.shortening);
             let told = |found: line::Hidden| HiddenText { skill: line.name.to_string(), field: found.field, code_point: found.code_point };
             hidden.extend(found.map(told));
             line
@@ -204,11 +204,17 @@ impl<'a> Rendering<'a> {
                 report.omitted.push(line.name.to_string());
                 continue;
             };
-            if is_short {
+            if is_short || line.written > line.length {
                 report.shortened.push(line.name.to_string());
             }
             let start = list.len();
-            line.write(&self.description(line, characters), &mut list);
+            let description = self.description(line, characters);
+            report.described += usize::from(!description.is_empty());
+            if let Cow::Owned(sentences) = &description {
+                // Whole sentences use less than was granted.
+                report.truncated_characters += characters.saturating_sub(sentences.chars().count());
+            }
+            line.write(&description, &mut list);
             report.cost += match self.shortening {
                 Shortening::Characters => line.cost(characters, &meter),
                 Shortening::Sentences => meter.entry(&list[start..]),
@@ -307,7 +313,8 @@ impl Catalogue {
     }
 
     /// Returns what to tell a model that was told `before`: nothing when the list is the same, else the new list, without saying again how to
-    /// use skills, or that there is none any more (the wording is Codex's).
+    /// use skills, or that there is none any more (the wording is Codex's). When `before` was empty the list is given as it is rendered: after a
+    /// time without skills, render it with [`HowTo::LeftOut`].
     #[must_use]
     pub fn since(&self, before: &Self) -> Option<String> {
         if (&self.list, &self.table, self.format) == (&before.list, &before.table, before.format) {

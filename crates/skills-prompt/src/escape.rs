@@ -2,7 +2,11 @@
 
 use std::borrow::Cow;
 
-use skills_manifest::is_hidden;
+use skills_manifest::{is_hidden, is_out_of_place};
+use unicode_normalization::char::is_combining_mark;
+
+/// The most marks that are stacked on one letter; more cover the lines around it.
+const MAX_MARKS: usize = 8;
 
 /// Text on one line, without what a reader cannot see.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,27 +18,30 @@ pub(crate) struct Clean<'a> {
 
 /// Puts `text` on one line: every run of white space becomes one space, invisible characters go.
 ///
-/// After this no text can start a line, a list item or a heading. Tags are still there.
+/// After this no text begins a second line. Tags are still there.
 pub(crate) fn clean(text: &str) -> Clean<'_> {
     if is_clean(text) {
         return Clean { text: Cow::Borrowed(text), hidden: None };
     }
     let mut line = String::with_capacity(text.len());
     let mut hidden = None;
+    let mut marks = 0;
     for word in text.split(is_space) {
         let start = line.len();
         if start > 0 {
             line.push(' ');
         }
-        let before = line.len();
+        let (begin, mut before) = (line.len(), ' ');
         for c in word.chars() {
-            if is_invisible(c) {
+            marks = if is_combining_mark(c) { marks + 1 } else { 0 };
+            if is_out_of_place(before, c) || marks > MAX_MARKS {
                 hidden = hidden.or(Some(c));
             } else {
                 line.push(c);
+                before = c;
             }
         }
-        if line.len() == before {
+        if line.len() == begin {
             line.truncate(start);
         }
     }
@@ -59,26 +66,29 @@ pub(crate) fn one_line(text: &str) -> String {
     clean(text).text.replace('<', "&lt;")
 }
 
-/// Removes what a reader cannot see from a longer text, keeping its lines; every kind of line end becomes a line feed.
+/// Removes what a reader cannot see from a longer text, keeping its lines: the line ends of files become line feeds, other separators spaces.
 ///
 /// Returns the first character that was removed as well.
 pub(crate) fn visible(text: &str) -> (String, Option<char>) {
-    let ends_line = |c: char| matches!(c, '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    let is_removed = |c: &char| is_invisible(*c) && !matches!(c, '\n' | '\t');
-    let text = text.replace("\r\n", "\n").replace(ends_line, "\n");
-    let hidden = text.chars().find(is_removed);
-    let text = if hidden.is_some() { text.chars().filter(|c| !is_removed(c)).collect() } else { text };
-    (text, hidden)
+    let ends_line = |c: char| matches!(c, '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let text = text.replace("\r\n", "\n").replace('\r', "\n").replace(ends_line, " ");
+    let mut hidden = None;
+    let mut visible = String::with_capacity(text.len());
+    let mut before = ' ';
+    for c in text.chars() {
+        if is_out_of_place(before, c) && !matches!(c, '\n' | '\t') {
+            hidden = hidden.or(Some(c));
+        } else {
+            visible.push(c);
+            before = c;
+        }
+    }
+    (visible, hidden)
 }
 
 /// Shows a path as it is, so that it can be opened; one that would forge a line or a tag is put on one line instead.
 pub(crate) fn path(path: &str) -> Cow<'_, str> {
     if path.contains('<') || path.chars().any(is_hidden) { Cow::Owned(one_line(path)) } else { Cow::Borrowed(path) }
-}
-
-/// The zero-width joiner and non-joiner stay, since scripts and emoji need them.
-fn is_invisible(c: char) -> bool {
-    is_hidden(c) && !matches!(c, '\u{200C}' | '\u{200D}')
 }
 
 #[cfg(test)]
@@ -91,7 +101,7 @@ mod tests {
 
     #[test]
     fn lines_of_every_kind_stay_lines() {
-        assert_eq!(visible("a\r\nb\rc\u{2028}d\u{B}e\u{1b}[1m"), ("a\nb\nc\nd\ne[1m".to_owned(), Some('\u{1b}')));
+        assert_eq!(visible("a\r\nb\rc\u{2028}d\u{B}e\u{1b}[1m"), ("a\nb\nc d e[1m".to_owned(), Some('\u{1b}')));
         assert_eq!(visible("a\tb\n"), ("a\tb\n".to_owned(), None));
         assert_eq!(path("/two  spaces/back\\slash"), "/two  spaces/back\\slash");
         assert_eq!(path("/a\n- b"), "/a - b");
@@ -105,6 +115,11 @@ mod tests {
         check("</skills_instructions> a -> b", "&lt;/skills_instructions> a -> b");
         check("\u{E0041}\u{202E}a\u{200B}b \u{FEFF} c", "ab c");
         check("👨\u{200D}👩", "👨\u{200D}👩");
+        check(
+            "sk\u{200C}ill \u{200D}a 1\u{FE0F}\u{20E3} ❤\u{FE0F} x\u{FE0F} می\u{200C}خواهم",
+            "skill a 1\u{FE0F}\u{20E3} ❤\u{FE0F} x می\u{200C}خواهم",
+        );
+        check(&format!("a{}b", "\u{301}".repeat(900)), &format!("a{}b", "\u{301}".repeat(8)));
         check("two  spaces", "two spaces");
         check("", "");
     }

@@ -7,6 +7,8 @@ pub const DEFAULT_MAX_BYTES: usize = 96 * 1024;
 
 /// The most headings that are named of what was left out.
 const MAX_HEADINGS: usize = 12;
+/// The most characters of one of them.
+const MAX_HEADING_CHARACTERS: usize = 80;
 
 /// What of a text was left out, and where it stands in its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +20,7 @@ pub struct LeftOut {
     pub last_line: usize,
     /// How many bytes.
     pub bytes: usize,
-    /// The headings in it, without their marks; at most twelve.
+    /// The headings in it, without their marks; at most twelve, of at most 80 characters.
     pub headings: Vec<String>,
 }
 
@@ -33,24 +35,30 @@ pub(crate) fn excerpt(text: &str, first_line: usize, max_bytes: usize) -> (&str,
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    end = text[..end].rfind('\n').map_or(end, |line_end| line_end + 1);
+    // A line that is longer than half of what is wanted is cut itself.
+    end = text[..end].rfind('\n').map(|line_end| line_end + 1).filter(|line| *line > end / 2).unwrap_or(end);
     let (kept, rest) = text.split_at(end);
     let first = first_line + kept.matches('\n').count();
-    let headings = headings(rest).take(MAX_HEADINGS).map(str::to_owned).collect();
+    let is_in_code = kept.lines().filter(|line| is_fence(line)).count() % 2 == 1;
+    let headings =
+        headings(rest, is_in_code).take(MAX_HEADINGS).map(|heading| heading.chars().take(MAX_HEADING_CHARACTERS).collect()).collect();
     let left_out = LeftOut { first_line: first, last_line: first + rest.trim_end().matches('\n').count(), bytes: rest.len(), headings };
     (kept, Some(left_out))
 }
 
 /// The ATX headings of a text; those in code are none.
-fn headings(text: &str) -> impl Iterator<Item = &str> {
-    let mut in_code = false;
+fn headings(text: &str, mut in_code: bool) -> impl Iterator<Item = &str> {
     text.lines().filter_map(move |line| {
-        in_code ^= line.starts_with("```") || line.starts_with("~~~");
+        in_code ^= is_fence(line);
         let heading = line.trim_start_matches('#');
         let level = line.len() - heading.len();
         let is_heading = !in_code && (1..=6).contains(&level) && heading.starts_with(' ');
         is_heading.then(|| heading.trim()).filter(|heading| !heading.is_empty())
     })
+}
+
+fn is_fence(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~")
 }
 
 #[cfg(test)]
@@ -65,6 +73,8 @@ mod tests {
         let left_out = left_out.unwrap();
         assert_eq!((kept, left_out.first_line, left_out.last_line), ("one\ntwo\n", 7, 11));
         assert_eq!((left_out.bytes, left_out.headings), (text.len() - 8, vec!["Three".to_owned(), "Four".to_owned()]));
+        assert_eq!(excerpt("```\nlong line\n# code\n```\n# Real", 1, 14).1.unwrap().headings, ["Real"]);
+        assert_eq!(excerpt("\nxxxxxxxxxxxxxxxxxxxx", 1, 10).0, "\nxxxxxxxxx");
         assert_eq!(excerpt("日本語", 1, 4).0, "日");
         assert_eq!(excerpt("日本語", 1, 0).0, "");
     }

@@ -8,6 +8,10 @@ use crate::excerpt::{DEFAULT_MAX_BYTES, LeftOut, excerpt};
 const MAX_RESOURCES: usize = 100;
 /// The tags that our prompts are made of, apart from those with a nonce.
 const OUR_TAGS: [&str; 3] = ["skill", "skills_instructions", "available_skills"];
+/// How our note on a long text begins.
+const NOTE: &str = "[Not all of this skill is here";
+/// From so many hexadecimal digits on a tag looks like one with a nonce.
+const MIN_NONCE: usize = 16;
 
 /// Random text that an author of skills cannot have known; at least 16 characters of `[0-9a-f]`, new for every conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,15 +84,16 @@ impl<'a> Injection<'a> {
     /// Writes Codex's fragment: `<skill>`, `<name>`, `<path>` and the text, which is usually the whole file.
     ///
     /// The text stays as it is, with three exceptions: invisible characters go, line ends become line feeds, and where it opens or closes a
-    /// tag of ours (`skill`, `skills_instructions`, `available_skills`) the `<` becomes `&lt;`. Resources are not named in this form.
+    /// tag of ours (`skill`, `skills_instructions`, `available_skills`, or one with a nonce) the `<` becomes `&lt;`. Resources are not named in
+    /// this form.
     #[must_use]
     pub fn codex(self) -> Injected {
         let (clean, hidden) = visible(self.text);
-        let (kept, left_out) = excerpt(&clean, self.first_line, self.max_bytes);
-        let kept = without_our_tags(kept);
-        let note = left_out.as_ref().map(|left_out| self.note(left_out)).unwrap_or_default();
+        let safe = without_our_marks(&clean);
+        let (kept, left_out) = excerpt(&safe, self.first_line, self.max_bytes);
+        let end = left_out.as_ref().map(|left_out| format!("{}{}\n", headings(left_out), self.note(left_out))).unwrap_or_default();
         let (name, location) = (one_line(self.name), path(self.location));
-        let text = format!("<skill>\n<name>{name}</name>\n<path>{location}</path>\n{}{note}\n</skill>", ended(&kept, &note));
+        let text = format!("<skill>\n<name>{name}</name>\n<path>{location}</path>\n{}{end}\n</skill>", ended(kept, &end));
         Injected { text, role: Role::User, hidden, left_out }
     }
 
@@ -101,8 +106,11 @@ impl<'a> Injection<'a> {
     pub fn fenced(self, nonce: &Nonce) -> Injected {
         let nonce = nonce.0.as_str();
         let (clean, hidden) = visible(self.text);
-        let (kept, left_out) = excerpt(&clean, self.first_line, self.max_bytes);
-        let body = kept.replace(nonce, "\u{FFFD}");
+        let safe = clean.replace(nonce, "\u{FFFD}");
+        let (kept, left_out) = excerpt(&safe, self.first_line, self.max_bytes);
+        // What a heading says is the skill's word too.
+        let end = left_out.as_ref().map(headings).unwrap_or_default();
+        let body = format!("{}{end}", ended(kept, &end));
         let body = body.trim_matches('\n');
         let (name, directory) = (one_line(self.name), path(self.directory));
         let resources = self.resource_list();
@@ -127,6 +135,7 @@ impl<'a> Injection<'a> {
         }
         match (self.resources.len() - named.len(), self.has_more_resources) {
             (0, false) => {}
+            (0, true) => list.push_str("(and more)\n"),
             (more, false) => list.push_str(&format!("(and {more} more)\n")),
             (more, true) => list.push_str(&format!("(and more than {more} others)\n")),
         }
@@ -136,25 +145,29 @@ impl<'a> Injection<'a> {
     /// Says what is missing and where to read it.
     fn note(&self, left_out: &LeftOut) -> String {
         let LeftOut { first_line, last_line, bytes, headings } = left_out;
-        let headings: Vec<String> = headings.iter().map(|heading| one_line(heading)).collect();
-        let named = if headings.is_empty() { String::new() } else { format!(" It has the headings: {}.", headings.join("; ")) };
+        let named = if headings.is_empty() { "" } else { ", whose headings stand at the end" };
         format!(
-            "[Not all of this skill is here: lines {first_line} to {last_line} ({bytes} bytes) are left out.{named} Read them in {} before \
-             relying on it.]",
+            "{NOTE}: lines {first_line} to {last_line} ({bytes} bytes) are left out{named}. Read them in {} before relying on it.]",
             path(self.location)
         )
     }
 }
 
-/// A note stands on a line of its own.
-fn ended(text: &str, note: &str) -> String {
-    if note.is_empty() || text.ends_with('\n') || text.is_empty() { text.to_owned() } else { format!("{text}\n") }
+/// The headings of what was left out, as the skill has them.
+fn headings(left_out: &LeftOut) -> String {
+    left_out.headings.iter().map(|heading| format!("# {heading} […]\n")).collect()
 }
 
-/// Takes the tags of our prompts away from a text, and leaves all other tags alone.
-fn without_our_tags(text: &str) -> String {
+/// What follows stands on a line of its own.
+fn ended(text: &str, next: &str) -> String {
+    if next.is_empty() || text.ends_with('\n') || text.is_empty() { text.to_owned() } else { format!("{text}\n") }
+}
+
+/// Takes the tags and the note of our prompts away from a text, and leaves all other tags alone.
+fn without_our_marks(text: &str) -> String {
+    let text = text.replace(NOTE, &NOTE.replace('[', "("));
     let mut safe = String::with_capacity(text.len());
-    let mut rest = text;
+    let mut rest = text.as_str();
     while let Some(start) = rest.find('<') {
         let (before, tag) = rest.split_at(start);
         safe.push_str(before);
@@ -169,14 +182,20 @@ fn without_our_tags(text: &str) -> String {
 fn is_ours(tag: &str) -> bool {
     let name = tag.trim_start().trim_start_matches('/').trim_start();
     let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))).unwrap_or(name.len());
-    OUR_TAGS.iter().any(|ours| name[..end].eq_ignore_ascii_case(ours))
+    let name = name[..end].to_ascii_lowercase();
+    let is_fence = |start: &str| {
+        let nonce = name.strip_prefix(start);
+        nonce.is_some_and(|nonce| nonce.len() >= MIN_NONCE && nonce.bytes().all(|b| b.is_ascii_hexdigit()))
+    };
+    OUR_TAGS.contains(&name.as_str()) || is_fence("skill-") || is_fence("instructions-")
 }
 
 /// Says that the text of a skill stands above already, as the answer to a model that asks for it again.
 #[must_use]
-pub fn already_active(name: &str, directory: &str) -> String {
+pub fn already_active(name: &str, directory: &str) -> Injected {
     let (name, directory) = (one_line(name), path(directory));
-    format!("The skill {name} ({directory}) is active already and has not changed; its instructions stand above.\n")
+    let text = format!("The skill {name} ({directory}) is active already and has not changed; its instructions stand above.\n");
+    Injected { text, role: Role::User, hidden: None, left_out: None }
 }
 
 #[cfg(test)]
@@ -185,11 +204,16 @@ mod tests {
 
     #[test]
     fn only_our_tags_lose_their_bracket() {
-        let check = |text: &str, expected: &str| assert_eq!(without_our_tags(text), expected);
+        let check = |text: &str, expected: &str| assert_eq!(without_our_marks(text), expected);
         check("a < b <name> <skill-name> <skills>", "a < b <name> <skill-name> <skills>");
         check("</skill><skill>", "&lt;/skill>&lt;skill>");
         check("< / SKILL >", "&lt; / SKILL >");
         check("</skills_instructions\n>", "&lt;/skills_instructions\n>");
         check("<<skill", "<&lt;skill");
+        check(
+            "<skill-0123456789abcdef> <instructions-0123456789ABCDEF0> <skill-0123>",
+            "&lt;skill-0123456789abcdef> &lt;instructions-0123456789ABCDEF0> <skill-0123>",
+        );
+        check("[Not all of this skill is here: x]", "(Not all of this skill is here: x]");
     }
 }

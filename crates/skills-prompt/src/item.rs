@@ -112,9 +112,13 @@ impl<'a> Item<'a> {
     /// Makes the item of a skill of a catalogue.
     #[must_use]
     pub fn of(catalog: &'a Catalog, entry: &'a Entry) -> Self {
-        let root = catalog.root_of(entry).to_string_lossy();
+        let root = match catalog.root_of(entry).to_string_lossy() {
+            Cow::Owned(root) => Cow::Owned(slashes(root)),
+            Cow::Borrowed(root) if cfg!(windows) => Cow::Owned(slashes(root.to_owned())),
+            Cow::Borrowed(root) => Cow::Borrowed(root),
+        };
         let item = Self::new(entry.name().as_str(), entry.manifest().description(), slashes(location(entry)));
-        item.scope(entry.scope()).below(if cfg!(windows) { Cow::Owned(slashes(root.into_owned())) } else { root })
+        item.scope(entry.scope()).below(root)
     }
 
     /// The order of a prompt: skills that the caller named, then System, Admin, Repo, User; within a scope by name, then path.
@@ -131,6 +135,12 @@ impl<'a> Item<'a> {
 pub fn offered<'a>(catalog: &'a Catalog, modes: &Modes) -> Vec<Item<'a>> {
     let entries = catalog.entries().iter().filter(|entry| entry.is_offered());
     entries.map(|entry| Item::of(catalog, entry).mode(modes.of(entry))).collect()
+}
+
+/// Returns the roots of a catalogue for [`Rendering::roots`](crate::Rendering::roots), as its items name them.
+#[must_use]
+pub fn roots(catalog: &Catalog) -> Vec<String> {
+    catalog.used_roots().into_iter().map(|root| slashes(root.to_string_lossy().into_owned())).collect()
 }
 
 fn rank(scope: Scope) -> u8 {

@@ -42,7 +42,7 @@ pub use catalogue::{Catalogue, Fate, Fill, Format, HiddenText, HowTo, Place, Ren
 pub use excerpt::{DEFAULT_MAX_BYTES, LeftOut};
 pub use implicit::{CommandLine, ImplicitIndex, ImplicitUse, Turn, Use, UseKind};
 pub use injection::{Injected, Injection, Nonce, already_active};
-pub use item::{Item, Mode, Modes, offered};
+pub use item::{Item, Mode, Modes, offered, roots};
 pub use mentions::{Confidence, Doubt, Input, Mention, MentionIndex, MentionOptions, Mentions, Outcome, Way};
 pub use needs::{
     Answer, Approval, Asking, NeededProgram, NeededServer, NeededVariable, Needs, Present, Question, Secret, Session, Unusable, settle,

@@ -5,7 +5,7 @@ mod session;
 use std::collections::BTreeMap;
 
 use skills_discovery::Entry;
-use skills_manifest::{Install, OpenClaw, ToolDependency};
+use skills_manifest::{Install, OpenClaw, ToolDependency, is_hidden};
 
 use crate::escape::one_line;
 
@@ -172,6 +172,7 @@ impl Needs {
         if let Some(known) = self.variables.iter_mut().find(|known| known.name == name) {
             note_skill(&mut known.skills, skill);
             known.is_required |= need == Need::Required;
+            known.description = known.description.take().or(description);
         } else if !is_variable(name) {
             self.unusable(skill, format!("{:?} is no name of a variable", one_line(name)));
         } else if changes_execution(name) {
@@ -186,15 +187,19 @@ impl Needs {
         if any_of.iter().any(|program| host.has_program(program)) {
             return;
         }
-        if let Some(known) = self.programs.iter_mut().find(|known| known.any_of == any_of) {
-            return note_skill(&mut known.skills, skill);
-        }
         let fits = |install: &&Install| {
             let is_here = install.os.is_empty() || install.os.iter().any(|os| os == host.system());
             is_here && (install.bins.is_empty() || install.bins.iter().any(|program| any_of.contains(program)))
         };
-        let installs = installs.iter().filter(fits).cloned().collect();
-        self.programs.push(NeededProgram { any_of: any_of.to_vec(), installs, skills: vec![skill.to_owned()] });
+        let installs: Vec<Install> = installs.iter().filter(fits).cloned().collect();
+        match self.programs.iter_mut().find(|known| known.any_of == any_of) {
+            Some(known) => {
+                note_skill(&mut known.skills, skill);
+                let new = installs.into_iter().filter(|install| !known.installs.contains(install)).collect::<Vec<_>>();
+                known.installs.extend(new);
+            }
+            None => self.programs.push(NeededProgram { any_of: any_of.to_vec(), installs, skills: vec![skill.to_owned()] }),
+        }
     }
 
     fn unusable(&mut self, skill: &str, reason: String) {
@@ -224,9 +229,18 @@ fn server(tool: &ToolDependency) -> Result<NeededServer, String> {
             return Err(format!("the MCP server {:?} has the transport {:?}, which nobody knows", one_line(&tool.value), one_line(other)));
         }
     };
+    if !is_server_name(&tool.value) {
+        return Err(format!("{:?} is no name of a server", one_line(&tool.value)));
+    }
     let Some(locator) = locator.map(str::trim).filter(|locator| !locator.is_empty()) else {
         return Err(format!("the MCP server {:?} needs a `{field}`", one_line(&tool.value)));
     };
+    // What the user is shown is what is installed.
+    let is_clear = !locator.chars().any(|c| c.is_whitespace() || is_hidden(c));
+    let is_url = transport == "stdio" || locator.starts_with("https://") || locator.starts_with("http://");
+    if !is_clear || !is_url {
+        return Err(format!("the MCP server {:?} has a `{field}` that is none: {:?}", one_line(&tool.value), one_line(locator)));
+    }
     let key = format!("mcp__{transport}__{locator}");
     Ok(NeededServer { name: tool.value.clone(), key, transport, locator: locator.to_owned(), skills: Vec::new() })
 }
@@ -235,9 +249,15 @@ fn is_variable(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Variables by which whoever sets them decides what runs.
+/// A name that cannot be taken for a part of the question it stands in.
+fn is_server_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@' | ':' | '+');
+    !name.is_empty() && name.chars().count() <= 64 && name.chars().all(is_plain)
+}
+
+/// Variables by which whoever sets them decides what runs, what it loads or whom it talks to.
 fn changes_execution(name: &str) -> bool {
-    const NAMES: [&str; 20] = [
+    const NAMES: [&str; 40] = [
         "PATH",
         "HOME",
         "SHELL",
@@ -248,17 +268,39 @@ fn changes_execution(name: &str) -> bool {
         "SHELLOPTS",
         "CDPATH",
         "PROMPT_COMMAND",
+        "ZDOTDIR",
+        "FPATH",
         "NODE_OPTIONS",
         "NODE_PATH",
-        "PERL5LIB",
-        "PERL5OPT",
+        "NODE_EXTRA_CA_CERTS",
         "RUBYOPT",
         "RUBYLIB",
+        "GEM_HOME",
+        "GEM_PATH",
+        "BUNDLE_GEMFILE",
         "JAVA_TOOL_OPTIONS",
+        "_JAVA_OPTIONS",
+        "JDK_JAVA_OPTIONS",
+        "CLASSPATH",
+        "LUA_PATH",
+        "LUA_CPATH",
+        "EDITOR",
+        "VISUAL",
+        "PAGER",
+        "BROWSER",
+        "LESSOPEN",
+        "LESSCLOSE",
         "TMPDIR",
-        "GIT_SSH_COMMAND",
+        "TERMINFO",
         "GCONV_PATH",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "MAKEFLAGS",
     ];
+    const STARTS: [&str; 13] =
+        ["LD_", "DYLD_", "PYTHON", "BASH_FUNC_", "PERL5", "GIT_", "NPM_CONFIG_", "PIP_", "UV_", "CARGO_", "RUSTC", "RUSTUP_", "DENO_"];
     let upper = name.to_ascii_uppercase();
-    NAMES.contains(&upper.as_str()) || ["LD_", "DYLD_", "PYTHON", "BASH_FUNC_"].iter().any(|start| upper.starts_with(start))
+    NAMES.contains(&upper.as_str()) || STARTS.iter().any(|start| upper.starts_with(start)) || upper.ends_with("_PROXY")
 }

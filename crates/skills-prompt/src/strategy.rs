@@ -2,6 +2,8 @@
 
 use crate::escape::one_line;
 
+/// The most skills that are named.
+const MAX_SKILLS: usize = 50;
 /// The most scripts of one skill that are named.
 const MAX_SCRIPTS: usize = 20;
 
@@ -17,12 +19,17 @@ pub struct Scripts<'a> {
 /// Writes the section that tells a model when to run a script of a skill (the strategy "L4" of the script engine), as part of a system
 /// prompt. `tool` is the name of the tool that runs them.
 ///
-/// Empty when no skill has a script: a model must not be told of a tool that it has no use for.
+/// At most 50 skills are named, and 20 scripts of each. Empty when no skill has a script: a model must not be told of a tool that it has no use for.
 #[must_use]
 pub fn script_strategy(tool: &str, skills: &[Scripts<'_>]) -> String {
-    let lines: Vec<String> = skills.iter().filter(|skill| !skill.scripts.is_empty()).map(line).collect();
+    let with_scripts = || skills.iter().filter(|skill| !skill.scripts.is_empty());
+    let mut lines: Vec<String> = with_scripts().take(MAX_SKILLS).map(line).collect();
     if lines.is_empty() {
         return String::new();
+    }
+    let more = with_scripts().count() - lines.len();
+    if more > 0 {
+        lines.push(format!("({more} more skills have scripts; their instructions name them)"));
     }
     let (tool, list) = (one_line(tool), lines.join("\n"));
     format!(

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use skills_discovery::{Entry, Listing, SkillFiles};
 use skills_prompt::{
     Activation, Active, Budget, Catalogue, Fate, ImplicitIndex, Injected, Injection, Item, MentionIndex, Nonce, Rendering, Scripts,
-    already_active, offered, script_strategy,
+    already_active, offered, roots, script_strategy,
 };
 use skills_sandbox::SandboxError;
 
@@ -29,6 +29,8 @@ pub enum SkillForm {
 pub struct Injections {
     /// One for each skill that could be read, in the order of the selection; they go before the user's own message.
     pub injected: Vec<Injected>,
+    /// The names of the skills whose text the conversation holds already.
+    pub already: Vec<String>,
     /// What the user should know: skills that could not be read, and texts that are not whole. The wording is Codex's.
     pub warnings: Vec<String>,
 }
@@ -40,7 +42,7 @@ pub struct Activated {
     /// Whether the text is new to the conversation.
     pub activation: Activation,
     /// What the model is given: the skill's text, or one line when the conversation holds it already.
-    pub text: String,
+    pub injected: Injected,
 }
 
 impl SkillRuntime {
@@ -64,8 +66,8 @@ impl SkillRuntime {
 
     fn with_items<R>(&self, rendering: &Rendering<'_>, use_them: impl FnOnce(&Rendering<'_>, &[Item<'_>]) -> R) -> R {
         let catalog = self.catalog();
-        let roots: Vec<_> = catalog.used_roots().into_iter().map(|root| root.to_string_lossy()).collect();
-        let rendering = rendering.clone().roots(roots.iter().map(AsRef::as_ref));
+        let roots = roots(&catalog);
+        let rendering = rendering.clone().roots(roots.iter().map(String::as_str));
         use_them(&rendering, &offered(&catalog, &self.shared.modes))
     }
 
@@ -103,15 +105,16 @@ impl SkillRuntime {
         inject(entry, &opened(entry)?, form, max_bytes)
     }
 
-    /// Writes the texts of the skills that [`MentionIndex::find`] selected, each as [`inject_skill`](Self::inject_skill) does. One that cannot be
-    /// read is a warning, and the others go on.
+    /// Writes the texts of the skills that [`MentionIndex::find`] selected, each as [`inject_skill`](Self::inject_skill) does, unless `active` says
+    /// that the conversation holds it. One that cannot be read is a warning, and the others go on.
     #[must_use]
-    pub fn inject_selected(&self, selected: &[&Entry], form: SkillForm) -> Injections {
+    pub fn inject_selected(&self, selected: &[&Entry], form: SkillForm, max_bytes: Option<usize>, active: &mut Active) -> Injections {
         let mut injections = Injections::default();
         for entry in selected {
             let (name, path) = (entry.name(), entry.location());
-            match opened(entry).and_then(|files| inject(entry, &files, form, None)) {
-                Ok(injected) => {
+            match self.given(entry, form, max_bytes, active) {
+                Ok(Activated { activation: Activation::Already, .. }) => injections.already.push(name.to_string()),
+                Ok(Activated { injected, .. }) => {
                     if injected.left_out.is_some() {
                         injections.warnings.push(format!("Skill `{name}` exceeded the main prompt context limit and was truncated."));
                     }
@@ -123,34 +126,42 @@ impl SkillRuntime {
         injections
     }
 
-    /// Gives a skill's text to a conversation, unless `active` says that the conversation holds it already: the answer to a model that asks
-    /// for a skill. A skill any of whose files has changed is given again.
+    /// Gives a skill's text to a model that asks for it, unless `active` says that the conversation holds it already. A skill any of whose files
+    /// has changed is given again.
     ///
     /// # Errors
-    /// As [`inject_skill`](Self::inject_skill), and when the skill has more files than a digest is made of.
-    pub fn activate_skill(&self, name: &str, active: &mut Active) -> Result<Activated, RuntimeError> {
+    /// As [`inject_skill`](Self::inject_skill); when the model may not choose the skill by itself, because the skill forbids it or its mode is
+    /// manual or off; and when the skill has more files than a digest is made of.
+    pub fn activate_skill(&self, name: &str, max_bytes: Option<usize>, active: &mut Active) -> Result<Activated, RuntimeError> {
         let catalog = self.catalog();
         let entry = find(&catalog, name)?;
+        if !entry.is_offered() || !self.shared.modes.of(entry).is_listed() {
+            return Err(Repr::NotOffered { name: entry.name().to_string(), path: entry.location() }.into());
+        }
+        self.given(entry, SkillForm::Fenced, max_bytes, active)
+    }
+
+    fn given(&self, entry: &Entry, form: SkillForm, max_bytes: Option<usize>, active: &mut Active) -> Result<Activated, RuntimeError> {
         let files = opened(entry)?;
         let digest = files.digest(&mut self.shared.digests.lock().unwrap_or_else(PoisonError::into_inner));
         let digest = digest.map_err(|source| Repr::Files { path: entry.location(), source })?;
         let before = active.clone();
         let activation = active.activate(entry.directory(), digest);
-        let text = match activation {
+        let injected = match activation {
             Activation::Already => Ok(already_active(entry.name().as_str(), &entry.directory().to_string_lossy())),
-            _ => inject(entry, &files, SkillForm::Fenced, None).map(|injected| injected.text),
+            _ => inject(entry, &files, form, max_bytes),
         };
         // What was not given is not in the conversation.
-        let text = text.inspect_err(|_| *active = before)?;
-        Ok(Activated { activation, text })
+        let injected = injected.inspect_err(|_| *active = before)?;
+        Ok(Activated { activation, injected })
     }
 
-    /// Writes the section that tells a model when to run a script with the tool of this name; empty when no skill that it is offered has one.
-    /// Lists the scripts of every such skill.
+    /// Writes the section that tells a model when to run a script with the tool of this name; empty when no skill that it may be shown has one.
+    /// Looks for the scripts of every such skill.
     #[must_use]
     pub fn script_strategy(&self, tool: &str) -> String {
         let catalog = self.catalog();
-        let offered = catalog.entries().iter().filter(|entry| entry.is_offered());
+        let offered = catalog.entries().iter().filter(|entry| entry.is_offered() && self.shared.modes.of(entry).is_listed());
         let scripts = offered.filter_map(|entry| Some((entry.name().as_str(), mode::scripts(&entry.open().ok()?))));
         let scripts: Vec<(&str, Vec<String>)> = scripts.collect();
         let names: Vec<(&str, Vec<&str>)> =
@@ -167,7 +178,7 @@ fn opened(entry: &Entry) -> Result<SkillFiles, RuntimeError> {
 fn inject(entry: &Entry, files: &SkillFiles, form: SkillForm, max_bytes: Option<usize>) -> Result<Injected, RuntimeError> {
     let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
     // What is no skill any more is not given either.
-    let document = files.document().map_err(failed)?;
+    let (document, text) = files.document_and_text().map_err(failed)?;
     let (directory, location) = (entry.directory().to_string_lossy(), entry.location());
     let location = location.to_string_lossy();
     let bounded = |injection: Injection<'_>| -> Result<Injected, RuntimeError> {
@@ -178,11 +189,7 @@ fn inject(entry: &Entry, files: &SkillFiles, form: SkillForm, max_bytes: Option<
         }
     };
     match form {
-        SkillForm::Codex => {
-            let bytes = files.text().map_err(failed)?;
-            let text = String::from_utf8_lossy(&bytes);
-            bounded(Injection::new(entry.name().as_str(), &directory, &location, text.trim_start_matches('\u{FEFF}')))
-        }
+        SkillForm::Codex => bounded(Injection::new(entry.name().as_str(), &directory, &location, &text)),
         SkillForm::Fenced => {
             let Listing { resources, truncated, .. } = files.list("").map_err(failed)?;
             let names: Vec<&str> = resources.iter().map(|resource| resource.path.as_str()).collect();

@@ -18,6 +18,7 @@ impl RuntimeError {
             Repr::UnknownSkill { .. } => ErrorKind::UnknownSkill,
             Repr::AmbiguousSkill { .. } => ErrorKind::AmbiguousSkill,
             Repr::InactiveSkill { .. } => ErrorKind::InactiveSkill,
+            Repr::NotOffered { .. } => ErrorKind::NotOffered,
             Repr::NoProgram { .. } => ErrorKind::NoProgram,
             Repr::UnknownProgram { .. } => ErrorKind::UnknownProgram,
             Repr::AmbiguousScript { .. } => ErrorKind::AmbiguousScript,
@@ -64,6 +65,8 @@ pub enum ErrorKind {
     AmbiguousSkill,
     /// A skill has this name and is not used: untrusted, disabled, for other products.
     InactiveSkill,
+    /// The skill is not for models to choose; users may name it.
+    NotOffered,
     /// The skill has nothing to run.
     NoProgram,
     /// The skill does not have the program that was asked for.
@@ -86,6 +89,7 @@ impl ErrorKind {
             Self::UnknownSkill => "unknown-skill",
             Self::AmbiguousSkill => "ambiguous-skill",
             Self::InactiveSkill => "inactive-skill",
+            Self::NotOffered => "not-offered",
             Self::NoProgram => "no-program",
             Self::UnknownProgram => "unknown-program",
             Self::AmbiguousScript => "ambiguous-script",
@@ -102,6 +106,8 @@ pub(crate) enum Repr {
     UnknownSkill { name: String, nearest: Vec<String> },
     #[error("the skill {name:?} is there ({}) and not used: {reason}", path.display())]
     InactiveSkill { name: String, path: PathBuf, reason: InactiveReason },
+    #[error("the skill {name:?} ({}) is not for models to choose: the skill or its mode says so", path.display())]
+    NotOffered { name: String, path: PathBuf },
     #[error("several skills are named {name:?}; name one by its directory")]
     AmbiguousSkill { name: String, directories: Vec<String> },
     #[error("the skill {skill:?} has nothing to run: no `.wasm` in its directory or in `wasm/`, no `.py` or `.sh` in `scripts/`")]

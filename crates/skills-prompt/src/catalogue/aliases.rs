@@ -64,10 +64,13 @@ struct PluginRoot<'a> {
 
 fn plugin_root(root: &str) -> Option<PluginRoot<'_>> {
     let start = root.find(PLUGIN_CACHE)? + PLUGIN_CACHE.len();
-    let mut parts = root[start..].split('/').filter(|part| !part.is_empty());
+    let mut parts = root[start..].split('/');
     let (marketplace, plugin, version) = (parts.next()?, parts.next()?, parts.next()?);
+    if [marketplace, plugin, version].contains(&"") {
+        return None;
+    }
     let end = start + marketplace.len();
-    Some(PluginRoot { marketplace: &root[..end], version: &root[..(end + plugin.len() + version.len() + 2).min(root.len())] })
+    Some(PluginRoot { marketplace: &root[..end], version: &root[..end + 1 + plugin.len() + 1 + version.len()] })
 }
 
 fn skills_per_version<'a>(items: &[&'a Item<'_>]) -> HashMap<&'a str, usize> {
@@ -116,5 +119,6 @@ mod tests {
         check("/home/me/.agents/skills", 1, "/home/me/.agents/skills");
         check("/home/me/.codex/plugins/cache/market", 1, "/home/me/.codex/plugins/cache/market");
         check("/c/plugins/cache/market/tool/1", 1, "/c/plugins/cache/market");
+        check("/plugins/cache//mé/p/1", 0, "/plugins/cache//mé/p/1");
     }
 }

@@ -1,5 +1,7 @@
 //! The forms of a catalogue.
 
+use std::borrow::Cow;
+
 use crate::budget::Size;
 
 /// The form of a catalogue.
@@ -9,8 +11,8 @@ pub enum Format {
     /// Codex's section: `- name: description (file: path)` below headings, with rules how to use skills behind them.
     #[default]
     Codex,
-    /// The form of skills-ref, each tag and text on a line of its own. Unlike there nothing can close a tag: descriptions stand on one line,
-    /// and `<` and `>` of a path are escaped too.
+    /// The form of skills-ref, each tag and text on a line of its own. Unlike there descriptions stand on one line, and `<` and `>` of a path are
+    /// escaped, so that nothing closes a tag.
     Xml,
     /// The same elements with one line each, as the guide for clients shows them.
     XmlCompact,
@@ -39,7 +41,7 @@ impl Format {
             Self::Codex => ("- ", ":", " (file: ", ")"),
             Self::Xml => ("<skill>\n<name>\n", "\n</name>\n<description>\n", "\n</description>\n<location>\n", "\n</location>\n</skill>"),
             Self::XmlCompact => ("<skill>\n<name>", "</name>\n<description>", "</description>\n<location>", "</location>\n</skill>"),
-            Self::Markdown => ("- **", "**:", " (`", "`)"),
+            Self::Markdown => ("- **", "**:", " (", ")"),
         };
         let separator = match self {
             Self::Codex | Self::Markdown => " ",
@@ -57,6 +59,8 @@ impl Format {
             (Self::Xml | Self::XmlCompact, '"') => Some("&quot;"),
             (Self::Xml | Self::XmlCompact, '\'') => Some("&#x27;"),
             (Self::Markdown, '`') => Some("\\`"),
+            (Self::Markdown, '*') => Some("\\*"),
+            (Self::Markdown, '\\') => Some("\\\\"),
             _ => None,
         }
     }
@@ -77,7 +81,7 @@ impl Format {
         let special = |b: u8| match self {
             Self::Codex => b == b'<',
             Self::Xml | Self::XmlCompact => matches!(b, b'<' | b'&' | b'>' | b'"' | b'\''),
-            Self::Markdown => matches!(b, b'<' | b'`'),
+            Self::Markdown => matches!(b, b'<' | b'`' | b'*' | b'\\'),
         };
         text.bytes().fold(true, |plain, b| plain & (b < 0x80) & !special(b))
     }
@@ -94,15 +98,51 @@ impl Format {
         self.escaped(c).map_or(Size { bytes: c.len_utf8(), characters: 1 }, Size::of)
     }
 
-    /// A path as it stands in an entry.
+    /// A path as it stands in an entry. In Codex's form it may not hold the words that lead to it; in Markdown it is code.
     pub(crate) fn path(self, path: &str) -> String {
         let path = crate::escape::path(path);
         match self {
-            Self::Codex => path.into_owned(),
+            Self::Codex => without_lead(&path).into_owned(),
             Self::Xml | Self::XmlCompact => path.replace('>', "&gt;"),
-            Self::Markdown => path.replace('`', "\\`"),
+            Self::Markdown => code(&path),
         }
     }
+}
+
+/// Code in Markdown: more backticks around it than stand together in it.
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    if longest == 0 { format!("`{text}`") } else { format!("{fence} {text} {fence}") }
+}
+
+/// Takes the words that lead to our path, `(file:`, away from a text: its colon becomes one that only looks like it.
+pub(crate) fn without_lead(text: &str) -> Cow<'_, str> {
+    let mut found = leads(text).peekable();
+    if found.peek().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    let mut start = 0;
+    for colon in found {
+        safe.push_str(&text[start..colon]);
+        safe.push('\u{2236}');
+        start = colon + 1;
+    }
+    safe.push_str(&text[start..]);
+    Cow::Owned(safe)
+}
+
+/// Where the colons of `(file:` stand, in whatever case and with whatever spaces.
+fn leads(text: &str) -> impl Iterator<Item = usize> {
+    let behind = |open: usize| {
+        let rest = &text[open + 1..];
+        let word = rest.trim_start();
+        let is_file = word.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("file"));
+        let colon = word.get(4..).filter(|_| is_file)?.trim_start();
+        colon.starts_with(':').then(|| text.len() - colon.len())
+    };
+    text.match_indices('(').filter_map(move |(open, _)| behind(open))
 }
 
 /// The fixed parts of an entry.

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::format::Format;
+use super::format::{Format, without_lead};
+use super::shorten::{Shortening, sentences};
 use crate::Item;
 use crate::budget::{Meter, Size};
 use crate::escape::clean;
@@ -21,6 +22,8 @@ pub(crate) struct Line<'a> {
     pub(crate) format: Format,
     /// Characters of the description.
     pub(crate) length: usize,
+    /// Characters of the description as it is written; more than `length` when no model is shown so much.
+    pub(crate) written: usize,
     /// The entry without its description.
     pub(crate) bare: Size,
     /// The name, escaped, and what is fixed.
@@ -32,20 +35,23 @@ pub(crate) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    pub(crate) fn new(item: &'a Item<'_>, format: Format) -> (Self, Option<Hidden>) {
+    pub(crate) fn new(item: &'a Item<'_>, format: Format, shortening: Shortening) -> (Self, Option<Hidden>) {
         let (name, description, location) = (clean(&item.name), clean(&item.description), clean(&item.location));
         let first = [("name", name.hidden), ("description", description.hidden), ("path", location.hidden)];
         let hidden = first.into_iter().find_map(|(field, c)| c.map(|code_point| Hidden { field, code_point }));
-        let description = if item.mode == Mode::NameOnly { Cow::Borrowed("") } else { shown(description.text, format) };
+        let description = if item.mode == Mode::NameOnly { Cow::Borrowed("") } else { led(description.text, format) };
+        let written = Size::of(&description).characters;
+        let description = if written > MAX_DESCRIPTION { Cow::Owned(capped(&description, shortening)) } else { description };
         // A name with `: ` in it would be read as another name and the start of its description.
         let name = if name.text.contains(": ") { Cow::Owned(name.text.replace(": ", ":")) } else { name.text };
+        let name = led(name, format);
         let is_plain = format.is_plain(&description);
         let described = format.size(&description);
         let length = if is_plain { description.len() } else { Size::of(&description).characters };
         let location = Cow::Borrowed(&*item.location);
         let named = format.frame().size() + format.size(&name);
         let bare = named + size_of_path(&location, format);
-        (Self { name, description, location, mode: item.mode, format, length, bare, named, described, is_plain }, hidden)
+        (Self { name, description, location, mode: item.mode, format, length, written, bare, named, described, is_plain }, hidden)
     }
 
     /// The same entry with another path, which is shown as it is.
@@ -122,20 +128,25 @@ pub(crate) struct Hidden {
 }
 
 fn size_of_path(path: &str, format: Format) -> Size {
-    let is_plain = path.bytes().fold(true, |plain, b| plain & (0x20..0x7F).contains(&b) & !matches!(b, b'<' | b'>' | b'`'));
-    if is_plain { Size { bytes: path.len(), characters: path.len() } } else { Size::of(&format.path(path)) }
+    let is_plain = path.bytes().fold(true, |plain, b| plain & (0x20..0x7F).contains(&b) & !matches!(b, b'<' | b'>' | b'`' | b'('));
+    let marks = if format == Format::Markdown { 2 } else { 0 };
+    if is_plain { Size { bytes: path.len() + marks, characters: path.len() + marks } } else { Size::of(&format.path(path)) }
 }
 
-/// Cuts what is longer than any description may be, and takes away the words that lead to our path.
-fn shown(description: Cow<'_, str>, format: Format) -> Cow<'_, str> {
-    let ours = match format {
-        Format::Codex if description.contains("(file:") => Some(description.replace("(file:", "(file\u{2236}")),
-        _ => None,
-    };
-    let description = ours.map_or(description, Cow::Owned);
-    if description.len() <= MAX_DESCRIPTION || Size::of(&description).characters <= MAX_DESCRIPTION {
-        return description;
+/// In Codex's form the words that lead to our path are ours.
+fn led(text: Cow<'_, str>, format: Format) -> Cow<'_, str> {
+    match &text {
+        _ if format != Format::Codex || !text.contains('(') => text,
+        Cow::Borrowed(borrowed) => without_lead(borrowed),
+        Cow::Owned(owned) => Cow::Owned(without_lead(owned).into_owned()),
     }
-    let kept: String = description.chars().take(MAX_DESCRIPTION - 3).collect();
-    Cow::Owned(format!("{kept}..."))
+}
+
+/// Cuts what is longer than any description may be.
+fn capped(description: &str, shortening: Shortening) -> String {
+    let start: String = description.chars().take(MAX_DESCRIPTION - 3).collect::<String>() + "...";
+    match shortening {
+        Shortening::Characters => start,
+        Shortening::Sentences => sentences(description, &start, |text| Size::of(text).characters <= MAX_DESCRIPTION),
+    }
 }

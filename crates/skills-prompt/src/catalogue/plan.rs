@@ -20,7 +20,7 @@ pub(crate) fn plan(lines: &[Line<'_>], meter: &Meter<'_>, limit: usize, fill: Fi
     let (pinned, others): (Vec<&Line<'_>>, Vec<&Line<'_>>) = lines.iter().partition(is_pinned);
     let first = among(&pinned, meter, limit, fill);
     let spent = cost(&pinned, &first, meter);
-    let second = among(&others, meter, limit - spent, fill);
+    let second = among(&others, meter, limit.saturating_sub(spent), fill);
     let (mut first, mut second) = (first.into_iter(), second.into_iter());
     lines.iter().map(|line| if is_pinned(&line) { first.next() } else { second.next() }.flatten()).collect()
 }
@@ -52,7 +52,15 @@ fn even(lines: &[&Line<'_>], bare: &[usize], meter: &Meter<'_>, rest: usize) -> 
     let spent = costs.iter().zip(bare).map(|(cost, bare)| cost.saturating_sub(*bare)).sum::<usize>();
     let mut rest = rest.saturating_sub(spent);
     if meter.tokenizer().is_some() {
-        // Each step would ask the tokenizer about the whole entry again.
+        // Each step would ask the tokenizer about the whole entry again, so what is left goes to the first ones.
+        for (index, line) in lines.iter().enumerate() {
+            let more = most(line, meter, costs[index] + rest).max(shown[index]);
+            let cost = line.cost(more, meter);
+            if cost <= costs[index] + rest {
+                rest -= cost.saturating_sub(costs[index]);
+                shown[index] = more;
+            }
+        }
         return shown;
     }
     let mut open: Vec<usize> = (0..lines.len()).filter(|index| shown[*index] < lines[*index].length).collect();

@@ -18,7 +18,9 @@ pub struct Report {
     pub total: usize,
     /// How many are in the list.
     pub included: usize,
-    /// The skills of the list whose description is not whole, in the order of the list.
+    /// How many of these have at least a part of their description.
+    pub described: usize,
+    /// The skills of the list whose description is not whole, in the order of the list; also those with one of more than 1,024 characters.
     pub shortened: Vec<String>,
     /// The skills that the budget left out, in the order of the list.
     pub omitted: Vec<String>,
@@ -56,6 +58,7 @@ impl Report {
             cost: chosen.table_cost,
             total: chosen.lines.len(),
             included: chosen.included,
+            described: 0,
             shortened: Vec::new(),
             omitted: Vec::new(),
             omitted_pinned: Vec::new(),
@@ -90,8 +93,10 @@ impl Report {
             omitted => {
                 let share = if is_share { " of 2%" } else { "" };
                 let skills = if omitted == 1 { "skill was" } else { "skills were" };
+                // Pinned and ranked lists keep some.
+                let removed = if self.described == 0 { "All" } else { "Most" };
                 Some(format!(
-                    "Exceeded skills context budget{share}. All skill descriptions were removed and {omitted} additional {skills} not included \
+                    "Exceeded skills context budget{share}. {removed} skill descriptions were removed and {omitted} additional {skills} not included \
                      in the model-visible skills list."
                 ))
             }

@@ -11,6 +11,9 @@ pub enum Shortening {
     Sentences,
 }
 
+/// The most sentences that are told apart; what comes behind counts as one.
+const MAX_SENTENCES: usize = 48;
+
 /// Chooses sentences of `text` that fit together, at most the characters of `start`, which is how it begins.
 ///
 /// A first sentence that is too long is cut between words. When nothing of a sentence fits, `start` it is.
@@ -65,7 +68,7 @@ fn split(text: &str) -> Vec<&str> {
             '.' | '!' | '?' | ';' => characters.peek().is_none_or(|(_, next)| *next == ' ') && !is_abbreviation(&text[start..index]),
             _ => false,
         };
-        if is_end {
+        if is_end && sentences.len() + 1 < MAX_SENTENCES {
             let end = index + c.len_utf8();
             sentences.push(text[start..end].trim());
             start = end;

@@ -11,7 +11,7 @@ const INSTALL: &str = "Install";
 /// The answer that does not.
 const CONTINUE: &str = "Continue anyway";
 /// What Codex puts before text that a user typed.
-const NOTE: &str = "user_note: ";
+const NOTE: &str = "user_note:";
 
 /// What a session knows: what was asked, and the secrets that it was given. Nothing of it is ever written anywhere.
 #[derive(Debug, Clone, Default)]
@@ -123,6 +123,9 @@ impl Session {
         match answer {
             Some(answer) if question.is_secret => {
                 let value = answer.strip_prefix(NOTE).unwrap_or(answer).trim();
+                if value.is_empty() {
+                    return Answer::Declined;
+                }
                 self.secrets.insert(question.id.clone(), Secret(value.to_owned()));
                 Answer::Stored
             }

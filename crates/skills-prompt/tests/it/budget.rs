@@ -102,6 +102,8 @@ fn pinned_skills_keep_their_descriptions() {
     ");
     let catalogue = Catalogue::render(&items, Budget::Characters(20));
     assert_eq!(catalogue.report().omitted_pinned, ["s2"], "whoever must be there is named when it is not");
+    let warning = Catalogue::render(&items, Budget::Characters(limit - 60)).report().warning("Codex").unwrap();
+    assert!(warning.contains(" Most skill descriptions were removed and 2 additional skills were"), "{warning}");
 }
 
 #[test]
@@ -135,6 +137,28 @@ fn sentences_that_say_when_not_to_use_a_skill_stay() {
     - s1: Short. (file: /s1/SKILL.md)
     ");
     assert_eq!(catalogue.report().shortened, ["s0"]);
+}
+
+#[test]
+fn what_no_model_is_shown_is_told() {
+    let long = format!("{} Never use for scans.", "Does things. ".repeat(90));
+    let items = named(&[&long]);
+    let rendering = Rendering::new(Budget::Characters(100_000));
+    let (cut, sentences) = (rendering.render(&items), rendering.clone().shortening(Shortening::Sentences).render(&items));
+    assert_eq!((cut.report().shortened.len(), sentences.report().shortened.len()), (1, 1));
+    assert!(!list(&cut).contains("Never use") && list(&sentences).contains("Never use for scans."));
+    assert!(list(&sentences).chars().count() <= 1_024 + bare(&items, Budget::Characters));
+}
+
+#[test]
+fn characters_that_whole_sentences_do_not_use_count_as_missing() {
+    let text = format!("First words here. {}.", "x".repeat(380));
+    let items = named(&[&text]);
+    let limit = bare(&items, Budget::Characters) + 360;
+    let catalogue = Rendering::new(Budget::Characters(limit)).shortening(Shortening::Sentences).render(&items);
+    assert!(list(&catalogue).contains(": First words here. (file"));
+    assert_eq!(catalogue.report().truncated_characters, text.len() - "First words here.".len());
+    assert!(catalogue.report().warning("Codex").is_some());
 }
 
 #[test]

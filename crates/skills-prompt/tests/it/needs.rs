@@ -61,7 +61,7 @@ fn a_server_is_known_by_where_it_is() {
 #[test]
 fn what_is_not_said_well_enough_is_told() {
     let text = tools(
-        "    - {type: mcp, value: nowhere}\n    - {type: mcp, value: odd, transport: pigeon}\n    - {type: magic, value: x}\n    - {type: env_var, value: LD_PRELOAD}\n    - {type: env_var, value: 'A B'}\n",
+        "    - {type: mcp, value: nowhere}\n    - {type: mcp, value: odd, transport: pigeon}\n    - {type: magic, value: x}\n    - {type: env_var, value: LD_PRELOAD}\n    - {type: env_var, value: 'A B'}\n    - {type: env_var, value: HTTPS_PROXY}\n    - {type: mcp, value: 'docs, github', url: 'https://x'}\n    - {type: mcp, value: sh, transport: stdio, command: 'bash -c evil'}\n    - {type: mcp, value: file, url: 'file:///etc'}\n",
     );
     let found = needs(&[("a", &text)], &Here::default());
     assert_snapshot!(found.unusable.iter().map(|unusable| format!("{}: {}", unusable.skill, unusable.reason)).collect::<Vec<_>>().join("\n"), @r#"
@@ -70,6 +70,10 @@ fn what_is_not_said_well_enough_is_told() {
     a: nobody knows what a tool of type "magic" is
     a: the variable LD_PRELOAD changes how programs run, and no skill is given it
     a: "A B" is no name of a variable
+    a: the variable HTTPS_PROXY changes how programs run, and no skill is given it
+    a: "docs, github" is no name of a server
+    a: the MCP server "sh" has a `command` that is none: "bash -c evil"
+    a: the MCP server "file" has a `url` that is none: "file:///etc"
     "#);
     assert!(found.servers.is_empty() && found.variables.is_empty());
 }
@@ -157,7 +161,7 @@ fn what_the_user_agrees_to_is_installed_and_failures_are_told() {
 fn secrets_stay_in_the_session_and_out_of_sight() {
     let (mut session, needs) = (Session::default(), both());
     let question = session.questions(&needs, "1").remove(0);
-    assert_eq!(session.answer(&question, &needs, Some("user_note:  ")), Answer::Stored);
+    assert_eq!(session.answer(&question, &needs, Some("user_note:  ")), Answer::Declined);
     assert_eq!(session.answer(&question, &needs, Some("  ")), Answer::Declined);
     assert_eq!(session.answer(&question, &needs, Some("user_note: s3cret ")), Answer::Stored);
     assert_eq!(session.secret("GITHUB_TOKEN").unwrap().expose(), "s3cret");

@@ -78,16 +78,30 @@ fn a_skill_is_given_to_a_conversation_once() {
     fixture.skill("pdf", "");
     let runtime = fixture.builder().build();
     let mut active = Active::default();
-    let mut ask = || runtime.activate_skill("pdf", &mut active).unwrap();
+    let mut ask = || runtime.activate_skill("pdf", None, &mut active).unwrap();
     let first = ask();
-    assert!(first.activation == Activation::New && first.text.contains("\n# pdf\n"));
+    assert!(first.activation == Activation::New && first.injected.text.contains("\n# pdf\n"));
     let second = ask();
-    assert!(second.activation == Activation::Already && second.text.starts_with("The skill pdf ("), "{}", second.text);
+    assert!(second.activation == Activation::Already && second.injected.text.starts_with("The skill pdf ("));
     fixture.file("pdf/references/new.md", "more");
     let third = ask();
-    assert!(third.activation == Activation::Changed && third.text.contains("references/new.md"));
-    assert_eq!(runtime.activate_skill("nobody", &mut active).unwrap_err().kind(), ErrorKind::UnknownSkill);
+    assert!(third.activation == Activation::Changed && third.injected.text.contains("references/new.md"));
+    assert_eq!(runtime.activate_skill("nobody", None, &mut active).unwrap_err().kind(), ErrorKind::UnknownSkill);
     assert_eq!(active.skills().len(), 1);
+}
+
+#[test]
+fn a_model_gets_no_skill_that_is_not_for_models_to_choose() {
+    let fixture = Fixture::new();
+    fixture.skill("manual", "disable-model-invocation: true\n").skill("off", "").file("off/scripts/a.py", "");
+    let modes = Modes::default().with(Selector::Name("off".to_owned()), Mode::Off);
+    let runtime = fixture.builder().modes(modes).build();
+    for name in ["manual", "off"] {
+        let error = runtime.activate_skill(name, None, &mut Active::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotOffered);
+    }
+    assert_eq!(runtime.script_strategy("run"), "");
+    assert!(runtime.inject_skill("manual", SkillForm::Codex, None).is_ok(), "users may");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a turn makes of the skills that a user names: Codex's conformance cases C1 to C4.
 
 use skills_runtime::SkillForm;
-use skills_runtime::prompt::{Input, MentionOptions, Role};
+use skills_runtime::prompt::{Active, Input, MentionOptions, Role};
 
 use crate::fixture::Fixture;
 
@@ -15,14 +15,16 @@ fn a_chosen_skill_goes_before_the_message_as_the_users_words() {
     let index = runtime.mention_index();
     let inputs = [Input::Text("Fill it, with $docx"), Input::Skill { name: "pdf", path }];
     let mentions = index.find(&inputs, &MentionOptions::codex());
-    let injections = runtime.inject_selected(&mentions.selected, SkillForm::Codex);
+    let mut active = Active::default();
+    let injections = runtime.inject_selected(&mentions.selected, SkillForm::Codex, None, &mut active);
     let texts: Vec<&str> = injections.injected.iter().map(|injected| injected.text.as_str()).collect();
     assert!(texts[0].starts_with(&format!("<skill>\n<name>pdf</name>\n<path>{path}</path>\n---\nname: pdf\n")), "{}", texts[0]);
     assert!(texts[1].starts_with("<skill>\n<name>docx</name>\n"));
     assert!(injections.injected.iter().all(|injected| injected.role == Role::User) && injections.warnings.is_empty());
-    // The next turn has the skills that it names, and no others.
+    // The next turn has the skills that it names, unless the conversation holds them.
     let next = index.find(&[Input::Text("now $docx")], &MentionOptions::codex());
-    assert_eq!(runtime.inject_selected(&next.selected, SkillForm::Codex).injected.len(), 1);
+    assert_eq!(runtime.inject_selected(&next.selected, SkillForm::Codex, None, &mut active).already, ["docx"]);
+    assert_eq!(runtime.inject_selected(&next.selected, SkillForm::Codex, None, &mut Active::default()).injected.len(), 1);
 }
 
 #[test]
@@ -35,7 +37,8 @@ fn a_skill_behind_a_symlink_is_shown_at_its_own_path() {
     let advertised = link.join("pdf/SKILL.md");
     let index = runtime.mention_index();
     let mentions = index.find(&[Input::Skill { name: "pdf", path: advertised.to_str().unwrap() }], &MentionOptions::codex());
-    let text = &runtime.inject_selected(&mentions.selected, SkillForm::Codex).injected[0].text;
+    let mut active = Active::default();
+    let text = &runtime.inject_selected(&mentions.selected, SkillForm::Codex, None, &mut active).injected[0].text;
     assert!(text.contains(&format!("<path>{}</path>", target.join("pdf/SKILL.md").display())), "{text}");
 }
 
@@ -50,7 +53,8 @@ fn a_skill_that_cannot_be_read_is_a_warning_and_the_others_go_on() {
     let index = runtime.mention_index();
     std::fs::remove_file(fixture.path("gone/SKILL.md")).unwrap();
     let mentions = index.find(&[Input::Text("$gone $pdf $long")], &MentionOptions::codex());
-    let injections = runtime.inject_selected(&mentions.selected, SkillForm::Codex);
+    let mut active = Active::default();
+    let injections = runtime.inject_selected(&mentions.selected, SkillForm::Codex, None, &mut active);
     assert_eq!(injections.injected.len(), 2);
     assert!(injections.warnings[0].starts_with("Failed to load skill gone at "), "{:?}", injections.warnings);
     assert_eq!(injections.warnings[1], "Skill `long` exceeded the main prompt context limit and was truncated.");
