@@ -14,6 +14,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("skills-manifest", &[]),
     ("skills-discovery", &["skills-manifest"]),
     ("skills-prompt", &["skills-manifest", "skills-discovery"]),
+    ("skills-audit", &[]),
     ("skills-policy", &[]),
     ("skills-sandbox", &["skills-policy"]),
     ("skills-sandbox-wasm", &["skills-policy", "skills-sandbox"]),

@@ -1,0 +1,53 @@
+//! How one line follows from the one before it.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::Event;
+use crate::error::{AuditError, Repr};
+use crate::event::hex;
+
+/// What stands for the hash before the first record.
+pub(crate) const START: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+/// The longest line that is written, in bytes.
+pub(crate) const MAX_LINE: usize = 64 * 1024;
+
+/// A line: an event and its place in the chain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Link {
+    /// Its number, from 1.
+    pub(crate) sequence: u64,
+    #[serde(flatten)]
+    pub(crate) event: Event,
+    /// The hash of the line before it.
+    pub(crate) previous: String,
+    /// The SHA-256 over this line without this field.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) hash: String,
+}
+
+impl Link {
+    /// Puts an event behind a line; returns the line, without its end.
+    pub(crate) fn line(event: &Event, last: Option<&Self>) -> Result<String, AuditError> {
+        let (sequence, previous) = last.map_or((1, START), |last| (last.sequence + 1, last.hash.as_str()));
+        let mut link = Self { sequence, event: event.clone(), previous: previous.to_owned(), hash: String::new() };
+        link.hash = link.computed()?;
+        let line = serde_json::to_string(&link).map_err(Repr::Json)?;
+        if line.len() > MAX_LINE {
+            return Err(Repr::TooLarge { bytes: line.len(), limit: MAX_LINE }.into());
+        }
+        Ok(line)
+    }
+
+    /// Reads a line; nothing when it is none.
+    pub(crate) fn read(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
+    }
+
+    /// The hash that the line should have.
+    pub(crate) fn computed(&self) -> Result<String, AuditError> {
+        let without = Self { hash: String::new(), ..self.clone() };
+        let text = serde_json::to_vec(&without).map_err(Repr::Json)?;
+        Ok(hex(&Sha256::digest(text)))
+    }
+}

@@ -1,0 +1,123 @@
+//! What is recorded of one attempt.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// What is recorded of one attempt to run something.
+///
+/// Values of secrets do not belong here, nor do input and output: of these there are sizes and hashes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Event {
+    /// When it began, as RFC 3339 writes it; the caller reads the clock.
+    pub time: String,
+    /// The skill's name.
+    pub skill: String,
+    /// The digest of the skill's files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// What was to run: the path of a script or module inside the skill.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// What was asked for, in the words of the skill: `Read`, `Bash(git:*)`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requested: Vec<String>,
+    /// What came of it.
+    pub decision: Decision,
+    /// The rules that decided.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
+    /// Which backend ran it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
+    /// The walls that stood.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Layer>,
+    /// The limits, by their names with units.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, u64>,
+    /// The input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Content>,
+    /// What was written to standard output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdout: Option<Content>,
+    /// What was written to standard error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<Content>,
+    /// How it ended: `exit 0`, `timeout`, `killed`, or why it did not begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// How long it took, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+}
+
+/// What came of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Decision {
+    /// It was allowed and ran.
+    Granted,
+    /// It was not allowed, and nothing ran.
+    Denied,
+    /// It was allowed and could not run: no sandbox, no program.
+    Failed,
+}
+
+/// A wall around a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layer {
+    /// Its name.
+    pub name: String,
+    /// How well it stood: `enforced`, `partial`, `unavailable`.
+    pub status: String,
+}
+
+/// Content of which only size and hash are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
+    /// How many bytes.
+    pub bytes: u64,
+    /// The SHA-256 of what there is of it, in lower-case hexadecimal digits.
+    pub sha256: String,
+}
+
+impl Event {
+    /// Begins an event; everything else is empty.
+    #[must_use]
+    pub fn new(time: impl Into<String>, skill: impl Into<String>, decision: Decision) -> Self {
+        Self {
+            time: time.into(),
+            skill: skill.into(),
+            digest: None,
+            program: None,
+            requested: Vec::new(),
+            decision,
+            rules: Vec::new(),
+            backend: None,
+            layers: Vec::new(),
+            limits: BTreeMap::new(),
+            input: None,
+            stdout: None,
+            stderr: None,
+            outcome: None,
+            duration_ms: None,
+        }
+    }
+}
+
+impl Content {
+    /// Measures what is kept of a content of `total` bytes.
+    #[must_use]
+    pub fn of(kept: &[u8], total: u64) -> Self {
+        Self { bytes: total, sha256: hex(&Sha256::digest(kept)) }
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

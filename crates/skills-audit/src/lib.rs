@@ -1,0 +1,48 @@
+//! Keeps a record of every attempt to run something.
+//!
+//! ```text
+//! Event --AuditSink::record--> {"sequence":7,"time":…,"previous":"…","hash":"…"}   one line of JSON
+//! files --verify------------> Verified | what is cut, edited or torn, and where
+//! ```
+//!
+//! [`Log`] is the sink that writes files: append-only, for several writers at once, with rotation. Each line carries the hash of the line
+//! before it, so a cut or an edit shows. Whoever may write the file can write a whole new chain: against that, keep the last hash elsewhere.
+//!
+//! This crate must never know what a skill is, policies or sandboxes: it gets words, numbers and hashes. It reads no clock.
+//!
+//! ```
+//! use skills_audit::{AuditSink, Decision, Event, Log, verify};
+//!
+//! # let directory = tempfile::tempdir()?;
+//! let log = Log::open(directory.path().join("audit.jsonl"))?;
+//! let mut event = Event::new("2026-11-22T08:00:00Z", "text-stats", Decision::Denied);
+//! event.rules.push("a rule of user forbids it".to_owned());
+//! log.record(&event)?;
+//! assert_eq!(verify(&log.files()?)?.records, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod chain;
+mod error;
+mod event;
+mod log;
+mod read;
+mod verify;
+
+pub use error::{AuditError, ErrorKind};
+pub use event::{Content, Decision, Event, Layer};
+pub use log::{Log, Rotation};
+pub use read::{Line, read, tail};
+pub use verify::{Problem, Verified, verify};
+
+/// Takes one record for each attempt, denied or not.
+///
+/// A host that wants its records elsewhere implements this. An attempt whose record cannot be kept must not run: whoever runs something asks the
+/// sink first or treats its error as a failure of the run.
+pub trait AuditSink: Send + Sync {
+    /// Keeps a record.
+    ///
+    /// # Errors
+    /// When it could not be kept.
+    fn record(&self, event: &Event) -> Result<(), AuditError>;
+}

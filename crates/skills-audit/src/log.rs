@@ -1,0 +1,184 @@
+//! Records in files.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::chain::{Link, MAX_LINE};
+use crate::{AuditError, AuditSink, Event};
+
+/// Records in a file, one line of JSON each.
+///
+/// Several processes may write at the same time: each takes a lock on a file beside the log, reads the last line and writes the next. A line that
+/// was torn by a crash stays where it is; the next record begins on a line of its own and follows the last whole one.
+#[derive(Debug, Clone)]
+pub struct Log {
+    path: PathBuf,
+    rotation: Rotation,
+}
+
+/// When a file is put aside, and how many of them are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rotation {
+    /// From so many bytes on a file is put aside as `audit.jsonl.1`, older ones as `.2` and so on. Default 16 MiB.
+    pub max_bytes: u64,
+    /// So many files are kept beside the current one; the oldest goes. Default 8.
+    pub keep: u32,
+}
+
+impl Default for Rotation {
+    fn default() -> Self {
+        Self { max_bytes: 16 << 20, keep: 8 }
+    }
+}
+
+impl Log {
+    /// Opens or makes a log; the directory must be there. On Unix only its owner may read it.
+    ///
+    /// # Errors
+    /// When the file cannot be opened for appending.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, AuditError> {
+        let log = Self { path: path.into(), rotation: Rotation::default() };
+        log.append()?;
+        Ok(log)
+    }
+
+    /// Chooses when files are put aside.
+    #[must_use]
+    pub fn rotation(self, rotation: Rotation) -> Self {
+        Self { rotation, ..self }
+    }
+
+    /// Returns the files of the log, oldest first.
+    ///
+    /// # Errors
+    /// When a file cannot be looked at.
+    pub fn files(&self) -> Result<Vec<PathBuf>, AuditError> {
+        let mut files = vec![self.path.clone()];
+        for number in 1.. {
+            let aside = self.aside(number);
+            if !aside.try_exists().map_err(|error| AuditError::io(&aside, error))? {
+                break;
+            }
+            files.insert(0, aside);
+        }
+        Ok(files)
+    }
+
+    fn aside(&self, number: u32) -> PathBuf {
+        with_ending(&self.path, &number.to_string())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the log is the host's own file, not a skill's")]
+    fn append(&self) -> Result<File, AuditError> {
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).read(true);
+        owner_only(&mut options);
+        options.open(&self.path).map_err(|error| AuditError::io(&self.path, error))
+    }
+
+    /// Waits for its turn among all writers; the lock goes with the file.
+    #[expect(clippy::disallowed_methods, reason = "the lock is the host's own file, not a skill's")]
+    fn lock(&self) -> Result<File, AuditError> {
+        let path = with_ending(&self.path, "lock");
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        owner_only(&mut options);
+        let file = options.open(&path).map_err(|error| AuditError::io(&path, error))?;
+        file.lock().map_err(|error| AuditError::io(&path, error))?;
+        Ok(file)
+    }
+
+    /// Puts a file that is long enough aside; the chain goes on in the next.
+    fn rotate(&self) -> Result<(), AuditError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |error| AuditError::io(&path, error)
+        };
+        let keep = self.rotation.keep.max(1);
+        for number in (1..=keep).rev() {
+            let (from, to) = (if number == 1 { self.path.clone() } else { self.aside(number - 1) }, self.aside(number));
+            if from.try_exists().map_err(failed(&from))? {
+                std::fs::rename(&from, &to).map_err(failed(&from))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The last whole record of the log.
+    fn last(&self, file: &mut File) -> Result<Last, AuditError> {
+        let current = last_of(file).map_err(|error| AuditError::io(&self.path, error))?;
+        if current.link.is_some() {
+            return Ok(current);
+        }
+        let aside = self.aside(1);
+        if !aside.try_exists().map_err(|error| AuditError::io(&aside, error))? {
+            return Ok(current);
+        }
+        #[expect(clippy::disallowed_methods, reason = "the log is the host's own file, not a skill's")]
+        let mut before = File::open(&aside).map_err(|error| AuditError::io(&aside, error))?;
+        let before = last_of(&mut before).map_err(|error| AuditError::io(&aside, error))?;
+        Ok(Last { link: before.link, ..current })
+    }
+}
+
+impl AuditSink for Log {
+    fn record(&self, event: &Event) -> Result<(), AuditError> {
+        let _lock = self.lock()?;
+        let mut file = self.append()?;
+        let last = self.last(&mut file)?;
+        let line = Link::line(event, last.link.as_ref())?;
+        if last.bytes > 0 && last.bytes >= self.rotation.max_bytes {
+            self.rotate()?;
+            file = self.append()?;
+        }
+        let torn = if last.is_torn && last.bytes < self.rotation.max_bytes { "\n" } else { "" };
+        // One write: a reader sees all of it or, after a crash, a torn line.
+        file.write_all(format!("{torn}{line}\n").as_bytes()).map_err(|error| AuditError::io(&self.path, error))
+    }
+}
+
+/// The end of a file.
+struct Last {
+    link: Option<Link>,
+    bytes: u64,
+    /// Whether the file does not end with a line end.
+    is_torn: bool,
+}
+
+/// Reads back from the end until a whole record is found.
+fn last_of(file: &mut File) -> std::io::Result<Last> {
+    let bytes = file.metadata()?.len();
+    let mut wanted = MAX_LINE as u64 + 1;
+    loop {
+        let start = bytes.saturating_sub(wanted);
+        file.seek(SeekFrom::Start(start))?;
+        let mut end = Vec::new();
+        file.take(wanted).read_to_end(&mut end)?;
+        let is_torn = end.last().is_some_and(|b| *b != b'\n');
+        // The first of these lines may have begun before.
+        let whole = if start == 0 { end.as_slice() } else { end.iter().position(|b| *b == b'\n').map_or(&[][..], |at| &end[at + 1..]) };
+        let link = whole.split(|b| *b == b'\n').rev().find_map(Link::read);
+        if link.is_some() || start == 0 {
+            return Ok(Last { link, bytes, is_torn });
+        }
+        wanted = wanted.saturating_mul(4);
+    }
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".");
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+#[cfg(unix)]
+fn owner_only(options: &mut OpenOptions) {
+    use std::os::unix::fs::OpenOptionsExt;
+    options.mode(0o600);
+}
+
+#[cfg(not(unix))]
+fn owner_only(_options: &mut OpenOptions) {}
