@@ -1,5 +1,7 @@
 //! `skills mentions TEXT`.
 
+use std::collections::{BTreeSet, HashMap};
+
 use serde_json::{Value, json};
 use skills_runtime::prompt::{Confidence, Input, Mention, MentionIndex, MentionOptions, Outcome, Way};
 use skills_runtime::{Entry, SkillRuntime};
@@ -22,7 +24,8 @@ pub(crate) fn mentions(runtime: &SkillRuntime, arguments: &Mentions, output: &Ou
     inputs.push(Input::Text(&text));
     let index = runtime.mention_index();
     let found = index.find(&inputs, &options(arguments)?);
-    let shown: Vec<Told<'_>> = found.all.iter().filter_map(|mention| Told::of(mention, &index)).collect();
+    let nearest = nearest(&found.all, &index);
+    let shown: Vec<Told<'_>> = found.all.iter().filter_map(|mention| Told::of(mention, &nearest)).collect();
     let missing = needs::of(found.selected.iter().copied());
     if output.is_json() {
         let selected: Vec<Value> = found.selected.iter().map(|entry| json!({"name": entry.name(), "path": path(entry)})).collect();
@@ -45,6 +48,23 @@ fn options(arguments: &Mentions) -> anyhow::Result<MentionOptions> {
     Ok(options.words(if arguments.no_words { None } else { Some(Confidence::Medium) }))
 }
 
+/// Looks for names like the unknown ones; each look goes through all skills, so only the first few are looked for.
+fn nearest<'a>(mentions: &'a [Mention<'a>], index: &'a MentionIndex) -> HashMap<&'a str, Vec<&'a str>> {
+    const MAX_NAMES: usize = 16;
+    let unknown: BTreeSet<(usize, usize, &str)> = (mentions.iter())
+        .filter(|mention| matches!(mention.outcome, Outcome::Unknown))
+        .map(|mention| (mention.input, mention.span.start, mention.name.as_str()))
+        .collect();
+    let mut nearest = HashMap::new();
+    for (_, _, name) in unknown {
+        if nearest.len() == MAX_NAMES {
+            break;
+        }
+        nearest.entry(name).or_insert_with(|| index.nearest(name));
+    }
+    nearest
+}
+
 /// A mention, and the names that may be meant instead.
 struct Told<'a> {
     mention: &'a Mention<'a>,
@@ -53,9 +73,9 @@ struct Told<'a> {
 
 impl<'a> Told<'a> {
     /// A name in words that nobody has and that is like no other was hardly meant as one.
-    fn of(mention: &'a Mention<'a>, index: &'a MentionIndex) -> Option<Self> {
+    fn of(mention: &'a Mention<'a>, nearest: &HashMap<&str, Vec<&'a str>>) -> Option<Self> {
         let is_unknown = matches!(mention.outcome, Outcome::Unknown);
-        let nearest = if is_unknown { index.nearest(&mention.name) } else { Vec::new() };
+        let nearest = nearest.get(mention.name.as_str()).cloned().unwrap_or_default();
         let is_noise = is_unknown && mention.way == Way::Words && nearest.is_empty();
         (!is_noise).then_some(Self { mention, nearest })
     }

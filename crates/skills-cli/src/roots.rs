@@ -26,9 +26,11 @@ pub(crate) fn discovery(arguments: &Arguments) -> anyhow::Result<Discovery> {
     let discovery = profile.discovery(&surroundings);
     let mut roots = discovery.roots().to_vec();
     if !arguments.root.is_empty() {
-        let mut paths: Vec<PathBuf> = arguments.root.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect();
+        // A root keeps the path that it was given, which others may name its skills by.
+        let mut paths: Vec<PathBuf> =
+            arguments.root.iter().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone())).collect();
         let mut seen = std::collections::HashSet::new();
-        paths.retain(|path| seen.insert(path.clone()));
+        paths.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
         roots = paths.into_iter().map(|path| profile.read(Root::new(path, Scope::Custom))).collect();
     }
     if arguments.follow_skill_links {

@@ -12,6 +12,8 @@ use super::{UseKind, tidy};
 
 /// How deep scripts in scripts are followed.
 const MAX_DEPTH: usize = 4;
+/// The longest path, in bytes.
+const MAX_PATH: usize = 4_096;
 /// The longest script that is looked at, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
 
@@ -52,7 +54,8 @@ impl Walk {
             // Quotes that do not match: words are still words (Codex).
             self.directory = directory;
             self.found.truncate(found);
-            let words: Vec<Word<'_>> = text.split_whitespace().map(Word::plain).collect();
+            let is_operator = |word: &&str| matches!(*word, "&&" | "||" | ";" | "|" | "&") || word.ends_with(';');
+            let words: Vec<Word<'_>> = text.split_whitespace().take_while(|word| !is_operator(word)).map(Word::plain).collect();
             self.command(&words, &[]);
         }
         self.depth -= 1;
@@ -95,6 +98,15 @@ impl Walk {
     }
 
     fn command(&mut self, words: &[Word<'_>], inputs: &[Word<'_>]) {
+        // Most commands are about no skill, and to see that they need not be understood.
+        let may_matter = |word: &Word<'_>| {
+            let text = word.text.as_bytes();
+            matches!(text, b"cd" | b"pushd") || text.len() >= 7 && (has_scripts(text) || names_document(text))
+        };
+        let is_in_scripts = self.directory.as_ref().is_some_and(|path| has_scripts(path.as_os_str().as_encoded_bytes()));
+        if !is_in_scripts && !words.iter().chain(inputs).any(may_matter) {
+            return;
+        }
         let mut directory = self.directory.clone();
         let Some((program, arguments)) = self.program(words, &mut directory) else { return };
         let inside = std::mem::replace(&mut self.directory, directory);
@@ -151,7 +163,9 @@ impl Walk {
         if path.is_absolute() {
             return Some(tidy(path));
         }
-        Some(tidy(&self.directory.as_ref()?.join(path)))
+        // A path that is longer than any is none; a script could make it grow for ever.
+        let joined = self.directory.as_ref()?.join(path);
+        (joined.as_os_str().len() <= MAX_PATH).then(|| tidy(&joined))
     }
 
     fn add(&mut self, kind: UseKind, word: &Word<'_>) {

@@ -50,7 +50,7 @@ pub(super) struct Unmatched;
 
 /// Bytes that mean something to a shell outside of quotes; a table is quicker than asking.
 const SPECIAL: [bool; 256] = {
-    let special = b" \t\n'\"\\$`#|&;()<>*?[~";
+    let special = b" \t\r\n'\"\\$`#|&;()<>*?[~";
     let mut table = [false; 256];
     let mut index = 0;
     while index < special.len() {
@@ -64,8 +64,8 @@ const SPECIAL: [bool; 256] = {
 pub(super) struct Lexer<'a> {
     rest: &'a str,
     word: Option<Word<'a>>,
-    /// The words that end the documents which begin on the next line.
-    heredocs: Vec<String>,
+    /// The words that end the documents which begin on the next line, and whether tabs may stand before them.
+    heredocs: Vec<(String, bool)>,
     /// What the next word is for.
     redirection: Option<Redirection>,
     /// Whether double quotes are open, after a script inside them was given out.
@@ -76,7 +76,7 @@ pub(super) struct Lexer<'a> {
 enum Redirection {
     Input,
     Output,
-    Heredoc,
+    Heredoc { indented: bool },
 }
 
 impl<'a> Lexer<'a> {
@@ -93,13 +93,20 @@ impl<'a> Lexer<'a> {
                     return Ok(token);
                 }
             }
+            if self.word.is_none() {
+                self.rest = self.rest.trim_start_matches(' ');
+            }
             let plain = self.rest.bytes().position(|b| SPECIAL[usize::from(b)]).unwrap_or(self.rest.len());
+            // Nearly all words are plain and end with a space.
+            if plain > 0 && self.word.is_none() && self.redirection.is_none() && self.rest.as_bytes().get(plain) == Some(&b' ') {
+                return Ok(Some(Token::Word(Word::plain(self.take(plain)))));
+            }
             if plain > 0 {
                 let text = self.take(plain);
                 self.word().push(text);
             }
             let Some(&b) = self.rest.as_bytes().first() else { return Ok(self.finished()) };
-            let is_end = matches!(b, b' ' | b'\t' | b'\n' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>');
+            let is_end = matches!(b, b' ' | b'\t' | b'\r' | b'\n' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>');
             if is_end && self.word.is_some() {
                 if matches!(b, b'<' | b'>') && self.is_stream() {
                     self.word = None;
@@ -117,7 +124,7 @@ impl<'a> Lexer<'a> {
     /// Goes beyond what divides words.
     fn divided(&mut self, b: u8) -> Option<Token<'a>> {
         match b {
-            b' ' | b'\t' => {
+            b' ' | b'\t' | b'\r' => {
                 self.take(1);
                 None
             }
@@ -180,8 +187,8 @@ impl<'a> Lexer<'a> {
             None => Some(Token::Word(word)),
             Some(Redirection::Input) => Some(Token::Input(word)),
             Some(Redirection::Output) => Some(Token::Output),
-            Some(Redirection::Heredoc) => {
-                self.heredocs.push(word.text.into_owned());
+            Some(Redirection::Heredoc { indented }) => {
+                self.heredocs.push((word.text.into_owned(), indented));
                 None
             }
         }
@@ -241,13 +248,26 @@ impl<'a> Lexer<'a> {
         if first == "`" {
             let script = self.take(self.rest.find('`')?);
             self.take(1);
+            self.word().push("$");
             return Some(Some(Token::Script(script)));
         } else if self.rest.starts_with('(') {
             let end = closing(self.rest)?;
             let script = &self.take(end + 1)[1..end];
-            return Some(Some(Token::Script(script)));
+            self.word().push("$");
+            // A calculation starts nothing.
+            let is_calculation = script.starts_with('(') && script.ends_with(')');
+            return Some((!is_calculation).then_some(Token::Script(script)));
         } else if self.rest.starts_with('{') {
             self.take(self.rest.find('}')? + 1);
+            self.word().push("$");
+        } else if self.rest.starts_with('\'') {
+            // `$'…'` with its own escapes.
+            self.take(1);
+            let end = ansi_end(self.rest)?;
+            let quoted = self.take(end);
+            self.word().push(quoted);
+            self.take(1);
+            return Some(None);
         } else {
             let name = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(self.rest.len());
             let special = usize::from(name == 0 && self.rest.starts_with(['?', '@', '*', '#', '!', '$', '-']));
@@ -278,7 +298,7 @@ impl<'a> Lexer<'a> {
         self.redirection = match operator {
             "<" if self.rest[1..].starts_with('(') => None,
             "<" | "<>" => Some(Redirection::Input),
-            "<<" | "<<-" => Some(Redirection::Heredoc),
+            "<<" | "<<-" => Some(Redirection::Heredoc { indented: operator == "<<-" }),
             _ if token.is_none() => Some(Redirection::Output),
             _ => None,
         };
@@ -288,16 +308,27 @@ impl<'a> Lexer<'a> {
 
     /// Documents in a script are no commands.
     fn skip_heredocs(&mut self) {
-        for end in std::mem::take(&mut self.heredocs) {
+        for (end, indented) in std::mem::take(&mut self.heredocs) {
             while !self.rest.is_empty() {
                 let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
                 self.rest = rest;
-                if line.trim_start_matches('\t') == end {
+                let line = line.strip_suffix('\r').unwrap_or(line);
+                if line == end || indented && line.trim_start_matches('\t') == end {
                     break;
                 }
             }
         }
     }
+}
+
+/// Finds the end of `$'…'`, in which a backslash escapes the quote.
+fn ansi_end(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.bytes().position(|b| {
+        let ends = b == b'\'' && !escaped;
+        escaped = b == b'\\' && !escaped;
+        ends
+    })
 }
 
 /// Finds the parenthesis that closes the one which `text` begins with.
@@ -360,7 +391,9 @@ mod tests {
         check("cat <in >out 2>&1 2>>log &>all", "cat <in > > > >");
         check("(cd x; ls) # no\nnext", "( cd x ; ls ) ; next");
         check("cat $A/x ~/y *.md \"$B\"", "cat ~$/x ~~/y ~*.md ~$");
-        check("echo $(cat \"a)b\") `ls`", "echo [cat \"a)b\"] ~ [ls] ~");
+        check("echo $(cat \"a)b\") `ls` $((1/2)) $'it\\'s'", "echo [cat \"a)b\"] ~$ [ls] ~$ ~$ ~it\\'s");
+        check("a\r\nb", "a ; b");
+        check("cat <<E\n\tE\nx\nE\nls", "cat ; ls");
         check("cat <<EOF >x\ncat y\nEOF\nls", "cat > ; ls");
         check("diff <(cat a) b", "diff ( cat a ) b");
         check("it's", "unmatched");

@@ -87,7 +87,7 @@ const LEADERS_WITH_WORD: [(&str, &[&str]); 11] = [
     ("bunx", &[]),
 ];
 /// Options with a value of those.
-const VALUES: [&str; 16] = [
+const VALUES: &[&str] = &[
     "--with",
     "--with-editable",
     "--with-requirements",
@@ -115,22 +115,30 @@ pub(super) fn program<'w>(words: &'w [Word<'w>]) -> Option<Next<'w>> {
         return Some(behind(name, rest, values, 0));
     }
     if let Some((_, subcommands)) = LEADERS_WITH_WORD.iter().find(|(leader, _)| *leader == name) {
-        let is_subcommand = |word: &Word<'_>| subcommands.contains(&word.text.as_ref());
-        return Some(match rest.iter().position(is_subcommand) {
-            Some(position) if rest[..position].iter().all(|word| word.text.starts_with('-')) => {
-                run_by(name, behind(name, &rest[position + 1..], &VALUES, position + 1), words)
-            }
-            None if subcommands.is_empty() => behind(name, rest, &VALUES, 0),
-            _ => Next::Found(Program::Other, Vec::new()),
+        let is_subcommand = |word: Option<&Word<'_>>| word.is_some_and(|word| subcommands.contains(&word.text.as_ref()));
+        // Options stand before the word that starts another program as well as behind it.
+        let Next::Behind { skipped, changes_to } = behind(name, rest, VALUES, 0) else { return None };
+        if subcommands.is_empty() {
+            return Some(Next::Behind { skipped, changes_to });
+        }
+        if !is_subcommand(words.get(skipped)) {
+            return Some(Next::Found(Program::Other, Vec::new()));
+        }
+        let Next::Behind { skipped, changes_to: later } = behind(name, &words[skipped + 1..], VALUES, skipped) else { return None };
+        let changes_to = later.or(changes_to);
+        return Some(match words.get(skipped) {
+            // `uv run script.py` runs the script itself.
+            Some(script) if name == "uv" && changes_to.is_none() && is_script(&script.text) => Next::Found(Program::Runner, vec![script]),
+            _ => Next::Behind { skipped, changes_to },
         });
     }
     Some(match name {
-        "cd" | "pushd" => Next::Found(Program::ChangeDirectory, plain(rest, &[])),
-        "source" | "." => Next::Found(Program::Runner, plain(rest, &[])),
-        "{" | "then" | "do" | "else" | "if" | "while" | "until" | "!" => Next::Behind { skipped: 1, changes_to: None },
+        "cd" | "pushd" => Next::Found(Program::ChangeDirectory, plain(rest, &[], &[])),
+        "source" | "." => Next::Found(Program::Runner, plain(rest, &[], &[])),
+        "{" | "then" | "do" | "else" | "elif" | "if" | "while" | "until" | "!" | "coproc" => Next::Behind { skipped: 1, changes_to: None },
         _ if is_runner(name) => runner(name, rest),
         _ if READERS.contains(&name) => Next::Found(Program::Reader, rest.iter().filter(|word| !word.text.starts_with('-')).collect()),
-        _ if first.text.contains('/') => Next::Found(Program::Itself(first), Vec::new()),
+        _ if first.text.contains('/') && !is_tool(&first.text) => Next::Found(Program::Itself(first), Vec::new()),
         _ => Next::Found(Program::Other, Vec::new()),
     })
 }
@@ -145,6 +153,10 @@ fn behind<'w>(name: &str, rest: &'w [Word<'w>], values: &[&str], before: usize) 
         if text == "--" {
             index += 1;
             break;
+        }
+        // These only tell of a program.
+        if matches!((name, text), ("command", "-v" | "-V") | ("sudo", "-l" | "-e")) {
+            return Next::Found(Program::Other, Vec::new());
         }
         let is_variable = name == "env" && !text.starts_with('-') && joined.is_some();
         if !text.starts_with('-') && !is_variable {
@@ -162,17 +174,6 @@ fn behind<'w>(name: &str, rest: &'w [Word<'w>], values: &[&str], before: usize) 
     Next::Behind { skipped: 1 + before + index + own, changes_to }
 }
 
-/// `uv run script.py` runs the script itself.
-fn run_by<'w>(name: &str, next: Next<'w>, words: &'w [Word<'w>]) -> Next<'w> {
-    match next {
-        Next::Behind { skipped, changes_to: None } if name == "uv" => match words.get(skipped) {
-            Some(word) if is_script(&word.text) => Next::Found(Program::Runner, vec![word]),
-            _ => Next::Behind { skipped, changes_to: None },
-        },
-        next => next,
-    }
-}
-
 fn runner<'w>(name: &str, rest: &'w [Word<'w>]) -> Next<'w> {
     if SHELLS.contains(&name)
         && let Some(script) = shell_script(rest)
@@ -187,28 +188,57 @@ fn runner<'w>(name: &str, rest: &'w [Word<'w>]) -> Next<'w> {
         "node" | "tsx" | "ts-node" => &["-r", "--require", "--import", "--loader", "-C", "--conditions"],
         "deno" => &["-c", "--config", "--import-map", "--lock"],
         "ruby" => &["-r", "-I", "-C"],
-        "bash" | "sh" | "zsh" | "dash" | "ksh" => &["-o", "-O", "--rcfile", "--init-file"],
+        "bash" | "sh" | "zsh" | "dash" | "ksh" => &["-o", "-O", "-eo", "-euo", "-euxo", "-exo", "-uo", "-xo", "--rcfile", "--init-file"],
         "pwsh" | "powershell" => &["-ExecutionPolicy"],
         _ if name.starts_with("py") => &["-W", "-X"],
         _ => &[],
     };
-    Next::Found(Program::Runner, plain(rest, values))
+    // Options behind which no file is run.
+    let codes: &[&str] = match name {
+        _ if SHELLS.contains(&name) => &["-n", "-s"],
+        _ if name.starts_with("py") => &["-c", "-m"],
+        "node" | "tsx" | "ts-node" | "bun" => &["-e", "-p", "--eval", "--print", "--check"],
+        "deno" => &["eval"],
+        "perl" | "ruby" => &["-e", "-c"],
+        _ => &["-c", "-e"],
+    };
+    let is_glued =
+        |word: &Word<'_>| name.starts_with("py") && word.text.len() > 2 && (word.text.starts_with("-c") || word.text.starts_with("-m"));
+    if rest.iter().take_while(|word| word.text.starts_with('-')).any(is_glued) {
+        return Next::Found(Program::Other, Vec::new());
+    }
+    Next::Found(Program::Runner, plain(rest, values, codes))
 }
 
 /// The script behind `-c`, which may stand together with other letters.
 fn shell_script<'w>(rest: &'w [Word<'w>]) -> Option<&'w str> {
-    let position = rest.iter().position(|word| !word.text.starts_with(['-', '+'])).unwrap_or(rest.len());
-    let is_command = |word: &Word<'_>| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('c');
-    rest[..position].iter().any(is_command).then(|| rest.get(position).map(|word| word.text.as_ref())).flatten()
+    let mut is_command = false;
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        let text = word.text.as_ref();
+        if !text.starts_with(['-', '+']) {
+            return is_command.then_some(text);
+        }
+        let is_cluster = !text.starts_with("--");
+        is_command |= is_cluster && text.starts_with('-') && text.contains('c');
+        // `-o pipefail`, also at the end of a cluster.
+        if is_cluster && text.ends_with(['o', 'O']) || matches!(text, "--rcfile" | "--init-file") {
+            words.next();
+        }
+    }
+    None
 }
 
 /// The words that are no options and no values of options. What follows an option that holds a program is none of ours.
-fn plain<'w>(words: &'w [Word<'w>], values: &[&str]) -> Vec<&'w Word<'w>> {
+fn plain<'w>(words: &'w [Word<'w>], values: &[&str], codes: &[&str]) -> Vec<&'w Word<'w>> {
     let mut plain = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let text = word.text.as_ref();
-        if matches!(text, "-c" | "-e" | "-m" | "--eval") && !values.contains(&text) && plain.is_empty() {
+        if plain.is_empty()
+            && codes.iter().any(|code| text == *code || code.len() > 2 && text.starts_with(*code))
+            && !values.contains(&text)
+        {
             return Vec::new();
         }
         if text.starts_with('-') && text.len() > 1 {
@@ -220,6 +250,11 @@ fn plain<'w>(words: &'w [Word<'w>], values: &[&str]) -> Vec<&'w Word<'w>> {
         }
     }
     plain
+}
+
+/// Whether a program belongs to what a package manager installed.
+fn is_tool(path: &str) -> bool {
+    ["node_modules/", ".venv/", "venv/bin/"].iter().any(|directory| path.contains(directory))
 }
 
 /// Whether a file has the ending of a script.

@@ -77,8 +77,11 @@ impl<'a> Selection<'a, '_> {
         // A sentence may go on behind the name with a colon, or without a space.
         let ascii = sigil.name.find(|c: char| !c.is_ascii()).map_or(sigil.name, |end| &sigil.name[..end]);
         let known = |name: &&str| !self.index.named(name).is_empty() || self.index.inactive_named(name).is_some();
-        let prefixes = sigil.name.char_indices().map(|(end, _)| &sigil.name[..end]).filter(|start| start.len() > ascii.len()).rev();
-        let candidates = [sigil.name, sigil.name.trim_end_matches(':')].into_iter().chain(prefixes).chain([ascii]);
+        let is_short = |start: &&str| start.len() > ascii.len() && start.len() <= self.index.longest();
+        let prefixes = sigil.name.char_indices().map(|(end, _)| &sigil.name[..end]).filter(is_short).rev();
+        // For Codex a colon is always a part of the name.
+        let spoken = self.options.words.map(|_| sigil.name.trim_end_matches(':'));
+        let candidates = [sigil.name].into_iter().chain(spoken).chain(prefixes).chain([ascii]);
         let name = candidates.into_iter().filter(|name| !name.is_empty()).find(known);
         let Some(name) = name else {
             // Amounts of money and variables are no skills that nobody has.
@@ -98,7 +101,16 @@ impl<'a> Selection<'a, '_> {
             [number] if self.options.connectors.contains(&name.to_ascii_lowercase()) => Outcome::Connector(self.index.entry(*number)),
             [number] => self.index.outcome(*number),
             _ if self.chosen.contains(name) => Outcome::Settled,
-            several => Outcome::Ambiguous(several.iter().map(|number| self.index.entry(*number)).collect()),
+            several => {
+                // Whoever cannot be chosen makes nothing ambiguous.
+                let selectable: Vec<u32> =
+                    several.iter().copied().filter(|number| self.index.outcome(*number).selected().is_some()).collect();
+                match selectable.as_slice() {
+                    [] => self.index.outcome(several[0]),
+                    [only] => self.index.outcome(*only),
+                    several => Outcome::Ambiguous(several.iter().map(|number| self.index.entry(*number)).collect()),
+                }
+            }
         }
     }
 
@@ -106,6 +118,9 @@ impl<'a> Selection<'a, '_> {
     fn settled(&self, mention: Mention<'a>) -> Mention<'a> {
         let outcome = match mention.outcome {
             Outcome::Selected(entry) if self.barred.contains(entry.name().as_str()) => Outcome::Settled,
+            Outcome::Selected(entry) if self.options.connectors.contains(&entry.name().as_str().to_ascii_lowercase()) => {
+                Outcome::Connector(entry)
+            }
             Outcome::Ambiguous(entries) if entries.iter().any(|entry| self.chosen.contains(entry.name().as_str())) => Outcome::Settled,
             outcome => outcome,
         };

@@ -27,10 +27,12 @@ pub(super) enum Alphabet {
 pub(super) fn sigils(text: &str, alphabet: Alphabet) -> Vec<Sigil<'_>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
-    let mut at = 0;
+    let (mut at, mut may_close) = (0, true);
     while let Some(step) = memchr::memchr2(b'$', b'[', &bytes[at..]) {
         at += step;
-        let link = if bytes[at] == b'[' { link(text, at, alphabet) } else { None };
+        // Without a parenthesis that closes there are no more links.
+        may_close = may_close && (bytes[at] != b'[' || memchr::memchr(b')', &bytes[at..]).is_some());
+        let link = if bytes[at] == b'[' && may_close { link(text, at, alphabet) } else { None };
         let sigil = link.or_else(|| if bytes[at] == b'$' { plain(text, at, alphabet) } else { None });
         match sigil {
             Some(sigil) => {

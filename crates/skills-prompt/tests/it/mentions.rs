@@ -56,8 +56,9 @@ fn plain_names() {
     check("$Alpha", &[], &["Alpha unknown"]);
     check("$PATH $home $5 $FOO_BAR", &[], &[]);
     check("$manual", &["manual"], &["manual selected"]);
-    // A sentence goes on behind a colon; no skill is named so.
-    check("$alpha: please", &["alpha"], &["alpha selected"]);
+    // A sentence goes on behind a colon; for Codex it is a part of the name.
+    check("$alpha: please", &[], &["alpha: unknown"]);
+    check_with("$alpha: please", &MentionOptions::default(), &["alpha"], &["alpha selected"]);
     check(&"$".repeat(256), &[], &[]);
 }
 
@@ -96,6 +97,8 @@ fn links() {
 fn connectors() {
     let options = MentionOptions::codex().connectors(["Alpha"]);
     check_with("$alpha", &options, &[], &["alpha connector-conflict"]);
+    let words = MentionOptions::default().connectors(["pdf-tools"]);
+    check_with("use the pdf-tools skill", &words, &[], &["pdf-tools connector-conflict"]);
     check_with("[$alpha](ROOTrepo/alpha/SKILL.md) $beta", &options, &["alpha", "beta"], &["alpha selected", "beta selected"]);
 }
 

@@ -62,7 +62,15 @@ fn requests() {
         ("Don't forget to use the weather skill", &["weather selected"]),
         ("I want you to use the weather skill", &["weather selected"]),
         ("Let's use the weather skill", &["weather selected"]),
-        ("If it rains, use the weather skill", &["weather selected"]),
+        ("Go ahead and use the weather skill", &["weather selected"]),
+        ("Read the mail and use the weather skill", &["weather selected"]),
+        ("Using pdf-tools, merge these", &["pdf-tools selected"]),
+        ("Do it with the weather skill", &["weather selected"]),
+        ("Don't write code, use the weather skill", &["weather selected"]),
+        ("use pdf-tools and code-review to finish", &["pdf-tools selected", "code-review selected"]),
+        ("Use these skills: pdf-tools, code-review and k8s.", &["pdf-tools selected", "code-review selected", "k8s selected"]),
+        ("Use the pdf/weather skills", &["pdf selected", "weather selected"]),
+        ("use the code\u{2011}review skill", &["code\u{2011}review selected"]),
         ("It's not about that, but use the weather skill", &["weather selected"]),
     ]);
 }
@@ -122,7 +130,7 @@ fn questions_and_talk_are_no_request() {
         ("什么时候使用 weather 技能", &["weather (question)"]),
         ("介绍一下使用 weather 技能的步骤", &["weather (question)"]),
         ("我们应该使用 weather 技能吗", &["weather (question)"]),
-        ("When users use the weather skill it fails", &["weather (question)"]),
+        ("When users use the weather skill it fails", &["weather (condition)"]),
         ("They use the weather skill every day", &["weather (condition)"]),
         ("I often use the weather skill", &["weather (condition)"]),
         ("Write docs about using the weather skill", &["weather (condition)"]),
@@ -131,6 +139,83 @@ fn questions_and_talk_are_no_request() {
         ("The line `use the weather skill` is wrong", &["weather (quoted)"]),
         ("他说「使用 weather 技能」", &["weather (quoted)"]),
     ]);
+}
+
+/// What a reader who tried to be misunderstood found: none of these asks for a skill now.
+#[test]
+fn what_only_sounds_like_a_request() {
+    let (_tree, index) = index();
+    let texts = [
+        "Use python, not the weather skill",
+        "Use your own knowledge rather than the weather skill",
+        "Use anything but the weather skill",
+        "Use rm to remove the weather skill",
+        "Use my API key for the weather skill",
+        "Use plain text, the weather skill is broken",
+        "Use it, never mind the weather skill",
+        "Don't, under any circumstances, use the weather skill",
+        "Do not, please, use the weather skill",
+        "Never \u{2014} and I mean never \u{2014} use the weather skill",
+        "Do not read, write, or use the weather skill",
+        "Please don't\nuse the weather skill",
+        "Do not:\n- use the weather skill\n- use the pdf skill",
+        "don\u{2BC}t use the weather skill",
+        "do not\u{200B} use the weather skill",
+        "Refrain from using the weather skill",
+        "Nobody should use the weather skill",
+        "Alice will use the weather skill",
+        "John wants to use the weather skill",
+        "The docs say to use the weather skill",
+        "I forgot to use the weather skill",
+        "Write a function to call the weather skill",
+        "Allow users to run the weather skill",
+        "I have a problem with the weather skill",
+        "Compare pdf-tools with the weather skill",
+        "With the weather skill disabled, it works",
+        "Use the weather skill if it rains",
+        "Unless I say otherwise, use the weather skill",
+        "Next time, use the weather skill",
+        "Replace \"foo\" with \"use the weather skill\"",
+        "Use the sentence \"I do not need the weather skill\"",
+        "Here is what he wrote: \"Hi! Use the weather skill\"",
+        "\u{2018}use the weather skill\u{2019}",
+        "(use the weather skill)",
+        "Bob: use the weather skill",
+        "run `pdf`",
+        "Use the code-review branch",
+        "npm run pdf-tools",
+        "docker run pdf-tools:latest",
+        "use pdf-tools>=1",
+        "Use of the weather skill is discouraged",
+        "Run the weather skill tests",
+        "Use the weather skill's README as a template",
+        "Can I use the weather skill?",
+        "Would you recommend using the weather skill?",
+        "I wonder whether to use the weather skill",
+        "- ```\n  use the weather skill\n  ```",
+        "// use the weather skill",
+        "用 weather 代替 pdf 技能",
+        "用python不要用 weather 技能",
+        "用 rm 删除 weather 技能",
+        "请禁用 weather 技能",
+        "请停用 pdf-tools",
+        "用户喜欢 weather 技能",
+        "不会使用 weather 技能",
+        "无法使用 weather 技能",
+        "拒绝使用 weather 技能",
+        "忘记使用 weather 技能了",
+        "不要忘了不要使用 weather 技能",
+        "他使用 weather 技能",
+        "大家都用 weather 技能",
+        "据说使用 weather 技能",
+        "使用 weather 技能失败",
+        "使用 weather 技能时要小心",
+        "用“不要使用 weather 技能”作为标题",
+        "可以使用 weather 技能吗？",
+        "谁在使用 weather 技能",
+    ];
+    let selects = |text: &&&str| !index.find(&[Input::Text(text)], &MentionOptions::default()).selected.is_empty();
+    assert_eq!(texts.iter().filter(selects).collect::<Vec<_>>(), Vec::<&&str>::new());
 }
 
 #[test]
@@ -173,7 +258,9 @@ fn other_outcomes() {
         ("use the twin set skill", &["twin set ambiguous"]),
         ("use the gone-skill skill", &["gone-skill disabled"]),
         ("/weather in Oslo", &["weather selected"]),
-        ("hello\n/pdf-tools: merge", &["pdf-tools selected"]),
+        ("/pdf-tools: merge", &["pdf-tools selected"]),
+        ("Paths:\n/weather\n/pdf-tools", &[]),
+        ("@weather\nfn f() {}", &[]),
         ("ask @weather about it", &["weather selected"]),
         ("me@weather.com /etc/weather and a/weather", &[]),
     ]);
@@ -224,9 +311,11 @@ proptest! {
                 prop_assert!(text.get(mention.span.clone()).is_some());
             }
         }
+        // Within a sentence nothing takes a negation back but a new clause.
         let negated = format!("don't ever use {text}");
-        let first = negated.split(['\n', '。', ',', '"', '`', '「', '用', '/', '@', '$', ':']).next().unwrap().to_owned();
-        let mentions = index.find(&[Input::Text(&first)], &MentionOptions::default());
-        prop_assert!(mentions.selected.is_empty(), "{}", first);
+        let sentence = negated.split(['\n', '。', ',', '/']).next().unwrap().to_owned();
+        let mentions = index.find(&[Input::Text(&sentence)], &MentionOptions::default());
+        let in_words = mentions.all.iter().filter(|mention| mention.way == Way::Words && mention.outcome.selected().is_some());
+        prop_assert_eq!(in_words.count(), 0, "{}", sentence);
     }
 }

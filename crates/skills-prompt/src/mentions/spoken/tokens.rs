@@ -16,38 +16,75 @@ pub(super) enum Kind {
     Word,
     /// A character of Chinese or Japanese.
     Character(char),
-    /// Anything else that is no space.
+    /// Anything else that is no space; a line end inside a paragraph too.
     Mark(char),
 }
 
-/// The lines of a text without their ends. Fenced code and quotations are left out.
-pub(super) fn speech(text: &str) -> impl Iterator<Item = Range<usize>> {
+/// The paragraphs of a text, each as its lines without their ends. Fenced and indented code, quotations, tables and comments are left out, and
+/// end a paragraph as an empty line does.
+pub(super) fn paragraphs(text: &str) -> Vec<Vec<Range<usize>>> {
+    let mut paragraphs = vec![Vec::new()];
     let mut fence: Option<&str> = None;
     let mut next = 0;
-    std::iter::from_fn(move || {
+    // A quotation goes on until an empty line.
+    let mut is_quoted = false;
+    while next < text.len() {
         let start = next;
-        let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
-        let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        let length = memchr::memchr(b'\n', &text.as_bytes()[start..]).unwrap_or(text.len() - start);
         next = start + length + 1;
-        Some(start..start + length)
-    })
-    .filter(move |line| {
-        let trimmed = text[line.clone()].trim_start();
-        let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
-        match (fence, mark) {
-            (Some(open), Some(mark)) if open == mark => fence = None,
-            (None, Some(mark)) => fence = Some(mark),
-            (Some(_), _) => {}
-            (None, None) => return !trimmed.starts_with('>'),
+        let line = &text[start..start + length];
+        let mark = fence_mark(line);
+        let is_speech = match (fence, mark) {
+            (Some(open), Some(mark)) => {
+                // Only a bare mark, at least as long, closes.
+                let closes = mark.starts_with(open) && line.trim().trim_matches(mark.chars().next().unwrap_or(' ')).is_empty();
+                fence = if closes { None } else { Some(open) };
+                false
+            }
+            (Some(_), None) => false,
+            (None, Some(mark)) => {
+                fence = Some(mark);
+                false
+            }
+            (None, None) => {
+                is_quoted = !line.trim().is_empty() && (is_quoted || line.trim_start().starts_with(['>', '＞']));
+                !is_quoted && is_speech(line)
+            }
+        };
+        match paragraphs.last_mut() {
+            Some(lines) if is_speech => lines.push(start..start + length),
+            Some(lines) if lines.is_empty() => {}
+            _ => paragraphs.push(Vec::new()),
         }
-        false
-    })
+    }
+    paragraphs.retain(|lines| !lines.is_empty());
+    paragraphs
 }
 
-/// Takes a line of a text apart.
-pub(super) fn tokens(text: &str, line: Range<usize>) -> Vec<Token> {
-    let mut tokens = Vec::with_capacity(line.len() / 4);
-    tokens_of(&text[line.clone()], line.start, &mut tokens);
+/// The marks that open or close a fence, behind the mark of a list item too.
+fn fence_mark(line: &str) -> Option<&str> {
+    let line =
+        line.trim_start().trim_start_matches(['-', '*', '+', '.']).trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ' ');
+    let first = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = line.len() - line.trim_start_matches(first).len();
+    (length >= 3).then(|| &line[..length])
+}
+
+fn is_speech(line: &str) -> bool {
+    let trimmed = line.trim_start();
+    let is_indented = line.starts_with("    ") || line.starts_with('\t');
+    let is_other =
+        ["//", "/*", "<!--", "<pre", "<code", ">", "＞", "|", "$ ", "import ", "def ", "@@"].iter().any(|start| trimmed.starts_with(start));
+    !trimmed.is_empty() && !is_indented && !is_other
+}
+
+/// Takes the lines of a paragraph apart, with a mark for the end of each.
+pub(super) fn tokens(text: &str, lines: &[Range<usize>]) -> Vec<Token> {
+    let mut tokens = Vec::with_capacity(lines.iter().map(|line| line.len() / 4 + 1).sum());
+    for line in lines {
+        tokens_of(&text[line.clone()], line.start, &mut tokens);
+        tokens.push(Token { start: line.end, end: line.end, kind: Kind::Mark('\n') });
+    }
     tokens
 }
 
@@ -128,7 +165,8 @@ fn is_word(c: char) -> bool {
         return c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '\'');
     }
     // What nobody sees does not divide a word: it may have been put there to change one.
-    !is_character(c) && (c == '\u{2019}' || c.is_alphanumeric() || skills_manifest::is_hidden(c) && !c.is_whitespace())
+    let joins = matches!(c, '\u{2019}' | '\u{2010}' | '\u{2011}') || unicode_normalization::char::is_combining_mark(c);
+    !is_character(c) && (joins || c.is_alphanumeric() || skills_manifest::is_hidden(c) && !c.is_whitespace())
 }
 
 /// The most frequent ones first.
@@ -141,9 +179,9 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[&str]) {
-        let tokens = speech(text).flat_map(|line| tokens(text, line));
-        let got: Vec<&str> = tokens.map(|token| &text[token.start..token.end]).collect();
-        assert_eq!(got, expected);
+        let tokens = paragraphs(text).into_iter().flat_map(|lines| tokens(text, &lines));
+        let got: Vec<&str> = tokens.map(|token| &text[token.start..token.end]).filter(|text| !text.is_empty()).collect();
+        assert_eq!(got, expected, "{text:?}");
     }
 
     #[test]
@@ -151,11 +189,20 @@ mod tests {
         check("Don't use pdf-tools, it's 'x'.", &["Don't", "use", "pdf-tools", ",", "it's", "'", "x", "'", "."]);
         check("用 pdf-tools技能。", &["用", "pdf-tools", "技", "能", "。"]);
         check("a -- b_ \u{440}df\u{200B}x", &["a", "-", "-", "b", "_", "\u{440}df\u{200B}x"]);
+        check("code\u{2011}review cafe\u{301}", &["code\u{2011}review", "cafe\u{301}"]);
     }
 
     #[test]
     fn code_and_quotations_are_left_out() {
-        check("a\n```sh\nuse b\n~~~\n```\nc\n> d\ne", &["a", "c", "e"]);
+        check("a\n```sh\nuse b\n~~~\n```\nc\n> d\ne\n\nf", &["a", "c", "f"]);
         check("~~~\nnever closed", &[]);
+        check("````\n```\nb\n```\n````\nc", &["c"]);
+        check("- ```\n  b\n  ```\nc", &["c"]);
+        check("a\n\n    code\n\tcode\n// x\n| t |\nb", &["a", "b"]);
+    }
+
+    #[test]
+    fn paragraphs_end_at_empty_lines() {
+        assert_eq!(paragraphs("a\nb\n\nc\n").iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
     }
 }

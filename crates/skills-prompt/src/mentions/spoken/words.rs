@@ -12,7 +12,7 @@ pub(super) enum Verb {
 }
 
 /// Chinese verbs; of two that begin alike the longer stands first.
-const CHINESE_VERBS: [(&str, Verb); 25] = [
+const CHINESE_VERBS: [(&str, Verb); 34] = [
     ("使用", Verb::Acts),
     ("启用", Verb::Acts),
     ("啟用", Verb::Acts),
@@ -29,19 +29,32 @@ const CHINESE_VERBS: [(&str, Verb); 25] = [
     ("执行", Verb::Acts),
     ("執行", Verb::Acts),
     ("加载", Verb::Acts),
+    ("加載", Verb::Acts),
+    ("载入", Verb::Acts),
     ("載入", Verb::Acts),
     ("激活", Verb::Acts),
     ("启动", Verb::Acts),
     ("啟動", Verb::Acts),
-    ("通过", Verb::Leads),
-    ("借助", Verb::Leads),
-    ("按照", Verb::Leads),
+    ("打开", Verb::Acts),
+    ("開啟", Verb::Acts),
+    ("试试", Verb::Acts),
+    ("通过", Verb::Acts),
+    ("借助", Verb::Acts),
+    ("按照", Verb::Acts),
+    ("依照", Verb::Acts),
+    ("根据", Verb::Acts),
     ("用", Verb::Acts),
-    ("按", Verb::Leads),
+    ("以", Verb::Leads),
+    ("按", Verb::Acts),
+    ("叫", Verb::Leads),
 ];
+/// Characters before 用 with which it is another word: 禁用, 常用, 费用.
+const BEFORE_YONG: &str = "禁停弃棄慎滥濫误誤少复複引常有没沒可专專信费費作公通适適实實占借套引沿雇聘备備享饮飲";
+/// Characters behind 用 with which it is another word: 用户, 用于.
+const BEHIND_YONG: &str = "户戶于於到过過例途法量完处處意心功力料品具餐";
 
 /// Words between a verb and a name that say nothing.
-const FILLERS: [&str; 22] = [
+const FILLERS: [&str; 21] = [
     "the",
     "my",
     "our",
@@ -59,13 +72,12 @@ const FILLERS: [&str; 22] = [
     "both",
     "called",
     "named",
-    "one",
-    "of",
     "available",
-    "relevant",
     "its",
+    "these",
+    "following",
 ];
-const CHINESE_FILLERS: [&str; 20] = [
+const CHINESE_FILLERS: [&str; 28] = [
     "一下",
     "这个",
     "這個",
@@ -82,10 +94,35 @@ const CHINESE_FILLERS: [&str; 20] = [
     "已安裝的",
     "一个",
     "一個",
-    "下",
     "我们的",
     "上面的",
     "我們的",
+    "以下",
+    "下面的",
+    "下列",
+    "这些",
+    "這些",
+    "最新的",
+    "新的",
+    "的",
+    "下",
+];
+/// Adjectives that may stand before a name.
+const ADJECTIVES: [&str; 14] = [
+    "new",
+    "excellent",
+    "great",
+    "nice",
+    "good",
+    "awesome",
+    "existing",
+    "special",
+    "dedicated",
+    "official",
+    "local",
+    "internal",
+    "bundled",
+    "amazing",
 ];
 /// Words between a name and 技能.
 const CHINESE_TRAILERS: [&str; 8] = ["这个", "這個", "那个", "那個", "这项", "這項", "该", "的"];
@@ -94,20 +131,71 @@ const CHINESE_TRAILERS: [&str; 8] = ["这个", "這個", "那个", "那個", "�
 pub(super) fn verb_at(text: &str, tokens: &[Token], at: usize) -> Option<(Verb, usize)> {
     let token = tokens.get(at)?;
     match token.kind {
-        Kind::Word => Some((english(&text[token.start..token.end])?, at + 1)),
+        Kind::Word => {
+            let word = &text[token.start..token.end];
+            let verb = if word.is_ascii() { english(word) } else { english(&lower(word)) };
+            Some((verb?, at + 1))
+        }
         Kind::Character(c) => {
             let rest = if begins_verb(c) { &text[token.start..] } else { return None };
             let (verb, kind) = CHINESE_VERBS.iter().find(|(verb, _)| rest.starts_with(verb))?;
-            Some((*kind, at + verb.chars().count()))
+            let next = at + verb.chars().count();
+            is_verb(text, token.start, verb).then_some((*kind, next))
         }
         Kind::Mark(_) => None,
     }
 }
 
+/// Whether a verb is one here, and no part of another word.
+fn is_verb(text: &str, start: usize, verb: &str) -> bool {
+    let before = text[..start].chars().next_back();
+    let behind = text[start + verb.len()..].chars().next();
+    let is = |c: Option<char>, list: &str| c.is_some_and(|c| list.contains(c));
+    match verb {
+        "用" => {
+            !is(before, BEFORE_YONG) && !is(behind, BEHIND_YONG) && !text[start..].starts_with("用了") && !text[start..].starts_with("用来")
+        }
+        "按" => !is(behind, "钮鈕键鍵下"),
+        "以" => !is(behind, "及后前便免为為上下外内来") && !is(before, "可所难足"),
+        "叫" => false,
+        "通过" => !is(behind, "了测"),
+        "应用" | "應用" => !is(behind, "程里的商"),
+        "启用" | "啟用" | "使用" | "运行" | "加载" => !is(behind, "者了过"),
+        _ => true,
+    }
+}
+
+/// A word in lower case, without what nobody sees, with plain apostrophes and hyphens.
+pub(super) fn lower(word: &str) -> String {
+    if word.is_ascii() {
+        return word.to_ascii_lowercase();
+    }
+    let plain = word.chars().filter(|c| !skills_manifest::is_hidden(*c)).map(|c| match c {
+        '\u{2018}' | '\u{2019}' | '\u{2BC}' | '\u{B4}' | '\u{FF07}' => '\'',
+        '\u{2010}'..='\u{2015}' => '-',
+        c => c,
+    });
+    plain.flat_map(char::to_lowercase).collect()
+}
+
+/// Whether a word says nothing.
+pub(super) fn is_article(word: &str) -> bool {
+    ["the", "a", "an", "my", "our", "your", "both"].iter().any(|article| word.eq_ignore_ascii_case(article))
+}
+
+/// Whether a word may stand before a name without being a part of it.
+pub(super) fn is_adjective(word: &str) -> bool {
+    ADJECTIVES.iter().any(|adjective| word.eq_ignore_ascii_case(adjective))
+}
+
+/// Whether a Chinese character negates or begins another phrase.
+pub(super) fn breaks(c: char) -> bool {
+    matches!(c, '不' | '没' | '沒' | '别' | '別' | '勿' | '未' | '禁' | '而' | '但')
+}
+
 /// Whether a line may call for a skill at all: a quick look that is never wrong about a no.
 pub(super) fn may_call(line: &str) -> bool {
-    let bytes = line.as_bytes();
-    line.starts_with('/') || memchr::memchr(b'@', bytes).is_some() || memmem(line, b"kill") || memmem(line, b"KILL") || has_verb(line)
+    line.trim_start().starts_with(['/', '@']) || memmem(line, b"kill") || memmem(line, b"KILL") || has_verb(line)
 }
 
 fn memmem(line: &str, part: &[u8]) -> bool {
@@ -129,7 +217,7 @@ fn has_verb(line: &str) -> bool {
         }
         let word = &line[at..at + length];
         let is_edged = [bytes[at], bytes[at + length - 1]].iter().any(|b| matches!(b, b'\'' | b'-' | b'_'));
-        if english(word) == Some(Verb::Acts) || is_edged && has_edge(word) {
+        if calls(word) || is_edged && has_edge(word) {
             return true;
         }
         at += length;
@@ -139,44 +227,56 @@ fn has_verb(line: &str) -> bool {
 
 /// The rest of a line behind its first character that is not ASCII.
 fn has_verb_behind(line: &str, at: usize) -> bool {
-    line[at..].split(|c: char| !c.is_ascii_alphabetic()).any(|word| english(word) == Some(Verb::Acts))
+    line[at..].split(|c: char| !c.is_ascii_alphabetic()).any(calls)
+}
+
+/// "with" is everywhere, and calls for something only together with the word "skill".
+fn calls(word: &str) -> bool {
+    english(word).is_some() && !word.eq_ignore_ascii_case("with")
 }
 
 /// A word with marks at its end is shorter than it looks.
 fn has_edge(word: &str) -> bool {
     let trimmed = word.trim_matches(['\'', '-', '_']);
-    trimmed.len() < word.len() && english(trimmed) == Some(Verb::Acts)
+    trimmed.len() < word.len() && calls(trimmed)
 }
 
 /// What Chinese verbs begin with; nearly no other character has to be looked at twice.
 fn begins_verb(c: char) -> bool {
     matches!(
         c,
-        '使' | '启'
-            | '啟'
+        '用' | '使'
             | '调'
             | '調'
-            | '采'
-            | '運'
             | '运'
-            | '利'
-            | '应'
-            | '應'
+            | '運'
             | '执'
             | '執'
+            | '启'
+            | '啟'
+            | '应'
+            | '應'
+            | '采'
+            | '利'
             | '加'
+            | '载'
             | '載'
             | '激'
+            | '打'
+            | '開'
+            | '试'
             | '通'
             | '借'
             | '按'
-            | '用'
+            | '依'
+            | '根'
+            | '以'
     )
 }
 
 /// The letters that verbs of each length begin with, a bit each; nearly no other word has to be looked at twice.
 const BEGINNINGS: [u32; 10] = {
-    let letters: [&[u8]; 10] = [b"", b"", b"", b"urtvp", b"lcw", b"uas", b"iletf", b"rlceut", b"ai", b"ef"];
+    let letters: [&[u8]; 10] = [b"", b"", b"", b"urtva", b"lcw", b"uas", b"ile", b"eut", b"a", b""];
     let mut masks = [0; 10];
     let mut length = 0;
     while length < masks.len() {
@@ -203,10 +303,9 @@ fn verb(word: &str) -> Option<Verb> {
     lower.copy_from_slice(word.as_bytes());
     lower.make_ascii_lowercase();
     match &*lower {
-        b"use" | b"using" | b"run" | b"running" | b"apply" | b"applying" | b"invoke" | b"invoking" | b"activate" | b"load" | b"loading"
-        | b"call" | b"calling" | b"try" | b"trying" | b"execute" | b"executing" | b"start" | b"launch" | b"employ" | b"utilize"
-        | b"utilise" | b"trigger" => Some(Verb::Acts),
-        b"with" | b"via" | b"through" | b"per" | b"follow" | b"following" => Some(Verb::Leads),
+        b"use" | b"run" | b"apply" | b"invoke" | b"activate" | b"load" | b"call" | b"try" | b"execute" | b"start" | b"launch"
+        | b"employ" | b"utilize" | b"utilise" | b"trigger" | b"ask" => Some(Verb::Acts),
+        b"with" | b"via" | b"using" => Some(Verb::Leads),
         _ => None,
     }
 }
@@ -237,7 +336,7 @@ pub(super) fn is_filler(text: &str, tokens: &[Token], at: usize) -> Option<Fille
             let filler = CHINESE_FILLERS.iter().find(|filler| rest.starts_with(**filler))?;
             plain(filler.chars().count())
         }
-        Kind::Mark(mark) if is_wrapper(mark) || matches!(mark, ':' | '：') => plain(1),
+        Kind::Mark(mark) if is_wrapper(mark) || matches!(mark, ':' | '：' | '@') => plain(1),
         Kind::Mark(_) => None,
     }
 }
@@ -259,6 +358,11 @@ pub(super) fn is_skill(text: &str, tokens: &[Token], at: usize) -> bool {
     }
 }
 
+/// Whether the word at a token is "skills", which people have as well.
+pub(super) fn is_plural(text: &str, token: &Token) -> bool {
+    text[token.start..token.end].eq_ignore_ascii_case("skills")
+}
+
 /// Marks that people put around a name.
 pub(super) fn is_wrapper(mark: char) -> bool {
     matches!(mark, '"' | '`' | '*' | '\'' | '“' | '”' | '‘' | '’' | '「' | '」' | '『' | '』' | '《' | '》' | '【' | '】' | '_')
@@ -269,8 +373,8 @@ pub(super) fn is_joining(text: &str, token: &Token) -> bool {
     let part = &text[token.start..token.end];
     match token.kind {
         Kind::Word => ["and", "or", "plus"].iter().any(|word| part.eq_ignore_ascii_case(word)),
-        Kind::Character(c) => matches!(c, '和' | '与' | '與' | '及' | '或'),
-        Kind::Mark(mark) => matches!(mark, ',' | '、' | '，' | '&'),
+        Kind::Character(c) => matches!(c, '和' | '与' | '與' | '及' | '或' | '跟'),
+        Kind::Mark(mark) => matches!(mark, ',' | '、' | '，' | '&' | '/' | '+'),
     }
 }
 

@@ -1,0 +1,309 @@
+//! How people ask in Chinese.
+
+use super::words::Verb;
+use crate::mentions::Doubt;
+
+/// What may stand before a verb; longer ones first where two begin alike.
+const OPENERS: &[&str] = &[
+    "不好意思",
+    "特别",
+    "可以请你",
+    "可以请您",
+    "请问能",
+    "麻烦您",
+    "麻煩您",
+    "让我们",
+    "讓我們",
+    "劳烦",
+    "勞煩",
+    "烦请",
+    "煩請",
+    "不妨",
+    "咱们",
+    "分别",
+    "别忘记了",
+    "別忘記了",
+    "不要忘记",
+    "不要忘了",
+    "别忘记",
+    "別忘記",
+    "别忘了",
+    "別忘了",
+    "我希望你",
+    "我希望您",
+    "我想让你",
+    "我想請你",
+    "我想请你",
+    "我需要你",
+    "我要你",
+    "希望你",
+    "希望您",
+    "能不能",
+    "可不可以",
+    "是否可以",
+    "你能不能",
+    "您能不能",
+    "你可以",
+    "您可以",
+    "你能否",
+    "能否",
+    "可否",
+    "你能",
+    "您能",
+    "你应该",
+    "你應該",
+    "你必须",
+    "你必須",
+    "你需要",
+    "我们应该",
+    "我們應該",
+    "我想要",
+    "我想",
+    "我要",
+    "帮我",
+    "幫我",
+    "帮忙",
+    "幫忙",
+    "给我",
+    "麻烦你",
+    "麻煩你",
+    "麻烦",
+    "麻煩",
+    "拜托",
+    "请你",
+    "請你",
+    "请您",
+    "請您",
+    "请",
+    "請",
+    "可以",
+    "务必",
+    "務必",
+    "一定要",
+    "一定",
+    "记得要",
+    "记得",
+    "記得",
+    "应该",
+    "應該",
+    "必须",
+    "必須",
+    "需要",
+    "尝试",
+    "嘗試",
+    "试着",
+    "接下来",
+    "接下來",
+    "然后",
+    "然後",
+    "首先",
+    "最后",
+    "最後",
+    "同时",
+    "同時",
+    "另外",
+    "现在",
+    "現在",
+    "直接",
+    "并且",
+    "好的",
+    "那么",
+    "那就",
+    "先",
+    "再",
+    "就",
+    "来",
+    "來",
+    "也",
+    "要",
+    "能",
+    "你",
+    "您",
+    "改",
+    "换",
+    "換",
+];
+/// Those that make a question polite.
+const POLITE: &[&str] = &["能不能", "可不可以", "是否可以", "能否", "可否", "你能", "您能", "请", "請", "帮", "幫", "麻烦", "麻煩", "拜托"];
+/// Signs of negation, apart from words that only hold them.
+const NEGATIONS: &[char] = &['不', '没', '沒', '未', '无', '無', '勿', '毋', '莫', '别', '別', '甭', '禁', '拒'];
+const NO_NEGATIONS: &[&str] = &[
+    "不好意思",
+    "能不能",
+    "可不可以",
+    "不仅",
+    "不僅",
+    "不但",
+    "不只",
+    "不错",
+    "不錯",
+    "不如",
+    "不妨",
+    "差不多",
+    "不客气",
+    "特别",
+    "特別",
+    "分别",
+    "分別",
+    "区别",
+    "區別",
+    "类别",
+    "類別",
+    "识别",
+    "識別",
+    "级别",
+    "級別",
+    "个别",
+    "性别",
+    "别忘",
+    "別忘",
+    "不要忘",
+];
+const OTHER_NEGATIONS: &[&str] =
+    &["避免", "停止", "防止", "阻止", "放弃", "反对", "取消", "暂停", "跳过", "除了", "与其", "忘记", "忘了", "代替"];
+const CONDITIONS: &[&str] = &[
+    "如果",
+    "假如",
+    "假设",
+    "若",
+    "要是",
+    "万一",
+    "一旦",
+    "只要",
+    "每次",
+    "每当",
+    "每當",
+    "除非",
+    "因为",
+    "因為",
+    "关于",
+    "當",
+    "当",
+    "必要时",
+    "下次",
+    "以后",
+    "明天",
+    "昨天",
+    "即使",
+    "就算",
+];
+const ASKING: &[&str] = &[
+    "什么",
+    "什麼",
+    "怎么",
+    "怎麼",
+    "怎样",
+    "怎樣",
+    "如何",
+    "为什么",
+    "為什麼",
+    "为何",
+    "为啥",
+    "是否",
+    "有没有",
+    "有沒有",
+    "哪些",
+    "哪里",
+    "何时",
+    "谁",
+    "誰",
+    "该不该",
+    "是不是",
+    "会不会",
+    "介绍",
+    "解释",
+];
+const REPORTS: &[&str] = &["说", "說", "据说", "告诉", "写道", "文档", "标题", "翻译", "翻譯", "这句", "這句", "引用"];
+/// What behind 技能 says that the sentence is about it.
+const ABOUT: &[&str] = &[
+    "时", "時", "前", "之前", "后", "後", "失败", "报错", "了", "过", "過", "的", "是", "会", "會", "有", "很", "不", "没", "沒", "名",
+    "装", "坏", "太", "目录", "文件", "代码",
+];
+/// What may follow a name alone.
+const GOES_ON: &[&str] = &[
+    "处理", "處理", "来", "來", "一下", "看看", "帮", "幫", "查", "合并", "合併", "做", "把", "将", "將", "吧", "分析", "生成", "翻译",
+    "翻譯", "转换", "轉換", "检查", "檢查", "整理", "总结", "写", "寫", "试试", "给", "去",
+];
+
+fn negates(text: &str) -> bool {
+    let mut text = text.to_owned();
+    for harmless in NO_NEGATIONS {
+        text = text.replace(harmless, "");
+    }
+    text.contains(NEGATIONS) || OTHER_NEGATIONS.iter().any(|word| text.contains(word))
+}
+
+/// Whether a negation has found what it denies, in the clause just before: 「不要用 X，用 …」.
+fn is_finished(text: &str) -> bool {
+    let clauses: Vec<&str> = text.split([',', '，', ';', '；']).collect();
+    let [before @ .., last, _] = clauses.as_slice() else { return false };
+    let is_aside = ["任何", "情况", "情況", "随意", "时候", "千万", "绝对", "禁止", "除"].iter().any(|aside| last.contains(aside));
+    last.chars().count() >= 4 && !is_aside && !before.iter().any(|clause| negates(clause)) && !last.contains(['"', '“', '「'])
+}
+
+fn has(text: &str, list: &[&str]) -> bool {
+    list.iter().any(|word| text.contains(word))
+}
+
+/// Looks at the clauses before, in the same sentence.
+pub(super) fn earlier(text: &str, clause: &str) -> Option<Doubt> {
+    let is_turned = clause.starts_with('但') || clause.is_empty() && is_finished(text);
+    if text.is_ascii() {
+        None
+    } else if negates(text) && !is_turned {
+        Some(Doubt::Negated)
+    } else if has(text, CONDITIONS) {
+        Some(Doubt::Condition)
+    } else if has(text, REPORTS) {
+        Some(Doubt::Quoted)
+    } else {
+        None
+    }
+}
+
+/// Looks at what stands between the start of the clause and the verb.
+pub(super) fn asks(text: &str, is_question: bool, verb: Verb) -> Option<Doubt> {
+    let mut rest =
+        text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '*' | '.' | '、' | '•')).trim_start_matches('但');
+    let mut is_polite = false;
+    loop {
+        if rest.is_empty() {
+            return if is_question && !is_polite { Some(Doubt::Question) } else { None };
+        }
+        let Some(opener) = OPENERS.iter().find(|opener| rest.starts_with(**opener)) else { break };
+        is_polite |= POLITE.iter().any(|polite| opener.contains(polite));
+        rest = &rest[opener.len()..];
+    }
+    if rest.is_ascii() && matches!(rest.to_ascii_lowercase().as_str(), "please" | "ok") {
+        return None;
+    }
+    Some(if negates(rest) {
+        Doubt::Negated
+    } else if has(rest, ASKING) {
+        Doubt::Question
+    } else if has(rest, REPORTS) {
+        Doubt::Quoted
+    } else if verb == Verb::Leads || is_question {
+        Doubt::Question
+    } else {
+        Doubt::Condition
+    })
+}
+
+/// Whether a question is a polite request.
+pub(super) fn is_polite(before: &str, tail: &str) -> bool {
+    has(before, POLITE) || has(tail, &["帮", "幫", "一下"])
+}
+
+/// Looks at what follows the name and 技能.
+pub(super) fn goes_on(text: &str, is_skill: bool, is_polite: bool) -> Option<Doubt> {
+    let asks = text.ends_with(['吗', '嗎', '么', '呢']) && !is_polite;
+    if asks || text.starts_with("会怎") || text.starts_with("會怎") {
+        Some(Doubt::Question)
+    } else if is_skill {
+        ABOUT.iter().any(|about| text.starts_with(about)).then_some(Doubt::Ordinary)
+    } else {
+        let is_noun = text.chars().nth(1) == Some('的') || text.chars().nth(2) == Some('的');
+        (is_noun || !GOES_ON.iter().any(|word| text.starts_with(word))).then_some(Doubt::Ordinary)
+    }
+}
