@@ -5,11 +5,12 @@ mod lexer;
 mod programs;
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skills_discovery::{Catalog, Entry, Scope};
 
+use crate::paths::resolve;
 use command::Walk;
 
 /// A command that a model gives to a shell tool.
@@ -107,39 +108,6 @@ impl ImplicitIndex {
     fn resolved(&self, path: &Path) -> PathBuf {
         resolve(&self.links, path)
     }
-}
-
-/// Follows the known symlinks of a path, and those of what they lead to.
-pub(crate) fn resolve(links: &HashMap<PathBuf, PathBuf>, path: &Path) -> PathBuf {
-    const MAX_LINKS: usize = 40;
-    let mut path = path.to_owned();
-    if links.is_empty() {
-        return path;
-    }
-    for _ in 0..MAX_LINKS {
-        let known = path.ancestors().find_map(|start| Some((links.get(start)?, path.strip_prefix(start).ok()?)));
-        match known {
-            Some((target, rest)) if rest.as_os_str().is_empty() => path = target.clone(),
-            Some((target, rest)) => path = target.join(rest),
-            None => break,
-        }
-    }
-    path
-}
-
-/// Takes `.` and `..` out of a path, as if there were no symlinks.
-pub(crate) fn tidy(path: &Path) -> PathBuf {
-    let mut tidy = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                tidy.pop();
-            }
-            part => tidy.push(part),
-        }
-    }
-    tidy
 }
 
 /// The uses of one turn, so that each skill is recorded once in it.

@@ -33,6 +33,7 @@ mod injection;
 mod item;
 mod mentions;
 mod needs;
+mod paths;
 mod role;
 mod strategy;
 

@@ -78,9 +78,9 @@ impl MentionOptions {
     fn absolute(&self, path: &str) -> Option<PathBuf> {
         let path = Path::new(path);
         if path.is_absolute() {
-            return Some(crate::implicit::tidy(path));
+            return Some(crate::paths::tidy(path));
         }
-        Some(crate::implicit::tidy(&self.working_directory.as_ref()?.join(path)))
+        Some(crate::paths::tidy(&self.working_directory.as_ref()?.join(path)))
     }
 }
 

@@ -6,9 +6,10 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
+use super::UseKind;
 use super::lexer::{Lexer, Token, Unmatched, Word};
 use super::programs::{Next, Program, is_script, program};
-use super::{UseKind, tidy};
+use crate::paths::tidy;
 
 /// How deep scripts in scripts are followed.
 const MAX_DEPTH: usize = 4;

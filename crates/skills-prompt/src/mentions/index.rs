@@ -8,7 +8,7 @@ use skills_discovery::{Catalog, Entry, Inactive};
 
 use super::names::{look, spoken};
 use super::{Input, MentionOptions, Mentions, Outcome, select};
-use crate::implicit::resolve;
+use crate::paths::resolve;
 use crate::{Mode, Modes};
 
 /// How alike two names must be, from 0 to 1, for one to be offered instead of the other.
