@@ -5,6 +5,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::command::{cargo, output, run};
+use crate::demo::demo;
 use crate::guests::{Mode, guests};
 use crate::test::test;
 use crate::tidy::{members, tidy};
@@ -25,6 +26,7 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     if tests == Tests::Run {
         test()?;
     }
+    demo()?;
     run(cargo(&["doc", "--workspace", "--no-deps", "--locked", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     deny()?;
     features()

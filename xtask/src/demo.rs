@@ -23,8 +23,9 @@ pub(crate) fn demo() -> Result<()> {
     skills.show(&["list"])?;
     heading("2. Show: what a model is told, within a budget");
     skills.show(&["prompt", "--context-window", "200000"])?;
-    heading("3. Load: one skill's instructions, in a frame that they cannot close");
-    skills.show(&["prompt", "incident-handbook"])?;
+    heading("3. Load: one skill's instructions, in a frame that they cannot close, when a user names it");
+    skills.show(&["load", "incident-handbook", "--fenced"])?;
+    skills.show(&["mentions", "Use the incident handbook skill, not $wether."])?;
 
     heading(&format!("4. Run in WebAssembly: code-review looks at {REVIEWED}"));
     let input = json!({"code": fs::read_to_string(workspace().join(REVIEWED))?, "file": REVIEWED});
