@@ -38,6 +38,9 @@ pub(crate) fn text(argument: &str) -> anyhow::Result<String> {
             let file = std::fs::File::open(path).with_context(|| InputError(format!("the file {path:?} cannot be opened")))?;
             all(file)
         }
+        Some(path) if path.contains(std::path::is_separator) && !path.contains(char::is_whitespace) => {
+            Err(InputError(format!("the file {path:?} cannot be opened")).into())
+        }
         _ if argument == "-" => all(std::io::stdin()),
         _ => Ok(argument.to_owned()),
     }

@@ -272,10 +272,10 @@ impl Catalogue {
         Rendering::new(budget).render(items)
     }
 
-    /// Says whether there was nothing to show.
+    /// Says whether there is nothing to show: no skill is offered, or the budget has no room for any.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.report.total == 0
+        self.list.is_empty()
     }
 
     /// Returns who is to say it.

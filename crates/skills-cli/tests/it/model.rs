@@ -129,6 +129,7 @@ fn mentions() {
     assert_eq!(chosen["selected"][0]["name"], "weather");
     assert_eq!(skills_with(&["mentions", "-", "--root", "examples/skills"], "用 weather 技能").stdout.lines().count(), 1);
     assert_eq!(examples(&["mentions", "x", "--skill", "weather"]).code, 2);
+    assert_eq!(examples(&["mentions", "@/nowhere/text.txt"]).code, 2);
 }
 
 #[test]

@@ -57,6 +57,8 @@ fn no_skills_no_text() {
     for format in Format::ALL {
         let catalogue = Rendering::new(wide()).format(format).render(&[]);
         assert_eq!((catalogue.text().as_str(), catalogue.body().as_str(), catalogue.is_empty()), ("", "", true));
+        let cramped = Rendering::new(Budget::Characters(3)).format(format).render(&items());
+        assert_eq!((cramped.text().as_str(), cramped.report().omitted.len()), ("", 3), "a list without skills helps nobody");
     }
 }
 
@@ -243,7 +245,7 @@ proptest! {
     fn no_text_forges_our_framing(given in any_items()) {
         for format in Format::ALL {
             let catalogue = Rendering::new(Budget::Characters(100_000)).format(format).render(&as_items(&given));
-            let (text, expected) = (catalogue.text(), usize::from(!given.is_empty()));
+            let (text, expected) = (catalogue.text(), usize::from(!catalogue.is_empty()));
             for tag in ["skills_instructions", "available_skills"] {
                 let expected = if catalogue.tag() == Some(tag) { expected } else { 0 };
                 prop_assert_eq!(text.matches(&format!("<{tag}>")).count(), expected);
