@@ -86,6 +86,8 @@ pub(crate) enum Command {
     Detect(Detect),
     /// Run a skill's program in a sandbox
     Run(Run),
+    /// Print the completions of a shell, for its start file
+    Completions(Completions),
 }
 
 #[derive(Debug, Args)]
@@ -280,6 +282,13 @@ pub(crate) struct Run {
     /// Arguments of the program, after --
     #[arg(last = true, value_name = "ARGUMENTS")]
     pub(crate) args: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// What can be allowed on the command line; no backend opens the network to named hosts yet.

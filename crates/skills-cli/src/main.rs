@@ -13,6 +13,7 @@
 //! | 130 | interrupted |
 
 mod arguments;
+mod completions;
 mod detect;
 mod doctor;
 mod exit;
@@ -60,6 +61,7 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::ReadProperties(read) => return reference::read_properties(&read.path, output),
         Command::ToPrompt(prompt) => return reference::to_prompt(&prompt.paths, output),
         Command::New(new) => return new::new(new, output),
+        Command::Completions(completions) => return completions::completions(completions, output),
         _ => {}
     }
     let builder = SkillRuntime::builder().discovery(roots::discovery(&arguments)?).scratch_directory(roots::scratch_directory());
@@ -83,6 +85,8 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::Detect(detect) => detect::detect(&builder.build(), &detect, output),
         Command::Run(run) => run::run(builder, run, output),
         // Those were answered above.
-        Command::Validate(_) | Command::ReadProperties(_) | Command::ToPrompt(_) | Command::New(_) => Ok(Exit::Done),
+        Command::Validate(_) | Command::ReadProperties(_) | Command::ToPrompt(_) | Command::New(_) | Command::Completions(_) => {
+            Ok(Exit::Done)
+        }
     }
 }

@@ -26,6 +26,15 @@ fn help() {
 }
 
 #[test]
+fn completions_know_the_subcommands() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = skills(&["completions", shell]).stdout;
+        assert!(["mentions", "--trust-project", "detect"].iter().all(|word| script.contains(word.trim_start_matches('-'))), "{shell}");
+    }
+    assert_eq!(skills(&["completions", "tcsh"]).code, 2);
+}
+
+#[test]
 fn wrong_usage_is_exit_code_two() {
     for arguments in
         [["list", "--nonsense"].as_slice(), &["run"], &["run", "x", "--timeout", "0"], &["run", "x", "--allow", "network"], &[]]
