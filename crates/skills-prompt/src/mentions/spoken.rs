@@ -33,7 +33,8 @@ pub(super) fn find<'a>(index: &'a MentionIndex, text: &str, at_least: Confidence
     for lines in paragraphs(text) {
         let calls = |line: &Range<usize>| words::may_call(&text[line.clone()]);
         if let (Some(first), Some(last)) = (lines.iter().position(calls), lines.iter().rposition(calls)) {
-            let tokens = tokens(text, &lines[first.saturating_sub(LINES_BEFORE)..=last]);
+            // The line behind may take back what was said.
+            let tokens = tokens(text, &lines[first.saturating_sub(LINES_BEFORE)..lines.len().min(last + 2)]);
             let skills = (0..tokens.len()).filter(|at| words::is_skill(text, &tokens, *at)).collect();
             let quotes = Quotes::of(text, &tokens);
             let mut speech = Speech { index, text, tokens: &tokens, quotes, skills, at_least, found };

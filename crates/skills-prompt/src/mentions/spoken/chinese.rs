@@ -162,6 +162,15 @@ const NO_NEGATIONS: &[&str] = &[
 const OTHER_NEGATIONS: &[&str] =
     &["避免", "停止", "防止", "阻止", "放弃", "反对", "取消", "暂停", "跳过", "除了", "与其", "忘记", "忘了", "代替"];
 const CONDITIONS: &[&str] = &[
+    "等",
+    "的话",
+    "时，",
+    "之后",
+    "有人",
+    "下周",
+    "今晚",
+    "将来",
+    "每",
     "如果",
     "假如",
     "假设",
@@ -213,16 +222,14 @@ const ASKING: &[&str] = &[
     "介绍",
     "解释",
 ];
-const REPORTS: &[&str] = &["说", "說", "据说", "告诉", "写道", "文档", "标题", "翻译", "翻譯", "这句", "這句", "引用"];
-/// What behind 技能 says that the sentence is about it.
-const ABOUT: &[&str] = &[
-    "时", "時", "前", "之前", "后", "後", "失败", "报错", "了", "过", "過", "的", "是", "会", "會", "有", "很", "不", "没", "沒", "名",
-    "装", "坏", "太", "目录", "文件", "代码",
-];
-/// What may follow a name alone.
+const REPORTS: &[&str] =
+    &["建议，", "讲", "喊", "问，", "说", "說", "据说", "告诉", "写道", "文档", "标题", "翻译", "翻譯", "这句", "這句", "引用"];
+/// What may follow a name, or 技能 behind it.
 const GOES_ON: &[&str] = &[
-    "处理", "處理", "来", "來", "一下", "看看", "帮", "幫", "查", "合并", "合併", "做", "把", "将", "將", "吧", "分析", "生成", "翻译",
-    "翻譯", "转换", "轉換", "检查", "檢查", "整理", "总结", "写", "寫", "试试", "给", "去",
+    "对", "為我", "为我", "告诉", "告訴", "完成", "解决", "回答", "计算", "計算", "画", "读", "讀", "搜", "找", "提取", "填", "拆", "优化",
+    "改", "审查", "統計", "统计", "并", "然后", "和", "再", "，", "。", "、", "；", "！", "？", "～", "~", "…", "合", "看", "试", "跟",
+    "与", "以及", "吗", "嗎", "处理", "處理", "来", "來", "一下", "看看", "帮", "幫", "查", "合并", "合併", "做", "把", "将", "將", "吧",
+    "分析", "生成", "翻译", "翻譯", "转换", "轉換", "检查", "檢查", "整理", "总结", "写", "寫", "试试", "给", "去",
 ];
 
 fn negates(text: &str) -> bool {
@@ -233,12 +240,17 @@ fn negates(text: &str) -> bool {
     text.contains(NEGATIONS) || OTHER_NEGATIONS.iter().any(|word| text.contains(word))
 }
 
-/// Whether a negation has found what it denies, in the clause just before: 「不要用 X，用 …」.
+/// Whether a command not to do something is complete, in the clause just before: 「不要用 X，用 …」.
 fn is_finished(text: &str) -> bool {
     let clauses: Vec<&str> = text.split([',', '，', ';', '；']).collect();
     let [before @ .., last, _] = clauses.as_slice() else { return false };
-    let is_aside = ["任何", "情况", "情況", "随意", "时候", "千万", "绝对", "禁止", "除"].iter().any(|aside| last.contains(aside));
-    last.chars().count() >= 4 && !is_aside && !before.iter().any(|clause| negates(clause)) && !last.contains(['"', '“', '「'])
+    let said = last.trim_start_matches("请").trim_start_matches("請");
+    let denied = ["不要", "不用", "别", "別"].iter().find_map(|no| said.strip_prefix(no));
+    let is_aside = |denied: &str| {
+        has(denied, &["任何", "情况", "情況", "随意", "时候", "千万", "绝对", "禁止", "以下", "下列", "这些", "做"]) || negates(denied)
+    };
+    let is_free = !before.iter().any(|clause| negates(clause)) && !last.contains(['"', '“', '「', '\n']);
+    is_free && denied.is_some_and(|denied| denied.chars().count() >= 2 && !is_aside(denied))
 }
 
 fn has(text: &str, list: &[&str]) -> bool {
@@ -298,12 +310,25 @@ pub(super) fn is_polite(before: &str, tail: &str) -> bool {
 /// Looks at what follows the name and 技能.
 pub(super) fn goes_on(text: &str, is_skill: bool, is_polite: bool) -> Option<Doubt> {
     let asks = text.ends_with(['吗', '嗎', '么', '呢']) && !is_polite;
-    if asks || text.starts_with("会怎") || text.starts_with("會怎") {
-        Some(Doubt::Question)
-    } else if is_skill {
-        ABOUT.iter().any(|about| text.starts_with(about)).then_some(Doubt::Ordinary)
+    if asks || has(text, &["会怎", "會怎", "还是", "還是", "干嘛"]) {
+        return Some(Doubt::Question);
+    }
+    let is_noun = !is_skill && (text.chars().nth(1) == Some('的') || text.chars().nth(2) == Some('的'));
+    let goes_on = text.is_empty() || GOES_ON.iter().any(|word| text.starts_with(word));
+    (is_noun || !goes_on).then_some(Doubt::Ordinary)
+}
+
+/// Looks for words further on that take a request back.
+pub(super) fn later(text: &str) -> Option<Doubt> {
+    if text.is_ascii() {
+        None
+    } else if has(text, &["算了", "开玩笑", "不行", "禁止", "不要", "不用", "没用", "不能", "别用"]) {
+        Some(Doubt::Negated)
+    } else if has(text, &["如果", "先问", "问我", "的话", "要是"]) {
+        Some(Doubt::Condition)
+    } else if has(text, &["他说", "她说", "说的"]) {
+        Some(Doubt::Quoted)
     } else {
-        let is_noun = text.chars().nth(1) == Some('的') || text.chars().nth(2) == Some('的');
-        (is_noun || !GOES_ON.iter().any(|word| text.starts_with(word))).then_some(Doubt::Ordinary)
+        None
     }
 }

@@ -41,7 +41,7 @@ impl Place<'_> {
         let is_question = matches!(self.tokens.get(end).map(|token| token.kind), Some(Kind::Mark('?' | '？')));
         let (earlier, before, tail) = (&self.tokens[sentence..clause], &self.tokens[clause..self.verb_at], &self.tokens[self.behind..end]);
         let is_chinese = |tokens: &[Token]| tokens.iter().any(|token| matches!(token.kind, Kind::Character(_)));
-        let earlier_doubt = english::earlier(&self.lowered(earlier), &self.lowered(before))
+        let earlier_doubt = english::earlier(&self.lines(earlier), &self.lowered(before))
             .or_else(|| chinese::earlier(&self.slice(earlier), &self.slice(before)));
         let verb_is_chinese = matches!(self.tokens[self.verb_at].kind, Kind::Character(_));
         let is_polite = chinese::is_polite(&self.slice(before), &self.slice(tail));
@@ -62,7 +62,15 @@ impl Place<'_> {
         } else {
             self.goes_on(tail)
         };
+        let goes_on = goes_on.or_else(|| chinese::later(&self.slice(tail))).or_else(|| self.next_line(end));
         earlier_doubt.or(asked).or(goes_on)
+    }
+
+    /// A line that begins with "only if" belongs to the one before.
+    fn next_line(&self, end: usize) -> Option<Doubt> {
+        let token = self.tokens.get(end).filter(|token| token.kind == Kind::Mark('\n')).and_then(|_| self.tokens.get(end + 1))?;
+        let word = lower(&self.text[token.start..token.end]);
+        matches!(word.as_str(), "only" | "if" | "unless" | "when" | "but" | "not" | "never").then_some(Doubt::Condition)
     }
 
     /// Looks at the words behind the name.
@@ -84,7 +92,10 @@ impl Place<'_> {
     fn ends_sentence(&self, at: usize) -> bool {
         match self.tokens[at].kind {
             Kind::Mark('!' | '?' | '。' | '！' | '？') => true,
-            Kind::Mark('.') => self.text[self.tokens[at].end..].chars().next().is_none_or(char::is_whitespace),
+            Kind::Mark('.') => {
+                let is_short = at > 0 && self.tokens[at - 1].end - self.tokens[at - 1].start == 1;
+                !is_short && self.text[self.tokens[at].end..].chars().next().is_none_or(char::is_whitespace)
+            }
             _ => false,
         }
     }
@@ -103,6 +114,16 @@ impl Place<'_> {
     fn slice(&self, tokens: &[Token]) -> String {
         let text = tokens.first().zip(tokens.last()).map_or("", |(first, last)| &self.text[first.start..last.end]);
         text.chars().filter(|c| !c.is_whitespace()).collect()
+    }
+
+    /// As [`lowered`](Self::lowered), with the ends of lines.
+    fn lines(&self, tokens: &[Token]) -> Vec<String> {
+        let parts = tokens.split_inclusive(|token| token.kind == Kind::Mark('\n'));
+        parts
+            .flat_map(|line| {
+                self.lowered(line).into_iter().chain(line.last().filter(|last| last.kind == Kind::Mark('\n')).map(|_| "\n".to_owned()))
+            })
+            .collect()
     }
 
     /// The words in lower case, without what nobody sees; marks that are no wrappers stand as they are.

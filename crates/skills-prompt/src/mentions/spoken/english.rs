@@ -78,11 +78,9 @@ const REQUESTS: &[&str] = &[
     "i need to",
     "we should",
     "if possible",
-    "if you can",
     "it would be great if you could",
     "it would be nice if you could",
     "i was wondering if you could",
-    "if you could",
     "why don't you",
     "you are to",
     "would you mind",
@@ -96,8 +94,6 @@ const POLITE: &[&str] = &[
     "it would be great if you could",
     "it would be nice if you could",
     "i was wondering if you could",
-    "if you could",
-    "if you can",
 ];
 /// Verbs of tasks, behind which "with" and "using" say how.
 const TASKS: &[&str] = &[
@@ -215,6 +211,23 @@ const NEGATIONS: &[&str] = &[
     "wont",
 ];
 const CONDITIONS: &[&str] = &[
+    "after",
+    "before",
+    "soon",
+    "depending",
+    "given",
+    "every",
+    "each",
+    "tonight",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+    "mondays",
+    "session",
     "if",
     "when",
     "whenever",
@@ -239,6 +252,21 @@ const CONDITIONS: &[&str] = &[
     "case",
 ];
 const REPORTS: &[&str] = &[
+    "suggested",
+    "suggests",
+    "shouted",
+    "claims",
+    "claimed",
+    "recommended",
+    "example",
+    "motto",
+    "option",
+    "options",
+    "ideas",
+    "answers",
+    "ways",
+    "e.g",
+    "g",
     "said",
     "says",
     "say",
@@ -266,8 +294,7 @@ const ASKING: &[&str] = &[
 /// What may follow "the X skill".
 const GOES_ON: &[&str] = &[
     "to", "for", "on", "and", "with", "in", "at", "from", "about", "please", "here", "now", "instead", "again", "then", "so", "via",
-    "over", "against", "rather", "without", "before", "after", "while", "this", "that", "these", "those", "or", "by", "first", "twice",
-    "once", "today", "too", "thanks",
+    "rather", "without", "this", "that", "these", "those", "or", "by", "first", "twice", "today", "too", "thanks",
 ];
 /// What may follow a name alone.
 const GOES_ON_ALONE: &[&str] = &["to", "for", "on", "and", "with", "about", "please", "here", "now", "instead", "again", "first", "then"];
@@ -279,14 +306,23 @@ fn is_negation(word: &str) -> bool {
     NEGATIONS.contains(&word) || word.ends_with("n't")
 }
 
-/// Whether a negation has found what it denies, in the clause just before: "Don't guess it, use …".
+/// Whether a command not to do something is complete, in the clause just before: "Don't guess it, use …".
 fn is_finished(words: &[String]) -> bool {
+    // A list below a headline belongs to it.
+    if words.iter().any(|word| word == "\n") {
+        return false;
+    }
     let clauses: Vec<&[String]> = words.split(|word| matches!(word.as_str(), "," | ";" | "-" | "—" | "–")).collect();
     let [before @ .., last, _] = clauses.as_slice() else { return false };
-    let Some(at) = last.iter().rposition(|word| is_negation(word)) else { return false };
-    let denied = &last[at + 1..];
-    let is_aside = |word: &String| matches!(word.as_str(), "under" | "any" | "ever" | "please" | "way" | "circumstances" | ":" | "then");
-    denied.len() >= 2 && !denied.iter().any(is_aside) && !before.iter().any(|clause| clause.iter().any(|word| is_negation(word)))
+    let said: Vec<&str> = last.iter().map(String::as_str).skip_while(|word| OPENERS.contains(word) && *word != "do").collect();
+    let denied = match said.as_slice() {
+        ["don't" | "dont" | "never", denied @ ..] | ["do", "not", denied @ ..] => denied,
+        _ => return false,
+    };
+    const ASIDES: [&str; 12] =
+        ["under", "any", "ever", "please", "way", "circumstances", ":", "then", "following", "these", "things", "to"];
+    let is_free = !before.iter().any(|clause| clause.iter().any(|word| is_negation(word)));
+    denied.len() >= 2 && is_free && !denied.iter().any(|word| ASIDES.contains(word) || is_negation(word))
 }
 
 /// Looks at the clauses before, in the same sentence.
@@ -314,7 +350,7 @@ pub(super) fn asks(words: &[String], is_question: bool, verb: Verb) -> Option<Do
         Verb::Acts => request(&words).or_else(|| after_a_task(&words)),
         Verb::Leads => {
             // A task comes first: "review this with …".
-            let is_how = words.last().is_none_or(|last| !PREPOSITIONS.contains(last));
+            let is_how = words.last().is_none_or(|last| !PREPOSITIONS.contains(last) && !last.ends_with("ed") && *last != "do");
             task(&words).filter(|_| is_how)
         }
     };
@@ -327,9 +363,12 @@ pub(super) fn asks(words: &[String], is_question: bool, verb: Verb) -> Option<Do
 
 /// "Do not guess but use …"; "anything but" excludes.
 fn behind_but(words: &[String]) -> &[String] {
-    let but = words.iter().rposition(|word| word == "but");
-    let excludes = |at: usize| at > 0 && matches!(words[at - 1].as_str(), "anything" | "everything" | "all" | "nothing" | "none" | "any");
-    but.filter(|at| !excludes(*at)).map_or(words, |at| &words[at..])
+    let Some(but) = words.iter().rposition(|word| word == "but").filter(|but| *but > 0) else { return words };
+    let before: Vec<&str> = words[..but].iter().map(String::as_str).skip_while(|word| OPENERS.contains(word) && *word != "do").collect();
+    let denies = matches!(before.as_slice(), ["don't" | "never", _, ..] | ["do", "not", _, ..]);
+    let excludes =
+        before.iter().any(|word| matches!(*word, "anything" | "everything" | "nothing" | "else" | "all" | "help" | "choice" | "ever"));
+    if denies && !excludes { &words[but..] } else { words }
 }
 
 /// The way in which words ask, if they do nothing else.
@@ -342,19 +381,47 @@ fn request(words: &[&str]) -> Option<&'static str> {
 /// The way in which words ask for a task, if they do and nothing in them speaks against it.
 fn task(words: &[&str]) -> Option<&'static str> {
     let task = words.iter().take(8).position(|word| TASKS.contains(word))?;
-    let is_plain = |word: &&str| !is_negation(word) && !TROUBLE.contains(word) && *word != ":";
-    words[task..].iter().all(is_plain).then(|| request(&words[..task])).flatten()
+    let is_plain = |word: &&str| !is_negation(word) && !TROUBLE.contains(word) && !ABOUT.contains(word) && *word != ":";
+    // "explain using …" behind another task is what is to be explained.
+    let is_doubled = words.len() - task > 1 && words.last().is_some_and(|last| TASKS.contains(last) && *last != "this");
+    (words[task..].iter().all(is_plain) && !is_doubled).then(|| request(&words[..task])).flatten()
 }
+
+/// Words that turn a task into talk of something.
+const ABOUT: &[&str] = &[
+    "how",
+    "what",
+    "whether",
+    "who",
+    "where",
+    "when",
+    "if",
+    "why",
+    "can",
+    "should",
+    "people",
+    "users",
+    "someone",
+    "everybody",
+    "they",
+    "he",
+    "she",
+];
 
 /// "Read this file and use …"
 fn after_a_task(words: &[&str]) -> Option<&'static str> {
     let and = words.iter().rposition(|word| matches!(*word, "and" | "then"))?;
     request(&words[and..]).filter(|request| request.is_empty())?;
-    task(&words[..and])
+    let is_direct =
+        |word: &&str| !matches!(*word, "to" | "tell" | "make" | "get" | "find" | "test" | "generate" | "ask" | "wait" | "confirm");
+    words[..and].iter().all(is_direct).then(|| task(&words[..and])).flatten()
 }
 
 /// Whether what follows a leading "using X" is a task.
 pub(super) fn is_task(words: &[String]) -> bool {
+    if words.first().is_none_or(|word| word != ",") {
+        return false;
+    }
     let first = words.iter().find(|word| *word != "," && !OPENERS.contains(&word.as_str()));
     first.is_some_and(|word| TASKS.contains(&word.as_str()))
 }
@@ -369,8 +436,31 @@ const PREPOSITIONS: &[&str] = &["about", "of", "for", "on", "from", "in", "befor
 
 /// Nouns and verbs behind which "with" says something else.
 const TROUBLE: &[&str] = &[
-    "problem", "problems", "bug", "bugs", "issue", "issues", "trouble", "wrong", "along", "together", "familiar", "button", "that",
-    "which", "why",
+    "away",
+    "written",
+    "made",
+    "done",
+    "everyone",
+    "people",
+    "users",
+    "customers",
+    "compatibility",
+    "integration",
+    "problem",
+    "problems",
+    "bug",
+    "bugs",
+    "issue",
+    "issues",
+    "trouble",
+    "wrong",
+    "along",
+    "together",
+    "familiar",
+    "button",
+    "that",
+    "which",
+    "why",
 ];
 
 /// The number or the dash of a list item is no word.
@@ -420,10 +510,61 @@ pub(super) fn explains(words: &[String]) -> Option<Doubt> {
 
 /// Looks for words further on that take a request back.
 pub(super) fn later(words: &[String]) -> Option<Doubt> {
-    let is_back = |word: &String| matches!(word.as_str(), "if" | "unless" | "never" | "whenever" | "tomorrow") || word == "when";
-    let at = words.iter().position(is_back)?;
-    // "if possible", "if you can" are only polite.
-    let is_polite =
-        words[at] == "if" && words.get(at + 1).is_some_and(|word| matches!(word.as_str(), "possible" | "you" | "needed" | "necessary"));
-    (!is_polite).then_some(Doubt::Condition)
+    const BACK: [&str; 31] = [
+        "if",
+        "unless",
+        "whenever",
+        "when",
+        "tomorrow",
+        "tonight",
+        "once",
+        "soon",
+        "case",
+        "provided",
+        "until",
+        "later",
+        "midnight",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "next",
+        "forbidden",
+        "cancelled",
+        "canceled",
+        "kidding",
+        "scratch",
+        "nevermind",
+        "idea",
+        "dare",
+        "fired",
+        "quit",
+    ];
+    for (at, word) in words.iter().enumerate() {
+        // "if possible", "if you can" are only polite.
+        let is_polite =
+            word == "if" && words.get(at + 1).is_some_and(|word| matches!(word.as_str(), "possible" | "you" | "needed" | "necessary"));
+        let denies = matches!(word.as_str(), "not" | "never" | "no") || word.ends_with("n't");
+        if denies && takes_all_back(&words[at + 1..]) {
+            return Some(Doubt::Negated);
+        } else if BACK.contains(&word.as_str()) && !is_polite {
+            return Some(Doubt::Condition);
+        } else if matches!(
+            word.as_str(),
+            "said" | "says" | "told" | "asked" | "wrote" | "suggested" | "shouted" | "claims" | "claimed" | "tutorial"
+        ) {
+            return Some(Doubt::Quoted);
+        }
+    }
+    None
+}
+
+/// Whether a negation behind the name denies the request itself, and nothing that comes after it.
+fn takes_all_back(words: &[String]) -> bool {
+    const SELF: [&str; 16] = ["use", "it", "that", "one", "this", "now", "do", "so", "any", "more", "at", "all", "wait", "yet", "!", ")"];
+    let clause = words.iter().take_while(|word| !matches!(word.as_str(), "," | ";" | "-"));
+    clause.clone().all(|word| SELF.contains(&word.as_str()))
 }
