@@ -21,6 +21,8 @@ pub struct Catalog {
     skipped: Vec<Skipped>,
     stamps: Vec<(PathBuf, Option<Stamp>)>,
     links: Vec<(PathBuf, PathBuf)>,
+    /// The roots as they were given and where they are, in the order in which they were looked through.
+    roots: Vec<(PathBuf, PathBuf)>,
     settings: Option<Arc<Discovery>>,
 }
 
@@ -69,7 +71,9 @@ impl Catalog {
         skipped.sort_by(|a, b| (a.path(), a.reason().code()).cmp(&(b.path(), b.reason().code())));
         // Roots that overlap see the same.
         skipped.dedup_by(|a, b| a.path() == b.path() && a.reason().code() == b.reason().code());
-        Self { entries, inactive, skipped, stamps, links, settings: Some(Arc::new(discovery.clone())) }
+        let canonical = |root: &Root| links.iter().find(|(from, _)| from == root.path()).map_or(root.path(), |(_, to)| to).to_owned();
+        let roots = discovery.roots().iter().map(|root| (root.path().to_owned(), canonical(root))).collect();
+        Self { entries, inactive, skipped, stamps, links, roots, settings: Some(Arc::new(discovery.clone())) }
     }
 
     /// Returns the skills that are used, in order.
@@ -110,17 +114,15 @@ impl Catalog {
     /// Returns the canonical path of the root that a skill was found in.
     #[must_use]
     pub fn root_of<'a>(&'a self, entry: &'a Entry) -> &'a Path {
-        let link = self.links.iter().find(|(from, _)| from == entry.root());
-        link.map_or(entry.root(), |(_, to)| to)
+        let root = self.roots.iter().find(|(given, _)| given == entry.root());
+        root.map_or(entry.root(), |(_, canonical)| canonical)
     }
 
     /// Returns the canonical paths of the roots that led to skills that are used, in the order in which they were looked through.
     #[must_use]
     pub fn used_roots(&self) -> Vec<&Path> {
         let used: HashSet<&Path> = self.entries.iter().map(Entry::root).collect();
-        let given = self.settings.iter().flat_map(|settings| settings.roots());
-        let roots = given.map(Root::path).filter(|path| used.contains(path));
-        roots.map(|path| self.links.iter().find(|(from, _)| from == path).map_or(path, |(_, to)| to.as_path())).collect()
+        self.roots.iter().filter(|(given, _)| used.contains(given.as_path())).map(|(_, canonical)| canonical.as_path()).collect()
     }
 
     /// Whether the catalogue was made with these settings.

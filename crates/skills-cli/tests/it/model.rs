@@ -183,3 +183,16 @@ fn detect() {
     ");
     assert_eq!(detect(&[]).code, 2);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_skill_is_found_by_the_path_that_its_root_was_given() {
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(tree().join("examples/skills").canonicalize().unwrap(), directory.path().join("link")).unwrap();
+    let root = directory.path().join("link");
+    let root = root.to_str().unwrap();
+    let text = format!("[$weather]({root}/weather/SKILL.md)");
+    assert_eq!(skills(&["mentions", &text, "--root", root, "--json"]).json()["selected"][0]["name"], "weather");
+    let command = format!("cat {root}/weather/SKILL.md");
+    assert_eq!(skills(&["--root", root, "detect", "--json", "--", &command]).json()["uses"][0]["skill"], "weather");
+}

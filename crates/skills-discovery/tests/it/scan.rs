@@ -266,3 +266,14 @@ fn an_absolute_link_may_stay_in_its_skill() {
     assert_snapshot!(tree.print(&catalog), @"user a skills/a/SKILL.md");
     assert_eq!(catalog.entries()[0].open().unwrap().document().unwrap().body(), "Body\n");
 }
+
+#[test]
+fn a_root_is_known_by_the_path_it_was_given_and_by_its_own() {
+    let tree = Tree::new();
+    tree.skill("real/a", "a").skill("other/b", "b").file("empty/readme", "").symlink(tree.path("real"), "link");
+    let roots = ["empty", "link", "other"].map(|path| Root::new(tree.path(path), Scope::Repo));
+    let catalog = discover(&roots, &Limits::default());
+    assert_eq!(catalog.used_roots(), [tree.path("real"), tree.path("other")]);
+    let entry = &catalog.entries()[0];
+    assert_eq!((entry.root(), catalog.root_of(entry)), (tree.path("link").as_path(), tree.path("real").as_path()));
+}
