@@ -23,7 +23,7 @@ pub struct Log {
 pub struct Rotation {
     /// From so many bytes on a file is put aside as `audit.jsonl.1`, older ones as `.2` and so on. Default 16 MiB.
     pub max_bytes: u64,
-    /// So many files are kept beside the current one; the oldest goes. Default 8.
+    /// So many files are kept beside the current one, at least one; the oldest goes. Default 8.
     pub keep: u32,
 }
 
@@ -56,14 +56,20 @@ impl Log {
     /// When a file cannot be looked at.
     pub fn files(&self) -> Result<Vec<PathBuf>, AuditError> {
         let mut files = vec![self.path.clone()];
-        for number in 1.. {
-            let aside = self.aside(number);
-            if !aside.try_exists().map_err(|error| AuditError::io(&aside, error))? {
-                break;
+        let mut number = 1;
+        // A writer that was killed while it put files aside leaves one number out.
+        while self.is_aside(number)? || self.is_aside(number + 1)? {
+            if self.is_aside(number)? {
+                files.insert(0, self.aside(number));
             }
-            files.insert(0, aside);
+            number += 1;
         }
         Ok(files)
+    }
+
+    fn is_aside(&self, number: u32) -> Result<bool, AuditError> {
+        let aside = self.aside(number);
+        aside.try_exists().map_err(|error| AuditError::io(&aside, error))
     }
 
     fn aside(&self, number: u32) -> PathBuf {
@@ -96,12 +102,14 @@ impl Log {
             let path = path.to_owned();
             move |error| AuditError::io(&path, error)
         };
-        let keep = self.rotation.keep.max(1);
-        for number in (1..=keep).rev() {
-            let (from, to) = (if number == 1 { self.path.clone() } else { self.aside(number - 1) }, self.aside(number));
-            if from.try_exists().map_err(failed(&from))? {
-                std::fs::rename(&from, &to).map_err(failed(&from))?;
-            }
+        // The first free number ends the moving: nothing is thrown away as long as there is one.
+        let mut last = 1;
+        while last < self.rotation.keep && self.is_aside(last)? {
+            last += 1;
+        }
+        for number in (1..=last).rev() {
+            let from = if number == 1 { self.path.clone() } else { self.aside(number - 1) };
+            std::fs::rename(&from, self.aside(number)).map_err(failed(&from))?;
         }
         Ok(())
     }
@@ -112,10 +120,7 @@ impl Log {
         if current.link.is_some() {
             return Ok(current);
         }
-        let aside = self.aside(1);
-        if !aside.try_exists().map_err(|error| AuditError::io(&aside, error))? {
-            return Ok(current);
-        }
+        let Some(aside) = self.files()?.into_iter().rev().nth(1) else { return Ok(current) };
         #[expect(clippy::disallowed_methods, reason = "the log is the host's own file, not a skill's")]
         let mut before = File::open(&aside).map_err(|error| AuditError::io(&aside, error))?;
         let before = last_of(&mut before).map_err(|error| AuditError::io(&aside, error))?;

@@ -75,6 +75,23 @@ fn files_are_put_aside_and_the_chain_goes_on() {
     assert_eq!(numbers, [16, 17, 18, 19, 20]);
 }
 
+/// A writer was killed between two renames.
+#[test]
+fn a_number_that_is_left_out_hides_no_file() {
+    let (directory, log) = log();
+    let log = log.rotation(Rotation { max_bytes: 700, keep: 8 });
+    (0..12).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
+    let before = log.files().unwrap().len();
+    for number in (1..before).rev() {
+        let aside = |number: usize| directory.path().join(format!("audit.jsonl.{number}"));
+        fs::rename(aside(number), aside(number + 1)).unwrap();
+    }
+    assert_eq!(log.files().unwrap().len(), before);
+    (0..12).for_each(|index| log.record(&event(&format!("later-{index}"))).unwrap());
+    let verified = verify(&log.files().unwrap()).unwrap();
+    assert_eq!((verified.records, verified.problems), (24, vec![]));
+}
+
 #[test]
 fn many_writers_make_one_chain() {
     let (_directory, log) = log();
