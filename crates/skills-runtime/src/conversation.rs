@@ -127,11 +127,11 @@ impl SkillRuntime {
     }
 
     /// Gives a skill's text to a model that asks for it, unless `active` says that the conversation holds it already. A skill any of whose files
-    /// has changed is given again.
+    /// has changed is given again, and so is one of which no digest can be had.
     ///
     /// # Errors
-    /// As [`inject_skill`](Self::inject_skill); when the model may not choose the skill by itself, because the skill forbids it or its mode is
-    /// manual or off; and when the skill has more files than a digest is made of.
+    /// As [`inject_skill`](Self::inject_skill), and when the model may not choose the skill by itself, because the skill forbids it or its mode is
+    /// manual or off.
     pub fn activate_skill(&self, name: &str, max_bytes: Option<usize>, active: &mut Active) -> Result<Activated, RuntimeError> {
         let catalog = self.catalog();
         let entry = find(&catalog, name)?;
@@ -144,7 +144,10 @@ impl SkillRuntime {
     fn given(&self, entry: &Entry, form: SkillForm, max_bytes: Option<usize>, active: &mut Active) -> Result<Activated, RuntimeError> {
         let files = opened(entry)?;
         let digest = files.digest(&mut self.shared.digests.lock().unwrap_or_else(PoisonError::into_inner));
-        let digest = digest.map_err(|source| Repr::Files { path: entry.location(), source })?;
+        // A skill with too many files for a digest is given each time rather than never.
+        let Ok(digest) = digest else {
+            return Ok(Activated { activation: Activation::New, injected: inject(entry, &files, form, max_bytes)? });
+        };
         let before = active.clone();
         let activation = active.activate(entry.directory(), digest);
         let injected = match activation {

@@ -105,6 +105,18 @@ fn a_model_gets_no_skill_that_is_not_for_models_to_choose() {
 }
 
 #[test]
+fn a_skill_without_a_digest_is_given_each_time() {
+    let fixture = Fixture::new();
+    fixture.skill("deep", "").file(&format!("deep/{}file", "d/".repeat(40)), "");
+    let runtime = fixture.builder().build();
+    let mut active = Active::default();
+    for _ in 0..2 {
+        let activated = runtime.activate_skill("deep", None, &mut active).unwrap();
+        assert!(activated.activation == Activation::New && activated.injected.text.contains("\n# deep\n"));
+    }
+}
+
+#[test]
 fn a_skill_is_given_whole_in_the_form_of_codex() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "");
