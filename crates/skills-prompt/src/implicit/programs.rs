@@ -202,11 +202,6 @@ fn runner<'w>(name: &str, rest: &'w [Word<'w>]) -> Next<'w> {
         "perl" | "ruby" => &["-e", "-c"],
         _ => &["-c", "-e"],
     };
-    let is_glued =
-        |word: &Word<'_>| name.starts_with("py") && word.text.len() > 2 && (word.text.starts_with("-c") || word.text.starts_with("-m"));
-    if rest.iter().take_while(|word| word.text.starts_with('-')).any(is_glued) {
-        return Next::Found(Program::Other, Vec::new());
-    }
     Next::Found(Program::Runner, plain(rest, values, codes))
 }
 
@@ -235,10 +230,9 @@ fn plain<'w>(words: &'w [Word<'w>], values: &[&str], codes: &[&str]) -> Vec<&'w 
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let text = word.text.as_ref();
-        if plain.is_empty()
-            && codes.iter().any(|code| text == *code || code.len() > 2 && text.starts_with(*code))
-            && !values.contains(&text)
-        {
+        // The program may be glued to its option: `-cimport x`, `--eval=x`.
+        let holds_code = |code: &&str| text == *code || code.starts_with('-') && text.starts_with(*code);
+        if plain.is_empty() && codes.iter().any(holds_code) && !values.contains(&text) {
             return Vec::new();
         }
         if text.starts_with('-') && text.len() > 1 {

@@ -79,6 +79,7 @@ fn what_codex_does_not_see() {
         ("bash -e scripts/deep/y.sh", &["runs x"]),
         ("bash -o pipefail -c 'cat SKILL.md'", &["reads x"]),
         ("bash -n scripts/deep/y.sh; python3 -mblack scripts/x.py; node --check scripts/x.js", &[]),
+        ("ruby -e1 scripts/x.py; python3 -W ignore -cpass scripts/x.py; node -pe 1 scripts/x.js", &[]),
         ("bash -c \"cat ${D}SKILL.md\"; cat $(dirname x)SKILL.md", &[]),
         ("command -v scripts/x.py; sudo -l scripts/x.py", &[]),
         ("cat SKILL.md\r\ncat ../y/SKILL.md\r\n", &["reads x", "reads y"]),
