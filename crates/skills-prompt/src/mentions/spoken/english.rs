@@ -5,8 +5,8 @@ mod lists;
 use super::words::Verb;
 use crate::mentions::Doubt;
 use lists::{
-    ABOUT, ASKING, CONDITIONS, GOES_ON, GOES_ON_ALONE, NEGATIONS, OPENERS, POLITE, PREPOSITIONS, REPORTS, REQUESTS, TAKEN_BACK, TASKS,
-    TROUBLE,
+    ABOUT, ASKING, BACK, CONDITIONS, GOES_ON, GOES_ON_ALONE, NEGATIONS, OPENERS, POLITE, PREPOSITIONS, REPORTS, REQUESTS, TAKEN_BACK,
+    TASKS, TROUBLE, WHEN,
 };
 
 fn is_negation(word: &str) -> bool {
@@ -43,7 +43,7 @@ pub(super) fn earlier(words: &[String], clause: &[String]) -> Option<Doubt> {
         Some(Doubt::Question)
     } else if has(REPORTS) {
         Some(Doubt::Quoted)
-    } else if has(CONDITIONS) {
+    } else if has(WHEN) || has(CONDITIONS) {
         Some(Doubt::Condition)
     } else {
         None
@@ -150,7 +150,6 @@ pub(super) fn goes_on(words: &[String], is_skill: bool) -> Option<Doubt> {
     match words.first() {
         Some(word) if TAKEN_BACK.contains(&word.as_str()) => Some(Doubt::Condition),
         Some(word) if !allowed.contains(&word.as_str()) => Some(Doubt::Ordinary),
-        // "use X, a library for …" tells what X is.
         Some(_) => later(words),
         None => None,
     }
@@ -158,45 +157,13 @@ pub(super) fn goes_on(words: &[String], is_skill: bool) -> Option<Doubt> {
 
 /// Looks behind a comma: what tells more of the name asks for nothing.
 pub(super) fn explains(words: &[String]) -> Option<Doubt> {
+    // "use X, a library for …" tells what X is.
     let explains = |word: &String| matches!(word.as_str(), "a" | "an" | "the" | "which" | "it's" | "its" | "that's" | "is");
     if words.get(1).is_some_and(explains) { Some(Doubt::Ordinary) } else { later(words) }
 }
 
 /// Looks for words further on that take a request back.
 pub(super) fn later(words: &[String]) -> Option<Doubt> {
-    const BACK: [&str; 31] = [
-        "if",
-        "unless",
-        "whenever",
-        "when",
-        "tomorrow",
-        "tonight",
-        "once",
-        "soon",
-        "case",
-        "provided",
-        "until",
-        "later",
-        "midnight",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "next",
-        "forbidden",
-        "cancelled",
-        "canceled",
-        "kidding",
-        "scratch",
-        "nevermind",
-        "idea",
-        "dare",
-        "fired",
-        "quit",
-    ];
     for (at, word) in words.iter().enumerate() {
         // "if possible", "if you can" are only polite.
         let is_polite =
@@ -204,7 +171,7 @@ pub(super) fn later(words: &[String]) -> Option<Doubt> {
         let denies = matches!(word.as_str(), "not" | "never" | "no") || word.ends_with("n't");
         if denies && takes_all_back(&words[at + 1..]) {
             return Some(Doubt::Negated);
-        } else if BACK.contains(&word.as_str()) && !is_polite {
+        } else if (WHEN.contains(&word.as_str()) || BACK.contains(&word.as_str())) && !is_polite {
             return Some(Doubt::Condition);
         } else if matches!(
             word.as_str(),

@@ -12,7 +12,7 @@ pub(super) enum Verb {
 }
 
 /// Chinese verbs; of two that begin alike the longer stands first.
-const CHINESE_VERBS: [(&str, Verb); 34] = [
+const CHINESE_VERBS: [(&str, Verb); 33] = [
     ("使用", Verb::Acts),
     ("启用", Verb::Acts),
     ("啟用", Verb::Acts),
@@ -46,7 +46,6 @@ const CHINESE_VERBS: [(&str, Verb); 34] = [
     ("用", Verb::Acts),
     ("以", Verb::Leads),
     ("按", Verb::Acts),
-    ("叫", Verb::Leads),
 ];
 /// Characters before 用 with which it is another word: 禁用, 常用, 费用.
 const BEFORE_YONG: &str = "禁停弃棄慎滥濫误誤少复複引常有没沒可专專信费費作公通适適实實占借套引沿雇聘备備享饮飲";
@@ -157,7 +156,6 @@ fn is_verb(text: &str, start: usize, verb: &str) -> bool {
         }
         "按" => !is(behind, "钮鈕键鍵下"),
         "以" => !is(behind, "及后前便免为為上下外内来") && !is(before, "可所难足"),
-        "叫" => false,
         "通过" => !is(behind, "了测"),
         "应用" | "應用" => !is(behind, "程里的商"),
         "启用" | "啟用" | "使用" | "运行" | "加载" => !is(behind, "者了过"),

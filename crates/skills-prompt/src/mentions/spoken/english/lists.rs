@@ -212,15 +212,20 @@ pub(super) const NEGATIONS: &[&str] = &[
     "wont",
 ];
 
-pub(super) const CONDITIONS: &[&str] = &[
-    "after",
-    "before",
-    "soon",
-    "depending",
-    "given",
-    "every",
-    "each",
+/// Words that put a request off or under a condition, before it or further on.
+pub(super) const WHEN: &[&str] = &[
+    "if",
+    "unless",
+    "whenever",
+    "when",
+    "tomorrow",
     "tonight",
+    "once",
+    "soon",
+    "case",
+    "provided",
+    "until",
+    "later",
     "monday",
     "tuesday",
     "wednesday",
@@ -228,31 +233,35 @@ pub(super) const CONDITIONS: &[&str] = &[
     "friday",
     "saturday",
     "sunday",
+];
+
+/// Further words before a request that put it off or under a condition.
+pub(super) const CONDITIONS: &[&str] = &[
+    "after",
+    "before",
+    "depending",
+    "given",
+    "every",
+    "each",
     "mondays",
     "session",
-    "if",
-    "when",
-    "whenever",
-    "unless",
-    "once",
     "because",
     "since",
-    "until",
     "while",
     "whether",
     "suppose",
     "supposing",
-    "provided",
     "assuming",
-    "tomorrow",
-    "later",
     "would",
     "might",
     "future",
     "yesterday",
     "time",
-    "case",
 ];
+
+/// Further words behind a request that take it back.
+pub(super) const BACK: &[&str] =
+    &["midnight", "next", "forbidden", "cancelled", "canceled", "kidding", "scratch", "nevermind", "idea", "dare", "fired", "quit"];
 
 pub(super) const REPORTS: &[&str] = &[
     "suggested",
