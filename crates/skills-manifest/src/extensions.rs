@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::fields::{Fields, Flag};
 use crate::warning::WarningKind;
-use crate::{OpenClaw, ScriptSpec, ToolRule};
+use crate::{Hook, OpenClaw, Requires, ScriptSpec, ToolRule};
 
 /// Where a skill wants to run (`context`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -41,6 +41,12 @@ pub struct Extensions {
     pub effort: Option<String>,
     /// `hooks`, as written: a mapping from events to commands. Reading a skill never runs one.
     pub hooks: Option<Value>,
+    /// The hooks of the events `PreToolUse`, `PostToolUse` and `Stop`, taken apart.
+    pub commands: Vec<Hook>,
+    /// `requires` (OpenSkills flow): what must be there before a program of the skill can work.
+    pub requires: Requires,
+    /// `requires.platforms` or `requires.os`: the systems it runs on (`darwin`, `linux`, `win32`); empty for all.
+    pub systems: Vec<String>,
     /// `paths`: globs of the files that the skill is about.
     pub paths: Vec<String>,
     /// `shell`: the shell that commands of the body want.
@@ -82,6 +88,9 @@ impl Extensions {
         model: None,
         effort: None,
         hooks: None,
+        commands: Vec::new(),
+        requires: Requires::NONE,
+        systems: Vec::new(),
         paths: Vec::new(),
         shell: None,
         homepage: None,
@@ -99,6 +108,7 @@ impl Extensions {
         }
         let openclaw = OpenClaw::read(fields, metadata);
         let written_tools = fields.map.get("disallowed-tools").cloned();
+        let (requires, systems) = Requires::of_flow(fields);
         let extensions = Self {
             when_to_use: fields.text("when_to_use"),
             argument_hint: argument_hint(fields),
@@ -110,6 +120,9 @@ impl Extensions {
             model: fields.text("model"),
             effort: fields.text("effort"),
             hooks: hooks(fields),
+            commands: Hook::read_all(fields),
+            requires,
+            systems,
             paths: fields.words("paths"),
             shell: fields.text("shell"),
             homepage: fields.text("homepage").or_else(|| openclaw.as_ref()?.homepage.clone()),

@@ -82,6 +82,22 @@ pub struct Install {
     pub written: Map<String, Value>,
 }
 
+impl Requires {
+    pub(crate) const NONE: Self = Self { bins: Vec::new(), any_bins: Vec::new(), env: Vec::new(), config: Vec::new() };
+
+    /// Reads the field `requires` itself, as the OpenSkills flow writes it, and the systems that it names.
+    pub(crate) fn of_flow(fields: &mut Fields<'_>) -> (Self, Vec<String>) {
+        let Some(value) = fields.map.get("requires").filter(|value| !value.is_null()).cloned() else { return (Self::NONE, Vec::new()) };
+        let Value::Object(map) = value else {
+            fields.wrong_type("requires", "a mapping", &value);
+            return (Self::NONE, Vec::new());
+        };
+        let list = |key: &str| map.get(key).map(words).unwrap_or_default();
+        let systems = ["platforms", "os"].into_iter().flat_map(list).map(|os| system(&os)).collect();
+        (Self { bins: list("bins"), any_bins: list("anyBins"), env: list("env"), config: list("config") }, systems)
+    }
+}
+
 impl OpenClaw {
     pub(crate) fn read(fields: &mut Fields<'_>, metadata: &Map<String, Value>) -> Option<Self> {
         let (key, value) = KEYS.into_iter().find_map(|key| Some((key, metadata.get(key).filter(|value| !value.is_null())?)))?;

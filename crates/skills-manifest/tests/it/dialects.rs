@@ -1,7 +1,7 @@
 //! Fields that clients added.
 
 use insta::{assert_debug_snapshot, assert_snapshot};
-use skills_manifest::{Client, Document, Extensions, HostMetadata};
+use skills_manifest::{Client, Document, Extensions, Hook, HookAction, HostMetadata};
 
 fn extensions(fields: &str) -> Extensions {
     Document::parse(format!("---\nname: a\ndescription: d\n{fields}\n---\n").as_bytes()).unwrap().manifest().extensions().clone()
@@ -152,4 +152,52 @@ fn clients_differ() {
     for client in Client::ALL {
         assert_eq!(client.check(&good, "good"), [], "{client}");
     }
+}
+
+fn hooks(yaml: &str) -> String {
+    let document = Document::parse(format!("---\nname: a\ndescription: b\nhooks:\n{yaml}---\n").as_bytes()).unwrap();
+    let manifest = document.manifest();
+    let unread = manifest.unread_restrictions().join(", ");
+    let line = |hook: &Hook| {
+        let what = match &hook.action {
+            HookAction::Command { command, directory } => format!("{command:?} in {directory:?}"),
+            other => format!("{other:?}"),
+        };
+        format!("{} {:?} {what} {:?}\n", hook.event.as_str(), hook.matcher, hook.timeout_seconds)
+    };
+    manifest.extensions().commands.iter().map(line).chain([format!("unread: {unread}")]).collect()
+}
+
+#[test]
+fn hooks_are_read_in_both_spellings() {
+    let claude = "  PreToolUse:\n    - matcher: Edit|Write\n      hooks:\n        - type: command\n          command: ./scripts/check.sh --all\n          timeout: 5\n        - type: prompt\n          prompt: Is this well?\n  Stop:\n    - hooks: [{type: command, command: scripts/done.py}]\n  SessionStart: [anything]\n";
+    assert_snapshot!(hooks(claude), @r#"
+    PreToolUse Some("Edit|Write") "./scripts/check.sh --all" in None Some(5.0)
+    PreToolUse Some("Edit|Write") Other("prompt") None
+    Stop None "scripts/done.py" in None None
+    unread: 
+    "#);
+    let flow = "  PostToolUse:\n    matcher: Bash\n    command: scripts/log.sh\n    cwd: /\n    timeout_ms: 1500\n";
+    assert_snapshot!(hooks(flow), @r#"
+    PostToolUse Some("Bash") "scripts/log.sh" in Some("/") Some(1.5)
+    unread: 
+    "#);
+}
+
+#[test]
+fn a_hook_that_cannot_be_read_restricts() {
+    for odd in ["  PreToolUse: [x]\n", "  PreToolUse: [{matcher: 3, command: a}]\n", "  Stop: [{matcher: a}]\n", "  Stop: [{hooks: {}}]\n"]
+    {
+        assert_eq!(hooks(odd), "unread: hooks", "{odd}");
+    }
+}
+
+#[test]
+fn requirements_of_the_openskills_flow() {
+    let text = "---\nname: a\ndescription: b\nrequires:\n  bins: [git, jq]\n  env: API_KEY\n  platforms: [macos, Linux]\n---\n";
+    let document = Document::parse(text.as_bytes()).unwrap();
+    let extensions = document.manifest().extensions();
+    assert_eq!(extensions.requires.bins, ["git", "jq"]);
+    assert_eq!(extensions.requires.env, ["API_KEY"]);
+    assert_eq!(extensions.systems, ["darwin", "linux"]);
 }
