@@ -26,6 +26,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "skills-manifest",
             "skills-discovery",
             "skills-prompt",
+            "skills-audit",
             "skills-policy",
             "skills-sandbox",
             "skills-sandbox-wasm",

@@ -40,6 +40,14 @@ pub use verify::{Problem, Verified, verify};
 /// A host that wants its records elsewhere implements this. An attempt whose record cannot be kept must not run: whoever runs something asks the
 /// sink first or treats its error as a failure of the run.
 pub trait AuditSink: Send + Sync {
+    /// Says whether a record could be kept now; nothing is run when not. Default: yes.
+    ///
+    /// # Errors
+    /// When it could not.
+    fn ready(&self) -> Result<(), AuditError> {
+        Ok(())
+    }
+
     /// Keeps a record.
     ///
     /// # Errors

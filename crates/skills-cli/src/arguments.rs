@@ -85,7 +85,13 @@ pub(crate) enum Command {
     /// Find the skills that a command reads or runs
     Detect(Detect),
     /// Run a skill's program in a sandbox
-    Run(Run),
+    Run(Box<Run>),
+    /// Say what programs may do, and why
+    Policy(Policy),
+    /// Approve what a skill asks for, for the content that it has now
+    Trust(Box<Trust>),
+    /// Read the record of every attempt to run something
+    Audit(Audit),
     /// Print the completions of a shell, for its start file
     Completions(Completions),
 }
@@ -251,6 +257,45 @@ pub(crate) struct Run {
     /// Name of the skill, or its directory
     pub(crate) name: String,
 
+    #[command(flatten)]
+    pub(crate) what: What,
+
+    /// Say what would run, what it would get and why, and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Say yes, for this run, to whatever would be asked; what rules forbid stays forbidden
+    #[arg(long, conflicts_with = "deny")]
+    pub(crate) yes: bool,
+
+    /// Say no to whatever would be asked
+    #[arg(long)]
+    pub(crate) deny: bool,
+
+    /// Copy a file into a workspace that is made for this run and gone afterwards (repeatable)
+    #[arg(long, value_name = "FILE", conflicts_with = "workspace")]
+    pub(crate) file: Vec<PathBuf>,
+
+    /// Keep the files that the program makes in such a workspace, in this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "workspace")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Say on standard error what ran and which walls stood around it
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+
+    /// Say besides what it was given, and by which rule
+    #[arg(long)]
+    pub(crate) explain: bool,
+
+    /// Arguments of the program, after --
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub(crate) args: Vec<String>,
+}
+
+/// What of a skill runs, and what it is offered.
+#[derive(Debug, Args)]
+pub(crate) struct What {
     /// Script of the skill to run, when it has several
     #[arg(long)]
     pub(crate) script: Option<String>,
@@ -263,25 +308,122 @@ pub(crate) struct Run {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<u64>,
 
-    /// Directory for the program's files: read when the skill asks to read, written when it asks to write and --allow write is given
+    /// Memory in MiB, at most 2048 [default: 256]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=2048))]
+    pub(crate) memory: Option<u64>,
+
+    /// Directory for the program's files: read when the skill asks to read, written when it asks to write and that is allowed
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
 
-    /// Allow what the skill asks for and the default rules deny (repeatable)
-    #[arg(long, value_name = "CAPABILITY", value_enum)]
-    pub(crate) allow: Vec<Allowed>,
+    /// Let the program read a file or directory (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) read: Vec<PathBuf>,
+
+    /// Let the program write a file or directory (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) write: Vec<PathBuf>,
+
+    /// Allow, for this run: write, write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME (repeatable)
+    #[arg(long, value_name = "PERMISSION")]
+    pub(crate) allow: Vec<String>,
 
     /// Run without a capability that the skill asks for (repeatable)
     #[arg(long, value_name = "CAPABILITY", value_enum)]
     pub(crate) without: Vec<Dropped>,
 
-    /// Say on standard error what ran and which walls stood around it
-    #[arg(long, short)]
-    pub(crate) verbose: bool,
+    /// Give the program a variable, by its value, or by its name to take the value that it has here (repeatable)
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub(crate) env: Vec<String>,
 
-    /// Arguments of the program, after --
-    #[arg(last = true, value_name = "ARGUMENTS")]
-    pub(crate) args: Vec<String>,
+    /// Take the variables that skills declare from this .env file (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) env_file: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Policy {
+    #[command(subcommand)]
+    pub(crate) command: PolicyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Say what a skill's program would be given, and why
+    Check(Box<Check>),
+    /// Print the rules that hold, and where they stand
+    Show,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Name of the skill, or its directory
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) what: What,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// Name of the skill, or its directory
+    #[arg(required_unless_present = "list")]
+    pub(crate) name: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) what: What,
+
+    /// List what was approved
+    #[arg(long, conflicts_with_all = ["name", "revoke"])]
+    pub(crate) list: bool,
+
+    /// Forget what was approved for the skill
+    #[arg(long)]
+    pub(crate) revoke: bool,
+
+    /// Approve without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// The log [default: audit.jsonl where this command keeps its state]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) log: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) command: AuditCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Print the last records, a line each
+    Tail(Tail),
+    /// Print one record entirely
+    Show(ShowRecord),
+    /// Hold the log against its hashes
+    Verify(Verify),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tail {
+    /// How many records
+    #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 20)]
+    pub(crate) lines: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowRecord {
+    /// Number of the record
+    pub(crate) number: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// The hash that the last record has, if it was written down elsewhere
+    #[arg(long, value_name = "HASH")]
+    pub(crate) last: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -289,15 +431,6 @@ pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
-}
-
-/// What can be allowed on the command line; no backend opens the network to named hosts yet.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Allowed {
-    /// Write files of the workspace
-    Write,
-    /// Start other programs
-    Spawn,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -310,15 +443,8 @@ pub(crate) enum Dropped {
     Network,
     /// Start other programs
     Spawn,
-}
-
-impl From<Allowed> for Capability {
-    fn from(allowed: Allowed) -> Self {
-        match allowed {
-            Allowed::Write => Self::Write,
-            Allowed::Spawn => Self::Spawn,
-        }
-    }
+    /// See variables
+    Environment,
 }
 
 impl From<Dropped> for Capability {
@@ -328,6 +454,7 @@ impl From<Dropped> for Capability {
             Dropped::Write => Self::Write,
             Dropped::Network => Self::Network,
             Dropped::Spawn => Self::Spawn,
+            Dropped::Environment => Self::Environment,
         }
     }
 }

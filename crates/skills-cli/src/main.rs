@@ -12,7 +12,9 @@
 //! | 4 | the deadline came |
 //! | 130 | interrupted |
 
+mod approver;
 mod arguments;
+mod audit;
 mod completions;
 mod detect;
 mod doctor;
@@ -26,13 +28,18 @@ mod mentions;
 mod needs;
 mod new;
 mod output;
+mod policy;
+mod policy_files;
 mod prompt;
 mod reference;
 mod roots;
 mod run;
 mod show;
 mod signals;
+mod state;
+mod trust;
 mod validate;
+mod what;
 
 use std::process::ExitCode;
 
@@ -62,6 +69,7 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::ToPrompt(prompt) => return reference::to_prompt(&prompt.paths, output),
         Command::New(new) => return new::new(new, output),
         Command::Completions(completions) => return completions::completions(completions, output),
+        Command::Audit(audit) => return audit::audit(audit, output),
         _ => {}
     }
     let builder = SkillRuntime::builder().discovery(roots::discovery(&arguments)?).scratch_directory(roots::scratch_directory());
@@ -83,10 +91,15 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::Mentions(mentions) => mentions::mentions(&builder.build(), &mentions, output),
         Command::Load(load) => load::load(&builder.build(), &load, output),
         Command::Detect(detect) => detect::detect(&builder.build(), &detect, output),
-        Command::Run(run) => run::run(builder, run, output),
+        Command::Run(run) => run::run(builder, &run, arguments.trust_project, output),
+        Command::Policy(policy) => policy::policy(builder, &policy.command, arguments.trust_project, output),
+        Command::Trust(trust) => trust::trust(builder, &trust, arguments.trust_project, output),
         // Those were answered above.
-        Command::Validate(_) | Command::ReadProperties(_) | Command::ToPrompt(_) | Command::New(_) | Command::Completions(_) => {
-            Ok(Exit::Done)
-        }
+        Command::Validate(_)
+        | Command::ReadProperties(_)
+        | Command::ToPrompt(_)
+        | Command::New(_)
+        | Command::Completions(_)
+        | Command::Audit(_) => Ok(Exit::Done),
     }
 }

@@ -77,11 +77,16 @@ pub(crate) fn selector(text: &str) -> Selector {
     }
 }
 
+/// Returns the directories of the project, the innermost first.
+pub(crate) fn project() -> Vec<PathBuf> {
+    env::current_dir().map(|directory| project_directories(&directory, &MARKERS)).unwrap_or_default()
+}
+
 fn surroundings(arguments: &Arguments) -> Surroundings {
     // Empty and relative values are mistakes, and the working directory is nobody's home.
     let set = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let mut surroundings = Surroundings::default();
-    surroundings.project = env::current_dir().map(|directory| project_directories(&directory, &MARKERS)).unwrap_or_default();
+    surroundings.project = project();
     surroundings.home = env::home_dir().filter(|home| home.is_absolute());
     surroundings.codex_home = set("CODEX_HOME");
     surroundings.claude_config = set("CLAUDE_CONFIG_DIR");

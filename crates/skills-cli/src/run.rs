@@ -1,27 +1,35 @@
 //! `skills run NAME`.
 
-use serde_json::{Value, json};
-use skills_runtime::{Builder, Captured, ExecutionArtifacts, ExecutionMode, ExecutionOptions, ExecutionStatus, Rules};
+use std::path::Path;
 
+use anyhow::Context;
+use serde_json::{Value, json};
+use skills_runtime::policy::{Denial, Fate, Permission, Reason};
+use skills_runtime::{Builder, Captured, ExecutionArtifacts, ExecutionStatus, InputFile, Workspace};
+
+use crate::approver::approver;
 use crate::arguments::Run;
 use crate::exit::Exit;
-use crate::input;
+use crate::input::{self, InputError};
 use crate::output::Output;
+use crate::policy;
 use crate::signals;
+use crate::what;
 
-pub(crate) fn run(builder: Builder, arguments: Run, output: &Output) -> anyhow::Result<Exit> {
-    let allowed = arguments.allow.iter().fold(Rules::default(), |rules, allowed| rules.allow((*allowed).into(), "--allow"));
-    let runtime = builder.rules(allowed).build();
-    let mut options = ExecutionOptions::default();
-    if let Some(argument) = &arguments.input {
-        options.input = input::read(argument)?;
+pub(crate) fn run(builder: Builder, arguments: &Run, trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
+    let runtime = what::prepare(builder, &arguments.what, trust_project, output)?.build();
+    let mut options = what::options(&arguments.what)?;
+    options.args.clone_from(&arguments.args);
+    if !arguments.file.is_empty() || arguments.output.is_some() {
+        options.workspace = Workspace::Private(files(&arguments.file)?);
     }
-    options.timeout_ms = arguments.timeout;
-    options.script = arguments.script;
-    options.args = arguments.args;
-    options.workspace = arguments.workspace.as_deref().map(input::directory).transpose()?;
-    options.without = arguments.without.into_iter().map(Into::into).collect();
+    // What the program makes has to go somewhere, and that is found out before it runs.
+    let keep = arguments.output.as_deref().map(input::directory).transpose()?;
     let name = input::skill_name(&arguments.name);
+    if arguments.dry_run {
+        return policy::tell(&runtime.preview_skill(&name, &options)?, output);
+    }
+    options.approval = approver(arguments.yes, arguments.deny, arguments.what.input.as_deref() == Some("-"));
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let artifacts = executor.block_on(async {
         // Whoever started this command may have had it ignore the end of its children; with a handler they can be collected.
@@ -37,15 +45,44 @@ pub(crate) fn run(builder: Builder, arguments: Run, output: &Output) -> anyhow::
     executor.shutdown_background();
     let artifacts = artifacts?;
     let Some(artifacts) = artifacts else { return Ok(Exit::Interrupted) };
+    if let Some(directory) = &keep {
+        save(&artifacts, directory)?;
+    }
     if output.is_json() {
         output.document(&document(&artifacts))?;
     } else {
-        show(&artifacts, arguments.verbose, output)?;
+        show(&artifacts, arguments, output)?;
     }
     Ok(Exit::of(&artifacts.exit_status))
 }
 
-fn show(artifacts: &ExecutionArtifacts, verbose: bool, output: &Output) -> anyhow::Result<()> {
+/// Reads the files for a private workspace; each has its own name there.
+#[expect(clippy::disallowed_methods, reason = "files that the user names on the command line are no files of a skill")]
+fn files(paths: &[std::path::PathBuf]) -> anyhow::Result<Vec<InputFile>> {
+    let read = |path: &std::path::PathBuf| {
+        let wrong = || InputError::new(format!("{} cannot be read", path.display()));
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(wrong)?;
+        let content = std::fs::read(path).with_context(wrong)?;
+        Ok(InputFile { name: name.to_owned(), content })
+    };
+    paths.iter().map(read).collect()
+}
+
+/// Writes what the program made. Nothing that was there before is replaced.
+#[expect(clippy::disallowed_methods, reason = "the directory is one that the user names on the command line")]
+fn save(artifacts: &ExecutionArtifacts, directory: &Path) -> anyhow::Result<()> {
+    for file in &artifacts.files.files {
+        let Some(content) = &file.content else { continue };
+        let path = directory.join(&file.path);
+        let failed = || format!("cannot write {}", path.display());
+        std::fs::create_dir_all(path.parent().unwrap_or(directory)).with_context(failed)?;
+        let mut made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path).with_context(failed)?;
+        std::io::Write::write_all(&mut made, content).with_context(failed)?;
+    }
+    Ok(())
+}
+
+fn show(artifacts: &ExecutionArtifacts, arguments: &Run, output: &Output) -> anyhow::Result<()> {
     let name = &artifacts.skill;
     output.raw(artifacts.stdout.bytes())?;
     let stderr = artifacts.stderr.text();
@@ -63,22 +100,64 @@ fn show(artifacts: &ExecutionArtifacts, verbose: bool, output: &Output) -> anyho
         ExecutionStatus::Timeout { limit_ms } => output.note(&format!("error: {name} timed out after {limit_ms} ms")),
         ExecutionStatus::PermissionDenied { denial } => {
             output.note(&format!("error: {name} was not started: {denial}"));
-            output.note("  --allow CAPABILITY allows it for this run, --without CAPABILITY runs without it");
+            hints(denial, name).iter().for_each(|hint| output.note(&format!("  {hint}")));
         }
         other => output.note(&format!("error: {name} ended: {other:?}")),
     }
-    if verbose {
+    for file in &artifacts.files.files {
+        output.note(&format!("{} {} ({} bytes)", if file.is_new { "made" } else { "changed" }, file.path, file.bytes));
+    }
+    artifacts.files.left_out.iter().for_each(|left_out| output.note(&format!("left out: {left_out}")));
+    artifacts.notes.iter().for_each(|note| output.note(&format!("note: {note}")));
+    if arguments.explain {
+        artifacts.verdicts.iter().for_each(|verdict| output.note(&verdict.to_string()));
+    }
+    if arguments.verbose || arguments.explain {
         explain(artifacts, output);
     }
     Ok(())
 }
 
+/// Says how what was denied for lack of a rule or an answer may be had.
+fn hints(denial: &Denial, skill: &str) -> Vec<String> {
+    let could_be_asked = |reason: &Reason| !matches!(reason, Reason::Rule { .. } | Reason::Never { .. });
+    let open: Vec<_> = denial.verdicts().iter().filter(|verdict| verdict.fate() == Fate::Denied).collect();
+    if !open.iter().all(|verdict| could_be_asked(verdict.reason())) {
+        return Vec::new();
+    }
+    // Readers copy what they see: what a shell would act on is not shown as a command.
+    let is_plain = |text: &String| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/*@+, ".contains(c));
+    let mut allow: Vec<String> = open.iter().filter_map(|verdict| option(verdict.permission())).filter(is_plain).collect();
+    allow.dedup();
+    let mut hints = Vec::new();
+    if !allow.is_empty() {
+        hints.push(format!("for this run: {}", allow.join(" ")));
+    }
+    hints.extend(Some(format!("for what it is now, for good: skills trust {skill}")).filter(is_plain));
+    let mut without: Vec<&str> = open.iter().map(|verdict| verdict.permission().capability().as_str()).collect();
+    without.dedup();
+    if !without.is_empty() {
+        hints.push(format!("without: --without {}", without.join(" --without ")));
+    }
+    hints
+}
+
+/// The option that allows something.
+fn option(permission: &Permission) -> Option<String> {
+    Some(match permission {
+        Permission::Write(path) => format!("--allow write:{}", path.display()),
+        Permission::Read(path) => format!("--allow read:{}", path.display()),
+        Permission::Host(pattern) => format!("--allow network:{pattern}"),
+        Permission::ListedHosts => "--allow network:HOST".to_owned(),
+        Permission::Program(name) => format!("--allow spawn:{name}"),
+        Permission::AnyProgram => "--allow spawn".to_owned(),
+        Permission::Variable(name) => format!("--allow env:{name}"),
+        _ => return None,
+    })
+}
+
 fn explain(artifacts: &ExecutionArtifacts, output: &Output) {
-    let program = match &artifacts.mode {
-        ExecutionMode::Wasm { wasm_module } => wasm_module,
-        ExecutionMode::Native { script_path, .. } => script_path,
-    };
-    output.note(&format!("ran {program} in {} ms", artifacts.duration.as_millis()));
+    output.note(&format!("ran {} in {} ms", artifacts.mode.program(), artifacts.duration.as_millis()));
     if let Some(report) = &artifacts.report {
         output.note(&format!("sandbox {}", report.backend()));
         for layer in report.layers() {
@@ -98,6 +177,9 @@ fn document(artifacts: &ExecutionArtifacts) -> Value {
         "permissions_used": artifacts.permissions_used,
         "duration_ms": u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
         "sandbox": artifacts.report,
+        "verdicts": artifacts.verdicts,
+        "files": artifacts.files,
+        "notes": artifacts.notes,
     })
 }
 

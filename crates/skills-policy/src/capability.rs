@@ -3,23 +3,25 @@
 use std::fmt;
 
 /// A kind of power that a program may ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Capability {
-    /// Read files of the workspace.
+    /// Read files.
     Read,
-    /// Write files of the workspace.
+    /// Write files.
     Write,
     /// Reach hosts on the network.
     Network,
     /// Start other programs.
     Spawn,
+    /// See environment variables of the host, such as secrets.
+    Environment,
 }
 
 impl Capability {
     /// All of them, in order.
-    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Network, Self::Spawn];
+    pub const ALL: [Self; 5] = [Self::Read, Self::Write, Self::Network, Self::Spawn, Self::Environment];
 
     /// Returns what a tool of `allowed-tools` asks for, by the table of the OpenSkills flow; names are compared exactly.
     ///
@@ -35,6 +37,12 @@ impl Capability {
         }
     }
 
+    /// Says whether the OpenSkills flow asks before it gives this power: all but reading.
+    #[must_use]
+    pub fn is_dangerous(self) -> bool {
+        self != Self::Read
+    }
+
     /// Returns the capability as one lower-case word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -43,6 +51,7 @@ impl Capability {
             Self::Write => "write",
             Self::Network => "network",
             Self::Spawn => "spawn",
+            Self::Environment => "environment",
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What the rules answer.
+//! What the policy answers.
 
 use std::fmt;
 
-use crate::{Capability, Grants};
+use crate::{Fate, Grants, Verdict};
 
-/// What the rules answer to a request.
+/// What the policy answers to a request: all of it or nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Decision {
@@ -14,66 +14,51 @@ pub enum Decision {
     Denied(Denial),
 }
 
-/// What was refused, at least one thing.
+impl Decision {
+    /// Returns what became of each thing that was asked for, and by which rule.
+    #[must_use]
+    pub fn verdicts(&self) -> &[Verdict] {
+        match self {
+            Self::Granted(grants) => grants.verdicts(),
+            Self::Denied(denial) => denial.verdicts(),
+        }
+    }
+}
+
+/// A request of which something was refused.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Denial {
-    pub(crate) refusals: Vec<Refusal>,
+    pub(crate) verdicts: Vec<Verdict>,
+    /// Why not even what needs no permission may run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) content: Option<String>,
 }
 
 impl Denial {
-    /// Returns what was refused, in the order of the capabilities.
+    /// Returns what became of each thing that was asked for; at least one was denied, or [`content`](Self::content) says why nothing runs.
     #[must_use]
-    pub fn refusals(&self) -> &[Refusal] {
-        &self.refusals
+    pub fn verdicts(&self) -> &[Verdict] {
+        &self.verdicts
+    }
+
+    /// Returns what was refused.
+    pub fn refusals(&self) -> impl Iterator<Item = &Verdict> {
+        self.verdicts.iter().filter(|verdict| verdict.fate() == Fate::Denied)
+    }
+
+    /// Returns why content that nobody approved yet does not run, when that is the reason.
+    #[must_use]
+    pub fn content(&self) -> Option<&str> {
+        self.content.as_deref()
     }
 }
 
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, refusal) in self.refusals.iter().enumerate() {
-            if index > 0 {
-                f.write_str("; ")?;
-            }
-            refusal.fmt(f)?;
-        }
-        Ok(())
-    }
-}
-
-/// One capability that was refused, who asked for it, and the rule that refused it.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Refusal {
-    pub(crate) capability: Capability,
-    pub(crate) asked_by: Vec<String>,
-    pub(crate) rule: Option<String>,
-}
-
-impl Refusal {
-    /// Returns the capability.
-    #[must_use]
-    pub fn capability(&self) -> Capability {
-        self.capability
-    }
-
-    /// Returns the entries of `allowed-tools` that asked for it.
-    #[must_use]
-    pub fn asked_by(&self) -> &[String] {
-        &self.asked_by
-    }
-
-    /// Returns the source of the rule that denies it; nothing when no rule allows it.
-    #[must_use]
-    pub fn rule(&self) -> Option<&str> {
-        self.rule.as_deref()
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (asked by `{}`) is denied: ", self.capability, self.asked_by.join("`, `"))?;
-        match &self.rule {
-            Some(rule) => write!(f, "a rule of {rule} forbids it"),
-            None => f.write_str("no rule allows it"),
-        }
+        let content = self.content.iter().map(|reason| format!("its content is not approved: {reason}"));
+        let refused = self
+            .refusals()
+            .map(|verdict| format!("may not {} (asked by {}): {}", verdict.permission(), verdict.asked_by().join(", "), verdict.reason()));
+        f.write_str(&content.chain(refused).collect::<Vec<_>>().join("; "))
     }
 }

@@ -1,29 +1,97 @@
 //! What a program was given.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::Limits;
+use crate::rules::Ruling;
+use crate::{Capability, Fate, HostList, HostPattern, Limits, Permission, Request, Verdict};
 
 /// What a program was given: the proof that a sandbox asks for.
 ///
-/// The fields are private and the only constructor that grants anything is [`Rules::decide`](crate::Rules::decide).
+/// The fields are private and the only constructors that grant anything are decisions of the policy.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Grants {
-    pub(crate) files: Vec<FileGrant>,
-    pub(crate) network: Network,
-    pub(crate) spawn: Spawn,
-    pub(crate) limits: Limits,
+    files: Vec<FileGrant>,
+    network: Network,
+    spawn: Spawn,
+    variables: BTreeSet<String>,
+    limits: Limits,
+    verdicts: Vec<Verdict>,
 }
 
 impl Grants {
     /// Grants nothing: no file, no host, no program, under the default limits.
     #[must_use]
     pub fn none() -> Self {
-        Self { files: Vec::new(), network: Network::None, spawn: Spawn::None, limits: Limits::default() }
+        Self {
+            files: Vec::new(),
+            network: Network::None,
+            spawn: Spawn::None,
+            variables: BTreeSet::new(),
+            limits: Limits::default(),
+            verdicts: Vec::new(),
+        }
     }
 
-    /// Returns the directories that may be used, the program's own first. A private scratch directory comes on top.
+    /// Gives what the verdicts grant.
+    pub(crate) fn of(request: &Request, ruling: Ruling, ceiling: &Limits) -> Self {
+        let mut grants = Self { limits: request.limits.narrowed_by(ceiling), ..Self::none() };
+        grants.file(&request.directory, "/skill".into(), Access::ReadOnly);
+        if let Some(private) = &request.private {
+            grants.file(private, "/workspace".into(), Access::ReadWrite);
+        }
+        for verdict in ruling.verdicts.iter().filter(|verdict| verdict.fate == Fate::Granted) {
+            grants.add(&verdict.permission, request, &ruling);
+        }
+        grants.verdicts = ruling.verdicts;
+        grants
+    }
+
+    fn add(&mut self, permission: &Permission, request: &Request, ruling: &Ruling) {
+        match permission {
+            Permission::Read(path) => self.file(path, guest(path, request), Access::ReadOnly),
+            Permission::Write(path) => self.file(path, guest(path, request), Access::ReadWrite),
+            Permission::Host(pattern) => self.hosts([pattern.clone()].into(), &ruling.denied_hosts),
+            // An answer that allows hosts where no rule lists any means all of them.
+            Permission::ListedHosts if ruling.listed_hosts.is_empty() => self.hosts([HostPattern::Any].into(), &ruling.denied_hosts),
+            Permission::ListedHosts => self.hosts(ruling.listed_hosts.clone(), &ruling.denied_hosts),
+            Permission::Program(name) => match &mut self.spawn {
+                Spawn::Any => {}
+                Spawn::Programs(names) => {
+                    names.insert(name.clone());
+                }
+                Spawn::None => self.spawn = Spawn::Programs([name.clone()].into()),
+            },
+            Permission::AnyProgram => self.spawn = Spawn::Any,
+            Permission::Variable(name) => {
+                self.variables.insert(name.clone());
+            }
+            Permission::Hook(_) | Permission::Unreadable(..) => {}
+        }
+    }
+
+    /// A path that is granted twice has the wider access.
+    fn file(&mut self, path: &Path, guest: Cow<'static, str>, access: Access) {
+        match self.files.iter_mut().find(|file| file.path == path) {
+            Some(file) if access == Access::ReadWrite => file.access = access,
+            Some(_) => {}
+            None => self.files.push(FileGrant { path: path.to_owned(), guest, access }),
+        }
+    }
+
+    fn hosts(&mut self, allowed: BTreeSet<HostPattern>, denied: &BTreeSet<HostPattern>) {
+        let list = match &mut self.network {
+            Network::Hosts(list) => list,
+            Network::None => {
+                self.network = Network::Hosts(HostList { allowed: BTreeSet::new(), denied: denied.clone() });
+                return self.hosts(allowed, denied);
+            }
+        };
+        list.allowed.extend(allowed);
+    }
+
+    /// Returns the files and directories that may be used, the program's own directory first. A private scratch directory comes on top.
     #[must_use]
     pub fn files(&self) -> &[FileGrant] {
         &self.files
@@ -41,32 +109,66 @@ impl Grants {
         &self.spawn
     }
 
+    /// Returns the names of the variables of the host that may be seen.
+    #[must_use]
+    pub fn variables(&self) -> &BTreeSet<String> {
+        &self.variables
+    }
+
     /// Returns how much may be used.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
+
+    /// Returns what was asked for, and why it was granted.
+    #[must_use]
+    pub fn verdicts(&self) -> &[Verdict] {
+        &self.verdicts
+    }
+
+    /// Says whether something of a capability was granted beyond what every program gets.
+    #[must_use]
+    pub fn includes(&self, capability: Capability) -> bool {
+        match capability {
+            Capability::Read => !self.files.is_empty(),
+            Capability::Write => self.files.iter().any(|file| file.access == Access::ReadWrite),
+            Capability::Network => self.network != Network::None,
+            Capability::Spawn => self.spawn != Spawn::None,
+            Capability::Environment => !self.variables.is_empty(),
+        }
+    }
 }
 
-/// A directory that may be used, with everything below it.
+/// Where a program with a file system of its own finds a path: the workspace has a name, everything else its own.
+fn guest(path: &Path, request: &Request) -> Cow<'static, str> {
+    let below = request.workspace.as_deref().and_then(|workspace| path.strip_prefix(workspace).ok());
+    match below {
+        Some(below) if below.as_os_str().is_empty() => "/workspace".into(),
+        Some(below) => format!("/workspace/{}", below.display()).into(),
+        None => path.display().to_string().into(),
+    }
+}
+
+/// A file or directory that may be used, with everything below it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct FileGrant {
-    pub(crate) path: PathBuf,
-    pub(crate) guest: &'static str,
-    pub(crate) access: Access,
+    path: PathBuf,
+    guest: Cow<'static, str>,
+    access: Access,
 }
 
 impl FileGrant {
-    /// Returns the directory on this machine.
+    /// Returns the path on this machine.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns where a program that sees a file system of its own finds it: `/skill`, `/workspace`.
+    /// Returns where a program that sees a file system of its own finds it: `/skill`, `/workspace`, else its path on this machine.
     #[must_use]
-    pub fn guest(&self) -> &'static str {
-        self.guest
+    pub fn guest(&self) -> &str {
+        &self.guest
     }
 
     /// Returns what may be done with it.
@@ -76,7 +178,7 @@ impl FileGrant {
     }
 }
 
-/// What may be done with a directory.
+/// What may be done with a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
@@ -93,7 +195,7 @@ pub enum Network {
     /// None.
     None,
     /// These, by name.
-    Hosts(BTreeSet<String>),
+    Hosts(HostList),
 }
 
 /// The programs that may be started.

@@ -1,13 +1,18 @@
 //! Decides what a program may do: a [`Request`] and [`Rules`] in, a [`Decision`] out.
 //!
 //! ```text
-//! allowed-tools --Request::tool--> Request --Rules::decide--> Granted(Grants) | Denied(Denial)
+//! allowed-tools --Request::tool--> Request --Rules--> stored approvals --> a question --> Granted(Grants) | Denied(Denial)
+//!                                            deny first  for this content    or no answer: denied
 //! ```
 //!
-//! Nothing is granted that no rule allows, and a deny rule wins over every allow rule. What every program gets, without asking, is
-//! little: it may read its own directory and write a private scratch directory. It gets no network and starts no other program.
+//! Nothing is granted that no rule, approval or answer allows, and a deny rule wins over everything. What every program gets, without asking,
+//! is little: it may read its own directory and write a private scratch directory. It gets no network, starts no other program and sees no
+//! variable of the host.
 //!
-//! [`Grants`] are proof: only [`Rules::decide`] makes ones that grant anything, so whoever holds them was allowed.
+//! [`Rules::decide`] decides by rules alone; [`PermissionManager::decide`] asks an [`Approver`] where they are silent. Each thing that was asked for
+//! has a [`Verdict`] that names the rule.
+//!
+//! [`Grants`] are proof: only decisions make ones that grant anything, so whoever holds them was allowed.
 //!
 //! ```compile_fail,E0451
 //! // No field is public and there is no constructor: grants cannot be written down, only decided.
@@ -17,26 +22,45 @@
 //! This crate must never know skills, YAML, files, or how anything is enforced. It cannot read prose, so prose cannot argue with it.
 //!
 //! ```
-//! use skills_policy::{Capability, Decision, Request, Rules};
+//! use skills_policy::{Decision, Effect, Layer, Request, Rule, Rules};
 //!
 //! let request = Request::new("/skills/deploy").tool("Read", None).tool("Bash", Some("git:*"));
 //! let Decision::Denied(denial) = Rules::default().decide(&request) else { panic!("spawning is denied by default") };
-//! assert_eq!(denial.refusals()[0].to_string(), "spawn (asked by `Bash(git:*)`) is denied: no rule allows it");
+//! assert_eq!(denial.to_string(), "may not start git (asked by Bash(git:*)): no rule allows it, and there was nobody to ask");
 //!
-//! let Decision::Granted(grants) = Rules::default().allow(Capability::Spawn, "user").decide(&request) else { panic!("it is allowed") };
+//! let rules = Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, "spawn:git")?.source("policy.toml"));
+//! let Decision::Granted(grants) = rules.decide(&request) else { panic!("it is allowed") };
 //! assert!(grants.spawn().allows_program("git") && !grants.spawn().allows_program("curl"));
+//! assert_eq!(grants.verdicts()[0].reason().to_string(), "by the rule `allow spawn:git (user, policy.toml)`");
+//! # Ok::<(), skills_policy::PolicyError>(())
 //! ```
 
+mod approval;
 mod capability;
 mod decision;
+mod error;
 mod grants;
+mod host;
 mod limits;
+mod manager;
+mod permission;
 mod request;
+mod rule;
 mod rules;
+mod variable;
+mod verdict;
 
+pub use approval::{Answer, Answering, Approval, ApprovalStore, Approver, AskError, Content, NoStore, Question};
 pub use capability::Capability;
-pub use decision::{Decision, Denial, Refusal};
+pub use decision::{Decision, Denial};
+pub use error::PolicyError;
 pub use grants::{Access, FileGrant, Grants, Network, Spawn};
+pub use host::{HostList, HostPattern};
 pub use limits::Limits;
-pub use request::Request;
-pub use rules::Rules;
+pub use manager::PermissionManager;
+pub use permission::Permission;
+pub use request::{Origin, Request};
+pub use rule::{Effect, Layer, Rule, Target};
+pub use rules::{Mode, NewContent, Rules};
+pub use variable::{VariablePattern, changes_execution, is_variable_name};
+pub use verdict::{Fate, Reason, Verdict};

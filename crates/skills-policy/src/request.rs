@@ -1,110 +1,286 @@
 //! What a program asks for.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use crate::{Capability, Limits};
+use crate::{Capability, HostPattern, Limits, Permission};
 
 /// What a program asks for, and what its host offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
 pub struct Request {
-    directory: PathBuf,
-    workspace: Option<PathBuf>,
-    asked: Vec<Asked>,
+    pub(crate) directory: PathBuf,
+    pub(crate) name: String,
+    pub(crate) digest: Option<String>,
+    pub(crate) command: Vec<String>,
+    pub(crate) workspace: Option<PathBuf>,
+    pub(crate) private: Option<PathBuf>,
+    tools: Vec<Tool>,
+    offered: Vec<Permission>,
+    variables: Vec<(String, Origin)>,
     without: BTreeSet<Capability>,
-    limits: Limits,
+    pub(crate) limits: Limits,
 }
 
-/// One tool and what it stands for.
+/// One entry of `allowed-tools`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Asked {
-    pub(crate) tool: String,
-    pub(crate) pattern: Option<String>,
-    pub(crate) capability: Capability,
+struct Tool {
+    name: String,
+    pattern: Option<String>,
 }
+
+/// Where the value of a variable comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// From the secrets of the host, because the skill declares the variable.
+    Secret,
+    /// From the caller, for this run, and the skill declares it. Nobody else is asked.
+    Caller,
+    /// From the caller, and the skill does not declare it.
+    Undeclared,
+}
+
+/// One thing that is asked for, and by whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) permission: Permission,
+    pub(crate) asked_by: Vec<String>,
+    pub(crate) claim: Claim,
+}
+
+/// What speaks for a wish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// The skill declares it.
+    Declared,
+    /// The caller of this run offers it by itself.
+    Given,
+    /// The caller wants it; the skill is silent.
+    Undeclared,
+    /// The caller wants it; the skill names what it needs, and not this.
+    Beyond,
+}
+
+/// The caller of a run, where it asks.
+const CALLER: &str = "the caller";
+/// The hooks of a skill, where they ask.
+const HOOKS: &str = "its hooks";
 
 impl Request {
     /// Asks for the least: to read `directory`, where the program lies, under the default [`Limits`].
     ///
     /// An empty or missing `allowed-tools` ends here. The OpenSkills flow reads it as "everything is allowed"; here it restricts no
-    /// tool *of the agent* and gives the *program* nothing beyond the default.
-    #[must_use]
+    /// tool *of the agent* and gives the *program* nothing beyond the default. `directory` is canonical.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        let limits = Limits::default();
-        Self { directory: directory.into(), workspace: None, asked: Vec::new(), without: BTreeSet::new(), limits }
+        Self {
+            directory: directory.into(),
+            name: String::new(),
+            digest: None,
+            command: Vec::new(),
+            workspace: None,
+            private: None,
+            tools: Vec::new(),
+            offered: Vec::new(),
+            variables: Vec::new(),
+            without: BTreeSet::new(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Says what the program's owner is called. It is shown and decides nothing.
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Says what the content of the directory is, as a digest. Without one no approval lasts.
+    pub fn content(mut self, digest: impl Into<String>) -> Self {
+        self.digest = Some(digest.into());
+        self
+    }
+
+    /// Says what will run, with its arguments. It is shown and decides nothing.
+    pub fn command(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.command = words.into_iter().map(Into::into).collect();
+        self
     }
 
     /// Asks for what a tool stands for (see [`Capability::of_tool`]); other tools ask for nothing.
     ///
-    /// `pattern` narrows: `git:*` or `git *` of `Bash` asks for that one program, `domain:example.com` of `WebFetch` for that one host.
-    #[must_use]
+    /// `pattern` narrows: `git:*` or `git *` of `Bash` asks for that one program, `domain:example.com` of `WebFetch` for that one host,
+    /// `src/**` of `Read` for that directory of the workspace. Another pattern of files asks for nothing that a program could be given, and one
+    /// of hosts that means nothing is refused.
     pub fn tool(mut self, tool: &str, pattern: Option<&str>) -> Self {
-        if let Some(capability) = Capability::of_tool(tool) {
-            self.asked.push(Asked { tool: tool.to_owned(), pattern: pattern.map(str::to_owned), capability });
-        }
+        let pattern = pattern.map(str::trim).filter(|pattern| !matches!(*pattern, "" | "*"));
+        self.tools.push(Tool { name: tool.to_owned(), pattern: pattern.map(str::to_owned) });
         self
     }
 
     /// Offers a directory for the program's input and output files: readable with [`Capability::Read`], writable with
-    /// [`Capability::Write`]. Without it these two grant nothing.
-    #[must_use]
+    /// [`Capability::Write`]. Without it these two grant nothing. It is canonical.
     pub fn workspace(mut self, directory: impl Into<PathBuf>) -> Self {
         self.workspace = Some(directory.into());
         self
     }
 
-    /// Gives up a capability that a tool asked for: the program runs without it.
-    #[must_use]
+    /// Gives the program a workspace that was made for this run and is nobody else's: it may always be written.
+    pub fn private_workspace(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.private = Some(directory.into());
+        self
+    }
+
+    /// Asks, for the caller, to read a file or directory. Not beyond what `allowed-tools` names, if it names anything. The path is canonical.
+    pub fn read(mut self, path: impl Into<PathBuf>) -> Self {
+        self.offered.push(Permission::Read(path.into()));
+        self
+    }
+
+    /// Asks, for the caller, to write a file or directory, as [`read`](Self::read) does.
+    pub fn write(mut self, path: impl Into<PathBuf>) -> Self {
+        self.offered.push(Permission::Write(path.into()));
+        self
+    }
+
+    /// Asks to run as a hook: whatever rules say, somebody has to approve this command for this content.
+    pub fn hook(mut self, command: impl Into<String>) -> Self {
+        self.offered.push(Permission::Hook(command.into()));
+        self
+    }
+
+    /// Asks to see a variable.
+    pub fn variable(mut self, name: impl Into<String>, origin: Origin) -> Self {
+        self.variables.push((name.into(), origin));
+        self
+    }
+
+    /// Gives up a capability: the program runs without it.
     pub fn without(mut self, capability: Capability) -> Self {
         self.without.insert(capability);
         self
     }
 
     /// Asks for other limits; the rules' ceiling still holds.
-    #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Lists the capabilities that are asked for, in order.
+    /// Lists what is asked for, each thing once, in the order of [`Permission`].
     #[must_use]
-    pub fn capabilities(&self) -> BTreeSet<Capability> {
-        self.asked().map(|asked| asked.capability).collect()
+    pub fn permissions(&self) -> Vec<Permission> {
+        self.wanted().into_iter().map(|wanted| wanted.permission).collect()
     }
 
-    pub(crate) fn asked(&self) -> impl Iterator<Item = &Asked> {
-        self.asked.iter().filter(|asked| !self.without.contains(&asked.capability))
+    /// Lists the entries of `allowed-tools` that ask for nothing that a program could be given here, and why.
+    #[must_use]
+    pub fn idle(&self) -> Vec<(String, &'static str)> {
+        let idle = |tool: &Tool| {
+            let Some(capability) = Capability::of_tool(&tool.name) else { return Some("it is a tool of the agent, not of programs") };
+            if self.without.contains(&capability) {
+                return Some("it was given up");
+            }
+            if tool.wants(self.workspace.as_deref()).is_some() {
+                return None;
+            }
+            Some(if self.workspace.is_none() { "there is no workspace" } else { "its pattern is no directory of the workspace" })
+        };
+        self.tools.iter().filter_map(|tool| Some((tool.text(), idle(tool)?))).collect()
     }
 
-    pub(crate) fn directory(&self) -> &Path {
-        &self.directory
+    pub(crate) fn wanted(&self) -> Vec<Wanted> {
+        let mut all: Vec<Wanted> = Vec::new();
+        let mut add = |permission: Permission, by: String, claim: Claim| match all.iter_mut().find(|known| known.permission == permission) {
+            Some(known) => known.add(by, claim),
+            None => all.push(Wanted { permission, asked_by: vec![by], claim }),
+        };
+        for tool in &self.tools {
+            if let Some(permission) = tool.wants(self.workspace.as_deref()) {
+                add(permission, tool.text(), Claim::Declared);
+            }
+        }
+        for permission in &self.offered {
+            match permission {
+                Permission::Hook(_) => add(permission.clone(), HOOKS.to_owned(), Claim::Undeclared),
+                _ => add(permission.clone(), CALLER.to_owned(), self.claim(permission.capability())),
+            }
+        }
+        for (name, origin) in &self.variables {
+            let claim = match origin {
+                Origin::Secret => Claim::Declared,
+                Origin::Caller => Claim::Given,
+                Origin::Undeclared => Claim::Undeclared,
+            };
+            let by = if *origin == Origin::Undeclared { CALLER } else { "its requirements" };
+            add(Permission::Variable(name.clone()), by.to_owned(), claim);
+        }
+        all.retain(|wanted| !self.without.contains(&wanted.permission.capability()));
+        all.sort_by(|a, b| a.permission.cmp(&b.permission));
+        all
     }
 
-    pub(crate) fn workspace_directory(&self) -> Option<&Path> {
-        self.workspace.as_deref()
-    }
-
-    pub(crate) fn wanted_limits(&self) -> &Limits {
-        &self.limits
+    /// What the caller wants is declared when a tool stands for it, and beyond the skill when it has tools and none does.
+    fn claim(&self, capability: Capability) -> Claim {
+        let stands_for = |tool: &Tool| Capability::of_tool(&tool.name) == Some(capability);
+        match self.tools.iter().any(stands_for) {
+            true => Claim::Declared,
+            false if self.tools.is_empty() => Claim::Undeclared,
+            false => Claim::Beyond,
+        }
     }
 }
 
-impl Asked {
-    pub(crate) fn text(&self) -> String {
-        self.pattern.as_ref().map_or_else(|| self.tool.clone(), |pattern| format!("{}({pattern})", self.tool))
+impl Wanted {
+    /// Who asks twice has the better of both claims.
+    fn add(&mut self, by: String, claim: Claim) {
+        if !self.asked_by.contains(&by) {
+            self.asked_by.push(by);
+        }
+        if self.claim != Claim::Declared {
+            self.claim = claim;
+        }
+    }
+}
+
+impl Tool {
+    fn text(&self) -> String {
+        self.pattern.as_ref().map_or_else(|| self.name.clone(), |pattern| format!("{}({pattern})", self.name))
     }
 
-    /// Returns the one program that a pattern of a shell tool names: `git` of `git:*`, `git *`, `git status`.
-    ///
-    /// `None` means any program; a pattern that names none (`*`) restricts nothing.
-    pub(crate) fn program(&self) -> Option<&str> {
-        let word = self.pattern.as_deref()?.split([':', ' ', '*']).next()?.trim();
-        (!word.is_empty()).then_some(word)
+    fn wants(&self, workspace: Option<&Path>) -> Option<Permission> {
+        let pattern = self.pattern.as_deref();
+        match Capability::of_tool(&self.name)? {
+            Capability::Read => directory(workspace?, pattern).map(Permission::Read),
+            Capability::Write => directory(workspace?, pattern).map(Permission::Write),
+            Capability::Network => Some(hosts(pattern)),
+            _ => Some(program(pattern)),
+        }
     }
+}
 
-    /// Returns the one host that a pattern of a network tool names: `domain:example.com`.
-    pub(crate) fn host(&self) -> Option<&str> {
-        self.pattern.as_deref()?.strip_prefix("domain:").map(str::trim).filter(|host| !host.is_empty())
+/// `src/**` and `src/*` are directories of the workspace, and so is `src/`; `*.md` is none.
+fn directory(workspace: &Path, pattern: Option<&str>) -> Option<PathBuf> {
+    let Some(pattern) = pattern else { return Some(workspace.to_owned()) };
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    if pattern == "**" {
+        return Some(workspace.to_owned());
+    }
+    let below = ["/**", "/*", "/"].iter().find_map(|end| pattern.strip_suffix(end))?;
+    let is_plain = !below.contains(['*', '?', '[', '{']) && Path::new(below).components().all(|part| matches!(part, Component::Normal(_)));
+    (is_plain && !below.is_empty()).then(|| workspace.join(below))
+}
+
+fn hosts(pattern: Option<&str>) -> Permission {
+    let Some(pattern) = pattern else { return Permission::ListedHosts };
+    let host = pattern.strip_prefix("domain:").and_then(|host| host.trim().parse::<HostPattern>().ok());
+    host.map_or_else(|| Permission::Unreadable(Capability::Network, pattern.to_owned()), Permission::Host)
+}
+
+/// The first word of the pattern: `git` of `git:*`, `git *` and `git status`.
+fn program(pattern: Option<&str>) -> Permission {
+    let word = pattern.and_then(|pattern| pattern.split([':', ' ', '*']).next()).map(str::trim).filter(|word| !word.is_empty());
+    match (word, pattern) {
+        (Some(word), _) => Permission::Program(word.to_owned()),
+        (None, None) => Permission::AnyProgram,
+        (None, Some(pattern)) => Permission::Unreadable(Capability::Spawn, pattern.to_owned()),
     }
 }

@@ -1,54 +1,116 @@
-//! The rules and the one function that decides.
+//! The rules and how they are applied.
 
 use std::collections::BTreeSet;
+use std::path::{Component, Path};
 
-use crate::request::Asked;
-use crate::{Access, Capability, Decision, Denial, FileGrant, Grants, Limits, Network, Refusal, Request, Spawn};
+use crate::request::{Claim, Wanted};
+use crate::{
+    Capability, Decision, Denial, Effect, Fate, Grants, HostPattern, Layer, Limits, Permission, Reason, Request, Rule, Target, Verdict,
+    changes_execution, is_variable_name,
+};
 
-/// What may be granted. The default allows [`Capability::Read`] and nothing else, up to [`Limits::ceiling`].
+/// What may be granted.
 ///
-/// The order of rules does not matter: a deny rule wins over every allow rule.
+/// Defaults: reading is allowed, everything else is asked for ([`Mode::Ask`]), up to [`Limits::ceiling`], and content that nobody approved is asked
+/// for when a standing rule would give it power ([`NewContent::AskWithPower`]).
+///
+/// The order in which rules are added decides nothing. A deny beats an ask and an ask beats an allow, wherever they stand, with one exception: what
+/// the [session](Layer::Session) allows answers what anybody but the [administrator](Layer::Admin) wants asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Rules {
     rules: Vec<Rule>,
-    hosts: BTreeSet<String>,
+    mode: Mode,
+    new_content: NewContent,
+    is_project_trusted: bool,
     ceiling: Limits,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Rule {
-    effect: Effect,
-    capability: Capability,
-    source: String,
+/// What happens to things that no rule decides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// They are denied, and nobody is asked anything: rules and stored approvals decide alone.
+    Strict,
+    /// Somebody is asked; without an answer they are denied.
+    #[default]
+    Ask,
+    /// What a skill declares is granted. What rules forbid or want asked still is, and so is what the skill does not declare.
+    Trusted,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Effect {
+/// What happens to content that was never approved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NewContent {
+    /// Somebody is asked before its first run, whatever it wants.
+    Ask,
+    /// Somebody is asked when a rule that was written before would give it more than every program gets. With the default grants alone it runs:
+    /// that is what the OpenSkills flow does with skills of low risk.
+    #[default]
+    AskWithPower,
+    /// It is treated like any other.
     Allow,
-    Deny,
+}
+
+/// What the rules say, before anybody was asked.
+pub(crate) struct Ruling {
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) listed_hosts: BTreeSet<HostPattern>,
+    pub(crate) denied_hosts: BTreeSet<HostPattern>,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { rules: Vec::new(), hosts: BTreeSet::new(), ceiling: Limits::ceiling() }.allow(Capability::Read, "built-in")
+        let reading = Rule::new(Effect::Allow, Layer::BuiltIn, Capability::Read);
+        Self {
+            rules: vec![reading],
+            mode: Mode::default(),
+            new_content: NewContent::default(),
+            is_project_trusted: false,
+            ceiling: Limits::ceiling(),
+        }
     }
 }
 
 impl Rules {
-    /// Allows a capability; `source` says whose rule it is, for the answers.
-    pub fn allow(self, capability: Capability, source: &str) -> Self {
-        self.rule(Effect::Allow, capability, source)
+    /// Adds a rule.
+    pub fn rule(mut self, rule: Rule) -> Self {
+        self.rules.push(rule);
+        self
     }
 
-    /// Forbids a capability, whatever else allows it.
-    pub fn deny(self, capability: Capability, source: &str) -> Self {
-        self.rule(Effect::Deny, capability, source)
+    /// Adds rules.
+    pub fn with_rules(mut self, rules: impl IntoIterator<Item = Rule>) -> Self {
+        self.rules.extend(rules);
+        self
     }
 
-    /// Names hosts that [`Capability::Network`] may reach. Without any, allowing the network allows nothing.
-    pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.hosts.extend(hosts.into_iter().map(Into::into));
+    /// Allows something.
+    pub fn allow(self, layer: Layer, target: impl Into<Target>) -> Self {
+        self.rule(Rule::new(Effect::Allow, layer, target))
+    }
+
+    /// Forbids something, whatever else allows it.
+    pub fn deny(self, layer: Layer, target: impl Into<Target>) -> Self {
+        self.rule(Rule::new(Effect::Deny, layer, target))
+    }
+
+    /// Says what happens to things that no rule decides.
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Says what happens to content that was never approved.
+    pub fn new_content(mut self, new_content: NewContent) -> Self {
+        self.new_content = new_content;
+        self
+    }
+
+    /// Lets the rules of the project allow as well; otherwise they only narrow.
+    pub fn trust_project(mut self) -> Self {
+        self.is_project_trusted = true;
         self
     }
 
@@ -58,74 +120,118 @@ impl Rules {
         self
     }
 
-    fn rule(mut self, effect: Effect, capability: Capability, source: &str) -> Self {
-        self.rules.push(Rule { effect, capability, source: source.to_owned() });
+    /// Lowers the most that any run may use; it never rises.
+    pub fn narrow(mut self, limits: &Limits) -> Self {
+        self.ceiling = self.ceiling.narrowed_by(limits);
         self
     }
 
-    /// Decides on a request: all of it or nothing.
+    /// Returns the rules.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Returns what happens to things that no rule decides.
+    #[must_use]
+    pub fn undecided(&self) -> Mode {
+        self.mode
+    }
+
+    pub(crate) fn limits(&self, request: &Request) -> Limits {
+        request.limits.narrowed_by(&self.ceiling)
+    }
+
+    pub(crate) fn content(&self) -> NewContent {
+        self.new_content
+    }
+
+    /// Decides by the rules alone: what would have to be asked for is denied.
     pub fn decide(&self, request: &Request) -> Decision {
-        let refusals: Vec<Refusal> = request.capabilities().into_iter().filter_map(|capability| self.refuse(request, capability)).collect();
-        if refusals.is_empty() { Decision::Granted(self.grant(request)) } else { Decision::Denied(Denial { refusals }) }
-    }
-
-    fn refuse(&self, request: &Request, capability: Capability) -> Option<Refusal> {
-        let of = |effect| self.rules.iter().find(move |rule| rule.capability == capability && rule.effect == effect);
-        let holds_program = request.workspace_directory().is_some_and(|workspace| request.directory().starts_with(workspace));
-        let rule = match (of(Effect::Deny), of(Effect::Allow)) {
-            _ if capability == Capability::Write && holds_program => {
-                Some("built-in (the workspace holds the program itself, which must stay read-only)".to_owned())
-            }
-            (Some(rule), _) => Some(rule.source.clone()),
-            (None, Some(_)) if capability != Capability::Network || self.reaches(request) => return None,
-            _ => None,
-        };
-        let asked_by = asked(request, capability).map(Asked::text).collect();
-        Some(Refusal { capability, asked_by, rule })
-    }
-
-    /// Says whether every network tool asks for listed hosts only; one that names no host takes the whole list.
-    fn reaches(&self, request: &Request) -> bool {
-        !self.hosts.is_empty() && asked(request, Capability::Network).all(|asked| asked.host().is_none_or(|host| self.hosts.contains(host)))
-    }
-
-    fn grant(&self, request: &Request) -> Grants {
-        let capabilities = request.capabilities();
-        let mut files = vec![FileGrant { path: request.directory().to_owned(), guest: "/skill", access: Access::ReadOnly }];
-        let access = match (capabilities.contains(&Capability::Write), capabilities.contains(&Capability::Read)) {
-            (true, _) => Some(Access::ReadWrite),
-            (false, true) => Some(Access::ReadOnly),
-            (false, false) => None,
-        };
-        if let (Some(path), Some(access)) = (request.workspace_directory(), access) {
-            files.push(FileGrant { path: path.to_owned(), guest: "/workspace", access });
+        let mut ruling = self.examine(request);
+        let reason = if self.mode == Mode::Strict { Reason::Strict } else { Reason::NobodyAsked };
+        for verdict in ruling.verdicts.iter_mut().filter(|verdict| verdict.fate == Fate::Open) {
+            verdict.settle(Fate::Denied, reason.clone());
         }
-        Grants { files, network: self.network(request), spawn: spawn(request), limits: request.wanted_limits().narrowed_by(&self.ceiling) }
+        self.conclude(request, ruling)
     }
 
-    fn network(&self, request: &Request) -> Network {
-        let mut hosts = BTreeSet::new();
-        for tool in asked(request, Capability::Network) {
-            match tool.host() {
-                Some(host) => {
-                    hosts.insert(host.to_owned());
-                }
-                None => hosts.extend(self.hosts.iter().cloned()),
-            }
+    /// Turns a ruling in which nothing is open into a decision.
+    pub(crate) fn conclude(&self, request: &Request, ruling: Ruling) -> Decision {
+        if ruling.verdicts.iter().all(|verdict| verdict.fate == Fate::Granted) {
+            return Decision::Granted(Grants::of(request, ruling, &self.ceiling));
         }
-        if hosts.is_empty() { Network::None } else { Network::Hosts(hosts) }
+        Decision::Denied(Denial { verdicts: ruling.verdicts, content: None })
+    }
+
+    /// Says what the rules say of each thing.
+    pub(crate) fn examine(&self, request: &Request) -> Ruling {
+        let about = || self.rules.iter().filter(|rule| rule.is_about(&request.directory));
+        let hosts = |effect: Effect| {
+            let hosts = about().filter(move |rule| rule.effect == effect && (effect == Effect::Deny || self.may_allow(rule)));
+            hosts.filter_map(|rule| if let Target::Host(pattern) = &rule.target { Some(pattern.clone()) } else { None }).collect()
+        };
+        let (listed_hosts, denied_hosts) = (hosts(Effect::Allow), hosts(Effect::Deny));
+        let verdicts = request.wanted().into_iter().map(|wanted| self.verdict(request, wanted)).collect();
+        Ruling { verdicts, listed_hosts, denied_hosts }
+    }
+
+    fn verdict(&self, request: &Request, wanted: Wanted) -> Verdict {
+        let (fate, reason) = self.judge(&request.directory, &wanted);
+        Verdict { permission: wanted.permission, asked_by: wanted.asked_by, fate, reason }
+    }
+
+    fn judge(&self, directory: &Path, wanted: &Wanted) -> (Fate, Reason) {
+        let permission = &wanted.permission;
+        if let Some(because) = never(directory, wanted) {
+            return (Fate::Denied, Reason::Never { because });
+        }
+        // The most general layer that decides is named.
+        let first = |decides: &dyn Fn(&Rule) -> bool| {
+            self.rules.iter().filter(|rule| rule.is_about(directory) && decides(rule)).min_by_key(|rule| rule.layer)
+        };
+        if let Some(rule) = first(&|rule| rule.effect == Effect::Deny && rule.target.forbids(permission)) {
+            return (Fate::Denied, by(rule));
+        }
+        let asks = |rule: &Rule| rule.effect == Effect::Ask && rule.target.concerns(permission);
+        let allows = |rule: &Rule| rule.effect == Effect::Allow && self.may_allow(rule) && rule.target.allows(permission);
+        let session = first(&|rule| allows(rule) && rule.layer == Layer::Session);
+        match (first(&asks), session, first(&allows)) {
+            (Some(ask), _, _) if ask.layer == Layer::Admin => (Fate::Open, by(ask)),
+            (Some(_), Some(session), _) => (Fate::Granted, by(session)),
+            (Some(ask), None, _) => (Fate::Open, by(ask)),
+            (None, _, Some(allow)) => (Fate::Granted, by(allow)),
+            (None, _, None) if wanted.claim == Claim::Given => (Fate::Granted, Reason::Caller),
+            (None, _, None) if self.mode == Mode::Trusted && wanted.claim == Claim::Declared => (Fate::Granted, Reason::Trusted),
+            (None, _, None) => (Fate::Open, Reason::NoRule),
+        }
+    }
+
+    fn may_allow(&self, rule: &Rule) -> bool {
+        rule.layer != Layer::Project || self.is_project_trusted
     }
 }
 
-fn spawn(request: &Request) -> Spawn {
-    let mut programs = BTreeSet::new();
-    for tool in asked(request, Capability::Spawn) {
-        let Some(program) = tool.program() else { return Spawn::Any };
-        programs.insert(program.to_owned());
+/// Why something is never granted.
+fn never(directory: &Path, wanted: &Wanted) -> Option<&'static str> {
+    match &wanted.permission {
+        Permission::Unreadable(..) => Some("nobody knows what that means"),
+        // Rules compare paths part by part.
+        Permission::Read(path) | Permission::Write(path) if !is_plain(path) => Some("the path is relative or has `..` in it"),
+        // A program could change its own instructions.
+        Permission::Write(path) if path.starts_with(directory) || directory.starts_with(path) => {
+            Some("the program itself lies there, and must stay as it is")
+        }
+        Permission::Variable(name) if !is_variable_name(name) => Some("that is no name of a variable"),
+        Permission::Variable(name) if changes_execution(name) => Some("such a variable decides what runs or whom it talks to"),
+        _ if wanted.claim == Claim::Beyond => Some("`allowed-tools` names what the skill needs, and not this"),
+        _ => None,
     }
-    if programs.is_empty() { Spawn::None } else { Spawn::Programs(programs) }
 }
 
-fn asked(request: &Request, capability: Capability) -> impl Iterator<Item = &Asked> {
-    request.asked().filter(move |asked| asked.capability == capability)
+fn is_plain(path: &Path) -> bool {
+    path.is_absolute() && !path.components().any(|part| part == Component::ParentDir)
+}
+
+fn by(rule: &Rule) -> Reason {
+    Reason::Rule { layer: rule.layer, text: rule.to_string() }
 }

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
-use skills_policy::Denial;
+use skills_policy::{Denial, Verdict};
 use skills_sandbox::{Captured, Ending, Outcome, Report};
 
-use crate::ExecutionMode;
+use crate::secrets::Redactor;
+use crate::{Artefacts, ExecutionMode};
 
 /// What came back from a run.
 #[derive(Debug, Clone)]
@@ -32,6 +33,12 @@ pub struct ExecutionArtifacts {
     pub duration: Duration,
     /// Which walls stood; nothing when it was denied.
     pub report: Option<Report>,
+    /// What became of each thing that was asked for, and by which rule.
+    pub verdicts: Vec<Verdict>,
+    /// What it made or changed in a workspace that it might write.
+    pub files: Artefacts,
+    /// What else should be known: variables whose values are too short to be looked for in the output.
+    pub notes: Vec<String>,
 }
 
 /// How a run ended.
@@ -75,28 +82,41 @@ impl ExecutionArtifacts {
             stdout: Captured::default(),
             stderr: Captured::default(),
             permissions_used: Vec::new(),
-            exit_status: ExecutionStatus::PermissionDenied { denial },
             duration: Duration::ZERO,
             report: None,
+            verdicts: denial.verdicts().to_vec(),
+            exit_status: ExecutionStatus::PermissionDenied { denial },
+            files: Artefacts::default(),
+            notes: Vec::new(),
         }
     }
 
-    pub(crate) fn new(skill: String, mode: ExecutionMode, permissions_used: Vec<String>, outcome: Outcome) -> Self {
+    /// Takes the values of secrets out of everything that came back.
+    pub(crate) fn new(skill: String, mode: ExecutionMode, outcome: Outcome, redactor: &Redactor) -> Self {
         let exit_status = match outcome.ending {
             ending if ending.is_success() => ExecutionStatus::Success,
             Ending::TimedOut { limit_ms } => ExecutionStatus::Timeout { limit_ms },
+            Ending::Trapped { reason } => ExecutionStatus::Failed { ending: Ending::Trapped { reason: redactor.text(&reason) } },
             ending => ExecutionStatus::Failed { ending },
         };
+        let (stdout, stderr) = (redactor.captured(outcome.stdout), redactor.captured(outcome.stderr));
         Self {
             skill,
             mode,
-            output: output(&outcome.stdout),
-            stdout: outcome.stdout,
-            stderr: outcome.stderr,
-            permissions_used,
+            output: output(&stdout),
+            stdout,
+            stderr,
+            permissions_used: Vec::new(),
             exit_status,
             duration: outcome.duration,
             report: Some(outcome.report),
+            verdicts: Vec::new(),
+            files: Artefacts::default(),
+            notes: redactor
+                .short()
+                .iter()
+                .map(|name| format!("the value of {name} is too short to be looked for in what the program wrote"))
+                .collect(),
         }
     }
 }

@@ -1,20 +1,27 @@
 //! Puts a runtime together.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::{Duration, SystemTime};
 
+use skills_audit::AuditSink;
 use skills_discovery::{Discovery, Limits, Precedence, Root, Rule};
-use skills_policy::Rules;
+use skills_policy::{ApprovalStore, Approver, PermissionManager, Rules};
 use skills_prompt::Modes;
 use skills_sandbox::Sandbox;
+use tokio::sync::Semaphore;
 
-use crate::SkillRuntime;
+use crate::attempt::Recorder;
 use crate::backends::Backends;
+use crate::requirements::PROGRAM_DIRECTORIES;
+use crate::runtime::Shared;
+use crate::{Secrets, SkillRuntime, Unmet};
 
 /// Puts a [`SkillRuntime`] together.
 ///
-/// Defaults: no roots, the limits of Codex, rules that allow reading only, scratch directories below `/tmp`, and the backends that this
-/// build and this system have.
+/// Defaults: no roots, the limits of Codex, rules that allow reading only, nobody to ask and no approvals, five minutes for an answer, no secrets,
+/// no records, programs in `/usr/bin`, `/bin` and `/usr/local/bin`, at most 16 runs at once, scratch directories below `/tmp`, and the backends
+/// that this build and this system have.
 #[derive(Clone)]
 #[must_use]
 pub struct Builder {
@@ -24,6 +31,14 @@ pub struct Builder {
     scratch: PathBuf,
     backends: Backends,
     modes: Modes,
+    approver: Option<Arc<dyn Approver>>,
+    approvals: Option<Arc<dyn ApprovalStore>>,
+    approval_timeout: Duration,
+    secrets: Secrets,
+    recorder: Recorder,
+    program_directories: Vec<PathBuf>,
+    unmet: Unmet,
+    max_concurrent_runs: usize,
 }
 
 impl Default for Builder {
@@ -35,6 +50,14 @@ impl Default for Builder {
             scratch: PathBuf::from("/tmp"),
             backends: Backends::default(),
             modes: Modes::default(),
+            approver: None,
+            approvals: None,
+            approval_timeout: Duration::from_secs(300),
+            secrets: Secrets::default(),
+            recorder: Recorder::default(),
+            program_directories: PROGRAM_DIRECTORIES.iter().map(PathBuf::from).collect(),
+            unmet: Unmet::default(),
+            max_concurrent_runs: 16,
         }
     }
 }
@@ -88,6 +111,60 @@ impl Builder {
         self
     }
 
+    /// Sets who is asked where rules and approvals leave something open. Without anybody it is denied.
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+
+    /// Sets where answers for good are kept, such as [`FileApprovals`](crate::FileApprovals).
+    pub fn approvals(mut self, store: Arc<dyn ApprovalStore>) -> Self {
+        self.approvals = Some(store);
+        self
+    }
+
+    /// Sets how long an answer is awaited; after that it is no.
+    pub fn approval_timeout(mut self, timeout: Duration) -> Self {
+        self.approval_timeout = timeout;
+        self
+    }
+
+    /// Sets the variables that programs are given when their skills declare them and somebody allows it.
+    pub fn secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
+    /// Sets where a record of every attempt to run something is kept. Without records that can be kept nothing runs.
+    pub fn audit(mut self, sink: Arc<dyn AuditSink>) -> Self {
+        self.recorder.sink = Some(sink);
+        self
+    }
+
+    /// Sets the clock of the records.
+    pub fn clock(mut self, clock: fn() -> SystemTime) -> Self {
+        self.recorder.clock = clock;
+        self
+    }
+
+    /// Sets where the programs are looked for that skills say they need.
+    pub fn program_directories(mut self, directories: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        self.program_directories = directories.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Says what happens to a skill that needs what is not here. Default: it does not run.
+    pub fn unmet_requirements(mut self, unmet: Unmet) -> Self {
+        self.unmet = unmet;
+        self
+    }
+
+    /// Sets how many programs run at once, at least one; others wait for their turn, and their deadline begins with it.
+    pub fn max_concurrent_runs(mut self, runs: usize) -> Self {
+        self.max_concurrent_runs = runs.max(1);
+        self
+    }
+
     /// Says how skills stand in the catalogue of the model. Default: as the budget allows.
     pub fn modes(mut self, modes: Modes) -> Self {
         self.modes = modes;
@@ -116,14 +193,25 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> SkillRuntime {
         let backends = self.backends.or_built_in(&self.scratch);
-        SkillRuntime::new(
-            {
-                let roots = self.roots.into_iter().chain(self.discovery.roots().to_vec()).collect::<Vec<_>>();
-                self.discovery.with_roots(roots)
-            },
-            self.rules,
+        let roots: Vec<Root> = self.roots.into_iter().chain(self.discovery.roots().to_vec()).collect();
+        let permissions = PermissionManager::new(self.rules);
+        let permissions = self.approver.into_iter().fold(permissions, PermissionManager::approver);
+        let permissions = self.approvals.into_iter().fold(permissions, PermissionManager::store);
+        SkillRuntime::new(Shared {
+            discovery: self.discovery.with_roots(roots),
+            permissions,
             backends,
-            self.modes,
-        )
+            modes: self.modes,
+            secrets: self.secrets,
+            recorder: self.recorder,
+            scratch: self.scratch,
+            program_directories: self.program_directories,
+            approval_timeout: self.approval_timeout,
+            unmet: self.unmet,
+            running: Semaphore::new(self.max_concurrent_runs.min(Semaphore::MAX_PERMITS)),
+            asking: tokio::sync::Mutex::default(),
+            known: RwLock::default(),
+            digests: Mutex::default(),
+        })
     }
 }

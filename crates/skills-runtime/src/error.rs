@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use skills_audit::AuditError;
 use skills_discovery::{DiscoveryError, InactiveReason};
 use skills_sandbox::SandboxError;
 
@@ -24,16 +25,24 @@ impl RuntimeError {
             Repr::AmbiguousScript { .. } => ErrorKind::AmbiguousScript,
             Repr::Files { .. } => ErrorKind::Files,
             Repr::Restricted { .. } => ErrorKind::Restricted,
+            Repr::Requirements { .. } => ErrorKind::Requirements,
+            Repr::ChangedMeanwhile { .. } => ErrorKind::Changed,
+            Repr::Symlink { .. } => ErrorKind::Files,
+            Repr::Audit(_) => ErrorKind::Audit,
+            Repr::Approval(_) => ErrorKind::Approval,
+            Repr::Closed => ErrorKind::Sandbox,
             Repr::Sandbox(_) => ErrorKind::Sandbox,
         }
     }
 
-    /// Returns names to offer instead: the nearest skills, best first, for an unknown skill; all scripts for an unknown or ambiguous one.
+    /// Returns names to offer instead: the nearest skills, best first, for an unknown skill; all scripts for an unknown or ambiguous one; what is missing of
+    /// the requirements.
     #[must_use]
     pub fn candidates(&self) -> &[String] {
         match &self.0 {
             Repr::UnknownSkill { nearest, .. } => nearest,
             Repr::AmbiguousSkill { directories, .. } => directories,
+            Repr::Requirements { missing, .. } => missing,
             Repr::UnknownProgram { candidates, .. } | Repr::AmbiguousScript { candidates, .. } => candidates,
             _ => &[],
         }
@@ -77,6 +86,14 @@ pub enum ErrorKind {
     Files,
     /// The skill declares a restriction that cannot be read.
     Restricted,
+    /// Something that the skill says it needs is missing.
+    Requirements,
+    /// The skill changed between the decision and the run.
+    Changed,
+    /// The record of the run cannot be kept.
+    Audit,
+    /// An approval cannot be kept.
+    Approval,
     /// Nothing ran: see [`RuntimeError::sandbox`].
     Sandbox,
 }
@@ -95,6 +112,10 @@ impl ErrorKind {
             Self::AmbiguousScript => "ambiguous-script",
             Self::Files => "files",
             Self::Restricted => "restriction-unread",
+            Self::Requirements => "requirements",
+            Self::Changed => "changed",
+            Self::Audit => "audit",
+            Self::Approval => "approval",
             Self::Sandbox => "sandbox",
         }
     }
@@ -120,6 +141,18 @@ pub(crate) enum Repr {
     Files { path: PathBuf, source: DiscoveryError },
     #[error("{}: nothing of the skill {skill:?} runs until `{}` is mended, which could not be read", path.display(), fields.join("`, `"))]
     Restricted { skill: String, path: PathBuf, fields: Vec<&'static str> },
+    #[error("the skill {skill:?} needs what is not here: {}", missing.join("; "))]
+    Requirements { skill: String, missing: Vec<String> },
+    #[error("the skill {skill:?} ({}) changed while somebody was asked about it; nothing ran", path.display())]
+    ChangedMeanwhile { skill: String, path: PathBuf },
+    #[error("{} leads elsewhere by a symlink; nothing ran", path.display())]
+    Symlink { path: PathBuf },
+    #[error("the run's record cannot be kept")]
+    Audit(#[source] AuditError),
+    #[error("the approval cannot be kept")]
+    Approval(#[source] skills_policy::AskError),
+    #[error("the runtime takes no more runs")]
+    Closed,
     #[error(transparent)]
     Sandbox(SandboxError),
 }

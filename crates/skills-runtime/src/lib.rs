@@ -27,32 +27,51 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod approvals;
 mod artifacts;
+mod attempt;
 mod backends;
 mod builder;
 mod conversation;
 mod error;
 mod execute;
+mod hooks;
 mod mode;
+mod options;
+mod requirements;
 mod runtime;
+mod secrets;
+mod session;
 mod skill;
+mod workspace;
 
+pub use approvals::FileApprovals;
 pub use artifacts::{ExecutionArtifacts, ExecutionStatus};
 pub use builder::Builder;
 pub use conversation::{Activated, Injections, SkillForm};
 pub use error::{ErrorKind, RuntimeError};
-pub use execute::ExecutionOptions;
+pub use execute::Preview;
+pub use hooks::{AgentEvent, HookReport, HookRun, HookVerdict};
 pub use mode::{ExecutionMode, detect_execution_mode};
+pub use options::{ExecutionOptions, InputFile, Workspace};
+pub use requirements::Unmet;
 pub use runtime::SkillRuntime;
+pub use secrets::{EnvProblem, Secret, Secrets};
+pub use session::{Record, SessionEnd, SessionSummary, SkillSession, ToolAccess};
 pub use skill::{LoadedSkill, SkillDescriptor};
+pub use workspace::{Artefact, Artefacts};
 
+/// The layer that keeps records.
+pub use skills_audit as audit;
 /// The layer that finds skills, for what the facade does not carry.
 pub use skills_discovery as discovery;
 pub use skills_discovery::{Catalog, Entry, Root, Scope};
 /// The layer that reads a `SKILL.md`.
 pub use skills_manifest as manifest;
 pub use skills_manifest::{Manifest, is_hidden};
-pub use skills_policy::{Capability, Denial, Limits, Rules};
+/// The layer that decides.
+pub use skills_policy as policy;
+pub use skills_policy::{Answer, Approver, Capability, Decision, Denial, Limits, PermissionManager, Rules};
 /// The layer that writes for a model, and reads what is said to it.
 pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, Catalogue};

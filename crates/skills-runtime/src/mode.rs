@@ -31,6 +31,17 @@ pub enum ExecutionMode {
     },
 }
 
+impl ExecutionMode {
+    /// Returns the path of the module or script inside the skill.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        match self {
+            Self::Wasm { wasm_module } => wasm_module,
+            Self::Native { script_path, .. } => script_path,
+        }
+    }
+}
+
 /// Chooses what to run, in the order of the OpenSkills flow:
 ///
 /// 1. [`ExecutionOptions::wasm_module`], then [`ExecutionOptions::script`];

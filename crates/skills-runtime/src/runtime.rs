@@ -1,16 +1,20 @@
 //! The facade.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
 
 use skills_discovery::{Catalog, DigestCache, Discovery, Entry, Lookup};
-use skills_policy::{Access, Capability, Decision, Grants, Network, Rules, Spawn};
+use skills_policy::PermissionManager;
 use skills_prompt::{ImplicitIndex, MentionIndex, Modes};
 use skills_sandbox::{Report, SandboxError};
 
+use crate::attempt::Recorder;
 use crate::backends::Backends;
 use crate::error::{Repr, RuntimeError};
-use crate::execute::job;
-use crate::{Builder, ExecutionArtifacts, ExecutionOptions, LoadedSkill, SkillDescriptor, detect_execution_mode};
+use crate::{Builder, LoadedSkill, Secrets, SkillDescriptor, Unmet};
 
 /// Finds, shows, loads and runs skills.
 ///
@@ -21,11 +25,21 @@ pub struct SkillRuntime {
 }
 
 pub(crate) struct Shared {
-    discovery: Discovery,
-    rules: Rules,
-    backends: Backends,
+    pub(crate) discovery: Discovery,
+    pub(crate) permissions: PermissionManager,
+    pub(crate) backends: Backends,
     pub(crate) modes: Modes,
-    known: RwLock<Option<Arc<Known>>>,
+    pub(crate) secrets: Secrets,
+    pub(crate) recorder: Recorder,
+    pub(crate) scratch: PathBuf,
+    pub(crate) program_directories: Vec<PathBuf>,
+    pub(crate) approval_timeout: Duration,
+    pub(crate) unmet: Unmet,
+    /// So many programs run at once.
+    pub(crate) running: Semaphore,
+    /// One question at a time.
+    pub(crate) asking: tokio::sync::Mutex<()>,
+    pub(crate) known: RwLock<Option<Arc<Known>>>,
     pub(crate) digests: Mutex<DigestCache>,
 }
 
@@ -42,9 +56,8 @@ impl SkillRuntime {
         Builder::default()
     }
 
-    pub(crate) fn new(discovery: Discovery, rules: Rules, backends: Backends, modes: Modes) -> Self {
-        let (known, digests) = (RwLock::default(), Mutex::default());
-        Self { shared: Arc::new(Shared { discovery, rules, backends, modes, known, digests }) }
+    pub(crate) fn new(shared: Shared) -> Self {
+        Self { shared: Arc::new(shared) }
     }
 
     /// Scans the roots anew and lists what is there; what was passed over is in [`catalog`](Self::catalog).
@@ -100,41 +113,6 @@ impl SkillRuntime {
         let files = entry.open().map_err(failed)?;
         Ok(LoadedSkill::new(entry, &files.document().map_err(failed)?, files.list("").map_err(failed)?))
     }
-
-    /// Runs a skill's program in a sandbox.
-    ///
-    /// A program that fails, is stopped or is denied comes back as [`ExecutionArtifacts`]; see
-    /// [`exit_status`](ExecutionArtifacts::exit_status). Must be called inside a Tokio runtime with time and I/O enabled. Dropping the future
-    /// stops the program.
-    ///
-    /// # Errors
-    /// When the skill or its program is not there, when the skill declares a restriction that cannot be read, or when no sandbox can be had:
-    /// then nothing ran.
-    pub async fn execute_skill(&self, name: &str, options: ExecutionOptions) -> Result<ExecutionArtifacts, RuntimeError> {
-        let options = options.resolved()?;
-        let catalog = self.catalog();
-        let entry = find(&catalog, name)?;
-        let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
-        let files = entry.open().map_err(failed)?;
-        // The file of now decides what is asked for, not that of the scan.
-        let document = files.document().map_err(failed)?;
-        let unread = document.manifest().unread_restrictions();
-        if !unread.is_empty() {
-            let (skill, path, fields) = (entry.name().to_string(), entry.location(), unread.to_vec());
-            return Err(Repr::Restricted { skill, path, fields }.into());
-        }
-        let mode = detect_execution_mode(entry.name().as_str(), &files, &options)?;
-        let request = options.request(entry, document.manifest());
-        let grants = match self.shared.rules.decide(&request) {
-            Decision::Granted(grants) => grants,
-            Decision::Denied(denial) => return Ok(ExecutionArtifacts::denied(entry.name().to_string(), mode, denial)),
-        };
-        let used = document.manifest().allowed_tools().iter().filter(|rule| is_given(&grants, rule.tool()));
-        let used = used.map(ToString::to_string).collect();
-        let sandbox = self.shared.backends.for_mode(&mode)?;
-        let outcome = sandbox.run(job(entry, &files, &mode, grants, &options)?).await?;
-        Ok(ExecutionArtifacts::new(entry.name().to_string(), mode, used, outcome))
-    }
 }
 
 pub(crate) fn find<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, RuntimeError> {
@@ -152,16 +130,5 @@ pub(crate) fn find<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, Ru
             let directories = entries.iter().map(|entry| entry.directory().display().to_string()).collect();
             Err(Repr::AmbiguousSkill { name: name.to_owned(), directories }.into())
         }
-    }
-}
-
-/// Says whether a tool's capability came to anything: a wish to write without a directory to write to did not.
-fn is_given(grants: &Grants, tool: &str) -> bool {
-    match Capability::of_tool(tool) {
-        Some(Capability::Read) => !grants.files().is_empty(),
-        Some(Capability::Write) => grants.files().iter().any(|file| file.access() == Access::ReadWrite),
-        Some(Capability::Network) => *grants.network() != Network::None,
-        Some(Capability::Spawn) => *grants.spawn() != Spawn::None,
-        _ => false,
     }
 }

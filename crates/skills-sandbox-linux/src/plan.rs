@@ -1,5 +1,7 @@
 //! What will be done, as plain data.
 
+use std::collections::BTreeSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use skills_policy::{Access, Grants, Limits, Network, Spawn};
@@ -18,11 +20,12 @@ const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random"
 /// What will be done for one job: which program with which arguments and environment, and which paths and limits it gets.
 ///
 /// Making a plan changes nothing. It can be printed and compared.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Plan {
     pub(crate) executable: PathBuf,
     pub(crate) arguments: Vec<String>,
     pub(crate) environment: Vec<(String, String)>,
+    secrets: BTreeSet<String>,
     pub(crate) directory: PathBuf,
     pub(crate) paths: Vec<PathRule>,
     pub(crate) spawn: Spawn,
@@ -73,6 +76,7 @@ impl Plan {
         Ok(Self {
             arguments: [program, script.to_owned()].into_iter().chain(job.arguments().iter().cloned()).collect(),
             environment: environment(job, interpreters, scratch),
+            secrets: grants.variables().clone(),
             directory: home.path().to_owned(),
             paths: paths(grants, &interpreter, interpreters, scratch),
             executable: interpreter.path,
@@ -100,6 +104,24 @@ impl Plan {
     }
 }
 
+/// Secrets show their names only.
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown =
+            |(name, value): &(String, String)| (name.clone(), if self.secrets.contains(name) { "…".to_owned() } else { value.clone() });
+        let environment: Vec<(String, String)> = self.environment.iter().map(shown).collect();
+        f.debug_struct("Plan")
+            .field("executable", &self.executable)
+            .field("arguments", &self.arguments)
+            .field("environment", &environment)
+            .field("directory", &self.directory)
+            .field("paths", &self.paths)
+            .field("spawn", &self.spawn)
+            .field("limits", &self.limits)
+            .finish()
+    }
+}
+
 /// The job's variables, then ours, which win: no job decides where programs are found.
 fn environment(job: &Job, interpreters: &Interpreters, scratch: &Path) -> Vec<(String, String)> {
     let scratch = scratch.to_string_lossy();
@@ -113,7 +135,7 @@ fn environment(job: &Job, interpreters: &Interpreters, scratch: &Path) -> Vec<(S
         ("TMPDIR", scratch.as_ref()),
     ];
     let is_fixed = |name: &str| fixed.iter().any(|(fixed, _)| *fixed == name);
-    let jobs = job.variables().iter().filter(|(name, _)| !is_fixed(name)).cloned();
+    let jobs = job.variables().filter(|(name, _)| !is_fixed(name)).map(|(name, value)| (name.to_owned(), value.to_owned()));
     jobs.chain(fixed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))).collect()
 }
 

@@ -15,6 +15,13 @@ impl Captured {
         self.total += chunk.len() as u64;
     }
 
+    /// Puts other bytes in place of those that were kept; the count of those that were thrown away stays.
+    #[must_use]
+    pub fn with_bytes(self, bytes: Vec<u8>) -> Self {
+        let total = self.dropped_bytes() + bytes.len() as u64;
+        Self { bytes, total }
+    }
+
     /// Returns the bytes that were kept.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {

@@ -21,6 +21,11 @@ impl SandboxError {
         Repr::Refused { backend, reason: reason.into() }.into()
     }
 
+    /// The grants do not name a variable whose value was to be given.
+    pub(crate) fn not_granted(variable: &str) -> Self {
+        Repr::NotGranted { variable: variable.to_owned() }.into()
+    }
+
     /// The program is not one that the backend can run.
     #[must_use]
     pub fn load(reason: impl Into<Cow<'static, str>>) -> Self {
@@ -38,7 +43,7 @@ impl SandboxError {
     pub fn kind(&self) -> ErrorKind {
         match &self.0 {
             Repr::Unavailable { .. } => ErrorKind::Unavailable,
-            Repr::Refused { .. } => ErrorKind::Refused,
+            Repr::Refused { .. } | Repr::NotGranted { .. } => ErrorKind::Refused,
             Repr::Load { .. } => ErrorKind::Load,
             Repr::Setup { .. } => ErrorKind::Setup,
         }
@@ -87,6 +92,8 @@ enum Repr {
     Unavailable { layer: &'static str, reason: Cow<'static, str>, hint: &'static str },
     #[error("the {backend} sandbox refuses: {reason}")]
     Refused { backend: &'static str, reason: Cow<'static, str> },
+    #[error("the variable {variable} was not granted")]
+    NotGranted { variable: String },
     #[error("the program cannot be loaded: {reason}")]
     Load { reason: Cow<'static, str> },
     #[error("the sandbox could not be set up: {step}")]

@@ -1,9 +1,12 @@
 //! What is to be run.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skills_policy::Grants;
+
+use crate::SandboxError;
 
 /// What is to be run, and under which grants.
 ///
@@ -14,8 +17,16 @@ pub struct Job {
     grants: Grants,
     program: Program,
     arguments: Vec<String>,
-    environment: Vec<(String, String)>,
+    environment: Vec<Variable>,
     input: Vec<u8>,
+}
+
+/// A variable of the program.
+#[derive(Clone)]
+struct Variable {
+    name: String,
+    value: String,
+    is_secret: bool,
 }
 
 /// The program of a job.
@@ -76,10 +87,24 @@ impl Job {
     }
 
     /// Sets an environment variable; the last value of a name wins. The program sees no others but those its backend documents.
-    pub fn environment(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        let name = name.into();
-        self.environment.retain(|(known, _)| *known != name);
-        self.environment.push((name, value.into()));
+    pub fn environment(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.set(Variable { name: name.into(), value: value.into(), is_secret: false })
+    }
+
+    /// Sets a variable of the host, whose value nobody sees by accident.
+    ///
+    /// # Errors
+    /// When the grants do not name the variable.
+    pub fn secret(self, name: &str, value: &str) -> Result<Self, SandboxError> {
+        if !self.grants.variables().contains(name) {
+            return Err(SandboxError::not_granted(name));
+        }
+        Ok(self.set(Variable { name: name.to_owned(), value: value.to_owned(), is_secret: true }))
+    }
+
+    fn set(mut self, variable: Variable) -> Self {
+        self.environment.retain(|known| known.name != variable.name);
+        self.environment.push(variable);
         self
     }
 
@@ -106,15 +131,22 @@ impl Job {
         &self.arguments
     }
 
-    /// Returns the environment variables, in the order in which they were set.
-    #[must_use]
-    pub fn variables(&self) -> &[(String, String)] {
-        &self.environment
+    /// Returns the environment variables with their values, in the order in which they were set.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.environment.iter().map(|variable| (variable.name.as_str(), variable.value.as_str()))
     }
 
     /// Returns the standard input.
     #[must_use]
     pub fn input_bytes(&self) -> &[u8] {
         &self.input
+    }
+}
+
+/// A secret shows its name only.
+impl fmt::Debug for Variable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = if self.is_secret { "…" } else { &self.value };
+        write!(f, "{}={value:?}", self.name)
     }
 }

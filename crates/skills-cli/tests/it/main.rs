@@ -5,6 +5,7 @@ mod check;
 mod help;
 mod inspect;
 mod model;
+mod policy;
 #[cfg(target_os = "linux")]
 mod readme;
 mod reference;

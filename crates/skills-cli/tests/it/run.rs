@@ -105,12 +105,14 @@ fn what_the_policy_denies_is_exit_code_three() {
     assert_snapshot!(denied.page(), @"
     exit 3
     -- stderr
-    error: one was not started: write (asked by `Write`) is denied: no rule allows it; spawn (asked by `Bash(git:*)`) is denied: no rule allows it
-      --allow CAPABILITY allows it for this run, --without CAPABILITY runs without it
+    error: one was not started: may not start git (asked by Bash(git:*)): no rule allows it, and there was nobody to ask
+      for this run: --allow spawn:git
+      for what it is now, for good: skills trust one
+      without: --without spawn
     ");
     let document = script("allowed-tools: WebFetch\n", "main.sh", "echo hi\n", &["--json"]);
     assert_eq!(document.code, 3);
-    assert_eq!(document.json()["status"]["denial"]["refusals"][0]["capability"], "network");
+    assert_eq!(document.json()["status"]["denial"]["verdicts"][0]["permission"], "listed-hosts");
 }
 
 #[cfg(target_os = "linux")]

@@ -43,17 +43,30 @@ pub(crate) fn skills(arguments: &[&str]) -> Done {
     skills_with(arguments, "")
 }
 
-/// Prepares a call whose scratch files go to `scratch`.
+/// Prepares a call whose scratch files go to `scratch`, and whose state stands in a directory beside it that is not looked at.
 pub(crate) fn command(arguments: &[&str], scratch: &Path) -> Command {
+    let mut state = scratch.as_os_str().to_owned();
+    state.push("-state");
+    command_with_state(arguments, scratch, Path::new(&state))
+}
+
+/// Prepares a call with a place for state.
+pub(crate) fn command_with_state(arguments: &[&str], scratch: &Path, state: &Path) -> Command {
     let binary = std::env::var_os("SKILLS_TEST_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_skills").into());
     let mut command = Command::new(binary);
-    command.current_dir(tree()).env_clear().env("TMPDIR", scratch).env("HOME", scratch).args(arguments);
+    command.current_dir(tree()).env_clear().env("TMPDIR", scratch).env("HOME", scratch).env("XDG_STATE_HOME", state).args(arguments);
     command
 }
 
 pub(crate) fn skills_with(arguments: &[&str], input: &str) -> Done {
+    let state = tempfile::tempdir().unwrap();
+    skills_in(arguments, input, state.path())
+}
+
+/// Calls the command with a place for state.
+pub(crate) fn skills_in(arguments: &[&str], input: &str, state: &Path) -> Done {
     let scratch = tempfile::tempdir().unwrap();
-    let mut command = command(arguments, scratch.path());
+    let mut command = command_with_state(arguments, scratch.path(), state);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // A command that ends without reading its input is tested too.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());

@@ -1,10 +1,18 @@
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_policy::{Access, Capability, Decision, Grants, Limits, Network, Request, Rules, Spawn};
+use skills_policy::{Access, Capability, Decision, Effect, Grants, Layer, Limits, Mode, Network, Origin, Request, Rule, Rules, Spawn};
 
 fn request(tools: &[(&str, Option<&str>)]) -> Request {
     tools.iter().fold(Request::new("/skills/a"), |request, (tool, pattern)| request.tool(tool, *pattern))
+}
+
+fn rules(texts: &[(Effect, Layer, &str)]) -> Rules {
+    texts.iter().fold(Rules::default(), |rules, (effect, layer, text)| rules.rule(Rule::parse(*effect, *layer, text).unwrap()))
+}
+
+fn allow(texts: &[&str]) -> Rules {
+    texts.iter().fold(Rules::default(), |rules, text| rules.rule(Rule::parse(Effect::Allow, Layer::User, text).unwrap()))
 }
 
 /// Renders a decision as one line a fact.
@@ -16,75 +24,221 @@ fn decide(rules: &Rules, request: &Request) -> String {
 }
 
 fn describe(grants: &Grants) -> String {
-    let files: Vec<String> = grants
-        .files()
-        .iter()
-        .map(|file| format!("{}={}:{}", file.guest(), file.path().display(), if file.access() == Access::ReadOnly { "ro" } else { "rw" }))
-        .collect();
-    format!("files {}; network {:?}; spawn {:?}", files.join(" "), grants.network(), grants.spawn())
+    let access = |access| if access == Access::ReadOnly { "ro" } else { "rw" };
+    let mut facts: Vec<String> =
+        grants.files().iter().map(|file| format!("{}={}:{}", file.guest(), file.path().display(), access(file.access()))).collect();
+    match grants.network() {
+        Network::None => {}
+        Network::Hosts(list) => {
+            facts.extend(list.allowed().iter().map(|host| format!("host {host}")));
+            facts.extend(list.denied().iter().map(|host| format!("not host {host}")));
+        }
+    }
+    match grants.spawn() {
+        Spawn::None => {}
+        Spawn::Programs(names) => facts.extend(names.iter().map(|name| format!("program {name}"))),
+        Spawn::Any => facts.push("any program".to_owned()),
+    }
+    facts.extend(grants.variables().iter().map(|name| format!("variable {name}")));
+    facts.join(" ")
 }
+
+const LEAST: &str = "/skill=/skills/a:ro";
 
 #[test]
 fn the_default_grants_little() {
     let rules = Rules::default();
-    let least = "files /skill=/skills/a:ro; network None; spawn None";
-    assert_eq!(decide(&rules, &request(&[])), least);
-    assert_eq!(decide(&rules, &request(&[("Read", None), ("Grep", None), ("Glob", None), ("LS", None)])), least);
-    assert_eq!(decide(&rules, &request(&[("*", None), ("mcp__github__list", None), ("Task", None), ("bash", None)])), least);
+    assert_eq!(decide(&rules, &request(&[])), LEAST);
+    assert_eq!(decide(&rules, &request(&[("Read", None), ("Grep", None), ("Glob", None), ("LS", None)])), LEAST);
+    assert_eq!(decide(&rules, &request(&[("*", None), ("mcp__github__list", None), ("Task", None), ("bash", None)])), LEAST);
 }
 
 #[test]
 fn dangerous_tools_are_denied_and_say_who_asked() {
     let all = [("Write", None), ("WebFetch", Some("domain:a.example")), ("Bash", Some("git:*")), ("Terminal", None)];
-    assert_snapshot!(decide(&Rules::default(), &request(&all)), @"denied: write (asked by `Write`) is denied: no rule allows it; network (asked by `WebFetch(domain:a.example)`) is denied: no rule allows it; spawn (asked by `Bash(git:*)`, `Terminal`) is denied: no rule allows it");
-    let rules = Rules::default().allow(Capability::Spawn, "user").deny(Capability::Spawn, "admin");
-    assert_snapshot!(decide(&rules, &request(&[("Bash", None)])), @"denied: spawn (asked by `Bash`) is denied: a rule of admin forbids it");
+    assert_snapshot!(decide(&Rules::default(), &request(&all).workspace("/w")).replace("; ", "\n"), @r"
+    denied: may not write /w (asked by Write): no rule allows it, and there was nobody to ask
+    may not reach a.example (asked by WebFetch(domain:a.example)): no rule allows it, and there was nobody to ask
+    may not start git (asked by Bash(git:*)): no rule allows it, and there was nobody to ask
+    may not start programs (asked by Terminal): no rule allows it, and there was nobody to ask
+    ");
+    assert_snapshot!(decide(&Rules::default().mode(Mode::Strict), &request(&[("Bash", None)])), @"denied: may not start programs (asked by Bash): it would have to be asked for, and nobody is asked in strict mode");
+}
+
+#[test]
+fn deny_beats_ask_and_ask_beats_allow() {
+    use Effect::{Allow, Ask, Deny};
+    use Layer::{Admin, Project, Session, User};
+    let spawn = |texts: &[(Effect, Layer)]| {
+        let texts: Vec<_> = texts.iter().map(|(effect, layer)| (*effect, *layer, "spawn:git")).collect();
+        decide(&rules(&texts), &request(&[("Bash", Some("git:*"))])).replace("denied: may not start git (asked by Bash(git:*)): ", "no: ")
+    };
+    let granted = "/skill=/skills/a:ro program git";
+    assert_eq!(spawn(&[(Allow, User)]), granted);
+    assert_eq!(spawn(&[(Allow, Session)]), granted);
+    assert_snapshot!(spawn(&[(Allow, Session), (Deny, User)]), @"no: by the rule `deny spawn:git (user)`");
+    assert_snapshot!(spawn(&[(Deny, Project), (Allow, Admin)]), @"no: by the rule `deny spawn:git (project)`");
+    assert_snapshot!(spawn(&[(Ask, User), (Allow, Admin)]), @"no: no rule allows it, and there was nobody to ask");
+    assert_eq!(spawn(&[(Ask, User), (Ask, Project), (Allow, Session)]), granted);
+    assert_snapshot!(spawn(&[(Ask, Admin), (Allow, Session)]), @"no: no rule allows it, and there was nobody to ask");
+}
+
+#[test]
+fn a_project_only_narrows_unless_it_is_trusted() {
+    let project = rules(&[(Effect::Allow, Layer::Project, "spawn:git"), (Effect::Allow, Layer::Project, "network:a.example")]);
+    let wanted = request(&[("Bash", Some("git:*")), ("WebSearch", None)]);
+    assert!(decide(&project, &wanted).starts_with("denied: "));
+    assert_eq!(decide(&project.trust_project(), &wanted), "/skill=/skills/a:ro host a.example program git");
+}
+
+#[test]
+fn rules_may_be_about_a_directory_only() {
+    let within = |directory: &str| Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, "spawn").unwrap().within(directory));
+    assert_eq!(decide(&within("/skills"), &request(&[("Bash", None)])), "/skill=/skills/a:ro any program");
+    assert!(decide(&within("/skills/b"), &request(&[("Bash", None)])).starts_with("denied"));
+    assert!(decide(&within("/skil"), &request(&[("Bash", None)])).starts_with("denied"));
+}
+
+#[test]
+fn trusted_mode_grants_what_is_declared_and_no_more() {
+    let trusted = Rules::default().mode(Mode::Trusted);
+    let declared = request(&[("Bash", Some("git:*")), ("Write", None)]).workspace("/w").variable("API_KEY", Origin::Secret);
+    assert_eq!(decide(&trusted, &declared), "/skill=/skills/a:ro /workspace=/w:rw program git variable API_KEY");
+    assert_snapshot!(decide(&trusted, &declared.clone().variable("OTHER", Origin::Undeclared)), @"denied: may not see the variable OTHER (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(decide(&trusted.deny(Layer::User, Capability::Spawn), &declared), @"denied: may not start git (asked by Bash(git:*)): by the rule `deny spawn (user)`");
 }
 
 #[test]
 fn a_capability_can_be_given_up() {
     let request = request(&[("Read", None), ("Bash", None)]).without(Capability::Spawn);
-    assert_eq!(decide(&Rules::default(), &request), "files /skill=/skills/a:ro; network None; spawn None");
+    assert_eq!(decide(&Rules::default(), &request), LEAST);
 }
 
 #[test]
 fn patterns_narrow_what_is_granted() {
-    let rules = Rules::default().allow(Capability::Spawn, "user").allow(Capability::Network, "user").hosts(["a.example", "b.example"]);
-    let spawn = |tools: &[(&str, Option<&str>)]| match rules.decide(&request(tools)) {
-        Decision::Granted(grants) => grants.spawn().clone(),
-        Decision::Denied(denial) => panic!("{denial}"),
+    let rules = allow(&["spawn", "network:a.example", "network:*.b.example"]);
+    let got = |tools: &[(&str, Option<&str>)]| decide(&rules, &request(tools)).replace("/skill=/skills/a:ro ", "");
+    assert_eq!(got(&[("Bash", Some("git:*")), ("Bash", Some("npm run build"))]), "program git program npm");
+    assert_eq!(got(&[("Bash", Some("git:*")), ("Bash", None)]), "any program");
+    assert_eq!(got(&[("Bash", Some("*"))]), "any program");
+    assert_eq!(got(&[("WebFetch", Some("domain:a.example"))]), "host a.example");
+    assert_eq!(got(&[("WebFetch", Some("domain:x.b.example"))]), "host x.b.example");
+    assert_eq!(got(&[("WebSearch", None)]), "host a.example host *.b.example");
+    assert!(got(&[("WebFetch", Some("domain:evil.example"))]).starts_with("denied"));
+}
+
+#[test]
+fn patterns_that_mean_nothing_are_refused() {
+    let open = allow(&["spawn", "network:*"]);
+    let got = |tool, pattern| decide(&open, &request(&[(tool, Some(pattern))]));
+    assert_snapshot!(got("WebFetch", "https://a.example/*"), @r#"denied: may not use the network as "https://a.example/*" (asked by WebFetch(https://a.example/*)): nobody knows what that means"#);
+    assert_snapshot!(got("WebFetch", "domain:a.example/evil"), @r#"denied: may not use the network as "domain:a.example/evil" (asked by WebFetch(domain:a.example/evil)): nobody knows what that means"#);
+    assert_snapshot!(got("Bash", ":*"), @r#"denied: may not use the spawn as ":*" (asked by Bash(:*)): nobody knows what that means"#);
+}
+
+#[test]
+fn file_patterns_are_directories_or_nothing() {
+    let rules = allow(&["write"]);
+    let got = |tool, pattern| decide(&rules, &request(&[(tool, Some(pattern))]).workspace("/w")).replace("/skill=/skills/a:ro", "");
+    assert_eq!(got("Read", "src/**"), " /workspace/src=/w/src:ro");
+    assert_eq!(got("Write", "./out/"), " /workspace/out=/w/out:rw");
+    assert_eq!(got("Edit", "**"), " /workspace=/w:rw");
+    for nothing in ["*.md", "src/*/x/**", "../**", "/etc/**", "a/../../b/**", "src"] {
+        assert_eq!(got("Write", nothing), "", "{nothing}");
+    }
+    let idle = request(&[("Read", Some("*.md")), ("Task", None), ("Bash", None)]).workspace("/w").without(Capability::Spawn).idle();
+    let idle: Vec<String> = idle.iter().map(|(tool, why)| format!("{tool}: {why}")).collect();
+    assert_snapshot!(idle.join("\n"), @r"
+    Read(*.md): its pattern is no directory of the workspace
+    Task: it is a tool of the agent, not of programs
+    Bash: it was given up
+    ");
+}
+
+#[test]
+fn denied_hosts_and_paths_are_left_out_or_refused() {
+    let deny = |text: &str| {
+        rules(&[
+            (Effect::Allow, Layer::User, "network:*.example"),
+            (Effect::Allow, Layer::User, "spawn"),
+            (Effect::Allow, Layer::User, "write"),
+            (Effect::Deny, Layer::Admin, text),
+        ])
     };
-    let programs = |names: &[&str]| Spawn::Programs(names.iter().map(|name| (*name).to_owned()).collect());
-    assert_eq!(spawn(&[("Bash", Some("git:*")), ("Bash", Some("npm run build"))]), programs(&["git", "npm"]));
-    assert_eq!(spawn(&[("Bash", Some("git:*")), ("Bash", None)]), Spawn::Any);
-    assert_eq!(spawn(&[("Bash", Some("*"))]), Spawn::Any);
-    let network = |tools: &[(&str, Option<&str>)]| decide(&rules, &request(tools));
-    assert_snapshot!(network(&[("WebFetch", Some("domain:a.example"))]), @r#"files /skill=/skills/a:ro; network Hosts({"a.example"}); spawn None"#);
-    assert_snapshot!(network(&[("WebSearch", None)]), @r#"files /skill=/skills/a:ro; network Hosts({"a.example", "b.example"}); spawn None"#);
-    assert_snapshot!(network(&[("WebFetch", Some("domain:evil.example"))]), @"denied: network (asked by `WebFetch(domain:evil.example)`) is denied: no rule allows it");
+    let got = |text: &str, request: &Request| decide(&deny(text), request).replace("/skill=/skills/a:ro ", "");
+    assert_eq!(got("network:evil.example", &request(&[("WebSearch", None)])), "host *.example not host evil.example");
+    assert_snapshot!(got("network:*.evil.example", &request(&[("WebFetch", Some("domain:a.evil.example"))])), @"denied: may not reach a.evil.example (asked by WebFetch(domain:a.evil.example)): by the rule `deny network:*.evil.example (admin)`");
+    assert_snapshot!(got("network", &request(&[("WebSearch", None)])), @"denied: may not reach hosts (asked by WebSearch): by the rule `deny network (admin)`");
+    // What cannot be left out takes the whole with it.
+    assert_snapshot!(got("spawn:curl", &request(&[("Bash", None)])), @"denied: may not start programs (asked by Bash): by the rule `deny spawn:curl (admin)`");
+    assert_snapshot!(got("read:/w/secret", &request(&[("Write", None)]).workspace("/w")), @"denied: may not write /w (asked by Write): by the rule `deny read:/w/secret (admin)`");
+    assert_eq!(got("write:/w/secret", &request(&[("Read", None)]).workspace("/w")), "/workspace=/w:ro");
+    assert_eq!(got("write:/wide", &request(&[("Write", None)]).workspace("/w")), "/workspace=/w:rw");
+}
+
+#[test]
+fn a_part_that_has_to_be_asked_for_opens_the_whole() {
+    let asks = rules(&[(Effect::Allow, Layer::User, "network:*.example"), (Effect::Ask, Layer::User, "network:evil.example")]);
+    for tools in [("WebSearch", None), ("WebFetch", Some("domain:*.example")), ("WebFetch", Some("domain:evil.example"))] {
+        assert!(decide(&asks, &request(&[tools])).starts_with("denied"), "{tools:?}");
+    }
+    assert_eq!(decide(&asks, &request(&[("WebFetch", Some("domain:good.example"))])), "/skill=/skills/a:ro host good.example");
 }
 
 #[test]
 fn allowing_the_network_without_hosts_allows_nothing() {
-    let rules = Rules::default().allow(Capability::Network, "user");
-    assert_snapshot!(decide(&rules, &request(&[("WebSearch", None)])), @"denied: network (asked by `WebSearch`) is denied: no rule allows it");
+    let rules = Rules::default().allow(Layer::User, Capability::Network).allow(Layer::User, Capability::Environment);
+    assert!(decide(&rules, &request(&[("WebSearch", None)])).starts_with("denied"));
+    assert!(decide(&rules, &request(&[("WebFetch", Some("domain:a.example"))])).starts_with("denied"));
+    assert!(decide(&rules, &request(&[]).variable("API_KEY", Origin::Secret)).starts_with("denied"));
 }
 
 #[test]
 fn a_workspace_is_read_or_written_as_asked() {
-    let rules = Rules::default().allow(Capability::Write, "user");
+    let rules = allow(&["write"]);
     let with = |tools: &[(&str, Option<&str>)]| decide(&rules, &request(tools).workspace("/work/project"));
-    assert_snapshot!(with(&[]), @"files /skill=/skills/a:ro; network None; spawn None");
-    assert_snapshot!(with(&[("Read", None)]), @"files /skill=/skills/a:ro /workspace=/work/project:ro; network None; spawn None");
-    assert_snapshot!(with(&[("Write", None), ("Read", None)]), @"files /skill=/skills/a:ro /workspace=/work/project:rw; network None; spawn None");
+    assert_eq!(with(&[]), LEAST);
+    assert_eq!(with(&[("Read", None)]), "/skill=/skills/a:ro /workspace=/work/project:ro");
+    assert_eq!(with(&[("Write", None), ("Read", None)]), "/skill=/skills/a:ro /workspace=/work/project:rw");
+    let private = request(&[]).private_workspace("/tmp/run-1");
+    assert_eq!(decide(&Rules::default(), &private), "/skill=/skills/a:ro /workspace=/tmp/run-1:rw");
 }
 
 #[test]
-fn no_workspace_makes_the_program_itself_writable() {
-    let rules = Rules::default().allow(Capability::Write, "user");
-    let over = |tool| decide(&rules, &Request::new("/project/.claude/skills/a").tool(tool, None).workspace("/project"));
-    assert_snapshot!(over("Write"), @"denied: write (asked by `Write`) is denied: a rule of built-in (the workspace holds the program itself, which must stay read-only) forbids it");
-    assert_snapshot!(over("Read"), @"files /skill=/project/.claude/skills/a:ro /workspace=/project:ro; network None; spawn None");
+fn what_the_caller_offers_stays_within_what_the_skill_names() {
+    let rules = allow(&["write:/out"]);
+    let silent = request(&[]).read("/in/a.pdf").write("/out/b");
+    assert_eq!(decide(&rules, &silent), "/skill=/skills/a:ro /in/a.pdf=/in/a.pdf:ro /out/b=/out/b:rw");
+    assert_snapshot!(decide(&rules, &request(&[]).write("/elsewhere")), @"denied: may not write /elsewhere (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(decide(&rules, &request(&[("Bash", Some("git:*"))]).without(Capability::Spawn).read("/in")), @"denied: may not read /in (asked by the caller): `allowed-tools` names what the skill needs, and not this");
+    assert_eq!(decide(&rules, &request(&[("Read", None)]).read("/in")), "/skill=/skills/a:ro /in=/in:ro");
+}
+
+#[test]
+fn nothing_makes_the_program_itself_writable() {
+    let rules = allow(&["write"]);
+    let over =
+        |tool: &str, workspace: &str| decide(&rules, &Request::new("/project/.claude/skills/a").tool(tool, None).workspace(workspace));
+    assert_snapshot!(over("Write", "/project"), @"denied: may not write /project (asked by Write): the program itself lies there, and must stay as it is");
+    assert!(over("Write", "/project/.claude/skills/a/out").starts_with("denied"));
+    assert!(over("Write", "/project/../project/.claude").starts_with("denied"));
+    assert_eq!(over("Read", "/project"), "/skill=/project/.claude/skills/a:ro /workspace=/project:ro");
+}
+
+#[test]
+fn variables_are_given_by_name() {
+    let key = |origin| request(&[]).variable("API_KEY", origin);
+    let given = "/skill=/skills/a:ro variable API_KEY";
+    assert_snapshot!(decide(&Rules::default(), &key(Origin::Secret)), @"denied: may not see the variable API_KEY (asked by its requirements): no rule allows it, and there was nobody to ask");
+    assert_eq!(decide(&Rules::default(), &key(Origin::Caller)), given);
+    assert_snapshot!(decide(&Rules::default(), &key(Origin::Undeclared)), @"denied: may not see the variable API_KEY (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_eq!(decide(&allow(&["env:API_*"]), &key(Origin::Secret)), given);
+    for name in ["LD_PRELOAD", "PATH", "PYTHONPATH", "NODE_OPTIONS", "BASH_ENV", "A=B", ""] {
+        let open = Rules::default().mode(Mode::Trusted).rule(Rule::parse(Effect::Allow, Layer::Session, "env:*").unwrap());
+        for origin in [Origin::Secret, Origin::Caller, Origin::Undeclared] {
+            assert!(decide(&open, &request(&[]).variable(name, origin)).starts_with("denied"), "{name}");
+        }
+    }
 }
 
 #[test]
@@ -101,4 +255,17 @@ fn limits_never_pass_the_ceiling() {
 fn grants_without_a_decision_are_empty() {
     let none = Grants::none();
     assert_eq!((none.files(), none.network(), none.spawn()), ([].as_slice(), &Network::None, &Spawn::None));
+    assert!(Capability::ALL.into_iter().all(|capability| !none.includes(capability)));
+}
+
+#[test]
+fn every_verdict_names_its_rule() {
+    let rules = Rules::default().rule(Rule::parse(Effect::Allow, Layer::Admin, "spawn:git").unwrap().source("/etc/skills/policy.toml"));
+    let decision = rules.decide(&request(&[("Read", None), ("Bash", Some("git:*"))]).workspace("/w").variable("KEY", Origin::Caller));
+    let lines: Vec<String> = decision.verdicts().iter().map(ToString::to_string).collect();
+    assert_snapshot!(lines.join("\n"), @r"
+    read /w (asked by Read): granted, by the rule `allow read (built-in)`
+    start git (asked by Bash(git:*)): granted, by the rule `allow spawn:git (admin, /etc/skills/policy.toml)`
+    see the variable KEY (asked by its requirements): granted, the caller gives it
+    ");
 }

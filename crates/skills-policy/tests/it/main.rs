@@ -1,4 +1,6 @@
 //! Tests at the boundary of the crate: tools and rules in, decisions out.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod approve;
 mod decide;
 mod property;

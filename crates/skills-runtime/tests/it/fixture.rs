@@ -45,8 +45,13 @@ impl Fixture {
 }
 
 /// Remembers jobs and answers each with the same output.
+type Act = Box<dyn Fn(&Job) + Send>;
+
 #[derive(Default)]
 pub(crate) struct Recorder {
+    /// What the program does, when it does anything.
+    pub(crate) act: Mutex<Option<Act>>,
+    pub(crate) stderr: Mutex<Vec<u8>>,
     jobs: Mutex<Vec<Job>>,
     pub(crate) stdout: Mutex<Vec<u8>>,
     pub(crate) ending: Mutex<Option<Ending>>,
@@ -67,8 +72,13 @@ impl Sandbox for Recorder {
         self.jobs.lock().unwrap().push(job);
         let mut stdout = Captured::default();
         stdout.push(&self.stdout.lock().unwrap(), 1_000);
+        let mut stderr = Captured::default();
+        stderr.push(&self.stderr.lock().unwrap(), 1_000);
+        if let Some(act) = &*self.act.lock().unwrap() {
+            act(self.jobs.lock().unwrap().last().unwrap());
+        }
         let ending = self.ending.lock().unwrap().clone().unwrap_or(Ending::Exited { code: 0 });
-        let outcome = Outcome::new(ending, stdout, Captured::default(), Duration::ZERO, Report::new("recorder"));
+        let outcome = Outcome::new(ending, stdout, stderr, Duration::ZERO, Report::new("recorder"));
         Box::pin(std::future::ready(Ok(outcome)))
     }
 }

@@ -1,9 +1,15 @@
 //! Tests at the boundary of the crate: skills on disk in, artifacts out.
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
 
+mod approve;
+mod audit;
 mod examples;
 mod find;
 mod fixture;
+mod hooks;
 mod mode;
 mod path;
+mod secrets;
+mod session;
 mod turn;
+mod workspace;

@@ -2,7 +2,8 @@
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use skills_runtime::{Capability, Ending, ExecutionOptions, ExecutionStatus, Rules};
+use skills_runtime::policy::Layer;
+use skills_runtime::{Capability, Ending, ExecutionOptions, ExecutionStatus, Rules, Workspace};
 
 use crate::fixture::Fixture;
 
@@ -10,7 +11,7 @@ use crate::fixture::Fixture;
 async fn the_job_carries_what_was_decided_and_nothing_else() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "allowed-tools: Read, Bash(git:*)\n").file("pdf/scripts/run.py", "");
-    let runtime = fixture.recording().rules(Rules::default().allow(Capability::Spawn, "user")).build();
+    let runtime = fixture.recording().rules(Rules::default().allow(Layer::Session, Capability::Spawn)).build();
     let mut options = ExecutionOptions::default().input(json!({"a": 1})).timeout_ms(1_500);
     options.args = vec!["--x".to_owned(), "y z".to_owned()];
     let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
@@ -27,7 +28,7 @@ async fn what_no_rule_allows_is_denied_before_anything_starts() {
     let runtime = fixture.recording().build();
     let artifacts = runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap();
     let ExecutionStatus::PermissionDenied { denial } = &artifacts.exit_status else { panic!("{:?}", artifacts.exit_status) };
-    assert_snapshot!(denial, @"write (asked by `Write`) is denied: no rule allows it; spawn (asked by `Bash(rm:*)`) is denied: no rule allows it");
+    assert_snapshot!(denial, @"may not start rm (asked by Bash(rm:*)): no rule allows it, and there was nobody to ask");
     assert!(fixture.sandbox.jobs().is_empty());
     let mut options = ExecutionOptions::default();
     options.without = vec![Capability::Write, Capability::Spawn];
@@ -40,11 +41,11 @@ async fn what_no_rule_allows_is_denied_before_anything_starts() {
 async fn a_workspace_makes_writing_come_to_something() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "allowed-tools: Read, Write\n").file("pdf/scripts/run.py", "").file("work/in.txt", "");
-    let runtime = fixture.recording().rules(Rules::default().allow(Capability::Write, "user")).build();
+    let runtime = fixture.recording().rules(Rules::default().allow(Layer::Session, Capability::Write)).build();
     let without = runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap();
     assert_eq!(without.permissions_used, ["Read"]);
     let mut options = ExecutionOptions::default();
-    options.workspace = Some(fixture.path("work"));
+    options.workspace = Workspace::Directory(fixture.path("work"));
     assert_eq!(runtime.execute_skill("pdf", options).await.unwrap().permissions_used, ["Read", "Write"]);
     let grants = fixture.sandbox.jobs().pop().unwrap().grants().clone();
     assert_eq!(grants.files()[1].path(), fixture.path("work"));
@@ -56,10 +57,10 @@ async fn no_spelling_of_a_workspace_makes_the_skill_writable() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "allowed-tools: Write\n").file("pdf/scripts/run.py", "").file("work/in.txt", "");
     std::os::unix::fs::symlink(fixture.path(""), fixture.path("work/up")).unwrap();
-    let runtime = fixture.recording().rules(Rules::default().allow(Capability::Write, "user")).build();
+    let runtime = fixture.recording().rules(Rules::default().allow(Layer::Session, Capability::Write)).build();
     for spelling in ["work/..", "pdf/../pdf", "work/up"] {
         let mut options = ExecutionOptions::default();
-        options.workspace = Some(fixture.path(spelling));
+        options.workspace = Workspace::Directory(fixture.path(spelling));
         let status = runtime.execute_skill("pdf", options).await.unwrap().exit_status;
         assert!(matches!(status, ExecutionStatus::PermissionDenied { .. }), "{spelling}: {status:?}");
     }
@@ -123,6 +124,6 @@ async fn input_too_long_for_a_variable_comes_by_standard_input_alone() {
         let _ = runtime.execute_skill("pdf", options).await.unwrap();
         let job = fixture.sandbox.jobs().pop().unwrap();
         assert_eq!(job.input_bytes().len(), length + 2);
-        assert_eq!(job.variables().iter().any(|(name, _)| name == "SKILL_INPUT"), in_variable, "{length}");
+        assert_eq!(job.variables().any(|(name, _)| name == "SKILL_INPUT"), in_variable, "{length}");
     }
 }

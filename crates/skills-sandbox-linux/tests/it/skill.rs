@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use skills_policy::{Capability, Decision, Grants, Limits, Request, Rules};
+use skills_policy::{Capability, Decision, Grants, HostPattern, Layer, Limits, Request, Rules};
 use skills_sandbox::{Job, Outcome, Program, Sandbox, ScriptKind};
 use skills_sandbox_linux::LinuxSandbox;
 use tempfile::TempDir;
@@ -42,8 +42,8 @@ impl Skill {
             Some((tool, pattern)) => request.tool(tool, pattern.strip_suffix(')')),
             None => request.tool(tool, None),
         });
-        let rules = Capability::ALL.into_iter().fold(Rules::default(), |rules, capability| rules.allow(capability, "test"));
-        match rules.hosts(["example.com"]).decide(&request) {
+        let rules = Capability::ALL.into_iter().fold(Rules::default(), |rules, capability| rules.allow(Layer::Session, capability));
+        match rules.allow(Layer::Session, HostPattern::Exact("example.com".to_owned())).decide(&request) {
             Decision::Granted(grants) => grants,
             Decision::Denied(denial) => panic!("{denial}"),
         }

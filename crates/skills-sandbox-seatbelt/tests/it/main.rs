@@ -5,13 +5,13 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use skills_policy::{Capability, Decision, Grants, Request, Rules};
+use skills_policy::{Capability, Decision, Grants, HostPattern, Layer, Request, Rules};
 use skills_sandbox_seatbelt::Profile;
 
 fn grants(directory: &str, tools: &[&str]) -> Grants {
     let request = tools.iter().fold(Request::new(directory).workspace("/Users/me/project"), |request, tool| request.tool(tool, None));
-    let rules = Capability::ALL.into_iter().fold(Rules::default(), |rules, capability| rules.allow(capability, "test"));
-    match rules.hosts(["example.com"]).decide(&request) {
+    let rules = Capability::ALL.into_iter().fold(Rules::default(), |rules, capability| rules.allow(Layer::Session, capability));
+    match rules.allow(Layer::Session, HostPattern::Exact("example.com".to_owned())).decide(&request) {
         Decision::Granted(grants) => grants,
         Decision::Denied(denial) => panic!("{denial}"),
     }
@@ -37,7 +37,7 @@ fn with_files_and_processes() {
 fn what_cannot_be_said_in_a_profile_is_refused() {
     assert_snapshot!(profile("/skills/pdf", &["WebFetch"]), @"a seatbelt profile cannot open the network to named hosts only");
     let git = Request::new("/skills/pdf").tool("Bash", Some("git:*"));
-    let Decision::Granted(grants) = Rules::default().allow(Capability::Spawn, "test").decide(&git) else { panic!("granted") };
+    let Decision::Granted(grants) = Rules::default().allow(Layer::User, Capability::Spawn).decide(&git) else { panic!("granted") };
     let refused = Profile::new(&grants, Path::new("/usr/bin/python3"), Path::new("/skills/pdf/a.py")).map_err(|error| error.to_string());
     assert_snapshot!(refused.err().unwrap_or_default(), @"a seatbelt profile cannot allow programs by name without knowing where they lie");
     assert_snapshot!(profile("skills/pdf", &[]), @r#"the path "skills/pdf" is not absolute"#);

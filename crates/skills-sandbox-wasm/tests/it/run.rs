@@ -3,7 +3,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
-use skills_policy::{Capability, Decision, Limits, Request, Rules};
+use skills_policy::{Capability, Decision, HostPattern, Layer, Limits, Request, Rules};
 use skills_sandbox::{Ending, Job, Outcome, Program, Sandbox};
 use skills_sandbox_wasm::WasmSandbox;
 use tempfile::TempDir;
@@ -37,7 +37,7 @@ impl Skill {
 
     fn job(&self, arguments: &[&str]) -> Job {
         let request = Request::new(self.path("skill")).workspace(self.path("workspace")).limits(self.limits.clone()).tool(self.tool, None);
-        let rules = Rules::default().allow(Capability::Write, "test").allow(Capability::Network, "test").hosts(["example.com"]);
+        let rules = Rules::default().allow(Layer::User, Capability::Write).allow(Layer::User, HostPattern::Exact("example.com".to_owned()));
         let Decision::Granted(grants) = rules.decide(&request) else { panic!("granted") };
         let program = Program::Wasm(Arc::from(include_bytes!("../guest/probe.wasm").as_slice()));
         arguments.iter().fold(Job::new(grants, program), |job, argument| job.argument(*argument))

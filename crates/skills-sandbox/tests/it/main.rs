@@ -3,15 +3,28 @@
 use std::path::Path;
 
 use insta::assert_snapshot;
-use skills_policy::Grants;
+use skills_policy::{Decision, Grants, Origin, Request, Rules};
 use skills_sandbox::{Ending, ErrorKind, Job, Program, Report, SandboxError, Scratch, ScriptKind, Status};
 
 #[test]
 fn the_last_value_of_a_variable_wins() {
     let job = Job::new(Grants::none(), Program::script(ScriptKind::Shell, "/s/a.sh"));
     let job = job.environment("A", "1").environment("B", "2").environment("A", "3");
-    let variables: Vec<(&str, &str)> = job.variables().iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let variables: Vec<(&str, &str)> = job.variables().collect();
     assert_eq!(variables, [("B", "2"), ("A", "3")]);
+}
+
+#[test]
+fn secrets_need_a_grant_and_are_not_shown() {
+    let program = || Program::script(ScriptKind::Shell, "/s/a.sh");
+    let refused = Job::new(Grants::none(), program()).secret("API_KEY", "hunter22").unwrap_err();
+    assert_snapshot!(refused, @"the variable API_KEY was not granted");
+    let request = Request::new("/s").variable("API_KEY", Origin::Caller);
+    let Decision::Granted(grants) = Rules::default().decide(&request) else { panic!("the caller gives it") };
+    let job = Job::new(grants, program()).environment("A", "1").secret("API_KEY", "hunter22").unwrap();
+    assert_eq!(job.variables().collect::<Vec<_>>(), [("A", "1"), ("API_KEY", "hunter22")]);
+    let shown = format!("{job:?}");
+    assert!(shown.contains("API_KEY=\"…\"") && !shown.contains("hunter22"), "{shown}");
 }
 
 #[test]

@@ -1,0 +1,123 @@
+//! `skills policy`.
+
+use serde_json::{Value, json};
+use skills_runtime::policy::{Network, Spawn};
+use skills_runtime::{Builder, Decision, Preview};
+
+use crate::approver;
+use crate::arguments::PolicyCommand;
+use crate::exit::Exit;
+use crate::input;
+use crate::output::{Output, line};
+use crate::policy_files;
+use crate::state;
+use crate::what;
+
+pub(crate) fn policy(builder: Builder, command: &PolicyCommand, trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
+    match command {
+        PolicyCommand::Check(check) => {
+            let runtime = what::prepare(builder, &check.what, trust_project, output)?.build();
+            let preview = runtime.preview_skill(&input::skill_name(&check.name), &what::options(&check.what)?)?;
+            tell(&preview, output)
+        }
+        PolicyCommand::Show => show(trust_project, output),
+    }
+}
+
+/// Says what a run would be given, and why.
+pub(crate) fn tell(preview: &Preview, output: &Output) -> anyhow::Result<Exit> {
+    if output.is_json() {
+        output.document(&document(preview))?;
+    } else {
+        output.text(&text(preview))?;
+    }
+    Ok(match &preview.decision {
+        Decision::Granted(_) if preview.missing.is_empty() && preview.backend.is_ok() => Exit::Done,
+        Decision::Granted(_) if preview.backend.is_ok() => Exit::Failed,
+        _ => Exit::Denied,
+    })
+}
+
+fn text(preview: &Preview) -> String {
+    let mut text = String::new();
+    let mut row = |label: &str, value: &str| text.push_str(&format!("{label:<8} {}\n", line(value)));
+    row("skill", &preview.skill);
+    row("runs", preview.mode.program());
+    match &preview.backend {
+        Ok(name) => row("sandbox", name),
+        Err(error) => row("sandbox", &format!("none: {error}")),
+    }
+    preview.missing.iter().for_each(|missing| row("missing", missing));
+    match &preview.decision {
+        Decision::Granted(grants) => {
+            row("verdict", "granted");
+            grants.verdicts().iter().for_each(|verdict| row("", &verdict.to_string()));
+            let limits = grants.limits();
+            row("limits", &format!("{} s, {} MiB of memory", limits.wall_time.as_secs_f64(), limits.memory_bytes >> 20));
+            row("gets", "its own directory to read, a private scratch directory to write");
+            grants.files().iter().skip(1).for_each(|file| row("", &format!("{} ({:?})", file.path().display(), file.access())));
+            if let Network::Hosts(hosts) = grants.network() {
+                hosts.allowed().iter().for_each(|host| row("", &format!("the host {host}")));
+                hosts.denied().iter().for_each(|host| row("", &format!("not the host {host}")));
+            }
+            match grants.spawn() {
+                Spawn::None => {}
+                Spawn::Programs(names) => names.iter().for_each(|name| row("", &format!("the program {name}"))),
+                Spawn::Any => row("", "any program"),
+            }
+            grants.variables().iter().for_each(|name| row("", &format!("the variable {name}")));
+        }
+        Decision::Denied(denial) => {
+            row("verdict", if preview.question.is_some() { "denied, unless somebody who is asked allows it" } else { "denied" });
+            if let Some(content) = denial.content() {
+                row("", &format!("its content is not approved: {content}"));
+            }
+            denial.verdicts().iter().for_each(|verdict| row("", &verdict.to_string()));
+        }
+    }
+    preview.idle.iter().for_each(|(tool, why)| row("idle", &format!("{tool}: {why}")));
+    if let Some(question) = &preview.question {
+        text.push_str(&format!("question\n{}\n", approver::text(question)));
+    }
+    text
+}
+
+fn document(preview: &Preview) -> Value {
+    let (granted, denial) = match &preview.decision {
+        Decision::Granted(grants) => (Some(grants), None),
+        Decision::Denied(denial) => (None, Some(denial)),
+    };
+    let idle: Vec<Value> = preview.idle.iter().map(|(tool, why)| json!({"tool": tool, "reason": why})).collect();
+    json!({
+        "skill": preview.skill,
+        "mode": preview.mode,
+        "digest": preview.digest,
+        "sandbox": preview.backend.as_ref().ok(),
+        "sandbox_error": preview.backend.as_ref().err(),
+        "missing": preview.missing,
+        "granted": granted,
+        "denied": denial,
+        "question": preview.question,
+        "idle": idle,
+    })
+}
+
+/// Prints the rules that hold.
+fn show(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
+    let places = state::policy_files();
+    let read = policy_files::read(&places, trust_project)?;
+    let rules: Vec<String> = read.rules.rules().iter().map(ToString::to_string).collect();
+    if output.is_json() {
+        let files: Vec<Value> = read.files.iter().map(|(layer, path)| json!({"layer": layer, "path": path})).collect();
+        output.document(&json!({"mode": read.rules.undecided(), "rules": rules, "files": files}))?;
+        return Ok(Exit::Done);
+    }
+    let mut text = format!("mode {}\n", format!("{:?}", read.rules.undecided()).to_lowercase());
+    rules.iter().for_each(|rule| text.push_str(&format!("{}\n", line(rule))));
+    if read.files.is_empty() {
+        let user = places.user.map(|path| path.display().to_string()).unwrap_or_default();
+        text.push_str(&format!("no files with rules; yours would be {}\n", line(&user)));
+    }
+    output.text(&text)?;
+    Ok(Exit::Done)
+}

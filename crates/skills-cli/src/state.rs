@@ -1,0 +1,76 @@
+//! Where this command keeps what it knows, and where its rules stand.
+#![expect(clippy::disallowed_methods, reason = "this crate is where the environment is read")]
+
+use std::env;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use skills_runtime::audit::Log;
+use skills_runtime::{Builder, FileApprovals};
+
+use crate::output::Output;
+
+/// The rules of whoever administers the machine.
+const ADMIN: &str = "/etc/skills/policy.toml";
+/// Where the rules of a project stand, below each of its directories.
+const PROJECT: &str = ".skills/policy.toml";
+
+/// Returns the directory for state: `$XDG_STATE_HOME/skills`, else `~/.local/state/skills`; nothing when there is no home.
+pub(crate) fn directory() -> Option<PathBuf> {
+    Some(base("XDG_STATE_HOME", ".local/state")?.join("skills"))
+}
+
+fn base(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let set = env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    set.or_else(|| Some(env::home_dir().filter(|home| home.is_absolute())?.join(below_home)))
+}
+
+/// Returns where the log of runs lies.
+pub(crate) fn log() -> Option<PathBuf> {
+    Some(directory()?.join("audit.jsonl"))
+}
+
+/// Returns where approvals lie.
+pub(crate) fn approvals() -> Option<FileApprovals> {
+    Some(FileApprovals::new(directory()?.join("approvals.json")))
+}
+
+/// The files with rules.
+pub(crate) struct PolicyFiles {
+    pub(crate) admin: PathBuf,
+    pub(crate) user: Option<PathBuf>,
+    pub(crate) project: Vec<PathBuf>,
+}
+
+/// Returns where rules stand, whether there are any or not.
+pub(crate) fn policy_files() -> PolicyFiles {
+    let user = base("XDG_CONFIG_HOME", ".config").map(|config| config.join("skills/policy.toml"));
+    let project = crate::roots::project().into_iter().map(|directory| directory.join(PROJECT)).collect();
+    PolicyFiles { admin: PathBuf::from(ADMIN), user, project }
+}
+
+/// Lets a runtime keep approvals and records. Where there is no place for them, that is said.
+pub(crate) fn keep(builder: Builder, output: &Output) -> anyhow::Result<Builder> {
+    let (Some(directory), Some(log), Some(approvals)) = (directory(), log(), approvals()) else {
+        output.note("no home directory and no XDG_STATE_HOME: runs are not recorded, and approvals are not kept");
+        return Ok(builder);
+    };
+    make_private(&directory).map_err(|error| anyhow::anyhow!("cannot make {}: {error}; set XDG_STATE_HOME", directory.display()))?;
+    Ok(builder.approvals(Arc::new(approvals)).audit(Arc::new(Log::open(log)?)))
+}
+
+#[cfg(unix)]
+fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}
+
+#[cfg(not(unix))]
+fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(directory)
+}
+
+/// Returns the value of a variable of this process.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    env::var(name).ok()
+}

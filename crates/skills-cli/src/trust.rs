@@ -1,0 +1,89 @@
+//! `skills trust`.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use skills_runtime::policy::{Approval, Question};
+use skills_runtime::{Answer, Approver, Builder, Decision, SkillRuntime};
+
+use crate::approver::{self, approver};
+use crate::arguments::Trust;
+use crate::exit::Exit;
+use crate::input::{self, InputError};
+use crate::output::{Output, line};
+use crate::state;
+use crate::what;
+
+pub(crate) fn trust(builder: Builder, arguments: &Trust, trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
+    let approvals = state::approvals().ok_or_else(|| InputError::new("there is no place for approvals: set XDG_STATE_HOME".to_owned()))?;
+    let failed = |error: Box<dyn std::error::Error + Send + Sync>| anyhow::anyhow!("{error}");
+    let Some(name) = &arguments.name else { return list(&approvals.all().map_err(failed)?, output) };
+    let name = input::skill_name(name);
+    if arguments.revoke {
+        let runtime = builder.build();
+        // What is gone from the disk can be named by its directory.
+        let directory = runtime.get_skill(&name).map_or_else(|_| name.clone().into(), |skill| skill.directory);
+        let is_gone = approvals.revoke(&directory).map_err(failed)?;
+        output.note(&if is_gone { format!("nothing of {name} is approved any more") } else { format!("nothing of {name} was approved") });
+        return Ok(if is_gone { Exit::Done } else { Exit::Failed });
+    }
+    let runtime = what::prepare(builder, &arguments.what, trust_project, output)?.build();
+    approve(&runtime, &name, arguments, output)
+}
+
+fn approve(runtime: &SkillRuntime, name: &str, arguments: &Trust, output: &Output) -> anyhow::Result<Exit> {
+    let options = what::options(&arguments.what)?;
+    let preview = runtime.preview_skill(name, &options)?;
+    if let Decision::Denied(denial) = &preview.decision
+        && preview.question.is_none()
+    {
+        output.note(&format!("error: {} cannot be approved: {denial}", preview.skill));
+        return Ok(Exit::Denied);
+    }
+    if let Some(question) = &preview.question {
+        let approver = approver(arguments.yes, false, arguments.what.input.as_deref() == Some("-"));
+        let Some(approver) = approver else {
+            output.notes(&approver::text(question));
+            output.note("error: there is no terminal to ask on; --yes approves it");
+            return Ok(Exit::Denied);
+        };
+        if !is_yes(approver, question)? {
+            output.note(&format!("{} is not approved", preview.skill));
+            return Ok(Exit::Denied);
+        }
+    }
+    let decision = runtime.approve_skill(name, &options)?;
+    if output.is_json() {
+        output.document(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": decision.verdicts()}))?;
+    } else {
+        output.note(&format!("approved: {} with the content that it has now", preview.skill));
+        decision.verdicts().iter().for_each(|verdict| output.note(&format!("  {verdict}")));
+    }
+    Ok(Exit::Done)
+}
+
+fn is_yes(approver: Arc<dyn Approver>, question: &Question) -> anyhow::Result<bool> {
+    let executor = tokio::runtime::Builder::new_current_thread().build()?;
+    let answer = executor.block_on(approver.ask(question)).map_err(|error| anyhow::anyhow!("{error}"))?;
+    executor.shutdown_background();
+    Ok(matches!(answer, Some(Answer::Once | Answer::Session | Answer::Always)))
+}
+
+fn list(approvals: &[Approval], output: &Output) -> anyhow::Result<Exit> {
+    if output.is_json() {
+        output.document(&json!({"approvals": approvals}))?;
+        return Ok(Exit::Done);
+    }
+    let mut text = String::new();
+    for approval in approvals {
+        text.push_str(&format!(
+            "{}  {} ({})\n",
+            line(&approval.name),
+            line(&approval.directory.display().to_string()),
+            line(&approval.digest)
+        ));
+        approval.permissions.iter().for_each(|permission| text.push_str(&format!("  {}\n", line(&permission.to_string()))));
+    }
+    output.text(&text)?;
+    Ok(Exit::Done)
+}

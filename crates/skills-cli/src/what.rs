@@ -1,0 +1,90 @@
+//! From the command line to a run.
+#![expect(clippy::disallowed_methods, reason = "files that the user names on the command line are no files of a skill")]
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use skills_runtime::policy::{Effect, Layer, Rule, Target};
+use skills_runtime::{Builder, ExecutionOptions, Secrets, Workspace};
+
+use crate::arguments::What;
+use crate::input::{self, InputError};
+use crate::output::Output;
+use crate::policy_files;
+use crate::state;
+
+/// Puts the rules of all layers, the secrets, the approvals and the records into a runtime.
+pub(crate) fn prepare(builder: Builder, what: &What, trust_project: bool, output: &Output) -> anyhow::Result<Builder> {
+    let mut rules = policy_files::read(&state::policy_files(), trust_project)?.rules;
+    for text in &what.allow {
+        rules = rules.with_rules(policy_files::parse(Effect::Allow, Layer::Session, text, "--allow")?);
+    }
+    // Whoever names a path to write on the command line has been asked.
+    for path in &what.write {
+        rules = rules.rule(Rule::new(Effect::Allow, Layer::Session, Target::Write(resolved(path)?)).source("--write"));
+    }
+    let builder = builder.rules(rules).secrets(secrets(what, output)?);
+    state::keep(builder, output)
+}
+
+/// Reads what is to run, and what it is offered.
+pub(crate) fn options(what: &What) -> anyhow::Result<ExecutionOptions> {
+    let mut options = ExecutionOptions::default();
+    if let Some(argument) = &what.input {
+        options.input = input::read(argument)?;
+    }
+    options.timeout_ms = what.timeout;
+    options.memory_bytes = what.memory.map(|mib| mib << 20);
+    options.script.clone_from(&what.script);
+    options.workspace = match &what.workspace {
+        Some(directory) => Workspace::Directory(input::directory(directory)?),
+        None => Workspace::None,
+    };
+    options.read = what.read.iter().map(|path| resolved(path)).collect::<anyhow::Result<_>>()?;
+    options.write = what.write.iter().map(|path| resolved(path)).collect::<anyhow::Result<_>>()?;
+    options.without = what.without.iter().map(|dropped| (*dropped).into()).collect();
+    for text in &what.env {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, value.to_owned()),
+            None => {
+                let value = state::variable(text).ok_or_else(|| anyhow!(InputError::new(format!("--env {text}: it is not set here"))))?;
+                (text.as_str(), value)
+            }
+        };
+        options = options.env(name, value);
+    }
+    Ok(options)
+}
+
+fn resolved(path: &Path) -> anyhow::Result<std::path::PathBuf> {
+    path.canonicalize().with_context(|| InputError::new(format!("{}: no such file or directory", path.display())))
+}
+
+/// Reads the `.env` files; later ones win. Nothing in them is shown.
+fn secrets(what: &What, output: &Output) -> anyhow::Result<Secrets> {
+    let mut all = Vec::new();
+    for path in &what.env_file {
+        let text = std::fs::read_to_string(path).with_context(|| InputError::new(format!("{} cannot be read", path.display())))?;
+        let (secrets, problems) = Secrets::from_env_text(&text);
+        for problem in problems {
+            output.note(&format!("warning: {}: {problem}", path.display()));
+        }
+        if is_readable_by_others(path) {
+            output.note(&format!("warning: others may read {}; run `chmod 600` on it", path.display()));
+        }
+        let names: Vec<String> = secrets.names().map(str::to_owned).collect();
+        all.extend(names.into_iter().filter_map(|name| Some((name.clone(), secrets.get(&name)?.clone()))));
+    }
+    Ok(all.into_iter().collect())
+}
+
+#[cfg(unix)]
+fn is_readable_by_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o044 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_readable_by_others(_path: &Path) -> bool {
+    false
+}

@@ -1,0 +1,154 @@
+//! Asking somebody.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+
+use crate::{Limits, Permission, Verdict};
+
+/// What somebody is asked: everything about one run that they need to know.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Question {
+    /// The skill's name, as it calls itself.
+    pub name: String,
+    /// Where it lies.
+    pub directory: PathBuf,
+    /// The digest of its content; without one no approval lasts.
+    pub digest: Option<String>,
+    /// What will run, with its arguments.
+    pub command: Vec<String>,
+    /// What has to be allowed: paths, hosts, programs, names of variables.
+    pub open: Vec<Verdict>,
+    /// What is granted anyway.
+    pub granted: Vec<Verdict>,
+    /// What is known of the content.
+    pub content: Content,
+    /// How much it may use.
+    pub limits: Limits,
+    /// What whoever answers should know besides.
+    pub notes: Vec<String>,
+}
+
+/// What is known of the content of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Content {
+    /// Nothing of this directory was approved before, or it has no digest.
+    New,
+    /// This content was approved before, for other things.
+    Known,
+    /// Other content was approved before.
+    Changed {
+        /// What it asks for now and did not when it was approved.
+        grown: Vec<Permission>,
+        /// What was approved and is not asked for any more.
+        shrunk: Vec<Permission>,
+    },
+}
+
+/// What somebody answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    /// Yes, for this run.
+    Once,
+    /// Yes, until the host ends, for this content.
+    Session,
+    /// Yes, for this content, for good.
+    Always,
+    /// No.
+    Deny,
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Once => "once",
+            Self::Session => "session",
+            Self::Always => "always",
+            Self::Deny => "deny",
+        })
+    }
+}
+
+/// Why asking failed.
+pub type AskError = Box<dyn Error + Send + Sync>;
+
+/// An answer under way; nothing when there is none.
+pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Option<Answer>, AskError>> + Send + 'a>>;
+
+/// Somebody who can be asked. Functions from a question to an answer are, and so is an [`Answer`], which is the same to every question.
+pub trait Approver: Send + Sync {
+    /// Asks. No answer, an error and a panic all deny.
+    fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a>;
+}
+
+impl<F: Fn(&Question) -> Answer + Send + Sync> Approver for F {
+    fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
+        Box::pin(async move { Ok(Some(self(question))) })
+    }
+}
+
+impl Approver for Answer {
+    fn ask<'a>(&'a self, _question: &'a Question) -> Answering<'a> {
+        Box::pin(async move { Ok(Some(*self)) })
+    }
+}
+
+/// What was approved for good: these permissions, for this content of this directory.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Approval {
+    /// The skill's name when it was approved.
+    pub name: String,
+    /// Where it lies.
+    pub directory: PathBuf,
+    /// The digest of its content.
+    pub digest: String,
+    /// What it may have.
+    pub permissions: BTreeSet<Permission>,
+    /// All that it asked for then, whoever allowed it; by this it is seen what grew.
+    #[serde(default)]
+    pub asked_for: BTreeSet<Permission>,
+}
+
+impl Approval {
+    /// Says whether something is approved.
+    #[must_use]
+    pub fn covers(&self, permission: &Permission) -> bool {
+        self.permissions.iter().any(|approved| approved.covers(permission))
+    }
+}
+
+/// Where a host keeps approvals. There is at most one for a directory: that of the content that was approved last.
+pub trait ApprovalStore: Send + Sync {
+    /// Returns the approval for a directory.
+    ///
+    /// # Errors
+    /// When it cannot be read. Then nothing counts as approved.
+    fn load(&self, directory: &std::path::Path) -> Result<Option<Approval>, AskError>;
+
+    /// Keeps an approval in place of the one for the same directory.
+    ///
+    /// # Errors
+    /// When it cannot be kept. The answer then holds for the session only.
+    fn save(&self, approval: &Approval) -> Result<(), AskError>;
+}
+
+/// A store that keeps nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoStore;
+
+impl ApprovalStore for NoStore {
+    fn load(&self, _directory: &std::path::Path) -> Result<Option<Approval>, AskError> {
+        Ok(None)
+    }
+
+    fn save(&self, _approval: &Approval) -> Result<(), AskError> {
+        Err("this host keeps no approvals".into())
+    }
+}

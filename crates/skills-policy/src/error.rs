@@ -1,0 +1,22 @@
+//! The one error of this crate: a rule that cannot be read.
+
+/// Says what is wrong with the text of a rule.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct PolicyError(#[from] Repr);
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Repr {
+    #[error("{text:?} is no host: write `api.example.com`, `*.example.com` or `*`, without scheme, port and path")]
+    Host { text: String },
+    #[error("{text:?} is no permission: write `read`, `write`, `spawn`, `network` or `env`, and perhaps `:` and what of it")]
+    Target { text: String },
+    #[error("{text:?} must be an absolute path without `..`")]
+    Path { text: String },
+    #[error("{text:?} is no name of a program: write it without a path")]
+    Program { text: String },
+    #[error("{text:?} is no name of a variable, nor the start of one with a `*` behind it")]
+    Variable { text: String },
+    #[error("`{capability}` allows nothing until it is said which: write `{example}`, or `{capability}:*` for all")]
+    TooWide { capability: &'static str, example: &'static str },
+}

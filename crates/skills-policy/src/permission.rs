@@ -1,0 +1,84 @@
+//! One thing that a program may be permitted.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::{Capability, HostPattern};
+
+/// One thing that a program may be permitted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Permission {
+    /// Read this file, or this directory and everything below it.
+    Read(PathBuf),
+    /// Read and write this file, or this directory and everything below it.
+    Write(PathBuf),
+    /// Reach these hosts.
+    Host(HostPattern),
+    /// Reach whichever hosts the rules list.
+    ListedHosts,
+    /// Start this program, named without a path.
+    Program(String),
+    /// Start any program.
+    AnyProgram,
+    /// See this variable.
+    Variable(String),
+    /// Run as a hook, at this event, this command. No rule allows it, only approvals and answers do.
+    Hook(String),
+    /// Something that was asked for in words that mean nothing here; it is always denied.
+    Unreadable(Capability, String),
+}
+
+impl Permission {
+    /// Returns the kind of power.
+    #[must_use]
+    pub fn capability(&self) -> Capability {
+        match self {
+            Self::Read(_) => Capability::Read,
+            Self::Write(_) => Capability::Write,
+            Self::Host(_) | Self::ListedHosts => Capability::Network,
+            Self::Program(_) | Self::AnyProgram | Self::Hook(_) => Capability::Spawn,
+            Self::Variable(_) => Capability::Environment,
+            Self::Unreadable(capability, _) => *capability,
+        }
+    }
+
+    /// Says whether whoever has this needs not ask for `other`.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Write(path), Self::Write(below) | Self::Read(below)) | (Self::Read(path), Self::Read(below)) => below.starts_with(path),
+            (Self::Host(wide), Self::Host(narrow)) => wide.covers(narrow),
+            (Self::Host(HostPattern::Any), Self::ListedHosts) | (Self::AnyProgram, Self::Program(_)) => true,
+            (Self::Unreadable(..), _) => false,
+            _ => self == other,
+        }
+    }
+
+    /// Returns the file or directory that it is about.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Read(path) | Self::Write(path) => Some(path),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(path) => write!(f, "read {}", path.display()),
+            Self::Write(path) => write!(f, "write {}", path.display()),
+            Self::Host(HostPattern::Any) => f.write_str("reach any host"),
+            Self::Host(pattern) => write!(f, "reach {pattern}"),
+            Self::ListedHosts => f.write_str("reach hosts"),
+            Self::Program(name) => write!(f, "start {name}"),
+            Self::AnyProgram => f.write_str("start programs"),
+            Self::Variable(name) => write!(f, "see the variable {name}"),
+            Self::Hook(command) => write!(f, "run as a hook: {command}"),
+            Self::Unreadable(capability, text) => write!(f, "use the {capability} as {text:?}"),
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Asking, remembering, and asking again.
+
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use insta::assert_snapshot;
+use skills_policy::{
+    Answer, Answering, Approval, ApprovalStore, Approver, AskError, Capability, Content, Decision, Effect, Layer, Mode, NewContent, Origin,
+    PermissionManager, Question, Request, Rule, Rules,
+};
+
+/// Everything here is ready at once.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("nobody wakes this"),
+    }
+}
+
+/// Gives the same answer always, and remembers what it was asked.
+struct Host {
+    answer: Result<Option<Answer>, &'static str>,
+    asked: Mutex<Vec<Question>>,
+}
+
+impl Host {
+    fn new(answer: Answer) -> Arc<Self> {
+        Self::with(Ok(Some(answer)))
+    }
+
+    fn with(answer: Result<Option<Answer>, &'static str>) -> Arc<Self> {
+        Arc::new(Self { answer, asked: Mutex::default() })
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+
+    fn last(&self) -> Question {
+        self.asked.lock().unwrap().last().unwrap().clone()
+    }
+}
+
+impl Approver for Host {
+    fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
+        self.asked.lock().unwrap().push(question.clone());
+        Box::pin(std::future::ready(self.answer.map_err(AskError::from)))
+    }
+}
+
+#[derive(Default)]
+struct Memory(Mutex<Vec<Approval>>);
+
+impl ApprovalStore for Memory {
+    fn load(&self, directory: &Path) -> Result<Option<Approval>, AskError> {
+        Ok(self.0.lock().unwrap().iter().find(|approval| approval.directory == directory).cloned())
+    }
+
+    fn save(&self, approval: &Approval) -> Result<(), AskError> {
+        let mut all = self.0.lock().unwrap();
+        all.retain(|known| known.directory != approval.directory);
+        all.push(approval.clone());
+        Ok(())
+    }
+}
+
+fn deploy(digest: &str) -> Request {
+    let request = Request::new("/skills/deploy").named("deploy").content(digest).command(["scripts/run.sh", "--now"]);
+    request.tool("Bash", Some("git:*")).tool("Write", None).workspace("/w").variable("API_KEY", Origin::Secret)
+}
+
+fn outcome(decision: &Decision) -> String {
+    match decision {
+        Decision::Granted(_) => "granted".to_owned(),
+        Decision::Denied(denial) => denial.to_string(),
+    }
+}
+
+#[test]
+fn a_question_says_everything() {
+    let host = Host::new(Answer::Once);
+    let manager = PermissionManager::default().approver(host.clone());
+    let decision = block_on(manager.decide(&deploy("sha256:1").tool("Read", None), None));
+    assert_eq!(outcome(&decision), "granted");
+    insta::assert_json_snapshot!(host.last());
+}
+
+#[test]
+fn no_callback_no_answer_a_failed_and_a_panicking_one_deny() {
+    let ask = |manager: PermissionManager| outcome(&block_on(manager.decide(&Request::new("/s").tool("Bash", None), None)));
+    assert_snapshot!(ask(PermissionManager::default()), @"may not start programs (asked by Bash): no rule allows it, and there was nobody to ask");
+    let with = |answer| ask(PermissionManager::default().approver(Host::with(answer)));
+    assert_snapshot!(with(Ok(None)), @"may not start programs (asked by Bash): whoever was asked gave no answer");
+    assert_snapshot!(with(Err("the terminal is gone")), @"may not start programs (asked by Bash): asking failed: the terminal is gone");
+    assert_snapshot!(with(Ok(Some(Answer::Deny))), @"may not start programs (asked by Bash): the answer was `deny`");
+    let panicking = PermissionManager::default().approver(Arc::new(|_: &Question| -> Answer { panic!("on purpose") }));
+    assert_snapshot!(ask(panicking), @"may not start programs (asked by Bash): asking failed: whoever was asked panicked");
+}
+
+#[test]
+fn strict_mode_asks_nobody() {
+    let host = Host::new(Answer::Always);
+    let manager = PermissionManager::new(Rules::default().mode(Mode::Strict)).approver(host.clone());
+    assert!(matches!(block_on(manager.decide(&deploy("1"), None)), Decision::Denied(_)));
+    assert_eq!(host.asked(), 0);
+    assert!(manager.question(&deploy("1")).is_none());
+}
+
+#[test]
+fn once_session_and_always_last_as_long_as_they_say() {
+    for (answer, asked_again, asked_by_next_host) in
+        [(Answer::Once, true, true), (Answer::Session, false, true), (Answer::Always, false, false)]
+    {
+        let (host, store) = (Host::new(answer), Arc::new(Memory::default()));
+        let manager = || PermissionManager::default().approver(host.clone()).store(store.clone());
+        let first = manager();
+        let _ = block_on(first.decide(&deploy("1"), None));
+        assert_eq!(outcome(&block_on(first.decide(&deploy("1"), None))), "granted");
+        assert_eq!(host.asked() == 2, asked_again, "{answer}");
+        let before = host.asked();
+        assert_eq!(outcome(&block_on(manager().decide(&deploy("1"), None))), "granted");
+        assert_eq!(host.asked() > before, asked_by_next_host, "{answer}");
+    }
+}
+
+#[test]
+fn changed_content_asks_again_and_shows_what_grew() {
+    let (host, store) = (Host::new(Answer::Always), Arc::new(Memory::default()));
+    let manager = PermissionManager::default().approver(host.clone()).store(store);
+    let _ = block_on(manager.decide(&deploy("1"), None));
+    assert_eq!(host.last().content, Content::New);
+    let grown = Request::new("/skills/deploy").named("deploy").content("2").tool("Bash", Some("git:*")).tool("Bash", Some("curl:*"));
+    let _ = block_on(manager.decide(&grown, None));
+    let Content::Changed { grown, shrunk } = host.last().content else { panic!("it changed") };
+    let texts = |permissions: &[skills_policy::Permission]| permissions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    assert_eq!((texts(&grown).as_str(), texts(&shrunk).as_str()), ("start curl", "write /w, see the variable API_KEY"));
+    // The content of before is not approved any more: what an update replaced does not come back unasked.
+    let before = host.asked();
+    let _ = block_on(manager.decide(&deploy("1"), None));
+    assert_eq!(host.asked(), before + 1);
+}
+
+#[test]
+fn known_content_that_wants_more_asks_for_that_only() {
+    let host = Host::new(Answer::Session);
+    let manager = PermissionManager::default().approver(host.clone());
+    let _ = block_on(manager.decide(&deploy("1"), None));
+    let _ = block_on(manager.decide(&deploy("1").tool("Bash", Some("curl:*")), None));
+    assert_eq!((host.last().open.len(), host.last().content), (1, Content::Known));
+    assert!(matches!(block_on(manager.decide(&deploy("1").tool("Bash", Some("curl:*")), None)), Decision::Granted(_)));
+    assert_eq!(host.asked(), 2);
+}
+
+#[test]
+fn an_approval_is_for_one_directory() {
+    let host = Host::new(Answer::Session);
+    let manager = PermissionManager::default().approver(host.clone());
+    let at = |directory: &str| Request::new(directory).content("1").tool("Bash", None);
+    let _ = block_on(manager.decide(&at("/a"), None));
+    let _ = block_on(manager.decide(&at("/b"), None));
+    assert_eq!(host.asked(), 2);
+}
+
+#[test]
+fn without_a_digest_nothing_lasts() {
+    let host = Host::new(Answer::Always);
+    let manager = PermissionManager::default().approver(host.clone());
+    for _ in 0..2 {
+        assert_eq!(outcome(&block_on(manager.decide(&Request::new("/s").tool("Bash", None), None))), "granted");
+    }
+    assert_eq!(host.asked(), 2);
+    assert_snapshot!(host.last().notes.join("\n"), @"its content has no digest, so an answer holds for this run only");
+}
+
+#[test]
+fn new_content_is_asked_for_when_a_rule_would_give_it_power() {
+    let standing = Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, "spawn:git").unwrap());
+    let git = |digest: &str| Request::new("/s").content(digest).tool("Bash", Some("git:*"));
+    let ask = |rules: &Rules, request: &Request| {
+        let host = Host::new(Answer::Deny);
+        let decision = block_on(PermissionManager::new(rules.clone()).approver(host.clone()).decide(request, None));
+        format!("asked {}, {}", host.asked(), outcome(&decision))
+    };
+    assert_snapshot!(ask(&standing, &git("1")), @"asked 1, its content is not approved: the answer was `deny`");
+    assert_eq!(ask(&standing, &Request::new("/s").content("1").tool("Read", None)), "asked 0, granted");
+    assert_eq!(ask(&standing.clone().new_content(NewContent::Allow), &git("1")), "asked 0, granted");
+    // Whoever starts the run says so for what is there now.
+    assert_eq!(ask(&Rules::default().allow(Layer::Session, Capability::Spawn), &git("1")), "asked 0, granted");
+    let always = Rules::default().new_content(NewContent::Ask);
+    assert_snapshot!(ask(&always, &Request::new("/s").content("1")), @"asked 1, its content is not approved: the answer was `deny`");
+    let manager = PermissionManager::new(standing.mode(Mode::Strict)).store(Arc::new(Memory::default()));
+    assert_snapshot!(outcome(&manager.preview(&git("1"))), @"its content is not approved: it would have to be asked for, and nobody is asked in strict mode");
+    assert!(matches!(manager.approve(&git("1")), Ok(Decision::Granted(_))));
+    assert!(matches!(manager.preview(&git("1")), Decision::Granted(_)));
+    assert!(matches!(manager.preview(&git("2")), Decision::Denied(_)));
+}
+
+#[test]
+fn approving_beforehand_is_an_answer_for_good() {
+    let store = Arc::new(Memory::default());
+    let manager = PermissionManager::default().store(store.clone());
+    assert!(matches!(manager.approve(&deploy("1")), Ok(Decision::Granted(_))));
+    assert!(matches!(block_on(PermissionManager::default().store(store).decide(&deploy("1"), None)), Decision::Granted(_)));
+    assert_eq!(manager.approve(&Request::new("/s").tool("Bash", None)).unwrap_err().to_string(), "the content has no digest");
+    let forbidden = PermissionManager::new(Rules::default().deny(Layer::Admin, Capability::Spawn));
+    assert!(matches!(forbidden.approve(&deploy("1")), Ok(Decision::Denied(_))));
+}
+
+#[test]
+fn a_store_that_fails_approves_nothing_and_is_not_silent() {
+    struct Broken;
+    impl ApprovalStore for Broken {
+        fn load(&self, _: &Path) -> Result<Option<Approval>, AskError> {
+            Err("the disk is gone".into())
+        }
+        fn save(&self, _: &Approval) -> Result<(), AskError> {
+            Err("the disk is gone".into())
+        }
+    }
+    let host = Host::new(Answer::Always);
+    let manager = PermissionManager::default().approver(host.clone()).store(Arc::new(Broken));
+    let decision = block_on(manager.decide(&deploy("1"), None));
+    assert_eq!(outcome(&decision), "granted");
+    assert_snapshot!(decision.verdicts()[0].reason(), @"the answer was `always`, which could not be stored: the disk is gone");
+    assert_snapshot!(host.last().notes.join("\n"), @"stored approvals cannot be read: the disk is gone");
+    assert_eq!(outcome(&block_on(manager.decide(&deploy("1"), None))), "granted");
+    assert_eq!(host.asked(), 1);
+}
+
+#[test]
+fn what_is_denied_anyway_is_not_asked_for() {
+    let host = Host::new(Answer::Always);
+    let manager = PermissionManager::new(Rules::default().deny(Layer::Admin, Capability::Write)).approver(host.clone());
+    let decision = block_on(manager.decide(&deploy("1"), None));
+    assert_eq!(host.asked(), 0);
+    assert_snapshot!(outcome(&decision).replace("; ", "\n"), @r"
+    may not write /w (asked by Write): by the rule `deny write (admin)`
+    may not start git (asked by Bash(git:*)): nobody was asked, since something else is denied
+    may not see the variable API_KEY (asked by its requirements): nobody was asked, since something else is denied
+    ");
+}
+
+#[test]
+fn the_approver_of_a_run_goes_before_the_hosts() {
+    let host = Host::new(Answer::Deny);
+    let manager = PermissionManager::default().approver(host.clone());
+    assert!(matches!(block_on(manager.decide(&deploy("1"), Some(&Answer::Once))), Decision::Granted(_)));
+    assert_eq!(host.asked(), 0);
+}
+
+#[test]
+fn approvals_survive_writing_and_reading() {
+    let store = Arc::new(Memory::default());
+    let _ = PermissionManager::default().store(store.clone()).approve(&deploy("sha256:1").tool("WebFetch", Some("domain:*.example")));
+    let approval = store.load(&PathBuf::from("/skills/deploy")).unwrap().unwrap();
+    let text = serde_json::to_string(&approval).unwrap();
+    assert_eq!(serde_json::from_str::<Approval>(&text).unwrap(), approval);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn no_rule_allows_a_hook() {
+    let open = Rules::default().mode(Mode::Trusted).allow(Layer::Session, Capability::Spawn);
+    let hook = |command: &str| Request::new("/s").content("1").hook(command);
+    assert_snapshot!(outcome(&PermissionManager::new(open.clone()).preview(&hook("PreToolUse scripts/a.sh"))), @"may not run as a hook: PreToolUse scripts/a.sh (asked by its hooks): no rule allows it, and there was nobody to ask");
+    let host = Host::new(Answer::Session);
+    let manager = PermissionManager::new(open).approver(host.clone());
+    for (command, asked) in [("Stop a.sh", 1), ("Stop a.sh", 1), ("Stop b.sh", 2)] {
+        assert!(matches!(block_on(manager.decide(&hook(command), None)), Decision::Granted(_)));
+        assert_eq!(host.asked(), asked);
+    }
+    let denied = PermissionManager::new(Rules::default().deny(Layer::Admin, Capability::Spawn)).approver(host.clone());
+    assert!(matches!(block_on(denied.decide(&hook("Stop a.sh"), None)), Decision::Denied(_)));
+}

@@ -1,0 +1,177 @@
+//! One attempt to run something, and its one record.
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use skills_audit::{AuditSink, Content, Decision, Event, Layer};
+use skills_manifest::Manifest;
+use skills_policy::{Limits, Verdict};
+use skills_sandbox::Status;
+
+use crate::error::{Repr, RuntimeError};
+use crate::secrets::Redactor;
+use crate::{ExecutionArtifacts, ExecutionStatus};
+
+/// Where records go, and what time it is.
+#[derive(Clone)]
+pub(crate) struct Recorder {
+    pub(crate) sink: Option<Arc<dyn AuditSink>>,
+    pub(crate) clock: fn() -> SystemTime,
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        Self { sink: None, clock: SystemTime::now }
+    }
+}
+
+/// An attempt under way. Exactly one record is made of it: when it is closed, or when it is dropped because its future was.
+pub(crate) struct Attempt {
+    sink: Option<Arc<dyn AuditSink>>,
+    event: Option<Event>,
+    started: Instant,
+    pub(crate) redactor: Redactor,
+}
+
+impl Recorder {
+    pub(crate) fn is_on(&self) -> bool {
+        self.sink.is_some()
+    }
+
+    /// Begins an attempt.
+    ///
+    /// # Errors
+    /// When no record could be kept: then nothing may run.
+    pub(crate) fn begin(&self, skill: &str) -> Result<Attempt, RuntimeError> {
+        let event = match &self.sink {
+            Some(sink) => {
+                sink.ready().map_err(Repr::Audit)?;
+                let time = humantime::format_rfc3339_millis((self.clock)()).to_string();
+                Some(Event::new(time, bounded(skill), Decision::Failed))
+            }
+            None => None,
+        };
+        Ok(Attempt { sink: self.sink.clone(), event, started: Instant::now(), redactor: Redactor::default() })
+    }
+}
+
+impl Attempt {
+    /// Notes something, where somebody keeps records.
+    pub(crate) fn note(&mut self, note: impl FnOnce(&mut Event)) {
+        if let Some(event) = &mut self.event {
+            note(event);
+        }
+    }
+
+    pub(crate) fn skill(&mut self, name: &str, digest: Option<String>, manifest: &Manifest) {
+        self.note(|event| {
+            event.skill = bounded(name);
+            event.digest = digest;
+            event.requested = bounded_list(manifest.allowed_tools());
+        });
+    }
+
+    pub(crate) fn decided(&mut self, decision: Decision, verdicts: &[Verdict]) {
+        self.note(|event| {
+            event.decision = decision;
+            event.rules = bounded_list(verdicts);
+        });
+    }
+
+    pub(crate) fn limits(&mut self, limits: &Limits) {
+        self.note(|event| {
+            let milliseconds = u64::try_from(limits.wall_time.as_millis()).unwrap_or(u64::MAX);
+            let named = [
+                ("wall_time_ms", milliseconds),
+                ("memory_bytes", limits.memory_bytes),
+                ("output_bytes", limits.output_bytes as u64),
+                ("flood_bytes", limits.flood_bytes),
+                ("file_bytes", limits.file_bytes),
+                ("open_files", limits.open_files),
+            ];
+            event.limits = named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        });
+    }
+
+    /// Makes the record of what came of it.
+    ///
+    /// # Errors
+    /// That of the attempt, else when the record cannot be kept: what nobody recorded counts as failed.
+    pub(crate) fn close(mut self, result: Result<ExecutionArtifacts, RuntimeError>) -> Result<ExecutionArtifacts, RuntimeError> {
+        let outcome = match &result {
+            Ok(artifacts) => {
+                self.artifacts(artifacts);
+                outcome(&artifacts.exit_status)
+            }
+            Err(error) => {
+                self.note(|event| event.decision = Decision::Failed);
+                format!("error {}: {error}", error.kind().code())
+            }
+        };
+        let kept = self.write(outcome);
+        let artifacts = result?;
+        kept?;
+        Ok(artifacts)
+    }
+
+    fn artifacts(&mut self, artifacts: &ExecutionArtifacts) {
+        self.note(|event| {
+            let content = |captured: &skills_sandbox::Captured| Some(Content::of(captured.bytes(), captured.total_bytes()));
+            let Some(report) = &artifacts.report else { return };
+            (event.stdout, event.stderr) = (content(&artifacts.stdout), content(&artifacts.stderr));
+            event.backend = Some(report.backend().to_owned());
+            let layer = |layer: &skills_sandbox::Layer| Layer { name: layer.name().to_owned(), status: status(layer.status()).to_owned() };
+            event.layers = report.layers().iter().map(layer).collect();
+        });
+    }
+
+    fn write(&mut self, outcome: String) -> Result<(), RuntimeError> {
+        let (Some(sink), Some(mut event)) = (&self.sink, self.event.take()) else { return Ok(()) };
+        event.outcome = Some(bounded(&self.redactor.text(&outcome)));
+        event.duration_ms = Some(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
+        sink.record(&event).map_err(|error| Repr::Audit(error).into())
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        // Whoever dropped the run is not there to be told.
+        let _ = self.write("cancelled".to_owned());
+    }
+}
+
+/// So many entries of a list are recorded; a skill may write as many as it likes, and a record has an end.
+const MAX_ENTRIES: usize = 50;
+/// So many bytes of one text are recorded.
+const MAX_TEXT: usize = 400;
+
+fn bounded_list(entries: &[impl ToString]) -> Vec<String> {
+    let more = entries.len().saturating_sub(MAX_ENTRIES);
+    let rest = (more > 0).then(|| format!("and {more} more"));
+    entries.iter().take(MAX_ENTRIES).map(|entry| bounded(&entry.to_string())).chain(rest).collect()
+}
+
+fn bounded(text: &str) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if clean.len() <= MAX_TEXT {
+        return clean;
+    }
+    format!("{}… ({} bytes)", &clean[..clean.floor_char_boundary(MAX_TEXT)], text.len())
+}
+
+fn status(status: Status) -> &'static str {
+    match status {
+        Status::Enforced => "enforced",
+        Status::Partial => "partial",
+        _ => "unavailable",
+    }
+}
+
+fn outcome(status: &ExecutionStatus) -> String {
+    match status {
+        ExecutionStatus::Success => "exit code 0".to_owned(),
+        ExecutionStatus::Failed { ending } => ending.to_string(),
+        ExecutionStatus::Timeout { limit_ms } => format!("timed out after {limit_ms} ms"),
+        ExecutionStatus::PermissionDenied { denial } => format!("denied: {denial}"),
+    }
+}

@@ -1,0 +1,176 @@
+//! How a skill is run.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use skills_policy::{Approver, Capability, Limits};
+use skills_sandbox::SandboxError;
+
+use crate::Secret;
+
+/// How a skill is run.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ExecutionOptions {
+    /// The program's input: on its standard input as JSON and, up to 128 KiB, in `SKILL_INPUT`. Default `{}`.
+    pub input: Value,
+    /// The deadline in milliseconds; 0 or nothing for the default of 30,000. The rules' ceiling holds.
+    pub timeout_ms: Option<u64>,
+    /// The most memory in bytes; nothing for the default of 256 MiB. The rules' ceiling holds.
+    pub memory_bytes: Option<u64>,
+    /// Runs this module of the skill instead of the one that would be found.
+    pub wasm_module: Option<String>,
+    /// Runs this script of the skill: `run.py`, `scripts/run.py` or `run`.
+    pub script: Option<String>,
+    /// Arguments, passed as they are. Default none.
+    pub args: Vec<String>,
+    /// A directory for the program's input and output files. Default none.
+    pub workspace: Workspace,
+    /// Files and directories to read besides. Not beyond what the skill's `allowed-tools` name, if they name anything. Default none.
+    pub read: Vec<PathBuf>,
+    /// Files and directories to read and write besides, as with `read`; a rule or an answer has to allow it. Default none.
+    pub write: Vec<PathBuf>,
+    /// Variables for the program. One that the skill does not declare has to be allowed. Default none.
+    pub env: BTreeMap<String, Secret>,
+    /// Capabilities to give up although the skill asks for them. Default none.
+    pub without: Vec<Capability>,
+    /// Who is asked, instead of whom the runtime asks.
+    pub approval: Option<Arc<dyn Approver>>,
+}
+
+/// A directory for a program's input and output files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Workspace {
+    /// None.
+    #[default]
+    None,
+    /// This one: readable when the skill asks to read, writable when it asks to write and a rule or an answer allows it. Symlinks and `..` in its
+    /// path are resolved before anything is decided. Files that the program makes or changes are named in the artifacts and stay where they are.
+    Directory(PathBuf),
+    /// One that is made for this run with these files in it, may be written without asking, and is gone afterwards. Files that the program makes
+    /// or changes are in the artifacts with their content.
+    Private(Vec<InputFile>),
+}
+
+/// A file for a private workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputFile {
+    /// Its name in the workspace: one part, not a path.
+    pub name: String,
+    /// What is in it.
+    pub content: Vec<u8>,
+}
+
+impl Default for ExecutionOptions {
+    fn default() -> Self {
+        Self {
+            input: json!({}),
+            timeout_ms: None,
+            memory_bytes: None,
+            wasm_module: None,
+            script: None,
+            args: Vec::new(),
+            workspace: Workspace::None,
+            read: Vec::new(),
+            write: Vec::new(),
+            env: BTreeMap::new(),
+            without: Vec::new(),
+            approval: None,
+        }
+    }
+}
+
+impl ExecutionOptions {
+    /// Sets the input.
+    #[must_use]
+    pub fn input(mut self, input: Value) -> Self {
+        self.input = input;
+        self
+    }
+
+    /// Sets the deadline.
+    #[must_use]
+    pub fn timeout_ms(mut self, timeout_ms: u64) -> Self {
+        self.timeout_ms = Some(timeout_ms);
+        self
+    }
+
+    /// Chooses a script.
+    #[must_use]
+    pub fn script(mut self, script: impl Into<String>) -> Self {
+        self.script = Some(script.into());
+        self
+    }
+
+    /// Chooses a workspace.
+    #[must_use]
+    pub fn workspace(mut self, workspace: Workspace) -> Self {
+        self.workspace = workspace;
+        self
+    }
+
+    /// Gives a variable.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.insert(name.into(), Secret::new(value));
+        self
+    }
+
+    /// Chooses who is asked.
+    #[must_use]
+    pub fn approval(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approval = Some(approver);
+        self
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        if let Some(timeout_ms) = self.timeout_ms.filter(|timeout_ms| *timeout_ms > 0) {
+            limits.wall_time = Duration::from_millis(timeout_ms);
+        }
+        if let Some(memory_bytes) = self.memory_bytes {
+            limits.memory_bytes = memory_bytes;
+        }
+        limits
+    }
+
+    /// Resolves all paths, so that what the policy compares is what the sandbox opens.
+    pub(crate) fn resolved(&self) -> Result<Self, SandboxError> {
+        let mut options = self.clone();
+        if let Workspace::Directory(directory) = &mut options.workspace {
+            *directory = resolve(directory)?;
+        }
+        for path in options.read.iter_mut().chain(&mut options.write) {
+            *path = resolve(path)?;
+        }
+        Ok(options)
+    }
+}
+
+fn resolve(path: &Path) -> Result<PathBuf, SandboxError> {
+    path.canonicalize().map_err(|error| SandboxError::setup("opening a file or directory that was offered", error))
+}
+
+/// Variables show their names, and whoever is asked nothing.
+impl fmt::Debug for ExecutionOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExecutionOptions")
+            .field("input", &self.input)
+            .field("timeout_ms", &self.timeout_ms)
+            .field("memory_bytes", &self.memory_bytes)
+            .field("wasm_module", &self.wasm_module)
+            .field("script", &self.script)
+            .field("args", &self.args)
+            .field("workspace", &self.workspace)
+            .field("read", &self.read)
+            .field("write", &self.write)
+            .field("env", &self.env)
+            .field("without", &self.without)
+            .finish_non_exhaustive()
+    }
+}

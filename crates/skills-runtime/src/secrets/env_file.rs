@@ -1,0 +1,134 @@
+//! The text of a `.env` file.
+
+use std::fmt;
+
+use skills_policy::is_variable_name;
+
+/// A line of a `.env` file that was passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EnvProblem {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong. The value is not shown.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for EnvProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.reason)
+    }
+}
+
+/// Reads names with their values, and what is wrong.
+pub(super) fn read(text: &str) -> (Vec<(String, String)>, Vec<EnvProblem>) {
+    let text = text.trim_start_matches('\u{FEFF}').replace("\r\n", "\n");
+    let (mut values, mut problems) = (Vec::new(), Vec::new());
+    let (mut rest, mut line) = (text.as_str(), 1);
+    while !rest.is_empty() {
+        match entry(rest) {
+            Ok((value, length)) => {
+                values.extend(value);
+                line += rest[..length].matches('\n').count();
+                rest = &rest[length..];
+            }
+            Err(reason) => {
+                problems.push(EnvProblem { line, reason });
+                rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
+                line += 1;
+            }
+        }
+    }
+    (values, problems)
+}
+
+type Entry = Option<(String, String)>;
+
+/// Reads one entry, which has one line unless it is quoted; returns its length with the line end.
+fn entry(text: &str) -> Result<(Entry, usize), &'static str> {
+    let end = text.find('\n').map_or(text.len(), |end| end + 1);
+    let line = text[..end].trim();
+    if line.is_empty() || line.starts_with('#') {
+        return Ok((None, end));
+    }
+    let equals = text[..end].find('=').ok_or("there is no `=`")?;
+    let name = text[..equals].trim();
+    let name = name.strip_prefix("export").filter(|rest| rest.starts_with(char::is_whitespace)).unwrap_or(name).trim();
+    if !is_variable_name(name) {
+        return Err("what stands before `=` is no name");
+    }
+    let after = &text[equals + 1..];
+    let blank = after.len() - after.trim_start_matches([' ', '\t']).len();
+    let start = equals + 1 + blank;
+    let quote = text[start..].chars().next().filter(|quote| matches!(quote, '\'' | '"'));
+    let Some(quote) = quote else { return Ok((Some((name.to_owned(), unquoted(text.get(start..end).unwrap_or_default()))), end)) };
+    let (value, length) = quoted(&text[start + 1..], quote)?;
+    let closed = start + 1 + length;
+    let end = text[closed..].find('\n').map_or(text.len(), |end| closed + end + 1);
+    let behind = text[closed..end].trim();
+    if !behind.is_empty() && !behind.starts_with('#') {
+        return Err("something stands behind the closing quote");
+    }
+    Ok((Some((name.to_owned(), value)), end))
+}
+
+fn unquoted(text: &str) -> String {
+    let comment = [" #", "\t#"].iter().filter_map(|mark| text.find(mark)).min();
+    text[..comment.unwrap_or(text.len())].trim().to_owned()
+}
+
+/// Reads to the closing quote; returns the length with it.
+fn quoted(text: &str, quote: char) -> Result<(String, usize), &'static str> {
+    let mut value = String::new();
+    let mut characters = text.char_indices();
+    while let Some((index, c)) = characters.next() {
+        match c {
+            c if c == quote => return Ok((value, index + 1)),
+            '\\' if quote == '"' => match characters.next() {
+                Some((_, 'n')) => value.push('\n'),
+                Some((_, 't')) => value.push('\t'),
+                Some((_, 'r')) => value.push('\r'),
+                Some((_, c @ ('"' | '\\' | '$'))) => value.push(c),
+                Some((_, c)) => value.extend(['\\', c]),
+                None => break,
+            },
+            c => value.push(c),
+        }
+    }
+    Err("the closing quote is missing")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[(&str, &str)]) {
+        let (values, problems) = read(text);
+        let values: Vec<(&str, &str)> = values.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!((values.as_slice(), problems.as_slice()), (expected, [].as_slice()), "{text}");
+    }
+
+    #[test]
+    fn values_as_people_write_them() {
+        check("A=1\nexport B = two words # comment\n\n# C=3\nD=", &[("A", "1"), ("B", "two words"), ("D", "")]);
+        check("A='single # $X \\n'\nB=\"double\\n\\\"x\\\" \\$Y\" # why\n", &[("A", "single # $X \\n"), ("B", "double\n\"x\" $Y")]);
+        check("KEY=\"-----BEGIN\nabc\n-----END\"\nB=2", &[("KEY", "-----BEGIN\nabc\n-----END"), ("B", "2")]);
+        check("\u{FEFF}URL=https://a.example/#x\r\nC=`id`$(id)${A}\r\n", &[("URL", "https://a.example/#x"), ("C", "`id`$(id)${A}")]);
+        check("A=''\nB=\"\"", &[("A", ""), ("B", "")]);
+        check("exported=1", &[("exported", "1")]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_and_hides_nothing() {
+        let (values, problems) = read("A=1\nno sign\nB-C=2\nD='open\nE=5\nF=\"x\" y\nG=7");
+        let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["A", "E", "G"]);
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(problems.join("\n"), @r"
+        line 2: there is no `=`
+        line 3: what stands before `=` is no name
+        line 4: the closing quote is missing
+        line 6: something stands behind the closing quote
+        ");
+    }
+}

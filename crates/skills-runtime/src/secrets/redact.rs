@@ -1,0 +1,130 @@
+//! Takes values of secrets out of what a program wrote.
+
+use memchr::memmem;
+use skills_sandbox::Captured;
+
+/// Shorter values are not looked for: they stand in too much that is no secret.
+const MIN_BYTES: usize = 8;
+/// So much of the beginning of a value, at the end of output that was cut, is taken for a part of it.
+const MIN_PART: usize = 4;
+
+/// The values of one run and what stands for them. Exact values only: a program that writes a value backwards or encoded is not caught.
+#[derive(Default)]
+pub(crate) struct Redactor {
+    /// Longest first, so that no value is torn by one inside it.
+    patterns: Vec<(Vec<u8>, String)>,
+    short: Vec<String>,
+}
+
+impl Redactor {
+    pub(crate) fn new<'a>(secrets: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut redactor = Self::default();
+        for (name, value) in secrets {
+            if value.len() < MIN_BYTES {
+                redactor.short.push(name.to_owned());
+                continue;
+            }
+            let shown = format!("[redacted {name}]");
+            let escaped = serde_json::to_string(value).unwrap_or_default();
+            let escaped = escaped.trim_matches('"');
+            // A value with a line end at its end is written without it more often than not.
+            for form in [value, value.trim(), escaped].into_iter().filter(|form| form.len() >= MIN_BYTES) {
+                if !redactor.patterns.iter().any(|(known, _)| known == form.as_bytes()) {
+                    redactor.patterns.push((form.as_bytes().to_vec(), shown.clone()));
+                }
+            }
+        }
+        redactor.patterns.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.len()));
+        redactor
+    }
+
+    /// Returns the variables whose values are too short to be looked for.
+    pub(crate) fn short(&self) -> &[String] {
+        &self.short
+    }
+
+    pub(crate) fn captured(&self, captured: Captured) -> Captured {
+        let is_cut = captured.is_truncated();
+        let redacted = self.bytes(captured.bytes(), is_cut);
+        match redacted {
+            Some(bytes) => captured.with_bytes(bytes),
+            None => captured,
+        }
+    }
+
+    pub(crate) fn text(&self, text: &str) -> String {
+        self.bytes(text.as_bytes(), false).map_or_else(|| text.to_owned(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Returns the bytes without the values; nothing when there were none.
+    fn bytes(&self, bytes: &[u8], is_cut: bool) -> Option<Vec<u8>> {
+        let mut result: Option<Vec<u8>> = None;
+        for (pattern, shown) in &self.patterns {
+            let current = result.as_deref().unwrap_or(bytes);
+            if let Some(replaced) = replace(current, pattern, shown.as_bytes()) {
+                result = Some(replaced);
+            }
+        }
+        if is_cut {
+            let current = result.as_deref().unwrap_or(bytes);
+            let part = self.patterns.iter().filter_map(|(pattern, shown)| Some((part_at_end(current, pattern)?, shown)));
+            if let Some((length, shown)) = part.max_by_key(|(length, _)| *length) {
+                let kept = &current[..current.len() - length];
+                result = Some([kept, shown.as_bytes()].concat());
+            }
+        }
+        result
+    }
+}
+
+fn replace(bytes: &[u8], pattern: &[u8], shown: &[u8]) -> Option<Vec<u8>> {
+    let mut result = Vec::new();
+    let mut from = 0;
+    for at in memmem::find_iter(bytes, pattern) {
+        result.extend_from_slice(&bytes[from..at]);
+        result.extend_from_slice(shown);
+        from = at + pattern.len();
+    }
+    (from > 0).then(|| {
+        result.extend_from_slice(&bytes[from..]);
+        result
+    })
+}
+
+/// Returns how much of the beginning of `pattern` stands at the end of `bytes`.
+fn part_at_end(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
+    let longest = pattern.len().saturating_sub(1).min(bytes.len());
+    (MIN_PART..=longest).rev().find(|length| bytes.ends_with(&pattern[..*length]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn captured(text: &str, limit: usize) -> Captured {
+        let mut captured = Captured::default();
+        captured.push(text.as_bytes(), limit);
+        captured
+    }
+
+    #[test]
+    fn values_are_replaced_wherever_they_stand() {
+        let redactor =
+            Redactor::new([("KEY", "hunter2hunter2"), ("PART", "hunter2h"), ("PIN", "1234"), ("PEM", "line \"one\"\nline two\n")]);
+        let check = |text: &str| redactor.captured(captured(text, 1_000)).text();
+        assert_eq!(check("a hunter2hunter2 b hunter2h c"), "a [redacted KEY] b [redacted PART] c");
+        assert_eq!(check("pin 1234"), "pin 1234");
+        assert_eq!(check(r#"{"pem":"line \"one\"\nline two\n"}"#), r#"{"pem":"[redacted PEM]"}"#);
+        assert_eq!(check("line \"one\"\nline two"), "[redacted PEM]");
+        assert_eq!(redactor.short(), ["PIN"]);
+        assert_eq!(redactor.text("nothing"), "nothing");
+    }
+
+    #[test]
+    fn a_value_that_was_cut_is_replaced_too() {
+        let redactor = Redactor::new([("KEY", "hunter2hunter2")]);
+        let cut = redactor.captured(captured("ok hunter2hunter2", 10));
+        assert_eq!((cut.text().as_str(), cut.dropped_bytes()), ("ok [redacted KEY]", 7));
+        assert_eq!(redactor.captured(captured("ok hunter2", 100)).text(), "ok hunter2");
+    }
+}

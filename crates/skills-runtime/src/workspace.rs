@@ -1,0 +1,235 @@
+//! The directory for a program's files, and what the program made in it.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
+use serde::Serialize;
+use skills_sandbox::{SandboxError, Scratch};
+
+use crate::{InputFile, Workspace};
+
+/// The most directory entries that are looked at.
+const MAX_SEEN: usize = 20_000;
+/// How deep directories are searched.
+const MAX_DEPTH: usize = 16;
+/// The most files that are named.
+const MAX_FILES: usize = 1_000;
+/// The most bytes of content that are kept of all files together.
+const MAX_CONTENT: u64 = 32 << 20;
+
+/// What a program made in its workspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Artefacts {
+    /// The regular files that were made or changed, ordered by path.
+    pub files: Vec<Artefact>,
+    /// What was left out, and why, one phrase each: symlinks, what has no content, names that are not UTF-8, what is beyond the limits of 1,000
+    /// files, 20,000 entries, 16 directories of depth and 32 MiB of content.
+    pub left_out: Vec<String>,
+}
+
+/// A file that a program made or changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Artefact {
+    /// Its path in the workspace, with `/` between the parts.
+    pub path: String,
+    /// Its length.
+    pub bytes: u64,
+    /// Whether it was there before.
+    pub is_new: bool,
+    /// What is in it, for a private workspace only; of any other the file is where it was made.
+    #[serde(skip)]
+    pub content: Option<Vec<u8>>,
+}
+
+/// A workspace during a run.
+pub(crate) struct Prepared {
+    path: PathBuf,
+    private: Option<Scratch>,
+    before: BTreeMap<PathBuf, Stamp>,
+}
+
+/// By what it is seen that a file changed.
+#[derive(Clone, Copy, PartialEq)]
+struct Stamp {
+    inode: u64,
+    bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Prepared {
+    /// Makes a private workspace, or takes the one that there is.
+    pub(crate) fn new(workspace: &Workspace, scratch: &Path) -> Result<Option<Self>, SandboxError> {
+        match workspace {
+            Workspace::None => Ok(None),
+            Workspace::Directory(path) => Ok(Some(Self { path: path.clone(), private: None, before: BTreeMap::new() })),
+            Workspace::Private(files) => {
+                let failed = |error| SandboxError::setup("making a private workspace", error);
+                let private = Scratch::new(scratch).map_err(failed)?;
+                let path = private.path().canonicalize().map_err(failed)?;
+                fill(&path, files).map_err(failed)?;
+                Ok(Some(Self { path, private: Some(private), before: BTreeMap::new() }))
+            }
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn is_private(&self) -> bool {
+        self.private.is_some()
+    }
+
+    /// Notes what is there, so that it is seen later what was made.
+    pub(crate) fn remember(&mut self) {
+        let mut walk = Walk::default();
+        walk.all(&self.path, |path, metadata, _| {
+            self.before.insert(path.to_owned(), Stamp::of(metadata));
+        });
+    }
+
+    /// Lists what was made since, and reads it out of a private workspace.
+    pub(crate) fn collect(&self) -> Artefacts {
+        let mut artefacts = Artefacts::default();
+        let mut walk = Walk::default();
+        let (mut room, mut unread) = (MAX_CONTENT, Vec::new());
+        walk.all(&self.path, |path, metadata, directory| {
+            let stamp = Stamp::of(metadata);
+            let before = self.before.get(path);
+            if before == Some(&stamp) {
+                return;
+            }
+            let Some(name) = path.to_str() else {
+                unread.push(format!("{}: its name is not UTF-8", path.display()));
+                return;
+            };
+            let mut content = None;
+            if self.private.is_some() {
+                match read(directory, path, room) {
+                    Ok(bytes) => {
+                        room -= bytes.len() as u64;
+                        content = Some(bytes);
+                    }
+                    Err(error) => unread.push(format!("{name}: its content, {error}")),
+                }
+            }
+            artefacts.files.push(Artefact { path: name.replace('\\', "/"), bytes: metadata.len(), is_new: before.is_none(), content });
+        });
+        artefacts.files.sort_by(|a, b| a.path.cmp(&b.path));
+        if artefacts.files.len() > MAX_FILES {
+            walk.left_out.push(format!("{} files beyond the first {MAX_FILES}", artefacts.files.len() - MAX_FILES));
+            artefacts.files.truncate(MAX_FILES);
+        }
+        artefacts.left_out = walk.left_out.into_iter().chain(unread).take(MAX_FILES).collect();
+        artefacts
+    }
+}
+
+/// Opens nothing that was there before, nor what a name that is a path leads to.
+fn fill(path: &Path, files: &[InputFile]) -> std::io::Result<()> {
+    let directory = Dir::open_ambient_dir(path, ambient_authority())?;
+    for file in files {
+        let is_name = Path::new(&file.name).components().count() == 1 && Path::new(&file.name).file_name().is_some();
+        if !is_name {
+            let message = format!("{:?} is no name of a file", file.name);
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, message));
+        }
+        directory.open_with(&file.name, OpenOptions::new().write(true).create_new(true))?.write_all(&file.content)?;
+    }
+    Ok(())
+}
+
+/// Reads a file of at most `room` bytes without waiting for a writer.
+fn read(directory: &Dir, path: &Path, room: u64) -> std::io::Result<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits() | nix::fcntl::OFlag::O_NOFOLLOW.bits());
+    let file = directory.open_with(path, &options)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is no regular file any more"));
+    }
+    let mut bytes = Vec::new();
+    file.take(room.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > room {
+        return Err(std::io::Error::other(format!("all files together are longer than {MAX_CONTENT} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// A walk through a directory, breadth first and in order, that follows no links.
+#[derive(Default)]
+struct Walk {
+    left_out: Vec<String>,
+    seen: usize,
+}
+
+impl Walk {
+    /// Calls `each` with every regular file: its path, what is known of it, and the directory that all paths are below.
+    fn all(&mut self, path: &Path, mut each: impl FnMut(&Path, &Metadata, &Dir)) {
+        let top = match Dir::open_ambient_dir(path, ambient_authority()) {
+            Ok(top) => top,
+            Err(error) => return self.left_out.push(format!("the workspace: {error}")),
+        };
+        let mut level = vec![PathBuf::new()];
+        for depth in 0..=MAX_DEPTH {
+            let mut below = Vec::new();
+            for directory in &level {
+                if !self.one(&top, directory, &mut below, &mut each) {
+                    return self.left_out.push(format!("what lies beyond {MAX_SEEN} entries"));
+                }
+            }
+            if depth == MAX_DEPTH && !below.is_empty() {
+                self.left_out.push(format!("what lies deeper than {MAX_DEPTH} directories"));
+            }
+            level = below;
+        }
+    }
+
+    /// Looks at one directory; says whether there is room for more.
+    fn one(&mut self, top: &Dir, directory: &Path, below: &mut Vec<PathBuf>, each: &mut impl FnMut(&Path, &Metadata, &Dir)) -> bool {
+        let entries = if directory.as_os_str().is_empty() { top.entries() } else { top.read_dir(directory) };
+        let mut paths = Vec::new();
+        match entries {
+            Ok(entries) => {
+                for entry in entries.flatten() {
+                    self.seen += 1;
+                    if self.seen > MAX_SEEN {
+                        return false;
+                    }
+                    paths.push(directory.join(entry.file_name()));
+                }
+            }
+            Err(error) => self.left_out.push(format!("{}: {error}", directory.display())),
+        }
+        paths.sort();
+        for path in paths {
+            // What vanishes while it is listed is not there.
+            let Ok(metadata) = top.symlink_metadata(&path) else { continue };
+            if metadata.is_dir() {
+                below.push(path);
+            } else if metadata.is_file() {
+                each(&path, &metadata, top);
+            } else {
+                let kind = if metadata.is_symlink() { "a symlink" } else { "no regular file" };
+                self.left_out.push(format!("{}: it is {kind}", path.display()));
+            }
+        }
+        true
+    }
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}

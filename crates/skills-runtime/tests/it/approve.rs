@@ -1,0 +1,171 @@
+//! Asking, approving, and asking again when something changed.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use skills_runtime::policy::{Answering, Content, Effect, Layer, Question, Rule};
+use skills_runtime::{Answer, Approver, Decision, ErrorKind, ExecutionArtifacts, ExecutionOptions, ExecutionStatus, FileApprovals, Rules};
+
+use crate::fixture::Fixture;
+
+/// Answers yes for good, and remembers what it was asked.
+#[derive(Default)]
+struct Host(Mutex<Vec<Question>>);
+
+impl Approver for Host {
+    fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
+        self.0.lock().unwrap().push(question.clone());
+        Box::pin(std::future::ready(Ok(Some(Answer::Always))))
+    }
+}
+
+impl Host {
+    fn asked(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+}
+
+fn denied(artifacts: &ExecutionArtifacts) -> String {
+    match &artifacts.exit_status {
+        ExecutionStatus::PermissionDenied { denial } => denial.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn an_approval_holds_for_just_this_content() {
+    let fixture = Fixture::new();
+    fixture.skill("deploy", "allowed-tools: Bash(git:*)\n").file("deploy/scripts/run.sh", "git push");
+    let (host, approvals) = (Arc::new(Host::default()), Arc::new(FileApprovals::new(fixture.path("state/approvals.json"))));
+    let build = || fixture.recording().approver(host.clone()).approvals(approvals.clone()).build();
+    let runtime = build();
+    for _ in 0..2 {
+        assert!(runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    }
+    assert_eq!(host.asked(), 1);
+    // Another process of the host knows it too.
+    assert!(build().execute_skill("deploy", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    assert_eq!(host.asked(), 1);
+    fixture.file("deploy/scripts/run.sh", "git push --force");
+    assert!(runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    let content = host.0.lock().unwrap()[1].content.clone();
+    assert_eq!(content, Content::Changed { grown: Vec::new(), shrunk: Vec::new() });
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(fixture.path("state/approvals.json")).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(approvals.revoke(&fixture.path("deploy")).unwrap() && !approvals.revoke(&fixture.path("deploy")).unwrap());
+    assert!(approvals.all().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_broken_store_approves_nothing_and_is_kept() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("deploy", "allowed-tools: Bash\n")
+        .file("deploy/scripts/run.sh", "")
+        .file("approvals.json", "{\"version\": 99, \"approvals\": []}");
+    let approvals = Arc::new(FileApprovals::new(fixture.path("approvals.json")));
+    let host = Arc::new(Host::default());
+    let runtime = fixture.recording().approver(host.clone()).approvals(approvals).build();
+    let artifacts = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap();
+    let reason = artifacts.verdicts[0].reason().to_string();
+    assert!(reason.contains("could not be stored") && reason.contains("newer than this program"), "{reason}");
+    assert!(host.0.lock().unwrap()[0].notes[0].starts_with("stored approvals cannot be read"));
+    assert!(std::fs::read_to_string(fixture.path("approvals.json")).unwrap().contains("99"));
+}
+
+/// Between a question and its answer there is time to exchange what was asked about.
+#[tokio::test]
+async fn a_skill_that_changes_while_somebody_is_asked_does_not_run() {
+    let fixture = Fixture::new();
+    fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "echo good");
+    let script = fixture.path("deploy/scripts/run.sh");
+    let swap = move |_: &Question| {
+        std::fs::write(&script, "echo evil, and longer").unwrap();
+        Answer::Once
+    };
+    let runtime = fixture.recording().approver(Arc::new(swap)).build();
+    let error = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Changed);
+    assert!(fixture.sandbox.jobs().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_not_awaited_for_ever() {
+    struct Asleep;
+    impl Approver for Asleep {
+        fn ask<'a>(&'a self, _: &'a Question) -> Answering<'a> {
+            Box::pin(std::future::pending())
+        }
+    }
+    let fixture = Fixture::new();
+    fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "");
+    let runtime = fixture.recording().approver(Arc::new(Asleep)).approval_timeout(Duration::from_secs(7)).build();
+    let artifacts = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap();
+    assert_snapshot!(denied(&artifacts), @"may not start programs (asked by Bash): whoever was asked gave no answer");
+}
+
+#[tokio::test]
+async fn the_question_describes_the_run() {
+    let fixture = Fixture::new();
+    let yaml = "allowed-tools: Read, Write, Bash(git:*), WebFetch(domain:api.example.com)\nrequires: {env: [API_KEY]}\n";
+    fixture.skill("deploy", yaml).file("deploy/scripts/run.sh", "").file("work/a", "");
+    let host = Arc::new(Host::default());
+    let secrets = skills_runtime::Secrets::default().with("API_KEY", "hunter2hunter2").with("OTHER", "not asked for");
+    let runtime = fixture.recording().approver(host.clone()).secrets(secrets).build();
+    let mut options = ExecutionOptions::default().workspace(skills_runtime::Workspace::Directory(fixture.path("work")));
+    options.args = vec!["--now".to_owned()];
+    let _ = runtime.execute_skill("deploy", options).await.unwrap();
+    let question = serde_json::to_string_pretty(&host.0.lock().unwrap()[0]).unwrap();
+    assert!(!question.contains("hunter2"));
+    let root = fixture.path("").display().to_string();
+    assert_snapshot!(question.replace(root.trim_end_matches('/'), "ROOT"));
+}
+
+#[tokio::test]
+async fn a_preview_asks_nobody_and_runs_nothing() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("deploy", "allowed-tools: Read, Bash(git:*), Task\nrequires: {bins: [no-such-program]}\n")
+        .file("deploy/scripts/run.sh", "");
+    let host = Arc::new(Host::default());
+    let runtime = fixture.recording().approver(host.clone()).approvals(Arc::new(FileApprovals::new(fixture.path("state/a.json")))).build();
+    let preview = runtime.preview_skill("deploy", &ExecutionOptions::default()).unwrap();
+    assert!(matches!(preview.decision, Decision::Denied(_)) && preview.question.is_some());
+    assert_eq!(preview.missing, ["the program no-such-program"]);
+    assert_eq!(preview.idle.iter().map(|(tool, _)| tool.as_str()).collect::<Vec<_>>(), ["Read", "Task"]);
+    assert!(matches!(runtime.approve_skill("deploy", &ExecutionOptions::default()), Ok(Decision::Granted(_))));
+    assert!(matches!(runtime.preview_skill("deploy", &ExecutionOptions::default()).unwrap().decision, Decision::Granted(_)));
+    assert_eq!((host.asked(), fixture.sandbox.jobs().len()), (0, 0));
+}
+
+#[tokio::test]
+async fn what_is_missing_is_said_before_anything_is_asked() {
+    let fixture = Fixture::new();
+    let yaml = "allowed-tools: Bash\nrequires: {bins: [no-such-program, sh], env: [API_KEY, HOME], platforms: [windows]}\n";
+    fixture.skill("deploy", yaml).file("deploy/scripts/run.sh", "");
+    let host = Arc::new(Host::default());
+    let runtime = fixture.recording().approver(host.clone()).build();
+    let error = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap_err();
+    assert_eq!((error.kind(), host.asked()), (ErrorKind::Requirements, 0));
+    assert_snapshot!(error, @r#"the skill "deploy" needs what is not here: a system of: win32; the program no-such-program; the variable API_KEY"#);
+    let noted = fixture.recording().approver(host.clone()).unmet_requirements(skills_runtime::Unmet::Note).build();
+    assert_eq!(noted.execute_skill("deploy", ExecutionOptions::default()).await.unwrap().notes.len(), 3);
+}
+
+/// A rule that was written for what was there then gives no power to what is there now.
+#[tokio::test]
+async fn a_standing_rule_gives_no_power_to_new_content() {
+    let fixture = Fixture::new();
+    fixture.skill("deploy", "allowed-tools: Bash(git:*)\n").file("deploy/scripts/run.sh", "");
+    let rules = || Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, "spawn:git").unwrap());
+    let runtime = fixture.recording().rules(rules()).build();
+    let artifacts = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap();
+    assert_snapshot!(denied(&artifacts), @"its content is not approved: no rule allows it, and there was nobody to ask");
+    let asked = fixture.recording().rules(rules()).approver(Arc::new(Answer::Session)).build();
+    assert!(asked.execute_skill("deploy", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    // One of low risk runs at once, as the OpenSkills flow has it.
+    fixture.skill("review", "allowed-tools: Read, Grep, Glob, LS\n").file("review/scripts/run.sh", "");
+    let all = fixture.recording().rules(rules()).build();
+    assert!(all.execute_skill("review", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+}

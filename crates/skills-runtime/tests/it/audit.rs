@@ -1,0 +1,180 @@
+//! One record of every attempt.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, UNIX_EPOCH};
+
+use proptest::prelude::*;
+use serde_json::json;
+use skills_runtime::audit::{AuditError, AuditSink, Decision, Event, Log, verify};
+use skills_runtime::policy::{Answering, Question};
+use skills_runtime::{Answer, Approver, Ending, ErrorKind, ExecutionOptions, Secrets};
+
+use crate::fixture::Fixture;
+
+#[derive(Default)]
+struct Memory(Mutex<Vec<Event>>);
+
+impl AuditSink for Memory {
+    fn record(&self, event: &Event) -> Result<(), AuditError> {
+        self.0.lock().unwrap().push(event.clone());
+        Ok(())
+    }
+}
+
+impl Memory {
+    fn take(&self) -> Vec<Event> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+#[tokio::test]
+async fn a_record_says_everything_and_no_secret() {
+    let fixture = Fixture::new();
+    fixture.skill("deploy", "allowed-tools: Read, Bash(git:*)\nrequires: {env: [API_KEY]}\n").file("deploy/scripts/run.sh", "");
+    let sink = Arc::new(Memory::default());
+    *fixture.sandbox.stdout.lock().unwrap() = b"the key is hunter2hunter2".to_vec();
+    *fixture.sandbox.ending.lock().unwrap() = Some(Ending::Trapped { reason: "hunter2hunter2".to_owned() });
+    let secrets = Secrets::default().with("API_KEY", "hunter2hunter2");
+    let runtime = fixture
+        .recording()
+        .secrets(secrets)
+        .approver(Arc::new(Answer::Once))
+        .audit(sink.clone())
+        .clock(|| UNIX_EPOCH + Duration::from_secs(1))
+        .build();
+    let artifacts = runtime.execute_skill("deploy", ExecutionOptions::default().input(json!({"a": 1}))).await.unwrap();
+    assert_eq!(artifacts.output, "the key is [redacted API_KEY]");
+    let [mut event] = sink.take().try_into().unwrap();
+    event.duration_ms = Some(1);
+    event.digest = event.digest.map(|digest| format!("{} bytes", digest.len()));
+    assert!(!serde_json::to_string(&event).unwrap().contains("hunter2"));
+    insta::assert_json_snapshot!(event);
+}
+
+#[tokio::test]
+async fn attempts_that_come_to_nothing_are_recorded_too() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("deploy", "allowed-tools: Bash\n")
+        .file("deploy/scripts/run.sh", "")
+        .skill("empty", "")
+        .skill("odd", "context: unheard-of\n");
+    fixture.skill("needy", "requires: {bins: [no-such-program]}\n").file("needy/scripts/run.sh", "");
+    let sink = Arc::new(Memory::default());
+    let runtime = fixture.recording().audit(sink.clone()).build();
+    let mut lines = Vec::new();
+    for name in ["deploy", "empty", "odd", "needy", "nobody"] {
+        let _ = runtime.execute_skill(name, ExecutionOptions::default()).await;
+        let [event] = sink.take().try_into().unwrap();
+        let outcome = event.outcome.unwrap().replace(&fixture.path("").display().to_string(), "ROOT/");
+        lines.push(format!("{} {:?} {outcome}", event.skill, event.decision));
+    }
+    let mut gone = ExecutionOptions::default();
+    gone.read = vec!["/no/such/file".into()];
+    let _ = runtime.execute_skill("deploy", gone).await;
+    lines.push(sink.take().into_iter().map(|event| format!("{} {:?}", event.skill, event.decision)).collect());
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[tokio::test]
+async fn a_run_that_is_dropped_is_recorded() {
+    struct Asleep;
+    impl Approver for Asleep {
+        fn ask<'a>(&'a self, _: &'a Question) -> Answering<'a> {
+            Box::pin(std::future::pending())
+        }
+    }
+    let fixture = Fixture::new();
+    fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "");
+    let sink = Arc::new(Memory::default());
+    let runtime = fixture.recording().approver(Arc::new(Asleep)).audit(sink.clone()).build();
+    {
+        let mut running = Box::pin(runtime.execute_skill("deploy", ExecutionOptions::default()));
+        tokio::select! { biased; _ = &mut running => panic!("nobody answers"), () = std::future::ready(()) => {} }
+    }
+    let [event] = sink.take().try_into().unwrap();
+    assert_eq!((event.outcome.as_deref(), event.decision), (Some("cancelled"), Decision::Failed));
+}
+
+#[tokio::test]
+async fn without_a_record_nothing_runs() {
+    struct Full;
+    impl AuditSink for Full {
+        fn ready(&self) -> Result<(), AuditError> {
+            Err(AuditError::other(std::io::Error::other("the disk is full")))
+        }
+        fn record(&self, _: &Event) -> Result<(), AuditError> {
+            panic!("it was not ready")
+        }
+    }
+    let fixture = Fixture::new();
+    fixture.skill("deploy", "").file("deploy/scripts/run.sh", "");
+    let runtime = fixture.recording().audit(Arc::new(Full)).build();
+    let error = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Audit);
+    assert!(fixture.sandbox.jobs().is_empty());
+    struct Half;
+    impl AuditSink for Half {
+        fn record(&self, _: &Event) -> Result<(), AuditError> {
+            Err(AuditError::other(std::io::Error::other("the disk is full")))
+        }
+    }
+    let runtime = fixture.recording().audit(Arc::new(Half)).build();
+    assert_eq!(runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap_err().kind(), ErrorKind::Audit);
+}
+
+#[tokio::test]
+async fn a_skill_cannot_make_its_record_too_long() {
+    let fixture = Fixture::new();
+    let tools: Vec<String> = (0..110).map(|number| format!("Bash({}:*)", "x".repeat(500) + &number.to_string())).collect();
+    fixture.skill("deploy", &format!("allowed-tools: [{}]\n", tools.join(", "))).file("deploy/scripts/run.sh", "");
+    let log = Arc::new(Log::open(fixture.path("audit.jsonl")).unwrap());
+    let runtime = fixture.recording().audit(log.clone()).build();
+    let artifacts = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap();
+    assert!(!artifacts.exit_status.is_success());
+    assert_eq!(verify(&log.files().unwrap()).unwrap().records, 1);
+}
+
+/// What an attempt may look like.
+#[derive(Debug, Clone)]
+struct Try {
+    skill: &'static str,
+    answer: Option<Answer>,
+    script: Option<&'static str>,
+    env: Option<&'static str>,
+}
+
+fn any_try() -> impl Strategy<Value = Try> {
+    let answer = proptest::option::of(proptest::sample::select(vec![Answer::Once, Answer::Session, Answer::Deny]));
+    let skill = proptest::sample::select(vec!["plain", "deploy", "broken", "empty", "nobody"]);
+    let script = proptest::option::of(proptest::sample::select(vec!["run", "scripts/run.sh", "../x.sh", "none"]));
+    (skill, answer, script, proptest::option::of(proptest::sample::select(vec!["KEY", "LD_PRELOAD"])))
+        .prop_map(|(skill, answer, script, env)| Try { skill, answer, script, env })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    /// Invariant: every attempt, whatever becomes of it, leaves exactly one record, and only granted ones reach the sandbox.
+    #[test]
+    fn every_attempt_leaves_one_record(tries in proptest::collection::vec(any_try(), 1..8)) {
+        let fixture = Fixture::new();
+        fixture.skill("plain", "").file("plain/scripts/run.sh", "").skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "");
+        fixture.skill("empty", "").skill("broken", "hooks: 3\n").file("broken/scripts/run.sh", "");
+        let sink = Arc::new(Memory::default());
+        let runtime = fixture.recording().audit(sink.clone()).build();
+        let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        for attempt in tries {
+            let mut options = ExecutionOptions::default();
+            options.script = attempt.script.map(str::to_owned);
+            options.approval = attempt.answer.map(|answer| Arc::new(answer) as Arc<dyn Approver>);
+            options = attempt.env.into_iter().fold(options, |options, name| options.env(name, "12345678"));
+            let before = fixture.sandbox.jobs().len();
+            let result = executor.block_on(runtime.execute_skill(attempt.skill, options));
+            let events = sink.take();
+            prop_assert_eq!(events.len(), 1);
+            let has_run = fixture.sandbox.jobs().len() > before;
+            prop_assert_eq!(has_run, events[0].decision == Decision::Granted);
+            prop_assert_eq!(result.is_err(), events[0].decision == Decision::Failed);
+        }
+    }
+}

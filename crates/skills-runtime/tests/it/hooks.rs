@@ -1,0 +1,115 @@
+//! Hooks: what they may say, and that they never run unasked.
+
+use std::sync::Arc;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use skills_runtime::policy::{Layer, Mode};
+use skills_runtime::{AgentEvent, Answer, Approver, Capability, Ending, HookReport, HookVerdict, Rules, SkillRuntime};
+
+use crate::fixture::Fixture;
+
+const YAML: &str = "hooks:\n  PreToolUse:\n    - matcher: Edit|Write\n      hooks:\n        - {type: command, command: ./scripts/check.sh --strict, timeout: 2}\n    - matcher: mcp__*\n      command: scripts/check.sh\n  PostToolUse: [{command: scripts/check.sh}]\n  Stop: [{matcher: ignored, command: scripts/check.sh}]\n";
+
+fn before(tool: &str) -> AgentEvent {
+    AgentEvent::PreToolUse { tool: tool.to_owned(), input: json!({"file": "a.txt"}) }
+}
+
+async fn report(runtime: &SkillRuntime, event: &AgentEvent) -> HookReport {
+    runtime.run_hooks("guard", event, None).await.unwrap()
+}
+
+fn fixture() -> Fixture {
+    let fixture = Fixture::new();
+    fixture.skill("guard", YAML).file("guard/scripts/check.sh", "");
+    fixture
+}
+
+#[tokio::test]
+async fn a_hook_is_an_ordinary_job_with_the_event() {
+    let fixture = fixture();
+    let runtime = fixture.recording().approver(Arc::new(Answer::Session)).build();
+    let report = report(&runtime, &before("Edit")).await;
+    assert_eq!((report.verdict, report.runs.len()), (HookVerdict::GoOn, 1));
+    let job = fixture.sandbox.jobs().pop().unwrap();
+    assert_eq!(job.arguments(), ["--strict"]);
+    assert_eq!(job.grants().limits().wall_time.as_secs(), 2);
+    let event: Value = serde_json::from_slice(job.input_bytes()).unwrap();
+    assert_eq!(event, json!({"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": {"file": "a.txt"}}));
+    assert!(!job.grants().includes(Capability::Spawn) && !job.grants().includes(Capability::Network));
+}
+
+#[tokio::test]
+async fn matchers_choose_by_the_whole_name() {
+    let fixture = fixture();
+    let runtime = fixture.recording().approver(Arc::new(Answer::Session)).build();
+    for (tool, runs) in [("Edit", 1), ("Write", 1), ("MultiEdit", 0), ("Writer", 0), ("mcp__github__list", 1), ("Bash", 0)] {
+        assert_eq!(report(&runtime, &before(tool)).await.runs.len(), runs, "{tool}");
+    }
+    assert_eq!(report(&runtime, &AgentEvent::Stop { reason: "done".to_owned() }).await.runs.len(), 1);
+    fixture.skill("guard", "hooks:\n  PreToolUse: [{matcher: \"(\", command: scripts/check.sh}]\n");
+    assert_eq!(report(&runtime, &before("Bash")).await.runs.len(), 1);
+}
+
+#[tokio::test]
+async fn hooks_object_in_the_words_of_claude_code() {
+    let fixture = fixture();
+    let runtime = fixture.recording().approver(Arc::new(Answer::Session)).build();
+    let say = async |stdout: &str, stderr: &str, code: i32, event: &AgentEvent| {
+        *fixture.sandbox.stdout.lock().unwrap() = stdout.as_bytes().to_vec();
+        *fixture.sandbox.stderr.lock().unwrap() = stderr.as_bytes().to_vec();
+        *fixture.sandbox.ending.lock().unwrap() = Some(Ending::Exited { code });
+        serde_json::to_string(&report(&runtime, event).await.verdict).unwrap()
+    };
+    let edit = before("Edit");
+    assert_snapshot!(say("", "not this file\n", 2, &edit).await, @r#"{"kind":"blocked","reason":"not this file"}"#);
+    assert_snapshot!(say(r#"{"decision": "block", "reason": "no"}"#, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"no"}"#);
+    let deny = r#"{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "never"}}"#;
+    assert_snapshot!(say(deny, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"never"}"#);
+    assert_snapshot!(say(&deny.replace("deny", "ask"), "", 0, &edit).await, @r#"{"kind":"ask","reason":"never"}"#);
+    assert_snapshot!(say(&deny.replace("deny", "allow"), "", 0, &edit).await, @r#"{"kind":"go-on"}"#);
+    assert_snapshot!(say(r#"{"continue": false, "stopReason": "enough"}"#, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"enough"}"#);
+    assert_snapshot!(say("all is well", "", 0, &edit).await, @r#"{"kind":"go-on"}"#);
+    assert_snapshot!(say("", "crash", 1, &edit).await, @r#"{"kind":"blocked","reason":"the hook failed: exit code 1"}"#);
+    let after = AgentEvent::PostToolUse { tool: "Bash".to_owned(), input: json!({}), output: json!("x") };
+    assert_snapshot!(say("", "crash", 1, &after).await, @r#"{"kind":"go-on"}"#);
+    assert_snapshot!(say("", "the tests fail", 2, &after).await, @r#"{"kind":"blocked","reason":"the tests fail"}"#);
+}
+
+#[tokio::test]
+async fn no_hook_runs_that_nobody_approved() {
+    let fixture = fixture();
+    let open = || Rules::default().mode(Mode::Trusted).allow(Layer::Session, Capability::Spawn);
+    let runtime = fixture.recording().rules(open()).build();
+    let report = report(&runtime, &before("Edit")).await;
+    let HookVerdict::Blocked { reason } = report.verdict else { panic!("{report:?}") };
+    assert_snapshot!(reason, @"the hook did not run: may not run as a hook: PreToolUse ./scripts/check.sh --strict (asked by its hooks): no rule allows it, and there was nobody to ask");
+    assert!(fixture.sandbox.jobs().is_empty());
+    let asked: Arc<dyn Approver> = Arc::new(Answer::Once);
+    assert_eq!(runtime.run_hooks("guard", &before("Edit"), Some(asked)).await.unwrap().verdict, HookVerdict::GoOn);
+}
+
+#[tokio::test]
+async fn a_hook_reaches_no_shell_and_no_other_directory() {
+    let fixture = Fixture::new();
+    fixture.file("guard/scripts/check.sh", "").file("outside.sh", "");
+    let runtime = fixture.recording().approver(Arc::new(Answer::Always)).build();
+    for (number, hook) in [
+        "{command: \"scripts/check.sh; rm -rf /\"}",
+        "{command: \"scripts/check.sh $(id)\"}",
+        "{command: \"rm -rf /\"}",
+        "{command: /bin/rm}",
+        "{command: ../outside.sh}",
+        "{command: scripts/check.sh, cwd: /}",
+        "{hooks: [{type: prompt, prompt: Is it well?}]}",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        fixture.skill("guard", &format!("hooks:\n  PreToolUse: [{hook}]\n"));
+        let report = report(&runtime, &before("Edit")).await;
+        assert!(matches!(&report.verdict, HookVerdict::Blocked { .. }), "{number}: {report:?}");
+        assert!(report.runs[0].status.is_err(), "{number}");
+    }
+    assert!(fixture.sandbox.jobs().is_empty());
+}

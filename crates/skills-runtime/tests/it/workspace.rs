@@ -1,0 +1,108 @@
+//! The files that a program makes.
+
+use std::fs;
+use std::sync::Arc;
+
+use insta::assert_snapshot;
+use skills_runtime::{Answer, Artefacts, ErrorKind, ExecutionOptions, InputFile, Workspace};
+
+use crate::fixture::Fixture;
+
+fn list(artefacts: &Artefacts) -> String {
+    let line = |file: &skills_runtime::Artefact| {
+        let content = file.content.as_ref().map(|content| String::from_utf8_lossy(content).into_owned());
+        format!("{} {} bytes, {}, {content:?}\n", file.path, file.bytes, if file.is_new { "new" } else { "changed" })
+    };
+    let left_out = artefacts.left_out.iter().map(|left_out| format!("left out: {left_out}\n"));
+    artefacts.files.iter().map(line).chain(left_out).collect()
+}
+
+#[tokio::test]
+async fn a_private_workspace_carries_files_in_and_out_and_vanishes() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
+    let seen = Arc::new(std::sync::Mutex::new(None));
+    let saw = Arc::clone(&seen);
+    *fixture.sandbox.act.lock().unwrap() = Some(Box::new(move |job| {
+        let directory = job.variables().find(|(name, _)| *name == "SKILL_WORKSPACE").unwrap().1.to_owned();
+        let directory = std::path::PathBuf::from(directory);
+        assert_eq!(fs::read(directory.join("in.txt")).unwrap(), b"input");
+        fs::create_dir_all(directory.join("out/deep")).unwrap();
+        fs::write(directory.join("out/deep/a.txt"), "made").unwrap();
+        fs::write(directory.join("also.txt"), "input, longer").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", directory.join("link")).unwrap();
+        std::os::unix::fs::symlink("/etc", directory.join("out/etc")).unwrap();
+        nix::unistd::mkfifo(&directory.join("pipe"), nix::sys::stat::Mode::S_IRUSR).unwrap();
+        *saw.lock().unwrap() = Some(directory);
+    }));
+    let runtime = fixture.recording().scratch_directory(fixture.path("")).build();
+    let input = |name: &str| InputFile { name: name.to_owned(), content: b"input".to_vec() };
+    let options = ExecutionOptions::default().workspace(Workspace::Private(vec![input("in.txt"), input("also.txt")]));
+    let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
+    assert_snapshot!(list(&artifacts.files), @r#"
+    also.txt 13 bytes, changed, Some("input, longer")
+    out/deep/a.txt 4 bytes, new, Some("made")
+    left out: link: it is a symlink
+    left out: pipe: it is no regular file
+    left out: out/etc: it is a symlink
+    "#);
+    assert!(!seen.lock().unwrap().as_ref().unwrap().exists());
+    for name in ["../x", "a/b", "/etc/x", "..", ""] {
+        let options = ExecutionOptions::default().workspace(Workspace::Private(vec![input(name)]));
+        assert_eq!(runtime.execute_skill("pdf", options).await.unwrap_err().kind(), ErrorKind::Sandbox, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_made_in_a_directory_stays_there_and_is_named() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("pdf", "allowed-tools: Read, Write\n")
+        .file("pdf/scripts/run.py", "")
+        .file("work/old.txt", "old")
+        .file("work/kept.txt", "kept");
+    let work = fixture.path("work");
+    *fixture.sandbox.act.lock().unwrap() = Some(Box::new(move |_| {
+        fs::write(work.join("old.txt"), "new").unwrap();
+        fs::write(work.join("made.txt"), "made").unwrap();
+    }));
+    let options = || ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
+    let asked = fixture.recording().approver(Arc::new(Answer::Once)).build();
+    assert_snapshot!(list(&asked.execute_skill("pdf", options()).await.unwrap().files), @"
+    made.txt 4 bytes, new, None
+    old.txt 3 bytes, changed, None
+    ");
+    // Where it might only read, what others do there is not its work.
+    let mut reading = options();
+    reading.without = vec![skills_runtime::Capability::Write];
+    fs::remove_file(fixture.path("work/made.txt")).unwrap();
+    assert_eq!(asked.execute_skill("pdf", reading).await.unwrap().files, Artefacts::default());
+}
+
+#[tokio::test]
+async fn files_are_offered_by_the_caller() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").file("pdf/scripts/run.py", "").file("docs/a.pdf", "");
+    let runtime = fixture.recording().build();
+    let mut options = ExecutionOptions::default();
+    options.read = vec![fixture.path("docs/../docs/a.pdf")];
+    let _ = runtime.execute_skill("pdf", options).await.unwrap();
+    let grants = fixture.sandbox.jobs().pop().unwrap().grants().clone();
+    assert_eq!(grants.files()[1].path(), fixture.path("docs/a.pdf"));
+    let mut options = ExecutionOptions::default();
+    options.write = vec![fixture.path("docs")];
+    assert!(!runtime.execute_skill("pdf", options).await.unwrap().exit_status.is_success());
+}
+
+/// A pattern names a directory of the workspace; the workspace may name another with it.
+#[tokio::test]
+async fn a_pattern_through_a_symlink_is_refused() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "allowed-tools: Read(src/**)\n").file("pdf/scripts/run.py", "").file("work/a", "").file("secret/key", "");
+    std::os::unix::fs::symlink(fixture.path("secret"), fixture.path("work/src")).unwrap();
+    let runtime = fixture.recording().build();
+    let options = ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
+    let error = runtime.execute_skill("pdf", options).await.unwrap_err();
+    assert!(error.to_string().ends_with("work/src leads elsewhere by a symlink; nothing ran"), "{error}");
+    assert!(fixture.sandbox.jobs().is_empty());
+}
