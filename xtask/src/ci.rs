@@ -7,6 +7,7 @@ use anyhow::Result;
 use crate::command::{cargo, output, run};
 use crate::demo::demo;
 use crate::guests::{Mode, guests};
+use crate::hosts::hosts;
 use crate::test::test;
 use crate::tidy::{members, tidy};
 
@@ -27,6 +28,7 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
         test()?;
     }
     demo()?;
+    hosts()?;
     run(cargo(&["doc", "--workspace", "--no-deps", "--locked", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     deny()?;
     features()

@@ -6,6 +6,7 @@ mod ci;
 mod command;
 mod demo;
 mod guests;
+mod hosts;
 mod test;
 mod tidy;
 

@@ -35,6 +35,10 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("skills-cli", &["skills-runtime"]),
+    ("host-text-only", &["skills-discovery", "skills-prompt"]),
+    ("host-wasm-only", &["skills-runtime"]),
+    ("host-everything", &["skills-runtime"]),
+    ("host-policy-and-sandbox", &["skills-policy", "skills-sandbox", "skills-sandbox-linux"]),
     ("xtask", &[]),
 ];
 

@@ -229,6 +229,15 @@ mod tests {
     }
 
     #[test]
+    fn the_example_of_the_documentation_is_read() {
+        let page = include_str!("../../../docs/policy.md");
+        let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let (_directory, files) = files("", example, "");
+        let read = read(&files, false).unwrap();
+        assert_eq!((read.files.len(), read.rules.rules().len()), (1, 5));
+    }
+
+    #[test]
     fn mistakes_are_named_with_file_and_line() {
         insta::assert_snapshot!(told("", "allow = [\"spawn\"]\nalow = []", ""), @"DIR/user:2: unknown field `alow`, expected one of `mode`, `new-content`, `allow`, `ask`, `deny`, `within`, `limits`");
         insta::assert_snapshot!(told("", "allow = [\"exec:x\"]", ""), @r#"DIR/user: "exec:x" is no permission: write `read`, `write`, `spawn`, `network` or `env`, and perhaps `:` and what of it"#);

@@ -32,6 +32,8 @@ const TOP_LEVEL: [&str; 19] = [
     "xtask",
     ".github",
 ];
+/// The page with the holes of other runtimes.
+const THREAT_MODEL: &str = "docs/threat-model.md";
 /// Words that mark unfinished or hidden work, written so that this file does not hold them.
 const FORBIDDEN: [(&str, &str); 5] = [("#[al", "low("), ("#![al", "low("), ("#[ig", "nore"), ("TO", "DO"), ("FIX", "ME")];
 
@@ -40,6 +42,7 @@ pub(crate) fn problems() -> Result<Vec<String>> {
     let files = output(Command::new("git").current_dir(&root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]))?;
     let files: Vec<PathBuf> = files.split_terminator('\0').map(PathBuf::from).filter(|file| root.join(file).is_file()).collect();
     let mut problems = Vec::new();
+    problems.extend(unknown_tests(&root, &files)?);
     for file in &files {
         let top = file.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
         if !TOP_LEVEL.contains(&top.as_str()) {
@@ -51,6 +54,21 @@ pub(crate) fn problems() -> Result<Vec<String>> {
         problems.extend(forgotten_test(&root, file)?);
     }
     Ok(problems)
+}
+
+/// The threat model names a test for each hole; a name that no function has promises what nobody checks.
+fn unknown_tests(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
+    let table = fs::read_to_string(root.join(THREAT_MODEL))?;
+    let named = table.lines().filter_map(|line| line.strip_suffix("` |")?.rsplit_once("| `").map(|(_, name)| format!("fn {name}(")));
+    let mut unknown: Vec<String> = named.collect();
+    if unknown.is_empty() {
+        return Ok(vec![format!("{THREAT_MODEL}: names no test")]);
+    }
+    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs")) {
+        let text = fs::read_to_string(root.join(file))?;
+        unknown.retain(|name| !text.contains(name.as_str()));
+    }
+    Ok(unknown.into_iter().map(|name| format!("{THREAT_MODEL}: there is no test `{name}…)`")).collect())
 }
 
 fn source(file: &Path, text: &str) -> Vec<String> {
