@@ -6,11 +6,12 @@ use serde::Serialize;
 use crate::command::{cargo, output};
 
 /// The benchmarks: crate, target. In each, `floor` is the least that the machine needs for the same work.
-const BENCHES: [(&str, &str); 6] = [
+const BENCHES: [(&str, &str); 7] = [
     ("skills-manifest", "parse"),
     ("skills-discovery", "scan"),
     ("skills-prompt", "render"),
     ("skills-prompt", "mentions"),
+    ("skills-runtime", "path"),
     ("skills-sandbox-linux", "spawn"),
     ("skills-sandbox-wasm", "run"),
 ];

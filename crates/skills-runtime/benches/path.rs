@@ -1,0 +1,96 @@
+//! What the path from a name to an outcome costs beside the program: the sandbox does nothing.
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "benches make their own files and fail by panicking")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use divan::Bencher;
+use skills_runtime::audit::Log;
+use skills_runtime::policy::{Effect, Layer, Rule};
+use skills_runtime::{
+    Answer, Builder, Captured, Ending, ExecutionOptions, FileApprovals, Report, Root, Rules, Sandbox, Scope, SkillRuntime,
+};
+use skills_sandbox::{Job, Outcome, Running};
+use tempfile::TempDir;
+
+fn main() {
+    divan::main();
+}
+
+struct Nothing;
+
+impl Sandbox for Nothing {
+    fn name(&self) -> &'static str {
+        "nothing"
+    }
+
+    fn run(&self, _: Job) -> Running<'_> {
+        let (stdout, stderr) = (Captured::default(), Captured::default());
+        let outcome = Outcome::new(Ending::Exited { code: 0 }, stdout, stderr, Duration::ZERO, Report::new("nothing"));
+        Box::pin(std::future::ready(Ok(outcome)))
+    }
+}
+
+fn skill(frontmatter: &str) -> TempDir {
+    let place = tempfile::tempdir().unwrap();
+    let skill = place.path().join("skills/one");
+    std::fs::create_dir_all(skill.join("scripts")).unwrap();
+    std::fs::write(
+        skill.join("SKILL.md"),
+        format!("---\nname: one\ndescription: About one.\n{frontmatter}---\n# One\n{}", "Text.\n".repeat(600)),
+    )
+    .unwrap();
+    std::fs::write(skill.join("scripts/run.sh"), "true\n").unwrap();
+    place
+}
+
+fn run(bencher: Bencher<'_, '_>, place: &Path, with: impl FnOnce(Builder) -> Builder) {
+    let builder = SkillRuntime::builder().root(Root::new(place.join("skills"), Scope::User)).native_sandbox(Arc::new(Nothing));
+    let runtime = with(builder).build();
+    let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let once = || executor.block_on(runtime.execute_skill("one", ExecutionOptions::default())).unwrap();
+    assert!(once().exit_status.is_success());
+    bencher.bench_local(once);
+}
+
+/// What any runtime has to look at before it can run: the text of now, and which scripts there are.
+#[divan::bench]
+fn floor(bencher: Bencher<'_, '_>) {
+    let place = skill("");
+    let directory = place.path().join("skills/one");
+    bencher.bench_local(|| {
+        let text = std::fs::read(directory.join("SKILL.md")).unwrap();
+        let scripts = std::fs::read_dir(directory.join("scripts")).unwrap().flatten().map(|entry| entry.file_name()).count();
+        (text.len(), scripts)
+    });
+}
+
+#[divan::bench]
+fn least(bencher: Bencher<'_, '_>) {
+    let place = skill("");
+    run(bencher, place.path(), |builder| builder);
+}
+
+#[divan::bench]
+fn with_a_thousand_rules(bencher: Bencher<'_, '_>) {
+    let place = skill("allowed-tools: Bash(git:*), Bash(program7:*), WebFetch(domain:a.example)\n");
+    let rule = |text: String| Rule::parse(Effect::Allow, Layer::Session, &text).unwrap();
+    let rules = (0..499).flat_map(|n| [rule(format!("spawn:program{n}")), rule(format!("network:host{n}.example"))]);
+    let rules = Rules::default().with_rules(rules).with_rules([rule("spawn:git".to_owned()), rule("network:a.example".to_owned())]);
+    run(bencher, place.path(), |builder| builder.rules(rules));
+}
+
+#[divan::bench]
+fn with_an_approval_for_this_content(bencher: Bencher<'_, '_>) {
+    let place = skill("allowed-tools: Bash\n");
+    let approvals = Arc::new(FileApprovals::new(place.path().join("approvals.json")));
+    run(bencher, place.path(), |builder| builder.approvals(approvals).approver(Arc::new(Answer::Always)));
+}
+
+#[divan::bench]
+fn with_a_record(bencher: Bencher<'_, '_>) {
+    let place = skill("");
+    let log = Arc::new(Log::open(place.path().join("audit.jsonl")).unwrap());
+    run(bencher, place.path(), |builder| builder.audit(log));
+}
