@@ -110,6 +110,23 @@ impl Event {
     }
 }
 
+impl Event {
+    /// What is kept of an event whose record would be too long: its lists and long texts are left out, and that is said.
+    pub(crate) fn shortened(&self) -> Self {
+        const MAX_CHARACTERS: usize = 500;
+        let cut = |text: &String| text.chars().take(MAX_CHARACTERS).collect::<String>();
+        Self {
+            skill: cut(&self.skill),
+            program: self.program.as_ref().map(cut),
+            requested: Vec::new(),
+            rules: vec!["left out: the record would be too long".to_owned()],
+            layers: Vec::new(),
+            outcome: self.outcome.as_ref().map(cut),
+            ..self.clone()
+        }
+    }
+}
+
 impl Content {
     /// Measures what is kept of a content of `total` bytes.
     #[must_use]

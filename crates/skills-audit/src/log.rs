@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::chain::{Link, MAX_LINE};
-use crate::{AuditError, AuditSink, Event};
+use crate::{AuditError, AuditSink, ErrorKind, Event};
 
 /// Records in a file, one line of JSON each.
 ///
@@ -48,6 +48,12 @@ impl Log {
     #[must_use]
     pub fn rotation(self, rotation: Rotation) -> Self {
         Self { rotation, ..self }
+    }
+
+    /// Names a log that is only read, wherever it lies and whoever may write there.
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), rotation: Rotation::default() }
     }
 
     /// Returns the files of the log, oldest first.
@@ -137,7 +143,11 @@ impl AuditSink for Log {
         let _lock = self.lock()?;
         let mut file = self.append()?;
         let last = self.last(&mut file)?;
-        let line = Link::line(event, last.link.as_ref())?;
+        let line = match Link::line(event, last.link.as_ref()) {
+            // A record that says less is better than none.
+            Err(error) if error.kind() == ErrorKind::TooLarge => Link::line(&event.shortened(), last.link.as_ref())?,
+            line => line?,
+        };
         if last.bytes > 0 && last.bytes >= self.rotation.max_bytes {
             self.rotate()?;
             file = self.append()?;

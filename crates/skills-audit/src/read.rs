@@ -61,17 +61,24 @@ pub fn tail<P: AsRef<Path>>(files: &[P], count: usize) -> Result<Vec<Line>, Audi
 pub(crate) fn links(path: &Path) -> Result<impl Iterator<Item = (usize, Option<Link>)> + use<>, AuditError> {
     let file = File::open(path).map_err(|error| AuditError::io(path, error))?;
     let mut reader = BufReader::new(file);
-    let lines = std::iter::from_fn(move || next_line(&mut reader));
+    let mut has_failed = false;
+    let lines = std::iter::from_fn(move || {
+        // What cannot be read once is not tried again and again.
+        if has_failed { None } else { next_line(&mut reader, &mut has_failed) }
+    });
     let numbered = (1..).zip(lines).filter(|(_, line)| !line.as_ref().is_some_and(Vec::is_empty));
     Ok(numbered.map(|(number, line)| (number, line.and_then(|line| Link::read(&line)))))
 }
 
 /// The next line without its end; nothing inside for one that is too long or cannot be read.
-fn next_line(reader: &mut BufReader<File>) -> Option<Option<Vec<u8>>> {
+fn next_line(reader: &mut BufReader<File>, has_failed: &mut bool) -> Option<Option<Vec<u8>>> {
     let mut line = Vec::new();
     let mut is_long = false;
     loop {
-        let Ok(buffer) = reader.fill_buf() else { return Some(None) };
+        let Ok(buffer) = reader.fill_buf() else {
+            *has_failed = true;
+            return Some(None);
+        };
         if buffer.is_empty() {
             return if line.is_empty() && !is_long { None } else { Some((!is_long).then_some(line)) };
         }

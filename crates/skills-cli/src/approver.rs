@@ -8,33 +8,52 @@ use skills_runtime::{Answer, Approver};
 
 use crate::output::{Output, line};
 
+/// The longest value of a row, in characters; a longer one is cut, and nobody is asked.
+const MAX_ROW: usize = 300;
+
 /// Somebody at a terminal.
 struct Terminal;
 
-/// Finds out who can be asked: whoever said `--yes` or `--deny`, else the terminal, unless the program's input comes from there; else nobody.
-pub(crate) fn approver(yes: bool, deny: bool, is_input_taken: bool) -> Option<Arc<dyn Approver>> {
-    if yes {
-        return Some(Arc::new(Answer::Once));
+/// Who answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answers {
+    /// `--yes`.
+    Yes,
+    /// `--deny`.
+    No,
+    /// The terminal, when there is one and nothing else is read from it.
+    Terminal,
+    /// Nobody: the program's input comes from where answers would.
+    Nobody,
+}
+
+/// Finds out who can be asked.
+pub(crate) fn approver(answers: Answers) -> Option<Arc<dyn Approver>> {
+    match answers {
+        Answers::Yes => Some(Arc::new(Answer::Once)),
+        Answers::No => Some(Arc::new(Answer::Deny)),
+        Answers::Terminal if is_terminal() => Some(Arc::new(Terminal)),
+        Answers::Terminal | Answers::Nobody => None,
     }
-    if deny {
-        return Some(Arc::new(Answer::Deny));
-    }
-    let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal() && !is_input_taken;
-    is_terminal.then(|| Arc::new(Terminal) as Arc<dyn Approver>)
+}
+
+fn is_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 impl Approver for Terminal {
     fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
-        let output = Output::new(false);
-        output.notes(&text(question));
-        output.notes("Allow it? o: once, a: always for this content, anything else: no");
-        Box::pin(async {
+        Box::pin(async move {
+            if let Some(long) = too_long(question) {
+                return Err(format!("it is longer than a question may be: {long}").into());
+            }
+            let output = Output::new(false);
+            output.notes(&text(question));
+            output.notes("Allow it? o: once, a: always for this content, anything else: no");
+            forget_what_was_typed();
             // The terminal is waited for aside, so that Ctrl-C still ends the command.
-            let answer = tokio::task::spawn_blocking(|| {
-                let mut answer = String::new();
-                io::stdin().lock().read_line(&mut answer).map(|_| answer)
-            });
-            Ok(Some(match answer.await??.trim().to_ascii_lowercase().as_str() {
+            let answer = tokio::task::spawn_blocking(read_line);
+            Ok(Some(match answer.await??.as_str() {
                 "o" | "once" => Answer::Once,
                 "a" | "always" => Answer::Always,
                 _ => Answer::Deny,
@@ -43,34 +62,79 @@ impl Approver for Terminal {
     }
 }
 
-/// Describes a question entirely, in lines that no text of a skill can forge.
-pub(crate) fn text(question: &Question) -> String {
-    let mut text = format!("{} wants to run: {}\n", line(&question.name), line(&question.command.join(" ")));
-    let mut row = |label: &str, value: &str| text.push_str(&format!("  {label:<8} {}\n", line(value)));
-    row("skill", &question.directory.display().to_string());
-    row("content", &content(&question.content));
-    if let Content::Changed { grown, shrunk } = &question.content {
-        grown.iter().for_each(|permission| row("new", &permission.to_string()));
-        shrunk.iter().for_each(|permission| row("gone", &permission.to_string()));
+/// Asks for a yes on the terminal; nothing when there is none.
+pub(crate) fn confirm(text: &str, output: &Output) -> Option<bool> {
+    if !is_terminal() {
+        return None;
     }
-    if let Some(digest) = &question.digest {
-        row("digest", digest);
-    }
-    let what = |verdict: &Verdict| format!("{} (asked by {})", verdict.permission(), verdict.asked_by().join(", "));
-    question.open.iter().for_each(|verdict| row("wants", &what(verdict)));
-    question.granted.iter().for_each(|verdict| row("has", &what(verdict)));
-    let limits = &question.limits;
-    row("limits", &format!("{} s, {} MiB of memory", limits.wall_time.as_secs_f64(), limits.memory_bytes >> 20));
-    question.notes.iter().for_each(|note| row("note", note));
-    text.truncate(text.trim_end().len());
-    text
+    output.notes(text);
+    forget_what_was_typed();
+    Some(read_line().is_ok_and(|answer| matches!(answer.as_str(), "y" | "yes")))
 }
 
-fn content(content: &Content) -> String {
+fn read_line() -> io::Result<String> {
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(answer.trim().to_ascii_lowercase())
+}
+
+/// What was typed before the question was seen is no answer to it.
+#[cfg(unix)]
+fn forget_what_was_typed() {
+    // A terminal that cannot do so is asked all the same.
+    let _ = nix::sys::termios::tcflush(io::stdin(), nix::sys::termios::FlushArg::TCIFLUSH);
+}
+
+#[cfg(not(unix))]
+fn forget_what_was_typed() {}
+
+/// Describes a question entirely, a row a thing, so that no text of a skill can be taken for another row.
+pub(crate) fn text(question: &Question) -> String {
+    let rows = rows(question).into_iter().map(|(label, value)| format!("  {label:<8} {}", row(&value)));
+    std::iter::once(format!("{} wants to run: {}", row(&question.name), row(&command(question)))).chain(rows).collect::<Vec<_>>().join("\n")
+}
+
+fn rows(question: &Question) -> Vec<(&'static str, String)> {
+    let mut rows = vec![("skill", question.directory.display().to_string()), ("content", content(&question.content).to_owned())];
+    if let Content::Changed { grown, shrunk } = &question.content {
+        rows.extend(grown.iter().map(|what| ("new", what.clone())));
+        rows.extend(shrunk.iter().map(|what| ("gone", what.clone())));
+    }
+    rows.extend(question.digest.iter().map(|digest| ("digest", digest.clone())));
+    let what = |verdict: &Verdict| format!("{} (asked by {})", verdict.permission(), verdict.asked());
+    rows.extend(question.open.iter().map(|verdict| ("wants", what(verdict))));
+    rows.extend(question.granted.iter().map(|verdict| ("has", what(verdict))));
+    let limits = &question.limits;
+    rows.push(("limits", format!("{} s, {} MiB of memory", limits.wall_time.as_secs_f64(), limits.memory_bytes >> 20)));
+    rows.extend(question.notes.iter().map(|note| ("note", note.clone())));
+    rows
+}
+
+/// What of a question nobody could read, since it would be cut.
+fn too_long(question: &Question) -> Option<String> {
+    let is_long = |text: &str| text.chars().nth(MAX_ROW).is_some();
+    let open = question.open.iter().map(|verdict| verdict.permission().to_string());
+    let found = open.chain([command(question), question.directory.display().to_string()]).find(|text| is_long(text))?;
+    Some(row(&found))
+}
+
+fn command(question: &Question) -> String {
+    question.command.join(" ")
+}
+
+/// One line of a row: white space is one space, and an end is an end.
+fn row(text: &str) -> String {
+    let text = line(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    if text.chars().nth(MAX_ROW).is_none() {
+        return text;
+    }
+    text.chars().take(MAX_ROW).chain(['…']).collect()
+}
+
+fn content(content: &Content) -> &'static str {
     match content {
-        Content::New => "never approved before".to_owned(),
-        Content::Known => "approved before, for other things".to_owned(),
-        Content::Changed { .. } => "changed since it was approved".to_owned(),
-        other => format!("{other:?}"),
+        Content::New => "never approved before",
+        Content::Known => "approved before, for other things",
+        _ => "changed since it was approved",
     }
 }

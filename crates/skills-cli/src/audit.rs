@@ -17,7 +17,7 @@ pub(crate) fn audit(arguments: &Audit, output: &Output) -> anyhow::Result<Exit> 
     if !path.is_file() {
         return Err(InputError::new(format!("{}: there is no log; nothing has run yet", path.display())).into());
     }
-    let files = Log::open(path)?.files()?;
+    let files = Log::at(path).files()?;
     match &arguments.command {
         AuditCommand::Tail(arguments) => show_tail(&tail(&files, arguments.lines)?, output),
         AuditCommand::Show(arguments) => show(&files, arguments.number, output),

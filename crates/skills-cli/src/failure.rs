@@ -47,6 +47,7 @@ fn suggestion(error: Option<&RuntimeError>, candidates: &[String]) -> Option<Str
     let (first, rest) = candidates.split_first()?;
     Some(match error?.kind() {
         ErrorKind::UnknownSkill if rest.is_empty() => format!("  did you mean `{first}`?"),
+        ErrorKind::Requirements => return None,
         ErrorKind::UnknownSkill => format!("  did you mean one of: {}?", candidates.join(", ")),
         _ => format!("  there are: {}", candidates.join(", ")),
     })

@@ -10,7 +10,7 @@ use serde_json::Value;
 use skills_runtime::discovery::canonical_skill_path;
 
 /// The most input that is read, in bytes.
-const MAX_BYTES: u64 = 64 << 20;
+pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
 /// The input cannot be used: wrong usage, not a failed skill.
 #[derive(Debug)]
@@ -67,6 +67,38 @@ fn all(reader: impl Read) -> anyhow::Result<String> {
         return Err(InputError(format!("the input has more than {MAX_BYTES} bytes")).into());
     }
     Ok(text)
+}
+
+/// Reads a regular file of at most `max_bytes` bytes. Nothing is waited for: a pipe is no file.
+pub(crate) fn bytes(path: &Path, max_bytes: u64) -> anyhow::Result<Vec<u8>> {
+    let failed = || InputError(format!("{} cannot be read", path.display()));
+    let file = open(path).with_context(failed)?;
+    let metadata = file.metadata().with_context(failed)?;
+    if !metadata.is_file() {
+        return Err(InputError(format!("{} is no regular file", path.display())).into());
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(max_bytes + 1).read_to_end(&mut bytes).with_context(failed)?;
+    if read as u64 > max_bytes {
+        return Err(InputError(format!("{} has more than {max_bytes} bytes", path.display())).into());
+    }
+    Ok(bytes)
+}
+
+/// Reads a regular text file, as [`bytes`] does.
+pub(crate) fn file_text(path: &Path, max_bytes: u64) -> anyhow::Result<String> {
+    String::from_utf8(bytes(path, max_bytes)?).map_err(|_| InputError(format!("{} is no text", path.display())).into())
+}
+
+#[cfg(unix)]
+fn open(path: &Path) -> std::io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new().read(true).custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits()).open(path)
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> std::io::Result<std::fs::File> {
+    std::fs::File::open(path)
 }
 
 /// Resolves a directory that the user names.

@@ -1,7 +1,7 @@
 //! `skills policy`.
 
 use serde_json::{Value, json};
-use skills_runtime::policy::{Network, Spawn};
+use skills_runtime::policy::{Effect, Layer, Network, Rule, Spawn};
 use skills_runtime::{Builder, Decision, Preview};
 
 use crate::approver;
@@ -68,7 +68,7 @@ fn text(preview: &Preview) -> String {
             grants.variables().iter().for_each(|name| row("", &format!("the variable {name}")));
         }
         Decision::Denied(denial) => {
-            row("verdict", if preview.question.is_some() { "denied, unless somebody who is asked allows it" } else { "denied" });
+            row("verdict", if preview.question.is_some() { "denied, unless it is approved" } else { "denied" });
             if let Some(content) = denial.content() {
                 row("", &format!("its content is not approved: {content}"));
             }
@@ -106,13 +106,20 @@ fn document(preview: &Preview) -> Value {
 fn show(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
     let places = state::policy_files();
     let read = policy_files::read(&places, trust_project)?;
-    let rules: Vec<String> = read.rules.rules().iter().map(ToString::to_string).collect();
+    let is_idle = |rule: &Rule| rule.layer() == Layer::Project && rule.effect() == Effect::Allow && !trust_project;
+    let idle = |rule: &Rule| if is_idle(rule) { " without effect: the project is not trusted" } else { "" };
+    let rules: Vec<String> = read.rules.rules().iter().map(|rule| format!("{rule}{}", idle(rule))).collect();
     if output.is_json() {
         let files: Vec<Value> = read.files.iter().map(|(layer, path)| json!({"layer": layer, "path": path})).collect();
-        output.document(&json!({"mode": read.rules.undecided(), "rules": rules, "files": files}))?;
+        let (mode, new_content) = (read.rules.undecided(), read.rules.unapproved());
+        output.document(&json!({"mode": mode, "new_content": new_content, "rules": rules, "files": files, "limits": read.rules.most()}))?;
         return Ok(Exit::Done);
     }
-    let mut text = format!("mode {}\n", format!("{:?}", read.rules.undecided()).to_lowercase());
+    let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    let (mode, content) = (word(json!(read.rules.undecided())), word(json!(read.rules.unapproved())));
+    let most = read.rules.most();
+    let mut text =
+        format!("mode {mode}\nnew content {content}\nat most {} s, {} MiB of memory\n", most.wall_time.as_secs(), most.memory_bytes >> 20);
     rules.iter().for_each(|rule| text.push_str(&format!("{}\n", line(rule))));
     if read.files.is_empty() {
         let user = places.user.map(|path| path.display().to_string()).unwrap_or_default();

@@ -1,17 +1,19 @@
 //! Rules in files.
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use serde::Deserialize;
 use skills_runtime::policy::{Effect, Layer, Mode, NewContent, Rule, Target};
 use skills_runtime::{Limits, Rules};
 
-use crate::input::InputError;
+use crate::input::{self, InputError};
 use crate::state::PolicyFiles;
+
+/// The longest file with rules, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// What a file may say.
 #[derive(Debug, Default, Deserialize)]
@@ -84,15 +86,18 @@ pub(crate) fn read(places: &PolicyFiles, trust_project: bool) -> anyhow::Result<
 }
 
 /// Reads one file; nothing when there is none.
-#[expect(clippy::disallowed_methods, reason = "rules are no files of a skill")]
 fn one(layer: Layer, path: &Path) -> anyhow::Result<Option<File>> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
+    match path.symlink_metadata() {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
-        // Rules that cannot be read may forbid something.
-        Err(error) => return Err(error).with_context(|| InputError::new(format!("the rules in {} cannot be read", path.display()))),
-    };
-    if layer != Layer::Project && is_anybodys(path) {
+        // A project may have been written by anybody, and leads nowhere else.
+        Ok(metadata) if layer == Layer::Project && metadata.is_symlink() => {
+            return Err(InputError::new(format!("the rules in {} are a symlink", path.display())).into());
+        }
+        _ => {}
+    }
+    // Rules that cannot be read may forbid something.
+    let text = input::file_text(path, MAX_BYTES)?;
+    if is_anybodys(path) {
         return Err(anyhow!(InputError::new(format!("anybody may change the rules in {}; run `chmod o-w` on it", path.display()))));
     }
     let file = toml::from_str(&text).map_err(|error| {
@@ -112,8 +117,9 @@ impl File {
             }
         }
         for within in &self.within {
-            if !within.directory.is_absolute() {
-                let message = format!("{source}: `directory` must be an absolute path, not {:?}", within.directory);
+            let is_plain = within.directory.is_absolute() && !within.directory.components().any(|part| part == Component::ParentDir);
+            if !is_plain {
+                let message = format!("{source}: `directory` must be an absolute path without `..`, not {:?}", within.directory);
                 return Err(InputError::new(message).into());
             }
             for (effect, texts) in [(Effect::Allow, &within.allow), (Effect::Ask, &within.ask), (Effect::Deny, &within.deny)] {
@@ -131,22 +137,25 @@ impl File {
 pub(crate) fn parse(effect: Effect, layer: Layer, text: &str, source: &str) -> anyhow::Result<Vec<Rule>> {
     let wrong = |error| InputError::new(format!("{source}: {error}"));
     let mut rules = vec![Rule::parse(effect, layer, text).map_err(wrong)?.source(source)];
-    match text.parse().map_err(wrong)? {
-        Target::Read(path) => {
-            rules.extend(spellings(&path).into_iter().skip(1).map(|p| Rule::new(effect, layer, Target::Read(p)).source(source)))
-        }
-        Target::Write(path) => {
-            rules.extend(spellings(&path).into_iter().skip(1).map(|p| Rule::new(effect, layer, Target::Write(p)).source(source)))
-        }
-        _ => {}
+    let target: Target = text.parse().map_err(wrong)?;
+    for path in target.path().map(spellings).unwrap_or_default().into_iter().skip(1) {
+        rules.push(Rule::new(effect, layer, target.with_path(path).map_err(wrong)?).source(source));
     }
     Ok(rules)
 }
 
-/// A path as it is written, and where it leads.
-fn spellings(path: &Path) -> Vec<PathBuf> {
-    let canonical = path.canonicalize().ok().filter(|canonical| canonical != path);
-    std::iter::once(path.to_owned()).chain(canonical).collect()
+/// A path as it is written, and where it leads, or would lead if what is missing of it was made.
+pub(crate) fn spellings(path: &Path) -> Vec<PathBuf> {
+    let mut missing = PathBuf::new();
+    for there in path.ancestors() {
+        if let Ok(canonical) = there.canonicalize() {
+            let leads = if missing.as_os_str().is_empty() { canonical } else { canonical.join(&missing) };
+            return if leads == path { vec![leads] } else { vec![path.to_owned(), leads] };
+        }
+        let Some(name) = there.file_name() else { break };
+        missing = if missing.as_os_str().is_empty() { PathBuf::from(name) } else { Path::new(name).join(&missing) };
+    }
+    vec![path.to_owned()]
 }
 
 impl Most {
@@ -185,6 +194,8 @@ fn is_anybodys(_path: &Path) -> bool {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests make their own files")]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn files(admin: &str, user: &str, project: &str) -> (tempfile::TempDir, PolicyFiles) {
@@ -241,7 +252,7 @@ mod tests {
     fn mistakes_are_named_with_file_and_line() {
         insta::assert_snapshot!(told("", "allow = [\"spawn\"]\nalow = []", ""), @"DIR/user:2: unknown field `alow`, expected one of `mode`, `new-content`, `allow`, `ask`, `deny`, `within`, `limits`");
         insta::assert_snapshot!(told("", "allow = [\"exec:x\"]", ""), @r#"DIR/user: "exec:x" is no permission: write `read`, `write`, `spawn`, `network` or `env`, and perhaps `:` and what of it"#);
-        insta::assert_snapshot!(told("", "[[within]]\ndirectory = \"x\"", ""), @r#"DIR/user: `directory` must be an absolute path, not "x""#);
+        insta::assert_snapshot!(told("", "[[within]]\ndirectory = \"x\"", ""), @r#"DIR/user: `directory` must be an absolute path without `..`, not "x""#);
         insta::assert_snapshot!(told("", "allow = [", ""), @"DIR/user:1: unclosed array, expected `]`");
     }
 
@@ -255,6 +266,24 @@ mod tests {
         std::os::unix::fs::symlink(&real, &link).unwrap();
         let rules = parse(Effect::Deny, Layer::User, &format!("read:{}", link.display()), "x").unwrap();
         assert!(rules.iter().any(|rule| rule.to_string() == format!("deny read:{} (user, x)", real.display())), "{rules:?}");
+        let rules = parse(Effect::Deny, Layer::User, &format!("write:{}/not/yet", link.display()), "x").unwrap();
+        assert!(rules.iter().any(|rule| rule.to_string() == format!("deny write:{}/not/yet (user, x)", real.display())), "{rules:?}");
+    }
+
+    /// Somebody else's project must not stop the command, or fill the memory.
+    #[cfg(unix)]
+    #[test]
+    fn rules_of_a_project_are_small_regular_files() {
+        let (directory, files) = files("", "", "");
+        let project = directory.path().join("project");
+        std::os::unix::fs::symlink("/dev/zero", &project).unwrap();
+        assert!(read(&files, false).is_err());
+        fs::remove_file(&project).unwrap();
+        nix::unistd::mkfifo(&project, nix::sys::stat::Mode::S_IRUSR).unwrap();
+        assert!(read(&files, false).is_err());
+        fs::remove_file(&project).unwrap();
+        fs::write(&project, " ".repeat(2 << 20)).unwrap();
+        assert!(read(&files, false).is_err());
     }
 
     #[cfg(unix)]

@@ -1,13 +1,12 @@
 //! `skills run NAME`.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
-use anyhow::Context;
 use serde_json::{Value, json};
-use skills_runtime::policy::{Denial, Fate, Permission, Reason};
+use skills_runtime::policy::{Denial, HostPattern, Permission, Reason};
 use skills_runtime::{Builder, Captured, ExecutionArtifacts, ExecutionStatus, InputFile, Workspace};
 
-use crate::approver::approver;
+use crate::approver::{Answers, approver};
 use crate::arguments::Run;
 use crate::exit::Exit;
 use crate::input::{self, InputError};
@@ -29,7 +28,12 @@ pub(crate) fn run(builder: Builder, arguments: &Run, trust_project: bool, output
     if arguments.dry_run {
         return policy::tell(&runtime.preview_skill(&name, &options)?, output);
     }
-    options.approval = approver(arguments.yes, arguments.deny, arguments.what.input.as_deref() == Some("-"));
+    options.approval = approver(match arguments {
+        Run { yes: true, .. } => Answers::Yes,
+        Run { deny: true, .. } => Answers::No,
+        _ if arguments.what.input.as_deref() == Some("-") => Answers::Nobody,
+        _ => Answers::Terminal,
+    });
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let artifacts = executor.block_on(async {
         // Whoever started this command may have had it ignore the end of its children; with a handler they can be collected.
@@ -45,41 +49,54 @@ pub(crate) fn run(builder: Builder, arguments: &Run, trust_project: bool, output
     executor.shutdown_background();
     let artifacts = artifacts?;
     let Some(artifacts) = artifacts else { return Ok(Exit::Interrupted) };
-    if let Some(directory) = &keep {
-        save(&artifacts, directory)?;
-    }
+    let not_saved = keep.map(|directory| save(&artifacts, &directory)).unwrap_or_default();
     if output.is_json() {
         output.document(&document(&artifacts))?;
     } else {
         show(&artifacts, arguments, output)?;
     }
-    Ok(Exit::of(&artifacts.exit_status))
+    not_saved.iter().for_each(|error| output.note(&format!("error: {error}")));
+    Ok(match Exit::of(&artifacts.exit_status) {
+        Exit::Done if !not_saved.is_empty() => Exit::Failed,
+        exit => exit,
+    })
 }
 
 /// Reads the files for a private workspace; each has its own name there.
-#[expect(clippy::disallowed_methods, reason = "files that the user names on the command line are no files of a skill")]
 fn files(paths: &[std::path::PathBuf]) -> anyhow::Result<Vec<InputFile>> {
     let read = |path: &std::path::PathBuf| {
-        let wrong = || InputError::new(format!("{} cannot be read", path.display()));
+        let wrong = || InputError::new(format!("{} has no name that is text", path.display()));
         let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(wrong)?;
-        let content = std::fs::read(path).with_context(wrong)?;
-        Ok(InputFile { name: name.to_owned(), content })
+        Ok(InputFile { name: name.to_owned(), content: input::bytes(path, input::MAX_BYTES)? })
     };
     paths.iter().map(read).collect()
 }
 
-/// Writes what the program made. Nothing that was there before is replaced.
+/// Writes what the program made; says what could not be written. Nothing that was there before is replaced.
+fn save(artifacts: &ExecutionArtifacts, directory: &Path) -> Vec<String> {
+    let kept = artifacts.files.files.iter().filter_map(|file| Some((file, file.content.as_deref()?)));
+    let failed = kept.filter_map(|(file, content)| {
+        let error = save_one(directory, &file.path, content).err()?;
+        Some(format!("{} is not kept: {error}", file.path))
+    });
+    failed.collect()
+}
+
 #[expect(clippy::disallowed_methods, reason = "the directory is one that the user names on the command line")]
-fn save(artifacts: &ExecutionArtifacts, directory: &Path) -> anyhow::Result<()> {
-    for file in &artifacts.files.files {
-        let Some(content) = &file.content else { continue };
-        let path = directory.join(&file.path);
-        let failed = || format!("cannot write {}", path.display());
-        std::fs::create_dir_all(path.parent().unwrap_or(directory)).with_context(failed)?;
-        let mut made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path).with_context(failed)?;
-        std::io::Write::write_all(&mut made, content).with_context(failed)?;
+fn save_one(directory: &Path, name: &str, content: &[u8]) -> std::io::Result<()> {
+    // The program chose the name.
+    let is_below = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+    if !is_below || name.is_empty() {
+        return Err(std::io::Error::other("its name leads elsewhere"));
     }
-    Ok(())
+    let path = directory.join(name);
+    let parent = path.parent().unwrap_or(directory);
+    std::fs::create_dir_all(parent)?;
+    if !parent.canonicalize()?.starts_with(directory) {
+        return Err(std::io::Error::other("a symlink leads elsewhere"));
+    }
+    let mut made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
+    std::io::Write::write_all(&mut made, content)
 }
 
 fn show(artifacts: &ExecutionArtifacts, arguments: &Run, output: &Output) -> anyhow::Result<()> {
@@ -118,23 +135,21 @@ fn show(artifacts: &ExecutionArtifacts, arguments: &Run, output: &Output) -> any
     Ok(())
 }
 
-/// Says how what was denied for lack of a rule or an answer may be had.
+/// Says how what was denied for lack of a rule or an answer may be had. Readers copy what they see, so nothing of a skill is in it that could be
+/// taken for another word.
 fn hints(denial: &Denial, skill: &str) -> Vec<String> {
-    let could_be_asked = |reason: &Reason| !matches!(reason, Reason::Rule { .. } | Reason::Never { .. });
-    let open: Vec<_> = denial.verdicts().iter().filter(|verdict| verdict.fate() == Fate::Denied).collect();
-    if !open.iter().all(|verdict| could_be_asked(verdict.reason())) {
-        return Vec::new();
-    }
-    // Readers copy what they see: what a shell would act on is not shown as a command.
-    let is_plain = |text: &String| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/*@+, ".contains(c));
-    let mut allow: Vec<String> = open.iter().filter_map(|verdict| option(verdict.permission())).filter(is_plain).collect();
-    allow.dedup();
+    let denied: Vec<_> = denial.refusals().collect();
+    let by_rule = |reason: &Reason| matches!(reason, Reason::Rule { .. } | Reason::Never { .. });
     let mut hints = Vec::new();
-    if !allow.is_empty() {
-        hints.push(format!("for this run: {}", allow.join(" ")));
+    if !denied.iter().any(|verdict| by_rule(verdict.reason())) {
+        let options: Option<Vec<String>> = denied.iter().map(|verdict| option(verdict.permission()).filter(|text| is_word(text))).collect();
+        if let Some(mut options) = options.filter(|options| !options.is_empty()) {
+            options.dedup();
+            hints.push(format!("for this run: --allow {}", options.join(" --allow ")));
+        }
+        hints.extend(is_word(skill).then(|| format!("for what it is now, for good: skills trust {skill}, with the same options")));
     }
-    hints.extend(Some(format!("for what it is now, for good: skills trust {skill}")).filter(is_plain));
-    let mut without: Vec<&str> = open.iter().map(|verdict| verdict.permission().capability().as_str()).collect();
+    let mut without: Vec<&str> = denied.iter().map(|verdict| verdict.permission().capability().as_str()).collect();
     without.dedup();
     if !without.is_empty() {
         hints.push(format!("without: --without {}", without.join(" --without ")));
@@ -142,16 +157,21 @@ fn hints(denial: &Denial, skill: &str) -> Vec<String> {
     hints
 }
 
-/// The option that allows something.
+/// A word that is one word to every shell, and no option.
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && !text.starts_with('-') && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/@+".contains(c))
+}
+
+/// What to allow.
 fn option(permission: &Permission) -> Option<String> {
     Some(match permission {
-        Permission::Write(path) => format!("--allow write:{}", path.display()),
-        Permission::Read(path) => format!("--allow read:{}", path.display()),
-        Permission::Host(pattern) => format!("--allow network:{pattern}"),
-        Permission::ListedHosts => "--allow network:HOST".to_owned(),
-        Permission::Program(name) => format!("--allow spawn:{name}"),
-        Permission::AnyProgram => "--allow spawn".to_owned(),
-        Permission::Variable(name) => format!("--allow env:{name}"),
+        Permission::Write(path) => format!("write:{}", path.display()),
+        Permission::Read(path) => format!("read:{}", path.display()),
+        Permission::Host(pattern) if *pattern == HostPattern::ANY => "network:HOST".to_owned(),
+        Permission::Host(pattern) => format!("network:{pattern}"),
+        Permission::Program(name) => format!("spawn:{name}"),
+        Permission::AnyProgram => "spawn".to_owned(),
+        Permission::Variable(name) => format!("env:{name}"),
         _ => return None,
     })
 }

@@ -49,6 +49,13 @@ pub(crate) fn policy_files() -> PolicyFiles {
     PolicyFiles { admin: PathBuf::from(ADMIN), user, project }
 }
 
+/// Returns what no program may write, whoever allows it. The rules of a project are not among it: they lie where programs work, and only narrow
+/// unless the project is trusted.
+pub(crate) fn own_files() -> Vec<PathBuf> {
+    let files = policy_files();
+    files.user.into_iter().chain([files.admin]).chain(directory()).collect()
+}
+
 /// Lets a runtime keep approvals and records. Where there is no place for them, that is said.
 pub(crate) fn keep(builder: Builder, output: &Output) -> anyhow::Result<Builder> {
     let (Some(directory), Some(log), Some(approvals)) = (directory(), log(), approvals()) else {
@@ -56,6 +63,9 @@ pub(crate) fn keep(builder: Builder, output: &Output) -> anyhow::Result<Builder>
         return Ok(builder);
     };
     make_private(&directory).map_err(|error| anyhow::anyhow!("cannot make {}: {error}; set XDG_STATE_HOME", directory.display()))?;
+    if is_anybodys(&directory) {
+        anyhow::bail!("anybody may change what stands in {}; run `chmod o-w` on it", directory.display());
+    }
     Ok(builder.approvals(Arc::new(approvals)).audit(Arc::new(Log::open(log)?)))
 }
 
@@ -68,6 +78,17 @@ fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
     std::fs::create_dir_all(directory)
+}
+
+#[cfg(unix)]
+fn is_anybodys(path: &std::path::Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_anybodys(_path: &std::path::Path) -> bool {
+    false
 }
 
 /// Returns the value of a variable of this process.

@@ -1,12 +1,10 @@
 //! `skills trust`.
 
-use std::sync::Arc;
-
 use serde_json::json;
-use skills_runtime::policy::{Approval, Question};
-use skills_runtime::{Answer, Approver, Builder, Decision, SkillRuntime};
+use skills_runtime::policy::Approval;
+use skills_runtime::{Builder, Decision, SkillRuntime};
 
-use crate::approver::{self, approver};
+use crate::approver;
 use crate::arguments::Trust;
 use crate::exit::Exit;
 use crate::input::{self, InputError};
@@ -34,25 +32,34 @@ pub(crate) fn trust(builder: Builder, arguments: &Trust, trust_project: bool, ou
 fn approve(runtime: &SkillRuntime, name: &str, arguments: &Trust, output: &Output) -> anyhow::Result<Exit> {
     let options = what::options(&arguments.what)?;
     let preview = runtime.preview_skill(name, &options)?;
-    if let Decision::Denied(denial) = &preview.decision
-        && preview.question.is_none()
-    {
-        output.note(&format!("error: {} cannot be approved: {denial}", preview.skill));
-        return Ok(Exit::Denied);
-    }
-    if let Some(question) = &preview.question {
-        let approver = approver(arguments.yes, false, arguments.what.input.as_deref() == Some("-"));
-        let Some(approver) = approver else {
-            output.notes(&approver::text(question));
-            output.note("error: there is no terminal to ask on; --yes approves it");
-            return Ok(Exit::Denied);
-        };
-        if !is_yes(approver, question)? {
-            output.note(&format!("{} is not approved", preview.skill));
-            return Ok(Exit::Denied);
+    let Some(question) = &preview.question else {
+        return Ok(match &preview.decision {
+            Decision::Granted(_) => {
+                output.note(&format!("{} needs no approval: rules and what was approved before give all that it asks for", preview.skill));
+                Exit::Done
+            }
+            Decision::Denied(denial) => {
+                output.note(&format!("error: {} cannot be approved: {denial}", preview.skill));
+                Exit::Denied
+            }
+        });
+    };
+    if !arguments.yes {
+        output.notes(&approver::text(question));
+        match approver::confirm("Approve it for good, for this content? y: yes, anything else: no", output) {
+            Some(true) => {}
+            Some(false) => {
+                output.note(&format!("{} is not approved", preview.skill));
+                return Ok(Exit::Denied);
+            }
+            None => {
+                output.note("error: there is no terminal to ask on; --yes approves it");
+                return Ok(Exit::Denied);
+            }
         }
     }
-    let decision = runtime.approve_skill(name, &options)?;
+    // What was shown is what is approved; what changed since is not.
+    let decision = runtime.approve_skill(name, &options, question)?;
     if output.is_json() {
         output.document(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": decision.verdicts()}))?;
     } else {
@@ -60,13 +67,6 @@ fn approve(runtime: &SkillRuntime, name: &str, arguments: &Trust, output: &Outpu
         decision.verdicts().iter().for_each(|verdict| output.note(&format!("  {verdict}")));
     }
     Ok(Exit::Done)
-}
-
-fn is_yes(approver: Arc<dyn Approver>, question: &Question) -> anyhow::Result<bool> {
-    let executor = tokio::runtime::Builder::new_current_thread().build()?;
-    let answer = executor.block_on(approver.ask(question)).map_err(|error| anyhow::anyhow!("{error}"))?;
-    executor.shutdown_background();
-    Ok(matches!(answer, Some(Answer::Once | Answer::Session | Answer::Always)))
 }
 
 fn list(approvals: &[Approval], output: &Output) -> anyhow::Result<Exit> {

@@ -1,5 +1,4 @@
 //! From the command line to a run.
-#![expect(clippy::disallowed_methods, reason = "files that the user names on the command line are no files of a skill")]
 
 use std::path::Path;
 
@@ -13,6 +12,9 @@ use crate::output::Output;
 use crate::policy_files;
 use crate::state;
 
+/// The longest `.env` file, in bytes.
+const MAX_ENV_FILE: u64 = 1 << 20;
+
 /// Puts the rules of all layers, the secrets, the approvals and the records into a runtime.
 pub(crate) fn prepare(builder: Builder, what: &What, trust_project: bool, output: &Output) -> anyhow::Result<Builder> {
     let mut rules = policy_files::read(&state::policy_files(), trust_project)?.rules;
@@ -21,7 +23,14 @@ pub(crate) fn prepare(builder: Builder, what: &What, trust_project: bool, output
     }
     // Whoever names a path to write on the command line has been asked.
     for path in &what.write {
-        rules = rules.rule(Rule::new(Effect::Allow, Layer::Session, Target::Write(resolved(path)?)).source("--write"));
+        let target = Target::write(resolved(path)?).map_err(|error| InputError::new(format!("--write: {error}")))?;
+        rules = rules.rule(Rule::new(Effect::Allow, Layer::Session, target).source("--write"));
+    }
+    // Whoever may write rules, approvals or records may do anything.
+    for path in state::own_files().iter().flat_map(|path| policy_files::spellings(path)) {
+        if let Ok(target) = Target::write(path) {
+            rules = rules.rule(Rule::new(Effect::Deny, Layer::BuiltIn, target).source("rules, approvals and records of this command"));
+        }
     }
     let builder = builder.rules(rules).secrets(secrets(what, output)?);
     state::keep(builder, output)
@@ -64,7 +73,7 @@ fn resolved(path: &Path) -> anyhow::Result<std::path::PathBuf> {
 fn secrets(what: &What, output: &Output) -> anyhow::Result<Secrets> {
     let mut all = Vec::new();
     for path in &what.env_file {
-        let text = std::fs::read_to_string(path).with_context(|| InputError::new(format!("{} cannot be read", path.display())))?;
+        let text = input::file_text(path, MAX_ENV_FILE)?;
         let (secrets, problems) = Secrets::from_env_text(&text);
         for problem in problems {
             output.note(&format!("warning: {}: {problem}", path.display()));

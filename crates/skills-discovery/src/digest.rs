@@ -110,6 +110,11 @@ impl SkillFiles {
                 hasher.update(cache.of(self.handle(), &path, moment, &mut budget)?);
             }
         }
+        // The instructions are content wherever they lie.
+        if self.is_text_elsewhere() {
+            hasher.update([2]);
+            hasher.update(Sha256::digest(self.text()?));
+        }
         Ok(Digest(hasher.finalize().into()))
     }
 }

@@ -148,6 +148,11 @@ impl SkillFiles {
         (host.metadata.map(|metadata| *metadata).unwrap_or_default(), host.notes)
     }
 
+    /// Says whether the text lies out of the skill.
+    pub(crate) fn is_text_elsewhere(&self) -> bool {
+        self.elsewhere.is_some()
+    }
+
     pub(crate) fn handle(&self) -> &Dir {
         &self.directory
     }

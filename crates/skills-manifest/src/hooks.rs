@@ -111,9 +111,14 @@ impl Hook {
 
     fn read(event: HookEvent, matcher: Option<String>, hook: &Map<String, Value>) -> Option<Self> {
         let text = |key: &str| hook.get(key).and_then(Value::as_str).map(str::to_owned);
+        // A directory that is no text may have been meant to confine.
+        let directory = match hook.get("cwd") {
+            None | Some(Value::Null) => None,
+            Some(directory) => Some(directory.as_str()?.to_owned()),
+        };
         let action = match text("type") {
             Some(kind) if kind != "command" => HookAction::Other(kind),
-            _ => HookAction::Command { command: text("command").filter(|command| !command.trim().is_empty())?, directory: text("cwd") },
+            _ => HookAction::Command { command: text("command").filter(|command| !command.trim().is_empty())?, directory },
         };
         let milliseconds = hook.get("timeout_ms").and_then(Value::as_f64).map(|milliseconds| milliseconds / 1_000.0);
         let seconds = hook.get("timeout").and_then(Value::as_f64).or(milliseconds);

@@ -16,6 +16,7 @@ pub struct Question {
     /// The skill's name, as it calls itself.
     pub name: String,
     /// Where it lies.
+    #[serde(serialize_with = "crate::path::lossy")]
     pub directory: PathBuf,
     /// The digest of its content; without one no approval lasts.
     pub digest: Option<String>,
@@ -44,10 +45,10 @@ pub enum Content {
     Known,
     /// Other content was approved before.
     Changed {
-        /// What it asks for now and did not when it was approved.
-        grown: Vec<Permission>,
-        /// What was approved and is not asked for any more.
-        shrunk: Vec<Permission>,
+        /// What the skill declares now and did not when it was approved: entries of `allowed-tools`, variables, hooks.
+        grown: Vec<String>,
+        /// What it declared then and does not any more.
+        shrunk: Vec<String>,
     },
 }
 
@@ -111,9 +112,9 @@ pub struct Approval {
     pub digest: String,
     /// What it may have.
     pub permissions: BTreeSet<Permission>,
-    /// All that it asked for then, whoever allowed it; by this it is seen what grew.
+    /// All that could be dangerous and that the skill declared then; by this it is seen what grew.
     #[serde(default)]
-    pub asked_for: BTreeSet<Permission>,
+    pub declared: BTreeSet<String>,
 }
 
 impl Approval {

@@ -55,10 +55,14 @@ impl Denial {
 
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MAX_SHOWN: usize = 10;
         let content = self.content.iter().map(|reason| format!("its content is not approved: {reason}"));
         let refused = self
             .refusals()
-            .map(|verdict| format!("may not {} (asked by {}): {}", verdict.permission(), verdict.asked_by().join(", "), verdict.reason()));
-        f.write_str(&content.chain(refused).collect::<Vec<_>>().join("; "))
+            .take(MAX_SHOWN)
+            .map(|verdict| format!("may not {} (asked by {}): {}", verdict.permission(), verdict.asked(), verdict.reason()));
+        let more = self.refusals().count().saturating_sub(MAX_SHOWN);
+        let rest = (more > 0).then(|| format!("and {more} things more"));
+        f.write_str(&content.chain(refused).chain(rest).collect::<Vec<_>>().join("; "))
     }
 }

@@ -53,9 +53,6 @@ impl Grants {
             Permission::Read(path) => self.file(path, guest(path, request), Access::ReadOnly),
             Permission::Write(path) => self.file(path, guest(path, request), Access::ReadWrite),
             Permission::Host(pattern) => self.hosts([pattern.clone()].into(), &ruling.denied_hosts),
-            // An answer that allows hosts where no rule lists any means all of them.
-            Permission::ListedHosts if ruling.listed_hosts.is_empty() => self.hosts([HostPattern::Any].into(), &ruling.denied_hosts),
-            Permission::ListedHosts => self.hosts(ruling.listed_hosts.clone(), &ruling.denied_hosts),
             Permission::Program(name) => match &mut self.spawn {
                 Spawn::Any => {}
                 Spawn::Programs(names) => {
@@ -67,7 +64,7 @@ impl Grants {
             Permission::Variable(name) => {
                 self.variables.insert(name.clone());
             }
-            Permission::Hook(_) | Permission::Unreadable(..) => {}
+            Permission::Hook(_) | Permission::ListedHosts | Permission::Unreadable(..) => {}
         }
     }
 
@@ -153,6 +150,7 @@ fn guest(path: &Path, request: &Request) -> Cow<'static, str> {
 /// A file or directory that may be used, with everything below it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct FileGrant {
+    #[serde(serialize_with = "crate::path::lossy")]
     path: PathBuf,
     guest: Cow<'static, str>,
     access: Access,

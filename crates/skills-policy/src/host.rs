@@ -18,31 +18,35 @@ const MAX_LABEL: usize = 63;
 /// scheme, port or path; names in other scripts are written in their ASCII form (`xn--…`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub enum HostPattern {
-    /// This one.
+pub struct HostPattern(Kind);
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Kind {
     Exact(String),
     /// All below this domain.
     Below(String),
-    /// All.
     Any,
 }
 
 impl HostPattern {
+    /// All hosts.
+    pub const ANY: Self = Self(Kind::Any);
+
     /// Says whether a host fits; it is compared without regard to case and final dot.
     #[must_use]
     pub fn matches(&self, host: &str) -> bool {
-        name(host).is_some_and(|host| self.covers(&Self::Exact(host)))
+        name(host).is_some_and(|host| self.covers(&Self(Kind::Exact(host))))
     }
 
     /// Says whether every host that fits `other` fits this as well.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Any, _) => true,
-            (Self::Exact(name), Self::Exact(other)) => name == other,
-            (Self::Below(domain), Self::Exact(other)) => is_below(other, domain),
-            (Self::Below(domain), Self::Below(other)) => other == domain || is_below(other, domain),
-            (_, Self::Any) | (Self::Exact(_), Self::Below(_)) => false,
+        match (&self.0, &other.0) {
+            (Kind::Any, _) => true,
+            (Kind::Exact(name), Kind::Exact(other)) => name == other,
+            (Kind::Below(domain), Kind::Exact(other)) => is_below(other, domain),
+            (Kind::Below(domain), Kind::Below(other)) => other == domain || is_below(other, domain),
+            (_, Kind::Any) | (Kind::Exact(_), Kind::Below(_)) => false,
         }
     }
 }
@@ -67,19 +71,19 @@ impl FromStr for HostPattern {
     fn from_str(text: &str) -> Result<Self, PolicyError> {
         let wrong = || PolicyError::from(Repr::Host { text: text.to_owned() });
         match text.strip_prefix("*.") {
-            _ if text == "*" => Ok(Self::Any),
-            Some(domain) => name(domain).map(Self::Below).ok_or_else(wrong),
-            None => name(text).map(Self::Exact).ok_or_else(wrong),
+            _ if text == "*" => Ok(Self::ANY),
+            Some(domain) => name(domain).map(Kind::Below).map(Self).ok_or_else(wrong),
+            None => name(text).map(Kind::Exact).map(Self).ok_or_else(wrong),
         }
     }
 }
 
 impl fmt::Display for HostPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exact(name) => f.write_str(name),
-            Self::Below(domain) => write!(f, "*.{domain}"),
-            Self::Any => f.write_str("*"),
+        match &self.0 {
+            Kind::Exact(name) => f.write_str(name),
+            Kind::Below(domain) => write!(f, "*.{domain}"),
+            Kind::Any => f.write_str("*"),
         }
     }
 }
@@ -159,7 +163,7 @@ mod tests {
             ["", "https://a.example", "a.example:443", "a.example/x", "a@b", "a..b", "*a.example", "a.*.b", "-a.b", "ä.example", "a b"]
         {
             assert!(text.parse::<HostPattern>().is_err(), "{text}");
-            assert!(!HostPattern::Any.matches(text), "{text}");
+            assert!(!HostPattern::ANY.matches(text), "{text}");
         }
         assert!(pattern("127.0.0.1").matches("127.0.0.1"));
     }

@@ -8,9 +8,14 @@ use std::task::Poll;
 use crate::approval::NoStore;
 use crate::rules::Ruling;
 use crate::{
-    Answer, Approval, ApprovalStore, Approver, AskError, Content, Decision, Denial, Fate, Layer, Mode, NewContent, Permission, Question,
-    Reason, Request, Rules, Verdict,
+    Answer, Approval, ApprovalStore, Approver, AskError, Content, Decision, Denial, Fate, HostPattern, Layer, Mode, NewContent, Permission,
+    Question, Reason, Request, Rules, Verdict,
 };
+
+/// The most things that somebody is asked about at once. Whoever wants more is denied: nobody reads it.
+const MAX_OPEN: usize = 64;
+/// The most contents of which answers for the session are remembered; the oldest is forgotten.
+const MAX_SESSION: usize = 1_000;
 
 /// Decides by rules, stored approvals and answers, in this order.
 ///
@@ -23,12 +28,32 @@ pub struct PermissionManager {
     session: Mutex<Vec<Approval>>,
 }
 
-/// What is left to ask.
-struct Open {
+/// What rules and approvals come to.
+#[derive(Debug)]
+#[must_use]
+pub enum Examined {
+    /// They decide.
+    Decided(Box<Decision>),
+    /// Somebody has to be asked.
+    Open(Box<Pending>),
+}
+
+/// A decision that an answer is missing to.
+#[derive(Debug)]
+pub struct Pending {
+    request: Request,
     ruling: Ruling,
     question: Question,
     /// Whether the content itself has to be approved.
     is_content_open: bool,
+}
+
+impl Pending {
+    /// Returns what is to be asked.
+    #[must_use]
+    pub fn question(&self) -> &Question {
+        &self.question
+    }
 }
 
 impl Default for PermissionManager {
@@ -60,80 +85,36 @@ impl PermissionManager {
         &self.rules
     }
 
-    /// Says whether the digest of the content matters to the decision. Without power and without a question it does not.
-    #[must_use]
-    pub fn needs_content(&self, request: &Request) -> bool {
-        let ruling = self.rules.examine(request);
-        ruling.verdicts.iter().any(|verdict| verdict.fate == Fate::Open) || self.asks_for_content(&ruling)
-    }
-
-    /// Says what would have to be asked; nothing when rules and approvals decide.
-    #[must_use]
-    pub fn question(&self, request: &Request) -> Option<Question> {
-        if self.rules.undecided() == Mode::Strict {
-            return None;
-        }
-        self.examine(request).err().map(|open| open.question)
-    }
-
     /// Decides, and asks where that is needed: `approver`, else the manager's own.
     pub async fn decide(&self, request: &Request, approver: Option<&dyn Approver>) -> Decision {
-        let open = match self.examine(request) {
-            Ok(decision) => return decision,
-            Err(open) => open,
-        };
-        let approver = approver.or(self.approver.as_deref());
-        let (fate, reason) = match approver {
-            _ if self.rules.undecided() == Mode::Strict => (Fate::Denied, Reason::Strict),
-            None => (Fate::Denied, Reason::NobodyAsked),
-            Some(approver) => match caught(approver, &open.question).await {
-                Ok(Some(Answer::Deny)) => (Fate::Denied, Reason::Answered { answer: Answer::Deny, not_stored: None }),
-                Ok(Some(answer)) => (Fate::Granted, self.remember(request, &open, answer)),
-                Ok(None) => (Fate::Denied, Reason::NoAnswer),
-                Err(error) => (Fate::Denied, Reason::AskingFailed { error: error.to_string() }),
-            },
-        };
-        self.settle(request, open, fate, &reason)
+        match self.examine(request) {
+            Examined::Decided(decision) => *decision,
+            Examined::Open(pending) => self.ask(*pending, approver).await,
+        }
     }
 
     /// Says what would be decided if nobody was asked.
     pub fn preview(&self, request: &Request) -> Decision {
         match self.examine(request) {
-            Ok(decision) => decision,
-            Err(open) => {
-                let reason = if self.rules.undecided() == Mode::Strict { Reason::Strict } else { Reason::NobodyAsked };
-                self.settle(request, open, Fate::Denied, &reason)
-            }
+            Examined::Decided(decision) => *decision,
+            Examined::Open(pending) => self.without_answer(*pending),
         }
-    }
-
-    /// Approves, as an answer of [`Answer::Always`] would, all that the rules leave open, without running anything.
-    ///
-    /// # Errors
-    /// When there is no digest, or the store fails. What rules forbid is not approved: then the decision says so.
-    pub fn approve(&self, request: &Request) -> Result<Decision, AskError> {
-        let open = match self.examine(request) {
-            Ok(Decision::Denied(denial)) => return Ok(Decision::Denied(denial)),
-            Ok(Decision::Granted(_)) => None,
-            Err(open) => Some(open),
-        };
-        let wanted = open.as_ref().map_or(&[][..], |open| &open.question.open);
-        self.store.save(&self.approval(request, wanted).ok_or("the content has no digest")?)?;
-        Ok(self.preview(request))
     }
 
     /// Applies rules, then approvals.
-    fn examine(&self, request: &Request) -> Result<Decision, Box<Open>> {
+    pub fn examine(&self, request: &Request) -> Examined {
         let mut ruling = self.rules.examine(request);
-        if ruling.verdicts.iter().any(|verdict| verdict.fate == Fate::Denied) {
+        let is_open = |verdict: &Verdict| verdict.fate == Fate::Open;
+        let open = ruling.verdicts.iter().filter(|verdict| is_open(verdict)).count();
+        let is_denied = ruling.verdicts.iter().any(|verdict| verdict.fate == Fate::Denied);
+        if is_denied || open > MAX_OPEN {
             // Nothing of it will run, so nobody is asked about the rest.
-            let open = ruling.verdicts.iter_mut().filter(|verdict| verdict.fate == Fate::Open);
-            open.for_each(|verdict| verdict.settle(Fate::Denied, Reason::Moot));
-            return Ok(self.rules.conclude(request, ruling));
+            let reason = if is_denied { Reason::Moot } else { Reason::TooMany { things: open } };
+            ruling.verdicts.iter_mut().filter(|verdict| is_open(verdict)).for_each(|verdict| verdict.settle(Fate::Denied, reason.clone()));
+            return Examined::Decided(Box::new(self.rules.conclude(request, ruling)));
         }
-        let may_ask = self.asks_for_content(&ruling) || ruling.verdicts.iter().any(|verdict| verdict.fate == Fate::Open);
-        if !may_ask {
-            return Ok(self.rules.conclude(request, ruling));
+        if open == 0 && !self.asks_for_content(&ruling) {
+            return Examined::Decided(Box::new(self.rules.conclude(request, ruling)));
         }
         let mut notes = Vec::new();
         let stored = self.store.load(&request.directory).unwrap_or_else(|error| {
@@ -142,21 +123,58 @@ impl PermissionManager {
         });
         let approved = self.approved(request, stored.as_ref());
         let is_content_open = approved.is_empty() && self.asks_for_content(&ruling);
-        for verdict in ruling.verdicts.iter_mut().filter(|verdict| verdict.fate == Fate::Open) {
+        for verdict in ruling.verdicts.iter_mut().filter(|verdict| is_open(verdict)) {
             if approved.iter().any(|approval| approval.covers(&verdict.permission)) {
                 verdict.settle(Fate::Granted, Reason::Approved);
             }
         }
-        if !is_content_open && ruling.verdicts.iter().all(|verdict| verdict.fate == Fate::Granted) {
-            return Ok(self.rules.conclude(request, ruling));
+        if !is_content_open && !ruling.verdicts.iter().any(is_open) {
+            return Examined::Decided(Box::new(self.rules.conclude(request, ruling)));
         }
-        let question = self.ask(request, &ruling, stored.as_ref(), !approved.is_empty(), notes);
-        Err(Box::new(Open { ruling, question, is_content_open }))
+        let question = self.question(request, &ruling, stored.as_ref(), &approved, notes);
+        Examined::Open(Box::new(Pending { request: request.clone(), ruling, question, is_content_open }))
+    }
+
+    /// Asks `approver`, else the manager's own, and decides by the answer.
+    pub async fn ask(&self, pending: Pending, approver: Option<&dyn Approver>) -> Decision {
+        let approver = approver.or(self.approver.as_deref());
+        let (fate, reason) = match approver {
+            _ if self.rules.undecided() == Mode::Strict => (Fate::Denied, Reason::Strict),
+            None => (Fate::Denied, Reason::NobodyAsked),
+            Some(approver) => match caught(approver, &pending.question).await {
+                Ok(Some(Answer::Deny)) => (Fate::Denied, Reason::Answered { answer: Answer::Deny, not_stored: None }),
+                Ok(Some(answer)) => (Fate::Granted, self.remember(&pending, answer)),
+                Ok(None) => (Fate::Denied, Reason::NoAnswer),
+                Err(error) => (Fate::Denied, Reason::AskingFailed { error: error.to_string() }),
+            },
+        };
+        self.settle(pending, fate, &reason)
+    }
+
+    /// Decides without an answer, because none came in time.
+    pub fn unanswered(&self, pending: Pending) -> Decision {
+        self.settle(pending, Fate::Denied, &Reason::NoAnswer)
+    }
+
+    fn without_answer(&self, pending: Pending) -> Decision {
+        let reason = if self.rules.undecided() == Mode::Strict { Reason::Strict } else { Reason::NobodyAsked };
+        self.settle(pending, Fate::Denied, &reason)
+    }
+
+    /// Approves for good what was asked, as an answer of [`Answer::Always`] would, without running anything. Works in strict mode too.
+    ///
+    /// # Errors
+    /// When there is no digest, or the store fails.
+    pub fn approve(&self, pending: Pending) -> Result<Decision, AskError> {
+        let approval = self.approval(&pending, Answer::Always).ok_or("the content has no digest")?;
+        self.store.save(&approval)?;
+        let reason = Reason::Answered { answer: Answer::Always, not_stored: None };
+        Ok(self.settle(pending, Fate::Granted, &reason))
     }
 
     /// Whether content that was never approved has to be asked for.
     fn asks_for_content(&self, ruling: &Ruling) -> bool {
-        match self.rules.content() {
+        match self.rules.unapproved() {
             NewContent::Ask => true,
             NewContent::AskWithPower => ruling.verdicts.iter().any(is_standing_power),
             NewContent::Allow => false,
@@ -165,24 +183,30 @@ impl PermissionManager {
 
     /// The approvals for just this content.
     fn approved(&self, request: &Request, stored: Option<&Approval>) -> Vec<Approval> {
-        let Some(digest) = &request.digest else { return Vec::new() };
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_this = |approval: &&Approval| approval.digest == *digest && approval.directory == request.directory;
-        stored.into_iter().chain(session.iter()).filter(is_this).cloned().collect()
+        stored.into_iter().chain(session.iter()).filter(|approval| is_for(approval, request)).cloned().collect()
     }
 
-    fn ask(&self, request: &Request, ruling: &Ruling, stored: Option<&Approval>, is_known: bool, mut notes: Vec<String>) -> Question {
+    fn question(
+        &self,
+        request: &Request,
+        ruling: &Ruling,
+        stored: Option<&Approval>,
+        approved: &[Approval],
+        mut notes: Vec<String>,
+    ) -> Question {
         let with = |fate: Fate| ruling.verdicts.iter().filter(|verdict| verdict.fate == fate).cloned().collect::<Vec<_>>();
         let content = match stored {
-            _ if is_known => Content::Known,
-            Some(before) if request.digest.is_some() => changed(before, &ruling.verdicts),
+            _ if !approved.is_empty() => Content::Known,
+            Some(before) if request.digest.is_some() => changed(before, request),
             _ => Content::New,
         };
         if request.digest.is_none() {
-            notes.push("its content has no digest, so an answer holds for this run only".to_owned());
+            let note = "its content has no digest, so an answer holds for this run only, and a change until it is given is not noticed";
+            notes.push(note.to_owned());
         }
-        if ruling.verdicts.iter().any(|verdict| verdict.permission == Permission::ListedHosts) && ruling.listed_hosts.is_empty() {
-            notes.push("no rule lists hosts, so all of them could be reached".to_owned());
+        if with(Fate::Open).iter().any(|verdict| verdict.permission == Permission::Host(HostPattern::ANY)) {
+            notes.push("all hosts could be reached".to_owned());
         }
         Question {
             name: request.name.clone(),
@@ -198,40 +222,65 @@ impl PermissionManager {
     }
 
     /// Keeps an answer for as long as it should hold; what cannot be stored holds for the session.
-    fn remember(&self, request: &Request, open: &Open, answer: Answer) -> Reason {
+    fn remember(&self, pending: &Pending, answer: Answer) -> Reason {
         let mut not_stored = None;
-        if let (Answer::Session | Answer::Always, Some(approval)) = (answer, self.approval(request, &open.question.open)) {
-            let is_stored = answer == Answer::Always && {
-                not_stored = self.store.save(&approval).err().map(|error| error.to_string());
-                not_stored.is_none()
-            };
-            if !is_stored {
-                self.session.lock().unwrap_or_else(PoisonError::into_inner).push(approval);
-            }
+        if answer == Answer::Always
+            && let Some(approval) = self.approval(pending, answer)
+        {
+            not_stored = self.store.save(&approval).err().map(|error| error.to_string());
+        }
+        if (answer == Answer::Session || not_stored.is_some())
+            && let Some(approval) = self.approval(pending, Answer::Session)
+        {
+            self.remember_for_session(approval);
         }
         Reason::Answered { answer, not_stored }
     }
 
-    /// What was approved before for this content, and `wanted` on top.
-    fn approval(&self, request: &Request, wanted: &[Verdict]) -> Option<Approval> {
-        let (digest, directory) = (request.digest.clone()?, request.directory.clone());
-        let stored = self.store.load(&directory).ok().flatten();
-        let before = self.approved(request, stored.as_ref()).into_iter().flat_map(|approval| approval.permissions);
-        let permissions = before.chain(wanted.iter().map(|verdict| verdict.permission.clone())).collect();
-        let asked_for = request.permissions().into_iter().filter(|permission| permission.capability().is_dangerous()).collect();
-        Some(Approval { name: request.name.clone(), directory, digest, permissions, asked_for })
+    /// One entry for each content, and an end to how many.
+    fn remember_for_session(&self, approval: Approval) {
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |known: &Approval| known.directory == approval.directory && known.digest == approval.digest;
+        match session.iter_mut().find(|known| is_same(known)) {
+            Some(known) => known.permissions.extend(approval.permissions),
+            None => session.push(approval),
+        }
+        if session.len() > MAX_SESSION {
+            session.remove(0);
+        }
     }
 
-    fn settle(&self, request: &Request, open: Box<Open>, fate: Fate, reason: &Reason) -> Decision {
-        let Open { mut ruling, is_content_open, .. } = *open;
+    /// What was asked; for good, with what is stored for just this content. What holds for the session never becomes permanent by another answer.
+    fn approval(&self, pending: &Pending, answer: Answer) -> Option<Approval> {
+        let request = &pending.request;
+        let digest = request.digest.clone()?;
+        let mut permissions: std::collections::BTreeSet<Permission> =
+            pending.question.open.iter().map(|verdict| verdict.permission.clone()).collect();
+        let stored = if answer == Answer::Always { self.store.load(&request.directory).ok().flatten() } else { None };
+        permissions.extend(stored.filter(|stored| is_for(stored, request)).into_iter().flat_map(|stored| stored.permissions));
+        Some(Approval {
+            name: request.name.clone(),
+            directory: request.directory.clone(),
+            digest,
+            permissions,
+            declared: request.declared(),
+        })
+    }
+
+    fn settle(&self, pending: Pending, fate: Fate, reason: &Reason) -> Decision {
+        let Pending { request, mut ruling, is_content_open, .. } = pending;
         for verdict in ruling.verdicts.iter_mut().filter(|verdict| verdict.fate == Fate::Open) {
             verdict.settle(fate, reason.clone());
         }
         if fate == Fate::Denied && is_content_open {
             return Decision::Denied(Denial { verdicts: ruling.verdicts, content: Some(reason.to_string()) });
         }
-        self.rules.conclude(request, ruling)
+        self.rules.conclude(&request, ruling)
     }
+}
+
+fn is_for(approval: &Approval, request: &Request) -> bool {
+    request.digest.as_deref() == Some(approval.digest.as_str()) && approval.directory == request.directory
 }
 
 /// A power that a rule gives which was written before this run.
@@ -244,12 +293,12 @@ fn is_standing_power(verdict: &Verdict) -> bool {
     standing && verdict.fate == Fate::Granted && verdict.permission.capability().is_dangerous()
 }
 
-fn changed(before: &Approval, verdicts: &[Verdict]) -> Content {
-    let is_dangerous = |permission: &&Permission| permission.capability().is_dangerous();
-    let now: Vec<&Permission> = verdicts.iter().map(|verdict| &verdict.permission).filter(is_dangerous).collect();
-    let grown = now.iter().filter(|asked| !before.asked_for.iter().any(|old| old.covers(asked))).map(|asked| (*asked).clone());
-    let shrunk = before.asked_for.iter().filter(|old| !now.iter().any(|asked| asked.covers(old))).cloned();
-    Content::Changed { grown: grown.collect(), shrunk: shrunk.collect() }
+fn changed(before: &Approval, request: &Request) -> Content {
+    let now = request.declared();
+    Content::Changed {
+        grown: now.difference(&before.declared).cloned().collect(),
+        shrunk: before.declared.difference(&now).cloned().collect(),
+    }
 }
 
 /// Asks; a panic is an error like any other.

@@ -11,12 +11,12 @@ use crate::{Capability, HostPattern};
 #[non_exhaustive]
 pub enum Permission {
     /// Read this file, or this directory and everything below it.
-    Read(PathBuf),
+    Read(#[serde(serialize_with = "crate::path::lossy")] PathBuf),
     /// Read and write this file, or this directory and everything below it.
-    Write(PathBuf),
+    Write(#[serde(serialize_with = "crate::path::lossy")] PathBuf),
     /// Reach these hosts.
     Host(HostPattern),
-    /// Reach whichever hosts the rules list.
+    /// Reach whichever hosts the rules list: a wish, which becomes [`Host`](Self::Host)s before anything is decided.
     ListedHosts,
     /// Start this program, named without a path.
     Program(String),
@@ -50,7 +50,7 @@ impl Permission {
         match (self, other) {
             (Self::Write(path), Self::Write(below) | Self::Read(below)) | (Self::Read(path), Self::Read(below)) => below.starts_with(path),
             (Self::Host(wide), Self::Host(narrow)) => wide.covers(narrow),
-            (Self::Host(HostPattern::Any), Self::ListedHosts) | (Self::AnyProgram, Self::Program(_)) => true,
+            (Self::AnyProgram, Self::Program(_)) => true,
             (Self::Unreadable(..), _) => false,
             _ => self == other,
         }
@@ -71,14 +71,23 @@ impl fmt::Display for Permission {
         match self {
             Self::Read(path) => write!(f, "read {}", path.display()),
             Self::Write(path) => write!(f, "write {}", path.display()),
-            Self::Host(HostPattern::Any) => f.write_str("reach any host"),
+            Self::Host(pattern) if *pattern == HostPattern::ANY => f.write_str("reach any host"),
             Self::Host(pattern) => write!(f, "reach {pattern}"),
             Self::ListedHosts => f.write_str("reach hosts"),
             Self::Program(name) => write!(f, "start {name}"),
             Self::AnyProgram => f.write_str("start programs"),
             Self::Variable(name) => write!(f, "see the variable {name}"),
             Self::Hook(command) => write!(f, "run as a hook: {command}"),
-            Self::Unreadable(capability, text) => write!(f, "use the {capability} as {text:?}"),
+            Self::Unreadable(capability, text) => write!(f, "use the {capability} as {:?}", short(text)),
         }
     }
+}
+
+/// Cuts what a skill wrote to a length that a reader takes in.
+pub(crate) fn short(text: &str) -> String {
+    const MAX_CHARACTERS: usize = 100;
+    if text.chars().nth(MAX_CHARACTERS).is_none() {
+        return text.to_owned();
+    }
+    text.chars().take(MAX_CHARACTERS).chain(['…']).collect()
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+use crate::path::is_program;
+use crate::permission::short;
 use crate::{Capability, HostPattern, Limits, Permission};
 
 /// What a program asks for, and what its host offers.
@@ -18,6 +20,7 @@ pub struct Request {
     tools: Vec<Tool>,
     offered: Vec<Permission>,
     variables: Vec<(String, Origin)>,
+    declared: BTreeSet<String>,
     without: BTreeSet<Capability>,
     pub(crate) limits: Limits,
 }
@@ -61,6 +64,8 @@ pub(crate) enum Claim {
     Beyond,
 }
 
+/// The longest pattern of files that names a directory, in bytes.
+const MAX_PATTERN: usize = 200;
 /// The caller of a run, where it asks.
 const CALLER: &str = "the caller";
 /// The hooks of a skill, where they ask.
@@ -82,6 +87,7 @@ impl Request {
             tools: Vec::new(),
             offered: Vec::new(),
             variables: Vec::new(),
+            declared: BTreeSet::new(),
             without: BTreeSet::new(),
             limits: Limits::default(),
         }
@@ -153,6 +159,13 @@ impl Request {
         self
     }
 
+    /// Notes something else that the skill declares, whether this run asks for it or not: the name of a variable, a hook. By what is declared it is
+    /// seen what grew when the content changes.
+    pub fn declares(mut self, what: impl Into<String>) -> Self {
+        self.declared.insert(what.into());
+        self
+    }
+
     /// Gives up a capability: the program runs without it.
     pub fn without(mut self, capability: Capability) -> Self {
         self.without.insert(capability);
@@ -182,9 +195,19 @@ impl Request {
             if tool.wants(self.workspace.as_deref()).is_some() {
                 return None;
             }
-            Some(if self.workspace.is_none() { "there is no workspace" } else { "its pattern is no directory of the workspace" })
+            Some(match capability {
+                Capability::Spawn => "its pattern names no program",
+                _ if self.workspace.is_none() => "there is no workspace",
+                _ => "its pattern is no directory of the workspace",
+            })
         };
         self.tools.iter().filter_map(|tool| Some((tool.text(), idle(tool)?))).collect()
+    }
+
+    /// All that the skill declares and that could be dangerous, in its own words.
+    pub(crate) fn declared(&self) -> BTreeSet<String> {
+        let is_dangerous = |tool: &&Tool| Capability::of_tool(&tool.name).is_some_and(Capability::is_dangerous);
+        self.tools.iter().filter(is_dangerous).map(Tool::text).chain(self.declared.iter().map(|text| short(text))).collect()
     }
 
     pub(crate) fn wanted(&self) -> Vec<Wanted> {
@@ -213,7 +236,10 @@ impl Request {
             let by = if *origin == Origin::Undeclared { CALLER } else { "its requirements" };
             add(Permission::Variable(name.clone()), by.to_owned(), claim);
         }
-        all.retain(|wanted| !self.without.contains(&wanted.permission.capability()));
+        // A hook asks for leave to run at all, which cannot be given up.
+        let is_kept =
+            |permission: &Permission| matches!(permission, Permission::Hook(_)) || !self.without.contains(&permission.capability());
+        all.retain(|wanted| is_kept(&wanted.permission));
         all.sort_by(|a, b| a.permission.cmp(&b.permission));
         all
     }
@@ -242,8 +268,9 @@ impl Wanted {
 }
 
 impl Tool {
+    /// The entry, cut to what a reader takes in.
     fn text(&self) -> String {
-        self.pattern.as_ref().map_or_else(|| self.name.clone(), |pattern| format!("{}({pattern})", self.name))
+        short(&self.pattern.as_ref().map_or_else(|| self.name.clone(), |pattern| format!("{}({pattern})", self.name)))
     }
 
     fn wants(&self, workspace: Option<&Path>) -> Option<Permission> {
@@ -252,7 +279,7 @@ impl Tool {
             Capability::Read => directory(workspace?, pattern).map(Permission::Read),
             Capability::Write => directory(workspace?, pattern).map(Permission::Write),
             Capability::Network => Some(hosts(pattern)),
-            _ => Some(program(pattern)),
+            _ => program(pattern),
         }
     }
 }
@@ -265,8 +292,11 @@ fn directory(workspace: &Path, pattern: Option<&str>) -> Option<PathBuf> {
         return Some(workspace.to_owned());
     }
     let below = ["/**", "/*", "/"].iter().find_map(|end| pattern.strip_suffix(end))?;
-    let is_plain = !below.contains(['*', '?', '[', '{']) && Path::new(below).components().all(|part| matches!(part, Component::Normal(_)));
-    (is_plain && !below.is_empty()).then(|| workspace.join(below))
+    // What would look like something else in a question names no directory either.
+    let is_shown = |c: char| !c.is_control() && !matches!(c, '*' | '?' | '[' | '{') && (c == ' ' || !c.is_whitespace());
+    let is_plain = below.chars().all(is_shown) && !below.contains("  ") && below.len() <= MAX_PATTERN;
+    let is_below = Path::new(below).components().all(|part| matches!(part, Component::Normal(_)));
+    (is_plain && is_below && !below.is_empty()).then(|| workspace.join(below))
 }
 
 fn hosts(pattern: Option<&str>) -> Permission {
@@ -275,12 +305,13 @@ fn hosts(pattern: Option<&str>) -> Permission {
     host.map_or_else(|| Permission::Unreadable(Capability::Network, pattern.to_owned()), Permission::Host)
 }
 
-/// The first word of the pattern: `git` of `git:*`, `git *` and `git status`.
-fn program(pattern: Option<&str>) -> Permission {
-    let word = pattern.and_then(|pattern| pattern.split([':', ' ', '*']).next()).map(str::trim).filter(|word| !word.is_empty());
-    match (word, pattern) {
-        (Some(word), _) => Permission::Program(word.to_owned()),
-        (None, None) => Permission::AnyProgram,
-        (None, Some(pattern)) => Permission::Unreadable(Capability::Spawn, pattern.to_owned()),
+/// The first word of the pattern: `git` of `git:*`, `git *` and `git status`. A path is no name of a program, and asks for nothing.
+fn program(pattern: Option<&str>) -> Option<Permission> {
+    let Some(pattern) = pattern else { return Some(Permission::AnyProgram) };
+    let word = pattern.split([':', ' ', '*']).next().unwrap_or_default().trim();
+    match word {
+        word if is_program(word) => Some(Permission::Program(word.to_owned())),
+        word if word.starts_with('.') || word.contains(['/', '\\']) => None,
+        _ => Some(Permission::Unreadable(Capability::Spawn, pattern.to_owned())),
     }
 }

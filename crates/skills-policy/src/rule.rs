@@ -1,10 +1,11 @@
 //! One rule: whose it is, what it does, and to what.
 
 use std::fmt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::error::Repr;
+use crate::path::{has_parent, is_plain, is_program, tidied};
 use crate::{Capability, HostPattern, Permission, PolicyError, VariablePattern};
 
 /// Whose rule it is, from the most general to the most particular.
@@ -39,19 +40,17 @@ pub enum Effect {
 ///
 /// Written as `read`, `write:/data`, `spawn:git`, `network:*.example.com`, `env:API_KEY`; a capability alone means all of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Target {
+pub struct Target(pub(crate) Kind);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
     /// All of a capability. For the network and the environment this can be forbidden, not allowed: hosts and variables are named.
     All(Capability),
     /// This file or directory and everything below it. A rule on reading is about reading only; writing includes reading.
     Read(PathBuf),
-    /// The same for writing.
     Write(PathBuf),
-    /// These hosts.
     Host(HostPattern),
-    /// This program, named without a path.
     Program(String),
-    /// These variables.
     Variable(VariablePattern),
 }
 
@@ -78,14 +77,14 @@ impl Rule {
     /// When the text is none, or when it would allow the whole network or environment without saying so (`network:*`).
     pub fn parse(effect: Effect, layer: Layer, text: &str) -> Result<Self, PolicyError> {
         let target: Target = text.parse()?;
-        match target {
-            Target::All(Capability::Network) if effect == Effect::Allow => {
+        match target.0 {
+            Kind::All(Capability::Network) if effect == Effect::Allow => {
                 Err(Repr::TooWide { capability: "network", example: "network:api.example.com" }.into())
             }
-            Target::All(Capability::Environment) if effect == Effect::Allow => {
+            Kind::All(Capability::Environment) if effect == Effect::Allow => {
                 Err(Repr::TooWide { capability: "env", example: "env:API_KEY" }.into())
             }
-            target => Ok(Self::new(effect, layer, target)),
+            kind => Ok(Self::new(effect, layer, Target(kind))),
         }
     }
 
@@ -103,27 +102,90 @@ impl Rule {
         self
     }
 
+    /// Returns what the rule does.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    /// Returns whose rule it is.
+    #[must_use]
+    pub fn layer(&self) -> Layer {
+        self.layer
+    }
+
+    /// A directory with `..` in it is none: such a rule allows nothing, and forbids everywhere.
     pub(crate) fn is_about(&self, directory: &Path) -> bool {
-        self.within.as_deref().is_none_or(|within| directory.starts_with(within))
+        match &self.within {
+            None => true,
+            Some(within) if has_parent(within) || !within.is_absolute() => self.effect != Effect::Allow,
+            Some(within) => directory.starts_with(within),
+        }
     }
 }
 
 impl Target {
+    /// A file or directory to read, and everything below it.
+    ///
+    /// # Errors
+    /// When the path is relative or has `..` in it.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, PolicyError> {
+        plain(path.as_ref()).map(Kind::Read).map(Self)
+    }
+
+    /// A file or directory to write, and everything below it.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn write(path: impl AsRef<Path>) -> Result<Self, PolicyError> {
+        plain(path.as_ref()).map(Kind::Write).map(Self)
+    }
+
+    /// A program, by its name.
+    ///
+    /// # Errors
+    /// When the name is a path or holds anything but ASCII letters, digits and `._+-@`.
+    pub fn program(name: impl Into<String>) -> Result<Self, PolicyError> {
+        let name = name.into();
+        if is_program(&name) { Ok(Self(Kind::Program(name))) } else { Err(Repr::Program { text: name }.into()) }
+    }
+
+    /// Returns the file or directory that it is about.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match &self.0 {
+            Kind::Read(path) | Kind::Write(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Puts another file or directory in place of the one that it is about; what is about none stays.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn with_path(&self, path: impl AsRef<Path>) -> Result<Self, PolicyError> {
+        match self.0 {
+            Kind::Read(_) => Self::read(path),
+            Kind::Write(_) => Self::write(path),
+            _ => Ok(self.clone()),
+        }
+    }
+
     /// Says whether a rule that allows this allows the whole of `permission`.
     pub(crate) fn allows(&self, permission: &Permission) -> bool {
-        match (self, permission) {
+        match (&self.0, permission) {
             (_, Permission::Hook(_)) => false,
-            (Self::All(capability), _) => {
+            (Kind::All(capability), _) => {
                 let is_named = matches!(capability, Capability::Network | Capability::Environment);
                 *capability == permission.capability() && !is_named
             }
-            (Self::Read(prefix), Permission::Read(path)) | (Self::Write(prefix), Permission::Write(path) | Permission::Read(path)) => {
+            (Kind::Read(prefix), Permission::Read(path)) | (Kind::Write(prefix), Permission::Write(path) | Permission::Read(path)) => {
                 path.starts_with(prefix)
             }
-            (Self::Host(pattern), Permission::Host(wanted)) => pattern.covers(wanted),
-            (Self::Host(_), Permission::ListedHosts) => true,
-            (Self::Program(name), Permission::Program(wanted)) => name == wanted,
-            (Self::Variable(pattern), Permission::Variable(name)) => pattern.matches(name),
+            (Kind::Host(pattern), Permission::Host(wanted)) => pattern.covers(wanted),
+            (Kind::Host(_), Permission::ListedHosts) => true,
+            (Kind::Program(name), Permission::Program(wanted)) => name == wanted,
+            (Kind::Variable(pattern), Permission::Variable(name)) => pattern.matches(name),
             _ => false,
         }
     }
@@ -132,27 +194,27 @@ impl Target {
     /// Hosts can be left out, directories and programs cannot.
     pub(crate) fn forbids(&self, permission: &Permission) -> bool {
         let overlap = |a: &Path, b: &Path| a.starts_with(b) || b.starts_with(a);
-        match (self, permission) {
+        match (&self.0, permission) {
             // Whoever may write may read.
-            (Self::All(Capability::Read), Permission::Write(_)) => true,
-            (Self::All(capability), _) => *capability == permission.capability(),
-            (Self::Read(prefix), Permission::Read(path) | Permission::Write(path)) | (Self::Write(prefix), Permission::Write(path)) => {
+            (Kind::All(Capability::Read), Permission::Write(_)) => true,
+            (Kind::All(capability), _) => *capability == permission.capability(),
+            (Kind::Read(prefix), Permission::Read(path) | Permission::Write(path)) | (Kind::Write(prefix), Permission::Write(path)) => {
                 overlap(prefix, path)
             }
-            (Self::Host(pattern), Permission::Host(wanted)) => pattern.covers(wanted),
-            (Self::Host(pattern), Permission::ListedHosts) => *pattern == HostPattern::Any,
-            (Self::Program(name), Permission::Program(wanted)) => name == wanted,
-            (Self::Program(_), Permission::AnyProgram) => true,
-            (Self::Variable(pattern), Permission::Variable(name)) => pattern.matches(name),
+            (Kind::Host(pattern), Permission::Host(wanted)) => pattern.covers(wanted),
+            (Kind::Host(pattern), Permission::ListedHosts) => *pattern == HostPattern::ANY,
+            (Kind::Program(name), Permission::Program(wanted)) => name == wanted,
+            (Kind::Program(_), Permission::AnyProgram) => true,
+            (Kind::Variable(pattern), Permission::Variable(name)) => pattern.matches(name),
             _ => false,
         }
     }
 
     /// Says whether a rule that wants this asked wants `permission` asked: it is about all of it or about a part.
     pub(crate) fn concerns(&self, permission: &Permission) -> bool {
-        match (self, permission) {
-            (Self::Host(pattern), Permission::Host(wanted)) => pattern.covers(wanted) || wanted.covers(pattern),
-            (Self::Host(_), Permission::ListedHosts) => true,
+        match (&self.0, permission) {
+            (Kind::Host(pattern), Permission::Host(wanted)) => pattern.covers(wanted) || wanted.covers(pattern),
+            (Kind::Host(_), Permission::ListedHosts) => true,
             _ => self.forbids(permission),
         }
     }
@@ -160,13 +222,19 @@ impl Target {
 
 impl From<Capability> for Target {
     fn from(capability: Capability) -> Self {
-        Self::All(capability)
+        Self(Kind::All(capability))
     }
 }
 
 impl From<HostPattern> for Target {
     fn from(pattern: HostPattern) -> Self {
-        Self::Host(pattern)
+        Self(Kind::Host(pattern))
+    }
+}
+
+impl From<VariablePattern> for Target {
+    fn from(pattern: VariablePattern) -> Self {
+        Self(Kind::Variable(pattern))
     }
 }
 
@@ -183,40 +251,32 @@ impl FromStr for Target {
             "env" | "environment" => Capability::Environment,
             _ => return Err(Repr::Target { text: text.to_owned() }.into()),
         };
-        let Some(what) = what else { return Ok(Self::All(capability)) };
+        let Some(what) = what else { return Ok(Self(Kind::All(capability))) };
         match capability {
-            Capability::Read => path(what).map(Self::Read),
-            Capability::Write => path(what).map(Self::Write),
-            Capability::Network => what.parse().map(Self::Host),
-            Capability::Spawn if what == "*" => Ok(Self::All(Capability::Spawn)),
-            Capability::Spawn if is_program(what) => Ok(Self::Program(what.to_owned())),
-            Capability::Spawn => Err(Repr::Program { text: what.to_owned() }.into()),
-            Capability::Environment => what.parse().map(Self::Variable),
+            Capability::Read => Self::read(what),
+            Capability::Write => Self::write(what),
+            Capability::Network => what.parse::<HostPattern>().map(Into::into),
+            Capability::Spawn if what == "*" => Ok(Self(Kind::All(Capability::Spawn))),
+            Capability::Spawn => Self::program(what),
+            Capability::Environment => what.parse::<VariablePattern>().map(Into::into),
         }
     }
 }
 
-fn path(text: &str) -> Result<PathBuf, PolicyError> {
-    let path = Path::new(text);
-    let is_plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
-    // Without the `.` and the doubled `/` that comparing would trip over.
-    is_plain.then(|| path.components().collect()).ok_or_else(|| Repr::Path { text: text.to_owned() }.into())
-}
-
-fn is_program(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['/', '\\', '*', ' ', '\0']) && name != "." && name != ".."
+fn plain(path: &Path) -> Result<PathBuf, PolicyError> {
+    if is_plain(path) { Ok(tidied(path)) } else { Err(Repr::Path { text: path.to_string_lossy().into_owned() }.into()) }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::All(Capability::Environment) => f.write_str("env"),
-            Self::All(capability) => capability.fmt(f),
-            Self::Read(path) => write!(f, "read:{}", path.display()),
-            Self::Write(path) => write!(f, "write:{}", path.display()),
-            Self::Host(pattern) => write!(f, "network:{pattern}"),
-            Self::Program(name) => write!(f, "spawn:{name}"),
-            Self::Variable(pattern) => write!(f, "env:{pattern}"),
+        match &self.0 {
+            Kind::All(Capability::Environment) => f.write_str("env"),
+            Kind::All(capability) => capability.fmt(f),
+            Kind::Read(path) => write!(f, "read:{}", path.display()),
+            Kind::Write(path) => write!(f, "write:{}", path.display()),
+            Kind::Host(pattern) => write!(f, "network:{pattern}"),
+            Kind::Program(name) => write!(f, "spawn:{name}"),
+            Kind::Variable(pattern) => write!(f, "env:{pattern}"),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The rules and how they are applied.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path};
+use std::path::Path;
 
+use crate::path::is_plain;
 use crate::request::{Claim, Wanted};
+use crate::rule::Kind;
 use crate::{
     Capability, Decision, Denial, Effect, Fate, Grants, HostPattern, Layer, Limits, Permission, Reason, Request, Rule, Target, Verdict,
     changes_execution, is_variable_name,
@@ -54,9 +56,9 @@ pub enum NewContent {
 }
 
 /// What the rules say, before anybody was asked.
+#[derive(Debug)]
 pub(crate) struct Ruling {
     pub(crate) verdicts: Vec<Verdict>,
-    pub(crate) listed_hosts: BTreeSet<HostPattern>,
     pub(crate) denied_hosts: BTreeSet<HostPattern>,
 }
 
@@ -141,8 +143,15 @@ impl Rules {
         request.limits.narrowed_by(&self.ceiling)
     }
 
-    pub(crate) fn content(&self) -> NewContent {
+    /// Returns what happens to content that was never approved.
+    #[must_use]
+    pub fn unapproved(&self) -> NewContent {
         self.new_content
+    }
+
+    /// Returns the most that any run may use.
+    pub fn most(&self) -> &Limits {
+        &self.ceiling
     }
 
     /// Decides by the rules alone: what would have to be asked for is denied.
@@ -168,11 +177,12 @@ impl Rules {
         let about = || self.rules.iter().filter(|rule| rule.is_about(&request.directory));
         let hosts = |effect: Effect| {
             let hosts = about().filter(move |rule| rule.effect == effect && (effect == Effect::Deny || self.may_allow(rule)));
-            hosts.filter_map(|rule| if let Target::Host(pattern) = &rule.target { Some(pattern.clone()) } else { None }).collect()
+            hosts.filter_map(|rule| if let Kind::Host(pattern) = &rule.target.0 { Some(pattern.clone()) } else { None }).collect()
         };
-        let (listed_hosts, denied_hosts) = (hosts(Effect::Allow), hosts(Effect::Deny));
-        let verdicts = request.wanted().into_iter().map(|wanted| self.verdict(request, wanted)).collect();
-        Ruling { verdicts, listed_hosts, denied_hosts }
+        let (listed_hosts, denied_hosts): (BTreeSet<HostPattern>, BTreeSet<HostPattern>) = (hosts(Effect::Allow), hosts(Effect::Deny));
+        let wanted = request.wanted().into_iter().flat_map(|wanted| in_full(wanted, &listed_hosts));
+        let verdicts = wanted.map(|wanted| self.verdict(request, wanted)).collect();
+        Ruling { verdicts, denied_hosts }
     }
 
     fn verdict(&self, request: &Request, wanted: Wanted) -> Verdict {
@@ -199,10 +209,11 @@ impl Rules {
             (Some(ask), _, _) if ask.layer == Layer::Admin => (Fate::Open, by(ask)),
             (Some(_), Some(session), _) => (Fate::Granted, by(session)),
             (Some(ask), None, _) => (Fate::Open, by(ask)),
-            (None, _, Some(allow)) => (Fate::Granted, by(allow)),
-            (None, _, None) if wanted.claim == Claim::Given => (Fate::Granted, Reason::Caller),
-            (None, _, None) if self.mode == Mode::Trusted && wanted.claim == Claim::Declared => (Fate::Granted, Reason::Trusted),
-            (None, _, None) => (Fate::Open, Reason::NoRule),
+            // Whoever started this run knows what is there now; other rules were written before.
+            (None, Some(rule), _) | (None, None, Some(rule)) => (Fate::Granted, by(rule)),
+            (None, None, None) if wanted.claim == Claim::Given => (Fate::Granted, Reason::Caller),
+            (None, None, None) if self.mode == Mode::Trusted && wanted.claim == Claim::Declared => (Fate::Granted, Reason::Trusted),
+            (None, None, None) => (Fate::Open, Reason::NoRule),
         }
     }
 
@@ -216,7 +227,7 @@ fn never(directory: &Path, wanted: &Wanted) -> Option<&'static str> {
     match &wanted.permission {
         Permission::Unreadable(..) => Some("nobody knows what that means"),
         // Rules compare paths part by part.
-        Permission::Read(path) | Permission::Write(path) if !is_plain(path) => Some("the path is relative or has `..` in it"),
+        Permission::Read(path) | Permission::Write(path) if !is_plain(path) => Some("the path is relative, no text, or has `..` in it"),
         // A program could change its own instructions.
         Permission::Write(path) if path.starts_with(directory) || directory.starts_with(path) => {
             Some("the program itself lies there, and must stay as it is")
@@ -228,8 +239,13 @@ fn never(directory: &Path, wanted: &Wanted) -> Option<&'static str> {
     }
 }
 
-fn is_plain(path: &Path) -> bool {
-    path.is_absolute() && !path.components().any(|part| part == Component::ParentDir)
+/// Whoever wants the hosts that rules list wants each of them, and all hosts when there are none: what is approved must not mean more later.
+fn in_full(wanted: Wanted, listed: &BTreeSet<HostPattern>) -> Vec<Wanted> {
+    if wanted.permission != Permission::ListedHosts {
+        return vec![wanted];
+    }
+    let with = |pattern: HostPattern| Wanted { permission: Permission::Host(pattern), ..wanted.clone() };
+    if listed.is_empty() { vec![with(HostPattern::ANY)] } else { listed.iter().cloned().map(with).collect() }
 }
 
 fn by(rule: &Rule) -> Reason {

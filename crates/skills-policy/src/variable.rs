@@ -55,13 +55,17 @@ pub fn is_variable_name(name: &str) -> bool {
     inside && (1..=128).contains(&name.len()) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Says whether whoever sets this variable decides what runs, what it loads, whom it talks to or what it believes of its sandbox.
+/// Says whether whoever sets this variable is known to decide by it what runs, what it loads, whom it talks to or what it believes of its sandbox.
 ///
-/// No program is given such a variable, whoever declares or allows it. Names are compared without regard to case, as some systems do.
+/// No program is given such a variable, whoever declares or allows it. Names are compared without regard to case, as some systems do. The list is
+/// of what is known; secrets of tools (`NPM_TOKEN`) are no part of it although their other variables are.
 #[must_use]
 pub fn changes_execution(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
-    NAMES.contains(&upper.as_str()) || STARTS.iter().any(|start| upper.starts_with(start)) || upper.ends_with("_PROXY")
+    let is_secret = SECRETS.iter().any(|end| upper.ends_with(end));
+    let is_tools = TOOLS.iter().any(|start| upper.starts_with(start)) && !is_secret && upper != "NODE_ENV";
+    let is_paths = ["_PROXY", "PAGER", "_CA_BUNDLE", "_CERT_FILE", "_RSH"].iter().any(|end| upper.ends_with(end));
+    NAMES.contains(&upper.as_str()) || STARTS.iter().any(|start| upper.starts_with(start)) || is_tools || is_paths
 }
 
 const NAMES: &[&str] = &[
@@ -139,38 +143,18 @@ const NAMES: &[&str] = &[
     "TIMEOUT_MS",
 ];
 
-const STARTS: &[&str] = &[
-    "LD_",
-    "DYLD_",
-    "MALLOC_",
-    "PYTHON",
-    "CONDA_",
-    "PIP_",
-    "UV_",
-    "POETRY_",
-    "NODE_",
-    "NPM_",
-    "YARN_",
-    "DENO_",
-    "BUN_",
-    "RUBY",
-    "GEM_",
-    "BUNDLE_",
-    "PERL5",
-    "GIT_",
-    "CARGO_",
-    "RUSTC",
-    "RUSTUP_",
-    "GOFLAGS",
-    "GOPATH",
-    "GOROOT",
-    "DOTNET_",
-    "COMPLUS_",
-    "CORECLR_",
-    "BASH_FUNC_",
-    "SSL_CERT_",
-    "SKILL_",
+/// Whatever begins so.
+const STARTS: &[&str] = &["LD_", "DYLD_", "MALLOC_", "PYTHON", "PERL5", "BASH_FUNC_", "BASH_LOADABLES", "SSL_CERT_", "SKILL_", "XDG_"];
+
+/// Whatever begins so and is no secret.
+const TOOLS: &[&str] = &[
+    "CONDA_", "PIP_", "UV_", "POETRY_", "NODE_", "NPM_", "YARN_", "DENO_", "BUN_", "RUBY", "GEM_", "BUNDLE_", "GIT_", "CARGO_", "RUSTC",
+    "RUSTUP_", "GOFLAGS", "GOPATH", "GOROOT", "GOPROXY", "GOTOOL", "GOENV", "DOTNET_", "COMPLUS_", "CORECLR_", "OPENSSL_", "ERL_",
+    "R_LIBS", "MAVEN_", "GRADLE_", "RSYNC_",
 ];
+
+/// How names of secrets end.
+const SECRETS: &[&str] = &["_TOKEN", "_KEY", "_SECRET", "_PASSWORD"];
 
 #[cfg(test)]
 mod tests {
@@ -178,12 +162,35 @@ mod tests {
 
     #[test]
     fn names_that_change_what_runs() {
-        for name in
-            ["PATH", "path", "LD_PRELOAD", "Dyld_Insert_Libraries", "PYTHONPATH", "NODE_OPTIONS", "BASH_ENV", "https_proxy", "SKILL_INPUT"]
-        {
+        for name in [
+            "PATH",
+            "path",
+            "LD_PRELOAD",
+            "Dyld_Insert_Libraries",
+            "PYTHONPATH",
+            "NODE_OPTIONS",
+            "BASH_ENV",
+            "https_proxy",
+            "SKILL_INPUT",
+            "GOPROXY",
+            "MANPAGER",
+            "BASH_LOADABLES_PATH",
+            "OPENSSL_MODULES",
+            "AWS_CA_BUNDLE",
+        ] {
             assert!(changes_execution(name), "{name}");
         }
-        for name in ["API_KEY", "OPENAI_API_KEY", "WEATHER_TOKEN", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PATHOLOGY"] {
+        for name in [
+            "API_KEY",
+            "OPENAI_API_KEY",
+            "WEATHER_TOKEN",
+            "GITHUB_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "PATHOLOGY",
+            "NPM_TOKEN",
+            "NODE_ENV",
+            "GIT_TOKEN",
+        ] {
             assert!(!changes_execution(name), "{name}");
         }
     }

@@ -64,6 +64,11 @@ pub enum Reason {
         /// What happened.
         error: String,
     },
+    /// It asks for more things than anybody looks at.
+    TooMany {
+        /// How many.
+        things: usize,
+    },
     /// Nobody was asked, since something else is denied anyway.
     Moot,
     /// It is never granted, whatever rules say.
@@ -98,6 +103,15 @@ impl Verdict {
         &self.reason
     }
 
+    /// Returns who asked for it as text, the first of many.
+    #[must_use]
+    pub fn asked(&self) -> String {
+        const MAX_SHOWN: usize = 3;
+        let more = self.asked_by.len().saturating_sub(MAX_SHOWN);
+        let shown = self.asked_by.iter().take(MAX_SHOWN).cloned().collect::<Vec<_>>().join(", ");
+        if more == 0 { shown } else { format!("{shown} and {more} more") }
+    }
+
     pub(crate) fn settle(&mut self, fate: Fate, reason: Reason) {
         (self.fate, self.reason) = (fate, reason);
     }
@@ -110,7 +124,8 @@ impl fmt::Display for Verdict {
             Fate::Denied => "denied",
             Fate::Open => "open",
         };
-        write!(f, "{} (asked by {}): {fate}, {}", self.permission, self.asked_by.join(", "), self.reason)
+        // What a skill wrote stands last, where it cannot be taken for the verdict.
+        write!(f, "{fate}, {}: {} (asked by {})", self.reason, self.permission, self.asked())
     }
 }
 
@@ -130,6 +145,7 @@ impl fmt::Display for Reason {
             Self::NobodyAsked => f.write_str("no rule allows it, and there was nobody to ask"),
             Self::NoAnswer => f.write_str("whoever was asked gave no answer"),
             Self::AskingFailed { error } => write!(f, "asking failed: {error}"),
+            Self::TooMany { things } => write!(f, "nobody was asked, since it asks for {things} things, more than anybody looks at"),
             Self::Moot => f.write_str("nobody was asked, since something else is denied"),
             Self::Never { because } => f.write_str(because),
         }

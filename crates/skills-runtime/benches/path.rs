@@ -61,8 +61,8 @@ fn floor(bencher: Bencher<'_, '_>) {
     let directory = place.path().join("skills/one");
     bencher.bench_local(|| {
         let text = std::fs::read(directory.join("SKILL.md")).unwrap();
-        let scripts = std::fs::read_dir(directory.join("scripts")).unwrap().flatten().map(|entry| entry.file_name()).count();
-        (text.len(), scripts)
+        let scripts = std::fs::read_dir(directory.join("scripts")).unwrap().flatten().map(|entry| entry.file_name()).collect::<Vec<_>>();
+        (text.len(), scripts.len())
     });
 }
 

@@ -91,7 +91,7 @@ impl ExecutionArtifacts {
         }
     }
 
-    /// Takes the values of secrets out of everything that came back.
+    /// Takes the values of secrets out of what the program wrote, as bytes and once more as JSON, which may spell them otherwise.
     pub(crate) fn new(skill: String, mode: ExecutionMode, outcome: Outcome, redactor: &Redactor) -> Self {
         let exit_status = match outcome.ending {
             ending if ending.is_success() => ExecutionStatus::Success,
@@ -103,7 +103,7 @@ impl ExecutionArtifacts {
         Self {
             skill,
             mode,
-            output: output(&stdout),
+            output: redactor.value(output(&stdout)),
             stdout,
             stderr,
             permissions_used: Vec::new(),

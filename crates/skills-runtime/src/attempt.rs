@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime};
 
 use skills_audit::{AuditSink, Content, Decision, Event, Layer};
 use skills_manifest::Manifest;
-use skills_policy::{Limits, Verdict};
+use skills_policy::{Fate, Limits, Verdict};
 use skills_sandbox::Status;
 
 use crate::error::{Repr, RuntimeError};
@@ -63,18 +63,26 @@ impl Attempt {
         }
     }
 
+    pub(crate) fn program(&mut self, program: &str) {
+        self.note(|event| event.program = Some(bounded(program)));
+    }
+
     pub(crate) fn skill(&mut self, name: &str, digest: Option<String>, manifest: &Manifest) {
         self.note(|event| {
             event.skill = bounded(name);
             event.digest = digest;
-            event.requested = bounded_list(manifest.allowed_tools());
+            event.requested = bounded_list(manifest.allowed_tools().iter().map(ToString::to_string));
         });
     }
 
     pub(crate) fn decided(&mut self, decision: Decision, verdicts: &[Verdict]) {
         self.note(|event| {
             event.decision = decision;
-            event.rules = bounded_list(verdicts);
+            // Whatever is cut, it is not what matters most.
+            let rank = |verdict: &&Verdict| (verdict.fate() != Fate::Denied, !verdict.permission().capability().is_dangerous());
+            let mut verdicts: Vec<&Verdict> = verdicts.iter().collect();
+            verdicts.sort_by_key(rank);
+            event.rules = bounded_list(verdicts.into_iter().map(ToString::to_string));
         });
     }
 
@@ -105,7 +113,7 @@ impl Attempt {
             }
             Err(error) => {
                 self.note(|event| event.decision = Decision::Failed);
-                format!("error {}: {error}", error.kind().code())
+                format!("error {}: {}", error.kind().code(), chain(error))
             }
         };
         let kept = self.write(outcome);
@@ -140,23 +148,50 @@ impl Drop for Attempt {
     }
 }
 
-/// So many entries of a list are recorded; a skill may write as many as it likes, and a record has an end.
-const MAX_ENTRIES: usize = 50;
-/// So many bytes of one text are recorded.
-const MAX_TEXT: usize = 400;
+/// So many bytes of a list are recorded, as JSON writes them; a skill may write as much as it likes, and a record has an end.
+const MAX_LIST: usize = 16 * 1024;
+/// So many bytes of one text are recorded, as JSON writes them.
+const MAX_TEXT: usize = 600;
 
-fn bounded_list(entries: &[impl ToString]) -> Vec<String> {
-    let more = entries.len().saturating_sub(MAX_ENTRIES);
-    let rest = (more > 0).then(|| format!("and {more} more"));
-    entries.iter().take(MAX_ENTRIES).map(|entry| bounded(&entry.to_string())).chain(rest).collect()
+fn bounded_list(entries: impl Iterator<Item = String>) -> Vec<String> {
+    let (mut kept, mut left, mut room) = (Vec::new(), 0_usize, MAX_LIST);
+    for entry in entries {
+        let text = bounded(&entry);
+        let length = written(&text);
+        if length > room || left > 0 {
+            left += 1;
+            continue;
+        }
+        room -= length;
+        kept.push(text);
+    }
+    kept.extend((left > 0).then(|| format!("and {left} more")));
+    kept
 }
 
 fn bounded(text: &str) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if clean.len() <= MAX_TEXT {
+    if written(&clean) <= MAX_TEXT {
         return clean;
     }
-    format!("{}… ({} bytes)", &clean[..clean.floor_char_boundary(MAX_TEXT)], text.len())
+    // Escaping makes no character longer than twice its length once controls are gone.
+    format!("{}… ({} bytes)", &clean[..clean.floor_char_boundary(MAX_TEXT / 2)], text.len())
+}
+
+/// How long a text is in JSON.
+fn written(text: &str) -> usize {
+    text.len() + text.bytes().filter(|b| matches!(b, b'"' | b'\\')).count()
+}
+
+/// An error with all that led to it.
+fn chain(error: &RuntimeError) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        text.push_str(&format!(": {error}"));
+        source = error.source();
+    }
+    text
 }
 
 fn status(status: Status) -> &'static str {

@@ -27,7 +27,7 @@ impl RuntimeError {
             Repr::Restricted { .. } => ErrorKind::Restricted,
             Repr::Requirements { .. } => ErrorKind::Requirements,
             Repr::ChangedMeanwhile { .. } => ErrorKind::Changed,
-            Repr::Symlink { .. } => ErrorKind::Files,
+            Repr::Symlink { .. } | Repr::Offered { .. } => ErrorKind::Files,
             Repr::Audit(_) => ErrorKind::Audit,
             Repr::Approval(_) => ErrorKind::Approval,
             Repr::Closed => ErrorKind::Sandbox,
@@ -143,8 +143,10 @@ pub(crate) enum Repr {
     Restricted { skill: String, path: PathBuf, fields: Vec<&'static str> },
     #[error("the skill {skill:?} needs what is not here: {}", missing.join("; "))]
     Requirements { skill: String, missing: Vec<String> },
-    #[error("the skill {skill:?} ({}) changed while somebody was asked about it; nothing ran", path.display())]
+    #[error("the skill {skill:?} ({}) changed after it was decided on; nothing ran", path.display())]
     ChangedMeanwhile { skill: String, path: PathBuf },
+    #[error("cannot use {}", path.display())]
+    Offered { path: PathBuf, source: std::io::Error },
     #[error("{} leads elsewhere by a symlink; nothing ran", path.display())]
     Symlink { path: PathBuf },
     #[error("the run's record cannot be kept")]

@@ -14,6 +14,9 @@ use crate::error::{Repr, RuntimeError};
 use crate::runtime::find;
 use crate::{ExecutionArtifacts, ExecutionOptions, ExecutionStatus, SkillRuntime};
 
+/// The longest command of a hook, in bytes: whoever approves it reads all of it.
+const MAX_COMMAND: usize = 300;
+
 /// What happens to an agent.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -38,6 +41,8 @@ pub enum AgentEvent {
     Stop {
         /// Why.
         reason: String,
+        /// Whether a hook has kept it from ending before; hooks get it as `stop_hook_active`, so that they do not do so for ever.
+        is_repeated: bool,
     },
 }
 
@@ -99,9 +104,14 @@ impl SkillRuntime {
         for hook in hooks.iter().filter(|hook| hook.event == event.kind() && matches(hook, event)) {
             let (run, verdict) = self.run_hook(name, hook, event, approver.clone()).await;
             report.runs.push(run);
-            if verdict != HookVerdict::GoOn {
-                report.verdict = verdict;
-                break;
+            match verdict {
+                HookVerdict::GoOn => {}
+                // A later one may still block.
+                HookVerdict::Ask { .. } => report.verdict = verdict,
+                HookVerdict::Blocked { .. } => {
+                    report.verdict = verdict;
+                    break;
+                }
             }
         }
         Ok(report)
@@ -126,6 +136,9 @@ impl SkillRuntime {
             HookAction::Other(kind) => format!("({kind})"),
             _ => "(unknown)".to_owned(),
         };
+        if text.len() > MAX_COMMAND {
+            return failed(text.chars().take(MAX_COMMAND).collect(), "its command is longer than anybody reads".to_owned(), event);
+        }
         let options = match command::options(hook) {
             Ok(options) => ExecutionOptions { approval: approver, input: event.document(), ..options },
             Err(reason) => return failed(text, reason.to_owned(), event),
@@ -148,6 +161,8 @@ fn failed(command: String, reason: String, event: &AgentEvent) -> (HookRun, Hook
 /// Reads what a hook that ran says.
 fn verdict(artifacts: &ExecutionArtifacts, event: &AgentEvent) -> HookVerdict {
     match &artifacts.exit_status {
+        // What was cut may have said anything.
+        ExecutionStatus::Success if artifacts.stdout.is_truncated() => event.on_failure("the hook wrote more than is kept".to_owned()),
         ExecutionStatus::Success => of_output(&artifacts.output),
         ExecutionStatus::Failed { ending: Ending::Exited { code: 2 } } => {
             let reason = artifacts.stderr.text();
@@ -164,14 +179,16 @@ fn verdict(artifacts: &ExecutionArtifacts, event: &AgentEvent) -> HookVerdict {
 fn of_output(output: &Value) -> HookVerdict {
     let text = |value: &Value| value.as_str().unwrap_or("the hook gave no reason").to_owned();
     let specific = &output["hookSpecificOutput"];
-    let decision = specific["permissionDecision"].as_str().or(output["decision"].as_str());
-    let reason = if specific["permissionDecision"].is_string() { &specific["permissionDecisionReason"] } else { &output["reason"] };
-    match decision {
-        Some("block" | "deny") => HookVerdict::Blocked { reason: text(reason) },
-        Some("ask") => HookVerdict::Ask { reason: text(reason) },
-        _ if output["continue"] == Value::Bool(false) => HookVerdict::Blocked { reason: text(&output["stopReason"]) },
-        _ => HookVerdict::GoOn,
+    let said = [(&specific["permissionDecision"], &specific["permissionDecisionReason"]), (&output["decision"], &output["reason"])];
+    let by = |words: &[&str]| said.iter().find(|(decision, _)| decision.as_str().is_some_and(|said| words.contains(&said)));
+    // Whichever is strictest counts.
+    if let Some((_, reason)) = by(&["block", "deny"]) {
+        return HookVerdict::Blocked { reason: text(reason) };
     }
+    if output["continue"] == Value::Bool(false) {
+        return HookVerdict::Blocked { reason: text(&output["stopReason"]) };
+    }
+    by(&["ask"]).map_or(HookVerdict::GoOn, |(_, reason)| HookVerdict::Ask { reason: text(reason) })
 }
 
 /// A pattern fits a whole name: as a regular expression (`Edit|Write`, `mcp__.*`) or with `*` for anything (`mcp__*`). One that is neither fits
@@ -207,7 +224,7 @@ impl AgentEvent {
             Self::PostToolUse { tool, input, output } => {
                 json!({"hook_event_name": name, "tool_name": tool, "tool_input": input, "tool_response": output})
             }
-            Self::Stop { reason } => json!({"hook_event_name": name, "reason": reason, "stop_hook_active": false}),
+            Self::Stop { reason, is_repeated } => json!({"hook_event_name": name, "reason": reason, "stop_hook_active": is_repeated}),
         }
     }
 

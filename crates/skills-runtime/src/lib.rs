@@ -36,13 +36,17 @@ mod conversation;
 mod error;
 mod execute;
 mod hooks;
+mod job;
 mod mode;
 mod options;
+mod plan;
+mod preview;
 mod requirements;
 mod runtime;
 mod secrets;
 mod session;
 mod skill;
+mod tool_access;
 mod workspace;
 
 pub use approvals::FileApprovals;
@@ -50,15 +54,16 @@ pub use artifacts::{ExecutionArtifacts, ExecutionStatus};
 pub use builder::Builder;
 pub use conversation::{Activated, Injections, SkillForm};
 pub use error::{ErrorKind, RuntimeError};
-pub use execute::Preview;
 pub use hooks::{AgentEvent, HookReport, HookRun, HookVerdict};
 pub use mode::{ExecutionMode, detect_execution_mode};
 pub use options::{ExecutionOptions, InputFile, Workspace};
+pub use preview::Preview;
 pub use requirements::Unmet;
 pub use runtime::SkillRuntime;
 pub use secrets::{EnvProblem, Secret, Secrets};
-pub use session::{Record, SessionEnd, SessionSummary, SkillSession, ToolAccess};
+pub use session::{Record, SessionEnd, SessionSummary, SkillSession};
 pub use skill::{LoadedSkill, SkillDescriptor};
+pub use tool_access::ToolAccess;
 pub use workspace::{Artefact, Artefacts};
 
 /// The layer that keeps records.

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use skills_policy::{Approver, Capability, Limits};
-use skills_sandbox::SandboxError;
 
 use crate::Secret;
+use crate::error::{Repr, RuntimeError};
 
 /// How a skill is run.
 #[derive(Clone)]
@@ -140,7 +140,7 @@ impl ExecutionOptions {
     }
 
     /// Resolves all paths, so that what the policy compares is what the sandbox opens.
-    pub(crate) fn resolved(&self) -> Result<Self, SandboxError> {
+    pub(crate) fn resolved(&self) -> Result<Self, RuntimeError> {
         let mut options = self.clone();
         if let Workspace::Directory(directory) = &mut options.workspace {
             *directory = resolve(directory)?;
@@ -152,8 +152,8 @@ impl ExecutionOptions {
     }
 }
 
-fn resolve(path: &Path) -> Result<PathBuf, SandboxError> {
-    path.canonicalize().map_err(|error| SandboxError::setup("opening a file or directory that was offered", error))
+fn resolve(path: &Path) -> Result<PathBuf, RuntimeError> {
+    path.canonicalize().map_err(|source| Repr::Offered { path: path.to_owned(), source }.into())
 }
 
 /// Variables show their names, and whoever is asked nothing.

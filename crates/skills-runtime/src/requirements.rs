@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use skills_discovery::Entry;
+use skills_discovery::SkillFiles;
 use skills_manifest::{Manifest, Requires};
 use skills_policy::changes_execution;
 
@@ -22,7 +22,7 @@ pub(crate) const PROGRAM_DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/loc
 
 /// The variables that a skill declares, whether it needs them or not: `requires.env`, those of the OpenClaw block, and the `env_var` tools of
 /// `agents/openai.yaml`.
-pub(crate) fn declared_variables(entry: &Entry, manifest: &Manifest) -> BTreeSet<String> {
+pub(crate) fn declared_variables(files: &SkillFiles, manifest: &Manifest) -> BTreeSet<String> {
     let extensions = manifest.extensions();
     let mut names: BTreeSet<String> = extensions.requires.env.iter().cloned().collect();
     if let Some(openclaw) = &extensions.openclaw {
@@ -30,8 +30,9 @@ pub(crate) fn declared_variables(entry: &Entry, manifest: &Manifest) -> BTreeSet
         names.extend(openclaw.primary_env.clone());
         names.extend(openclaw.env_vars.iter().map(|variable| variable.name.clone()));
     }
-    let tools = entry.host_metadata().map_or(&[][..], |metadata| &metadata.tools);
-    names.extend(tools.iter().filter(|tool| tool.kind.eq_ignore_ascii_case("env_var")).map(|tool| tool.value.clone()));
+    // The file of now, not that of the scan.
+    let (metadata, _) = files.host_metadata();
+    names.extend(metadata.tools.iter().filter(|tool| tool.kind.eq_ignore_ascii_case("env_var")).map(|tool| tool.value.clone()));
     names
 }
 

@@ -5,20 +5,18 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::Value;
-use skills_manifest::{Context, Matcher, ToolRule};
+use skills_manifest::{Context, ToolRule};
 use skills_policy::Approver;
 
 use crate::error::{Repr, RuntimeError};
 use crate::runtime::find;
-use crate::{AgentEvent, ExecutionArtifacts, ExecutionOptions, HookReport, HookVerdict, SkillRuntime};
+use crate::tool_access::access;
+use crate::{AgentEvent, ExecutionArtifacts, ExecutionOptions, HookReport, HookVerdict, SkillRuntime, ToolAccess};
 
 /// The most that is kept of all records together, in bytes; later ones are counted and not kept.
 const MAX_BYTES: usize = 16 << 20;
 /// The most records that are kept.
 const MAX_RECORDS: usize = 10_000;
-
-/// What begins another command in a shell.
-const SEPARATORS: [char; 9] = [';', '&', '|', '\n', '`', '(', ')', '<', '>'];
 
 /// The use of one skill by an agent.
 ///
@@ -38,6 +36,8 @@ pub struct SkillSession {
     dropped: usize,
     tool_calls: usize,
     last_output: Value,
+    /// Whether a hook has kept it from ending.
+    has_been_kept: bool,
     started: Instant,
 }
 
@@ -64,20 +64,6 @@ pub enum Record {
         /// What it wrote.
         output: Value,
     },
-}
-
-/// What a skill says of a tool of the agent. What the agent may do is the host's to decide: this narrows and never widens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ToolAccess {
-    /// `allowed-tools` is empty or missing: the skill restricts nothing.
-    Unrestricted,
-    /// `allowed-tools` names the tool.
-    Listed,
-    /// `allowed-tools` names other tools.
-    NotListed,
-    /// `disallowed-tools` names the tool.
-    Forbidden,
 }
 
 /// What came of a session.
@@ -146,6 +132,7 @@ impl SkillRuntime {
             dropped: 0,
             tool_calls: 0,
             last_output: Value::Null,
+            has_been_kept: false,
             started: Instant::now(),
         })
     }
@@ -170,27 +157,12 @@ impl SkillSession {
         &self.records
     }
 
-    /// Says what the skill says of a tool with this argument: `Bash` with `git status`.
+    /// Says what the skill says of a tool with this argument: `Bash` with `git status`, `Read` with a path.
     ///
-    /// Of a command of several parts every part is looked at: one that is forbidden forbids all, and no rule with a pattern lists it.
+    /// See [`ToolAccess`]. Of a command of several parts every part is looked at. This tells what the skill declares; it is no wall.
     #[must_use]
     pub fn tool_access(&self, tool: &str, argument: &str) -> ToolAccess {
-        let parts: Vec<&str> = argument.split(SEPARATORS).map(str::trim).filter(|part| !part.is_empty()).collect();
-        let forbids = |rule: &&ToolRule| fits(rule.matcher(), argument) || parts.iter().any(|part| fits(rule.matcher(), part));
-        let lists = |rule: &&ToolRule| match rule.matcher() {
-            Matcher::Any => true,
-            Matcher::Exact(exact) => argument == exact,
-            matcher => fits(matcher, argument) && !argument.contains(SEPARATORS),
-        };
-        let about = |rules: &'_ [ToolRule]| rules.iter().filter(|rule| rule.tool() == tool).cloned().collect::<Vec<_>>();
-        if about(&self.disallowed).iter().any(|rule| forbids(&rule)) {
-            return ToolAccess::Forbidden;
-        }
-        match about(&self.allowed).iter().any(|rule| lists(&rule)) {
-            true => ToolAccess::Listed,
-            false if self.allowed.is_empty() => ToolAccess::Unrestricted,
-            false => ToolAccess::NotListed,
-        }
+        access(&self.allowed, &self.disallowed, tool, argument)
     }
 
     /// Runs the hooks that want to know of a tool before it is used. Unless the verdict is to go on, it must not be.
@@ -231,9 +203,10 @@ impl SkillSession {
     /// # Errors
     /// As [`SkillRuntime::run_hooks`].
     pub async fn finish(&mut self, said: Value) -> Result<SessionEnd, RuntimeError> {
-        let event = AgentEvent::Stop { reason: "done".to_owned() };
+        let event = AgentEvent::Stop { reason: "done".to_owned(), is_repeated: self.has_been_kept };
         let report = self.runtime.run_hooks(&self.directory, &event, self.approver.clone()).await?;
         if let HookVerdict::Blocked { reason } = report.verdict {
+            self.has_been_kept = true;
             return Ok(SessionEnd::GoOn { reason });
         }
         let summary = if said.is_null() { std::mem::take(&mut self.last_output) } else { said };
@@ -259,17 +232,5 @@ impl SkillSession {
         }
         self.bytes += bytes;
         self.records.push(record);
-    }
-}
-
-fn fits(matcher: Matcher<'_>, argument: &str) -> bool {
-    match matcher {
-        Matcher::Any => true,
-        Matcher::Exact(exact) => argument == exact,
-        Matcher::Prefix(prefix) => {
-            argument.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
-        }
-        Matcher::Glob(pattern) => wildmatch::WildMatch::new(pattern).matches(argument),
-        _ => false,
     }
 }

@@ -9,6 +9,7 @@ use cap_std::fs::{Dir, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
 use serde::Serialize;
 use skills_sandbox::{SandboxError, Scratch};
 
+use crate::secrets::Redactor;
 use crate::{InputFile, Workspace};
 
 /// The most directory entries that are looked at.
@@ -94,41 +95,55 @@ impl Prepared {
         });
     }
 
-    /// Lists what was made since, and reads it out of a private workspace.
-    pub(crate) fn collect(&self) -> Artefacts {
-        let mut artefacts = Artefacts::default();
+    /// Lists what was made since, and reads it out of a private workspace. Names are told without values of secrets.
+    pub(crate) fn collect(&self, redactor: &Redactor) -> Artefacts {
         let mut walk = Walk::default();
-        let (mut room, mut unread) = (MAX_CONTENT, Vec::new());
+        let (mut made, mut left_out, mut top) = (Vec::new(), Vec::new(), None);
         walk.all(&self.path, |path, metadata, directory| {
-            let stamp = Stamp::of(metadata);
             let before = self.before.get(path);
-            if before == Some(&stamp) {
+            if before == Some(&Stamp::of(metadata)) {
                 return;
             }
-            let Some(name) = path.to_str() else {
-                unread.push(format!("{}: its name is not UTF-8", path.display()));
-                return;
-            };
-            let mut content = None;
-            if self.private.is_some() {
-                match read(directory, path, room) {
+            match name(path) {
+                Some(name) => made.push((name, path.to_owned(), metadata.len(), before.is_none())),
+                None => left_out.push(format!("{}: its name is no plain text", path.display())),
+            }
+            if top.is_none() {
+                top = directory.try_clone().ok();
+            }
+        });
+        made.sort();
+        if made.len() > MAX_FILES {
+            left_out.push(format!("{} files beyond the first {MAX_FILES}", made.len() - MAX_FILES));
+            made.truncate(MAX_FILES);
+        }
+        let (mut files, mut room) = (Vec::new(), MAX_CONTENT);
+        for (name, path, bytes, is_new) in made {
+            let content = match (&self.private, &top) {
+                (Some(_), Some(top)) => match read(top, &path, room) {
                     Ok(bytes) => {
                         room -= bytes.len() as u64;
-                        content = Some(bytes);
+                        Some(bytes)
                     }
-                    Err(error) => unread.push(format!("{name}: its content, {error}")),
-                }
-            }
-            artefacts.files.push(Artefact { path: name.replace('\\', "/"), bytes: metadata.len(), is_new: before.is_none(), content });
-        });
-        artefacts.files.sort_by(|a, b| a.path.cmp(&b.path));
-        if artefacts.files.len() > MAX_FILES {
-            walk.left_out.push(format!("{} files beyond the first {MAX_FILES}", artefacts.files.len() - MAX_FILES));
-            artefacts.files.truncate(MAX_FILES);
+                    Err(error) => {
+                        left_out.push(format!("{name}: its content, {error}"));
+                        None
+                    }
+                },
+                _ => None,
+            };
+            files.push(Artefact { path: redactor.text(&name), bytes, is_new, content });
         }
-        artefacts.left_out = walk.left_out.into_iter().chain(unread).take(MAX_FILES).collect();
-        artefacts
+        let left_out = walk.left_out.into_iter().chain(left_out).take(MAX_FILES).map(|text| redactor.text(&text)).collect();
+        Artefacts { files, left_out }
     }
+}
+
+/// A path in the workspace with `/` between its parts. A name with a `\` in it would be several parts elsewhere, and is none here.
+fn name(path: &Path) -> Option<String> {
+    let parts: Option<Vec<&str>> =
+        path.components().map(|part| part.as_os_str().to_str().filter(|part| !part.contains(['/', '\\']))).collect();
+    parts.map(|parts| parts.join("/"))
 }
 
 /// Opens nothing that was there before, nor what a name that is a path leads to.

@@ -5,6 +5,7 @@
 pub struct Captured {
     bytes: Vec<u8>,
     total: u64,
+    dropped: u64,
 }
 
 impl Captured {
@@ -13,13 +14,13 @@ impl Captured {
         let room = limit.saturating_sub(self.bytes.len()).min(chunk.len());
         self.bytes.extend_from_slice(&chunk[..room]);
         self.total += chunk.len() as u64;
+        self.dropped += (chunk.len() - room) as u64;
     }
 
-    /// Puts other bytes in place of those that were kept; the count of those that were thrown away stays.
+    /// Puts other bytes in place of those that were kept; how many the program wrote and how many were thrown away stays.
     #[must_use]
     pub fn with_bytes(self, bytes: Vec<u8>) -> Self {
-        let total = self.dropped_bytes() + bytes.len() as u64;
-        Self { bytes, total }
+        Self { bytes, ..self }
     }
 
     /// Returns the bytes that were kept.
@@ -37,7 +38,7 @@ impl Captured {
     /// Returns how many bytes were thrown away.
     #[must_use]
     pub fn dropped_bytes(&self) -> u64 {
-        self.total - self.bytes.len() as u64
+        self.dropped
     }
 
     /// Says whether bytes were thrown away.

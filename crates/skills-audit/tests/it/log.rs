@@ -109,8 +109,14 @@ fn many_writers_make_one_chain() {
 #[test]
 fn records_have_a_bound_and_logs_a_directory() {
     let (_directory, log) = log();
-    assert_eq!(log.record(&event(&"x".repeat(70_000))).unwrap_err().kind(), ErrorKind::TooLarge);
-    assert_eq!(verify(&log.files().unwrap()).unwrap().records, 0, "what is refused leaves nothing behind");
+    let mut long = event(&"x".repeat(70_000));
+    long.rules = vec!["\\".repeat(70_000)];
+    log.record(&long).unwrap();
+    let Some(Line::Record { event: kept, .. }) = tail(&log.files().unwrap(), 1).unwrap().pop() else { panic!("it was kept") };
+    assert_eq!((kept.skill.len(), kept.rules), (500, vec!["left out: the record would be too long".to_owned()]));
+    long.time = "x".repeat(70_000);
+    assert_eq!(log.record(&long).unwrap_err().kind(), ErrorKind::TooLarge);
+    assert_eq!(verify(&log.files().unwrap()).unwrap().records, 1, "what is refused leaves nothing behind");
     assert_eq!(Log::open(Path::new("/nowhere/audit.jsonl")).unwrap_err().kind(), ErrorKind::Io);
 }
 
@@ -121,4 +127,12 @@ fn only_the_owner_may_read() {
     let (directory, log) = log();
     log.record(&event("a")).unwrap();
     assert_eq!(fs::metadata(path(&directory)).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn what_cannot_be_read_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("audit.jsonl")).unwrap();
+    let lines: Vec<Line> = read(&directory.path().join("audit.jsonl")).unwrap().take(10).collect();
+    assert_eq!(lines, [Line::Broken { line: 1 }]);
 }

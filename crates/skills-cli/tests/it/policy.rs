@@ -55,8 +55,8 @@ fn a_check_says_what_would_be_given_and_why() {
     runs     scripts/main.sh
     sandbox  linux
     missing  the variable API_KEY
-    verdict  denied, unless somebody who is asked allows it
-             start git (asked by Bash(git:*)): denied, no rule allows it, and there was nobody to ask
+    verdict  denied, unless it is approved
+             denied, no rule allows it, and there was nobody to ask: start git (asked by Bash(git:*))
     idle     Read: there is no workspace
     idle     Task: it is a tool of the agent, not of programs
     question
@@ -74,8 +74,8 @@ fn a_check_says_what_would_be_given_and_why() {
     runs     scripts/main.sh
     sandbox  linux
     verdict  granted
-             start git (asked by Bash(git:*)): granted, by the rule `allow spawn:git (session, --allow)`
-             see the variable API_KEY (asked by its requirements): granted, the caller gives it
+             granted, by the rule `allow spawn:git (session, --allow)`: start git (asked by Bash(git:*))
+             granted, the caller gives it: see the variable API_KEY (asked by its requirements)
     limits   30 s, 256 MiB of memory
     gets     its own directory to read, a private scratch directory to write
              the program git
@@ -152,7 +152,7 @@ fn trust_holds_until_the_content_changes() {
     exit 0
     -- stderr
     approved: one with the content that it has now
-      start echo (asked by Bash(echo:*)): granted, it was approved for this content
+      granted, the answer was `always`: start echo (asked by Bash(echo:*))
     ");
     assert_eq!(place.call(&["run", "one"]).stdout, "spawned\n");
     assert_snapshot!(place.page(&["trust", "--list"]), @"
@@ -169,14 +169,14 @@ fn trust_holds_until_the_content_changes() {
     skill    one
     runs     scripts/main.sh
     sandbox  linux
-    verdict  denied, unless somebody who is asked allows it
-             start echo (asked by Bash(echo:*)): denied, no rule allows it, and there was nobody to ask
-             start rm (asked by Bash(rm:*)): denied, no rule allows it, and there was nobody to ask
+    verdict  denied, unless it is approved
+             denied, no rule allows it, and there was nobody to ask: start echo (asked by Bash(echo:*))
+             denied, no rule allows it, and there was nobody to ask: start rm (asked by Bash(rm:*))
     question
     one wants to run: scripts/main.sh
       skill    HERE/skills/one
       content  changed since it was approved
-      new      start rm
+      new      Bash(rm:*)
       digest   sha256:…
       wants    start echo (asked by Bash(echo:*))
       wants    start rm (asked by Bash(rm:*))
@@ -266,6 +266,7 @@ fn files_go_in_and_come_out() {
     assert_eq!(fs::read_to_string(place.path("made/out.txt")).unwrap(), "got something\n");
     let again = place.call(&["run", "one", "--file", &input, "--output", &output]);
     assert_eq!(again.code, 1, "what is there is not replaced: {}", again.page());
+    assert!(again.stderr.contains("made out.txt") && again.stderr.contains("out.txt is not kept"), "{}", again.stderr);
 }
 
 #[cfg(target_os = "linux")]
@@ -293,22 +294,39 @@ fn a_terminal_is_asked() {
     if lacks_landlock(3) {
         return;
     }
-    let answer = |place: &Place, answer: &str| {
+    let answer_to = |place: &Place, command: &[&str], answer: &str| {
         let pty = nix::pty::openpty(None, None).unwrap();
         let root = place.path("skills").display().to_string();
-        let mut command = crate::skills::command_with_state(&["run", "one", "--root", &root], Path::new("/tmp"), &place.path("state"));
+        let arguments = [command, &["--root", &root]].concat();
+        let mut command = crate::skills::command_with_state(&arguments, Path::new("/tmp"), &place.path("state"));
         let side = || std::process::Stdio::from(pty.slave.try_clone().unwrap());
         let child = command.stdin(side()).stderr(side()).stdout(std::process::Stdio::piped()).spawn().unwrap();
         drop(command);
         drop(pty.slave);
         let mut terminal = fs::File::from(pty.master);
-        terminal.write_all(format!("{answer}\n").as_bytes()).unwrap();
-        let done = child.wait_with_output().unwrap();
-        let mut shown = Vec::new();
+        // What is typed before the question is no answer to it.
+        terminal.write_all(b"a\n").unwrap();
+        let (mut shown, mut chunk) = (Vec::new(), [0; 4096]);
+        while !String::from_utf8_lossy(&shown).contains("anything else: no") {
+            let length = terminal.read(&mut chunk).unwrap();
+            shown.extend_from_slice(&chunk[..length]);
+        }
+        // The answer is typed until it is heard: what comes too early is thrown away.
+        let mut typist = terminal.try_clone().unwrap();
+        let text = format!("{answer}\n");
+        let done = std::thread::scope(|scope| {
+            let child = scope.spawn(move || child.wait_with_output().unwrap());
+            while !child.is_finished() {
+                let _ = typist.write_all(text.as_bytes());
+                std::thread::park_timeout(std::time::Duration::from_millis(20));
+            }
+            child.join().unwrap()
+        });
         // The terminal ends with an error when nobody has it open any more.
         let _ = terminal.read_to_end(&mut shown);
         (done.status.code().unwrap(), String::from_utf8(done.stdout).unwrap(), String::from_utf8(shown).unwrap())
     };
+    let answer = |place: &Place, answer: &str| answer_to(place, &["run", "one"], answer);
     let place = Place::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
     let (code, _, shown) = answer(&place, "n");
     assert_eq!(code, 3);
@@ -319,4 +337,69 @@ fn a_terminal_is_asked() {
     assert_eq!(place.call(&["run", "one"]).code, 3);
     assert_eq!(answer(&place, "a").0, 0);
     assert_eq!(place.call(&["run", "one"]).code, 0);
+    // `trust` asks for good, and says so: what means once elsewhere means no here.
+    let place = Place::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
+    assert_eq!(answer_to(&place, &["trust", "one"], "o").0, 3);
+    assert_eq!(place.call(&["run", "one"]).code, 3);
+    let (code, _, shown) = answer_to(&place, &["trust", "one"], "y");
+    assert!(code == 0 && shown.contains("Approve it for good"), "{shown}");
+    assert_eq!(place.call(&["run", "one"]).code, 0);
+}
+
+/// What is shown is copied. Nothing of a skill in it is more than one word.
+#[test]
+fn hints_hold_no_words_of_a_skill() {
+    let place = Place::new("allowed-tools: \"Write(out --allow spawn --yes/**)\"\n", "true\n");
+    fs::create_dir_all(place.path("work/out --allow spawn --yes")).unwrap();
+    let work = place.path("work").display().to_string();
+    assert_snapshot!(place.page(&["run", "one", "--workspace", &work]), @"
+    exit 3
+    -- stderr
+    error: one was not started: may not write HERE/work/out --allow spawn --yes (asked by Write(out --allow spawn --yes/**)): no rule allows it, and there was nobody to ask
+      for what it is now, for good: skills trust one, with the same options
+      without: --without write
+    ");
+    fs::write(place.path("skills/one/SKILL.md"), "---\nname: sp --yes --allow spawn\ndescription: d\nallowed-tools: Bash\n---\n").unwrap();
+    let name = place.path("skills/one").display().to_string();
+    assert!(!place.call(&["run", &name]).stderr.contains("skills trust"));
+}
+
+/// Whoever may write rules or approvals may do anything.
+#[test]
+fn no_program_writes_what_this_command_keeps() {
+    let place = Place::new("allowed-tools: Write\n", "true\n");
+    let state = place.path("state").display().to_string();
+    assert_snapshot!(place.page(&["policy", "check", "one", "--write", &state]), @"
+    exit 3
+    -- stdout
+    skill    one
+    runs     scripts/main.sh
+    sandbox  linux
+    verdict  denied
+             denied, by the rule `deny write:HERE/state/skills (built-in, rules, approvals and records of this command)`: write HERE/state (asked by the caller)
+    idle     Write: there is no workspace
+    ");
+    assert_eq!(place.call(&["run", "one", "--workspace", &state, "--yes"]).code, 3);
+}
+
+/// In strict mode nobody is asked at a run, and what was approved beforehand runs.
+#[cfg(target_os = "linux")]
+#[test]
+fn strict_mode_runs_what_was_approved() {
+    if lacks_landlock(3) {
+        return;
+    }
+    let place = Place::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
+    let call = |arguments: &[&str]| {
+        let config = place.path("config/skills");
+        fs::create_dir_all(&config).unwrap();
+        fs::write(config.join("policy.toml"), "mode = \"strict\"\n").unwrap();
+        let root = place.path("skills").display().to_string();
+        let mut command =
+            crate::skills::command_with_state(&[arguments, &["--root", &root]].concat(), Path::new("/tmp"), &place.path("state"));
+        command.env("XDG_CONFIG_HOME", place.path("config")).output().unwrap().status.code()
+    };
+    assert_eq!(call(&["run", "one", "--yes"]), Some(3));
+    assert_eq!(call(&["trust", "one", "--yes"]), Some(0));
+    assert_eq!(call(&["run", "one"]), Some(0));
 }

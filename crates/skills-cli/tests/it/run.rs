@@ -107,12 +107,12 @@ fn what_the_policy_denies_is_exit_code_three() {
     -- stderr
     error: one was not started: may not start git (asked by Bash(git:*)): no rule allows it, and there was nobody to ask
       for this run: --allow spawn:git
-      for what it is now, for good: skills trust one
+      for what it is now, for good: skills trust one, with the same options
       without: --without spawn
     ");
     let document = script("allowed-tools: WebFetch\n", "main.sh", "echo hi\n", &["--json"]);
     assert_eq!(document.code, 3);
-    assert_eq!(document.json()["status"]["denial"]["verdicts"][0]["permission"], "listed-hosts");
+    assert_eq!(document.json()["status"]["denial"]["verdicts"][0]["permission"], json!({"host": "*"}));
 }
 
 #[cfg(target_os = "linux")]

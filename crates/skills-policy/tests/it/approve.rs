@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use insta::assert_snapshot;
 use skills_policy::{
-    Answer, Answering, Approval, ApprovalStore, Approver, AskError, Capability, Content, Decision, Effect, Layer, Mode, NewContent, Origin,
-    PermissionManager, Question, Request, Rule, Rules,
+    Answer, Answering, Approval, ApprovalStore, Approver, AskError, Capability, Content, Decision, Effect, Examined, Layer, Mode,
+    NewContent, Origin, Pending, PermissionManager, Question, Request, Rule, Rules,
 };
 
 /// Everything here is ready at once.
@@ -69,7 +69,14 @@ impl ApprovalStore for Memory {
 
 fn deploy(digest: &str) -> Request {
     let request = Request::new("/skills/deploy").named("deploy").content(digest).command(["scripts/run.sh", "--now"]);
-    request.tool("Bash", Some("git:*")).tool("Write", None).workspace("/w").variable("API_KEY", Origin::Secret)
+    request.tool("Bash", Some("git:*")).tool("Write", None).workspace("/w").variable("API_KEY", Origin::Secret).declares("variable API_KEY")
+}
+
+fn pending(manager: &PermissionManager, request: &Request) -> Pending {
+    match manager.examine(request) {
+        Examined::Open(pending) => *pending,
+        Examined::Decided(decision) => panic!("{decision:?}"),
+    }
 }
 
 fn outcome(decision: &Decision) -> String {
@@ -106,7 +113,7 @@ fn strict_mode_asks_nobody() {
     let manager = PermissionManager::new(Rules::default().mode(Mode::Strict)).approver(host.clone());
     assert!(matches!(block_on(manager.decide(&deploy("1"), None)), Decision::Denied(_)));
     assert_eq!(host.asked(), 0);
-    assert!(manager.question(&deploy("1")).is_none());
+    assert!(matches!(manager.preview(&deploy("1")), Decision::Denied(_)));
 }
 
 #[test]
@@ -135,8 +142,7 @@ fn changed_content_asks_again_and_shows_what_grew() {
     let grown = Request::new("/skills/deploy").named("deploy").content("2").tool("Bash", Some("git:*")).tool("Bash", Some("curl:*"));
     let _ = block_on(manager.decide(&grown, None));
     let Content::Changed { grown, shrunk } = host.last().content else { panic!("it changed") };
-    let texts = |permissions: &[skills_policy::Permission]| permissions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    assert_eq!((texts(&grown).as_str(), texts(&shrunk).as_str()), ("start curl", "write /w, see the variable API_KEY"));
+    assert_eq!((grown.join(", ").as_str(), shrunk.join(", ").as_str()), ("Bash(curl:*)", "Write, variable API_KEY"));
     // The content of before is not approved any more: what an update replaced does not come back unasked.
     let before = host.asked();
     let _ = block_on(manager.decide(&deploy("1"), None));
@@ -172,7 +178,7 @@ fn without_a_digest_nothing_lasts() {
         assert_eq!(outcome(&block_on(manager.decide(&Request::new("/s").tool("Bash", None), None))), "granted");
     }
     assert_eq!(host.asked(), 2);
-    assert_snapshot!(host.last().notes.join("\n"), @"its content has no digest, so an answer holds for this run only");
+    assert_snapshot!(host.last().notes.join("\n"), @"its content has no digest, so an answer holds for this run only, and a change until it is given is not noticed");
 }
 
 #[test]
@@ -193,7 +199,7 @@ fn new_content_is_asked_for_when_a_rule_would_give_it_power() {
     assert_snapshot!(ask(&always, &Request::new("/s").content("1")), @"asked 1, its content is not approved: the answer was `deny`");
     let manager = PermissionManager::new(standing.mode(Mode::Strict)).store(Arc::new(Memory::default()));
     assert_snapshot!(outcome(&manager.preview(&git("1"))), @"its content is not approved: it would have to be asked for, and nobody is asked in strict mode");
-    assert!(matches!(manager.approve(&git("1")), Ok(Decision::Granted(_))));
+    assert!(matches!(manager.approve(pending(&manager, &git("1"))), Ok(Decision::Granted(_))));
     assert!(matches!(manager.preview(&git("1")), Decision::Granted(_)));
     assert!(matches!(manager.preview(&git("2")), Decision::Denied(_)));
 }
@@ -202,11 +208,56 @@ fn new_content_is_asked_for_when_a_rule_would_give_it_power() {
 fn approving_beforehand_is_an_answer_for_good() {
     let store = Arc::new(Memory::default());
     let manager = PermissionManager::default().store(store.clone());
-    assert!(matches!(manager.approve(&deploy("1")), Ok(Decision::Granted(_))));
+    assert!(matches!(manager.approve(pending(&manager, &deploy("1"))), Ok(Decision::Granted(_))));
     assert!(matches!(block_on(PermissionManager::default().store(store).decide(&deploy("1"), None)), Decision::Granted(_)));
-    assert_eq!(manager.approve(&Request::new("/s").tool("Bash", None)).unwrap_err().to_string(), "the content has no digest");
+    let without_digest = pending(&manager, &Request::new("/s").tool("Bash", None));
+    assert_eq!(manager.approve(without_digest).unwrap_err().to_string(), "the content has no digest");
     let forbidden = PermissionManager::new(Rules::default().deny(Layer::Admin, Capability::Spawn));
-    assert!(matches!(forbidden.approve(&deploy("1")), Ok(Decision::Denied(_))));
+    assert!(matches!(forbidden.examine(&deploy("1")), Examined::Decided(decision) if matches!(*decision, Decision::Denied(_))));
+}
+
+/// What holds for the session does not become permanent because something else is answered for good, nor does it come back after it was revoked.
+#[test]
+fn each_answer_is_about_what_was_asked() {
+    let store = Arc::new(Memory::default());
+    let manager = PermissionManager::default().store(store.clone());
+    let any = |request: &Request, answer: Answer| block_on(manager.decide(request, Some(&answer)));
+    let bash = Request::new("/s").content("1").tool("Bash", None);
+    assert!(matches!(any(&bash, Answer::Session), Decision::Granted(_)));
+    assert!(matches!(any(&bash.clone().variable("KEY", Origin::Secret), Answer::Always), Decision::Granted(_)));
+    let stored = store.load(Path::new("/s")).unwrap().unwrap();
+    assert_eq!(stored.permissions.iter().map(ToString::to_string).collect::<Vec<_>>(), ["see the variable KEY"]);
+    store.0.lock().unwrap().clear();
+    let next = PermissionManager::default().store(store.clone());
+    assert!(matches!(next.preview(&bash), Decision::Denied(_)));
+}
+
+/// Hosts that rules list are approved one by one: a rule that goes must not make the approval mean all of them.
+#[test]
+fn an_approval_never_means_more_later() {
+    let store = Arc::new(Memory::default());
+    let search = Request::new("/s").content("1").tool("WebSearch", None);
+    let asks = Rules::default().rule(Rule::parse(Effect::Ask, Layer::User, "network").unwrap());
+    let lists = asks.clone().rule(Rule::parse(Effect::Allow, Layer::User, "network:api.example.com").unwrap());
+    let decision = block_on(PermissionManager::new(lists).store(store.clone()).decide(&search, Some(&Answer::Always)));
+    assert_eq!(decision.verdicts()[0].permission().to_string(), "reach api.example.com");
+    assert!(matches!(PermissionManager::new(asks).store(store).preview(&search), Decision::Denied(_)));
+}
+
+#[test]
+fn nobody_is_asked_about_more_than_anybody_reads() {
+    let host = Host::new(Answer::Always);
+    let request = (0..65).fold(Request::new("/s").content("1"), |request, n| request.tool("Bash", Some(&format!("program{n}:*"))));
+    let decision = block_on(PermissionManager::default().approver(host.clone()).decide(&request, None));
+    assert_eq!(host.asked(), 0);
+    assert!(outcome(&decision).contains("it asks for 65 things") && outcome(&decision).ends_with("and 55 things more"));
+}
+
+/// A rule of the session is about what is there now, whatever other rules say the same.
+#[test]
+fn a_rule_of_the_session_speaks_for_new_content() {
+    let both = Rules::default().allow(Layer::User, Capability::Spawn).allow(Layer::Session, Capability::Spawn);
+    assert!(matches!(PermissionManager::new(both).preview(&Request::new("/s").content("1").tool("Bash", None)), Decision::Granted(_)));
 }
 
 #[test]
@@ -254,7 +305,8 @@ fn the_approver_of_a_run_goes_before_the_hosts() {
 #[test]
 fn approvals_survive_writing_and_reading() {
     let store = Arc::new(Memory::default());
-    let _ = PermissionManager::default().store(store.clone()).approve(&deploy("sha256:1").tool("WebFetch", Some("domain:*.example")));
+    let manager = PermissionManager::default().store(store.clone());
+    let _ = manager.approve(pending(&manager, &deploy("sha256:1").tool("WebFetch", Some("domain:*.example"))));
     let approval = store.load(&PathBuf::from("/skills/deploy")).unwrap().unwrap();
     let text = serde_json::to_string(&approval).unwrap();
     assert_eq!(serde_json::from_str::<Approval>(&text).unwrap(), approval);

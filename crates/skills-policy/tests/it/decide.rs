@@ -96,6 +96,11 @@ fn rules_may_be_about_a_directory_only() {
     let within = |directory: &str| Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, "spawn").unwrap().within(directory));
     assert_eq!(decide(&within("/skills"), &request(&[("Bash", None)])), "/skill=/skills/a:ro any program");
     assert!(decide(&within("/skills/b"), &request(&[("Bash", None)])).starts_with("denied"));
+    assert!(decide(&within("/skills/../skills"), &request(&[("Bash", None)])).starts_with("denied"));
+    let deny = Rules::default()
+        .allow(Layer::User, Capability::Spawn)
+        .rule(Rule::parse(Effect::Deny, Layer::User, "spawn").unwrap().within("/skills/../skills"));
+    assert!(decide(&deny, &request(&[("Bash", None)])).starts_with("denied"));
     assert!(decide(&within("/skil"), &request(&[("Bash", None)])).starts_with("denied"));
 }
 
@@ -133,6 +138,12 @@ fn patterns_that_mean_nothing_are_refused() {
     let got = |tool, pattern| decide(&open, &request(&[(tool, Some(pattern))]));
     assert_snapshot!(got("WebFetch", "https://a.example/*"), @r#"denied: may not use the network as "https://a.example/*" (asked by WebFetch(https://a.example/*)): nobody knows what that means"#);
     assert_snapshot!(got("WebFetch", "domain:a.example/evil"), @r#"denied: may not use the network as "domain:a.example/evil" (asked by WebFetch(domain:a.example/evil)): nobody knows what that means"#);
+    for odd in ["$(id):*", "-rf:*", "a;b:*"] {
+        assert!(got("Bash", odd).starts_with("denied"), "{odd}");
+    }
+    for path in ["/bin/rm:*", "./x.sh:*", "..:*", "scripts/x.py *"] {
+        assert_eq!(got("Bash", path), LEAST, "{path}");
+    }
     assert_snapshot!(got("Bash", ":*"), @r#"denied: may not use the spawn as ":*" (asked by Bash(:*)): nobody knows what that means"#);
 }
 
@@ -168,7 +179,7 @@ fn denied_hosts_and_paths_are_left_out_or_refused() {
     let got = |text: &str, request: &Request| decide(&deny(text), request).replace("/skill=/skills/a:ro ", "");
     assert_eq!(got("network:evil.example", &request(&[("WebSearch", None)])), "host *.example not host evil.example");
     assert_snapshot!(got("network:*.evil.example", &request(&[("WebFetch", Some("domain:a.evil.example"))])), @"denied: may not reach a.evil.example (asked by WebFetch(domain:a.evil.example)): by the rule `deny network:*.evil.example (admin)`");
-    assert_snapshot!(got("network", &request(&[("WebSearch", None)])), @"denied: may not reach hosts (asked by WebSearch): by the rule `deny network (admin)`");
+    assert_snapshot!(got("network", &request(&[("WebSearch", None)])), @"denied: may not reach *.example (asked by WebSearch): by the rule `deny network (admin)`");
     // What cannot be left out takes the whole with it.
     assert_snapshot!(got("spawn:curl", &request(&[("Bash", None)])), @"denied: may not start programs (asked by Bash): by the rule `deny spawn:curl (admin)`");
     assert_snapshot!(got("read:/w/secret", &request(&[("Write", None)]).workspace("/w")), @"denied: may not write /w (asked by Write): by the rule `deny read:/w/secret (admin)`");
@@ -263,9 +274,9 @@ fn every_verdict_names_its_rule() {
     let rules = Rules::default().rule(Rule::parse(Effect::Allow, Layer::Admin, "spawn:git").unwrap().source("/etc/skills/policy.toml"));
     let decision = rules.decide(&request(&[("Read", None), ("Bash", Some("git:*"))]).workspace("/w").variable("KEY", Origin::Caller));
     let lines: Vec<String> = decision.verdicts().iter().map(ToString::to_string).collect();
-    assert_snapshot!(lines.join("\n"), @r"
-    read /w (asked by Read): granted, by the rule `allow read (built-in)`
-    start git (asked by Bash(git:*)): granted, by the rule `allow spawn:git (admin, /etc/skills/policy.toml)`
-    see the variable KEY (asked by its requirements): granted, the caller gives it
+    assert_snapshot!(lines.join("\n"), @"
+    granted, by the rule `allow read (built-in)`: read /w (asked by Read)
+    granted, by the rule `allow spawn:git (admin, /etc/skills/policy.toml)`: start git (asked by Bash(git:*))
+    granted, the caller gives it: see the variable KEY (asked by its requirements)
     ");
 }

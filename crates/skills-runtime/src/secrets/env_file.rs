@@ -61,7 +61,7 @@ fn entry(text: &str) -> Result<(Entry, usize), &'static str> {
     let blank = after.len() - after.trim_start_matches([' ', '\t']).len();
     let start = equals + 1 + blank;
     let quote = text[start..].chars().next().filter(|quote| matches!(quote, '\'' | '"'));
-    let Some(quote) = quote else { return Ok((Some((name.to_owned(), unquoted(text.get(start..end).unwrap_or_default()))), end)) };
+    let Some(quote) = quote else { return Ok((Some((name.to_owned(), unquoted(&text[equals + 1..end]))), end)) };
     let (value, length) = quoted(&text[start + 1..], quote)?;
     let closed = start + 1 + length;
     let end = text[closed..].find('\n').map_or(text.len(), |end| closed + end + 1);
@@ -115,7 +115,7 @@ mod tests {
         check("KEY=\"-----BEGIN\nabc\n-----END\"\nB=2", &[("KEY", "-----BEGIN\nabc\n-----END"), ("B", "2")]);
         check("\u{FEFF}URL=https://a.example/#x\r\nC=`id`$(id)${A}\r\n", &[("URL", "https://a.example/#x"), ("C", "`id`$(id)${A}")]);
         check("A=''\nB=\"\"", &[("A", ""), ("B", "")]);
-        check("exported=1", &[("exported", "1")]);
+        check("exported=1\nKEY= # put it here\nTAG=#1", &[("exported", "1"), ("KEY", ""), ("TAG", "#1")]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Takes values of secrets out of what a program wrote.
 
 use memchr::memmem;
+use serde_json::Value;
 use skills_sandbox::Captured;
 
 /// Shorter values are not looked for: they stand in too much that is no secret.
@@ -54,6 +55,17 @@ impl Redactor {
 
     pub(crate) fn text(&self, text: &str) -> String {
         self.bytes(text.as_bytes(), false).map_or_else(|| text.to_owned(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Takes the values out of all texts of a document, those before a colon too.
+    pub(crate) fn value(&self, value: Value) -> Value {
+        match value {
+            _ if self.patterns.is_empty() => value,
+            Value::String(text) => Value::String(self.text(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.value(item)).collect(),
+            Value::Object(map) => map.into_iter().map(|(key, value)| (self.text(&key), self.value(value))).collect(),
+            other => other,
+        }
     }
 
     /// Returns the bytes without the values; nothing when there were none.
@@ -118,6 +130,13 @@ mod tests {
         assert_eq!(check("line \"one\"\nline two"), "[redacted PEM]");
         assert_eq!(redactor.short(), ["PIN"]);
         assert_eq!(redactor.text("nothing"), "nothing");
+    }
+
+    #[test]
+    fn other_spellings_in_json_are_found_once_it_is_read() {
+        let redactor = Redactor::new([("KEY", "abcd/efgh/ijkl"), ("NAME", "caf\u{e9}-caf\u{e9}")]);
+        let value: Value = serde_json::from_str(r#"{"abcd\/efgh\/ijkl": ["caf\u00e9-caf\u00e9", 1]}"#).unwrap();
+        assert_eq!(redactor.value(value).to_string(), r#"{"[redacted KEY]":["[redacted NAME]",1]}"#);
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! Asking, approving, and asking again when something changed.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use insta::assert_snapshot;
 use skills_runtime::policy::{Answering, Content, Effect, Layer, Question, Rule};
-use skills_runtime::{Answer, Approver, Decision, ErrorKind, ExecutionArtifacts, ExecutionOptions, ExecutionStatus, FileApprovals, Rules};
+use skills_runtime::{
+    Answer, Approver, Decision, Ending, ErrorKind, ExecutionArtifacts, ExecutionOptions, ExecutionStatus, FileApprovals, Report, Rules,
+};
+use skills_sandbox::{Job, Outcome, Running, Sandbox};
 
 use crate::fixture::Fixture;
 
@@ -90,6 +94,65 @@ async fn a_skill_that_changes_while_somebody_is_asked_does_not_run() {
     assert!(fixture.sandbox.jobs().is_empty());
 }
 
+/// What was shown is what is approved.
+#[test]
+fn what_changed_since_it_was_shown_is_not_approved() {
+    let fixture = Fixture::new();
+    fixture.skill("deploy", "allowed-tools: Bash(git:*)\n").file("deploy/scripts/run.sh", "git push");
+    let approvals = Arc::new(FileApprovals::new(fixture.path("state/a.json")));
+    let runtime = fixture.recording().approvals(approvals.clone()).build();
+    let shown = runtime.preview_skill("deploy", &ExecutionOptions::default()).unwrap().question.unwrap();
+    fixture.skill("deploy", "allowed-tools: Bash\n");
+    let error = runtime.approve_skill("deploy", &ExecutionOptions::default(), &shown).unwrap_err();
+    assert_eq!((error.kind(), approvals.all().unwrap().len()), (ErrorKind::Changed, 0));
+}
+
+/// Takes its time and then does something; counts its runs.
+struct Swap<F>(AtomicUsize, F);
+
+impl<F: Fn() + Send + Sync> Sandbox for Swap<F> {
+    fn name(&self) -> &'static str {
+        "swap"
+    }
+
+    fn run(&self, _: Job) -> Running<'_> {
+        Box::pin(async {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+            (self.1)();
+            let nothing = skills_runtime::Captured::default;
+            Ok(Outcome::new(Ending::Exited { code: 0 }, nothing(), nothing(), Duration::ZERO, Report::new("swap")))
+        })
+    }
+}
+
+/// A run that waits for its turn looks again when it has it.
+#[tokio::test]
+async fn a_skill_that_changes_while_it_waits_for_its_turn_does_not_run() {
+    let fixture = Fixture::new();
+    fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "echo good").file("work/a", "");
+    fixture.skill("reader", "allowed-tools: Read(src/**)\n").file("reader/scripts/run.sh", "").file("secret/key", "");
+    let (script, link, secret) = (fixture.path("deploy/scripts/run.sh"), fixture.path("work/src"), fixture.path("secret"));
+    // The program that runs first exchanges what the others were decided on.
+    let swap = Swap(AtomicUsize::new(0), move || {
+        let _ = std::fs::write(&script, "echo evil, and longer");
+        let _ = std::os::unix::fs::symlink(&secret, &link);
+    });
+    let swap = Arc::new(swap);
+    let runtime = fixture.recording().native_sandbox(swap.clone()).approver(Arc::new(Answer::Once)).max_concurrent_runs(1).build();
+    let workspace = skills_runtime::Workspace::Directory(fixture.path("work"));
+    let first = runtime.execute_skill("deploy", ExecutionOptions::default());
+    let second = runtime.execute_skill("deploy", ExecutionOptions::default());
+    let third = runtime.execute_skill("reader", ExecutionOptions::default().workspace(workspace));
+    let (first, second, third) = tokio::join!(first, second, third);
+    assert!(first.unwrap().exit_status.is_success());
+    assert_eq!(second.unwrap_err().kind(), ErrorKind::Changed);
+    assert_eq!(third.unwrap_err().kind(), ErrorKind::Files);
+    assert_eq!(swap.0.load(Ordering::SeqCst), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_answer_is_not_awaited_for_ever() {
     struct Asleep;
@@ -134,7 +197,8 @@ async fn a_preview_asks_nobody_and_runs_nothing() {
     assert!(matches!(preview.decision, Decision::Denied(_)) && preview.question.is_some());
     assert_eq!(preview.missing, ["the program no-such-program"]);
     assert_eq!(preview.idle.iter().map(|(tool, _)| tool.as_str()).collect::<Vec<_>>(), ["Read", "Task"]);
-    assert!(matches!(runtime.approve_skill("deploy", &ExecutionOptions::default()), Ok(Decision::Granted(_))));
+    let question = preview.question.unwrap();
+    assert!(matches!(runtime.approve_skill("deploy", &ExecutionOptions::default(), &question), Ok(Decision::Granted(_))));
     assert!(matches!(runtime.preview_skill("deploy", &ExecutionOptions::default()).unwrap().decision, Decision::Granted(_)));
     assert_eq!((host.asked(), fixture.sandbox.jobs().len()), (0, 0));
 }

@@ -126,13 +126,25 @@ async fn without_a_record_nothing_runs() {
 #[tokio::test]
 async fn a_skill_cannot_make_its_record_too_long() {
     let fixture = Fixture::new();
-    let tools: Vec<String> = (0..110).map(|number| format!("Bash({}:*)", "x".repeat(500) + &number.to_string())).collect();
-    fixture.skill("deploy", &format!("allowed-tools: [{}]\n", tools.join(", "))).file("deploy/scripts/run.sh", "");
+    let odd = "\\\\\"".repeat(60);
+    let tools: Vec<String> = (0..100).map(|number| format!("'Read(a{number}/{odd}/**)'")).collect();
+    let hook = format!("hooks: {{Stop: [{{command: '{}'}}]}}\n", "\\".repeat(20_000));
+    fixture
+        .skill("deploy", &format!("allowed-tools: [{}, Bash]\n{hook}", tools.join(", ")))
+        .file("deploy/scripts/run.sh", "")
+        .file("work/a", "");
     let log = Arc::new(Log::open(fixture.path("audit.jsonl")).unwrap());
-    let runtime = fixture.recording().audit(log.clone()).build();
-    let artifacts = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap();
-    assert!(!artifacts.exit_status.is_success());
-    assert_eq!(verify(&log.files().unwrap()).unwrap().records, 1);
+    let rules = skills_runtime::Rules::default().allow(skills_runtime::policy::Layer::Session, skills_runtime::Capability::Spawn);
+    let runtime = fixture.recording().rules(rules).audit(log.clone()).build();
+    let options = ExecutionOptions::default().workspace(skills_runtime::Workspace::Directory(fixture.path("work")));
+    assert!(runtime.execute_skill("deploy", options).await.unwrap().exit_status.is_success());
+    let stop = skills_runtime::AgentEvent::Stop { reason: "done".to_owned(), is_repeated: false };
+    runtime.run_hooks("deploy", &stop, None).await.unwrap();
+    let log = log.files().unwrap();
+    assert_eq!(verify(&log).unwrap().records, 1, "a hook that is longer than anybody reads is not even tried");
+    // What was dangerous is in it, whatever else is not.
+    let record = std::fs::read_to_string(&log[0]).unwrap();
+    assert!(record.contains("granted, by the rule `allow spawn (session)`: start programs") && record.contains(" more\""), "{record}");
 }
 
 /// What an attempt may look like.

@@ -46,7 +46,7 @@ async fn matchers_choose_by_the_whole_name() {
     for (tool, runs) in [("Edit", 1), ("Write", 1), ("MultiEdit", 0), ("Writer", 0), ("mcp__github__list", 1), ("Bash", 0)] {
         assert_eq!(report(&runtime, &before(tool)).await.runs.len(), runs, "{tool}");
     }
-    assert_eq!(report(&runtime, &AgentEvent::Stop { reason: "done".to_owned() }).await.runs.len(), 1);
+    assert_eq!(report(&runtime, &AgentEvent::Stop { reason: "done".to_owned(), is_repeated: false }).await.runs.len(), 1);
     fixture.skill("guard", "hooks:\n  PreToolUse: [{matcher: \"(\", command: scripts/check.sh}]\n");
     assert_eq!(report(&runtime, &before("Bash")).await.runs.len(), 1);
 }
@@ -69,11 +69,32 @@ async fn hooks_object_in_the_words_of_claude_code() {
     assert_snapshot!(say(&deny.replace("deny", "ask"), "", 0, &edit).await, @r#"{"kind":"ask","reason":"never"}"#);
     assert_snapshot!(say(&deny.replace("deny", "allow"), "", 0, &edit).await, @r#"{"kind":"go-on"}"#);
     assert_snapshot!(say(r#"{"continue": false, "stopReason": "enough"}"#, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"enough"}"#);
+    let both = r#"{"decision": "block", "reason": "no", "hookSpecificOutput": {"permissionDecision": "allow"}}"#;
+    assert_snapshot!(say(both, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"no"}"#);
+    let long = format!("{{\"decision\": \"block\", \"reason\": \"{}\"}}", "x".repeat(2_000));
+    assert_snapshot!(say(&long, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"the hook wrote more than is kept"}"#);
     assert_snapshot!(say("all is well", "", 0, &edit).await, @r#"{"kind":"go-on"}"#);
     assert_snapshot!(say("", "crash", 1, &edit).await, @r#"{"kind":"blocked","reason":"the hook failed: exit code 1"}"#);
     let after = AgentEvent::PostToolUse { tool: "Bash".to_owned(), input: json!({}), output: json!("x") };
     assert_snapshot!(say("", "crash", 1, &after).await, @r#"{"kind":"go-on"}"#);
     assert_snapshot!(say("", "the tests fail", 2, &after).await, @r#"{"kind":"blocked","reason":"the tests fail"}"#);
+}
+
+/// One that wants the user asked does not keep a later one from blocking.
+#[tokio::test]
+async fn the_strictest_of_several_hooks_counts() {
+    let fixture = Fixture::new();
+    fixture.skill("guard", "hooks:\n  PreToolUse: [{command: scripts/ask.sh}, {command: scripts/block.sh}]\n");
+    fixture.file("guard/scripts/ask.sh", "").file("guard/scripts/block.sh", "");
+    let sandbox = std::sync::Arc::clone(&fixture.sandbox);
+    *fixture.sandbox.stdout.lock().unwrap() = br#"{"decision": "ask"}"#.to_vec();
+    *fixture.sandbox.act.lock().unwrap() = Some(Box::new(move |job| {
+        let is_second = format!("{:?}", job.program()).contains("block.sh");
+        *sandbox.ending.lock().unwrap() = Some(Ending::Exited { code: if is_second { 2 } else { 0 } });
+    }));
+    let runtime = fixture.recording().approver(Arc::new(Answer::Session)).build();
+    let report = report(&runtime, &before("Edit")).await;
+    assert!(matches!(report.verdict, HookVerdict::Blocked { .. }) && report.runs.len() == 2, "{report:?}");
 }
 
 #[tokio::test]

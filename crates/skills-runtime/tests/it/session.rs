@@ -78,5 +78,23 @@ fn a_skill_narrows_the_agents_tools_and_never_widens_them() {
     ] {
         assert_eq!(narrow.tool_access(tool, argument), access, "{tool} {argument}");
     }
+    fixture.skill("guarded", "allowed-tools: Read(src/**)\ndisallowed-tools: mcp__github, Read(secrets/**), Bash(rm:*)\n");
+    let guarded = runtime.start_session("guarded", None);
+    assert!(guarded.is_err(), "it came after the scan");
+    runtime.discover_skills();
+    let guarded = runtime.start_session("guarded", None).unwrap();
+    for (tool, argument, access) in [
+        ("mcp__github__delete_repo", "", ToolAccess::Forbidden),
+        ("mcp__githubber__x", "", ToolAccess::NotListed),
+        ("Read", "src/a.rs", ToolAccess::Listed),
+        ("Read", "src/../../etc/passwd", ToolAccess::NotListed),
+        ("Read", "./secrets/key", ToolAccess::Forbidden),
+        ("Read", "src/../secrets/key", ToolAccess::Forbidden),
+        ("Bash", "/bin/rm -rf /", ToolAccess::Forbidden),
+        ("Bash", "X=1 rm -rf /", ToolAccess::Forbidden),
+        ("Bash", "true && /usr/bin/rm x", ToolAccess::Forbidden),
+    ] {
+        assert_eq!(guarded.tool_access(tool, argument), access, "{tool} {argument}");
+    }
     assert_eq!(runtime.start_session("silent", None).unwrap().tool_access("Bash", "x"), ToolAccess::Unrestricted);
 }

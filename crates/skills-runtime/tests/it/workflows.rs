@@ -122,7 +122,7 @@ async fn pdf_in_the_operating_systems_sandbox() {
     assert_eq!(artifacts.permissions_used, Vec::<String>::new());
     let verdicts: Vec<String> = artifacts.verdicts.iter().map(Verdict::to_string).collect();
     let expected = format!(
-        "read {} (asked by the caller): granted, by the rule `allow read (built-in)`",
+        "granted, by the rule `allow read (built-in)`: read {} (asked by the caller)",
         fixture.path("documents/document.pdf").display()
     );
     assert_eq!(verdicts, [expected]);

@@ -30,6 +30,7 @@ async fn a_private_workspace_carries_files_in_and_out_and_vanishes() {
         fs::create_dir_all(directory.join("out/deep")).unwrap();
         fs::write(directory.join("out/deep/a.txt"), "made").unwrap();
         fs::write(directory.join("also.txt"), "input, longer").unwrap();
+        fs::write(directory.join("..\\..\\home\\x.toml"), "elsewhere").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", directory.join("link")).unwrap();
         std::os::unix::fs::symlink("/etc", directory.join("out/etc")).unwrap();
         nix::unistd::mkfifo(&directory.join("pipe"), nix::sys::stat::Mode::S_IRUSR).unwrap();
@@ -45,6 +46,7 @@ async fn a_private_workspace_carries_files_in_and_out_and_vanishes() {
     left out: link: it is a symlink
     left out: pipe: it is no regular file
     left out: out/etc: it is a symlink
+    left out: ..\..\home\x.toml: its name is no plain text
     "#);
     assert!(!seen.lock().unwrap().as_ref().unwrap().exists());
     for name in ["../x", "a/b", "/etc/x", "..", ""] {
@@ -72,6 +74,11 @@ async fn what_is_made_in_a_directory_stays_there_and_is_named() {
     made.txt 4 bytes, new, None
     old.txt 3 bytes, changed, None
     ");
+    // However the workspace is spelled.
+    std::os::unix::fs::symlink(fixture.path("work"), fixture.path("link")).unwrap();
+    fs::remove_file(fixture.path("work/made.txt")).unwrap();
+    let by_link = ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("link")));
+    assert_eq!(asked.execute_skill("pdf", by_link).await.unwrap().files.files[0].path, "made.txt");
     // Where it might only read, what others do there is not its work.
     let mut reading = options();
     reading.without = vec![skills_runtime::Capability::Write];

@@ -11,7 +11,7 @@ use skills_sandbox_seatbelt::Profile;
 fn grants(directory: &str, tools: &[&str]) -> Grants {
     let request = tools.iter().fold(Request::new(directory).workspace("/Users/me/project"), |request, tool| request.tool(tool, None));
     let rules = Capability::ALL.into_iter().fold(Rules::default(), |rules, capability| rules.allow(Layer::Session, capability));
-    match rules.allow(Layer::Session, HostPattern::Exact("example.com".to_owned())).decide(&request) {
+    match rules.allow(Layer::Session, HostPattern::ANY).decide(&request) {
         Decision::Granted(grants) => grants,
         Decision::Denied(denial) => panic!("{denial}"),
     }

@@ -37,7 +37,7 @@ impl Skill {
 
     fn job(&self, arguments: &[&str]) -> Job {
         let request = Request::new(self.path("skill")).workspace(self.path("workspace")).limits(self.limits.clone()).tool(self.tool, None);
-        let rules = Rules::default().allow(Layer::User, Capability::Write).allow(Layer::User, HostPattern::Exact("example.com".to_owned()));
+        let rules = Rules::default().allow(Layer::User, Capability::Write).allow(Layer::User, HostPattern::ANY);
         let Decision::Granted(grants) = rules.decide(&request) else { panic!("granted") };
         let program = Program::Wasm(Arc::from(include_bytes!("../guest/probe.wasm").as_slice()));
         arguments.iter().fold(Job::new(grants, program), |job, argument| job.argument(*argument))

@@ -1,0 +1,143 @@
+//! The arguments of what runs a program, or says what it would be given.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use skills_runtime::{Capability, Limits};
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// Name of the skill, or its directory
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) what: What,
+
+    /// Say what would run, what it would get and why, and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Say yes, for this run, to whatever would be asked; what rules forbid stays forbidden
+    #[arg(long, conflicts_with = "deny")]
+    pub(crate) yes: bool,
+
+    /// Say no to whatever would be asked
+    #[arg(long)]
+    pub(crate) deny: bool,
+
+    /// Copy a file into a workspace that is made for this run and gone afterwards (repeatable)
+    #[arg(long, value_name = "FILE", conflicts_with = "workspace")]
+    pub(crate) file: Vec<PathBuf>,
+
+    /// Keep the files that the program makes in such a workspace, in this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "workspace")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Say on standard error what ran and which walls stood around it
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+
+    /// Say besides what it was given, and by which rule
+    #[arg(long)]
+    pub(crate) explain: bool,
+
+    /// Arguments of the program, after --
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    pub(crate) args: Vec<String>,
+}
+
+/// What of a skill runs, and what it is offered.
+#[derive(Debug, Args)]
+pub(crate) struct What {
+    /// Script of the skill to run, when it has several
+    #[arg(long)]
+    pub(crate) script: Option<String>,
+
+    /// Input of the program: JSON, @FILE, or - for standard input [default: {}]
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    pub(crate) input: Option<String>,
+
+    /// Deadline in seconds, at most 600 [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<u64>,
+
+    /// Memory in MiB, at most 2048 [default: 256]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=2048))]
+    pub(crate) memory: Option<u64>,
+
+    /// Directory for the program's files: read when the skill asks to read, written when it asks to write and that is allowed
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+
+    /// Let the program read a file or directory (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) read: Vec<PathBuf>,
+
+    /// Let the program write a file or directory (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) write: Vec<PathBuf>,
+
+    /// Allow, for this run: write, write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME (repeatable)
+    #[arg(long, value_name = "PERMISSION")]
+    pub(crate) allow: Vec<String>,
+
+    /// Run without a capability that the skill asks for (repeatable)
+    #[arg(long, value_name = "CAPABILITY", value_enum)]
+    pub(crate) without: Vec<Dropped>,
+
+    /// Give the program a variable, by its value, or by its name to take the value that it has here (repeatable)
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    pub(crate) env: Vec<String>,
+
+    /// Take the variables that skills declare from this .env file (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) env_file: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Dropped {
+    /// Read files of the workspace
+    Read,
+    /// Write files of the workspace
+    Write,
+    /// Reach hosts on the network
+    Network,
+    /// Start other programs
+    Spawn,
+    /// See variables
+    Environment,
+}
+
+impl From<Dropped> for Capability {
+    fn from(dropped: Dropped) -> Self {
+        match dropped {
+            Dropped::Read => Self::Read,
+            Dropped::Write => Self::Write,
+            Dropped::Network => Self::Network,
+            Dropped::Spawn => Self::Spawn,
+            Dropped::Environment => Self::Environment,
+        }
+    }
+}
+
+/// Reads a positive number of seconds, fractions allowed, as milliseconds.
+fn seconds(text: &str) -> Result<u64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    let milliseconds = (seconds * 1_000.0).round();
+    let most = Limits::ceiling().wall_time.as_secs();
+    let fits = seconds <= most as f64 && milliseconds >= 1.0;
+    if fits { Ok(milliseconds as u64) } else { Err(format!("must be from 0.001 to {most}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_may_have_fractions() {
+        assert_eq!(seconds("1.5"), Ok(1_500));
+        for wrong in ["0", "-1", "nan", "inf", "x", "601"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! From a plan and its grants to a job.
+
+use std::sync::Arc;
+
+use skills_policy::Grants;
+use skills_sandbox::{Job, Program};
+
+use crate::ExecutionMode;
+use crate::error::{Repr, RuntimeError};
+use crate::plan::Planned;
+
+/// The largest module that is read, in bytes.
+const MAX_MODULE_BYTES: u64 = 32 << 20;
+/// The longest `NAME=value` that Linux passes to a program, with its final NUL; longer input comes by standard input alone.
+const MAX_VARIABLE_BYTES: usize = 128 * 1024 - 1;
+
+/// Makes the job for a program of the skill.
+pub(crate) fn job(planned: &Planned, grants: Grants) -> Result<Job, RuntimeError> {
+    let Planned { entry, files, mode, options, variables, .. } = planned;
+    let (name, timeout_ms) = (entry.name().as_str(), grants.limits().wall_time.as_millis().to_string());
+    let input = options.input.to_string();
+    let granted = grants.variables().clone();
+    let workspace = grants.files().iter().find(|file| file.guest() == "/workspace");
+    let workspace = workspace.map(|file| (file.path().to_string_lossy().into_owned(), file.guest().to_owned()));
+    let (job, workspace) = match mode {
+        ExecutionMode::Wasm { wasm_module } => {
+            let bytes = files.read(wasm_module, MAX_MODULE_BYTES);
+            let bytes = bytes.map_err(|source| Repr::Files { path: entry.directory().join(wasm_module), source })?;
+            (Job::new(grants, Program::Wasm(Arc::from(bytes))), workspace.map(|(_, guest)| guest))
+        }
+        ExecutionMode::Native { script_path, script_type } => {
+            let directory = entry.directory();
+            let job = Job::new(grants, Program::script(*script_type, directory.join(script_path)))
+                .environment("SKILL_DIR", directory.to_string_lossy())
+                .environment("SKILL_ASSETS_DIR", directory.join("assets").to_string_lossy());
+            (job, workspace.map(|(path, _)| path))
+        }
+    };
+    let job = job.environment("SKILL_ID", name).environment("SKILL_NAME", name).environment("TIMEOUT_MS", timeout_ms);
+    let job = workspace.into_iter().fold(job, |job, path| job.environment("SKILL_WORKSPACE", path));
+    let fits = "SKILL_INPUT=".len() + input.len() < MAX_VARIABLE_BYTES;
+    let mut job = if fits { job.environment("SKILL_INPUT", input.as_str()) } else { job };
+    for (name, value) in variables.iter().filter(|(name, _)| granted.contains(name)) {
+        job = job.secret(name, value.expose())?;
+    }
+    let job = job.input(input.into_bytes());
+    Ok(options.args.iter().fold(job, |job, argument| job.argument(argument.as_str())))
+}

@@ -1,0 +1,101 @@
+//! What would run and what it asks for, before anything is decided.
+
+use skills_discovery::{Entry, SkillFiles};
+use skills_manifest::{HookAction, Manifest};
+use skills_policy::{Origin, Request};
+
+use crate::error::{Repr, RuntimeError};
+use crate::requirements::{declared_variables, missing};
+use crate::runtime::find;
+use crate::workspace::Prepared;
+use crate::{ExecutionMode, ExecutionOptions, Secret, SkillRuntime, Workspace, detect_execution_mode};
+
+/// A run before it is decided on.
+pub(crate) struct Planned {
+    pub(crate) entry: Entry,
+    pub(crate) files: SkillFiles,
+    pub(crate) manifest: Manifest,
+    pub(crate) mode: ExecutionMode,
+    pub(crate) options: ExecutionOptions,
+    pub(crate) request: Request,
+    /// The variables of the host that the program might be given.
+    pub(crate) variables: Vec<(String, Secret)>,
+}
+
+impl SkillRuntime {
+    /// Finds out what would run and what it asks for. The files of now decide, not those of the scan. All paths of `options` are resolved.
+    pub(crate) fn plan(&self, name: &str, options: ExecutionOptions, workspace: Option<&Prepared>) -> Result<Planned, RuntimeError> {
+        let catalog = self.catalog();
+        let entry = find(&catalog, name)?.clone();
+        let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
+        let files = entry.open().map_err(failed)?;
+        let manifest = files.document().map_err(failed)?.manifest().clone();
+        let unread = manifest.unread_restrictions();
+        if !unread.is_empty() {
+            let (skill, path, fields) = (entry.name().to_string(), entry.location(), unread.to_vec());
+            return Err(Repr::Restricted { skill, path, fields }.into());
+        }
+        let mode = detect_execution_mode(entry.name().as_str(), &files, &options)?;
+        let declared = declared_variables(&files, &manifest);
+        let variables = self.variables(&declared, &options);
+        let request = request(&entry, &manifest, &mode, &options);
+        let request = declared.iter().fold(request, |request, name| request.declares(format!("variable {name}")));
+        let request = match workspace.filter(|workspace| workspace.is_private()) {
+            Some(private) => request.private_workspace(private.path()),
+            None => request,
+        };
+        let request = variables.iter().fold(request, |request, (name, _, origin)| request.variable(name, *origin));
+        let variables = variables.into_iter().map(|(name, value, _)| (name, value)).collect();
+        Ok(Planned { entry, files, manifest, mode, options, request, variables })
+    }
+
+    /// The declared variables that the host or the caller has, and those that the caller gives undeclared.
+    fn variables(&self, declared: &std::collections::BTreeSet<String>, options: &ExecutionOptions) -> Vec<(String, Secret, Origin)> {
+        let given = options.env.iter().map(|(name, value)| {
+            let origin = if declared.contains(name) { Origin::Caller } else { Origin::Undeclared };
+            (name.clone(), value.clone(), origin)
+        });
+        let secrets = declared.iter().filter(|name| !options.env.contains_key(*name));
+        let secrets = secrets.filter_map(|name| Some((name.clone(), self.shared.secrets.get(name)?.clone(), Origin::Secret)));
+        given.chain(secrets).collect()
+    }
+
+    /// Lists what the skill needs and is not here.
+    pub(crate) fn missing(&self, planned: &Planned) -> Vec<String> {
+        let has_variable = |name: &str| planned.variables.iter().any(|(known, value)| known == name && !value.expose().is_empty());
+        missing(&planned.manifest, &self.shared.program_directories, has_variable)
+    }
+}
+
+impl Planned {
+    /// Returns the request, for the content with this digest.
+    pub(crate) fn request_for(&self, digest: Option<&str>) -> Request {
+        match digest {
+            Some(digest) => self.request.clone().content(digest),
+            None => self.request.clone(),
+        }
+    }
+}
+
+/// Makes the request: what the skill declares and the caller offers, less what is given up.
+fn request(entry: &Entry, manifest: &Manifest, mode: &ExecutionMode, options: &ExecutionOptions) -> Request {
+    let command = std::iter::once(mode.program()).chain(options.args.iter().map(String::as_str));
+    let request = Request::new(entry.directory()).named(entry.name().as_str()).command(command).limits(options.limits());
+    let request = match &options.workspace {
+        Workspace::Directory(directory) => request.workspace(directory),
+        _ => request,
+    };
+    let request = manifest.allowed_tools().iter().fold(request, |request, rule| request.tool(rule.tool(), rule.pattern()));
+    let request = options.read.iter().fold(request, Request::read);
+    let request = options.write.iter().fold(request, Request::write);
+    let request = hooks(manifest).fold(request, Request::declares);
+    options.without.iter().fold(request, |request, capability| request.without(*capability))
+}
+
+/// The hooks of a skill, each as one text.
+fn hooks(manifest: &Manifest) -> impl Iterator<Item = String> {
+    manifest.extensions().commands.iter().map(|hook| match &hook.action {
+        HookAction::Command { command, .. } => format!("hook {} {command}", hook.event.as_str()),
+        _ => format!("hook {}", hook.event.as_str()),
+    })
+}

@@ -1,0 +1,77 @@
+//! What a run would be given, and approving it beforehand.
+
+use skills_policy::{Decision, Examined, Question};
+
+use crate::error::{Repr, RuntimeError};
+use crate::{ExecutionMode, ExecutionOptions, SkillRuntime};
+
+/// What a run would be given, and why.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Preview {
+    /// The skill's name.
+    pub skill: String,
+    /// What would run.
+    pub mode: ExecutionMode,
+    /// The digest of the skill's files, when one can be had.
+    pub digest: Option<String>,
+    /// What the rules and stored approvals come to when nobody is asked.
+    pub decision: Decision,
+    /// What an answer is missing to. In [strict mode](skills_policy::Mode::Strict) nobody is asked at a run, but it can be approved.
+    pub question: Option<Question>,
+    /// The entries of `allowed-tools` that ask for nothing that a program could be given here, and why.
+    pub idle: Vec<(String, &'static str)>,
+    /// What the skill says it needs and is not here. A run would fail.
+    pub missing: Vec<String>,
+    /// The backend that would run it, or why there is none.
+    pub backend: Result<&'static str, String>,
+}
+
+impl SkillRuntime {
+    /// Says what a run would be given and why, without asking anybody or running anything.
+    ///
+    /// # Errors
+    /// As [`execute_skill`](Self::execute_skill), for what is found before the decision; missing requirements are no error here.
+    pub fn preview_skill(&self, name: &str, options: &ExecutionOptions) -> Result<Preview, RuntimeError> {
+        let planned = self.plan(name, options.resolved()?, None)?;
+        let digest = self.digest(&planned.files);
+        let request = planned.request_for(digest.as_deref());
+        let question = match self.shared.permissions.examine(&request) {
+            Examined::Open(pending) => Some(pending.question().clone()),
+            Examined::Decided(_) => None,
+        };
+        let backend = self.shared.backends.for_mode(&planned.mode);
+        Ok(Preview {
+            skill: planned.entry.name().to_string(),
+            digest,
+            decision: self.shared.permissions.preview(&request),
+            question,
+            idle: request.idle(),
+            missing: self.missing(&planned),
+            backend: backend.map(|backend| backend.name()).map_err(|error| error.to_string()),
+            mode: planned.mode,
+        })
+    }
+
+    /// Approves for good, as [`Answer::Always`](skills_policy::Answer::Always) would, what somebody saw in the question of a
+    /// [`Preview`]. Where nothing is open any more, nothing is approved.
+    ///
+    /// # Errors
+    /// As [`preview_skill`](Self::preview_skill), when the skill or what it asks for is not what was shown any more, and when the approval cannot be
+    /// kept.
+    pub fn approve_skill(&self, name: &str, options: &ExecutionOptions, shown: &Question) -> Result<Decision, RuntimeError> {
+        let planned = self.plan(name, options.resolved()?, None)?;
+        let digest = self.digest(&planned.files);
+        let request = planned.request_for(digest.as_deref());
+        match self.shared.permissions.examine(&request) {
+            Examined::Decided(decision) => Ok(*decision),
+            Examined::Open(pending) if pending.question() == shown => {
+                self.shared.permissions.approve(*pending).map_err(|source| Repr::Approval(source).into())
+            }
+            Examined::Open(_) => {
+                let (skill, path) = (planned.entry.name().to_string(), planned.entry.location());
+                Err(Repr::ChangedMeanwhile { skill, path }.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What a skill says of the tools of its agent.
+
+use serde::Serialize;
+use skills_manifest::{Matcher, ToolRule};
+
+/// What a skill says of a tool of the agent. What the agent may do is the host's to decide: this narrows and never widens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolAccess {
+    /// `allowed-tools` is empty or missing: the skill restricts nothing.
+    Unrestricted,
+    /// `allowed-tools` names the tool.
+    Listed,
+    /// `allowed-tools` names other tools.
+    NotListed,
+    /// `disallowed-tools` names the tool.
+    Forbidden,
+}
+
+/// What begins another command in a shell.
+const SEPARATORS: [char; 9] = [';', '&', '|', '\n', '`', '(', ')', '<', '>'];
+
+pub(crate) fn access(allowed: &[ToolRule], disallowed: &[ToolRule], tool: &str, argument: &str) -> ToolAccess {
+    if disallowed.iter().any(|rule| forbids(rule, tool, argument)) {
+        return ToolAccess::Forbidden;
+    }
+    match allowed.iter().any(|rule| lists(rule, tool, argument)) {
+        true => ToolAccess::Listed,
+        false if allowed.is_empty() => ToolAccess::Unrestricted,
+        false => ToolAccess::NotListed,
+    }
+}
+
+/// Whatever the argument may come to is looked at: a path without its detours, each part of a command, also behind assignments and a path.
+fn forbids(rule: &ToolRule, tool: &str, argument: &str) -> bool {
+    if !is_about(rule, tool) {
+        return false;
+    }
+    let parts = argument.split(SEPARATORS).map(str::trim).filter(|part| !part.is_empty());
+    let spellings = parts.flat_map(|part| [part.to_owned(), bare_command(part), plain_path(part)]);
+    let mut all = [argument.to_owned(), plain_path(argument)].into_iter().chain(spellings);
+    all.any(|spelling| fits(rule.matcher(), &spelling))
+}
+
+/// A pattern lists nothing that may lead elsewhere: no second command, no `..`.
+fn lists(rule: &ToolRule, tool: &str, argument: &str) -> bool {
+    is_about(rule, tool)
+        && match rule.matcher() {
+            Matcher::Any => true,
+            Matcher::Exact(exact) => argument == exact,
+            matcher => fits(matcher, argument) && !argument.contains(SEPARATORS) && !argument.split(['/', ' ']).any(|part| part == ".."),
+        }
+}
+
+/// `mcp__server` is about all tools of the server.
+fn is_about(rule: &ToolRule, tool: &str) -> bool {
+    if rule.tool() == tool {
+        return true;
+    }
+    let of_server =
+        |server: &str| tool.strip_prefix("mcp__").and_then(|rest| rest.strip_prefix(server)).is_some_and(|rest| rest.starts_with("__"));
+    matches!(rule.mcp(), Some((server, None)) if of_server(server))
+}
+
+fn fits(matcher: Matcher<'_>, argument: &str) -> bool {
+    match matcher {
+        Matcher::Any => true,
+        Matcher::Exact(exact) => argument == exact,
+        Matcher::Prefix(prefix) => {
+            argument.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+        }
+        Matcher::Glob(pattern) => wildmatch::WildMatch::new(pattern).matches(argument),
+        _ => false,
+    }
+}
+
+/// `/bin/rm -rf` and `X=1 rm -rf` are `rm -rf`.
+fn bare_command(part: &str) -> String {
+    let mut words = part.split_whitespace().skip_while(|word| word.contains('='));
+    let Some(program) = words.next() else { return String::new() };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// `./a/./b/../c` is `a/c`.
+fn plain_path(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." if !parts.is_empty() || part == "." => {}
+            ".." if parts.last().is_some_and(|last| !matches!(*last, "" | "..")) => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
