@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use skills_runtime::Entry;
+use skills_runtime::policy::changes_execution;
 use skills_runtime::prompt::{Needs, Present, Question, Session};
 
 use crate::roots;
@@ -12,6 +13,10 @@ struct Machine;
 impl Present for Machine {
     fn has_server(&self, _key: &str) -> bool {
         false
+    }
+
+    fn may_be_given(&self, variable: &str) -> bool {
+        !changes_execution(variable)
     }
 
     fn has_variable(&self, name: &str) -> bool {

@@ -15,6 +15,9 @@ pub use session::{Answer, Approval, Asking, Question, Secret, Session, settle};
 pub trait Present {
     /// Whether an MCP server with this [key](NeededServer::key) is installed, under whatever name.
     fn has_server(&self, key: &str) -> bool;
+    /// Whether programs may be given this variable at all. Not those by which whoever sets them decides what runs or whom it talks to, such as
+    /// `PATH`, `LD_PRELOAD` and `HTTPS_PROXY`; `skills_policy::changes_execution` knows them.
+    fn may_be_given(&self, variable: &str) -> bool;
     /// Whether a variable is set for programs of this session.
     fn has_variable(&self, name: &str) -> bool;
     /// Whether a program can be started by its name.
@@ -175,7 +178,7 @@ impl Needs {
             known.description = known.description.take().or(description);
         } else if !is_variable(name) {
             self.unusable(skill, format!("{:?} is no name of a variable", one_line(name)));
-        } else if changes_execution(name) {
+        } else if !host.may_be_given(name) {
             self.unusable(skill, format!("the variable {name} changes how programs run, and no skill is given it"));
         } else if !host.has_variable(name) {
             let (skills, is_required) = (vec![skill.to_owned()], need == Need::Required);
@@ -253,54 +256,4 @@ fn is_variable(name: &str) -> bool {
 fn is_server_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@' | ':' | '+');
     !name.is_empty() && name.chars().count() <= 64 && name.chars().all(is_plain)
-}
-
-/// Variables by which whoever sets them decides what runs, what it loads or whom it talks to.
-fn changes_execution(name: &str) -> bool {
-    const NAMES: [&str; 40] = [
-        "PATH",
-        "HOME",
-        "SHELL",
-        "IFS",
-        "ENV",
-        "BASH_ENV",
-        "BASHOPTS",
-        "SHELLOPTS",
-        "CDPATH",
-        "PROMPT_COMMAND",
-        "ZDOTDIR",
-        "FPATH",
-        "NODE_OPTIONS",
-        "NODE_PATH",
-        "NODE_EXTRA_CA_CERTS",
-        "RUBYOPT",
-        "RUBYLIB",
-        "GEM_HOME",
-        "GEM_PATH",
-        "BUNDLE_GEMFILE",
-        "JAVA_TOOL_OPTIONS",
-        "_JAVA_OPTIONS",
-        "JDK_JAVA_OPTIONS",
-        "CLASSPATH",
-        "LUA_PATH",
-        "LUA_CPATH",
-        "EDITOR",
-        "VISUAL",
-        "PAGER",
-        "BROWSER",
-        "LESSOPEN",
-        "LESSCLOSE",
-        "TMPDIR",
-        "TERMINFO",
-        "GCONV_PATH",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "REQUESTS_CA_BUNDLE",
-        "CURL_CA_BUNDLE",
-        "MAKEFLAGS",
-    ];
-    const STARTS: [&str; 13] =
-        ["LD_", "DYLD_", "PYTHON", "BASH_FUNC_", "PERL5", "GIT_", "NPM_CONFIG_", "PIP_", "UV_", "CARGO_", "RUSTC", "RUSTUP_", "DENO_"];
-    let upper = name.to_ascii_uppercase();
-    NAMES.contains(&upper.as_str()) || STARTS.iter().any(|start| upper.starts_with(start)) || upper.ends_with("_PROXY")
 }

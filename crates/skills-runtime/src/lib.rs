@@ -60,7 +60,7 @@ pub use options::{ExecutionOptions, InputFile, Workspace};
 pub use preview::Preview;
 pub use requirements::Unmet;
 pub use runtime::SkillRuntime;
-pub use secrets::{EnvProblem, Secret, Secrets};
+pub use secrets::{EnvProblem, Secrets};
 pub use session::{Record, SessionEnd, SessionSummary, SkillSession};
 pub use skill::{LoadedSkill, SkillDescriptor};
 pub use tool_access::ToolAccess;
@@ -79,6 +79,6 @@ pub use skills_policy as policy;
 pub use skills_policy::{Answer, Approver, Capability, Decision, Denial, Limits, PermissionManager, Rules};
 /// The layer that writes for a model, and reads what is said to it.
 pub use skills_prompt as prompt;
-pub use skills_prompt::{Budget, Catalogue};
+pub use skills_prompt::{Budget, Catalogue, Secret};
 pub use skills_sandbox::ErrorKind as SandboxErrorKind;
 pub use skills_sandbox::{Captured, Ending, Layer, Report, Sandbox, SandboxError, ScriptKind as ScriptType, Status};

@@ -4,33 +4,11 @@ mod env_file;
 mod redact;
 
 use std::collections::BTreeMap;
-use std::fmt;
+
+use skills_prompt::Secret;
 
 pub use env_file::EnvProblem;
 pub(crate) use redact::Redactor;
-
-/// A value that nobody sees by accident.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a value.
-    pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
-    }
-
-    /// Shows the value, to give it to the program that it is for.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
 
 /// The variables that a host has for its skills. A program sees those of them that its skill declares and somebody allows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,7 +23,7 @@ impl Secrets {
     #[must_use]
     pub fn from_env_text(text: &str) -> (Self, Vec<EnvProblem>) {
         let (values, problems) = env_file::read(text);
-        (values.into_iter().map(|(name, value)| (name, Secret(value))).collect(), problems)
+        (values.into_iter().map(|(name, value)| (name, Secret::new(value))).collect(), problems)
     }
 
     /// Adds a variable.

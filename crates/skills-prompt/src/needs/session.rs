@@ -150,6 +150,11 @@ impl Session {
 }
 
 impl Secret {
+    /// Wraps a value.
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
     /// Shows the value, to give it to the program that it is for.
     #[must_use]
     pub fn expose(&self) -> &str {

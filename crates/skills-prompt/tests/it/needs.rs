@@ -18,6 +18,9 @@ impl Present for Here {
     fn has_server(&self, key: &str) -> bool {
         self.servers.contains(key)
     }
+    fn may_be_given(&self, name: &str) -> bool {
+        !matches!(name, "LD_PRELOAD" | "HTTPS_PROXY")
+    }
     fn has_variable(&self, name: &str) -> bool {
         self.variables.contains(name)
     }

@@ -11,7 +11,7 @@ use skills_runtime::{
 };
 use skills_sandbox::{Job, Outcome, Running, Sandbox};
 
-use crate::fixture::Fixture;
+use crate::fixture::{Asleep, Fixture};
 
 /// Answers yes for good, and remembers what it was asked.
 #[derive(Default)]
@@ -155,12 +155,6 @@ async fn a_skill_that_changes_while_it_waits_for_its_turn_does_not_run() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_is_not_awaited_for_ever() {
-    struct Asleep;
-    impl Approver for Asleep {
-        fn ask<'a>(&'a self, _: &'a Question) -> Answering<'a> {
-            Box::pin(std::future::pending())
-        }
-    }
     let fixture = Fixture::new();
     fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "");
     let runtime = fixture.recording().approver(Arc::new(Asleep)).approval_timeout(Duration::from_secs(7)).build();

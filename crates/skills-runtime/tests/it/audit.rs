@@ -6,10 +6,9 @@ use std::time::{Duration, UNIX_EPOCH};
 use proptest::prelude::*;
 use serde_json::json;
 use skills_runtime::audit::{AuditError, AuditSink, Decision, Event, Log, verify};
-use skills_runtime::policy::{Answering, Question};
 use skills_runtime::{Answer, Approver, Ending, ErrorKind, ExecutionOptions, Secrets};
 
-use crate::fixture::Fixture;
+use crate::fixture::{Asleep, Fixture};
 
 #[derive(Default)]
 struct Memory(Mutex<Vec<Event>>);
@@ -78,12 +77,6 @@ async fn attempts_that_come_to_nothing_are_recorded_too() {
 
 #[tokio::test]
 async fn a_run_that_is_dropped_is_recorded() {
-    struct Asleep;
-    impl Approver for Asleep {
-        fn ask<'a>(&'a self, _: &'a Question) -> Answering<'a> {
-            Box::pin(std::future::pending())
-        }
-    }
     let fixture = Fixture::new();
     fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "");
     let sink = Arc::new(Memory::default());

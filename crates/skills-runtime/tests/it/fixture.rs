@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use skills_runtime::{Builder, Captured, Ending, Report, Root, Sandbox, Scope, SkillRuntime};
+use skills_runtime::policy::{Answering, Question};
+use skills_runtime::{Approver, Builder, Captured, Ending, Report, Root, Sandbox, Scope, SkillRuntime};
 use skills_sandbox::{Job, Outcome, Running};
 use tempfile::TempDir;
 
@@ -41,6 +42,15 @@ impl Fixture {
     /// A runtime that runs nothing.
     pub(crate) fn recording(&self) -> Builder {
         self.builder().wasm_sandbox(self.sandbox.clone()).native_sandbox(self.sandbox.clone())
+    }
+}
+
+/// Never answers.
+pub(crate) struct Asleep;
+
+impl Approver for Asleep {
+    fn ask<'a>(&'a self, _: &'a Question) -> Answering<'a> {
+        Box::pin(std::future::pending())
     }
 }
 
