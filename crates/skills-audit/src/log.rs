@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::chain::{Link, MAX_LINE};
+use crate::chain::Link;
 use crate::{AuditError, AuditSink, ErrorKind, Event};
 
 /// Records in a file, one line of JSON each.
@@ -158,6 +158,9 @@ impl AuditSink for Log {
     }
 }
 
+/// So much of the end of a file is read first: a few records.
+const FIRST_LOOK: u64 = 4 * 1024;
+
 /// The end of a file.
 struct Last {
     link: Option<Link>,
@@ -169,7 +172,7 @@ struct Last {
 /// Reads back from the end until a whole record is found.
 fn last_of(file: &mut File) -> std::io::Result<Last> {
     let bytes = file.metadata()?.len();
-    let mut wanted = MAX_LINE as u64 + 1;
+    let mut wanted = FIRST_LOOK;
     loop {
         let start = bytes.saturating_sub(wanted);
         file.seek(SeekFrom::Start(start))?;

@@ -195,17 +195,11 @@ impl Rules {
         if let Some(because) = never(directory, wanted) {
             return (Fate::Denied, Reason::Never { because });
         }
-        // The most general layer that decides is named.
-        let first = |decides: &dyn Fn(&Rule) -> bool| {
-            self.rules.iter().filter(|rule| rule.is_about(directory) && decides(rule)).min_by_key(|rule| rule.layer)
-        };
-        if let Some(rule) = first(&|rule| rule.effect == Effect::Deny && rule.target.forbids(permission)) {
+        let Found { deny, ask, session, allow } = self.find(directory, permission);
+        if let Some(rule) = deny {
             return (Fate::Denied, by(rule));
         }
-        let asks = |rule: &Rule| rule.effect == Effect::Ask && rule.target.concerns(permission);
-        let allows = |rule: &Rule| rule.effect == Effect::Allow && self.may_allow(rule) && rule.target.allows(permission);
-        let session = first(&|rule| allows(rule) && rule.layer == Layer::Session);
-        match (first(&asks), session, first(&allows)) {
+        match (ask, session, allow) {
             (Some(ask), _, _) if ask.layer == Layer::Admin => (Fate::Open, by(ask)),
             (Some(_), Some(session), _) => (Fate::Granted, by(session)),
             (Some(ask), None, _) => (Fate::Open, by(ask)),
@@ -217,8 +211,43 @@ impl Rules {
         }
     }
 
+    /// Finds, in one pass, the rules that decide on something; of several the one of the most general layer is named.
+    fn find(&self, directory: &Path, permission: &Permission) -> Found<'_> {
+        let mut found = Found::default();
+        for rule in self.rules.iter().filter(|rule| rule.is_about(directory)) {
+            match rule.effect {
+                Effect::Deny if rule.target.forbids(permission) => more_general(&mut found.deny, rule),
+                Effect::Ask if rule.target.concerns(permission) => more_general(&mut found.ask, rule),
+                Effect::Allow if rule.target.allows(permission) && self.may_allow(rule) => {
+                    more_general(&mut found.allow, rule);
+                    if rule.layer == Layer::Session {
+                        more_general(&mut found.session, rule);
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
     fn may_allow(&self, rule: &Rule) -> bool {
         rule.layer != Layer::Project || self.is_project_trusted
+    }
+}
+
+/// The rules that decide on something.
+#[derive(Default)]
+struct Found<'a> {
+    deny: Option<&'a Rule>,
+    ask: Option<&'a Rule>,
+    /// An allow of the session.
+    session: Option<&'a Rule>,
+    allow: Option<&'a Rule>,
+}
+
+fn more_general<'a>(known: &mut Option<&'a Rule>, rule: &'a Rule) {
+    if known.is_none_or(|known| rule.layer < known.layer) {
+        *known = Some(rule);
     }
 }
 

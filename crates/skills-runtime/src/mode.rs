@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use skills_discovery::{DiscoveryError, SkillFiles};
+use skills_manifest::Manifest;
 use skills_sandbox::ScriptKind;
 
 use crate::ExecutionOptions;
@@ -46,12 +47,18 @@ impl ExecutionMode {
 ///
 /// 1. [`ExecutionOptions::wasm_module`], then [`ExecutionOptions::script`];
 /// 2. `wasm/skill.wasm`, `skill.wasm`, `module.wasm`, else the first `.wasm` by name in the skill's directory or in `wasm/`;
-/// 3. of the `.py` and `.sh` files in `scripts/`: the one that the input's `action` names, else the only one, else `main`.
+/// 3. of the `.py` and `.sh` files in `scripts/`, of those that the frontmatter's `scripts` block names if it names any of them: the only one, else the
+///    one that the input's `action` names, else `main`; a script that the block does not name can still be named by `action`.
 ///
 /// # Errors
 /// When what was asked for is not there or leaves the skill, when there is nothing to run, or when several scripts are left to choose
 /// from: a script is never guessed.
-pub fn detect_execution_mode(skill: &str, files: &SkillFiles, options: &ExecutionOptions) -> Result<ExecutionMode, RuntimeError> {
+pub fn detect_execution_mode(
+    skill: &str,
+    files: &SkillFiles,
+    manifest: &Manifest,
+    options: &ExecutionOptions,
+) -> Result<ExecutionMode, RuntimeError> {
     if let Some(module) = &options.wasm_module {
         let is_module = module.ends_with(".wasm") && files.contains(module);
         return if is_module { Ok(wasm(module)) } else { Err(unknown(skill, module, modules(files))) };
@@ -65,20 +72,35 @@ pub fn detect_execution_mode(skill: &str, files: &SkillFiles, options: &Executio
     if let Some(module) = modules(files).first() {
         return Ok(wasm(module));
     }
-    match scripts(files).as_slice() {
-        [] => Err(Repr::NoProgram { skill: skill.to_owned() }.into()),
-        [only] => native(only).ok_or_else(|| Repr::NoProgram { skill: skill.to_owned() }.into()),
-        several => {
-            let ambiguous = |candidates: Vec<&String>| ambiguous(skill, &candidates);
-            let named = by_action(several, &options.input);
-            let chosen = if named.is_empty() { several.iter().filter(|script| stem(script) == "main").collect() } else { named };
-            match chosen.as_slice() {
-                [] => Err(ambiguous(several.iter().collect())),
-                [only] => native(only).ok_or_else(|| Repr::NoProgram { skill: skill.to_owned() }.into()),
-                _ => Err(ambiguous(chosen)),
-            }
-        }
+    choose_script(skill, &scripts(files), manifest, &options.input)
+}
+
+fn choose_script(skill: &str, all: &[String], manifest: &Manifest, input: &Value) -> Result<ExecutionMode, RuntimeError> {
+    let declared = declared(all, manifest);
+    let offered: Vec<&String> = if declared.is_empty() { all.iter().collect() } else { declared };
+    let run = |script: &String| native(script).ok_or_else(|| Repr::NoProgram { skill: skill.to_owned() }.into());
+    match offered.as_slice() {
+        [] => return Err(Repr::NoProgram { skill: skill.to_owned() }.into()),
+        [only] => return run(only),
+        _ => {}
     }
+    let mut named: Vec<&String> = offered.iter().filter(|script| is_action(script, input)).copied().collect();
+    if named.is_empty() {
+        named = all.iter().filter(|script| is_action(script, input)).collect();
+    }
+    let chosen = if named.is_empty() { offered.iter().filter(|script| stem(script) == "main").copied().collect() } else { named };
+    match chosen.as_slice() {
+        [] => Err(ambiguous(skill, &offered)),
+        [only] => run(only),
+        _ => Err(ambiguous(skill, &chosen)),
+    }
+}
+
+/// The scripts that the `scripts` block names, by file or by stem.
+fn declared<'a>(all: &'a [String], manifest: &Manifest) -> Vec<&'a String> {
+    let specs = &manifest.extensions().scripts;
+    let is_named = |script: &&String| specs.iter().any(|spec| [short(script), stem(script), script.as_str()].contains(&spec.name.as_str()));
+    all.iter().filter(is_named).collect()
 }
 
 /// Accepts `run.py`, `scripts/run.py`, and `run` when only one script has that stem.
@@ -97,11 +119,10 @@ fn named_script(skill: &str, files: &SkillFiles, name: &str) -> Result<Execution
     }
 }
 
-/// Returns the scripts that the input's `action` names; `-` and `_` are the same.
-fn by_action<'a>(scripts: &'a [String], input: &Value) -> Vec<&'a String> {
-    let Some(action) = input.get("action").and_then(Value::as_str) else { return Vec::new() };
-    let action = action.replace('-', "_");
-    scripts.iter().filter(|script| stem(script).replace('-', "_") == action).collect()
+/// Says whether the input's `action` names a script; `-` and `_` are the same.
+fn is_action(script: &str, input: &Value) -> bool {
+    let action = input.get("action").and_then(Value::as_str).map(|action| action.replace('-', "_"));
+    action.is_some_and(|action| stem(script).replace('-', "_") == action)
 }
 
 fn wasm(module: &str) -> ExecutionMode {

@@ -35,7 +35,7 @@ impl SkillRuntime {
             let (skill, path, fields) = (entry.name().to_string(), entry.location(), unread.to_vec());
             return Err(Repr::Restricted { skill, path, fields }.into());
         }
-        let mode = detect_execution_mode(entry.name().as_str(), &files, &options)?;
+        let mode = detect_execution_mode(entry.name().as_str(), &files, &manifest, &options)?;
         let declared = declared_variables(&files, &manifest);
         let variables = self.variables(&declared, &options);
         let request = request(&entry, &manifest, &mode, &options);

@@ -177,3 +177,12 @@ async fn a_dropped_run_leaves_no_process() {
     }
     assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0, "and no workspace");
 }
+
+#[test]
+fn a_runtime_is_shared_between_threads() {
+    fn is_shared<T: Clone + Send + Sync + 'static>() {}
+    fn is_sent<T: Send>(_: &T) {}
+    is_shared::<SkillRuntime>();
+    let runtime = SkillRuntime::builder().build();
+    is_sent(&runtime.execute_skill("a", ExecutionOptions::default()));
+}

@@ -6,15 +6,19 @@ use crate::fixture::Fixture;
 
 /// Makes a skill with these files and says what would run.
 fn mode(files: &[&str], options: &ExecutionOptions) -> String {
+    mode_of("", files, options)
+}
+
+fn mode_of(frontmatter: &str, files: &[&str], options: &ExecutionOptions) -> String {
     let fixture = Fixture::new();
-    fixture.skill("s", "");
+    fixture.skill("s", frontmatter);
     for file in files {
         fixture.file(&format!("s/{file}"), "");
     }
     let runtime = fixture.builder().build();
     let catalog = runtime.catalog();
     let opened = catalog.entries()[0].open().unwrap();
-    match detect_execution_mode("s", &opened, options) {
+    match detect_execution_mode("s", &opened, opened.document().unwrap().manifest(), options) {
         Ok(mode) => serde_json::to_string(&mode).unwrap(),
         Err(error) => format!("{error}; {:?}", error.candidates()),
     }
@@ -70,4 +74,21 @@ fn a_script_is_never_guessed() {
     assert_snapshot!(mode(&twins, &ExecutionOptions::default().script("main")), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["main.py", "main.sh"]"#);
     assert_snapshot!(mode(&["scripts/main.py", "scripts/other.py"], &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/main.py","script_type":"python"}"#);
     assert_snapshot!(mode(&["scripts/only.sh"], &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/only.sh","script_type":"shell"}"#);
+}
+
+#[test]
+fn the_scripts_block_goes_before_the_action() {
+    let files = ["scripts/a.py", "scripts/b.py", "scripts/helper.py", "scripts/main.py"];
+    let chosen = |block: &str, action: &str| {
+        let options = ExecutionOptions::default().input(json!({"action": action}));
+        mode_of(&format!("scripts: {block}\n"), &files, &options)
+            .replace(r#"","script_type":"python"}"#, "")
+            .replace(r#"{"kind":"native","script_path":""#, "")
+    };
+    assert_eq!(chosen("{a: The only one}", "b"), "scripts/a.py");
+    assert_eq!(chosen("{a: One, b.py: Two}", "b"), "scripts/b.py");
+    assert_eq!(chosen("{a: One, b: Two}", "helper"), "scripts/helper.py");
+    assert_eq!(chosen("{a: One, main: Two}", "none"), "scripts/main.py");
+    assert_eq!(chosen("{gone: Not there}", "none"), "scripts/main.py");
+    assert_snapshot!(chosen("{a: One, b: Two}", "none"), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["a.py", "b.py"]"#);
 }
