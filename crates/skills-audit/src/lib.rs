@@ -33,7 +33,7 @@ pub use error::{AuditError, ErrorKind};
 pub use event::{Content, Decision, Event, Layer};
 pub use log::{Log, Rotation};
 pub use read::{Line, read, tail};
-pub use verify::{Problem, Verified, verify};
+pub use verify::{Problem, Verified, verify, verify_since};
 
 /// Takes one record for each attempt, denied or not.
 ///

@@ -1,9 +1,10 @@
 //! Records in files.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::chain::Link;
 use crate::{AuditError, AuditSink, ErrorKind, Event};
@@ -98,8 +99,15 @@ impl Log {
         options.create(true).truncate(false).write(true);
         owner_only(&mut options);
         let file = options.open(&path).map_err(|error| AuditError::io(&path, error))?;
-        file.lock().map_err(|error| AuditError::io(&path, error))?;
-        Ok(file)
+        // Whoever holds it writes one line; one that holds it longer is stuck, and must not make everybody so.
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(PAUSE),
+                Err(error) => return Err(AuditError::io(&path, error.into())),
+            }
+        }
     }
 
     /// Puts a file that is long enough aside; the chain goes on in the next.
@@ -135,8 +143,16 @@ impl Log {
 }
 
 impl AuditSink for Log {
+    /// Takes its turn, opens the file, and puts it aside if it is time to.
     fn ready(&self) -> Result<(), AuditError> {
-        self.append().map(drop)
+        let _lock = self.lock()?;
+        let file = self.append()?;
+        let bytes = file.metadata().map_err(|error| AuditError::io(&self.path, error))?.len();
+        if bytes > 0 && bytes >= self.rotation.max_bytes {
+            self.rotate()?;
+            self.append()?;
+        }
+        Ok(())
     }
 
     fn record(&self, event: &Event) -> Result<(), AuditError> {
@@ -158,6 +174,9 @@ impl AuditSink for Log {
     }
 }
 
+/// How long another writer is waited for.
+const PATIENCE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(5);
 /// So much of the end of a file is read first: a few records.
 const FIRST_LOOK: u64 = 4 * 1024;
 

@@ -17,6 +17,8 @@ pub struct Verified {
     pub last_hash: Option<String>,
     /// The number of the first record; more than 1 when older files were thrown away.
     pub first_sequence: Option<u64>,
+    /// How many records follow the one whose hash was kept elsewhere; nothing when it is not there, because the end was cut or rewritten.
+    pub since: Option<u64>,
     /// What is wrong, in the order of the log.
     pub problems: Vec<Problem>,
 }
@@ -69,6 +71,14 @@ impl fmt::Display for Problem {
 /// # Errors
 /// When a file cannot be opened.
 pub fn verify<P: AsRef<Path>>(files: &[P]) -> Result<Verified, AuditError> {
+    verify_since(files, None)
+}
+
+/// Holds the files of a log against their hashes, and counts the records [`since`](Verified::since) the one with a hash that was kept elsewhere.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_since<P: AsRef<Path>>(files: &[P], since: Option<&str>) -> Result<Verified, AuditError> {
     let mut verified = Verified::default();
     let mut last: Option<(u64, String)> = None;
     for file in files {
@@ -79,13 +89,18 @@ pub fn verify<P: AsRef<Path>>(files: &[P]) -> Result<Verified, AuditError> {
                 continue;
             };
             let sequence = link.sequence;
-            if link.computed()? != link.hash {
+            if !link.is_whole {
                 verified.problems.push(Problem::Edited { file: file.clone(), line, sequence });
             }
             if !follows(&link, last.as_ref()) {
                 verified.problems.push(Problem::Unlinked { file, line, sequence });
             }
             verified.records += 1;
+            if since.is_some_and(|since| since == link.hash) {
+                verified.since = Some(0);
+            } else if let Some(count) = &mut verified.since {
+                *count += 1;
+            }
             verified.first_sequence = verified.first_sequence.or(Some(sequence));
             last = Some((sequence, link.hash));
         }
@@ -97,7 +112,7 @@ pub fn verify<P: AsRef<Path>>(files: &[P]) -> Result<Verified, AuditError> {
 /// The first record of the files may follow from one that was thrown away.
 fn follows(link: &Link, last: Option<&(u64, String)>) -> bool {
     match last {
-        Some((sequence, hash)) => link.sequence == sequence + 1 && link.previous == *hash,
+        Some((sequence, hash)) => Some(link.sequence) == sequence.checked_add(1) && link.previous == *hash,
         None => link.sequence > 1 || link.previous == START,
     }
 }

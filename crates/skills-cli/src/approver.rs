@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
 
-use skills_runtime::policy::{Answering, Content, Question, Verdict};
+use skills_runtime::policy::{Answering, Content, Layer, Question, Verdict};
 use skills_runtime::{Answer, Approver};
 
 use crate::output::{Output, line};
@@ -30,7 +30,7 @@ pub(crate) enum Answers {
 /// Finds out who can be asked.
 pub(crate) fn approver(answers: Answers) -> Option<Arc<dyn Approver>> {
     match answers {
-        Answers::Yes => Some(Arc::new(Answer::Once)),
+        Answers::Yes => Some(Arc::new(Yes)),
         Answers::No => Some(Arc::new(Answer::Deny)),
         Answers::Terminal if is_terminal() => Some(Arc::new(Terminal)),
         Answers::Terminal | Answers::Nobody => None,
@@ -39,6 +39,17 @@ pub(crate) fn approver(answers: Answers) -> Option<Arc<dyn Approver>> {
 
 fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Says yes for whoever is not there, to everything but what an administrator wants asked: nobody was.
+struct Yes;
+
+impl Approver for Yes {
+    fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
+        let is_admins = |verdict: &Verdict| matches!(verdict.wants_asked(), Some((Layer::Admin, _)));
+        let answer = (!question.open.iter().any(is_admins)).then_some(Answer::Once);
+        Box::pin(std::future::ready(Ok(answer)))
+    }
 }
 
 impl Approver for Terminal {
@@ -94,19 +105,33 @@ pub(crate) fn text(question: &Question) -> String {
     std::iter::once(format!("{} wants to run: {}", row(&question.name), row(&command(question)))).chain(rows).collect::<Vec<_>>().join("\n")
 }
 
+/// What is wanted stands last, where it is read; of what is only told there is an end.
 fn rows(question: &Question) -> Vec<(&'static str, String)> {
-    let mut rows = vec![("skill", question.directory.display().to_string()), ("content", content(&question.content).to_owned())];
-    if let Content::Changed { grown, shrunk } = &question.content {
-        rows.extend(grown.iter().map(|what| ("new", what.clone())));
-        rows.extend(shrunk.iter().map(|what| ("gone", what.clone())));
-    }
+    const MAX_TOLD: usize = 15;
+    let mut rows = vec![("skill", question.directory.display().to_string())];
     rows.extend(question.digest.iter().map(|digest| ("digest", digest.clone())));
-    let what = |verdict: &Verdict| format!("{} (asked by {})", verdict.permission(), verdict.asked());
-    rows.extend(question.open.iter().map(|verdict| ("wants", what(verdict))));
-    rows.extend(question.granted.iter().map(|verdict| ("has", what(verdict))));
     let limits = &question.limits;
     rows.push(("limits", format!("{} s, {} MiB of memory", limits.wall_time.as_secs_f64(), limits.memory_bytes >> 20)));
-    rows.extend(question.notes.iter().map(|note| ("note", note.clone())));
+    let mut told = |label: &'static str, values: Vec<String>| {
+        let more = values.len().saturating_sub(MAX_TOLD);
+        rows.extend(values.into_iter().take(MAX_TOLD).map(|value| (label, value)));
+        rows.extend((more > 0).then(|| (label, format!("and {more} more"))));
+    };
+    let what = |verdict: &Verdict| format!("{} (asked by {})", verdict.permission(), verdict.asked());
+    // Power first.
+    let (power, rest): (Vec<&Verdict>, Vec<&Verdict>) =
+        question.granted.iter().partition(|verdict| verdict.permission().capability().is_dangerous());
+    told("has", power.into_iter().chain(rest).map(what).collect());
+    told("note", question.notes.clone());
+    if let Content::Changed { grown, shrunk } = &question.content {
+        told("gone", shrunk.clone());
+        told("new", grown.clone());
+    }
+    rows.push(("content", content(&question.content).to_owned()));
+    if question.asks_for_content {
+        rows.push(("wants", "to run with what rules give it, for which nobody approved this content".to_owned()));
+    }
+    rows.extend(question.open.iter().map(|verdict| ("wants", what(verdict))));
     rows
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "SKILL")]
     pub(crate) disable: Vec<String>,
 
-    /// Use the skills of the project; without this they are listed as blocked
+    /// Use the skills of the project, and let its rules allow; without this its skills are blocked and its rules only narrow
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) trust_project: bool,
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use skills_runtime::audit::{Event, Line, Log, read, tail, verify};
+use skills_runtime::audit::{Event, Line, Log, read, tail, verify_since};
 
 use crate::arguments::{Audit, AuditCommand, Verify};
 use crate::exit::Exit;
@@ -14,10 +14,12 @@ use crate::state;
 pub(crate) fn audit(arguments: &Audit, output: &Output) -> anyhow::Result<Exit> {
     let path = arguments.log.clone().or_else(state::log);
     let path = path.ok_or_else(|| InputError::new("there is no log: set XDG_STATE_HOME, or name one with --log".to_owned()))?;
-    if !path.is_file() {
-        return Err(InputError::new(format!("{}: there is no log; nothing has run yet", path.display())).into());
+    let shown = path.display().to_string();
+    let mut files = Log::at(path).files()?;
+    files.retain(|file| file.is_file());
+    if files.is_empty() {
+        return Err(InputError::new(format!("{shown}: there is no log; nothing has run yet")).into());
     }
-    let files = Log::at(path).files()?;
     match &arguments.command {
         AuditCommand::Tail(arguments) => show_tail(&tail(&files, arguments.lines)?, output),
         AuditCommand::Show(arguments) => show(&files, arguments.number, output),
@@ -78,20 +80,25 @@ fn show(files: &[PathBuf], number: u64, output: &Output) -> anyhow::Result<Exit>
 }
 
 fn check(files: &[PathBuf], arguments: &Verify, output: &Output) -> anyhow::Result<Exit> {
-    let verified = verify(files)?;
-    let is_cut = arguments.last.as_ref().is_some_and(|last| verified.last_hash.as_ref() != Some(last));
+    let verified = verify_since(files, arguments.last.as_deref())?;
+    let is_cut = arguments.last.is_some() && verified.since.is_none();
     let mut problems: Vec<String> = verified.problems.iter().map(ToString::to_string).collect();
     if is_cut {
-        problems.push("the last record has another hash: records were cut off or added at the end".to_owned());
+        problems.push("no record has the hash that was kept: the end was cut or written anew".to_owned());
     }
     if output.is_json() {
         output.document(&json!({
-            "records": verified.records, "first": verified.first_sequence, "last_hash": verified.last_hash, "problems": problems,
+            "records": verified.records, "first": verified.first_sequence, "last_hash": verified.last_hash, "since": verified.since, "problems": problems,
         }))?;
     } else {
         let whole = if problems.is_empty() { "the chain is whole" } else { "the chain is broken" };
-        let mut text = format!("{} records, {whole}\n", verified.records);
+        let first = verified.first_sequence.unwrap_or(1);
+        let gone = if first > 1 { format!(", records before {first} are gone") } else { String::new() };
+        let mut text = format!("{} records, {whole}{gone}\n", verified.records);
         problems.iter().for_each(|problem| text.push_str(&format!("  {}\n", line(problem))));
+        if let Some(since) = verified.since {
+            text.push_str(&format!("{since} records since the one that was kept\n"));
+        }
         if let Some(hash) = &verified.last_hash {
             text.push_str(&format!("last hash {hash}\n"));
         }

@@ -67,7 +67,7 @@ fn exit(error: &anyhow::Error) -> Exit {
     }
     let Some(error) = error.downcast_ref::<RuntimeError>() else { return Exit::Failed };
     match error.sandbox().map(SandboxError::kind) {
-        None if matches!(error.kind(), ErrorKind::Restricted | ErrorKind::Changed | ErrorKind::Audit) => Exit::Denied,
+        None if matches!(error.kind(), ErrorKind::Restricted | ErrorKind::Changed | ErrorKind::Symlink | ErrorKind::Audit) => Exit::Denied,
         Some(SandboxErrorKind::Load) | None => Exit::Failed,
         Some(_) => Exit::Denied,
     }

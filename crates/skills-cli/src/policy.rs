@@ -1,7 +1,9 @@
 //! `skills policy`.
 
 use serde_json::{Value, json};
-use skills_runtime::policy::{Effect, Layer, Network, Rule, Spawn};
+use std::path::Path;
+
+use skills_runtime::policy::{Access, Effect, FileGrant, Layer, Network, Rule, Spawn};
 use skills_runtime::{Builder, Decision, Preview};
 
 use crate::approver;
@@ -55,7 +57,11 @@ fn text(preview: &Preview) -> String {
             let limits = grants.limits();
             row("limits", &format!("{} s, {} MiB of memory", limits.wall_time.as_secs_f64(), limits.memory_bytes >> 20));
             row("gets", "its own directory to read, a private scratch directory to write");
-            grants.files().iter().skip(1).for_each(|file| row("", &format!("{} ({:?})", file.path().display(), file.access())));
+            let access = |access| if access == Access::ReadOnly { "to read" } else { "to read and write" };
+            let place = |file: &FileGrant| {
+                if file.path() == Path::new("/workspace") { "a workspace of its own".into() } else { file.path().display().to_string() }
+            };
+            grants.files().iter().skip(1).for_each(|file| row("", &format!("{} {}", place(file), access(file.access()))));
             if let Network::Hosts(hosts) = grants.network() {
                 hosts.allowed().iter().for_each(|host| row("", &format!("the host {host}")));
                 hosts.denied().iter().for_each(|host| row("", &format!("not the host {host}")));
@@ -70,7 +76,7 @@ fn text(preview: &Preview) -> String {
         Decision::Denied(denial) => {
             row("verdict", if preview.question.is_some() { "denied, unless it is approved" } else { "denied" });
             if let Some(content) = denial.content() {
-                row("", &format!("its content is not approved: {content}"));
+                row("", &format!("nobody approved its content for what rules would give it: {content}"));
             }
             denial.verdicts().iter().for_each(|verdict| row("", &verdict.to_string()));
         }
@@ -118,8 +124,14 @@ fn show(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
     let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
     let (mode, content) = (word(json!(read.rules.undecided())), word(json!(read.rules.unapproved())));
     let most = read.rules.most();
-    let mut text =
-        format!("mode {mode}\nnew content {content}\nat most {} s, {} MiB of memory\n", most.wall_time.as_secs(), most.memory_bytes >> 20);
+    let mut text = format!(
+        "mode {mode}\nnew content {content}\nat most {} s, {} MiB of memory, {} KiB of output, files of {} MiB, {} open files\n",
+        most.wall_time.as_secs(),
+        most.memory_bytes >> 20,
+        most.output_bytes >> 10,
+        most.file_bytes >> 20,
+        most.open_files
+    );
     rules.iter().for_each(|rule| text.push_str(&format!("{}\n", line(rule))));
     if read.files.is_empty() {
         let user = places.user.map(|path| path.display().to_string()).unwrap_or_default();

@@ -10,7 +10,7 @@ use skills_runtime::policy::{Effect, Layer, Mode, NewContent, Rule, Target};
 use skills_runtime::{Limits, Rules};
 
 use crate::input::{self, InputError};
-use crate::state::PolicyFiles;
+use crate::state::{PolicyFiles, is_anybodys};
 
 /// The longest file with rules, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -71,6 +71,9 @@ pub(crate) fn read(places: &PolicyFiles, trust_project: bool) -> anyhow::Result<
         for rule in file.rules(layer, path)? {
             rules = rules.rule(rule);
         }
+        if file.limits.has_zero() {
+            return Err(InputError::new(format!("{}: no limit may be 0, nothing would run", path.display())).into());
+        }
         rules = rules.narrow(&file.limits.as_limits());
         files.push((layer, path.clone()));
         read.push((layer, file));
@@ -98,7 +101,10 @@ fn one(layer: Layer, path: &Path) -> anyhow::Result<Option<File>> {
     // Rules that cannot be read may forbid something.
     let text = input::file_text(path, MAX_BYTES)?;
     if is_anybodys(path) {
-        return Err(anyhow!(InputError::new(format!("anybody may change the rules in {}; run `chmod o-w` on it", path.display()))));
+        return Err(anyhow!(InputError::new(format!(
+            "anybody may change the rules in {}; run `chmod o-w` on it and its directory",
+            path.display()
+        ))));
     }
     let file = toml::from_str(&text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
@@ -159,6 +165,11 @@ pub(crate) fn spellings(path: &Path) -> Vec<PathBuf> {
 }
 
 impl Most {
+    fn has_zero(&self) -> bool {
+        let counts = [self.time_seconds, self.memory_mib, self.file_mib, self.open_files];
+        counts.contains(&Some(0)) || self.output_kib == Some(0)
+    }
+
     fn as_limits(&self) -> Limits {
         let mut limits = Limits::ceiling();
         limits.wall_time = self.time_seconds.map_or(limits.wall_time, Duration::from_secs);
@@ -178,17 +189,6 @@ fn stricter(a: Mode, b: Mode) -> Mode {
 fn more_careful(a: NewContent, b: NewContent) -> NewContent {
     let rank = |content| [NewContent::Ask, NewContent::AskWithPower, NewContent::Allow].iter().position(|known| *known == content);
     if rank(b) < rank(a) { b } else { a }
-}
-
-#[cfg(unix)]
-fn is_anybodys(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_anybodys(_path: &Path) -> bool {
-    false
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `skills run NAME`.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
-use skills_runtime::policy::{Denial, HostPattern, Permission, Reason};
+use skills_runtime::policy::{Denial, Layer, Permission, Reason, Verdict};
 use skills_runtime::{Builder, Captured, ExecutionArtifacts, ExecutionStatus, InputFile, Workspace};
 
 use crate::approver::{Answers, approver};
@@ -23,7 +23,7 @@ pub(crate) fn run(builder: Builder, arguments: &Run, trust_project: bool, output
         options.workspace = Workspace::Private(files(&arguments.file)?);
     }
     // What the program makes has to go somewhere, and that is found out before it runs.
-    let keep = arguments.output.as_deref().map(input::directory).transpose()?;
+    let keep = arguments.output.as_deref().map(made).transpose()?;
     let name = input::skill_name(&arguments.name);
     if arguments.dry_run {
         return policy::tell(&runtime.preview_skill(&name, &options)?, output);
@@ -69,7 +69,23 @@ fn files(paths: &[std::path::PathBuf]) -> anyhow::Result<Vec<InputFile>> {
         let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(wrong)?;
         Ok(InputFile { name: name.to_owned(), content: input::bytes(path, input::MAX_BYTES)? })
     };
-    paths.iter().map(read).collect()
+    let files: Vec<InputFile> = paths.iter().map(read).collect::<anyhow::Result<_>>()?;
+    let mut names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(InputError::new(format!("--file: two files are named {:?}", twice[0])).into());
+    }
+    Ok(files)
+}
+
+/// Makes a directory that is not there.
+fn made(path: &Path) -> anyhow::Result<PathBuf> {
+    if let Err(error) = std::fs::create_dir(path)
+        && error.kind() != std::io::ErrorKind::AlreadyExists
+    {
+        return Err(InputError::new(format!("{} cannot be made: {error}", path.display())).into());
+    }
+    input::directory(path)
 }
 
 /// Writes what the program made; says what could not be written. Nothing that was there before is replaced.
@@ -90,10 +106,13 @@ fn save_one(directory: &Path, name: &str, content: &[u8]) -> std::io::Result<()>
         return Err(std::io::Error::other("its name leads elsewhere"));
     }
     let path = directory.join(name);
-    let parent = path.parent().unwrap_or(directory);
-    std::fs::create_dir_all(parent)?;
-    if !parent.canonicalize()?.starts_with(directory) {
-        return Err(std::io::Error::other("a symlink leads elsewhere"));
+    let parents: Vec<&Path> = path.ancestors().skip(1).take_while(|parent| *parent != directory).collect();
+    for parent in parents.into_iter().rev() {
+        match std::fs::create_dir(parent) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+            _ if parent.symlink_metadata()?.is_dir() => {}
+            _ => return Err(std::io::Error::other("a symlink or a file stands in its way")),
+        }
     }
     let mut made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
     std::io::Write::write_all(&mut made, content)
@@ -114,7 +133,10 @@ fn show(artifacts: &ExecutionArtifacts, arguments: &Run, output: &Output) -> any
     match &artifacts.exit_status {
         ExecutionStatus::Success => {}
         ExecutionStatus::Failed { ending } => output.note(&format!("error: {name} failed: {ending}")),
-        ExecutionStatus::Timeout { limit_ms } => output.note(&format!("error: {name} timed out after {limit_ms} ms")),
+        ExecutionStatus::Timeout { limit_ms } => {
+            let lowered = arguments.what.timeout.filter(|wanted| wanted > limit_ms).map_or("", |_| ", the most that the rules allow");
+            output.note(&format!("error: {name} timed out after {limit_ms} ms{lowered}"));
+        }
         ExecutionStatus::PermissionDenied { denial } => {
             output.note(&format!("error: {name} was not started: {denial}"));
             hints(denial, name).iter().for_each(|hint| output.note(&format!("  {hint}")));
@@ -139,10 +161,14 @@ fn show(artifacts: &ExecutionArtifacts, arguments: &Run, output: &Output) -> any
 /// taken for another word.
 fn hints(denial: &Denial, skill: &str) -> Vec<String> {
     let denied: Vec<_> = denial.refusals().collect();
-    let by_rule = |reason: &Reason| matches!(reason, Reason::Rule { .. } | Reason::Never { .. });
+    let by_rule = |reason: &Reason| matches!(reason, Reason::Rule { .. } | Reason::Never { .. } | Reason::TooMany { .. });
+    let is_admins = |verdict: &&Verdict| matches!(verdict.wants_asked(), Some((Layer::Admin, _)));
     let mut hints = Vec::new();
     if !denied.iter().any(|verdict| by_rule(verdict.reason())) {
-        let options: Option<Vec<String>> = denied.iter().map(|verdict| option(verdict.permission()).filter(|text| is_word(text))).collect();
+        let options = if denied.iter().any(is_admins) { None } else { Some(()) };
+        let options = options.and_then(|()| {
+            denied.iter().map(|verdict| option(verdict.permission()).filter(|text| is_word(text))).collect::<Option<Vec<String>>>()
+        });
         if let Some(mut options) = options.filter(|options| !options.is_empty()) {
             options.dedup();
             hints.push(format!("for this run: --allow {}", options.join(" --allow ")));
@@ -162,13 +188,11 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/@+".contains(c))
 }
 
-/// What to allow.
+/// What to allow; not hosts, to which no backend opens the network.
 fn option(permission: &Permission) -> Option<String> {
     Some(match permission {
         Permission::Write(path) => format!("write:{}", path.display()),
         Permission::Read(path) => format!("read:{}", path.display()),
-        Permission::Host(pattern) if *pattern == HostPattern::ANY => "network:HOST".to_owned(),
-        Permission::Host(pattern) => format!("network:{pattern}"),
         Permission::Program(name) => format!("spawn:{name}"),
         Permission::AnyProgram => "spawn".to_owned(),
         Permission::Variable(name) => format!("env:{name}"),
@@ -177,8 +201,8 @@ fn option(permission: &Permission) -> Option<String> {
 }
 
 fn explain(artifacts: &ExecutionArtifacts, output: &Output) {
-    output.note(&format!("ran {} in {} ms", artifacts.mode.program(), artifacts.duration.as_millis()));
     if let Some(report) = &artifacts.report {
+        output.note(&format!("ran {} in {} ms", artifacts.mode.program(), artifacts.duration.as_millis()));
         output.note(&format!("sandbox {}", report.backend()));
         for layer in report.layers() {
             output.note(&format!("  {layer}"));

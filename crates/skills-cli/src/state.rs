@@ -8,8 +8,6 @@ use std::sync::Arc;
 use skills_runtime::audit::Log;
 use skills_runtime::{Builder, FileApprovals};
 
-use crate::output::Output;
-
 /// The rules of whoever administers the machine.
 const ADMIN: &str = "/etc/skills/policy.toml";
 /// Where the rules of a project stand, below each of its directories.
@@ -56,11 +54,13 @@ pub(crate) fn own_files() -> Vec<PathBuf> {
     files.user.into_iter().chain([files.admin]).chain(directory()).collect()
 }
 
-/// Lets a runtime keep approvals and records. Where there is no place for them, that is said.
-pub(crate) fn keep(builder: Builder, output: &Output) -> anyhow::Result<Builder> {
+/// Lets a runtime keep approvals and records.
+///
+/// # Errors
+/// When there is no place for them: then nothing runs.
+pub(crate) fn keep(builder: Builder) -> anyhow::Result<Builder> {
     let (Some(directory), Some(log), Some(approvals)) = (directory(), log(), approvals()) else {
-        output.note("no home directory and no XDG_STATE_HOME: runs are not recorded, and approvals are not kept");
-        return Ok(builder);
+        anyhow::bail!("there is no home directory, and so no place for records and approvals; set XDG_STATE_HOME");
     };
     make_private(&directory).map_err(|error| anyhow::anyhow!("cannot make {}: {error}; set XDG_STATE_HOME", directory.display()))?;
     if is_anybodys(&directory) {
@@ -80,14 +80,18 @@ fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
     std::fs::create_dir_all(directory)
 }
 
+/// Says whether anybody may change a file or directory, or put another in its place.
 #[cfg(unix)]
-fn is_anybodys(path: &std::path::Path) -> bool {
+pub(crate) fn is_anybodys(path: &std::path::Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0)
+    let mode = |path: &std::path::Path| path.metadata().map_or(0, |metadata| metadata.permissions().mode());
+    let parent = path.parent().map_or(0, mode);
+    let is_sticky = parent & 0o1000 != 0;
+    mode(path) & 0o002 != 0 || (parent & 0o002 != 0 && !is_sticky)
 }
 
 #[cfg(not(unix))]
-fn is_anybodys(_path: &std::path::Path) -> bool {
+pub(crate) fn is_anybodys(_path: &std::path::Path) -> bool {
     false
 }
 

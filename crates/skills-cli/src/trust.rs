@@ -1,5 +1,7 @@
 //! `skills trust`.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::json;
 use skills_runtime::policy::Approval;
 use skills_runtime::{Builder, Decision, SkillRuntime};
@@ -19,9 +21,31 @@ pub(crate) fn trust(builder: Builder, arguments: &Trust, trust_project: bool, ou
     let name = input::skill_name(name);
     if arguments.revoke {
         let runtime = builder.build();
-        // What is gone from the disk can be named by its directory.
-        let directory = runtime.get_skill(&name).map_or_else(|_| name.clone().into(), |skill| skill.directory);
-        let is_gone = approvals.revoke(&directory).map_err(failed)?;
+        // What is gone from the disk, or not looked for, is known by what was approved.
+        let known: Vec<PathBuf> = approvals
+            .all()
+            .map_err(failed)?
+            .into_iter()
+            .filter(|known| known.name == *name || known.directory == Path::new(&name))
+            .map(|known| known.directory)
+            .collect();
+        let directories = match runtime.get_skill(&name) {
+            Ok(skill) => vec![skill.directory],
+            Err(_) if known.len() > 1 => {
+                return Err(
+                    InputError::new(format!("several skills that were approved are named {name:?}; name one by its directory")).into()
+                );
+            }
+            Err(_) => known,
+        };
+        let mut is_gone = false;
+        for directory in directories {
+            is_gone |= approvals.revoke(&directory).map_err(failed)?;
+        }
+        if output.is_json() {
+            output.document(&json!({"revoked": is_gone}))?;
+            return Ok(if is_gone { Exit::Done } else { Exit::Failed });
+        }
         output.note(&if is_gone { format!("nothing of {name} is approved any more") } else { format!("nothing of {name} was approved") });
         return Ok(if is_gone { Exit::Done } else { Exit::Failed });
     }
@@ -34,6 +58,10 @@ fn approve(runtime: &SkillRuntime, name: &str, arguments: &Trust, output: &Outpu
     let preview = runtime.preview_skill(name, &options)?;
     let Some(question) = &preview.question else {
         return Ok(match &preview.decision {
+            Decision::Granted(grants) if output.is_json() => {
+                output.document(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": grants.verdicts()}))?;
+                Exit::Done
+            }
             Decision::Granted(_) => {
                 output.note(&format!("{} needs no approval: rules and what was approved before give all that it asks for", preview.skill));
                 Exit::Done

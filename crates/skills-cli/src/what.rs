@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use skills_runtime::policy::{Effect, Layer, Rule, Target};
+use skills_runtime::policy::{Effect, Layer, Rule, Target, is_variable_name};
 use skills_runtime::{Builder, ExecutionOptions, Secrets, Workspace};
 
 use crate::arguments::What;
@@ -33,7 +33,7 @@ pub(crate) fn prepare(builder: Builder, what: &What, trust_project: bool, output
         }
     }
     let builder = builder.rules(rules).secrets(secrets(what, output)?);
-    state::keep(builder, output)
+    state::keep(builder)
 }
 
 /// Reads what is to run, and what it is offered.
@@ -60,6 +60,9 @@ pub(crate) fn options(what: &What) -> anyhow::Result<ExecutionOptions> {
                 (text.as_str(), value)
             }
         };
+        if !is_variable_name(name) {
+            return Err(InputError::new(format!("--env {name}: that is no name of a variable")).into());
+        }
         options = options.env(name, value);
     }
     Ok(options)

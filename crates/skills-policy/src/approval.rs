@@ -28,6 +28,8 @@ pub struct Question {
     pub granted: Vec<Verdict>,
     /// What is known of the content.
     pub content: Content,
+    /// Whether it is the content itself that has to be allowed, because rules would give it powers that nobody approved it for.
+    pub asks_for_content: bool,
     /// How much it may use.
     pub limits: Limits,
     /// What whoever answers should know besides.
@@ -84,6 +86,8 @@ pub type AskError = Box<dyn Error + Send + Sync>;
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Option<Answer>, AskError>> + Send + 'a>>;
 
 /// Somebody who can be asked. Functions from a question to an answer are, and so is an [`Answer`], which is the same to every question.
+///
+/// A function that blocks blocks whoever polls the decision, and no timeout ends it: who waits for a person implements the trait and awaits.
 pub trait Approver: Send + Sync {
     /// Asks. No answer, an error and a panic all deny.
     fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a>;
@@ -112,6 +116,9 @@ pub struct Approval {
     pub digest: String,
     /// What it may have.
     pub permissions: BTreeSet<Permission>,
+    /// What rules gave it besides when it was approved, which was shown. It may have that only as long as rules give it.
+    #[serde(default)]
+    pub granted: BTreeSet<Permission>,
     /// All that could be dangerous and that the skill declared then; by this it is seen what grew.
     #[serde(default)]
     pub declared: BTreeSet<String>,
@@ -122,6 +129,13 @@ impl Approval {
     #[must_use]
     pub fn covers(&self, permission: &Permission) -> bool {
         self.permissions.iter().any(|approved| approved.covers(permission))
+    }
+}
+
+impl Approval {
+    /// Says whether whoever approved saw that the content would have this.
+    pub(crate) fn has_seen(&self, permission: &Permission) -> bool {
+        self.permissions.iter().chain(&self.granted).any(|seen| seen.covers(permission))
     }
 }
 

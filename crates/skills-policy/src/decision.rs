@@ -32,6 +32,9 @@ pub struct Denial {
     /// Why not even what needs no permission may run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) content: Option<String>,
+    /// What else should be known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
 }
 
 impl Denial {
@@ -56,13 +59,14 @@ impl Denial {
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MAX_SHOWN: usize = 10;
-        let content = self.content.iter().map(|reason| format!("its content is not approved: {reason}"));
+        let content = self.content.iter().map(|reason| format!("nobody approved its content for what rules would give it: {reason}"));
+        let notes = self.notes.iter().cloned();
         let refused = self
             .refusals()
             .take(MAX_SHOWN)
-            .map(|verdict| format!("may not {} (asked by {}): {}", verdict.permission(), verdict.asked(), verdict.reason()));
+            .map(|verdict| format!("may not {} (asked by {}): {}", verdict.permission(), verdict.asked(), verdict.because()));
         let more = self.refusals().count().saturating_sub(MAX_SHOWN);
         let rest = (more > 0).then(|| format!("and {more} things more"));
-        f.write_str(&content.chain(refused).chain(rest).collect::<Vec<_>>().join("; "))
+        f.write_str(&content.chain(refused).chain(rest).chain(notes).collect::<Vec<_>>().join("; "))
     }
 }

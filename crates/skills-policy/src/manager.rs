@@ -1,5 +1,6 @@
 //! Rules, approvals and whoever is asked, together.
 
+use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,6 +47,8 @@ pub struct Pending {
     question: Question,
     /// Whether the content itself has to be approved.
     is_content_open: bool,
+    /// Why stored approvals do not count.
+    trouble: Vec<String>,
 }
 
 impl Pending {
@@ -113,7 +116,7 @@ impl PermissionManager {
             ruling.verdicts.iter_mut().filter(|verdict| is_open(verdict)).for_each(|verdict| verdict.settle(Fate::Denied, reason.clone()));
             return Examined::Decided(Box::new(self.rules.conclude(request, ruling)));
         }
-        if open == 0 && !self.asks_for_content(&ruling) {
+        if open == 0 && !self.asks_for_content(&ruling, &[]) {
             return Examined::Decided(Box::new(self.rules.conclude(request, ruling)));
         }
         let mut notes = Vec::new();
@@ -122,7 +125,7 @@ impl PermissionManager {
             None
         });
         let approved = self.approved(request, stored.as_ref());
-        let is_content_open = approved.is_empty() && self.asks_for_content(&ruling);
+        let is_content_open = self.asks_for_content(&ruling, &approved);
         for verdict in ruling.verdicts.iter_mut().filter(|verdict| is_open(verdict)) {
             if approved.iter().any(|approval| approval.covers(&verdict.permission)) {
                 verdict.settle(Fate::Granted, Reason::Approved);
@@ -131,8 +134,10 @@ impl PermissionManager {
         if !is_content_open && !ruling.verdicts.iter().any(is_open) {
             return Examined::Decided(Box::new(self.rules.conclude(request, ruling)));
         }
-        let question = self.question(request, &ruling, stored.as_ref(), &approved, notes);
-        Examined::Open(Box::new(Pending { request: request.clone(), ruling, question, is_content_open }))
+        let trouble = notes.clone();
+        let mut question = self.question(request, &ruling, stored.as_ref(), &approved, notes);
+        question.asks_for_content = is_content_open;
+        Examined::Open(Box::new(Pending { request: request.clone(), ruling, question, is_content_open, trouble }))
     }
 
     /// Asks `approver`, else the manager's own, and decides by the answer.
@@ -157,8 +162,7 @@ impl PermissionManager {
     }
 
     fn without_answer(&self, pending: Pending) -> Decision {
-        let reason = if self.rules.undecided() == Mode::Strict { Reason::Strict } else { Reason::NobodyAsked };
-        self.settle(pending, Fate::Denied, &reason)
+        self.settle(pending, Fate::Denied, &self.rules.silence())
     }
 
     /// Approves for good what was asked, as an answer of [`Answer::Always`] would, without running anything. Works in strict mode too.
@@ -172,11 +176,14 @@ impl PermissionManager {
         Ok(self.settle(pending, Fate::Granted, &reason))
     }
 
-    /// Whether content that was never approved has to be asked for.
-    fn asks_for_content(&self, ruling: &Ruling) -> bool {
+    /// Whether the content has to be asked for: nobody approved it at all, or not for a power that rules would give it now.
+    fn asks_for_content(&self, ruling: &Ruling, approved: &[Approval]) -> bool {
+        let is_known = |verdict: &Verdict| approved.iter().any(|approval| approval.has_seen(&verdict.permission));
         match self.rules.unapproved() {
-            NewContent::Ask => true,
-            NewContent::AskWithPower => ruling.verdicts.iter().any(is_standing_power),
+            NewContent::Ask if approved.is_empty() => true,
+            NewContent::Ask | NewContent::AskWithPower => {
+                ruling.verdicts.iter().any(|verdict| is_standing_power(verdict) && !is_known(verdict))
+            }
             NewContent::Allow => false,
         }
     }
@@ -216,6 +223,7 @@ impl PermissionManager {
             open: with(Fate::Open),
             granted: with(Fate::Granted),
             content,
+            asks_for_content: false,
             limits: self.rules.limits(request),
             notes,
         }
@@ -242,7 +250,10 @@ impl PermissionManager {
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |known: &Approval| known.directory == approval.directory && known.digest == approval.digest;
         match session.iter_mut().find(|known| is_same(known)) {
-            Some(known) => known.permissions.extend(approval.permissions),
+            Some(known) => {
+                known.permissions.extend(approval.permissions);
+                known.granted.extend(approval.granted);
+            }
             None => session.push(approval),
         }
         if session.len() > MAX_SESSION {
@@ -254,28 +265,31 @@ impl PermissionManager {
     fn approval(&self, pending: &Pending, answer: Answer) -> Option<Approval> {
         let request = &pending.request;
         let digest = request.digest.clone()?;
-        let mut permissions: std::collections::BTreeSet<Permission> =
-            pending.question.open.iter().map(|verdict| verdict.permission.clone()).collect();
+        let mut permissions: BTreeSet<Permission> = pending.question.open.iter().map(|verdict| verdict.permission.clone()).collect();
         let stored = if answer == Answer::Always { self.store.load(&request.directory).ok().flatten() } else { None };
-        permissions.extend(stored.filter(|stored| is_for(stored, request)).into_iter().flat_map(|stored| stored.permissions));
-        Some(Approval {
-            name: request.name.clone(),
-            directory: request.directory.clone(),
-            digest,
-            permissions,
-            declared: request.declared(),
-        })
+        let is_dangerous = |verdict: &&Verdict| verdict.permission.capability().is_dangerous();
+        let mut granted: BTreeSet<Permission> =
+            pending.question.granted.iter().filter(is_dangerous).map(|verdict| verdict.permission.clone()).collect();
+        if let Some(stored) = stored.filter(|stored| is_for(stored, request)) {
+            permissions.extend(stored.permissions);
+            granted.extend(stored.granted);
+        }
+        let (name, directory, declared) = (request.name.clone(), request.directory.clone(), request.declared());
+        Some(Approval { name, directory, digest, permissions, granted, declared })
     }
 
     fn settle(&self, pending: Pending, fate: Fate, reason: &Reason) -> Decision {
-        let Pending { request, mut ruling, is_content_open, .. } = pending;
+        let Pending { request, mut ruling, is_content_open, trouble, .. } = pending;
         for verdict in ruling.verdicts.iter_mut().filter(|verdict| verdict.fate == Fate::Open) {
             verdict.settle(fate, reason.clone());
         }
         if fate == Fate::Denied && is_content_open {
-            return Decision::Denied(Denial { verdicts: ruling.verdicts, content: Some(reason.to_string()) });
+            return Decision::Denied(Denial { verdicts: ruling.verdicts, content: Some(reason.to_string()), notes: trouble });
         }
-        self.rules.conclude(&request, ruling)
+        match self.rules.conclude(&request, ruling) {
+            Decision::Denied(denial) => Decision::Denied(Denial { notes: trouble, ..denial }),
+            granted => granted,
+        }
     }
 }
 

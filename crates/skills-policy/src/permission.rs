@@ -78,14 +78,15 @@ impl fmt::Display for Permission {
             Self::AnyProgram => f.write_str("start programs"),
             Self::Variable(name) => write!(f, "see the variable {name}"),
             Self::Hook(command) => write!(f, "run as a hook: {command}"),
-            Self::Unreadable(capability, text) => write!(f, "use the {capability} as {:?}", short(text)),
+            Self::Unreadable(Capability::Spawn, text) => write!(f, "start {:?}", short(text)),
+            Self::Unreadable(_, text) => write!(f, "reach {:?}", short(text)),
         }
     }
 }
 
 /// Cuts what a skill wrote to a length that a reader takes in.
 pub(crate) fn short(text: &str) -> String {
-    const MAX_CHARACTERS: usize = 100;
+    const MAX_CHARACTERS: usize = 60;
     if text.chars().nth(MAX_CHARACTERS).is_none() {
         return text.to_owned();
     }

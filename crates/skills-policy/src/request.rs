@@ -197,6 +197,7 @@ impl Request {
             }
             Some(match capability {
                 Capability::Spawn => "its pattern names no program",
+                _ if self.private.is_some() => "the program has a workspace of its own",
                 _ if self.workspace.is_none() => "there is no workspace",
                 _ => "its pattern is no directory of the workspace",
             })
@@ -207,7 +208,7 @@ impl Request {
     /// All that the skill declares and that could be dangerous, in its own words.
     pub(crate) fn declared(&self) -> BTreeSet<String> {
         let is_dangerous = |tool: &&Tool| Capability::of_tool(&tool.name).is_some_and(Capability::is_dangerous);
-        self.tools.iter().filter(is_dangerous).map(Tool::text).chain(self.declared.iter().map(|text| short(text))).collect()
+        self.tools.iter().filter(is_dangerous).map(Tool::whole).chain(self.declared.iter().cloned()).collect()
     }
 
     pub(crate) fn wanted(&self) -> Vec<Wanted> {
@@ -246,11 +247,14 @@ impl Request {
 
     /// What the caller wants is declared when a tool stands for it, and beyond the skill when it has tools and none does.
     fn claim(&self, capability: Capability) -> Claim {
-        let stands_for = |tool: &Tool| Capability::of_tool(&tool.name) == Some(capability);
-        match self.tools.iter().any(stands_for) {
-            true => Claim::Declared,
-            false if self.tools.is_empty() => Claim::Undeclared,
-            false => Claim::Beyond,
+        let stands_for = |tool: &&Tool| Capability::of_tool(&tool.name) == Some(capability);
+        let names_nothing = self.tools.is_empty() || self.tools.iter().any(|tool| tool.name == "*");
+        match self.tools.iter().find(stands_for) {
+            // A pattern is about the workspace, and this is not.
+            Some(_) if self.tools.iter().filter(stands_for).all(|tool| tool.pattern.is_some()) => Claim::Undeclared,
+            Some(_) => Claim::Declared,
+            None if names_nothing => Claim::Undeclared,
+            None => Claim::Beyond,
         }
     }
 }
@@ -268,9 +272,13 @@ impl Wanted {
 }
 
 impl Tool {
+    fn whole(&self) -> String {
+        self.pattern.as_ref().map_or_else(|| self.name.clone(), |pattern| format!("{}({pattern})", self.name))
+    }
+
     /// The entry, cut to what a reader takes in.
     fn text(&self) -> String {
-        short(&self.pattern.as_ref().map_or_else(|| self.name.clone(), |pattern| format!("{}({pattern})", self.name)))
+        short(&self.whole())
     }
 
     fn wants(&self, workspace: Option<&Path>) -> Option<Permission> {

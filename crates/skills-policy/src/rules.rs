@@ -157,11 +157,16 @@ impl Rules {
     /// Decides by the rules alone: what would have to be asked for is denied.
     pub fn decide(&self, request: &Request) -> Decision {
         let mut ruling = self.examine(request);
-        let reason = if self.mode == Mode::Strict { Reason::Strict } else { Reason::NobodyAsked };
+        let reason = self.silence();
         for verdict in ruling.verdicts.iter_mut().filter(|verdict| verdict.fate == Fate::Open) {
             verdict.settle(Fate::Denied, reason.clone());
         }
         self.conclude(request, ruling)
+    }
+
+    /// Why something open is denied when nobody is asked.
+    pub(crate) fn silence(&self) -> Reason {
+        if self.mode == Mode::Strict { Reason::Strict } else { Reason::NobodyAsked }
     }
 
     /// Turns a ruling in which nothing is open into a decision.
@@ -169,7 +174,7 @@ impl Rules {
         if ruling.verdicts.iter().all(|verdict| verdict.fate == Fate::Granted) {
             return Decision::Granted(Grants::of(request, ruling, &self.ceiling));
         }
-        Decision::Denied(Denial { verdicts: ruling.verdicts, content: None })
+        Decision::Denied(Denial { verdicts: ruling.verdicts, content: None, notes: Vec::new() })
     }
 
     /// Says what the rules say of each thing.
@@ -187,7 +192,11 @@ impl Rules {
 
     fn verdict(&self, request: &Request, wanted: Wanted) -> Verdict {
         let (fate, reason) = self.judge(&request.directory, &wanted);
-        Verdict { permission: wanted.permission, asked_by: wanted.asked_by, fate, reason }
+        let wants_asked = match (&fate, &reason) {
+            (Fate::Open, Reason::Rule { layer, text }) => Some((*layer, text.clone())),
+            _ => None,
+        };
+        Verdict { permission: wanted.permission, asked_by: wanted.asked_by, fate, reason, wants_asked }
     }
 
     fn judge(&self, directory: &Path, wanted: &Wanted) -> (Fate, Reason) {
@@ -195,12 +204,12 @@ impl Rules {
         if let Some(because) = never(directory, wanted) {
             return (Fate::Denied, Reason::Never { because });
         }
-        let Found { deny, ask, session, allow } = self.find(directory, permission);
+        let Found { deny, admin_ask, ask, session, allow } = self.find(directory, permission);
         if let Some(rule) = deny {
             return (Fate::Denied, by(rule));
         }
         match (ask, session, allow) {
-            (Some(ask), _, _) if ask.layer == Layer::Admin => (Fate::Open, by(ask)),
+            _ if admin_ask.is_some() => (Fate::Open, admin_ask.map_or(Reason::NoRule, by)),
             (Some(_), Some(session), _) => (Fate::Granted, by(session)),
             (Some(ask), None, _) => (Fate::Open, by(ask)),
             // Whoever started this run knows what is there now; other rules were written before.
@@ -217,7 +226,12 @@ impl Rules {
         for rule in self.rules.iter().filter(|rule| rule.is_about(directory)) {
             match rule.effect {
                 Effect::Deny if rule.target.forbids(permission) => more_general(&mut found.deny, rule),
-                Effect::Ask if rule.target.concerns(permission) => more_general(&mut found.ask, rule),
+                Effect::Ask if rule.target.concerns(permission) => {
+                    more_general(&mut found.ask, rule);
+                    if rule.layer == Layer::Admin {
+                        more_general(&mut found.admin_ask, rule);
+                    }
+                }
                 Effect::Allow if rule.target.allows(permission) && self.may_allow(rule) => {
                     more_general(&mut found.allow, rule);
                     if rule.layer == Layer::Session {
@@ -239,6 +253,8 @@ impl Rules {
 #[derive(Default)]
 struct Found<'a> {
     deny: Option<&'a Rule>,
+    /// An ask of the administrator.
+    admin_ask: Option<&'a Rule>,
     ask: Option<&'a Rule>,
     /// An allow of the session.
     session: Option<&'a Rule>,

@@ -11,6 +11,9 @@ pub struct Verdict {
     pub(crate) asked_by: Vec<String>,
     pub(crate) fate: Fate,
     pub(crate) reason: Reason,
+    /// The rule that wants it asked, and whose it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) wants_asked: Option<(Layer, String)>,
 }
 
 /// What becomes of one thing that was asked for.
@@ -103,6 +106,23 @@ impl Verdict {
         &self.reason
     }
 
+    /// Returns whose rule wants it asked, and the rule, when one does.
+    #[must_use]
+    pub fn wants_asked(&self) -> Option<(Layer, &str)> {
+        self.wants_asked.as_ref().map(|(layer, text)| (*layer, text.as_str()))
+    }
+
+    /// Returns the reason as a sentence, with the rule that wanted it asked, or that there is none.
+    #[must_use]
+    pub fn because(&self) -> String {
+        match (&self.wants_asked, &self.reason) {
+            (_, Reason::Rule { .. } | Reason::NoRule | Reason::Trusted | Reason::Caller | Reason::Never { .. }) => self.reason.to_string(),
+            (Some((_, rule)), reason) => format!("the rule `{rule}` wants it asked, and {reason}"),
+            (None, Reason::NobodyAsked | Reason::Strict) => format!("no rule allows it, and {}", self.reason),
+            (None, reason) => reason.to_string(),
+        }
+    }
+
     /// Returns who asked for it as text, the first of many.
     #[must_use]
     pub fn asked(&self) -> String {
@@ -125,7 +145,7 @@ impl fmt::Display for Verdict {
             Fate::Open => "open",
         };
         // What a skill wrote stands last, where it cannot be taken for the verdict.
-        write!(f, "{fate}, {}: {} (asked by {})", self.reason, self.permission, self.asked())
+        write!(f, "{fate}, {}: {} (asked by {})", self.because(), self.permission, self.asked())
     }
 }
 
@@ -141,8 +161,8 @@ impl fmt::Display for Reason {
             Self::Answered { answer, not_stored: Some(error) } => {
                 write!(f, "the answer was `{answer}`, which could not be stored: {error}")
             }
-            Self::Strict => f.write_str("it would have to be asked for, and nobody is asked in strict mode"),
-            Self::NobodyAsked => f.write_str("no rule allows it, and there was nobody to ask"),
+            Self::Strict => f.write_str("nobody is asked in strict mode"),
+            Self::NobodyAsked => f.write_str("there was nobody to ask"),
             Self::NoAnswer => f.write_str("whoever was asked gave no answer"),
             Self::AskingFailed { error } => write!(f, "asking failed: {error}"),
             Self::TooMany { things } => write!(f, "nobody was asked, since it asks for {things} things, more than anybody looks at"),

@@ -27,9 +27,11 @@ impl RuntimeError {
             Repr::Restricted { .. } => ErrorKind::Restricted,
             Repr::Requirements { .. } => ErrorKind::Requirements,
             Repr::ChangedMeanwhile { .. } => ErrorKind::Changed,
-            Repr::Symlink { .. } | Repr::Offered { .. } => ErrorKind::Files,
+            Repr::Symlink { .. } => ErrorKind::Symlink,
+            Repr::Offered { .. } => ErrorKind::Files,
             Repr::Audit(_) => ErrorKind::Audit,
             Repr::Approval(_) => ErrorKind::Approval,
+            Repr::Hook { .. } => ErrorKind::NoProgram,
             Repr::Closed => ErrorKind::Sandbox,
             Repr::Sandbox(_) => ErrorKind::Sandbox,
         }
@@ -90,6 +92,8 @@ pub enum ErrorKind {
     Requirements,
     /// The skill changed between the decision and the run.
     Changed,
+    /// Something that was granted leads elsewhere by a symlink.
+    Symlink,
     /// The record of the run cannot be kept.
     Audit,
     /// An approval cannot be kept.
@@ -114,6 +118,7 @@ impl ErrorKind {
             Self::Restricted => "restriction-unread",
             Self::Requirements => "requirements",
             Self::Changed => "changed",
+            Self::Symlink => "symlink",
             Self::Audit => "audit",
             Self::Approval => "approval",
             Self::Sandbox => "sandbox",
@@ -153,6 +158,8 @@ pub(crate) enum Repr {
     Audit(#[source] AuditError),
     #[error("the approval cannot be kept")]
     Approval(#[source] skills_policy::AskError),
+    #[error("{reason}")]
+    Hook { reason: &'static str },
     #[error("the runtime takes no more runs")]
     Closed,
     #[error(transparent)]

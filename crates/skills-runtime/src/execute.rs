@@ -1,11 +1,12 @@
 //! The one path from a skill's name to an outcome.
 
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use skills_audit::{Content, Decision as Recorded};
 use skills_discovery::SkillFiles;
 use skills_manifest::Manifest;
-use skills_policy::{Access, Capability, Decision, Examined, Grants};
+use skills_policy::{Access, Capability, Decision, Examined, FileGrant, Grants};
 use skills_sandbox::{Outcome, Sandbox};
 use tokio::time::timeout;
 
@@ -43,6 +44,16 @@ impl SkillRuntime {
         attempt.close(result)
     }
 
+    /// Records an attempt that comes to nothing before it begins; gives the error when that cannot be done.
+    pub(crate) fn refuse(&self, name: &str, program: &str, reason: &'static str) -> Option<RuntimeError> {
+        let mut attempt = match self.shared.recorder.begin(name) {
+            Ok(attempt) => attempt,
+            Err(error) => return Some(error),
+        };
+        attempt.program(program);
+        attempt.close(Err(Repr::Hook { reason }.into())).err()
+    }
+
     async fn attempt(
         &self,
         attempt: &mut Attempt,
@@ -77,10 +88,14 @@ impl SkillRuntime {
         attempt.decided(Recorded::Granted, grants.verdicts());
         let mut workspace = workspace.filter(|workspace| is_writable(workspace, &grants));
         let (verdicts, used) = (grants.verdicts().to_vec(), used(&grants, &planned.manifest));
+        let short = attempt.redactor.short().iter().filter(|name| grants.variables().contains(*name));
+        let short: Vec<String> =
+            short.map(|name| format!("the value of {name} is too short to be looked for in what the program wrote")).collect();
         let outcome = self.run(&planned, grants, digest.as_deref(), &mut workspace, attempt, sandbox.as_ref()).await?;
         let mut artifacts = ExecutionArtifacts::new(skill, planned.mode, outcome, &attempt.redactor);
         artifacts.files = workspace.map(|workspace| workspace.collect(&attempt.redactor)).unwrap_or_default();
         (artifacts.verdicts, artifacts.permissions_used) = (verdicts, used);
+        artifacts.notes.extend(short);
         artifacts.notes.extend(missing.iter().map(|missing| format!("the skill needs what is not here: {missing}")));
         Ok(artifacts)
     }
@@ -91,7 +106,10 @@ impl SkillRuntime {
         if !self.shared.recorder.is_on()
             && let Examined::Decided(decision) = permissions.examine(&planned.request)
         {
-            return Ok((*decision, None));
+            // With power, what runs is what was there when it was given.
+            let has_power = matches!(&*decision, Decision::Granted(grants) if has_power(grants));
+            let digest = if has_power { self.digest(&planned.files) } else { None };
+            return Ok((*decision, digest));
         }
         let digest = self.digest(&planned.files);
         attempt.skill(planned.entry.name().as_str(), digest.clone(), &planned.manifest);
@@ -133,6 +151,7 @@ impl SkillRuntime {
         sandbox: &dyn Sandbox,
     ) -> Result<Outcome, RuntimeError> {
         let _turn = self.shared.running.acquire().await.map_err(|_| Repr::Closed)?;
+        make_missing(&grants, planned.workspace.as_deref())?;
         is_canonical(&grants)?;
         let job = job(planned, grants)?;
         if digest.is_some() && self.digest(&planned.files).as_deref() != digest {
@@ -155,6 +174,21 @@ fn is_canonical(grants: &Grants) -> Result<(), RuntimeError> {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             _ => return Err(Repr::Symlink { path: file.path().to_owned() }.into()),
         }
+    }
+    Ok(())
+}
+
+/// Whether there is more than every program gets.
+fn has_power(grants: &Grants) -> bool {
+    grants.verdicts().iter().any(|verdict| verdict.permission().capability().is_dangerous())
+}
+
+/// Makes the directories that may be written and are not there yet: `out/**` of a workspace without an `out`.
+fn make_missing(grants: &Grants, workspace: Option<&Path>) -> Result<(), RuntimeError> {
+    let is_below = |file: &&FileGrant| workspace.is_some_and(|workspace| file.path().starts_with(workspace));
+    let written = grants.files().iter().filter(is_below).filter(|file| file.access() == Access::ReadWrite);
+    for file in written.filter(|file| file.path().symlink_metadata().is_err()) {
+        std::fs::create_dir_all(file.path()).map_err(|source| Repr::Offered { path: file.path().to_owned(), source })?;
     }
     Ok(())
 }

@@ -136,12 +136,14 @@ impl SkillRuntime {
             HookAction::Other(kind) => format!("({kind})"),
             _ => "(unknown)".to_owned(),
         };
-        if text.len() > MAX_COMMAND {
-            return failed(text.chars().take(MAX_COMMAND).collect(), "its command is longer than anybody reads".to_owned(), event);
-        }
-        let options = match command::options(hook) {
+        let options = if text.len() > MAX_COMMAND { Err("its command is longer than anybody reads") } else { command::options(hook) };
+        let options = match options {
             Ok(options) => ExecutionOptions { approval: approver, input: event.document(), ..options },
-            Err(reason) => return failed(text, reason.to_owned(), event),
+            Err(reason) => {
+                let text: String = text.chars().take(MAX_COMMAND).collect();
+                let error = self.refuse(name, &format!("{} {text}", hook.event.as_str()), reason);
+                return failed(text, error.map_or_else(|| reason.to_owned(), |error| error.to_string()), event);
+            }
         };
         match self.execute(name, options, Some(&format!("{} {text}", hook.event.as_str()))).await {
             Ok(artifacts) => {

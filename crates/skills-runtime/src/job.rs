@@ -20,20 +20,21 @@ pub(crate) fn job(planned: &Planned, grants: Grants) -> Result<Job, RuntimeError
     let (name, timeout_ms) = (entry.name().as_str(), grants.limits().wall_time.as_millis().to_string());
     let input = options.input.to_string();
     let granted = grants.variables().clone();
-    let workspace = grants.files().iter().find(|file| file.guest() == "/workspace");
-    let workspace = workspace.map(|file| (file.path().to_string_lossy().into_owned(), file.guest().to_owned()));
+    let guest = |file: &skills_policy::FileGrant| file.guest() == "/workspace" || file.guest().starts_with("/workspace/");
+    let is_workspace = grants.files().iter().any(guest);
+    let workspace = planned.workspace.as_ref().filter(|_| is_workspace).map(|path| path.to_string_lossy().into_owned());
     let (job, workspace) = match mode {
         ExecutionMode::Wasm { wasm_module } => {
             let bytes = files.read(wasm_module, MAX_MODULE_BYTES);
             let bytes = bytes.map_err(|source| Repr::Files { path: entry.directory().join(wasm_module), source })?;
-            (Job::new(grants, Program::Wasm(Arc::from(bytes))), workspace.map(|(_, guest)| guest))
+            (Job::new(grants, Program::Wasm(Arc::from(bytes))), workspace.map(|_| "/workspace".to_owned()))
         }
         ExecutionMode::Native { script_path, script_type } => {
             let directory = entry.directory();
             let job = Job::new(grants, Program::script(*script_type, directory.join(script_path)))
                 .environment("SKILL_DIR", directory.to_string_lossy())
                 .environment("SKILL_ASSETS_DIR", directory.join("assets").to_string_lossy());
-            (job, workspace.map(|(path, _)| path))
+            (job, workspace)
         }
     };
     let job = job.environment("SKILL_ID", name).environment("SKILL_NAME", name).environment("TIMEOUT_MS", timeout_ms);

@@ -47,8 +47,8 @@ impl ExecutionMode {
 ///
 /// 1. [`ExecutionOptions::wasm_module`], then [`ExecutionOptions::script`];
 /// 2. `wasm/skill.wasm`, `skill.wasm`, `module.wasm`, else the first `.wasm` by name in the skill's directory or in `wasm/`;
-/// 3. of the `.py` and `.sh` files in `scripts/`, of those that the frontmatter's `scripts` block names if it names any of them: the only one, else the
-///    one that the input's `action` names, else `main`; a script that the block does not name can still be named by `action`.
+/// 3. of the `.py` and `.sh` files in `scripts/`: those that the frontmatter's `scripts` block names go before all others. Of these the one that the
+///    input's `action` names, else of all others the one that it names; else of these the only one, else `main`.
 ///
 /// # Errors
 /// When what was asked for is not there or leaves the skill, when there is nothing to run, or when several scripts are left to choose
@@ -79,14 +79,16 @@ fn choose_script(skill: &str, all: &[String], manifest: &Manifest, input: &Value
     let declared = declared(all, manifest);
     let offered: Vec<&String> = if declared.is_empty() { all.iter().collect() } else { declared };
     let run = |script: &String| native(script).ok_or_else(|| Repr::NoProgram { skill: skill.to_owned() }.into());
-    match offered.as_slice() {
-        [] => return Err(Repr::NoProgram { skill: skill.to_owned() }.into()),
-        [only] => return run(only),
-        _ => {}
-    }
     let mut named: Vec<&String> = offered.iter().filter(|script| is_action(script, input)).copied().collect();
     if named.is_empty() {
         named = all.iter().filter(|script| is_action(script, input)).collect();
+    }
+    if named.is_empty() {
+        match offered.as_slice() {
+            [] => return Err(Repr::NoProgram { skill: skill.to_owned() }.into()),
+            [only] => return run(only),
+            _ => {}
+        }
     }
     let chosen = if named.is_empty() { offered.iter().filter(|script| stem(script) == "main").copied().collect() } else { named };
     match chosen.as_slice() {

@@ -1,5 +1,7 @@
 //! What would run and what it asks for, before anything is decided.
 
+use std::path::PathBuf;
+
 use skills_discovery::{Entry, SkillFiles};
 use skills_manifest::{HookAction, Manifest};
 use skills_policy::{Origin, Request};
@@ -20,6 +22,8 @@ pub(crate) struct Planned {
     pub(crate) request: Request,
     /// The variables of the host that the program might be given.
     pub(crate) variables: Vec<(String, Secret)>,
+    /// Where the workspace lies, when there is one.
+    pub(crate) workspace: Option<PathBuf>,
 }
 
 impl SkillRuntime {
@@ -40,13 +44,16 @@ impl SkillRuntime {
         let variables = self.variables(&declared, &options);
         let request = request(&entry, &manifest, &mode, &options);
         let request = declared.iter().fold(request, |request, name| request.declares(format!("variable {name}")));
-        let request = match workspace.filter(|workspace| workspace.is_private()) {
-            Some(private) => request.private_workspace(private.path()),
-            None => request,
+        let request = match (workspace, &options.workspace) {
+            (Some(private), Workspace::Private(_)) => request.private_workspace(private.path()),
+            // None is made for a look at what would be.
+            (None, Workspace::Private(_)) => request.private_workspace("/workspace"),
+            _ => request,
         };
+        let workspace = workspace.map(|workspace| workspace.path().to_owned());
         let request = variables.iter().fold(request, |request, (name, _, origin)| request.variable(name, *origin));
         let variables = variables.into_iter().map(|(name, value, _)| (name, value)).collect();
-        Ok(Planned { entry, files, manifest, mode, options, request, variables })
+        Ok(Planned { entry, files, manifest, mode, options, request, variables, workspace })
     }
 
     /// The declared variables that the host or the caller has, and those that the caller gives undeclared.
@@ -95,7 +102,10 @@ fn request(entry: &Entry, manifest: &Manifest, mode: &ExecutionMode, options: &E
 /// The hooks of a skill, each as one text.
 fn hooks(manifest: &Manifest) -> impl Iterator<Item = String> {
     manifest.extensions().commands.iter().map(|hook| match &hook.action {
-        HookAction::Command { command, .. } => format!("hook {} {command}", hook.event.as_str()),
+        HookAction::Command { command, .. } => {
+            let matcher = hook.matcher.as_deref().unwrap_or("*");
+            format!("hook {} {matcher}: {command}", hook.event.as_str())
+        }
         _ => format!("hook {}", hook.event.as_str()),
     })
 }

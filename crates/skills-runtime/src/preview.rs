@@ -23,7 +23,7 @@ pub struct Preview {
     pub idle: Vec<(String, &'static str)>,
     /// What the skill says it needs and is not here. A run would fail.
     pub missing: Vec<String>,
-    /// The backend that would run it, or why there is none.
+    /// The backend that would run it, or why there is none or it would refuse what was granted.
     pub backend: Result<&'static str, String>,
 }
 
@@ -40,15 +40,22 @@ impl SkillRuntime {
             Examined::Open(pending) => Some(pending.question().clone()),
             Examined::Decided(_) => None,
         };
-        let backend = self.shared.backends.for_mode(&planned.mode);
+        let decision = self.shared.permissions.preview(&request);
+        let backend = self.shared.backends.for_mode(&planned.mode).and_then(|backend| {
+            // What is granted and cannot be enforced does not run.
+            if let Decision::Granted(grants) = &decision {
+                backend.accepts(grants)?;
+            }
+            Ok(backend.name())
+        });
         Ok(Preview {
             skill: planned.entry.name().to_string(),
             digest,
-            decision: self.shared.permissions.preview(&request),
+            decision,
             question,
             idle: request.idle(),
             missing: self.missing(&planned),
-            backend: backend.map(|backend| backend.name()).map_err(|error| error.to_string()),
+            backend: backend.map_err(|error| error.to_string()),
             mode: planned.mode,
         })
     }

@@ -83,10 +83,6 @@ impl Prepared {
         &self.path
     }
 
-    pub(crate) fn is_private(&self) -> bool {
-        self.private.is_some()
-    }
-
     /// Notes what is there, so that it is seen later what was made.
     pub(crate) fn remember(&mut self) {
         let mut walk = Walk::default();

@@ -64,9 +64,7 @@ impl Plan {
             return Err(SandboxError::load("this backend runs scripts only"));
         };
         let grants = job.grants();
-        if let Network::Hosts(_) = grants.network() {
-            return Err(SandboxError::refused("linux", "it cannot open the network to named hosts only, and opens it to none instead"));
-        }
+        accepts(grants)?;
         let Some(home) = grants.files().first() else {
             return Err(SandboxError::refused("linux", "the grants make no directory readable, not even the script's own"));
         };
@@ -101,6 +99,16 @@ impl Plan {
     #[must_use]
     pub fn arguments(&self) -> &[String] {
         &self.arguments
+    }
+}
+
+/// Refuses what this backend cannot enforce.
+pub(crate) fn accepts(grants: &Grants) -> Result<(), SandboxError> {
+    match grants.network() {
+        Network::None => Ok(()),
+        Network::Hosts(_) => {
+            Err(SandboxError::refused("linux", "it cannot open the network to named hosts only, and opens it to none instead"))
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use skills_policy::Grants;
 use skills_sandbox::process::{Child, supervise};
 use skills_sandbox::{Job, Outcome, Report, Running, Sandbox, SandboxError, Scratch};
 use tokio::io::Interest;
@@ -12,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::interpreter::Interpreters;
 use crate::kernel::LandlockVersion;
-use crate::plan::Plan;
+use crate::plan::{Plan, accepts};
 use crate::prepared::{Ours, Prepared};
 use crate::report::{expected, report};
 use crate::spawn::{Spawned, kill};
@@ -62,6 +63,10 @@ impl Sandbox for LinuxSandbox {
 
     fn probe(&self) -> Result<Report, SandboxError> {
         Ok(expected(LandlockVersion::detect()?, &self.interpreters))
+    }
+
+    fn accepts(&self, grants: &Grants) -> Result<(), SandboxError> {
+        accepts(grants)
     }
 
     fn run(&self, job: Job) -> Running<'_> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use skills_policy::{Access, Network};
+use skills_policy::{Access, Grants, Network};
 use skills_sandbox::{Job, SandboxError};
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
@@ -35,9 +35,7 @@ impl Context {
     /// Makes the state from the job's grants; what is not granted is not there.
     pub(crate) fn new(job: &Job, scratch: &Path) -> Result<(Self, Streams), SandboxError> {
         let (grants, limits) = (job.grants(), job.grants().limits());
-        if let Network::Hosts(_) = grants.network() {
-            return Err(SandboxError::refused("wasm", "it cannot open the network to named hosts only, and opens it to none instead"));
-        }
+        accepts(grants)?;
         let sink = || Sink::new(limits.output_bytes, limits.flood_bytes);
         let streams = Streams { stdout: sink(), stderr: sink() };
         let mut wasi = WasiCtx::builder();
@@ -59,6 +57,16 @@ impl Context {
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_HANDLES.min(usize::try_from(limits.open_files).unwrap_or(MAX_HANDLES)));
         Ok((Self { wasi: wasi.build(), table, limiter: Limiter::new(limits.memory_bytes) }, streams))
+    }
+}
+
+/// Refuses what this backend cannot give.
+pub(crate) fn accepts(grants: &Grants) -> Result<(), SandboxError> {
+    match grants.network() {
+        Network::None => Ok(()),
+        Network::Hosts(_) => {
+            Err(SandboxError::refused("wasm", "it cannot open the network to named hosts only, and opens it to none instead"))
+        }
     }
 }
 

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use skills_policy::Limits;
+use skills_policy::{Grants, Limits};
 use skills_sandbox::{Ending, Job, Outcome, Program, Report, Running, Sandbox, SandboxError, Scratch, Status};
 use tokio::time::timeout_at;
 use wasmtime::{Store, UpdateDeadline};
 
-use crate::context::Context;
+use crate::context::{self, Context};
 use crate::ending::{Deadline, ending, timed_out};
 use crate::engine::SharedEngine;
 use crate::load::Prepared;
@@ -75,6 +75,10 @@ impl Sandbox for WasmSandbox {
     fn probe(&self) -> Result<Report, SandboxError> {
         let report = Report::new(self.name()).layer("components", Status::Enforced, "WASI 0.2 commands, compiled by wasmtime");
         Ok(report.layer("files", Status::Enforced, "granted directories only").layer("network", Status::Enforced, "none"))
+    }
+
+    fn accepts(&self, grants: &Grants) -> Result<(), SandboxError> {
+        context::accepts(grants)
     }
 
     fn run(&self, job: Job) -> Running<'_> {

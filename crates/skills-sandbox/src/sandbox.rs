@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use skills_policy::Grants;
+
 use crate::{Job, Outcome, Report, SandboxError};
 
 /// A run under way. Dropping it stops the program and everything it started.
@@ -19,6 +21,14 @@ pub trait Sandbox: Send + Sync {
     /// [`SandboxError`] when nothing could run here; it says what is missing and how to get it.
     fn probe(&self) -> Result<Report, SandboxError> {
         Ok(Report::new(self.name()))
+    }
+
+    /// Says whether this backend can enforce and give what the grants say; [`run`](Self::run) refuses with the same error. Default: yes.
+    ///
+    /// # Errors
+    /// [`SandboxError`] when it cannot.
+    fn accepts(&self, _grants: &Grants) -> Result<(), SandboxError> {
+        Ok(())
     }
 
     /// Runs a job to its end, its deadline or one of its limits. Must be polled inside a Tokio runtime with time and I/O enabled.

@@ -136,3 +136,12 @@ fn what_cannot_be_read_ends() {
     let lines: Vec<Line> = read(&directory.path().join("audit.jsonl")).unwrap().take(10).collect();
     assert_eq!(lines, [Line::Broken { line: 1 }]);
 }
+
+#[test]
+fn a_log_that_could_not_be_written_is_not_ready() {
+    let (directory, log) = log();
+    log.ready().unwrap();
+    fs::remove_file(directory.path().join("audit.jsonl.lock")).unwrap();
+    fs::create_dir(directory.path().join("audit.jsonl.lock")).unwrap();
+    assert_eq!(log.ready().unwrap_err().kind(), ErrorKind::Io);
+}

@@ -31,6 +31,22 @@ fn cuts_and_edits_show() {
     check(|lines| lines, &[]);
     check(|lines| [&lines[..4], &lines[5..]].concat(), &["unlinked"]);
     check(|lines| lines[1..].to_vec(), &[]);
+    // A field that nobody knows is an edit too.
+    check(
+        |mut lines| {
+            lines[3] = lines[3].replacen('{', "{\"approved_by\":\"alice\",", 1);
+            lines
+        },
+        &["edited"],
+    );
+    check(
+        |mut lines| {
+            lines[9] = lines[9].replace("\"sequence\":10", "\"sequence\":18446744073709551615");
+            lines.push(lines[0].clone());
+            lines
+        },
+        &["edited", "unlinked", "unlinked"],
+    );
     check(
         |mut lines| {
             lines[3] = lines[3].replace("skill-3", "skill-x");

@@ -29,7 +29,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE", conflicts_with = "workspace")]
     pub(crate) file: Vec<PathBuf>,
 
-    /// Keep the files that the program makes in such a workspace, in this directory
+    /// Keep the files that the program makes in such a workspace, in this directory; nothing in it is replaced
     #[arg(long, value_name = "DIR", conflicts_with = "workspace")]
     pub(crate) output: Option<PathBuf>,
 
@@ -105,6 +105,7 @@ pub(crate) enum Dropped {
     /// Start other programs
     Spawn,
     /// See variables
+    #[value(alias = "env")]
     Environment,
 }
 

@@ -62,10 +62,10 @@ fn a_check_says_what_would_be_given_and_why() {
     question
     one wants to run: scripts/main.sh
       skill    HERE/skills/one
-      content  never approved before
       digest   sha256:…
-      wants    start git (asked by Bash(git:*))
       limits   30 s, 256 MiB of memory
+      content  never approved before
+      wants    start git (asked by Bash(git:*))
     ");
     assert_snapshot!(place.page(&["policy", "check", "one", "--allow", "spawn:git", "--env", "API_KEY=x"]), @"
     exit 0
@@ -142,10 +142,10 @@ fn trust_holds_until_the_content_changes() {
     -- stderr
     one wants to run: scripts/main.sh
       skill    HERE/skills/one
-      content  never approved before
       digest   sha256:…
-      wants    start echo (asked by Bash(echo:*))
       limits   30 s, 256 MiB of memory
+      content  never approved before
+      wants    start echo (asked by Bash(echo:*))
     error: there is no terminal to ask on; --yes approves it
     ");
     assert_snapshot!(place.page(&["trust", "one", "--yes"]), @"
@@ -175,12 +175,12 @@ fn trust_holds_until_the_content_changes() {
     question
     one wants to run: scripts/main.sh
       skill    HERE/skills/one
-      content  changed since it was approved
-      new      Bash(rm:*)
       digest   sha256:…
+      limits   30 s, 256 MiB of memory
+      new      Bash(rm:*)
+      content  changed since it was approved
       wants    start echo (asked by Bash(echo:*))
       wants    start rm (asked by Bash(rm:*))
-      limits   30 s, 256 MiB of memory
     ");
     assert_eq!(place.call(&["trust", "one", "--yes"]).code, 0);
     assert_eq!(place.call(&["run", "one"]).code, 0);

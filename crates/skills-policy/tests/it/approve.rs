@@ -190,15 +190,15 @@ fn new_content_is_asked_for_when_a_rule_would_give_it_power() {
         let decision = block_on(PermissionManager::new(rules.clone()).approver(host.clone()).decide(request, None));
         format!("asked {}, {}", host.asked(), outcome(&decision))
     };
-    assert_snapshot!(ask(&standing, &git("1")), @"asked 1, its content is not approved: the answer was `deny`");
+    assert_snapshot!(ask(&standing, &git("1")), @"asked 1, nobody approved its content for what rules would give it: the answer was `deny`");
     assert_eq!(ask(&standing, &Request::new("/s").content("1").tool("Read", None)), "asked 0, granted");
     assert_eq!(ask(&standing.clone().new_content(NewContent::Allow), &git("1")), "asked 0, granted");
     // Whoever starts the run says so for what is there now.
     assert_eq!(ask(&Rules::default().allow(Layer::Session, Capability::Spawn), &git("1")), "asked 0, granted");
     let always = Rules::default().new_content(NewContent::Ask);
-    assert_snapshot!(ask(&always, &Request::new("/s").content("1")), @"asked 1, its content is not approved: the answer was `deny`");
+    assert_snapshot!(ask(&always, &Request::new("/s").content("1")), @"asked 1, nobody approved its content for what rules would give it: the answer was `deny`");
     let manager = PermissionManager::new(standing.mode(Mode::Strict)).store(Arc::new(Memory::default()));
-    assert_snapshot!(outcome(&manager.preview(&git("1"))), @"its content is not approved: it would have to be asked for, and nobody is asked in strict mode");
+    assert_snapshot!(outcome(&manager.preview(&git("1"))), @"nobody approved its content for what rules would give it: nobody is asked in strict mode");
     assert!(matches!(manager.approve(pending(&manager, &git("1"))), Ok(Decision::Granted(_))));
     assert!(matches!(manager.preview(&git("1")), Decision::Granted(_)));
     assert!(matches!(manager.preview(&git("2")), Decision::Denied(_)));
@@ -326,4 +326,34 @@ fn no_rule_allows_a_hook() {
     }
     let denied = PermissionManager::new(Rules::default().deny(Layer::Admin, Capability::Spawn)).approver(host.clone());
     assert!(matches!(block_on(denied.decide(&hook("Stop a.sh"), None)), Decision::Denied(_)));
+}
+
+/// Whoever approves one thing has not approved what rules give besides and was not shown.
+#[test]
+fn an_approval_opens_no_power_that_was_not_shown() {
+    let store = Arc::new(Memory::default());
+    let rules = Rules::default().allow(Layer::User, Capability::Spawn).allow(Layer::User, Capability::Write);
+    let manager = PermissionManager::new(rules).store(store);
+    let skill = Request::new("/s").content("1").tool("Bash", Some("git:*")).tool("Write", None).variable("KEY", Origin::Secret);
+    let narrow = skill.clone().without(Capability::Spawn);
+    assert!(matches!(block_on(manager.decide(&narrow, Some(&Answer::Always))), Decision::Granted(_)));
+    assert!(matches!(manager.preview(&narrow), Decision::Granted(_)));
+    let Examined::Open(pending) = manager.examine(&skill) else { panic!("git was not shown") };
+    assert!(pending.question().asks_for_content && pending.question().open.is_empty());
+    let _ = block_on(manager.ask(*pending, Some(&Answer::Always)));
+    assert!(matches!(manager.preview(&skill), Decision::Granted(_)));
+    assert!(matches!(manager.preview(&skill.workspace("/w")), Decision::Denied(_)));
+}
+
+#[test]
+fn what_an_administrator_wants_asked_is_asked_whoever_else_wants_it_too() {
+    for more in [None, Some(Layer::BuiltIn), Some(Layer::User)] {
+        let rule = |effect, layer| Rule::parse(effect, layer, "spawn").unwrap();
+        let rules = Rules::default().rule(rule(Effect::Ask, Layer::Admin)).rule(rule(Effect::Allow, Layer::Session));
+        let rules = more.into_iter().fold(rules, |rules, layer| rules.rule(rule(Effect::Ask, layer)));
+        let decision = PermissionManager::new(rules).preview(&Request::new("/s").content("1").tool("Bash", None));
+        assert_eq!(decision.verdicts()[0].wants_asked(), Some((Layer::Admin, "ask spawn (admin)")));
+        let said = "may not start programs (asked by Bash): the rule `ask spawn (admin)` wants it asked, and there was nobody to ask";
+        assert_eq!(outcome(&decision), said);
+    }
 }

@@ -62,7 +62,7 @@ fn dangerous_tools_are_denied_and_say_who_asked() {
     may not start git (asked by Bash(git:*)): no rule allows it, and there was nobody to ask
     may not start programs (asked by Terminal): no rule allows it, and there was nobody to ask
     ");
-    assert_snapshot!(decide(&Rules::default().mode(Mode::Strict), &request(&[("Bash", None)])), @"denied: may not start programs (asked by Bash): it would have to be asked for, and nobody is asked in strict mode");
+    assert_snapshot!(decide(&Rules::default().mode(Mode::Strict), &request(&[("Bash", None)])), @"denied: may not start programs (asked by Bash): no rule allows it, and nobody is asked in strict mode");
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn deny_beats_ask_and_ask_beats_allow() {
     assert_eq!(spawn(&[(Allow, Session)]), granted);
     assert_snapshot!(spawn(&[(Allow, Session), (Deny, User)]), @"no: by the rule `deny spawn:git (user)`");
     assert_snapshot!(spawn(&[(Deny, Project), (Allow, Admin)]), @"no: by the rule `deny spawn:git (project)`");
-    assert_snapshot!(spawn(&[(Ask, User), (Allow, Admin)]), @"no: no rule allows it, and there was nobody to ask");
+    assert_snapshot!(spawn(&[(Ask, User), (Allow, Admin)]), @"no: the rule `ask spawn:git (user)` wants it asked, and there was nobody to ask");
     assert_eq!(spawn(&[(Ask, User), (Ask, Project), (Allow, Session)]), granted);
-    assert_snapshot!(spawn(&[(Ask, Admin), (Allow, Session)]), @"no: no rule allows it, and there was nobody to ask");
+    assert_snapshot!(spawn(&[(Ask, Admin), (Allow, Session)]), @"no: the rule `ask spawn:git (admin)` wants it asked, and there was nobody to ask");
 }
 
 #[test]
@@ -136,15 +136,15 @@ fn patterns_narrow_what_is_granted() {
 fn patterns_that_mean_nothing_are_refused() {
     let open = allow(&["spawn", "network:*"]);
     let got = |tool, pattern| decide(&open, &request(&[(tool, Some(pattern))]));
-    assert_snapshot!(got("WebFetch", "https://a.example/*"), @r#"denied: may not use the network as "https://a.example/*" (asked by WebFetch(https://a.example/*)): nobody knows what that means"#);
-    assert_snapshot!(got("WebFetch", "domain:a.example/evil"), @r#"denied: may not use the network as "domain:a.example/evil" (asked by WebFetch(domain:a.example/evil)): nobody knows what that means"#);
+    assert_snapshot!(got("WebFetch", "https://a.example/*"), @r#"denied: may not reach "https://a.example/*" (asked by WebFetch(https://a.example/*)): nobody knows what that means"#);
+    assert_snapshot!(got("WebFetch", "domain:a.example/evil"), @r#"denied: may not reach "domain:a.example/evil" (asked by WebFetch(domain:a.example/evil)): nobody knows what that means"#);
     for odd in ["$(id):*", "-rf:*", "a;b:*"] {
         assert!(got("Bash", odd).starts_with("denied"), "{odd}");
     }
     for path in ["/bin/rm:*", "./x.sh:*", "..:*", "scripts/x.py *"] {
         assert_eq!(got("Bash", path), LEAST, "{path}");
     }
-    assert_snapshot!(got("Bash", ":*"), @r#"denied: may not use the spawn as ":*" (asked by Bash(:*)): nobody knows what that means"#);
+    assert_snapshot!(got("Bash", ":*"), @r#"denied: may not start ":*" (asked by Bash(:*)): nobody knows what that means"#);
 }
 
 #[test]
@@ -223,6 +223,10 @@ fn what_the_caller_offers_stays_within_what_the_skill_names() {
     assert_snapshot!(decide(&rules, &request(&[]).write("/elsewhere")), @"denied: may not write /elsewhere (asked by the caller): no rule allows it, and there was nobody to ask");
     assert_snapshot!(decide(&rules, &request(&[("Bash", Some("git:*"))]).without(Capability::Spawn).read("/in")), @"denied: may not read /in (asked by the caller): `allowed-tools` names what the skill needs, and not this");
     assert_eq!(decide(&rules, &request(&[("Read", None)]).read("/in")), "/skill=/skills/a:ro /in=/in:ro");
+    assert_eq!(decide(&rules, &request(&[("*", None)]).read("/in")), "/skill=/skills/a:ro /in=/in:ro");
+    // A pattern is about the workspace: what is trusted of it is trusted there.
+    let trusted = Rules::default().mode(Mode::Trusted);
+    assert!(decide(&trusted, &request(&[("Write", Some("out/**"))]).write("/elsewhere")).starts_with("denied"));
 }
 
 #[test]

@@ -26,10 +26,9 @@ impl Redactor {
                 continue;
             }
             let shown = format!("[redacted {name}]");
-            let escaped = serde_json::to_string(value).unwrap_or_default();
-            let escaped = escaped.trim_matches('"');
             // A value with a line end at its end is written without it more often than not.
-            for form in [value, value.trim(), escaped].into_iter().filter(|form| form.len() >= MIN_BYTES) {
+            let forms = [value.to_owned(), value.trim().to_owned()].into_iter().chain(spellings(value));
+            for form in forms.filter(|form| form.len() >= MIN_BYTES) {
                 if !redactor.patterns.iter().any(|(known, _)| known == form.as_bytes()) {
                     redactor.patterns.push((form.as_bytes().to_vec(), shown.clone()));
                 }
@@ -89,6 +88,27 @@ impl Redactor {
     }
 }
 
+/// How JSON may write a value: as it is but for what must be escaped, with `\/`, and with everything that is not ASCII escaped.
+fn spellings(value: &str) -> Vec<String> {
+    let written = serde_json::to_string(value).unwrap_or_default();
+    let written = written.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default();
+    let ascii = |upper: bool| {
+        let mut text = String::new();
+        for c in written.chars() {
+            if c.is_ascii() {
+                text.push(c);
+                continue;
+            }
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                text.push_str(&if upper { format!("\\u{unit:04X}") } else { format!("\\u{unit:04x}") });
+            }
+        }
+        text
+    };
+    let plain = [written.to_owned(), ascii(false), ascii(true)];
+    plain.iter().flat_map(|text| [text.clone(), text.replace('/', "\\/")]).collect()
+}
+
 fn replace(bytes: &[u8], pattern: &[u8], shown: &[u8]) -> Option<Vec<u8>> {
     let mut result = Vec::new();
     let mut from = 0;
@@ -128,6 +148,13 @@ mod tests {
         assert_eq!(check("pin 1234"), "pin 1234");
         assert_eq!(check(r#"{"pem":"line \"one\"\nline two\n"}"#), r#"{"pem":"[redacted PEM]"}"#);
         assert_eq!(check("line \"one\"\nline two"), "[redacted PEM]");
+        let odd = Redactor::new([("PATH", "abcd/efgh/ijkl"), ("UMLAUT", "p\u{e4}ssw\u{f6}rter-geheim"), ("QUOTE", "ends-in-a-\"")]);
+        let check_odd = |text: &str| odd.captured(captured(text, 1_000)).text();
+        assert_eq!(
+            check_odd(r#"abcd\/efgh\/ijkl p\u00e4ssw\u00f6rter-geheim p\u00E4ssw\u00F6rter-geheim"#),
+            "[redacted PATH] [redacted UMLAUT] [redacted UMLAUT]"
+        );
+        assert_eq!(check_odd(r#"{"k": "ends-in-a-\""}"#), r#"{"k": "[redacted QUOTE]"}"#);
         assert_eq!(redactor.short(), ["PIN"]);
         assert_eq!(redactor.text("nothing"), "nothing");
     }

@@ -107,6 +107,23 @@ fn what_changed_since_it_was_shown_is_not_approved() {
     assert_eq!((error.kind(), approvals.all().unwrap().len()), (ErrorKind::Changed, 0));
 }
 
+/// Where nobody keeps records, what a rule gave power to is looked at all the same.
+#[tokio::test]
+async fn a_skill_with_power_by_a_rule_is_looked_at_again() {
+    let fixture = Fixture::new();
+    fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "echo good");
+    let script = fixture.path("deploy/scripts/run.sh");
+    let swap = Swap(AtomicUsize::new(0), move || drop(std::fs::write(&script, "echo evil, and longer")));
+    let rules = Rules::default().allow(Layer::Session, skills_runtime::Capability::Spawn);
+    let runtime = fixture.recording().native_sandbox(Arc::new(swap)).rules(rules).max_concurrent_runs(1).build();
+    let (first, second) = tokio::join!(
+        runtime.execute_skill("deploy", ExecutionOptions::default()),
+        runtime.execute_skill("deploy", ExecutionOptions::default())
+    );
+    assert!(first.unwrap().exit_status.is_success());
+    assert_eq!(second.unwrap_err().kind(), ErrorKind::Changed);
+}
+
 /// Takes its time and then does something; counts its runs.
 struct Swap<F>(AtomicUsize, F);
 
@@ -149,7 +166,7 @@ async fn a_skill_that_changes_while_it_waits_for_its_turn_does_not_run() {
     let (first, second, third) = tokio::join!(first, second, third);
     assert!(first.unwrap().exit_status.is_success());
     assert_eq!(second.unwrap_err().kind(), ErrorKind::Changed);
-    assert_eq!(third.unwrap_err().kind(), ErrorKind::Files);
+    assert_eq!(third.unwrap_err().kind(), ErrorKind::Symlink);
     assert_eq!(swap.0.load(Ordering::SeqCst), 1);
 }
 
@@ -219,7 +236,7 @@ async fn a_standing_rule_gives_no_power_to_new_content() {
     let rules = || Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, "spawn:git").unwrap());
     let runtime = fixture.recording().rules(rules()).build();
     let artifacts = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap();
-    assert_snapshot!(denied(&artifacts), @"its content is not approved: no rule allows it, and there was nobody to ask");
+    assert_snapshot!(denied(&artifacts), @"nobody approved its content for what rules would give it: there was nobody to ask");
     let asked = fixture.recording().rules(rules()).approver(Arc::new(Answer::Session)).build();
     assert!(asked.execute_skill("deploy", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
     // One of low risk runs at once, as the OpenSkills flow has it.

@@ -85,7 +85,8 @@ fn the_scripts_block_goes_before_the_action() {
             .replace(r#"","script_type":"python"}"#, "")
             .replace(r#"{"kind":"native","script_path":""#, "")
     };
-    assert_eq!(chosen("{a: The only one}", "b"), "scripts/a.py");
+    assert_eq!(chosen("{a: The only one}", "b"), "scripts/b.py");
+    assert_eq!(chosen("{a: The only one}", "none"), "scripts/a.py");
     assert_eq!(chosen("{a: One, b.py: Two}", "b"), "scripts/b.py");
     assert_eq!(chosen("{a: One, b: Two}", "helper"), "scripts/helper.py");
     assert_eq!(chosen("{a: One, main: Two}", "none"), "scripts/main.py");

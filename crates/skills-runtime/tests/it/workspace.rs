@@ -113,3 +113,30 @@ async fn a_pattern_through_a_symlink_is_refused() {
     assert!(error.to_string().ends_with("work/src leads elsewhere by a symlink; nothing ran"), "{error}");
     assert!(fixture.sandbox.jobs().is_empty());
 }
+
+/// A part of a workspace is a workspace, and one that is not there yet is made.
+#[tokio::test]
+async fn a_part_of_a_workspace_is_made_and_named() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "allowed-tools: Read(src/**), Write(out/deep/**)\n").file("pdf/scripts/run.py", "").file("work/src/a", "");
+    let runtime = fixture.recording().approver(Arc::new(Answer::Once)).build();
+    let options = ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
+    assert!(runtime.execute_skill("pdf", options).await.unwrap().exit_status.is_success());
+    assert!(fixture.path("work/out/deep").is_dir());
+    let job = fixture.sandbox.jobs().pop().unwrap();
+    let work = fixture.path("work").display().to_string();
+    assert!(job.variables().any(|(name, value)| name == "SKILL_WORKSPACE" && value == work));
+    let paths: Vec<_> = job.grants().files().iter().map(|file| file.guest().to_owned()).collect();
+    assert_eq!(paths, ["/skill", "/workspace/src", "/workspace/out/deep"]);
+}
+
+#[test]
+fn a_look_beforehand_knows_the_private_workspace() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "allowed-tools: Read\n").file("pdf/scripts/run.py", "");
+    let options = ExecutionOptions::default().workspace(Workspace::Private(Vec::new()));
+    let preview = fixture.recording().build().preview_skill("pdf", &options).unwrap();
+    let skills_runtime::Decision::Granted(grants) = preview.decision else { panic!("nothing is asked") };
+    assert_eq!(grants.files()[1].guest(), "/workspace");
+    assert_eq!(preview.idle, [("Read".to_owned(), "the program has a workspace of its own")]);
+}

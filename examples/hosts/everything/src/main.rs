@@ -52,12 +52,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Stands for a dialogue: shows the whole question, and agrees to secrets for good and to nothing else.
+/// Stands for a dialogue, which would show all of the question: agrees to secrets for good and to nothing else.
 fn ask(question: &Question) -> Answer {
     println!("{} wants to run {}", question.name, question.command.join(" "));
     question.open.iter().for_each(|verdict| println!("  and to {}", verdict.permission()));
     let is_secret = |verdict: &skills_runtime::policy::Verdict| verdict.permission().capability() == Capability::Environment;
-    if question.open.iter().all(is_secret) { Answer::Always } else { Answer::Deny }
+    // A question may be about the content alone, for powers that rules would give it.
+    let is_about_secrets = !question.asks_for_content && question.open.iter().all(is_secret);
+    if is_about_secrets { Answer::Always } else { Answer::Deny }
 }
 
 #[expect(clippy::disallowed_methods, reason = "an example makes its own skill")]
