@@ -48,6 +48,7 @@ mod permission;
 mod request;
 mod rule;
 mod rules;
+mod target;
 mod variable;
 mod verdict;
 
@@ -61,7 +62,8 @@ pub use limits::Limits;
 pub use manager::{Examined, Pending, PermissionManager};
 pub use permission::Permission;
 pub use request::{Origin, Request};
-pub use rule::{Effect, Layer, Rule, Target};
+pub use rule::{Effect, Layer, Rule};
 pub use rules::{Mode, NewContent, Rules};
+pub use target::Target;
 pub use variable::{VariablePattern, changes_execution, is_variable_name};
 pub use verdict::{Fate, Reason, Verdict};

@@ -1,11 +1,12 @@
 //! What a program asks for.
 
-use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+mod tool;
 
-use crate::path::is_program;
-use crate::permission::short;
-use crate::{Capability, HostPattern, Limits, Permission};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use self::tool::Tool;
+use crate::{Capability, Limits, Permission};
 
 /// What a program asks for, and what its host offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,13 +24,6 @@ pub struct Request {
     declared: BTreeSet<String>,
     without: BTreeSet<Capability>,
     pub(crate) limits: Limits,
-}
-
-/// One entry of `allowed-tools`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Tool {
-    name: String,
-    pattern: Option<String>,
 }
 
 /// Where the value of a variable comes from.
@@ -64,8 +58,6 @@ pub(crate) enum Claim {
     Beyond,
 }
 
-/// The longest pattern of files that names a directory, in bytes.
-const MAX_PATTERN: usize = 200;
 /// The caller of a run, where it asks.
 const CALLER: &str = "the caller";
 /// The hooks of a skill, where they ask.
@@ -268,58 +260,5 @@ impl Wanted {
         if self.claim != Claim::Declared {
             self.claim = claim;
         }
-    }
-}
-
-impl Tool {
-    fn whole(&self) -> String {
-        self.pattern.as_ref().map_or_else(|| self.name.clone(), |pattern| format!("{}({pattern})", self.name))
-    }
-
-    /// The entry, cut to what a reader takes in.
-    fn text(&self) -> String {
-        short(&self.whole())
-    }
-
-    fn wants(&self, workspace: Option<&Path>) -> Option<Permission> {
-        let pattern = self.pattern.as_deref();
-        match Capability::of_tool(&self.name)? {
-            Capability::Read => directory(workspace?, pattern).map(Permission::Read),
-            Capability::Write => directory(workspace?, pattern).map(Permission::Write),
-            Capability::Network => Some(hosts(pattern)),
-            _ => program(pattern),
-        }
-    }
-}
-
-/// `src/**` and `src/*` are directories of the workspace, and so is `src/`; `*.md` is none.
-fn directory(workspace: &Path, pattern: Option<&str>) -> Option<PathBuf> {
-    let Some(pattern) = pattern else { return Some(workspace.to_owned()) };
-    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-    if pattern == "**" {
-        return Some(workspace.to_owned());
-    }
-    let below = ["/**", "/*", "/"].iter().find_map(|end| pattern.strip_suffix(end))?;
-    // What would look like something else in a question names no directory either.
-    let is_shown = |c: char| !c.is_control() && !matches!(c, '*' | '?' | '[' | '{') && (c == ' ' || !c.is_whitespace());
-    let is_plain = below.chars().all(is_shown) && !below.contains("  ") && below.len() <= MAX_PATTERN;
-    let is_below = Path::new(below).components().all(|part| matches!(part, Component::Normal(_)));
-    (is_plain && is_below && !below.is_empty()).then(|| workspace.join(below))
-}
-
-fn hosts(pattern: Option<&str>) -> Permission {
-    let Some(pattern) = pattern else { return Permission::ListedHosts };
-    let host = pattern.strip_prefix("domain:").and_then(|host| host.trim().parse::<HostPattern>().ok());
-    host.map_or_else(|| Permission::Unreadable(Capability::Network, pattern.to_owned()), Permission::Host)
-}
-
-/// The first word of the pattern: `git` of `git:*`, `git *` and `git status`. A path is no name of a program, and asks for nothing.
-fn program(pattern: Option<&str>) -> Option<Permission> {
-    let Some(pattern) = pattern else { return Some(Permission::AnyProgram) };
-    let word = pattern.split([':', ' ', '*']).next().unwrap_or_default().trim();
-    match word {
-        word if is_program(word) => Some(Permission::Program(word.to_owned())),
-        word if word.starts_with('.') || word.contains(['/', '\\']) => None,
-        _ => Some(Permission::Unreadable(Capability::Spawn, pattern.to_owned())),
     }
 }

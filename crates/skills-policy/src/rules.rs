@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::path::is_plain;
 use crate::request::{Claim, Wanted};
-use crate::rule::Kind;
+use crate::target::Kind;
 use crate::{
     Capability, Decision, Denial, Effect, Fate, Grants, HostPattern, Layer, Limits, Permission, Reason, Request, Rule, Target, Verdict,
     changes_execution, is_variable_name,
