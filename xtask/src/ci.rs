@@ -8,6 +8,7 @@ use crate::command::{cargo, output, run};
 use crate::demo::demo;
 use crate::guests::{Mode, guests};
 use crate::hosts::hosts;
+use crate::platforms::platforms;
 use crate::test::test;
 use crate::tidy::{members, tidy};
 
@@ -31,7 +32,8 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     hosts()?;
     run(cargo(&["doc", "--workspace", "--no-deps", "--locked", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     deny()?;
-    features()
+    features()?;
+    platforms()
 }
 
 fn deny() -> Result<()> {

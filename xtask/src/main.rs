@@ -7,6 +7,7 @@ mod command;
 mod demo;
 mod guests;
 mod hosts;
+mod platforms;
 mod test;
 mod tidy;
 

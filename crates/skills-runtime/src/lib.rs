@@ -3,9 +3,10 @@
 //! ```text
 //! Roots --discover_skills--> SkillDescriptor ...   the model chooses by name and description
 //! name  --get_skill-------> LoadedSkill           the model reads the instructions
-//! name  --execute_skill---> ExecutionArtifacts    decide, run in a sandbox, collect
+//! name  --execute_skill---> ExecutionArtifacts    decide, run in a sandbox, collect, record
 //!             |
-//!             detect mode -> ask the policy -> make a job -> backend
+//!             detect mode -> rules, approvals, a question -> make a job -> backend
+//! name  --start_session---> SkillSession           hooks around tools; what is forked lets a summary out
 //! ```
 //!
 //! The vocabulary is that of the OpenSkills flow. This crate is assembly: what a skill is, who may do what and how programs are confined

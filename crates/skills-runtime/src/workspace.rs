@@ -5,7 +5,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{Dir, Metadata, OpenOptions};
+use cap_std::time::SystemTime;
 use serde::Serialize;
 use skills_sandbox::{SandboxError, Scratch};
 
@@ -55,12 +56,12 @@ pub(crate) struct Prepared {
 }
 
 /// By what it is seen that a file changed.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, PartialEq)]
 struct Stamp {
-    inode: u64,
     bytes: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
+    modified: Option<SystemTime>,
+    /// Its number, and when anything about it changed, where the system tells.
+    identity: Option<(u64, i64, i64)>,
 }
 
 impl Prepared {
@@ -159,7 +160,8 @@ fn fill(path: &Path, files: &[InputFile]) -> std::io::Result<()> {
 /// Reads a file of at most `room` bytes without waiting for a writer.
 fn read(directory: &Dir, path: &Path, room: u64) -> std::io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
-    options.read(true).custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits() | nix::fcntl::OFlag::O_NOFOLLOW.bits());
+    options.read(true);
+    never_wait(&mut options);
     let file = directory.open_with(path, &options)?;
     if !file.metadata()?.is_file() {
         return Err(std::io::Error::other("it is no regular file any more"));
@@ -236,11 +238,27 @@ impl Walk {
 
 impl Stamp {
     fn of(metadata: &Metadata) -> Self {
-        Self {
-            inode: metadata.ino(),
-            bytes: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        }
+        Self { bytes: metadata.len(), modified: metadata.modified().ok(), identity: identity(metadata) }
     }
 }
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> Option<(u64, i64, i64)> {
+    use cap_std::fs::MetadataExt;
+    Some((metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
+}
+
+#[cfg(not(unix))]
+fn identity(_metadata: &Metadata) -> Option<(u64, i64, i64)> {
+    None
+}
+
+/// A pipe is not waited for, and a symlink that came meanwhile is not followed.
+#[cfg(unix)]
+fn never_wait(options: &mut OpenOptions) {
+    use cap_std::fs::OpenOptionsExt;
+    options.custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits() | nix::fcntl::OFlag::O_NOFOLLOW.bits());
+}
+
+#[cfg(not(unix))]
+fn never_wait(_options: &mut OpenOptions) {}

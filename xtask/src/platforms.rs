@@ -1,0 +1,32 @@
+//! Other systems: what has no C code is checked for them, so that a build there does not come as a surprise.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::command::{cargo, output, run, workspace};
+
+const TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
+/// The crates whose trees hold no C code, without their heavy features.
+const CRATES: [&str; 8] = [
+    "skills-audit",
+    "skills-discovery",
+    "skills-manifest",
+    "skills-policy",
+    "skills-prompt",
+    "skills-runtime",
+    "skills-sandbox",
+    "skills-sandbox-seatbelt",
+];
+
+pub(crate) fn platforms() -> Result<()> {
+    for target in TARGETS {
+        if output(Command::new("rustup").current_dir(workspace()).args(["target", "add", target])).is_err() {
+            eprintln!("skipped the check for {target}: rustup cannot add it");
+            continue;
+        }
+        let mut check = cargo(&["check", "--locked", "--quiet", "--no-default-features", "--target", target]);
+        run(CRATES.iter().fold(&mut check, |check, name| check.args(["--package", name])))?;
+    }
+    Ok(())
+}
