@@ -121,13 +121,18 @@ fn save_one(directory: &Path, name: &str, content: &[u8]) -> std::io::Result<()>
 fn show(artifacts: &ExecutionArtifacts, arguments: &Run, output: &Output) -> anyhow::Result<()> {
     let name = &artifacts.skill;
     output.raw(artifacts.stdout.bytes())?;
+    if artifacts.stdout.is_truncated() {
+        output.raw(artifacts.stdout.gap().as_bytes())?;
+        output.raw(&artifacts.stdout.tail())?;
+    }
     let stderr = artifacts.stderr.text();
     if !stderr.is_empty() {
         output.notes(stderr.trim_end_matches('\n'));
     }
     for (stream, captured) in [("standard output", &artifacts.stdout), ("standard error", &artifacts.stderr)] {
         if captured.is_truncated() {
-            output.note(&format!("{stream} cut: {} of {} bytes shown", captured.bytes().len(), captured.total_bytes()));
+            let shown = captured.total_bytes() - captured.dropped_bytes();
+            output.note(&format!("{stream} cut: {shown} of {} bytes shown, the first and the last", captured.total_bytes()));
         }
     }
     match &artifacts.exit_status {

@@ -10,7 +10,8 @@ pub struct Limits {
     pub wall_time: Duration,
     /// Memory, in bytes. Default 256 MiB.
     pub memory_bytes: u64,
-    /// Bytes kept of each of stdout and stderr; what comes after is counted and thrown away. Default 1 MiB.
+    /// Bytes kept of each of stdout and stderr: three quarters of them from the beginning and one quarter from the end; what is between is counted and
+    /// thrown away. Default 1 MiB.
     pub output_bytes: usize,
     /// Bytes of stdout or stderr after which the program is stopped. Default 64 MiB.
     pub flood_bytes: u64,

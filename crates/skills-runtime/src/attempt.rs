@@ -124,7 +124,8 @@ impl Attempt {
 
     fn artifacts(&mut self, artifacts: &ExecutionArtifacts) {
         self.note(|event| {
-            let content = |captured: &skills_sandbox::Captured| Some(Content::of(captured.bytes(), captured.total_bytes()));
+            let kept = |captured: &skills_sandbox::Captured| [captured.bytes(), &captured.tail()].concat();
+            let content = |captured: &skills_sandbox::Captured| Some(Content::of(&kept(captured), captured.total_bytes()));
             let Some(report) = &artifacts.report else { return };
             (event.stdout, event.stderr) = (content(&artifacts.stdout), content(&artifacts.stderr));
             event.backend = Some(report.backend().to_owned());

@@ -1,4 +1,4 @@
-//! An output stream that keeps its beginning.
+//! An output stream that keeps its beginning and its end.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 /// How much a program may write at once.
 const PERMIT_BYTES: usize = 64 * 1024;
 
-/// Keeps the first bytes, counts the rest, and stops the program when there are too many.
+/// Keeps the first and the last bytes, counts the rest, and stops the program when there are too many.
 #[derive(Clone)]
 pub(crate) struct Sink {
     captured: Arc<Mutex<Captured>>,

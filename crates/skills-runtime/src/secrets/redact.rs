@@ -44,11 +44,25 @@ impl Redactor {
     }
 
     pub(crate) fn captured(&self, captured: Captured) -> Captured {
-        let is_cut = captured.is_truncated();
-        let redacted = self.bytes(captured.bytes(), is_cut);
-        match redacted {
-            Some(bytes) => captured.with_bytes(bytes),
-            None => captured,
+        if self.patterns.is_empty() {
+            return captured;
+        }
+        let (tail, is_cut) = (captured.tail(), captured.is_truncated());
+        let head = self.bytes(captured.bytes(), is_cut).unwrap_or_else(|| captured.bytes().to_vec());
+        let tail = self.without_part_at_start(self.bytes(&tail, false).unwrap_or(tail), is_cut);
+        captured.with_bytes(head, tail)
+    }
+
+    /// A value may have been cut at its beginning too.
+    fn without_part_at_start(&self, bytes: Vec<u8>, is_cut: bool) -> Vec<u8> {
+        let part = |pattern: &[u8]| {
+            let longest = pattern.len().saturating_sub(1).min(bytes.len());
+            (MIN_PART..=longest).rev().find(|length| bytes.starts_with(&pattern[pattern.len() - length..]))
+        };
+        let found = self.patterns.iter().filter_map(|(pattern, shown)| Some((part(pattern)?, shown))).max_by_key(|(length, _)| *length);
+        match found.filter(|_| is_cut) {
+            Some((length, shown)) => [shown.as_bytes(), &bytes[length..]].concat(),
+            None => bytes,
         }
     }
 
@@ -169,8 +183,10 @@ mod tests {
     #[test]
     fn a_value_that_was_cut_is_replaced_too() {
         let redactor = Redactor::new([("KEY", "hunter2hunter2")]);
-        let cut = redactor.captured(captured("ok hunter2hunter2", 10));
-        assert_eq!((cut.text().as_str(), cut.dropped_bytes()), ("ok [redacted KEY]", 7));
+        let cut = redactor.captured(captured("ok hunter2hunter2", 12));
+        assert_eq!((cut.bytes(), cut.total_bytes(), cut.dropped_bytes()), (b"ok [redacted KEY]".as_slice(), 17, 5));
+        let long = redactor.captured(captured(&format!("{}hunter2hunter2 end", "x".repeat(100)), 60));
+        assert_eq!(String::from_utf8(long.tail()).unwrap(), "[redacted KEY] end");
         assert_eq!(redactor.captured(captured("ok hunter2", 100)).text(), "ok hunter2");
     }
 }
