@@ -8,6 +8,8 @@ use crate::exit::Exit;
 use crate::list;
 use crate::needs;
 use crate::output::{Output, line};
+use crate::policy_files;
+use crate::state;
 
 /// Something that hinders one skill.
 struct Trouble {
@@ -22,7 +24,11 @@ type Sandbox = (&'static str, Result<Report, SandboxError>);
 /// Looks at everything that may hinder skills here: roots, limits, names, links, requirements, sandboxes.
 pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<Exit> {
     let catalog = runtime.catalog();
-    let troubles: Vec<Trouble> = catalog.entries().iter().flat_map(troubles).collect();
+    let mut troubles: Vec<Trouble> = catalog.entries().iter().flat_map(troubles).collect();
+    // Rules that cannot be read stop every run.
+    if let Err(error) = policy_files::read(&state::policy_files(), false) {
+        troubles.push(Trouble { skill: "rules".to_owned(), code: "policy", message: format!("{error:#}") });
+    }
     let sandboxes = runtime.sandboxes();
     if output.is_json() {
         let sandboxes: Vec<Value> = (sandboxes.iter())

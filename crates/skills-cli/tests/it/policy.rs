@@ -382,6 +382,19 @@ fn no_program_writes_what_this_command_keeps() {
     assert_eq!(place.call(&["run", "one", "--workspace", &state, "--yes"]).code, 3);
 }
 
+#[test]
+fn doctor_sees_rules_that_cannot_be_read() {
+    let place = Place::new("", "true\n");
+    let config = place.path("config/skills");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("policy.toml"), "allow = [\"exec\"]\n").unwrap();
+    let root = place.path("skills").display().to_string();
+    let mut command = crate::skills::command_with_state(&["doctor", "--root", &root], Path::new("/tmp"), &place.path("state"));
+    let output = command.env("XDG_CONFIG_HOME", place.path("config")).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.code() == Some(1) && text.contains("rules: ") && text.contains("\"exec\" is no permission"), "{text}");
+}
+
 /// In strict mode nobody is asked at a run, and what was approved beforehand runs.
 #[cfg(target_os = "linux")]
 #[test]
