@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 use skills_audit::{Content, Decision as Recorded};
 use skills_discovery::SkillFiles;
 use skills_manifest::Manifest;
-use skills_policy::{Access, Capability, Decision, Examined, FileGrant, Grants};
+use skills_policy::{Access, Capability, Decision, Examined, Grants};
 use skills_sandbox::{Outcome, Sandbox};
 use tokio::time::timeout;
 
@@ -183,12 +185,15 @@ fn has_power(grants: &Grants) -> bool {
     grants.verdicts().iter().any(|verdict| verdict.permission().capability().is_dangerous())
 }
 
-/// Makes the directories that may be written and are not there yet: `out/**` of a workspace without an `out`.
+/// Makes the directories that may be written and are not there yet: `out/**` of a workspace without an `out`. Through a handle of the workspace,
+/// so that no symlink in it leads the making elsewhere.
 fn make_missing(grants: &Grants, workspace: Option<&Path>) -> Result<(), RuntimeError> {
-    let is_below = |file: &&FileGrant| workspace.is_some_and(|workspace| file.path().starts_with(workspace));
-    let written = grants.files().iter().filter(is_below).filter(|file| file.access() == Access::ReadWrite);
-    for file in written.filter(|file| file.path().symlink_metadata().is_err()) {
-        std::fs::create_dir_all(file.path()).map_err(|source| Repr::Offered { path: file.path().to_owned(), source })?;
+    let Some(workspace) = workspace else { return Ok(()) };
+    let written = grants.files().iter().filter(|file| file.access() == Access::ReadWrite);
+    let below = written.filter_map(|file| file.path().strip_prefix(workspace).ok());
+    for path in below.filter(|path| workspace.join(path).symlink_metadata().is_err()) {
+        let made = Dir::open_ambient_dir(workspace, ambient_authority()).and_then(|workspace| workspace.create_dir_all(path));
+        made.map_err(|source| Repr::Offered { path: workspace.join(path), source })?;
     }
     Ok(())
 }

@@ -130,6 +130,17 @@ async fn a_part_of_a_workspace_is_made_and_named() {
     assert_eq!(paths, ["/skill", "/workspace/src", "/workspace/out/deep"]);
 }
 
+#[tokio::test]
+async fn no_directory_is_made_through_a_symlink() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "allowed-tools: Write(out/deep/**)\n").file("pdf/scripts/run.py", "").file("work/a", "").file("elsewhere/b", "");
+    std::os::unix::fs::symlink(fixture.path("elsewhere"), fixture.path("work/out")).unwrap();
+    let runtime = fixture.recording().approver(Arc::new(Answer::Once)).build();
+    let options = ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
+    assert_eq!(runtime.execute_skill("pdf", options).await.unwrap_err().kind(), ErrorKind::Files);
+    assert!(!fixture.path("elsewhere/deep").exists() && fixture.sandbox.jobs().is_empty());
+}
+
 #[test]
 fn a_look_beforehand_knows_the_private_workspace() {
     let fixture = Fixture::new();
