@@ -115,7 +115,12 @@ fn save_one(directory: &Path, name: &str, content: &[u8]) -> std::io::Result<()>
         }
     }
     let mut made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
-    std::io::Write::write_all(&mut made, content)
+    let written = std::io::Write::write_all(&mut made, content);
+    if written.is_err() {
+        // Half a file, on a full disk, would look like all of it; what cannot be removed either is told by the error.
+        let _ = std::fs::remove_file(&path);
+    }
+    written
 }
 
 fn show(artifacts: &ExecutionArtifacts, arguments: &Run, output: &Output) -> anyhow::Result<()> {
@@ -170,11 +175,10 @@ fn hints(denial: &Denial, skill: &str) -> Vec<String> {
     let is_admins = |verdict: &&Verdict| matches!(verdict.wants_asked(), Some((Layer::Admin, _)));
     let mut hints = Vec::new();
     if !denied.iter().any(|verdict| by_rule(verdict.reason())) {
-        let options = if denied.iter().any(is_admins) { None } else { Some(()) };
-        let options = options.and_then(|()| {
-            denied.iter().map(|verdict| option(verdict.permission()).filter(|text| is_word(text))).collect::<Option<Vec<String>>>()
-        });
-        if let Some(mut options) = options.filter(|options| !options.is_empty()) {
+        // What an administrator wants asked no option answers.
+        let mut options: Vec<String> =
+            denied.iter().filter_map(|verdict| option(verdict.permission()).filter(|text| is_word(text))).collect();
+        if !options.is_empty() && options.len() == denied.len() && !denied.iter().any(is_admins) {
             options.dedup();
             hints.push(format!("for this run: --allow {}", options.join(" --allow ")));
         }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use skills_runtime::policy::Approval;
-use skills_runtime::{Builder, Decision, SkillRuntime};
+use skills_runtime::policy::{Approval, AskError};
+use skills_runtime::{Builder, Decision, FileApprovals, SkillRuntime};
 
 use crate::approver;
 use crate::arguments::Trust;
@@ -16,41 +16,42 @@ use crate::what;
 
 pub(crate) fn trust(builder: Builder, arguments: &Trust, trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
     let approvals = state::approvals().ok_or_else(|| InputError::new("there is no place for approvals: set XDG_STATE_HOME".to_owned()))?;
-    let failed = |error: Box<dyn std::error::Error + Send + Sync>| anyhow::anyhow!("{error}");
     let Some(name) = &arguments.name else { return list(&approvals.all().map_err(failed)?, output) };
     let name = input::skill_name(name);
     if arguments.revoke {
-        let runtime = builder.build();
-        // What is gone from the disk, or not looked for, is known by what was approved.
-        let known: Vec<PathBuf> = approvals
-            .all()
-            .map_err(failed)?
-            .into_iter()
-            .filter(|known| known.name == *name || known.directory == Path::new(&name))
-            .map(|known| known.directory)
-            .collect();
-        let directories = match runtime.get_skill(&name) {
-            Ok(skill) => vec![skill.directory],
-            Err(_) if known.len() > 1 => {
-                return Err(
-                    InputError::new(format!("several skills that were approved are named {name:?}; name one by its directory")).into()
-                );
-            }
-            Err(_) => known,
-        };
-        let mut is_gone = false;
-        for directory in directories {
-            is_gone |= approvals.revoke(&directory).map_err(failed)?;
-        }
-        if output.is_json() {
-            output.document(&json!({"revoked": is_gone}))?;
-            return Ok(if is_gone { Exit::Done } else { Exit::Failed });
-        }
-        output.note(&if is_gone { format!("nothing of {name} is approved any more") } else { format!("nothing of {name} was approved") });
-        return Ok(if is_gone { Exit::Done } else { Exit::Failed });
+        return revoke(&builder.build(), &approvals, &name, output);
     }
     let runtime = what::prepare(builder, &arguments.what, trust_project, output)?.build();
     approve(&runtime, &name, arguments, output)
+}
+
+/// Forgets what was approved. What is gone from the disk, or not looked for, is known by what was approved.
+fn revoke(runtime: &SkillRuntime, approvals: &FileApprovals, name: &str, output: &Output) -> anyhow::Result<Exit> {
+    let all = approvals.all().map_err(failed)?.into_iter();
+    let known: Vec<PathBuf> =
+        all.filter(|known| known.name == name || known.directory == Path::new(name)).map(|known| known.directory).collect();
+    let directories = match runtime.get_skill(name) {
+        Ok(skill) => vec![skill.directory],
+        Err(_) if known.len() > 1 => {
+            let message = format!("several skills that were approved are named {name:?}; name one by its directory");
+            return Err(InputError::new(message).into());
+        }
+        Err(_) => known,
+    };
+    let mut is_gone = false;
+    for directory in directories {
+        is_gone |= approvals.revoke(&directory).map_err(failed)?;
+    }
+    if output.is_json() {
+        output.document(&json!({"revoked": is_gone}))?;
+    } else {
+        output.note(&if is_gone { format!("nothing of {name} is approved any more") } else { format!("nothing of {name} was approved") });
+    }
+    Ok(if is_gone { Exit::Done } else { Exit::Failed })
+}
+
+fn failed(error: AskError) -> anyhow::Error {
+    anyhow::anyhow!("{error}")
 }
 
 fn approve(runtime: &SkillRuntime, name: &str, arguments: &Trust, output: &Output) -> anyhow::Result<Exit> {
