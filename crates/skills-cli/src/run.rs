@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 use skills_runtime::policy::{Denial, Layer, Permission, Reason, Verdict};
-use skills_runtime::{Builder, Captured, ExecutionArtifacts, ExecutionStatus, InputFile, Workspace};
+use skills_runtime::{Builder, Captured, ExecutionArtifacts, ExecutionStatus, InputFile, RuntimeError, Workspace};
 
 use crate::approver::{Answers, approver};
 use crate::arguments::Run;
@@ -47,6 +47,10 @@ pub(crate) fn run(builder: Builder, arguments: &Run, trust_project: bool, output
     });
     // What still computes aside, such as a compiler, is not awaited.
     executor.shutdown_background();
+    // What a program wrote is not lost because its record is.
+    if let Some(unrecorded) = artifacts.as_ref().err().and_then(RuntimeError::artifacts).filter(|_| !output.is_json()) {
+        show(unrecorded, arguments, output)?;
+    }
     let artifacts = artifacts?;
     let Some(artifacts) = artifacts else { return Ok(Exit::Interrupted) };
     let not_saved = keep.map(|directory| save(&artifacts, &directory)).unwrap_or_default();

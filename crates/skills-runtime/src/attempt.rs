@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use skills_audit::{AuditSink, Content, Decision, Event, Layer};
+use skills_audit::{AuditError, AuditSink, Content, Decision, Event, Layer};
 use skills_manifest::Manifest;
 use skills_policy::{Fate, Limits, Verdict};
 use skills_sandbox::Status;
@@ -104,7 +104,7 @@ impl Attempt {
     /// Makes the record of what came of it.
     ///
     /// # Errors
-    /// That of the attempt, else when the record cannot be kept: what nobody recorded counts as failed.
+    /// That of the attempt, else when the record cannot be kept: what nobody recorded counts as failed, and the error has what came of it.
     pub(crate) fn close(mut self, result: Result<ExecutionArtifacts, RuntimeError>) -> Result<ExecutionArtifacts, RuntimeError> {
         let outcome = match &result {
             Ok(artifacts) => {
@@ -118,8 +118,10 @@ impl Attempt {
         };
         let kept = self.write(outcome);
         let artifacts = result?;
-        kept?;
-        Ok(artifacts)
+        match kept {
+            Ok(()) => Ok(artifacts),
+            Err(source) => Err(Repr::Unrecorded { source, artifacts: Box::new(artifacts) }.into()),
+        }
     }
 
     fn artifacts(&mut self, artifacts: &ExecutionArtifacts) {
@@ -134,11 +136,11 @@ impl Attempt {
         });
     }
 
-    fn write(&mut self, outcome: String) -> Result<(), RuntimeError> {
+    fn write(&mut self, outcome: String) -> Result<(), AuditError> {
         let (Some(sink), Some(mut event)) = (&self.sink, self.event.take()) else { return Ok(()) };
         event.outcome = Some(bounded(&self.redactor.text(&outcome)));
         event.duration_ms = Some(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
-        sink.record(&event).map_err(|error| Repr::Audit(error).into())
+        sink.record(&event)
     }
 }
 

@@ -6,6 +6,8 @@ use skills_audit::AuditError;
 use skills_discovery::{DiscoveryError, InactiveReason};
 use skills_sandbox::SandboxError;
 
+use crate::ExecutionArtifacts;
+
 /// Says why a skill cannot be had or run. A program that ran and failed is no error.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
@@ -29,7 +31,7 @@ impl RuntimeError {
             Repr::ChangedMeanwhile { .. } => ErrorKind::Changed,
             Repr::Symlink { .. } => ErrorKind::Symlink,
             Repr::Offered { .. } => ErrorKind::Files,
-            Repr::Audit(_) => ErrorKind::Audit,
+            Repr::Audit(_) | Repr::Unrecorded { .. } => ErrorKind::Audit,
             Repr::Approval(_) => ErrorKind::Approval,
             Repr::Hook { .. } => ErrorKind::NoProgram,
             Repr::Closed => ErrorKind::Sandbox,
@@ -47,6 +49,15 @@ impl RuntimeError {
             Repr::Requirements { missing, .. } => missing,
             Repr::UnknownProgram { candidates, .. } | Repr::AmbiguousScript { candidates, .. } => candidates,
             _ => &[],
+        }
+    }
+
+    /// Returns what came of a program that ran although no record of it can be kept: it counts as failed, and nothing is lost.
+    #[must_use]
+    pub fn artifacts(&self) -> Option<&ExecutionArtifacts> {
+        match &self.0 {
+            Repr::Unrecorded { artifacts, .. } => Some(artifacts),
+            _ => None,
         }
     }
 
@@ -156,6 +167,8 @@ pub(crate) enum Repr {
     Symlink { path: PathBuf },
     #[error("the run's record cannot be kept")]
     Audit(#[source] AuditError),
+    #[error("what came of it is known, and its record cannot be kept")]
+    Unrecorded { source: AuditError, artifacts: Box<ExecutionArtifacts> },
     #[error("the approval cannot be kept")]
     Approval(#[source] skills_policy::AskError),
     #[error("{reason}")]

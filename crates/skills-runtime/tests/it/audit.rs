@@ -113,7 +113,10 @@ async fn without_a_record_nothing_runs() {
         }
     }
     let runtime = fixture.recording().audit(Arc::new(Half)).build();
-    assert_eq!(runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap_err().kind(), ErrorKind::Audit);
+    *fixture.sandbox.stdout.lock().unwrap() = b"result".to_vec();
+    let error = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Audit);
+    assert_eq!(error.artifacts().map(|artifacts| artifacts.stdout.text()).as_deref(), Some("result"), "nothing is lost");
 }
 
 #[tokio::test]
