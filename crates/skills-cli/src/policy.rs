@@ -125,12 +125,14 @@ fn show(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
     let (mode, content) = (word(json!(read.rules.undecided())), word(json!(read.rules.unapproved())));
     let most = read.rules.most();
     let mut text = format!(
-        "mode {mode}\nnew content {content}\nat most {} s, {} MiB of memory, {} KiB of output, files of {} MiB, {} open files\n",
+        "mode {mode}\nnew content {content}\nat most {} s, {} MiB of memory, {} KiB of output, files of {} MiB, {} open files, {} processes, {} MiB of scratch space\n",
         most.wall_time.as_secs(),
         most.memory_bytes >> 20,
         most.output_bytes >> 10,
         most.file_bytes >> 20,
-        most.open_files
+        most.open_files,
+        most.processes,
+        most.scratch_bytes >> 20,
     );
     rules.iter().for_each(|rule| text.push_str(&format!("{}\n", line(rule))));
     if read.files.is_empty() {

@@ -50,6 +50,8 @@ struct Most {
     output_kib: Option<usize>,
     file_mib: Option<u64>,
     open_files: Option<u64>,
+    processes: Option<u64>,
+    scratch_mib: Option<u64>,
 }
 
 /// The rules of all files, and which files there were.
@@ -166,7 +168,7 @@ pub(crate) fn spellings(path: &Path) -> Vec<PathBuf> {
 
 impl Most {
     fn has_zero(&self) -> bool {
-        let counts = [self.time_seconds, self.memory_mib, self.file_mib, self.open_files];
+        let counts = [self.time_seconds, self.memory_mib, self.file_mib, self.open_files, self.processes, self.scratch_mib];
         counts.contains(&Some(0)) || self.output_kib == Some(0)
     }
 
@@ -177,6 +179,8 @@ impl Most {
         limits.output_bytes = self.output_kib.map_or(limits.output_bytes, |kib| kib.saturating_mul(1 << 10));
         limits.file_bytes = self.file_mib.map_or(limits.file_bytes, |mib| mib.saturating_mul(1 << 20));
         limits.open_files = self.open_files.unwrap_or(limits.open_files);
+        limits.processes = self.processes.unwrap_or(limits.processes);
+        limits.scratch_bytes = self.scratch_mib.map_or(limits.scratch_bytes, |mib| mib.saturating_mul(1 << 20));
         limits
     }
 }

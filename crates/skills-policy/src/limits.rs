@@ -19,6 +19,10 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Open files. Default 256.
     pub open_files: u64,
+    /// Processes and threads at once. Default 128.
+    pub processes: u64,
+    /// What its private scratch space holds, in bytes. Default 256 MiB.
+    pub scratch_bytes: u64,
 }
 
 impl Limits {
@@ -32,6 +36,8 @@ impl Limits {
             flood_bytes: self.flood_bytes.min(other.flood_bytes),
             file_bytes: self.file_bytes.min(other.file_bytes),
             open_files: self.open_files.min(other.open_files),
+            processes: self.processes.min(other.processes),
+            scratch_bytes: self.scratch_bytes.min(other.scratch_bytes),
         }
     }
 
@@ -45,6 +51,8 @@ impl Limits {
             flood_bytes: 512 << 20,
             file_bytes: 512 << 20,
             open_files: 2_048,
+            processes: 1_024,
+            scratch_bytes: 2 << 30,
         }
     }
 }
@@ -58,6 +66,8 @@ impl Default for Limits {
             flood_bytes: 64 << 20,
             file_bytes: 64 << 20,
             open_files: 256,
+            processes: 128,
+            scratch_bytes: 256 << 20,
         }
     }
 }

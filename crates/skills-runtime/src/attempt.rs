@@ -96,6 +96,8 @@ impl Attempt {
                 ("flood_bytes", limits.flood_bytes),
                 ("file_bytes", limits.file_bytes),
                 ("open_files", limits.open_files),
+                ("processes", limits.processes),
+                ("scratch_bytes", limits.scratch_bytes),
             ];
             event.limits = named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         });
