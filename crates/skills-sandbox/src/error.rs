@@ -32,6 +32,12 @@ impl SandboxError {
         Repr::Load { reason: reason.into() }.into()
     }
 
+    /// Native scripts cannot be confined on this operating system; there is no way to run them all the same.
+    #[must_use]
+    pub fn unsupported_platform(os: &'static str) -> Self {
+        Repr::UnsupportedPlatform { os }.into()
+    }
+
     /// The operating system refused something before the program was started.
     #[must_use]
     pub fn setup(step: &'static str, source: io::Error) -> Self {
@@ -46,6 +52,7 @@ impl SandboxError {
             Repr::Refused { .. } | Repr::NotGranted { .. } => ErrorKind::Refused,
             Repr::Load { .. } => ErrorKind::Load,
             Repr::Setup { .. } => ErrorKind::Setup,
+            Repr::UnsupportedPlatform { .. } => ErrorKind::UnsupportedPlatform,
         }
     }
 
@@ -54,6 +61,7 @@ impl SandboxError {
     pub fn hint(&self) -> Option<&'static str> {
         match &self.0 {
             Repr::Unavailable { hint, .. } => Some(hint),
+            Repr::UnsupportedPlatform { .. } => Some(ELSEWHERE),
             _ => None,
         }
     }
@@ -71,6 +79,8 @@ pub enum ErrorKind {
     Load,
     /// Something failed before the program was started.
     Setup,
+    /// Nothing on this operating system could confine the program.
+    UnsupportedPlatform,
 }
 
 impl ErrorKind {
@@ -82,9 +92,13 @@ impl ErrorKind {
             Self::Refused => "sandbox-refused",
             Self::Load => "load",
             Self::Setup => "sandbox-setup",
+            Self::UnsupportedPlatform => "unsupported-platform",
         }
     }
 }
+
+/// What to do where native scripts cannot be confined.
+const ELSEWHERE: &str = "ship a WebAssembly module (wasm/skill.wasm) with the skill, or run under Linux, macOS or WSL2";
 
 #[derive(Debug, thiserror::Error)]
 enum Repr {
@@ -98,4 +112,6 @@ enum Repr {
     Load { reason: Cow<'static, str> },
     #[error("the sandbox could not be set up: {step}")]
     Setup { step: &'static str, source: io::Error },
+    #[error("this sandbox for native scripts does not work on {os}; {ELSEWHERE}")]
+    UnsupportedPlatform { os: &'static str },
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_policy::Grants;
+use skills_policy::{Grants, changes_execution};
 
 use crate::SandboxError;
 
@@ -45,23 +45,51 @@ pub enum Program {
 }
 
 /// The language of a script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ScriptKind {
     /// `.py`, run by Python 3.
     Python,
-    /// `.sh`, run by a POSIX shell.
+    /// `.sh` and `.bash`, run by bash or, where there is none, by a POSIX shell.
     Shell,
+    /// `.js`, `.mjs` and `.cjs`, run by Node.
+    Node,
+    /// `.ts`, run by Deno; not `.d.ts`, which only declares.
+    Deno,
+    /// `.rb`, run by Ruby.
+    Ruby,
+    /// `.pl`, run by Perl.
+    Perl,
 }
 
 impl ScriptKind {
+    /// All languages.
+    pub const ALL: [Self; 6] = [Self::Python, Self::Shell, Self::Node, Self::Deno, Self::Ruby, Self::Perl];
+
+    /// Returns the language as one lower-case word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::Shell => "shell",
+            Self::Node => "node",
+            Self::Deno => "deno",
+            Self::Ruby => "ruby",
+            Self::Perl => "perl",
+        }
+    }
+
     /// Returns the language that a file name's ending stands for.
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "py" => Some(Self::Python),
-            "sh" => Some(Self::Shell),
+            "sh" | "bash" => Some(Self::Shell),
+            "js" | "mjs" | "cjs" => Some(Self::Node),
+            "ts" => path.file_stem().is_some_and(|stem| Path::new(stem).extension().is_none_or(|inner| inner != "d")).then_some(Self::Deno),
+            "rb" => Some(Self::Ruby),
+            "pl" => Some(Self::Perl),
             _ => None,
         }
     }
@@ -134,6 +162,13 @@ impl Job {
     /// Returns the environment variables with their values, in the order in which they were set.
     pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
         self.environment.iter().map(|variable| (variable.name.as_str(), variable.value.as_str()))
+    }
+
+    /// Returns the same without those that decide what runs, what it loads or whom it talks to ([`changes_execution`]), whoever set them. What a skill's
+    /// program is told of itself (`SKILL_…`, `TIMEOUT_MS`) stays, since the host sets it.
+    pub fn safe_variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        let is_told = |name: &str| name.starts_with("SKILL_") || name == "TIMEOUT_MS";
+        self.variables().filter(move |(name, _)| is_told(name) || !changes_execution(name))
     }
 
     /// Returns the standard input.

@@ -24,10 +24,16 @@
 //! ```
 
 mod capture;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+#[cfg(feature = "egress")]
+pub mod egress;
 mod error;
+#[cfg(all(feature = "process", unix))]
+pub mod interpreter;
 mod job;
 mod outcome;
-#[cfg(all(feature = "process", target_os = "linux"))]
+#[cfg(all(feature = "process", unix))]
 pub mod process;
 mod report;
 mod sandbox;
@@ -37,6 +43,6 @@ pub use capture::Captured;
 pub use error::{ErrorKind, SandboxError};
 pub use job::{Job, Program, ScriptKind};
 pub use outcome::{Ending, Outcome};
-pub use report::{Layer, Report, Status};
+pub use report::{Fact, Layer, Report, Status};
 pub use sandbox::{Running, Sandbox};
 pub use scratch::Scratch;

@@ -1,18 +1,28 @@
 //! Supervision of one child process: input, output, deadline, and the end of its whole process group.
 //!
 //! ```text
-//!          +--> feed stdin ---------+
-//! Child ---+--> capture stdout -----+--> exit, deadline or flood --> kill the group --> drain --> reap
-//!          +--> capture stderr -----+
-//!          +--> pidfd readable -----+
+//!            +--> feed stdin ---------+
+//! Process ---+--> capture stdout -----+--> exit, deadline or flood --> kill the group --> drain --> collect the leader
+//!            +--> capture stderr -----+
+//!            +--> Leader::ended ------+
 //! ```
 //!
-//! Nothing polls: the loop sleeps in the kernel until a pipe or the pidfd is ready or the deadline comes. The group is killed
-//! *before* its leader is reaped, so that its number cannot have been given to anybody else, and also after a normal exit, so that
+//! Nothing polls: the loop sleeps in the kernel until a pipe is ready, the leader ends or the deadline comes. The group is killed
+//! *before* its leader is collected, so that its number cannot have been given to anybody else, and also after a normal exit, so that
 //! nothing outlives the run.
+//!
+//! How one learns that a leader has ended is the business of a [`Leader`]: a pidfd on Linux (`Child`), the signal that a child
+//! has ended everywhere else ([`Spawned`]).
 
+mod group;
+mod leader;
+#[cfg(target_os = "linux")]
+mod pidfd;
 mod pipe;
-mod reap;
 mod supervise;
 
-pub use supervise::{Child, Supervised, supervise};
+pub use group::{GroupLeader, Spawned};
+pub use leader::{Leader, Pipes, Process, Status};
+#[cfg(target_os = "linux")]
+pub use pidfd::{Child, PidfdLeader};
+pub use supervise::{Supervised, supervise};

@@ -15,13 +15,16 @@ pub struct Scratch {
 }
 
 impl Scratch {
+    /// How the names of all such directories begin.
+    pub const PREFIX: &str = "skill-";
+
     /// Makes one below `parent`.
     ///
     /// # Errors
     /// When `parent` is missing, full or not writable.
     pub fn new(parent: &Path) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
-        let builder = builder.prefix("skill-");
+        let builder = builder.prefix(Self::PREFIX);
         #[cfg(unix)]
         let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         Ok(Self { path: builder.tempdir_in(parent)?.keep(), is_removed: false })

@@ -6,32 +6,15 @@ use std::pin::pin;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use nix::unistd::Pid;
 use skills_policy::Limits;
-use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
 
+use super::leader::{Leader, Process, Status};
 use super::pipe::{Flow, Shared, capture, feed};
-use super::reap::{Leader, Status};
 use crate::{Captured, Ending};
 
 /// How long output is awaited after the last process was killed: what is in the pipes comes at once.
 const DRAIN: Duration = Duration::from_millis(500);
-
-/// A process that was just started: the leader of a process group of its own, all of whose pipes are ours.
-#[derive(Debug)]
-pub struct Child {
-    /// Names the leader, and becomes readable when it ends. Registering a descriptor with Tokio is unsafe, so the backend does it.
-    pub pidfd: AsyncFd<OwnedFd>,
-    /// The leader's process number, which is also its group's.
-    pub pid: i32,
-    /// The writing end of its standard input.
-    pub stdin: OwnedFd,
-    /// The reading end of its standard output.
-    pub stdout: OwnedFd,
-    /// The reading end of its standard error.
-    pub stderr: OwnedFd,
-}
 
 /// How a process ended and what it wrote.
 #[derive(Debug)]
@@ -56,34 +39,33 @@ enum Stop {
 /// Dropping the future kills the group.
 ///
 /// # Errors
-/// When the operating system refuses to watch the process; it is killed then.
-pub async fn supervise(child: Child, input: &[u8], limits: &Limits) -> io::Result<Supervised> {
-    let leader = Leader::new(child.pidfd, Pid::from_raw(child.pid));
+/// When the operating system refuses to watch the process at all; it is killed then.
+pub async fn supervise(process: impl Process, input: &[u8], limits: &Limits) -> io::Result<Supervised> {
+    let (mut leader, pipes) = process.into_parts()?;
     let (stdout, stderr) = (Shared::default(), Shared::default());
-    let mut output = pin!(read_both(child.stdout, child.stderr, &stdout, &stderr, limits));
-    let mut input = pin!(feed(child.stdin, input));
+    let mut output = pin!(read_both(pipes.stdout, pipes.stderr, &stdout, &stderr, limits));
+    let mut input = pin!(feed(pipes.stdin, input));
     let mut deadline = pin!(tokio::time::sleep(limits.wall_time));
     let (mut output_done, mut input_done) = (false, false);
     let stop = loop {
         tokio::select! {
             biased;
-            ended = leader.ended() => break ended.map(|()| Stop::Exit)?,
+            // The program has run, so whatever fails from here on is no error: it ends the stream, or leaves its end unknown.
+            _ = leader.ended() => break Stop::Exit,
             () = &mut deadline => break Stop::Deadline,
-            flow = &mut output, if !output_done => match flow? {
-                Flow::Flooded => break Stop::Flood,
-                Flow::Ended => output_done = true,
+            flow = &mut output, if !output_done => match flow {
+                Ok(Flow::Flooded) => break Stop::Flood,
+                Ok(Flow::Ended) | Err(_) => output_done = true,
             },
-            fed = &mut input, if !input_done => { fed?; input_done = true; }
+            _ = &mut input, if !input_done => input_done = true,
         }
     };
     leader.kill();
     if !output_done && !matches!(stop, Stop::Flood) {
         // A pipe that something unkillable holds open is not awaited for long; what came until then is kept.
-        if let Ok(drained) = timeout(DRAIN, &mut output).await {
-            drained?;
-        }
+        let _ = timeout(DRAIN, &mut output).await;
     }
-    let status = leader.collect()?;
+    let status = leader.collect().await.unwrap_or(Status::Unknown);
     let ending = match (stop, status) {
         (Stop::Deadline, _) => Ending::TimedOut { limit_ms: limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX) },
         (Stop::Flood, _) => Ending::OutputLimit { limit_bytes: limits.flood_bytes },

@@ -1,4 +1,16 @@
-//! Tests of the contract: what a job holds, and what its parts say of themselves.
+//! Tests of the contract: what a job holds, and what its parts say of themselves; and of the way out.
+
+#[cfg(feature = "egress")]
+mod egress;
+
+mod conformance;
+#[cfg(all(feature = "process", unix))]
+mod interpreter;
+#[cfg(all(feature = "process", unix))]
+mod machine;
+
+#[cfg(all(feature = "process", unix))]
+mod process;
 
 use std::path::Path;
 
@@ -12,6 +24,22 @@ fn the_last_value_of_a_variable_wins() {
     let job = job.environment("A", "1").environment("B", "2").environment("A", "3");
     let variables: Vec<(&str, &str)> = job.variables().collect();
     assert_eq!(variables, [("B", "2"), ("A", "3")]);
+}
+
+#[test]
+fn variables_that_change_what_runs_are_not_safe() {
+    let job = Job::new(Grants::none(), Program::script(ScriptKind::Shell, "/s/a.sh"));
+    let names = ["A", "PATH", "SKILL_ID", "ld_preload", "NODE_OPTIONS", "TIMEOUT_MS", "HTTPS_PROXY", "LC_ALL", "BASH_ENV"];
+    let job = names.iter().fold(job, |job, name| job.environment(*name, "1"));
+    assert_eq!(job.variables().count(), names.len());
+    let safe: Vec<&str> = job.safe_variables().map(|(name, _)| name).collect();
+    assert_eq!(safe, ["A", "SKILL_ID", "TIMEOUT_MS", "LC_ALL"]);
+}
+
+#[test]
+fn kinds_are_called_as_they_are_written() {
+    let written = ScriptKind::ALL.map(|kind| serde_json::to_value(kind).unwrap());
+    assert_eq!(written, ScriptKind::ALL.map(|kind| serde_json::Value::from(kind.as_str())));
 }
 
 #[test]
@@ -31,7 +59,12 @@ fn secrets_need_a_grant_and_are_not_shown() {
 fn languages_come_from_file_names_alone() {
     let kind = |path: &str| ScriptKind::of_path(Path::new(path));
     assert_eq!((kind("a.py"), kind("x/b.sh")), (Some(ScriptKind::Python), Some(ScriptKind::Shell)));
-    for none in ["a", "a.PY", "a.pyc", ".sh", "sh"] {
+    for (ending, expected) in
+        [("bash", "Shell"), ("js", "Node"), ("mjs", "Node"), ("cjs", "Node"), ("ts", "Deno"), ("rb", "Ruby"), ("pl", "Perl")]
+    {
+        assert_eq!(format!("{:?}", kind(&format!("x/a.b.{ending}")).unwrap()), expected);
+    }
+    for none in ["a.d.ts", "a.tsx", "a.pm", "a", "a.PY", "a.pyc", ".sh", "sh"] {
         assert_eq!(kind(none), None, "{none}");
     }
 }
@@ -43,6 +76,10 @@ fn endings_and_errors_say_what_happened() {
     let error = SandboxError::unavailable("Landlock", "the kernel is old", "use a newer one");
     assert_eq!((error.kind(), error.hint()), (ErrorKind::Unavailable, Some("use a newer one")));
     assert_snapshot!(error, @"no sandbox: Landlock is not available (the kernel is old); use a newer one");
+    let error = SandboxError::unsupported_platform("windows");
+    assert_eq!((error.kind(), error.kind().code()), (ErrorKind::UnsupportedPlatform, "unsupported-platform"));
+    assert_snapshot!(error, @"this sandbox for native scripts does not work on windows; ship a WebAssembly module (wasm/skill.wasm) with the skill, or run under Linux, macOS or WSL2");
+    assert_snapshot!(error.hint().unwrap(), @"ship a WebAssembly module (wasm/skill.wasm) with the skill, or run under Linux, macOS or WSL2");
     let layer = Report::new("test").layer("files", Status::Partial, "names are seen").layers()[0].to_string();
     assert_snapshot!(layer, @"files partial: names are seen");
 }

@@ -1,0 +1,160 @@
+//! Compares answers with the table.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::{Answer, CASES, Column};
+
+/// Why an attempt was not made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// What this machine does not have.
+    pub reason: String,
+}
+
+/// What is wrong with the answers of a backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mismatch {
+    /// A case has no answer.
+    Missing {
+        /// Its number.
+        number: u8,
+        /// Its name.
+        name: &'static str,
+    },
+    /// An answer belongs to no case.
+    Unknown {
+        /// The number that no case has.
+        number: u8,
+    },
+    /// An answer is not a right one.
+    Differs {
+        /// The case's number.
+        number: u8,
+        /// Its name.
+        name: &'static str,
+        /// The right answers.
+        expected: &'static [Answer],
+        /// What was observed.
+        observed: Answer,
+    },
+    /// A case was skipped that needs nothing special, or no reason is given.
+    NotSkippable {
+        /// The case's number.
+        number: u8,
+        /// Its name.
+        name: &'static str,
+        /// The given reason.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { number, name } => write!(f, "{number} {name}: no answer"),
+            Self::Unknown { number } => write!(f, "{number}: there is no such case"),
+            Self::Differs { number, name, expected, observed } => {
+                let expected = expected.iter().map(|answer| answer.as_str()).collect::<Vec<_>>().join(" or ");
+                match observed {
+                    Answer::Works => write!(f, "{number} {name}: expected {expected}, but it works"),
+                    _ => write!(f, "{number} {name}: expected {expected}, but it is {observed}"),
+                }
+            }
+            Self::NotSkippable { number, name, reason } => write!(f, "{number} {name}: skipped for no good reason ({reason})"),
+        }
+    }
+}
+
+/// Compares a backend's answers, by number of case, with the table.
+///
+/// # Errors
+/// With all that is wrong, in order of numbers: cases without an answer, answers without a case, other answers than the right ones, and skipped
+/// cases that need nothing which a machine may lack.
+pub fn check(column: Column, answers: &BTreeMap<u8, Result<Answer, Skipped>>) -> Result<(), Vec<Mismatch>> {
+    let mut wrong = Vec::new();
+    for case in CASES {
+        let (number, name, expected) = (case.number, case.name, case.expected(column));
+        match answers.get(&number) {
+            None => wrong.push(Mismatch::Missing { number, name }),
+            Some(Ok(observed)) if !expected.contains(observed) => {
+                wrong.push(Mismatch::Differs { number, name, expected, observed: *observed });
+            }
+            Some(Err(Skipped { reason })) if case.needs(column).is_none() || reason.trim().is_empty() => {
+                wrong.push(Mismatch::NotSkippable { number, name, reason: reason.clone() });
+            }
+            Some(_) => {}
+        }
+    }
+    let unknown = answers.keys().filter(|number| CASES.iter().all(|case| case.number != **number));
+    wrong.extend(unknown.map(|number| Mismatch::Unknown { number: *number }));
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+/// For tests: says on standard error which cases were skipped, then [`check`]s.
+///
+/// # Panics
+/// With all that is wrong, one a line.
+#[expect(clippy::panic, reason = "for tests, which fail by panicking")]
+pub fn assert_conforms(column: Column, answers: &BTreeMap<u8, Result<Answer, Skipped>>) {
+    for case in CASES {
+        if let Some(Err(Skipped { reason })) = answers.get(&case.number) {
+            eprintln!("skipped case {} {} ({column}): {reason}", case.number, case.name);
+        }
+    }
+    if let Err(wrong) = check(column, answers) {
+        let lines: Vec<String> = wrong.iter().map(|mismatch| format!("  {mismatch}")).collect();
+        panic!("{} of {} cases are not as the table says ({column}):\n{}", lines.len(), CASES.len(), lines.join("\n"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn right(column: Column) -> BTreeMap<u8, Result<Answer, Skipped>> {
+        CASES.iter().map(|case| (case.number, Ok(case.expected(column)[0]))).collect()
+    }
+
+    #[test]
+    fn the_right_answers_pass_in_every_column() {
+        for column in Column::ALL {
+            assert_eq!(check(column, &right(column)), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_missing_answer_an_unknown_one_and_a_wrong_one_fail() {
+        let mut answers = right(Column::Landlock);
+        answers.remove(&7);
+        answers.insert(101, Ok(Answer::Denied));
+        answers.insert(9, Ok(Answer::Works));
+        answers.insert(58, Ok(Answer::NoEffect));
+        let wrong = check(Column::Landlock, &answers).unwrap_err();
+        let lines: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            lines,
+            [
+                "7 truncate-outside: no answer",
+                "9 stat-outside: expected visible, but it works",
+                "58 spawn-without-grant: expected denied, but it is no-effect",
+                "101: there is no such case"
+            ]
+        );
+        assert_eq!(check(Column::Landlock, &BTreeMap::new()).unwrap_err().len(), CASES.len());
+    }
+
+    #[test]
+    fn only_what_needs_something_may_be_skipped() {
+        let skipped = |reason: &str| Err(Skipped { reason: reason.to_owned() });
+        let mut answers = right(Column::Isolated);
+        answers.insert(89, skipped("not x86-64"));
+        assert_eq!(check(Column::Isolated, &answers), Ok(()));
+        answers.insert(89, skipped(" "));
+        answers.insert(1, skipped("too much work"));
+        let wrong = check(Column::Isolated, &answers).unwrap_err();
+        assert_eq!(wrong.iter().map(ToString::to_string).next().unwrap(), "1 read-secrets: skipped for no good reason (too much work)");
+        assert_eq!(wrong.len(), 2);
+    }
+}

@@ -1,0 +1,75 @@
+//! From the text of a host to a connection with it.
+
+use std::net::{IpAddr, SocketAddr};
+
+use skills_policy::HostList;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::address::embedded;
+use super::host::Host;
+use super::proxy::Proxy;
+use super::stop::{Limit, Reason, Stop};
+use super::{is_public, request};
+
+/// The port of TLS.
+pub(super) const TLS_PORT: u16 = 443;
+/// How many addresses of a host are tried.
+const MAX_ADDRESSES: usize = 8;
+
+/// A host that may be reached, and the addresses at which it may be: checked, and the only ones that are ever dialled.
+#[derive(Debug)]
+pub(super) struct Destination {
+    pub(super) host: Host,
+    pub(super) port: u16,
+    addresses: Vec<SocketAddr>,
+}
+
+impl Proxy {
+    /// Asks the list, and then, once, the resolver.
+    pub(super) async fn admit(&self, host: Host, port: u16) -> Result<Destination, Stop> {
+        if !host.is_allowed(&self.hosts) {
+            return Err(Reason::NotListed.into());
+        }
+        if !matches!(port, TLS_PORT | request::PORT) {
+            return Err(Reason::Port { port }.into());
+        }
+        let found = match host.address() {
+            Some(address) => vec![SocketAddr::new(address, port)],
+            None => match timeout(self.limits.dial_time, self.outside.resolve(host.as_str(), port)).await {
+                Ok(found) => found.map_err(|_| Reason::NotFound)?,
+                Err(_) => return Err(Limit::DialTime.into()),
+            },
+        };
+        if found.is_empty() {
+            return Err(Reason::NotFound.into());
+        }
+        let public = found.into_iter().map(|found| found.ip()).filter(|ip| is_public(*ip) && !is_denied(*ip, &self.hosts));
+        let addresses: Vec<_> = public.map(|ip| SocketAddr::new(ip, port)).take(MAX_ADDRESSES).collect();
+        if addresses.is_empty() { Err(Reason::NotPublic.into()) } else { Ok(Destination { host, port, addresses }) }
+    }
+
+    /// Connects to the first address that answers. Each has its share of the time, so that one that is silent does not use it all.
+    pub(super) async fn dial(&self, destination: &Destination) -> Result<TcpStream, Stop> {
+        let share = self.limits.dial_time / u32::try_from(destination.addresses.len()).unwrap_or(u32::MAX).max(1);
+        let mut stop = Stop::from(Reason::NotReached);
+        for address in &destination.addresses {
+            match timeout(share, self.outside.connect(*address)).await {
+                Ok(Ok(stream)) => {
+                    self.log.reached(destination.host.as_str());
+                    return Ok(stream);
+                }
+                Ok(Err(_)) => {}
+                Err(_) => stop = Limit::DialTime.into(),
+            }
+        }
+        Err(stop)
+    }
+}
+
+/// Says whether the list denies an address by its number, or the IPv4 address that it stands for, whatever name led there.
+fn is_denied(ip: IpAddr, hosts: &HostList) -> bool {
+    let inner = embedded(ip).map(IpAddr::from);
+    let texts: Vec<String> = [ip].into_iter().chain(inner).map(|ip| ip.to_string()).collect();
+    hosts.denied().iter().any(|pattern| texts.contains(&pattern.to_string()))
+}

@@ -1,0 +1,99 @@
+//! Requests of HTTP/1, as a proxy gets them and as a server does.
+
+use super::body::Body;
+use super::buffered::Parsed;
+use super::head::{Head, is_token, write_field};
+use super::host::{Authority, Host};
+use super::stop::{Reason, malformed};
+
+/// The port of HTTP, the only one that is reached without TLS.
+pub(super) const PORT: u16 = 80;
+
+/// A request whose body was not read yet.
+#[derive(Debug)]
+pub(super) struct Request {
+    head: Head,
+    method: String,
+    target: String,
+    version: String,
+}
+
+/// What is sent on of a request.
+#[derive(Debug)]
+pub(super) struct Onward {
+    pub(super) head: Vec<u8>,
+    pub(super) body: Body,
+    pub(super) answer: Answer,
+}
+
+/// What is sent back for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    Whole,
+    /// That to `HEAD` has no body, whatever it says of one.
+    HeadOnly,
+}
+
+impl Request {
+    /// Reads a head, and returns its length too; nothing when it is not complete.
+    pub(super) fn parse(bytes: &[u8]) -> Parsed<Self> {
+        let Some((head, length)) = Head::parse(bytes)? else { return Ok(None) };
+        let words: Vec<&str> = head.first_line.split(' ').collect();
+        let [method, target, version] = words[..] else { return Err(malformed("the first line is not three words")) };
+        if method.is_empty() || !method.bytes().all(is_token) {
+            return Err(malformed("the method is none"));
+        }
+        if target.is_empty() || !target.bytes().all(|b| b.is_ascii_graphic() && b != b'#') {
+            return Err(malformed("the target is none"));
+        }
+        if !matches!(version, "HTTP/1.1" | "HTTP/1.0") {
+            return Err(malformed("a version other than HTTP/1"));
+        }
+        let (method, target, version) = (method.to_owned(), target.to_owned(), version.to_owned());
+        Ok(Some((Self { head, method, target, version }, length)))
+    }
+
+    /// Returns the text of host and port to which a tunnel is asked for; nothing when none is.
+    pub(super) fn tunnel(&self) -> Option<&str> {
+        (self.method == "CONNECT").then_some(self.target.as_str())
+    }
+
+    /// Returns the text of host and port, and the path, of a request to a proxy.
+    pub(super) fn absolute(&self) -> Result<(&str, String), Reason> {
+        let scheme = self.target.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
+        let rest = scheme.map(|scheme| &self.target[scheme.len()..]).ok_or(malformed("the target does not begin with `http://`"))?;
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        Ok((authority, format!("{slash}{path}")))
+    }
+
+    /// Returns the path of a request to a server.
+    pub(super) fn origin(&self) -> Result<&str, Reason> {
+        let path = Some(self.target.as_str()).filter(|target| target.starts_with('/') && self.tunnel().is_none());
+        path.ok_or(malformed("the target does not begin with `/`"))
+    }
+
+    /// Requires that the field `Host` names this host.
+    pub(super) fn require(&self, host: &Host) -> Result<(), Reason> {
+        let named = self.head.only("host")?.and_then(|value| Authority::parse(value, Some(PORT)));
+        if named.is_some_and(|named| named.port == PORT && named.host == *host) { Ok(()) } else { Err(Reason::OtherHost) }
+    }
+
+    /// Writes the request anew, for the server at port 80 of a host. What delimits it is written from what was understood, not copied.
+    pub(super) fn onward(&self, host: &Host, path: &str) -> Result<Onward, Reason> {
+        let body = Body::of(&self.head)?;
+        if matches!(body, Some(Body::Chunked(_))) && self.version == "HTTP/1.0" {
+            return Err(malformed("chunks in HTTP/1.0"));
+        }
+        let mut head = format!("{} {path} {}\r\nHost: {}\r\n", self.method, self.version, host.as_str()).into_bytes();
+        self.head.write_fields(&["host", "content-length", "transfer-encoding"], &mut head);
+        match body {
+            Some(Body::Length(length)) => write_field("Content-Length", length.to_string().as_bytes(), &mut head),
+            Some(Body::Chunked(_)) => write_field("Transfer-Encoding", b"chunked", &mut head),
+            None => {}
+        }
+        head.extend_from_slice(b"Connection: close\r\n\r\n");
+        let answer = if self.method == "HEAD" { Answer::HeadOnly } else { Answer::Whole };
+        Ok(Onward { head, body: body.unwrap_or(Body::NONE), answer })
+    }
+}

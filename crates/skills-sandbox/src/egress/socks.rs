@@ -1,0 +1,113 @@
+//! SOCKS 5 (RFC 1928), as much of it as there is a use for: no authentication, `CONNECT`, names and addresses.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::buffered::Parsed;
+use super::host::Host;
+use super::stop::{Reason, Stop, malformed};
+
+/// The version, which is the first byte that a client sends.
+pub(super) const VERSION: u8 = 5;
+/// What a client of SOCKS 4 sends first, and the answer that it knows as "no".
+pub(super) const VERSION_4: u8 = 4;
+pub(super) const REFUSED_4: [u8; 8] = [0, 0x5b, 0, 0, 0, 0, 0, 0];
+/// The answers to a greeting: no authentication is needed, or there is no way that both know.
+pub(super) const NO_AUTHENTICATION: [u8; 2] = [VERSION, 0];
+pub(super) const NO_METHOD: [u8; 2] = [VERSION, 0xff];
+/// The answer to a request that goes through. The address that it should hold is nobody's business.
+pub(super) const GRANTED: [u8; 10] = reply(0);
+
+const CONNECT: u8 = 1;
+const OTHER_COMMAND: Reason = malformed("a command of SOCKS other than CONNECT");
+const OTHER_ADDRESS: Reason = malformed("an address of SOCKS of a kind that is not known");
+
+/// Reads a greeting, and says whether the client can do without authentication.
+pub(super) fn greeting(bytes: &[u8]) -> Parsed<bool> {
+    match bytes {
+        [VERSION, count, rest @ ..] => {
+            let methods = rest.get(..usize::from(*count));
+            Ok(methods.map(|methods| (methods.contains(&0), 2 + methods.len())))
+        }
+        [] | [VERSION] => Ok(None),
+        _ => Err(malformed("a version of SOCKS other than 5")),
+    }
+}
+
+/// Where a client wants to go: the host as it wrote it, and the port.
+pub(super) type Target = (Vec<u8>, u16);
+
+/// Reads a request.
+pub(super) fn request(bytes: &[u8]) -> Parsed<Target> {
+    let [version, command, reserved, kind, rest @ ..] = bytes else { return Ok(None) };
+    if (*version, *reserved) != (VERSION, 0) {
+        return Err(malformed("a request of SOCKS"));
+    }
+    if *command != CONNECT {
+        return Err(OTHER_COMMAND);
+    }
+    let (host, length) = match (kind, rest) {
+        (1, [a, b, c, d, ..]) => (Host::of_address(Ipv4Addr::new(*a, *b, *c, *d).into()).as_str().into(), 4),
+        (4, [octets @ .., _, _]) if octets.len() >= 16 => {
+            let Some(octets) = octets.first_chunk::<16>() else { return Ok(None) };
+            (Host::of_address(Ipv6Addr::from(*octets).into()).as_str().into(), 16)
+        }
+        (3, [length, rest @ ..]) if rest.len() >= usize::from(*length) => {
+            let length = usize::from(*length);
+            (rest[..length].to_vec(), 1 + length)
+        }
+        (1 | 3 | 4, _) => return Ok(None),
+        _ => return Err(OTHER_ADDRESS),
+    };
+    let Some([high, low, ..]) = rest.get(length..) else { return Ok(None) };
+    Ok(Some(((host, u16::from_be_bytes([*high, *low])), 4 + length + 2)))
+}
+
+/// Returns the answer to a request that does not go through.
+pub(super) fn refusal(stop: Stop) -> [u8; 10] {
+    reply(match stop {
+        Stop::Refused(OTHER_COMMAND) => 7,
+        Stop::Refused(OTHER_ADDRESS) => 8,
+        Stop::Refused(Reason::NotFound) => 4,
+        Stop::Refused(Reason::NotReached) => 5,
+        Stop::Refused(Reason::Malformed { .. }) | Stop::Limit(_) | Stop::Gone => 1,
+        Stop::Refused(_) => 2,
+    })
+}
+
+const fn reply(code: u8) -> [u8; 10] {
+    [VERSION, code, 0, 1, 0, 0, 0, 0, 0, 0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(kind: u8, address: &[u8]) -> String {
+        let bytes = [&[5, 1, 0, kind], address, &[1, 187]].concat();
+        let ((host, port), length) = request(&bytes).unwrap().unwrap();
+        assert_eq!((port, length), (443, bytes.len()));
+        (0..bytes.len()).for_each(|cut| assert_eq!(request(&bytes[..cut]), Ok(None), "{cut}"));
+        assert_eq!(request(&[bytes.as_slice(), b"more"].concat()).unwrap().unwrap().1, length);
+        String::from_utf8(host).unwrap()
+    }
+
+    #[test]
+    fn requests_are_read_whatever_their_kind_of_address() {
+        assert_eq!(host(1, &[1, 2, 3, 4]), "1.2.3.4");
+        assert_eq!(host(3, b"\x09a.example"), "a.example");
+        assert_eq!(host(3, b"\0"), "");
+        assert_eq!(host(4, &[0x20, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]), "[2001::1]");
+    }
+
+    #[test]
+    fn other_commands_kinds_and_versions_are_refused() {
+        for (bytes, code) in [([5, 2, 0, 1], 7), ([5, 3, 0, 1], 7), ([5, 1, 0, 2], 8), ([4, 1, 0, 1], 1), ([5, 1, 1, 1], 1)] {
+            assert_eq!(refusal(request(&bytes).unwrap_err().into())[1], code, "{bytes:?}");
+        }
+        assert!(greeting(&[4, 1]).is_err());
+        assert_eq!(greeting(&[5, 2, 0]), Ok(None));
+        assert_eq!(greeting(&[5, 2, 2, 0, 5]), Ok(Some((true, 4))));
+        assert_eq!(greeting(&[5, 1, 2]), Ok(Some((false, 3))));
+        assert_eq!(greeting(&[5, 0]), Ok(Some((false, 2))));
+    }
+}

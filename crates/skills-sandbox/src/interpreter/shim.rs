@@ -1,0 +1,120 @@
+//! The programs behind the shims of version managers, by reading what the managers would read, never by running them.
+
+use std::path::{Path, PathBuf};
+
+use super::Reason;
+use super::disk::Disk;
+use super::version::{highest_first, is_version};
+
+/// The names that mise has had.
+const MISE: [&str; 2] = ["mise", "rtx"];
+const VOLTA: &str = "volta-shim";
+const ASDF_LINE: &str = "# asdf-plugin:";
+
+/// Returns the program that a shim stands for; `None` when this is no shim.
+///
+/// `links` leads from the name to the real file.
+pub(super) fn target(links: &[PathBuf], disk: &mut Disk) -> Result<Option<PathBuf>, Reason> {
+    let Some(real) = links.last() else { return Ok(None) };
+    let real_name = real.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if real_name == VOLTA {
+        return volta(links, disk).map(Some);
+    }
+    let Some((root, name)) = links.iter().rev().find_map(|link| in_shims(link)) else { return Ok(None) };
+    if MISE.contains(&real_name) {
+        return mise(root, name, disk).map(Some);
+    }
+    if !disk.is_script(real) {
+        return Err("it is a shim of an unknown version manager".to_owned());
+    }
+    let text = disk.text(real)?.unwrap_or_default();
+    if text.lines().any(|line| line.starts_with(ASDF_LINE)) {
+        return asdf(root, name, &text, disk).map(Some);
+    }
+    if root.join("versions").is_dir() {
+        return env(root, name, disk).map(Some);
+    }
+    Err("it is a shim of an unknown version manager".to_owned())
+}
+
+/// Splits `root/shims/name`.
+fn in_shims(link: &Path) -> Option<(&Path, &str)> {
+    let directory = link.parent().filter(|directory| directory.ends_with("shims"))?;
+    Some((directory.parent()?, link.file_name()?.to_str()?))
+}
+
+/// pyenv, rbenv, nodenv: `versions/<version>/bin`, and the version in the file `version`.
+fn env(root: &Path, name: &str, disk: &mut Disk) -> Result<PathBuf, Reason> {
+    let text = disk.text(&root.join("version"))?.unwrap_or_default();
+    let installed = highest_first(disk.names(&root.join("versions")));
+    let program = |version: &String| root.join("versions").join(version).join("bin").join(name);
+    let wanted = text.split_whitespace().next();
+    match wanted {
+        Some("system") => return Err("it stands for the system's, which is looked for elsewhere".to_owned()),
+        Some(word) if !is_version(word) => return Err(no_version(&root.join("version"), word)),
+        _ => {}
+    }
+    // `3.11` stands for the highest `3.11.x`, as it does for the managers themselves.
+    let is_wanted = |version: &&String| {
+        wanted.is_none_or(|word| *version == word || version.strip_prefix(word).is_some_and(|rest| rest.starts_with('.')))
+    };
+    let exact = installed.iter().filter(|version| wanted == Some(version.as_str()));
+    let found = exact.chain(installed.iter().filter(is_wanted)).map(program).find(|path| disk.is_file(path));
+    found.ok_or_else(|| match wanted {
+        Some(word) => format!("its version {word} has no `{name}`"),
+        None => format!("no version in {} has `{name}`", root.join("versions").display()),
+    })
+}
+
+/// asdf: the shim names plugins and versions, each in `installs/<plugin>/<version>/bin`.
+fn asdf(root: &Path, name: &str, text: &str, disk: &mut Disk) -> Result<PathBuf, Reason> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix(ASDF_LINE)).filter_map(|line| line.trim().split_once(' '));
+    let mut offers: Vec<(&str, String)> = lines.map(|(plugin, version)| (plugin, version.trim().to_owned())).collect();
+    offers.retain(|(plugin, version)| is_version(plugin) && is_version(version));
+    let versions = highest_first(offers.iter().map(|(_, version)| version.clone()).collect());
+    let programs = versions.iter().flat_map(|version| {
+        let plugins = offers.iter().filter(move |(_, offered)| offered == version).map(|(plugin, _)| *plugin);
+        plugins.map(move |plugin| root.join("installs").join(plugin).join(version).join("bin").join(name))
+    });
+    let found = programs.into_iter().find(|path| disk.is_file(path));
+    found.ok_or_else(|| "it names no version that is installed".to_owned())
+}
+
+/// mise: `installs/<tool>/<version>`, with `latest` as one of the versions.
+fn mise(root: &Path, name: &str, disk: &mut Disk) -> Result<PathBuf, Reason> {
+    let tool = match name {
+        "python" | "python3" | "pip" | "pip3" => "python",
+        "node" | "npm" | "npx" => "node",
+        other => other,
+    };
+    let installs = root.join("installs").join(tool);
+    let versions = ["latest".to_owned()].into_iter().chain(highest_first(disk.names(&installs)));
+    let programs = versions.flat_map(|version| [installs.join(&version).join("bin").join(name), installs.join(version).join(name)]);
+    let found = programs.into_iter().find(|path| disk.is_file(path));
+    found.ok_or_else(|| format!("no version in {} has `{name}`", installs.display()))
+}
+
+/// Volta: `tools/image/node/<version>/bin`, and the version in `tools/user/platform.json`.
+fn volta(links: &[PathBuf], disk: &mut Disk) -> Result<PathBuf, Reason> {
+    let is_root = |root: &&Path| root.join("tools/image").is_dir();
+    let shim = links.iter().find_map(|link| Some((link.parent()?.parent().filter(is_root)?, link.file_name()?.to_str()?)));
+    let (root, name) = shim.ok_or("no tools of Volta are beside it")?;
+    let platform = root.join("tools/user/platform.json");
+    let text = disk.text(&platform)?.unwrap_or_default();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let wanted = value.pointer("/node/runtime").and_then(serde_json::Value::as_str);
+    let installed = root.join("tools/image/node");
+    let versions = match wanted {
+        Some(word) if !is_version(word) => return Err(no_version(&platform, word)),
+        Some(word) => vec![word.to_owned()],
+        None => highest_first(disk.names(&installed)),
+    };
+    let found = versions.iter().map(|version| installed.join(version).join("bin").join(name)).find(|path| disk.is_file(path));
+    found.ok_or_else(|| format!("no version in {} has `{name}`", installed.display()))
+}
+
+/// Shows what was written there without repeating all of it, or its control characters.
+fn no_version(file: &Path, word: &str) -> Reason {
+    let shown: String = word.chars().take(40).flat_map(char::escape_debug).collect();
+    format!("{} names no version but \"{shown}\"", file.display())
+}

@@ -1,0 +1,115 @@
+//! Supervision of a process that Tokio started, on any Unix.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::time::Duration;
+
+use skills_policy::Limits;
+use skills_sandbox::Ending;
+use skills_sandbox::process::{Spawned, Supervised, supervise};
+use tokio::process::Command;
+
+fn shell(script: &str) -> Spawned {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script]).env_clear().env("PATH", "/usr/bin:/bin");
+    Spawned::start(command).unwrap()
+}
+
+async fn run(script: &str, input: &[u8], wall_time: Duration) -> Supervised {
+    let mut limits = Limits::default();
+    (limits.wall_time, limits.output_bytes, limits.flood_bytes) = (wall_time, 64, 1 << 20);
+    supervise(shell(script), input, &limits).await.unwrap()
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn input_output_and_exit_code() {
+    let ended = run("cat; echo error >&2; exit 7", b"hello", LONG).await;
+    assert_eq!(
+        (ended.ending, ended.stdout.text().as_str(), ended.stderr.text().as_str()),
+        (Ending::Exited { code: 7 }, "hello", "error\n")
+    );
+    let signalled = run("kill -TERM $$", b"", LONG).await;
+    assert_eq!(signalled.ending, Ending::Signalled { signal: 15 });
+}
+
+#[tokio::test]
+async fn input_that_nobody_reads_is_no_error() {
+    let ended = run("exec <&-; exit 0", &vec![b'x'; 4 << 20], LONG).await;
+    assert_eq!(ended.ending, Ending::Exited { code: 0 });
+}
+
+#[tokio::test]
+async fn output_is_kept_up_to_a_limit_and_a_flood_is_stopped() {
+    let flood = run("while :; do echo 0123456789012345678901234567890123456789; done", b"", LONG).await;
+    assert_eq!(flood.ending, Ending::OutputLimit { limit_bytes: 1 << 20 });
+    assert_eq!(flood.stdout.bytes().len() + flood.stdout.tail().len(), 64);
+    assert!(flood.stdout.is_truncated());
+}
+
+#[tokio::test]
+async fn the_deadline_kills_the_whole_group() {
+    let directory = tempfile::tempdir().unwrap();
+    let pulse = directory.path().join("pulse");
+    let script =
+        format!("trap '' TERM INT HUP; (trap '' TERM; while :; do echo . >> {0}; sleep 0.02; done) & echo started; wait", pulse.display());
+    let ended = run(&script, b"", Duration::from_millis(1_500)).await;
+    assert_eq!((ended.ending, ended.stdout.text().as_str()), (Ending::TimedOut { limit_ms: 1_500 }, "started\n"));
+    assert_silent(&pulse).await;
+}
+
+#[tokio::test]
+async fn a_normal_end_leaves_nobody_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let pulse = directory.path().join("pulse");
+    let script = format!("((while :; do echo . >> {0}; sleep 0.02; done) &) ; until [ -s {0} ]; do sleep 0.02; done", pulse.display());
+    assert_eq!(run(&script, b"", LONG).await.ending, Ending::Exited { code: 0 });
+    assert_silent(&pulse).await;
+}
+
+#[tokio::test]
+async fn a_cancelled_run_leaves_nobody_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let pulse = directory.path().join("pulse");
+    let script = format!("while :; do echo . >> {0}; sleep 0.02; done", pulse.display());
+    let begun = async {
+        while !pulse.exists() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        ended = run(&script, b"", LONG) => panic!("{ended:?}"),
+        () = begun => {}
+    }
+    assert_silent(&pulse).await;
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_exist_is_an_error() {
+    assert_eq!(Spawned::start(Command::new("/nowhere/program")).unwrap_err().kind(), std::io::ErrorKind::NotFound);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_runs_at_once_do_not_mix() {
+    let runs: Vec<_> = (0..16)
+        .map(|number| {
+            tokio::spawn(async move {
+                let ended = run(&format!("cat; exit {number}"), number.to_string().as_bytes(), LONG).await;
+                (ended.ending, ended.stdout.text())
+            })
+        })
+        .collect();
+    for (number, run) in runs.into_iter().enumerate() {
+        let code = i32::try_from(number).unwrap();
+        assert_eq!(run.await.unwrap(), (Ending::Exited { code }, number.to_string()));
+    }
+}
+
+/// Says that nobody writes to a file any more.
+async fn assert_silent(pulse: &Path) {
+    let length = || std::fs::metadata(pulse).unwrap().len();
+    let before = length();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(length(), before, "somebody is still alive");
+}
