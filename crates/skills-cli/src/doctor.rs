@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use skills_runtime::discovery::{DiscoveryError, EntryWarning, SkipReason};
-use skills_runtime::{Catalog, Entry, Layer, Report, SandboxError, SkillRuntime};
+use skills_runtime::{Catalog, Entry, Report, SandboxError, SkillRuntime};
 
 use crate::exit::Exit;
 use crate::list;
@@ -33,7 +33,12 @@ pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<
     if output.is_json() {
         let sandboxes: Vec<Value> = (sandboxes.iter())
             .map(|(kind, report)| match report {
-                Ok(report) => json!({"runs": kind, "available": true, "backend": report.backend(), "layers": report.layers()}),
+                Ok(report) => {
+                    let mut document = json!(report);
+                    document["runs"] = json!(kind);
+                    document["available"] = json!(true);
+                    document
+                }
                 Err(error) => json!({"runs": kind, "available": false, "message": error.to_string(), "hint": error.hint()}),
             })
             .collect();
@@ -75,7 +80,7 @@ fn text(runtime: &SkillRuntime, catalog: &Catalog, troubles: &[Trouble], sandbox
         match report {
             Ok(report) => {
                 text.push_str(&format!("{kind:<10} run in the {} sandbox\n", report.backend()));
-                text.extend(report.layers().iter().map(|layer: &Layer| format!("           {}\n", line(&layer.to_string()))));
+                text.extend(report.lines().iter().map(|told| format!("           {}\n", line(told))));
             }
             Err(error) => text.push_str(&format!("{kind:<10} do not run: {}\n", line(&error.to_string()))),
         }

@@ -4,111 +4,115 @@
 //! allocates, locks, panics or unwinds; it makes system calls with what was prepared, and ends in `execve` or `_exit`.
 #![expect(unsafe_code, reason = "system calls between clone and exec have no safe form")]
 
-use libc::{c_int, c_ulong, c_void};
-use seccompiler::sock_filter;
+mod call;
+mod namespaces;
+mod network;
 
-use crate::prepared::Prepared;
+use libc::{AT_FDCWD, c_int, c_ulong, c_void, sock_filter};
 
-/// The step that failed, as it travels through the status pipe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(i32)]
-pub(crate) enum Step {
-    Session = 1,
-    Parent,
-    Streams,
-    Descriptors,
-    Directory,
-    Limits,
-    Capabilities,
-    NoNewPrivileges,
-    Landlock,
-    Seccomp,
-    Signals,
-    Execute,
-}
-
-impl Step {
-    pub(crate) const ALL: [Self; 12] = [
-        Self::Session,
-        Self::Parent,
-        Self::Streams,
-        Self::Descriptors,
-        Self::Directory,
-        Self::Limits,
-        Self::Capabilities,
-        Self::NoNewPrivileges,
-        Self::Landlock,
-        Self::Seccomp,
-        Self::Signals,
-        Self::Execute,
-    ];
-}
-
-/// What the child says when every wall stands and only the program is missing.
-pub(crate) const READY: [i32; 2] = [0, 0];
+use crate::prepared::{Prepared, Ruleset};
+use crate::step::{Message, READY, Step};
+use call::{check, errno, open, write};
+pub(crate) use network::Listener;
 
 /// The child's entry point; `argument` is a [`Prepared`].
 pub(crate) extern "C" fn main(argument: *mut c_void) -> c_int {
     // SAFETY: `spawn` passes a pointer to a `Prepared` that lives until the child has executed its program or ended, because the
     // parent's thread sleeps that long.
     let prepared = unsafe { &*argument.cast::<Prepared>() };
-    let failed = match run(prepared) {
-        Ok(never) => match never {},
-        Err(step) => step,
+    let mut at = -1;
+    let failed = match run(prepared, &mut at) {
+        Ok(()) => 0,
+        Err(step) => {
+            let errno = if prepared.fault == Some(step) { libc::EPERM } else { errno() };
+            // Nobody is left to be told when this fails too.
+            let _ = say(prepared, [step as i32, errno, at]);
+            127
+        }
     };
-    say(prepared, [failed as i32, errno()]);
     // SAFETY: ends without running destructors.
-    unsafe { libc::_exit(127) }
+    unsafe {
+        libc::syscall(libc::SYS_exit_group, failed);
+        libc::_exit(127)
+    }
 }
 
-fn say(prepared: &Prepared, message: [i32; 2]) {
-    // SAFETY: writes eight bytes of a local array to the status pipe.
-    unsafe { libc::write(prepared.status, message.as_ptr().cast(), size_of_val(&message)) };
+fn say(prepared: &Prepared, message: Message) -> Result<(), Step> {
+    let [step, errno, at] = message.map(i32::to_ne_bytes);
+    let mut bytes = [0u8; size_of::<Message>()];
+    for (place, byte) in bytes.iter_mut().zip(step.into_iter().chain(errno).chain(at)) {
+        *place = byte;
+    }
+    write(prepared.status, &bytes, Step::Ready)
 }
 
 /// The length of the kernel's set of signals.
 const SIGNAL_SET_BYTES: usize = 8;
 
-enum Never {}
-
-fn run(prepared: &Prepared) -> Result<Never, Step> {
-    session(prepared)?;
-    streams(prepared)?;
+/// Returns only when there is no program to execute.
+fn run(prepared: &Prepared, at: &mut i32) -> Result<(), Step> {
+    let reach = |step: Step| if prepared.fault == Some(step) { Err(step) } else { Ok(()) };
+    session(prepared, &reach)?;
+    reach(Step::ControlGroup)?;
+    for group in &prepared.control_groups {
+        write(*group, b"0", Step::ControlGroup)?;
+    }
+    if let Some(own) = &prepared.namespaces {
+        reach(Step::Identity)?;
+        namespaces::identify(&own.user, &own.group)?;
+        if let Some(listener) = own.listener {
+            reach(Step::Network)?;
+            network::connect(listener)?;
+        }
+        [Step::Root, Step::Tree, Step::Processes, Step::Pivot].into_iter().try_for_each(&reach)?;
+        namespaces::enter(&own.tree, at)?;
+    }
+    streams(prepared, &reach)?;
+    reach(Step::Limits)?;
     limits(prepared)?;
-    privileges()?;
-    walls(prepared)?;
+    privileges(&reach)?;
+    reach(Step::Landlock)?;
+    prepared.ruleset.as_ref().map_or(Ok(()), landlock)?;
+    reach(Step::Seccomp)?;
+    install(&prepared.filter)?;
+    reach(Step::Signals)?;
+    signals()?;
+    reach(Step::Ready)?;
+    // Fails, too, when the host has died meanwhile, since nobody could read this any more.
+    say(prepared, READY)?;
+    reach(Step::Execute)?;
     execute(prepared)
 }
 
-/// Turns the answer of a system call into a step's result.
-fn check(answer: c_int, step: Step) -> Result<(), Step> {
-    if answer < 0 { Err(step) } else { Ok(()) }
-}
-
 /// A session and process group of its own, without a terminal; dies with the thread that made it.
-fn session(prepared: &Prepared) -> Result<(), Step> {
-    // SAFETY: system calls without pointers.
+fn session(prepared: &Prepared, reach: &impl Fn(Step) -> Result<(), Step>) -> Result<(), Step> {
+    reach(Step::Session)?;
+    // SAFETY: system calls without pointers. The descriptor is this process's own copy.
     unsafe {
-        check(libc::setsid(), Step::Session)?;
-        check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as c_ulong), Step::Parent)?;
-        // The parent may have ended before the signal was asked for.
-        if libc::getppid() == prepared.parent { Ok(()) } else { Err(Step::Parent) }
+        check(libc::syscall(libc::SYS_setsid), Step::Session)?;
+        reach(Step::Lifetime)?;
+        check(libc::syscall(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL as c_ulong, 0, 0, 0), Step::Lifetime)?;
+        // The host may have ended before the signal was asked for. Then nobody holds the reading end of the status pipe, once our own copy
+        // of it is closed, and saying that all is ready fails.
+        check(libc::syscall(libc::SYS_close, prepared.status_reader), Step::Lifetime).map(drop)
     }
 }
 
 /// Our three streams and no other descriptor; the working directory.
-fn streams(prepared: &Prepared) -> Result<(), Step> {
+fn streams(prepared: &Prepared, reach: &impl Fn(Step) -> Result<(), Step>) -> Result<(), Step> {
     const CLOSE_RANGE_CLOEXEC: u32 = 4;
+    reach(Step::Streams)?;
     for (target, source) in (0..).zip(prepared.streams) {
         // SAFETY: system call without pointers; the sources are above 2, so none is overwritten before it is used.
-        check(unsafe { libc::dup2(source, target) }, Step::Streams)?;
+        check(unsafe { libc::syscall(libc::SYS_dup3, source, target, 0) }, Step::Streams)?;
     }
+    reach(Step::Descriptors)?;
     // SAFETY: marks descriptors of this process, whose table is a copy, as closing; the path is a valid string.
     unsafe {
-        let answer = libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, CLOSE_RANGE_CLOEXEC);
-        check(answer as c_int, Step::Descriptors)?;
-        libc::umask(0o077);
-        check(libc::chdir(prepared.directory.as_ptr()), Step::Directory)
+        check(libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, CLOSE_RANGE_CLOEXEC), Step::Descriptors)?;
+        libc::syscall(libc::SYS_umask, 0o077);
+        reach(Step::Directory)?;
+        check(libc::syscall(libc::SYS_chdir, prepared.directory.as_ptr()), Step::Directory).map(drop)
     }
 }
 
@@ -116,14 +120,14 @@ fn limits(prepared: &Prepared) -> Result<(), Step> {
     for (resource, value) in &prepared.limits {
         let limit = libc::rlimit64 { rlim_cur: *value, rlim_max: *value };
         // SAFETY: reads a local structure, writes nothing; process 0 is this one.
-        let answer = unsafe { libc::prlimit64(0, *resource, &limit, std::ptr::null_mut()) };
+        let answer = unsafe { libc::syscall(libc::SYS_prlimit64, 0, *resource, &raw const limit, std::ptr::null::<u8>()) };
         check(answer, Step::Limits)?;
     }
     Ok(())
 }
 
 /// Drops every capability and the way to new ones.
-fn privileges() -> Result<(), Step> {
+fn privileges(reach: &impl Fn(Step) -> Result<(), Step>) -> Result<(), Step> {
     #[repr(C)]
     struct Header {
         version: u32,
@@ -133,54 +137,75 @@ fn privileges() -> Result<(), Step> {
     const LAST_CAPABILITY: c_ulong = 63;
     let header = Header { version: VERSION_3, pid: 0 };
     let none = [0u32; 6];
+    reach(Step::Capabilities)?;
     // SAFETY: the header and the two empty sets are local and have the layout of version 3.
     unsafe {
         for capability in 0..=LAST_CAPABILITY {
             // Fails for capabilities that do not exist and for callers that have none to drop. Without new privileges, and with an
             // empty permitted set, the bounding set decides nothing any more: this is a second lock on a closed door.
-            libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
+            if libc::syscall(libc::SYS_prctl, libc::PR_CAPBSET_DROP, capability, 0, 0, 0) < 0 {
+                break;
+            }
         }
-        let answer = libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr());
-        check(answer as c_int, Step::Capabilities)?;
-        check(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), Step::NoNewPrivileges)
+        check(libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()), Step::Capabilities)?;
+        reach(Step::NoNewPrivileges)?;
+        check(libc::syscall(libc::SYS_prctl, libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), Step::NoNewPrivileges).map(drop)
     }
 }
 
-fn walls(prepared: &Prepared) -> Result<(), Step> {
-    // SAFETY: the ruleset is an open descriptor; marked as closing, it is open until `execve`.
-    let answer = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, prepared.ruleset, 0u32) };
-    check(answer as c_int, Step::Landlock)?;
-    prepared.filters.iter().try_for_each(|filter| install(filter))
+/// The kernel's description of a rule for a path.
+#[repr(C, packed)]
+struct PathBeneath {
+    rights: u64,
+    parent: i32,
 }
 
+fn landlock(ruleset: &Ruleset) -> Result<(), Step> {
+    const PATH_BENEATH: c_int = 1;
+    for rule in &ruleset.inside {
+        let path = open(AT_FDCWD, &rule.path, libc::O_PATH | libc::O_NOFOLLOW, Step::Landlock)?;
+        let beneath = PathBeneath { rights: rule.rights, parent: path.number() };
+        // SAFETY: reads a local structure of the layout that the kernel defines for this kind of rule.
+        let answer = unsafe { libc::syscall(libc::SYS_landlock_add_rule, ruleset.descriptor, PATH_BENEATH, &raw const beneath, 0u32) };
+        check(answer, Step::Landlock)?;
+    }
+    // SAFETY: the ruleset is an open descriptor; marked as closing, it is open until `execve`.
+    check(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.descriptor, 0u32) }, Step::Landlock).map(drop)
+}
+
+/// Without a filter nothing is installed.
 fn install(filter: &[sock_filter]) -> Result<(), Step> {
-    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut().cast() };
+    if filter.is_empty() {
+        return Ok(());
+    }
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
     // SAFETY: the kernel copies the program, whose length is that of the slice; both types have the kernel's layout.
     let answer = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0u32, &raw const program) };
-    check(answer as c_int, Step::Seccomp)
+    check(answer, Step::Seccomp).map(drop)
 }
 
-/// Signals as a new program expects them, then the program.
-fn execute(prepared: &Prepared) -> Result<Never, Step> {
-    // SAFETY: the handlers are this process's own copy, since they are not shared; the structures are zeroed plain data; the strings and
-    // the arrays of pointers to them, which end with null, belong to `prepared`.
+/// Signals as a new program expects them.
+fn signals() -> Result<(), Step> {
+    // The C library's functions may take a lock, so this asks the kernel, whose structure holds four words; all zero is the default.
+    let default = [0usize; 4];
+    let none = 0u64;
+    // SAFETY: the handlers are this process's own copy, since they are not shared; the structures are local plain data of the kernel's size.
     unsafe {
-        // The C library's function may take a lock, so this asks the kernel, whose structure holds four words; all zero is the default.
-        let default = [0usize; 4];
         for signal in 1..=64 {
             // Fails for the two that cannot be changed.
             libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), std::ptr::null::<u8>(), SIGNAL_SET_BYTES);
         }
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut none);
-        check(libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()), Step::Signals)?;
-        say(prepared, READY);
-        libc::execve(prepared.executable.as_ptr(), prepared.arguments.as_ptr(), prepared.environment.as_ptr());
+        let unblocked =
+            libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const none, std::ptr::null::<u8>(), SIGNAL_SET_BYTES);
+        check(unblocked, Step::Signals).map(drop)
     }
-    Err(Step::Execute)
 }
 
-fn errno() -> i32 {
-    // SAFETY: the C library's own place for the last error of this thread, which sleeps.
-    unsafe { *libc::__errno_location() }
+fn execute(prepared: &Prepared) -> Result<(), Step> {
+    let Some(program) = &prepared.program else { return Ok(()) };
+    // SAFETY: the strings and the arrays of pointers to them, which end with null, belong to `prepared`.
+    unsafe {
+        libc::syscall(libc::SYS_execve, program.executable.as_ptr(), program.arguments.as_ptr(), program.environment.as_ptr());
+    }
+    Err(Step::Execute)
 }

@@ -2,7 +2,7 @@
 
 use skills_sandbox::SandboxError;
 
-/// The oldest Landlock that is accepted: before ABI 3 a file outside the grants can be truncated.
+/// The oldest Landlock that is enough alone: before ABI 3 a file outside the grants can be truncated.
 const FLOOR: u32 = 3;
 /// The newest Landlock whose rights this crate knows and asks for.
 const NEWEST_KNOWN: u32 = 7;
@@ -20,13 +20,8 @@ impl LandlockVersion {
 
     fn accept(offered: i64) -> Result<Self, SandboxError> {
         match u32::try_from(offered) {
-            Ok(version) if version >= FLOOR => Ok(Self(version.min(NEWEST_KNOWN))),
-            Ok(version) => Err(SandboxError::unavailable(
-                "Landlock",
-                format!("the kernel offers ABI {version}, at least {FLOOR} is needed"),
-                "use Linux 6.2 or newer, or a skill with a WebAssembly module",
-            )),
-            Err(_) => Err(SandboxError::unavailable(
+            Ok(version) if version > 0 => Ok(Self(version.min(NEWEST_KNOWN))),
+            _ => Err(SandboxError::unavailable(
                 "Landlock",
                 "the kernel was built or started without it",
                 "add `landlock` to the kernel's `lsm=` list, or use a skill with a WebAssembly module",
@@ -34,24 +29,20 @@ impl LandlockVersion {
         }
     }
 
+    /// Succeeds when it is enough without namespaces.
+    pub(crate) fn enough_alone(self) -> Result<(), SandboxError> {
+        let Self(version) = self;
+        if version >= FLOOR {
+            return Ok(());
+        }
+        let reason = format!("the kernel offers ABI {version}, at least {FLOOR} is needed without user namespaces");
+        Err(SandboxError::unavailable("Landlock", reason, "use Linux 6.2 or newer, or a skill with a WebAssembly module"))
+    }
+
     /// Says whether signals and abstract sockets stay inside the sandbox.
     pub(crate) fn scopes(self) -> bool {
         self.0 >= 6
     }
-}
-
-/// Succeeds when scripts can be confined here by Landlock of at least ABI `needed`; 3 is the least that is ever accepted, 6 keeps signals
-/// inside too.
-///
-/// # Errors
-/// When the kernel offers no Landlock or an older one; the error says what to do.
-pub fn require_landlock(needed: u32) -> Result<(), SandboxError> {
-    let LandlockVersion(offered) = LandlockVersion::detect()?;
-    if offered >= needed {
-        return Ok(());
-    }
-    let reason = format!("the kernel offers ABI {offered}, at least {needed} is needed");
-    Err(SandboxError::unavailable("Landlock", reason, "use a newer kernel"))
 }
 
 #[expect(unsafe_code, reason = "no wrapper of this system call asks for the version alone")]
@@ -69,8 +60,8 @@ mod tests {
     fn refuses_what_is_too_old_and_says_what_to_do() {
         assert_eq!(LandlockVersion::accept(9).ok(), Some(LandlockVersion(7)));
         assert_eq!(LandlockVersion::accept(3).ok(), Some(LandlockVersion(3)));
-        let old = LandlockVersion::accept(2).unwrap_err();
-        insta::assert_snapshot!(old, @"no sandbox: Landlock is not available (the kernel offers ABI 2, at least 3 is needed); use Linux 6.2 or newer, or a skill with a WebAssembly module");
+        let old = LandlockVersion::accept(2).unwrap().enough_alone().unwrap_err();
+        insta::assert_snapshot!(old, @"no sandbox: Landlock is not available (the kernel offers ABI 2, at least 3 is needed without user namespaces); use Linux 6.2 or newer, or a skill with a WebAssembly module");
         let none = LandlockVersion::accept(-1).unwrap_err();
         insta::assert_snapshot!(none, @"no sandbox: Landlock is not available (the kernel was built or started without it); add `landlock` to the kernel's `lsm=` list, or use a skill with a WebAssembly module");
     }

@@ -1,42 +1,60 @@
 //! Confines scripts on Linux, without a helper binary and without forking the host.
 //!
 //! ```text
-//! Job --Plan::new--> Plan (plain data) --prepare--> ruleset, filters, pointers --clone(VM|VFORK)--> child --exec
-//!                                                                                   |
-//!                                     session, limits, capabilities, no_new_privs, Landlock, seccomp: each step or no exec
+//! Machine: the real steps, tried once --> Tier
+//!                                          |
+//! Job --Plan::new--> Plan (plain data) --prepare--> descriptors, tree, ruleset, filter --clone(VM|VFORK)--> child --exec
+//!                                                                                            |
+//!           session, control group, user, file tree, network, limits, capabilities, no_new_privs, Landlock, seccomp: each step or no exec
 //! ```
 //!
-//! What the grants leave out is refused by the kernel:
+//! What the grants leave out is refused by the kernel, in one of two [`Tier`]s:
 //!
-//! - **Files**: Landlock. Readable are the granted directories, the interpreter and the system's libraries; writable are granted
-//!   directories and a private scratch directory, which is also `HOME` and `TMPDIR`.
-//! - **Network**: no socket can be made but connected pairs of local streams. Grants for hosts are refused by this backend.
+//! - **Files**: isolated, a file tree of the program's own, in which nothing else exists, and Landlock as a second wall; else Landlock alone.
+//!   Readable are the granted directories, the interpreter and the system's libraries; writable are granted directories and a private scratch
+//!   space, which holds `HOME` and `TMPDIR`.
+//! - **Network**: no socket can be made but connected pairs of local streams. Granted hosts are reached, in the isolated tier alone, through a
+//!   proxy that is the only thing in a network of the program's own.
 //! - **Processes**: without a grant, no second process. With one, the programs that the grants name; a list of programs is no wall, since a
 //!   program may load any code that it can read, but every process stays behind the same walls.
-//! - **Privileges**: none can be gained, all capabilities are dropped, and some 100 system calls that scripts have no use for fail.
-//! - **Limits**: memory and file size per process, open files, time. At the deadline, and after a normal end too, the whole process group
-//!   dies; no process can leave it.
+//! - **Privileges**: none can be gained, all capabilities are dropped, nobody is root inside, and some 90 system calls that scripts have no use
+//!   for fail.
+//! - **Limits**: memory, file size, open files, processes, scratch space, time; what the kernel counts only per process is said to be so. At
+//!   the deadline, after a normal end, and when the host is killed, every process of the run dies.
 //!
-//! A step that the kernel refuses means that nothing runs. The [`Report`](skills_sandbox::Report) of a run says what stood, and what
-//! this backend cannot do: names and sizes of other files can be seen, and the number of processes is not limited.
+//! A step that the kernel refuses means that nothing runs. The [`Report`](skills_sandbox::Report) of a run says what stood, why it was not more,
+//! and what to do about it.
 //!
 //! This crate is empty on other systems. It must never know what a skill is.
 #![cfg(target_os = "linux")]
 
 mod child;
-mod interpreter;
+mod control_group;
+mod guardian;
+mod hints;
+mod identity;
 mod kernel;
 mod plan;
 mod prepared;
+mod probe;
+mod protected;
 mod report;
+mod resources;
 mod ruleset;
 mod sandbox;
 mod seccomp;
+mod source;
 mod spawn;
 mod spawner;
 mod stack;
+mod step;
+mod tier;
+mod tree;
+mod view;
 
-pub use interpreter::Interpreters;
-pub use kernel::require_landlock;
-pub use plan::{PathRule, Plan, Right};
+pub use plan::{Ground, PathRule, Plan, Right, Symlinks};
 pub use sandbox::LinuxSandbox;
+#[cfg(feature = "fault-injection")]
+pub use step::Step;
+pub use tier::{Isolation, Tier};
+pub use view::View;

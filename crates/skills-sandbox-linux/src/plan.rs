@@ -5,15 +5,25 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use skills_policy::{Access, Grants, Limits, Network, Spawn};
+use skills_sandbox::interpreter::{Interpreter, Interpreters, Memory};
 use skills_sandbox::{Job, Program, SandboxError};
 
-use crate::interpreter::{Executable, Interpreters};
+use crate::identity::User;
+use crate::tier::Tier;
+use crate::view::{View, home};
 
 /// System directories with libraries and data that every interpreter needs; links such as `/bin` are followed, missing ones skipped.
-const SYSTEM: [&str; 7] = ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives"];
+///
+/// Node does not start when the settings of OpenSSL are there and cannot be read.
+const SYSTEM: [&str; 8] =
+    ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives", "/etc/ssl/openssl.cnf"];
 /// The dynamic loaders, which the kernel executes together with any program.
 const LOADERS: [&str; 4] =
     ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1"];
+/// Certificates of authorities, for programs that may reach hosts; never the directory with the machine's private keys.
+const CERTIFICATES: [&str; 4] = ["/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted"];
+/// Where the proxy listens in a network of the program's own.
+pub(crate) const PROXY_PORT: u16 = 3_128;
 /// Harmless devices.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
@@ -22,14 +32,31 @@ const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random"
 /// Making a plan changes nothing. It can be printed and compared.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Plan {
-    pub(crate) executable: PathBuf,
+    /// None: only the walls are put up.
+    pub(crate) executable: Option<PathBuf>,
     pub(crate) arguments: Vec<String>,
     pub(crate) environment: Vec<(String, String)>,
     secrets: BTreeSet<String>,
+    /// Which of the kernel's limits bounds its memory.
+    pub(crate) memory: Memory,
     pub(crate) directory: PathBuf,
+    pub(crate) tier: Tier,
     pub(crate) paths: Vec<PathRule>,
+    pub(crate) view: Option<View>,
+    pub(crate) listener: Option<u16>,
     pub(crate) spawn: Spawn,
     pub(crate) limits: Limits,
+}
+
+/// Where a program is going to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ground {
+    /// The walls around it.
+    pub tier: Tier,
+    /// Where its scratch space is: a directory of this machine or, for [`Tier::Isolated`], a place in its own file tree.
+    pub scratch: PathBuf,
+    /// Whether a `/proc` of its own can be mounted; only for [`Tier::Isolated`].
+    pub processes: bool,
 }
 
 /// A path and what may be done with it and with everything below it.
@@ -39,6 +66,17 @@ pub struct PathRule {
     pub path: PathBuf,
     /// What may be done.
     pub right: Right,
+    /// Whether it may lead through symlinks.
+    pub symlinks: Symlinks,
+}
+
+/// Whether a path may lead through symlinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symlinks {
+    /// As paths of the system may.
+    Followed,
+    /// What was granted is what lies at the path and nothing that it leads to.
+    Refused,
 }
 
 /// What may be done with a path.
@@ -55,38 +93,74 @@ pub enum Right {
 }
 
 impl Plan {
-    /// Makes the plan for a job that may use `scratch`.
+    /// Makes the plan for a job.
     ///
     /// # Errors
     /// When the program is no script, its interpreter is missing, or the grants hold what this backend cannot enforce.
-    pub fn new(job: &Job, interpreters: &Interpreters, scratch: &Path) -> Result<Self, SandboxError> {
+    pub fn new(job: &Job, interpreters: &Interpreters, ground: &Ground) -> Result<Self, SandboxError> {
         let Program::Script { kind, path: script } = job.program() else {
             return Err(SandboxError::load("this backend runs scripts only"));
         };
         let grants = job.grants();
-        accepts(grants)?;
         let Some(home) = grants.files().first() else {
             return Err(SandboxError::refused("linux", "the grants make no directory readable, not even the script's own"));
         };
+        if ground.tier == Tier::Isolated && grants.files().iter().any(|file| file.path() == Path::new("/")) {
+            return Err(SandboxError::refused("linux", "the root of the file system cannot be granted, only directories in it"));
+        }
         let interpreter = interpreters.find(*kind)?;
         let script = script.to_str().ok_or_else(|| SandboxError::load("the script's path is not UTF-8"))?;
-        let program = interpreter.found.to_string_lossy().into_owned();
+        let listener = (*grants.network() != Network::None).then_some(PROXY_PORT);
+        let paths = paths(grants, &interpreter, interpreters, ground);
+        let is_isolated = ground.tier == Tier::Isolated;
         Ok(Self {
-            arguments: [program, script.to_owned()].into_iter().chain(job.arguments().iter().cloned()).collect(),
-            environment: environment(job, interpreters, scratch),
+            arguments: arguments(job, &interpreter, script),
+            environment: environment(job, &interpreter, interpreters, ground, listener),
             secrets: grants.variables().clone(),
             directory: home.path().to_owned(),
-            paths: paths(grants, &interpreter, interpreters, scratch),
-            executable: interpreter.path,
+            tier: ground.tier,
+            view: is_isolated.then(|| View::new(&paths, grants.limits(), ground, User::inside())),
+            listener,
+            paths,
+            executable: Some(interpreter.executable),
+            memory: interpreter.memory,
             spawn: grants.spawn().clone(),
             limits: grants.limits().clone(),
         })
+    }
+
+    /// Plans walls around nothing, to find out whether they stand here.
+    pub(crate) fn probe(ground: &Ground, listener: Option<u16>) -> Self {
+        let system = |path: &&str, right| PathRule { path: PathBuf::from(path), right, symlinks: Symlinks::Followed };
+        let devices = DEVICES.iter().map(|path| system(path, Right::Device));
+        let paths: Vec<PathRule> = SYSTEM.iter().map(|path| system(path, Right::Read)).chain(devices).collect();
+        let limits = Limits::default();
+        let is_isolated = ground.tier == Tier::Isolated;
+        Self {
+            executable: None,
+            memory: Memory::AddressSpace,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            secrets: BTreeSet::new(),
+            directory: PathBuf::from("/"),
+            tier: ground.tier,
+            view: is_isolated.then(|| View::new(&paths, &limits, ground, User::inside())),
+            listener,
+            paths,
+            spawn: Spawn::None,
+            limits,
+        }
     }
 
     /// Returns the paths that may be used, and how.
     #[must_use]
     pub fn paths(&self) -> &[PathRule] {
         &self.paths
+    }
+
+    /// Says whether something may be written that is not the program's own.
+    pub(crate) fn writes_granted(&self) -> bool {
+        self.paths.iter().any(|rule| rule.right == Right::Write && rule.symlinks == Symlinks::Refused)
     }
 
     /// Returns the whole environment of the program.
@@ -102,16 +176,6 @@ impl Plan {
     }
 }
 
-/// Refuses what this backend cannot enforce.
-pub(crate) fn accepts(grants: &Grants) -> Result<(), SandboxError> {
-    match grants.network() {
-        Network::None => Ok(()),
-        Network::Hosts(_) => {
-            Err(SandboxError::refused("linux", "it cannot open the network to named hosts only, and opens it to none instead"))
-        }
-    }
-}
-
 /// Secrets show their names only.
 impl fmt::Debug for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,54 +186,90 @@ impl fmt::Debug for Plan {
             .field("executable", &self.executable)
             .field("arguments", &self.arguments)
             .field("environment", &environment)
+            .field("memory", &self.memory)
             .field("directory", &self.directory)
+            .field("tier", &self.tier)
             .field("paths", &self.paths)
+            .field("view", &self.view)
+            .field("listener", &self.listener)
             .field("spawn", &self.spawn)
             .field("limits", &self.limits)
             .finish()
     }
 }
 
-/// The job's variables, then ours, which win: no job decides where programs are found.
-fn environment(job: &Job, interpreters: &Interpreters, scratch: &Path) -> Vec<(String, String)> {
-    let scratch = scratch.to_string_lossy();
+/// The job's variables, then ours, which win: no job decides where programs are found or what they load.
+fn environment(
+    job: &Job,
+    interpreter: &Interpreter,
+    interpreters: &Interpreters,
+    ground: &Ground,
+    listener: Option<u16>,
+) -> Vec<(String, String)> {
+    let (home, temporary) = match ground.tier {
+        Tier::Isolated => (home(&ground.scratch), &ground.scratch),
+        Tier::Landlock | Tier::None => (ground.scratch.clone(), &ground.scratch),
+    };
     let path = interpreters.path_variable();
-    let fixed = [
-        ("HOME", scratch.as_ref()),
+    let mut fixed: Vec<(String, String)> = [
+        ("HOME", home.to_string_lossy().as_ref()),
         ("LANG", "C.UTF-8"),
         ("PATH", path.as_str()),
         ("PYTHONDONTWRITEBYTECODE", "1"),
         ("PYTHONNOUSERSITE", "1"),
-        ("TMPDIR", scratch.as_ref()),
-    ];
+        ("TMPDIR", temporary.to_string_lossy().as_ref()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into();
+    fixed.extend(interpreter.environment.iter().cloned());
+    fixed.extend(listener.into_iter().flat_map(skills_sandbox::egress::environment));
     let is_fixed = |name: &str| fixed.iter().any(|(fixed, _)| *fixed == name);
-    let jobs = job.variables().filter(|(name, _)| !is_fixed(name)).map(|(name, value)| (name.to_owned(), value.to_owned()));
-    jobs.chain(fixed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))).collect()
+    let jobs = job.safe_variables().filter(|(name, _)| !is_fixed(name)).map(|(name, value)| (name.to_owned(), value.to_owned()));
+    jobs.collect::<Vec<_>>().into_iter().chain(fixed).collect()
 }
 
-fn paths(grants: &Grants, interpreter: &Executable, interpreters: &Interpreters, scratch: &Path) -> Vec<PathRule> {
-    let rule = |path: &Path, right| PathRule { path: path.to_owned(), right };
-    let named = |path: &&str, right| PathRule { path: PathBuf::from(path), right };
+fn paths(grants: &Grants, interpreter: &Interpreter, interpreters: &Interpreters, ground: &Ground) -> Vec<PathRule> {
+    let granted = |path: &Path, right| PathRule { path: path.to_owned(), right, symlinks: Symlinks::Refused };
+    let system = |path: &Path, right| PathRule { path: path.to_owned(), right, symlinks: Symlinks::Followed };
+    let named = |path: &&str, right| system(Path::new(path), right);
     let mut rules: Vec<PathRule> = Vec::new();
     for file in grants.files() {
-        rules.push(rule(file.path(), if file.access() == Access::ReadWrite { Right::Write } else { Right::Read }));
+        rules.push(granted(file.path(), if file.access() == Access::ReadWrite { Right::Write } else { Right::Read }));
     }
-    rules.push(rule(scratch, Right::Write));
+    if ground.tier != Tier::Isolated {
+        rules.push(system(&ground.scratch, Right::Write));
+    }
     rules.extend(SYSTEM.iter().map(|path| named(path, Right::Read)));
-    rules.extend(interpreter.libraries.iter().map(|libraries| rule(libraries, Right::Read)));
-    rules.push(rule(&interpreter.path, Right::Execute));
+    if *grants.network() != Network::None {
+        rules.extend(CERTIFICATES.iter().map(|path| named(path, Right::Read)));
+    }
+    rules.extend(needs(interpreter));
     rules.extend(LOADERS.iter().map(|path| named(path, Right::Execute)));
     rules.extend(DEVICES.iter().map(|path| named(path, Right::Device)));
     match grants.spawn() {
         Spawn::None => {}
         Spawn::Programs(names) => {
             let programs = names.iter().filter_map(|name| interpreters.program(name));
-            rules.extend(programs.map(|program| rule(&program.path, Right::Execute)));
+            rules.extend(programs.flat_map(|program| needs(&program).collect::<Vec<_>>()));
         }
         Spawn::Any => {
             rules.extend(["/usr", "/bin"].iter().map(|path| named(path, Right::Execute)));
-            rules.extend(grants.files().first().map(|home| rule(home.path(), Right::Execute)));
+            rules.extend(grants.files().first().map(|home| granted(home.path(), Right::Execute)));
         }
     }
     rules
+}
+
+/// The interpreter as it wants to be called, what it wants before the script, the script, and what the script gets.
+fn arguments(job: &Job, interpreter: &Interpreter, script: &str) -> Vec<String> {
+    let name = interpreter.name.to_string_lossy().into_owned();
+    let heap = interpreter.heap_argument(job.grants().limits().memory_bytes);
+    let before = interpreter.arguments.iter().cloned().chain(heap);
+    [name].into_iter().chain(before).chain([script.to_owned()]).chain(job.arguments().iter().cloned()).collect()
+}
+
+/// What a program of the machine needs to start.
+fn needs(program: &Interpreter) -> impl Iterator<Item = PathRule> {
+    let rule = |right| move |path: &PathBuf| PathRule { path: path.clone(), right, symlinks: Symlinks::Followed };
+    program.readable.iter().map(rule(Right::Read)).chain(program.executable_paths.iter().map(rule(Right::Execute)))
 }

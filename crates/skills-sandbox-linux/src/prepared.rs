@@ -4,74 +4,175 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 
-use libc::c_char;
+use libc::{c_char, c_int, sock_filter};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd::pipe2;
-use seccompiler::BpfProgram;
-use skills_policy::{Limits, Spawn};
+use skills_policy::Spawn;
 use skills_sandbox::SandboxError;
 
+use crate::child::Listener;
+use crate::identity::User;
 use crate::kernel::LandlockVersion;
 use crate::plan::Plan;
-use crate::ruleset::ruleset;
-use crate::seccomp::{Processes, filters};
-
-/// The kernel's numbers of resources, and their values.
-pub(crate) type ResourceLimits = Vec<(libc::__rlimit_resource_t, u64)>;
+use crate::resources::{ResourceLimits, resource_limits};
+use crate::ruleset::{Inside, inside, ruleset};
+use crate::seccomp::{Filter, Processes, Sockets, filter};
+use crate::source::open_all;
+use crate::step::Step;
+use crate::tier::Tier;
+use crate::tree::Tree;
 
 /// The three streams of the child, as descriptors above 2.
 pub(crate) type Streams = [RawFd; 3];
 
 /// All that the child reads: owned, immutable, and alive until the child has executed its program.
 pub(crate) struct Prepared {
+    /// None: the child ends as soon as all walls stand.
+    pub(crate) program: Option<Program>,
+    pub(crate) directory: CString,
+    pub(crate) limits: ResourceLimits,
+    pub(crate) filter: Arc<[sock_filter]>,
+    pub(crate) ruleset: Option<Ruleset>,
+    pub(crate) namespaces: Option<Namespaces>,
+    pub(crate) streams: Streams,
+    pub(crate) status: RawFd,
+    pub(crate) status_reader: RawFd,
+    /// The lists of processes of control groups to join.
+    pub(crate) control_groups: Vec<RawFd>,
+    /// A step that fails as if the kernel had refused it: for tests of what happens then.
+    pub(crate) fault: Option<Step>,
+    /// Keeps the descriptors above open.
+    owned: Vec<OwnedFd>,
+}
+
+pub(crate) struct Program {
     pub(crate) executable: CString,
     pub(crate) arguments: Pointers,
     pub(crate) environment: Pointers,
-    pub(crate) directory: CString,
-    pub(crate) limits: ResourceLimits,
-    pub(crate) filters: Vec<BpfProgram>,
-    pub(crate) ruleset: RawFd,
-    pub(crate) streams: Streams,
-    pub(crate) status: RawFd,
-    pub(crate) parent: i32,
-    /// Keeps the descriptors above open.
-    pub(crate) owned: Vec<OwnedFd>,
-    pub(crate) status_reader: OwnedFd,
 }
 
-/// Our ends of the child's pipes.
+pub(crate) struct Ruleset {
+    pub(crate) descriptor: RawFd,
+    pub(crate) inside: Vec<Inside>,
+}
+
+/// What of the kernel the child has for itself.
+pub(crate) struct Namespaces {
+    /// The lines that name its user and its group.
+    pub(crate) user: CString,
+    pub(crate) group: CString,
+    pub(crate) tree: Tree,
+    pub(crate) listener: Option<Listener>,
+}
+
+impl Namespaces {
+    pub(crate) fn flags(&self) -> c_int {
+        let network = if self.listener.is_some() { libc::CLONE_NEWNET } else { 0 };
+        libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | network
+    }
+}
+
+/// Our ends of what connects us with the child.
 pub(crate) struct Ours {
     pub(crate) stdin: OwnedFd,
     pub(crate) stdout: OwnedFd,
     pub(crate) stderr: OwnedFd,
+    pub(crate) status: OwnedFd,
+    /// Through which the child hands over its listener.
+    pub(crate) channel: Option<OwnedFd>,
+}
+
+/// What a child is made with beside its plan.
+#[derive(Default)]
+pub(crate) struct Extras<'a> {
+    pub(crate) landlock: Option<LandlockVersion>,
+    pub(crate) control_groups: &'a [OwnedFd],
+    pub(crate) fault: Option<Step>,
 }
 
 impl Prepared {
     /// Does all that can be done before the child exists.
-    pub(crate) fn new(plan: &Plan, version: LandlockVersion) -> Result<(Self, Ours), SandboxError> {
-        let processes = if plan.spawn == Spawn::None { Processes::One } else { Processes::Many };
-        let pipes = |error| SandboxError::setup("pipes", error);
-        let ruleset = above_standard(ruleset(plan.paths(), version)?).map_err(pipes)?;
-        let ((stdin, our_stdin), (our_stdout, stdout), (our_stderr, stderr)) =
-            (pipe().map_err(pipes)?, pipe().map_err(pipes)?, pipe().map_err(pipes)?);
-        let (status_reader, status) = pipe().map_err(pipes)?;
-        fcntl(&status_reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).map_err(|error| pipes(error.into()))?;
-        let prepared = Self {
-            executable: string(plan.executable.as_os_str().as_bytes())?,
-            arguments: strings(plan.arguments())?,
-            environment: strings(&plan.environment().iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>())?,
-            directory: string(plan.directory.as_os_str().as_bytes())?,
-            limits: resource_limits(&plan.limits),
-            filters: filters(processes)?,
-            ruleset: ruleset.as_raw_fd(),
-            streams: [stdin.as_raw_fd(), stdout.as_raw_fd(), stderr.as_raw_fd()],
-            status: status.as_raw_fd(),
-            parent: std::process::id().cast_signed(),
-            owned: vec![ruleset, stdin, stdout, stderr, status],
-            status_reader,
+    pub(crate) fn new(plan: &Plan, extras: &Extras<'_>) -> Result<(Self, Ours), SandboxError> {
+        let failed = |error| SandboxError::setup("pipes", error);
+        let sources = open_all(plan.paths())?;
+        let mut owned = Vec::new();
+        let mut keep = |descriptor: OwnedFd| {
+            let number = descriptor.as_raw_fd();
+            owned.push(descriptor);
+            number
         };
-        Ok((prepared, Ours { stdin: our_stdin, stdout: our_stdout, stderr: our_stderr }))
+        let ruleset = match extras.landlock.filter(|_| plan.tier != Tier::None) {
+            Some(version) => {
+                let descriptor = above_standard(ruleset(&sources, plan.listener, version)?).map_err(failed)?;
+                let inside = plan.view.as_ref().map_or(Ok(Vec::new()), |view| inside(version, view))?;
+                Some(Ruleset { descriptor: keep(descriptor), inside })
+            }
+            None => None,
+        };
+        let ((stdin, our_stdin), (our_stdout, stdout), (our_stderr, stderr), (our_status, status)) =
+            (pipe().map_err(failed)?, pipe().map_err(failed)?, pipe().map_err(failed)?, pipe().map_err(failed)?);
+        fcntl(&our_status, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).map_err(|error| failed(error.into()))?;
+        let (channel, our_channel) = plan.listener.map(|_| channel()).transpose().map_err(failed)?.unzip();
+        let listener = plan.listener.zip(channel).map(|(port, channel)| Listener { port, channel: keep(channel) });
+        // Their numbers must stay theirs even if the run is cancelled while the child waits to be made.
+        let copies = extras.control_groups.iter().map(OwnedFd::try_clone).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let control_groups = copies.into_iter().map(&mut keep).collect();
+        let prepared = Self {
+            program: plan.executable.as_ref().map(|executable| Program::new(executable.as_os_str().as_bytes(), plan)).transpose()?,
+            directory: string(plan.directory.as_os_str().as_bytes())?,
+            limits: resource_limits(plan),
+            filter: if plan.tier == Tier::None { Arc::default() } else { filter(wanted(plan)) },
+            ruleset,
+            namespaces: match &plan.view {
+                Some(view) => Some(Namespaces::new(Tree::new(view, &sources)?, listener)?),
+                None => None,
+            },
+            streams: [keep(stdin), keep(stdout), keep(stderr)],
+            status: keep(status),
+            status_reader: our_status.as_raw_fd(),
+            control_groups,
+            fault: extras.fault,
+            owned,
+        };
+        let ours = Ours { stdin: our_stdin, stdout: our_stdout, stderr: our_stderr, status: our_status, channel: our_channel };
+        Ok((prepared, ours))
+    }
+
+    /// Returns the path that operation number `index` of the child's tree is about.
+    pub(crate) fn path_of(&self, index: i32) -> Option<String> {
+        let tree = &self.namespaces.as_ref()?.tree;
+        usize::try_from(index).ok().and_then(|index| tree.operations.get(index)).map(crate::tree::Operation::path)
+    }
+
+    /// Closes the child's ends of everything.
+    pub(crate) fn close(self) {
+        drop(self.owned);
+    }
+}
+
+impl Program {
+    fn new(executable: &[u8], plan: &Plan) -> Result<Self, SandboxError> {
+        let environment: Vec<String> = plan.environment().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        Ok(Self { executable: string(executable)?, arguments: strings(plan.arguments())?, environment: strings(&environment)? })
+    }
+}
+
+impl Namespaces {
+    fn new(tree: Tree, listener: Option<Listener>) -> Result<Self, SandboxError> {
+        let (inside, outside) = (User::inside(), User::outside());
+        let line = |inside: u32, outside: u32| string(format!("{inside} {outside} 1").as_bytes());
+        Ok(Self { user: line(inside.user, outside.user)?, group: line(inside.group, outside.group)?, tree, listener })
+    }
+}
+
+fn wanted(plan: &Plan) -> Filter {
+    Filter {
+        tier: plan.tier,
+        processes: if plan.spawn == Spawn::None { Processes::One } else { Processes::Many },
+        sockets: if plan.listener.is_some() { Sockets::Streams } else { Sockets::None },
     }
 }
 
@@ -103,6 +204,13 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((above_standard(reader)?, above_standard(writer)?))
 }
 
+/// The child's end and ours of a pair of sockets.
+fn channel() -> io::Result<(OwnedFd, OwnedFd)> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let (theirs, ours) = socketpair(AddressFamily::Unix, SockType::Datagram, None, flags)?;
+    Ok((above_standard(theirs)?, above_standard(ours)?))
+}
+
 #[expect(unsafe_code, reason = "the wrapper returns the new descriptor as a bare number")]
 fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
     if descriptor.as_raw_fd() > 2 {
@@ -111,31 +219,6 @@ fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
     let copy = fcntl(&descriptor, FcntlArg::F_DUPFD_CLOEXEC(3))?;
     // SAFETY: the descriptor was just made and nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
-}
-
-/// A limit that the host itself is under already, and that is lower, stays: nobody but root could raise it.
-fn resource_limits(limits: &Limits) -> ResourceLimits {
-    let cpu_seconds = limits.wall_time.as_secs().saturating_add(1);
-    let wanted = [
-        (libc::RLIMIT_AS, limits.memory_bytes),
-        (libc::RLIMIT_FSIZE, limits.file_bytes),
-        (libc::RLIMIT_NOFILE, limits.open_files),
-        // Threads share the deadline, and each may use it in full.
-        (libc::RLIMIT_CPU, cpu_seconds.saturating_mul(64)),
-        // Not 0: that does not keep the kernel from starting a handler for the dump, 1 does.
-        (libc::RLIMIT_CORE, 1),
-        (libc::RLIMIT_MEMLOCK, 0),
-        (libc::RLIMIT_MSGQUEUE, 0),
-    ];
-    wanted.into_iter().map(|(resource, value)| (resource, value.min(hard_limit(resource)))).collect()
-}
-
-#[expect(unsafe_code, reason = "the wrapper does not know all resources by these numbers")]
-fn hard_limit(resource: libc::__rlimit_resource_t) -> u64 {
-    let mut limit = libc::rlimit64 { rlim_cur: libc::RLIM64_INFINITY, rlim_max: libc::RLIM64_INFINITY };
-    // SAFETY: writes the local structure; a failure leaves it as it is.
-    unsafe { libc::getrlimit64(resource, &raw mut limit) };
-    limit.rlim_max
 }
 
 fn string(bytes: &[u8]) -> Result<CString, SandboxError> {

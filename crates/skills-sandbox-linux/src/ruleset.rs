@@ -1,24 +1,33 @@
-//! Turns path rules into a Landlock ruleset.
+//! Turns sources into a Landlock ruleset.
 
+use std::ffi::CString;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, PathFdError, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    Scope,
 };
 use skills_sandbox::SandboxError;
 
 use crate::kernel::LandlockVersion;
-use crate::plan::{PathRule, Right};
+use crate::plan::Right;
+use crate::source::Source;
+use crate::tree::string;
+use crate::view::View;
+
+/// A rule for a path that exists only in the program's own file tree, so that the child has to add it.
+pub(crate) struct Inside {
+    pub(crate) path: CString,
+    pub(crate) rights: u64,
+}
 
 /// Makes the ruleset; nothing is restricted until a process applies it.
 ///
 /// Every right that the kernel knows is handled, so whatever no rule gives is refused, and a right that the kernel turns out not to know is
 /// an error rather than a gap.
-pub(crate) fn ruleset(paths: &[PathRule], version: LandlockVersion) -> Result<OwnedFd, SandboxError> {
+pub(crate) fn ruleset(sources: &[Source], listener: Option<u16>, version: LandlockVersion) -> Result<OwnedFd, SandboxError> {
     let abi = abi(version);
-    let failed =
-        |error: &dyn std::fmt::Display| SandboxError::unavailable("Landlock", error.to_string(), "report this with the kernel's version");
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     ruleset = ruleset.handle_access(AccessFs::from_all(abi)).map_err(|error| failed(&error))?;
     if abi >= ABI::V4 {
@@ -28,16 +37,35 @@ pub(crate) fn ruleset(paths: &[PathRule], version: LandlockVersion) -> Result<Ow
         ruleset = ruleset.scope(Scope::from_all(abi)).map_err(|error| failed(&error))?;
     }
     let mut created = ruleset.create().map_err(|error| failed(&error))?;
-    for rule in paths {
-        let file = match PathFd::new(&rule.path) {
-            Ok(file) => file,
-            Err(PathFdError::OpenCall { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(failed(&error)),
-        };
-        let rights = if rule.path.is_dir() { rights(rule.right, abi) } else { rights(rule.right, abi) & AccessFs::from_file(abi) };
-        created = created.add_rule(PathBeneath::new(file, rights)).map_err(|error| failed(&error))?;
+    for source in sources {
+        let rights = rights(source.right(), abi);
+        let rights = if source.is_directory() { rights } else { rights & AccessFs::from_file(abi) };
+        created = created.add_rule(PathBeneath::new(source.file(), rights)).map_err(|error| failed(&error))?;
+    }
+    if let (Some(port), true) = (listener, abi >= ABI::V4) {
+        created = created.add_rule(NetPort::new(port, AccessNet::ConnectTcp)).map_err(|error| failed(&error))?;
     }
     Option::<OwnedFd>::from(created).ok_or_else(|| failed(&"the kernel made no ruleset"))
+}
+
+/// Lists the rules for what is the program's own: it may list its root, read what was made for it, and write its scratch space.
+pub(crate) fn inside(version: LandlockVersion, view: &View) -> Result<Vec<Inside>, SandboxError> {
+    let abi = abi(version);
+    let list = BitFlags::from(AccessFs::ReadDir);
+    let read = list | AccessFs::ReadFile;
+    let mut paths = vec![(Path::new("/"), list), (Path::new("/etc"), read)];
+    paths.extend(view.scratch().map(|scratch| (scratch, rights(Right::Write, abi))));
+    paths.extend(view.shows_processes().then_some((Path::new("/proc"), read)));
+    paths.into_iter().map(|(path, rights)| Ok(Inside { path: string(path)?, rights: rights.bits() })).collect()
+}
+
+/// Having nothing left is no lack of Landlock.
+fn failed(error: &dyn std::fmt::Display) -> SandboxError {
+    let last = std::io::Error::last_os_error();
+    if matches!(last.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM)) {
+        return SandboxError::setup("making a Landlock ruleset", last);
+    }
+    SandboxError::unavailable("Landlock", error.to_string(), "report this with the kernel's version")
 }
 
 fn rights(right: Right, abi: ABI) -> BitFlags<AccessFs> {
@@ -54,7 +82,9 @@ fn rights(right: Right, abi: ABI) -> BitFlags<AccessFs> {
 
 fn abi(version: LandlockVersion) -> ABI {
     match version.0 {
-        0..=3 => ABI::V3,
+        0..=1 => ABI::V1,
+        2 => ABI::V2,
+        3 => ABI::V3,
         4 => ABI::V4,
         5 => ABI::V5,
         6 => ABI::V6,

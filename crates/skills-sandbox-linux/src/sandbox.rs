@@ -1,36 +1,60 @@
 //! The backend.
 
+use std::fmt;
+use std::io;
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
-use skills_policy::Grants;
-use skills_sandbox::process::{Child, supervise};
-use skills_sandbox::{Job, Outcome, Report, Running, Sandbox, SandboxError, Scratch};
+use skills_policy::{Grants, Network, Spawn};
+use skills_sandbox::egress::{Internet, Log, Outside, Proxy};
+use skills_sandbox::interpreter::Interpreters;
+use skills_sandbox::process::{Child, Supervised, supervise};
+use skills_sandbox::{Ending, Job, Outcome, Report, Running, Sandbox, SandboxError, Scratch};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
 
-use crate::interpreter::Interpreters;
-use crate::kernel::LandlockVersion;
-use crate::plan::{Plan, accepts};
-use crate::prepared::{Ours, Prepared};
-use crate::report::{expected, report};
-use crate::spawn::{Spawned, kill};
+use crate::control_group::ControlGroup;
+use crate::guardian;
+use crate::plan::{Ground, Plan};
+use crate::prepared::{Extras, Prepared};
+#[cfg(feature = "fault-injection")]
+use crate::probe::bare;
+use crate::probe::{Machine, machine, network};
+use crate::report::{Facts, expected};
+use crate::spawn::{Spawned, Streams, kill};
 use crate::spawner;
+use crate::step::Step;
+use crate::tier::{Isolation, Tier};
+use crate::view::scratch_beside;
 
-/// Runs scripts under Landlock and seccomp.
-#[derive(Debug, Clone)]
+/// Runs scripts behind the walls that this machine has.
+#[derive(Clone)]
 pub struct LinuxSandbox {
     interpreters: Interpreters,
     scratch_parent: PathBuf,
+    isolation: Isolation,
+    outside: Arc<dyn Outside>,
+    fault: Option<Step>,
+    /// What the machine offers, when it is not this one.
+    machine: Option<&'static Machine>,
 }
 
 impl LinuxSandbox {
-    /// Makes the backend; private scratch directories are made below `scratch_parent`.
+    /// Makes the backend; where a run cannot have its scratch space in memory, a directory is made for it below `scratch_parent`.
     #[must_use]
     pub fn new(scratch_parent: impl Into<PathBuf>) -> Self {
-        Self { interpreters: Interpreters::default(), scratch_parent: scratch_parent.into() }
+        Self {
+            interpreters: Interpreters::default(),
+            scratch_parent: scratch_parent.into(),
+            isolation: Isolation::default(),
+            outside: Arc::new(Internet),
+            fault: None,
+            machine: None,
+        }
     }
 
     /// Chooses where interpreters and programs are looked for.
@@ -40,20 +64,128 @@ impl LinuxSandbox {
         self
     }
 
+    /// Chooses the walls. Default: [`Isolation::Strongest`].
+    #[must_use]
+    pub fn isolation(mut self, isolation: Isolation) -> Self {
+        self.isolation = isolation;
+        self
+    }
+
+    /// Chooses how names of granted hosts are resolved and reached. Default: [`Internet`].
+    #[must_use]
+    pub fn outside(mut self, outside: Arc<dyn Outside>) -> Self {
+        self.outside = outside;
+        self
+    }
+
+    /// Lets a step of every run fail as if the kernel had refused it, to show that nothing runs then.
+    #[cfg(feature = "fault-injection")]
+    #[must_use]
+    pub fn fault(mut self, step: Step) -> Self {
+        self.fault = Some(step);
+        self
+    }
+
+    /// Lets the machine have no wall at all, to show that nothing runs then.
+    #[cfg(feature = "fault-injection")]
+    #[must_use]
+    pub fn without_walls(mut self) -> Self {
+        self.machine = Some(bare());
+        self
+    }
+
+    fn machine(&self) -> Result<&'static Machine, SandboxError> {
+        self.machine.map_or_else(machine, Ok)
+    }
+
     async fn run_job(&self, job: Job) -> Result<Outcome, SandboxError> {
         let started = Instant::now();
-        let version = LandlockVersion::detect()?;
-        let scratch = Scratch::new(&self.scratch_parent).map_err(|error| SandboxError::setup("making a scratch directory", error))?;
-        let plan = Plan::new(&job, &self.interpreters, scratch.path())?;
-        let (prepared, ours) = Prepared::new(&plan, version)?;
+        let machine = self.machine()?;
+        let tier = machine.tier(self.isolation)?;
+        accepts(job.grants(), tier)?;
+        let scratch = match tier {
+            Tier::Isolated => None,
+            Tier::Landlock | Tier::None => {
+                Some(Scratch::new(&self.scratch_parent).map_err(|error| SandboxError::setup("making a scratch directory", error))?)
+            }
+        };
+        let place = scratch.as_ref().map_or_else(|| scratch_beside(job.grants()), |scratch| scratch.path().to_owned());
+        let ground = Ground { tier, scratch: place, processes: matches!(machine.isolated, Ok(Ok(()))) };
+        let plan = Plan::new(&job, &self.interpreters, &ground)?;
+        let late = |_| SandboxError::setup("making a process", std::io::ErrorKind::TimedOut.into());
+        let turn = timeout(plan.limits.wall_time, spawner::turn()).await.map_err(late)??;
+        let group = ControlGroup::new(&plan.limits);
+        let control_groups = group.as_ref().map_or(&[][..], ControlGroup::joins);
+        let landlock = machine.landlock.clone().ok();
+        let (prepared, ours) = Prepared::new(&plan, &Extras { landlock, control_groups, fault: self.fault })?;
+        let leaves_processes = plan.tier != Tier::Isolated && plan.spawn != Spawn::None;
+        if leaves_processes {
+            guardian::prepare();
+        }
         let made = timeout(plan.limits.wall_time, spawner::spawn(prepared, ours)).await;
-        let late = || SandboxError::setup("making a process", std::io::ErrorKind::TimedOut.into());
-        let child = watch(made.map_err(|_| late())??)?;
-        let supervised = supervise(child, job.input_bytes(), &plan.limits).await;
-        let supervised = supervised.map_err(|error| SandboxError::setup("watching the process", error))?;
-        let report = report(&plan, version).removed(scratch.remove());
-        Ok(Outcome::new(supervised.ending, supervised.stdout, supervised.stderr, started.elapsed(), report))
+        drop(turn);
+        let spawned = made.map_err(late)??;
+        let guarded = leaves_processes.then(|| guardian::guard(spawned.pid()));
+        let (supervised, log) = self.watch_over(spawned, &job, &plan).await?;
+        let is_guarded = guarded.is_none_or(guardian::Guarded::release);
+        let mut ending = supervised.ending;
+        if matches!(ending, Ending::Signalled { .. }) && group.as_ref().is_some_and(ControlGroup::ran_out_of_memory) {
+            ending = Ending::MemoryLimit { limit_bytes: plan.limits.memory_bytes };
+        }
+        let mut report =
+            Facts { plan: &plan, machine, group: group.as_ref(), isolation: self.isolation, log: log.as_ref(), is_guarded }.report();
+        if let Some(group) = group {
+            report = report.left("control-group", group.remove().await);
+        }
+        if let Some(scratch) = scratch {
+            report = report.removed(scratch.remove());
+        }
+        Ok(Outcome::new(ending, supervised.stdout, supervised.stderr, started.elapsed(), report))
     }
+
+    /// Supervises a child, and serves its network as long as it lives when it has one.
+    async fn watch_over(&self, mut spawned: Spawned, job: &Job, plan: &Plan) -> Result<(Supervised, Option<Log>), SandboxError> {
+        let failed = |error| SandboxError::setup("watching the process", error);
+        let Network::Hosts(hosts) = job.grants().network() else {
+            return Ok((supervise(watch(spawned)?, job.input_bytes(), &plan.limits).await.map_err(failed)?, None));
+        };
+        // Until it is supervised, an error here kills the child as it is dropped.
+        let listener = spawned.listener.take().ok_or_else(|| failed(io::Error::other("the child handed over no listener")))?;
+        let listener = TcpListener::from(listener);
+        listener.set_nonblocking(true).map_err(failed)?;
+        let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
+        let supervised = supervise(watch(spawned)?, job.input_bytes(), &plan.limits);
+        let proxy = Proxy::new(hosts.clone(), Arc::clone(&self.outside));
+        let log = proxy.log();
+        tokio::select! {
+            supervised = supervised => Ok((supervised.map_err(failed)?, Some(log))),
+            never = proxy.serve(listener) => match never {},
+        }
+    }
+}
+
+impl fmt::Debug for LinuxSandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LinuxSandbox")
+            .field("interpreters", &self.interpreters)
+            .field("scratch_parent", &self.scratch_parent)
+            .field("isolation", &self.isolation)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Refuses what these walls cannot enforce.
+fn accepts(grants: &Grants, tier: Tier) -> Result<(), SandboxError> {
+    if *grants.network() == Network::None {
+        return Ok(());
+    }
+    if tier != Tier::Isolated {
+        let reason = "it can open the network to named hosts only in a network of the program's own, which takes user namespaces";
+        return Err(SandboxError::refused("linux", reason));
+    }
+    network()?.map_err(|failure| {
+        SandboxError::unavailable("a network of its own", failure.to_string(), "let the container create network namespaces")
+    })
 }
 
 impl Sandbox for LinuxSandbox {
@@ -62,11 +194,12 @@ impl Sandbox for LinuxSandbox {
     }
 
     fn probe(&self) -> Result<Report, SandboxError> {
-        Ok(expected(LandlockVersion::detect()?, &self.interpreters))
+        let machine = self.machine()?;
+        Ok(expected(machine, machine.tier(self.isolation)?, self.isolation, &self.interpreters))
     }
 
     fn accepts(&self, grants: &Grants) -> Result<(), SandboxError> {
-        accepts(grants)
+        accepts(grants, self.machine()?.tier(self.isolation)?)
     }
 
     fn run(&self, job: Job) -> Running<'_> {
@@ -77,7 +210,7 @@ impl Sandbox for LinuxSandbox {
 #[expect(unsafe_code, reason = "registering a descriptor with Tokio is unsafe in general")]
 fn watch(spawned: Spawned) -> Result<Child, SandboxError> {
     let failed = |error| SandboxError::setup("watching the process", error);
-    let Some((pid, pidfd, Ours { stdin, stdout, stderr })) = spawned.take() else {
+    let Some((pid, pidfd, Streams { stdin, stdout, stderr })) = spawned.take() else {
         return Err(failed(std::io::Error::other("it was handed over before")));
     };
     // SAFETY: an `OwnedFd` is open as long as it lives, always names the same descriptor, and the `AsyncFd` owns it.

@@ -1,16 +1,31 @@
 //! The system calls that fail inside.
 
-use std::collections::BTreeMap;
+mod calls;
+mod program;
 
-use libc::{EPERM, c_long};
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen as Length, SeccompCmpOp as Operator, SeccompCondition as Condition, SeccompFilter,
-    SeccompRule as Rule, sock_filter,
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use libc::{c_long, sock_filter};
+
+use crate::tier::Tier;
+use program::{Answer, Case, Check, Table, Test, Verdict, program};
+
+use calls::{
+    DENIED, DENIED_COMMANDS, DENIED_HERE, FORKS, IGNORED, IGNORED_HERE, METADATA, METADATA_HERE, MODES, MODES_HERE, NEW_NAMESPACES,
+    SOCKET_KIND_BITS, TIMES, TIMES_HERE,
 };
-use skills_sandbox::SandboxError;
+
+/// What a filter depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Filter {
+    pub(crate) tier: Tier,
+    pub(crate) processes: Processes,
+    pub(crate) sockets: Sockets,
+}
 
 /// What may be started, as far as system calls are concerned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Processes {
     /// Threads only.
     One,
@@ -18,275 +33,145 @@ pub(crate) enum Processes {
     Many,
 }
 
-/// Calls that always fail with `EPERM`: the kernel's administration, other processes, and metadata, which Landlock does not cover.
-///
-/// A list of what is denied, not of what is allowed: interpreters use too much of the kernel, and differently in each version.
-const DENIED: &[c_long] = &[
-    // Sockets of every family. Landlock covers TCP alone; connected pairs between own threads stay possible.
-    libc::SYS_socket,
-    // A process that leaves its group would survive the group's end.
-    libc::SYS_setsid,
-    libc::SYS_setpgid,
-    // Metadata.
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
-    libc::SYS_setxattr,
-    libc::SYS_lsetxattr,
-    libc::SYS_fsetxattr,
-    libc::SYS_removexattr,
-    libc::SYS_lremovexattr,
-    libc::SYS_fremovexattr,
-    SYS_SETXATTRAT,
-    SYS_REMOVEXATTRAT,
-    SYS_FILE_SETATTR,
-    // Other processes.
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_process_madvise,
-    libc::SYS_process_mrelease,
-    libc::SYS_pidfd_open,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_pidfd_send_signal,
-    libc::SYS_kcmp,
-    libc::SYS_migrate_pages,
-    libc::SYS_move_pages,
-    libc::SYS_setpriority,
-    libc::SYS_ioprio_set,
-    libc::SYS_sched_setattr,
-    libc::SYS_sched_setparam,
-    libc::SYS_sched_setscheduler,
-    // Namespaces and mounts.
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_open_tree,
-    libc::SYS_move_mount,
-    libc::SYS_mount_setattr,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    SYS_STATMOUNT,
-    SYS_LISTMOUNT,
-    SYS_OPEN_TREE_ATTR,
-    // Files by handles, which no path rule covers, and file system events.
-    libc::SYS_name_to_handle_at,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_fanotify_init,
-    libc::SYS_fanotify_mark,
-    libc::SYS_inotify_init1,
-    libc::SYS_inotify_add_watch,
-    // Memory that no limit counts and that can be executed without a file.
-    libc::SYS_memfd_create,
-    libc::SYS_memfd_secret,
-    // Shared memory and queues of System V and POSIX, which belong to no file.
-    libc::SYS_shmget,
-    libc::SYS_shmat,
-    libc::SYS_shmctl,
-    libc::SYS_semget,
-    libc::SYS_semctl,
-    libc::SYS_semop,
-    libc::SYS_semtimedop,
-    libc::SYS_msgget,
-    libc::SYS_msgsnd,
-    libc::SYS_msgrcv,
-    libc::SYS_msgctl,
-    libc::SYS_mq_open,
-    libc::SYS_mq_unlink,
-    // Kernel surface.
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_keyctl,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_quotactl_fd,
-    libc::SYS_syslog,
-    libc::SYS_vhangup,
-    libc::SYS_vmsplice,
-    libc::SYS_lookup_dcookie,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-];
+/// Which sockets may be made, besides connected pairs of local streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sockets {
+    /// None of any family.
+    None,
+    /// TCP, in a network of the program's own.
+    Streams,
+}
 
-/// Calls that only x86-64 has.
-#[cfg(target_arch = "x86_64")]
-const DENIED_HERE: &[c_long] =
-    &[libc::SYS_chown, libc::SYS_lchown, libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_inotify_init];
-#[cfg(not(target_arch = "x86_64"))]
-const DENIED_HERE: &[c_long] = &[];
-
-/// Calls that do nothing and say that they did: modes of files. Landlock does not cover them, so they must not work; but copying a file, as
-/// every language's library does it, sets its mode and times and fails when it cannot.
-const IGNORED: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, SYS_FCHMODAT2];
-#[cfg(target_arch = "x86_64")]
-const IGNORED_HERE: &[c_long] = &[libc::SYS_chmod];
-#[cfg(not(target_arch = "x86_64"))]
-const IGNORED_HERE: &[c_long] = &[];
-
-/// Calls that set the times of a file named by a path, and which of their arguments the times are. Given times are ignored as modes are; "now"
-/// is denied, since programs use it to learn whether a file exists before they make it.
-const TIMES: &[(c_long, u8)] = &[(libc::SYS_utimensat, 2)];
-#[cfg(target_arch = "x86_64")]
-const TIMES_HERE: &[(c_long, u8)] = &[(libc::SYS_utime, 1), (libc::SYS_utimes, 1), (libc::SYS_futimesat, 2)];
-#[cfg(not(target_arch = "x86_64"))]
-const TIMES_HERE: &[(c_long, u8)] = &[];
-
-/// Calls that make a process, besides `clone` and `clone3`.
-#[cfg(target_arch = "x86_64")]
-const FORKS: &[c_long] = &[libc::SYS_fork, libc::SYS_vfork];
-#[cfg(not(target_arch = "x86_64"))]
-const FORKS: &[c_long] = &[];
-
-// Newer than the library's tables; the numbers are the same on every architecture.
-const SYS_FCHMODAT2: c_long = 452;
-const SYS_STATMOUNT: c_long = 457;
-const SYS_LISTMOUNT: c_long = 458;
-const SYS_OPEN_TREE_ATTR: c_long = 467;
-const SYS_SETXATTRAT: c_long = 463;
-const SYS_REMOVEXATTRAT: c_long = 466;
-const SYS_FILE_SETATTR: c_long = 469;
-
-/// Commands to a terminal that put characters into the input of whoever holds it, and commands to files that change their flags, project,
-/// version, verity or encryption, on descriptors that are only readable too.
-const DENIED_COMMANDS: [u64; 8] = [
-    libc::TIOCSTI,
-    libc::TIOCLINUX,
-    libc::TIOCSETD,
-    0x4008_6602, // FS_IOC_SETFLAGS
-    0x401c_5820, // FS_IOC_FSSETXATTR
-    0x4008_7602, // FS_IOC_SETVERSION
-    0x4080_6685, // FS_IOC_ENABLE_VERITY
-    0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
-];
-/// The bits of a socket's type that say which kind it is.
-const SOCKET_KIND_BITS: u64 = 0xf;
-const NEW_NAMESPACES: [i32; 7] = [
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWNET,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWUTS,
-    libc::CLONE_NEWCGROUP,
-];
+/// `FICLONE` and `FICLONERANGE`.
+const SHARED_COPIES: [u32; 2] = [0x4004_9409, 0x4020_940d];
 
 /// How many calls fail for every job.
 pub(crate) fn denied_calls() -> usize {
     DENIED.len() + DENIED_HERE.len()
 }
 
-/// Compiles the filters, to be installed in this order.
-pub(crate) fn filters(processes: Processes) -> Result<Vec<BpfProgram>, SandboxError> {
-    let failed =
-        |error: seccompiler::BackendError| SandboxError::unavailable("seccomp", error.to_string(), "report this with the kernel's version");
-    let architecture = std::env::consts::ARCH.try_into().map_err(failed)?;
-    let answer = |rules, errno: u32| {
-        let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno), architecture)?;
-        BpfProgram::try_from(filter)
-    };
-    let denied = answer(rules(processes).map_err(failed)?, EPERM.unsigned_abs()).map_err(failed)?;
-    let ignored = answer(ignored_rules().map_err(failed)?, 0).map_err(failed)?;
-    Ok(vec![denied, ignored, guard()])
+/// Makes the filter; each kind once per process.
+pub(crate) fn filter(wanted: Filter) -> Arc<[sock_filter]> {
+    static MADE: Mutex<BTreeMap<Filter, Arc<[sock_filter]>>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(made.entry(wanted).or_insert_with(|| program(&table(wanted)).into()))
 }
 
-fn rules(processes: Processes) -> Result<BTreeMap<i64, Vec<Rule>>, seccompiler::BackendError> {
-    let mut rules: BTreeMap<i64, Vec<Rule>> = DENIED.iter().chain(DENIED_HERE).map(|call| (*call, Vec::new())).collect();
-    let mut clone = Vec::new();
+const REFUSED: Answer = Answer::Error(libc::EPERM as u16);
+/// As if the kernel did not know the call, so that libraries fall back to another.
+const UNKNOWN: Answer = Answer::Error(libc::ENOSYS as u16);
+/// Nothing happens, and the call says that it did.
+const IGNORED_CALL: Answer = Answer::Error(0);
+
+fn number(call: c_long) -> u32 {
+    u32::try_from(call).unwrap_or(u32::MAX)
+}
+
+fn add(table: &mut Table, call: c_long, answer: Answer, checks: &[Check]) {
+    let Verdict(cases) = table.entry(number(call)).or_default();
+    cases.push(Case { checks: checks.to_vec(), answer });
+}
+
+fn add_all(table: &mut Table, calls: &[&[c_long]], answer: Answer) {
+    calls.iter().copied().flatten().for_each(|call| add(table, *call, answer, &[]));
+}
+
+fn check(argument: u8, test: Test) -> Check {
+    Check { argument, test }
+}
+
+fn table(wanted: Filter) -> Table {
+    let mut table = Table::new();
+    add_all(&mut table, &[DENIED, DENIED_HERE], REFUSED);
+    // Their arguments lie in memory, which no filter can read: these fall back to `clone` and `openat`.
+    add_all(&mut table, &[&[libc::SYS_clone3, libc::SYS_openat2]], UNKNOWN);
+    clones(&mut table, wanted.processes);
+    // Copying parts of files is fine; what else a file system of this number understands makes and removes volumes without asking for a path.
+    SHARED_COPIES.iter().for_each(|command| add(&mut table, libc::SYS_ioctl, Answer::Allow, &[check(1, Test::Is(*command))]));
+    add(&mut table, libc::SYS_ioctl, REFUSED, &[check(1, Test::Has(0xff00, 0x9400))]);
+    // The kernel looks at the low 32 bits of a command only.
+    DENIED_COMMANDS.iter().for_each(|command| add(&mut table, libc::SYS_ioctl, REFUSED, &[check(1, Test::Is(*command as u32))]));
+    // Limits and CPU sets: reading and changing one's own is fine, another's is not.
+    for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
+        add(&mut table, call, REFUSED, &[check(0, Test::IsNot(0))]);
+    }
+    if wanted.tier == Tier::Landlock {
+        // What Landlock does not cover. Modes are ignored before they are looked at.
+        add_all(&mut table, &[METADATA, METADATA_HERE], REFUSED);
+        add_all(&mut table, &[IGNORED, IGNORED_HERE], IGNORED_CALL);
+        times(&mut table);
+    }
+    modes(&mut table);
+    sockets(&mut table, wanted.sockets);
+    // Dying with the host is not the program's to choose; a lease would keep others from opening a file, and scripts watch nothing.
+    add(&mut table, libc::SYS_prctl, REFUSED, &[check(0, Test::Is(libc::PR_SET_PDEATHSIG.unsigned_abs()))]);
+    for command in [libc::F_SETLEASE, libc::F_NOTIFY] {
+        add(&mut table, libc::SYS_fcntl, REFUSED, &[check(1, Test::Is(command.unsigned_abs()))]);
+    }
+    // Linux, or the question which it is.
+    add(&mut table, libc::SYS_personality, REFUSED, &[check(0, Test::IsNot(0)), check(0, Test::IsNot(u32::MAX))]);
+    table
+}
+
+fn clones(table: &mut Table, processes: Processes) {
     // A child of the host's instead of its own would be the host's to collect.
-    for flag in NEW_NAMESPACES.into_iter().chain([libc::CLONE_PARENT]) {
-        let flag = u64::from(flag.unsigned_abs());
-        clone.push(Rule::new(vec![Condition::new(0, Length::Qword, Operator::MaskedEq(flag), flag)?])?);
+    for flag in NEW_NAMESPACES.into_iter().chain([libc::CLONE_PARENT]).map(i32::unsigned_abs) {
+        add(table, libc::SYS_clone, REFUSED, &[check(0, Test::Has(flag, flag))]);
     }
     if processes == Processes::One {
-        let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
-        clone.push(Rule::new(vec![Condition::new(0, Length::Qword, Operator::MaskedEq(thread), 0)?])?);
-        rules.extend(FORKS.iter().map(|call| (*call, Vec::new())));
+        add(table, libc::SYS_clone, REFUSED, &[check(0, Test::Has(libc::CLONE_THREAD.unsigned_abs(), 0))]);
+        add_all(table, &[FORKS], REFUSED);
     }
-    rules.insert(libc::SYS_clone, clone);
-    let mut ioctl = Vec::new();
-    for command in DENIED_COMMANDS {
-        // The kernel looks at the low 32 bits only.
-        ioctl.push(Rule::new(vec![Condition::new(1, Length::Dword, Operator::Eq, command)?])?);
-    }
-    rules.insert(libc::SYS_ioctl, ioctl);
-    // Limits, CPU sets and personalities: reading and changing one's own is fine, another's is not.
-    for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
-        rules.insert(call, vec![Rule::new(vec![Condition::new(0, Length::Dword, Operator::Ne, 0)?])?]);
-    }
+}
+
+/// Given times are ignored; "now" is refused, but for an open file, which exists.
+fn times(table: &mut Table) {
     for (call, times) in TIMES.iter().chain(TIMES_HERE) {
-        let mut now = vec![Condition::new(*times, Length::Qword, Operator::Eq, 0)?];
+        let now = check(*times, Test::Null);
+        let path = check(1, Test::NotNull);
         if *call == libc::SYS_utimensat {
-            now.push(Condition::new(1, Length::Qword, Operator::Ne, 0)?);
+            add(table, *call, REFUSED, &[now, path]);
+        } else {
+            add(table, *call, REFUSED, &[now]);
         }
-        rules.insert(*call, vec![Rule::new(now)?]);
+        add(table, *call, IGNORED_CALL, &[]);
+    }
+}
+
+/// No file is made to run as its owner: others of this machine may find it in a directory that was granted for writing.
+fn modes(table: &mut Table) {
+    let temporary = libc::O_TMPFILE & !libc::O_DIRECTORY;
+    for (call, mode, flags) in MODES.iter().chain(MODES_HERE) {
+        for bit in [libc::S_ISUID, libc::S_ISGID] {
+            let set = check(*mode, Test::Has(bit, bit));
+            // Of a file that is opened the mode counts only when it is made.
+            match flags {
+                None => add(table, *call, REFUSED, &[set]),
+                Some(flags) => [libc::O_CREAT, temporary].map(i32::unsigned_abs).into_iter().for_each(|making| {
+                    add(table, *call, REFUSED, &[check(*flags, Test::Has(making, making)), set]);
+                }),
+            }
+        }
+    }
+}
+
+fn sockets(table: &mut Table, sockets: Sockets) {
+    let is_not = |argument, value: i32| check(argument, Test::IsNot(value.unsigned_abs()));
+    let is_stream = |call, table: &mut Table| {
+        let stream = libc::SOCK_STREAM.unsigned_abs();
+        for kind in (0..=SOCKET_KIND_BITS).filter(|kind| *kind != stream) {
+            add(table, call, REFUSED, &[check(1, Test::Has(SOCKET_KIND_BITS, kind))]);
+        }
+    };
+    match sockets {
+        Sockets::None => add(table, libc::SYS_socket, REFUSED, &[]),
+        Sockets::Streams => {
+            add(table, libc::SYS_socket, REFUSED, &[is_not(0, libc::AF_INET), is_not(0, libc::AF_INET6)]);
+            add(table, libc::SYS_socket, REFUSED, &[is_not(2, 0), is_not(2, libc::IPPROTO_TCP)]);
+            is_stream(libc::SYS_socket, table);
+        }
     }
     // A pair may be a local stream only: one end of a pair of datagram sockets can be sent anywhere.
-    let local = u64::from(libc::AF_UNIX.unsigned_abs());
-    let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
-    let mut pairs = vec![Rule::new(vec![Condition::new(0, Length::Dword, Operator::Ne, local)?])?];
-    for kind in (0..=SOCKET_KIND_BITS).filter(|kind| *kind != stream) {
-        pairs.push(Rule::new(vec![Condition::new(1, Length::Dword, Operator::MaskedEq(SOCKET_KIND_BITS), kind)?])?);
-    }
-    rules.insert(libc::SYS_socketpair, pairs);
-    // Dying with the host is not the program's to choose; a lease would keep others from opening a file.
-    let death = Condition::new(0, Length::Dword, Operator::Eq, u64::from(libc::PR_SET_PDEATHSIG.unsigned_abs()))?;
-    rules.insert(libc::SYS_prctl, vec![Rule::new(vec![death])?]);
-    let lease = Condition::new(1, Length::Dword, Operator::Eq, u64::from(libc::F_SETLEASE.unsigned_abs()))?;
-    rules.insert(libc::SYS_fcntl, vec![Rule::new(vec![lease])?]);
-    let personality = [0, 0xffff_ffff].map(|value| Condition::new(0, Length::Dword, Operator::Ne, value));
-    let [linux, query] = personality;
-    rules.insert(libc::SYS_personality, vec![Rule::new(vec![linux?, query?])?]);
-    Ok(rules)
-}
-
-fn ignored_rules() -> Result<BTreeMap<i64, Vec<Rule>>, seccompiler::BackendError> {
-    let mut rules: BTreeMap<i64, Vec<Rule>> = IGNORED.iter().chain(IGNORED_HERE).map(|call| (*call, Vec::new())).collect();
-    for (call, times) in TIMES.iter().chain(TIMES_HERE) {
-        rules.insert(*call, vec![Rule::new(vec![Condition::new(*times, Length::Qword, Operator::Ne, 0)?])?]);
-    }
-    // Without a path it is an open file, which exists.
-    let open_file = Rule::new(vec![Condition::new(1, Length::Qword, Operator::Eq, 0)?])?;
-    rules.entry(libc::SYS_utimensat).or_default().push(open_file);
-    Ok(rules)
-}
-
-/// A filter of its own for what must answer `ENOSYS`: `clone3`, whose flags no filter can read, so that libraries fall back to `clone`;
-/// and on x86-64 the numbers of the x32 convention, which would bypass every other rule.
-fn guard() -> BpfProgram {
-    const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
-    const EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
-    const AT_LEAST: u16 = 0x35; // BPF_JMP | BPF_JGE | BPF_K
-    const RETURN: u16 = 0x06; // BPF_RET | BPF_K
-    const X32: u32 = 0x4000_0000;
-    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
-    let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or(u32::MAX);
-    vec![
-        step(LOAD, 0, 0, 0),
-        step(EQUAL, 2, 0, clone3),
-        step(AT_LEAST, 1, 0, X32),
-        step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
-        step(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs()),
-    ]
+    add(table, libc::SYS_socketpair, REFUSED, &[is_not(0, libc::AF_UNIX)]);
+    is_stream(libc::SYS_socketpair, table);
 }

@@ -1,34 +1,48 @@
 //! Makes the child.
 
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::io::{self, IoSliceMut, Read};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use skills_sandbox::SandboxError;
 
-use crate::child::{self, READY, Step};
-use crate::prepared::{Ours, Prepared};
+use crate::child;
+use crate::prepared::{Namespaces, Ours, Prepared};
 use crate::stack::Stack;
+use crate::step::{Failure, Message, READY, Step};
 
 /// A child that runs its program, and our ends of its pipes. Dropping it kills the child: it may get lost between two threads.
 pub(crate) struct Spawned {
     pid: i32,
-    held: Option<(OwnedFd, Ours)>,
+    held: Option<(OwnedFd, Streams)>,
+    pub(crate) listener: Option<OwnedFd>,
+}
+
+/// Our ends of its standard streams.
+pub(crate) struct Streams {
+    pub(crate) stdin: OwnedFd,
+    pub(crate) stdout: OwnedFd,
+    pub(crate) stderr: OwnedFd,
 }
 
 impl Spawned {
+    pub(crate) fn pid(&self) -> i32 {
+        self.pid
+    }
+
     /// Hands the child over: its number, its descriptor, our pipes. Whoever takes them must kill and collect it.
-    pub(crate) fn take(mut self) -> Option<(i32, OwnedFd, Ours)> {
-        self.held.take().map(|(pidfd, ours)| (self.pid, pidfd, ours))
+    pub(crate) fn take(mut self) -> Option<(i32, OwnedFd, Streams)> {
+        self.held.take().map(|(pidfd, streams)| (self.pid, pidfd, streams))
     }
 }
 
 impl Drop for Spawned {
     fn drop(&mut self) {
-        if let Some((pidfd, _ours)) = self.held.take() {
+        if let Some((pidfd, _streams)) = self.held.take() {
             kill(self.pid, &pidfd);
         }
     }
@@ -41,29 +55,67 @@ pub(crate) fn kill(pid: i32, pidfd: &OwnedFd) {
     let _ = waitid(Id::PIDFd(pidfd.as_fd()), WaitPidFlag::WEXITED);
 }
 
+/// Why there is no child.
+#[derive(Debug)]
+pub(crate) enum NoChild {
+    /// This program cannot have children.
+    Ignored,
+    /// A step failed.
+    Failed(Failure),
+}
+
+impl From<NoChild> for SandboxError {
+    fn from(none: NoChild) -> Self {
+        match none {
+            NoChild::Failed(failure) => failure.into(),
+            NoChild::Ignored => {
+                let reason = "this program ignores SIGCHLD, so the kernel forgets its children before they can be collected";
+                Self::setup("making a process", io::Error::other(reason))
+            }
+        }
+    }
+}
+
 /// Makes the child and waits until it executes its program; a step that failed there is an error here, and nothing runs.
 ///
 /// The thread that calls this must outlive the child, which dies with it.
-pub(crate) fn spawn(prepared: Prepared, ours: Ours) -> Result<Spawned, SandboxError> {
+pub(crate) fn spawn(prepared: Prepared, ours: Ours) -> Result<Spawned, NoChild> {
     if ignores_children() {
-        let reason = "this program ignores SIGCHLD, so the kernel forgets its children before they can be collected";
-        return Err(SandboxError::setup("making a process", io::Error::other(reason)));
+        return Err(NoChild::Ignored);
     }
-    let (pidfd, pid) = clone(&prepared).map_err(|error| SandboxError::setup("clone", error))?;
-    let Prepared { status_reader, owned, .. } = prepared;
-    drop(owned);
+    let (pidfd, pid) = clone(&prepared).map_err(|error| NoChild::Failed(Failure::of_clone(&error)))?;
+    let Ours { stdin, stdout, stderr, status, channel } = ours;
     // The child has executed its program or ended, so all that it had to say is in the pipe: that it is ready and nothing else, or which
     // step failed, or nothing because something killed it on the way.
-    let mut said = [0; 16];
-    match File::from(status_reader).read(&mut said) {
-        Ok(8) if words(&said[..8]) == READY => Ok(Spawned { pid, held: Some((pidfd, ours)) }),
-        Ok(8) => Err(failure(words(&said[..8]), &pidfd)),
-        Ok(16) => Err(failure(words(&said[8..]), &pidfd)),
-        _ => {
-            kill(pid, &pidfd);
-            Err(SandboxError::setup("preparing the process", io::Error::other("it was killed before its walls stood")))
-        }
+    let mut said = [0; 2 * size_of::<Message>()];
+    let length = File::from(status).read(&mut said).unwrap_or(0);
+    let messages: Vec<Message> = said[..length].chunks_exact(size_of::<Message>()).map(words).collect();
+    if messages.as_slice() == [READY] {
+        prepared.close();
+        let listener = channel.and_then(|channel| received(&channel));
+        return Ok(Spawned { pid, held: Some((pidfd, Streams { stdin, stdout, stderr })), listener });
     }
+    kill(pid, &pidfd);
+    let failed = messages.last().filter(|message| **message != READY).map_or([0, 0, -1], |message| *message);
+    let [step, errno, at] = failed;
+    let step = Step::ALL.into_iter().find(|known| *known as i32 == step);
+    let path = prepared.path_of(at);
+    prepared.close();
+    Err(NoChild::Failed(Failure { step, errno, path }))
+}
+
+/// Takes the listener that the child handed over before it executed its program.
+#[expect(unsafe_code, reason = "the wrapper returns received descriptors as bare numbers")]
+fn received(channel: &OwnedFd) -> Option<OwnedFd> {
+    let mut byte = [0; 1];
+    let mut parts = [IoSliceMut::new(&mut byte)];
+    let mut space = nix::cmsg_space!([RawFd; 1]);
+    let message = recvmsg::<()>(channel.as_raw_fd(), &mut parts, Some(&mut space), MsgFlags::MSG_CMSG_CLOEXEC).ok()?;
+    message.cmsgs().ok()?.find_map(|control| match control {
+        // SAFETY: the kernel made these descriptors for us and nobody else owns them.
+        ControlMessageOwned::ScmRights(numbers) => numbers.first().map(|number| unsafe { OwnedFd::from_raw_fd(*number) }),
+        _ => None,
+    })
 }
 
 /// Says whether the kernel collects our children by itself; their numbers could then be somebody else's when their groups are killed.
@@ -78,9 +130,9 @@ fn ignores_children() -> bool {
     action.sa_sigaction == libc::SIG_IGN || action.sa_flags & libc::SA_NOCLDWAIT != 0
 }
 
-fn words(bytes: &[u8]) -> [i32; 2] {
+fn words(bytes: &[u8]) -> Message {
     let word = |at: usize| bytes[at..at + 4].try_into().map_or(0, i32::from_ne_bytes);
-    [word(0), word(4)]
+    [word(0), word(4), word(8)]
 }
 
 /// Makes a process that shares our memory, on a stack of its own, while this thread sleeps.
@@ -89,7 +141,8 @@ fn words(bytes: &[u8]) -> [i32; 2] {
 #[expect(unsafe_code, reason = "there is no safe form of clone")]
 fn clone(prepared: &Prepared) -> io::Result<(OwnedFd, i32)> {
     let stack = Stack::new()?;
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+    let own = prepared.namespaces.as_ref().map_or(0, Namespaces::flags);
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD | own;
     let argument = std::ptr::from_ref(prepared).cast_mut().cast();
     let mut pidfd: libc::c_int = -1;
     // SAFETY: signals are blocked around the call, so no handler of the host runs in the child on shared memory. `child::main` keeps to the
@@ -110,23 +163,4 @@ fn clone(prepared: &Prepared) -> io::Result<(OwnedFd, i32)> {
     };
     // SAFETY: the kernel made this descriptor for us and nobody else owns it.
     Ok((unsafe { OwnedFd::from_raw_fd(pidfd) }, pid))
-}
-
-/// Collects a child that never ran, and says which step failed.
-fn failure([step, errno]: [i32; 2], pidfd: &OwnedFd) -> SandboxError {
-    let _ = waitid(Id::PIDFd(pidfd.as_fd()), WaitPidFlag::WEXITED);
-    let error = io::Error::from_raw_os_error(errno);
-    let wall = |layer, hint| SandboxError::unavailable(layer, error.to_string(), hint);
-    const CONTAINER: &str = "let the container's or service's seccomp profile allow it, or use a skill with a WebAssembly module";
-    match Step::ALL.into_iter().find(|known| *known as i32 == step) {
-        Some(Step::Landlock) => wall("Landlock", CONTAINER),
-        Some(Step::Seccomp) => wall("seccomp", CONTAINER),
-        Some(Step::NoNewPrivileges) => wall("no_new_privs", CONTAINER),
-        Some(Step::Capabilities) => wall("dropping capabilities", CONTAINER),
-        Some(Step::Execute) => SandboxError::setup("starting the interpreter", error),
-        Some(Step::Directory) => SandboxError::setup("entering the skill's directory", error),
-        Some(Step::Limits) => SandboxError::setup("setting resource limits", error),
-        Some(Step::Descriptors) => SandboxError::setup("closing descriptors", error),
-        _ => SandboxError::setup("preparing the process", error),
-    }
 }

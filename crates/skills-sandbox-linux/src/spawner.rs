@@ -3,42 +3,67 @@
 //! A child asks to die with the *thread* that made it. Threads of a pool come and go, so this one never ends.
 
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use skills_sandbox::SandboxError;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::prepared::{Ours, Prepared};
-use crate::spawn::{self, Spawned};
+use crate::spawn::{self, NoChild, Spawned};
 
-type Answer = Result<Spawned, SandboxError>;
-type Order = (Prepared, Ours, oneshot::Sender<Answer>);
+type Answer = Result<Spawned, NoChild>;
+type Order = (Prepared, Ours, Box<dyn FnOnce(Answer) + Send>);
 
-/// Has the child made, and waits until it executes its program.
-pub(crate) async fn spawn(prepared: Prepared, ours: Ours) -> Answer {
-    let (sender, answer) = oneshot::channel();
-    let order = (prepared, ours, sender);
-    let gone = || SandboxError::setup("spawner thread", std::io::Error::other("it has ended"));
-    orders()?.send(order).map_err(|_| gone())?;
-    answer.await.map_err(|_| gone())?
+/// How many children are prepared at a time. Each has dozens of files open until it runs, and a host may often have no more than a thousand.
+const TURNS: usize = 8;
+
+/// The thread, and who may order next.
+#[derive(Clone)]
+struct Spawner {
+    process: u32,
+    orders: Sender<Order>,
+    turns: Arc<Semaphore>,
 }
 
-fn orders() -> Result<Sender<Order>, SandboxError> {
-    static ORDERS: Mutex<Option<(u32, Sender<Order>)>> = Mutex::new(None);
-    let mut orders = ORDERS.lock().unwrap_or_else(PoisonError::into_inner);
-    // A host that forked has a copy of the sender and no thread behind it.
+/// Waits until a child may be prepared; the turn is over when what this returns is dropped.
+pub(crate) async fn turn() -> Result<OwnedSemaphorePermit, SandboxError> {
+    spawner()?.turns.acquire_owned().await.map_err(|_| gone())
+}
+
+/// Has the child made, and waits until it executes its program.
+pub(crate) async fn spawn(prepared: Prepared, ours: Ours) -> Result<Spawned, SandboxError> {
+    let (sender, answer) = oneshot::channel();
+    // Whoever asked may be gone; then the child comes back and is killed as it is dropped.
+    order(prepared, ours, move |made| drop(sender.send(made)))?;
+    Ok(answer.await.map_err(|_| gone())??)
+}
+
+/// As [`spawn`], for callers that are not asynchronous.
+pub(crate) fn spawn_blocking(prepared: Prepared, ours: Ours) -> Result<Answer, SandboxError> {
+    let (sender, answer) = channel();
+    order(prepared, ours, move |made| drop(sender.send(made)))?;
+    answer.recv().map_err(|_| gone())
+}
+
+fn gone() -> SandboxError {
+    SandboxError::setup("spawner thread", std::io::Error::other("it has ended"))
+}
+
+fn order(prepared: Prepared, ours: Ours, answer: impl FnOnce(Answer) + Send + 'static) -> Result<(), SandboxError> {
+    spawner()?.orders.send((prepared, ours, Box::new(answer))).map_err(|_| gone())
+}
+
+fn spawner() -> Result<Spawner, SandboxError> {
+    static SPAWNER: Mutex<Option<Spawner>> = Mutex::new(None);
+    let mut spawner = SPAWNER.lock().unwrap_or_else(PoisonError::into_inner);
+    // A host that forked has a copy of the sender and no thread behind it, and turns that nobody ends.
     let process = std::process::id();
-    if let Some((_, sender)) = orders.as_ref().filter(|(owner, _)| *owner == process) {
-        return Ok(sender.clone());
+    if let Some(known) = spawner.as_ref().filter(|known| known.process == process) {
+        return Ok(known.clone());
     }
-    let (sender, receiver) = channel::<Order>();
-    let work = move || {
-        for (prepared, ours, answer) in receiver {
-            // Whoever asked may be gone; then the child comes back and is killed as it is dropped.
-            drop(answer.send(spawn::spawn(prepared, ours)));
-        }
-    };
+    let (orders, receiver) = channel::<Order>();
+    let work = move || receiver.into_iter().for_each(|(prepared, ours, answer)| answer(spawn::spawn(prepared, ours)));
     let thread = std::thread::Builder::new().name("skills-spawner".into()).spawn(work);
     thread.map_err(|error| SandboxError::setup("spawner thread", error))?;
-    Ok(orders.insert((process, sender)).1.clone())
+    Ok(spawner.insert(Spawner { process, orders, turns: Arc::new(Semaphore::new(TURNS)) }).clone())
 }

@@ -183,7 +183,7 @@ fn doctor_finds_what_hinders() {
 #[cfg(target_os = "linux")]
 #[test]
 fn doctor_is_content_with_a_good_root() {
-    if crate::skills::lacks_landlock(3) {
+    if crate::skills::lacks_walls() {
         return;
     }
     let place = Place::new();

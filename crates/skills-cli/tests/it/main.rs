@@ -4,6 +4,7 @@
 mod check;
 mod help;
 mod inspect;
+mod interpreters;
 mod model;
 mod policy;
 #[cfg(target_os = "linux")]

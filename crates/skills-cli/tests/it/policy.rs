@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 #[cfg(target_os = "linux")]
-use crate::skills::lacks_landlock;
+use crate::skills::lacks_walls;
 use crate::skills::{Done, skills_in};
 
 /// One skill and a place for state.
@@ -120,7 +120,7 @@ fn wrong_permissions_and_names_are_wrong_usage() {
 #[cfg(target_os = "linux")]
 #[test]
 fn yes_and_deny_answer_for_whoever_is_not_there() {
-    if lacks_landlock(3) {
+    if lacks_walls() {
         return;
     }
     let place = Place::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
@@ -133,7 +133,7 @@ fn yes_and_deny_answer_for_whoever_is_not_there() {
 #[cfg(target_os = "linux")]
 #[test]
 fn trust_holds_until_the_content_changes() {
-    if lacks_landlock(3) {
+    if lacks_walls() {
         return;
     }
     let place = Place::new("allowed-tools: Bash(echo:*)\n", "x=$(echo spawned); echo $x\n");
@@ -196,7 +196,7 @@ fn trust_holds_until_the_content_changes() {
 #[cfg(target_os = "linux")]
 #[test]
 fn every_run_is_recorded_and_edits_show() {
-    if lacks_landlock(3) {
+    if lacks_walls() {
         return;
     }
     let place = Place::new("allowed-tools: Bash\nrequires: {env: [API_KEY]}\n", "echo $API_KEY\n");
@@ -251,7 +251,7 @@ fn without_a_place_for_records_nothing_runs() {
 #[cfg(target_os = "linux")]
 #[test]
 fn files_go_in_and_come_out() {
-    if lacks_landlock(3) {
+    if lacks_walls() {
         return;
     }
     let place = Place::new("", "read line < \"$SKILL_WORKSPACE/in.txt\"; echo \"got $line\" > \"$SKILL_WORKSPACE/out.txt\"\n");
@@ -272,7 +272,7 @@ fn files_go_in_and_come_out() {
 #[cfg(target_os = "linux")]
 #[test]
 fn secrets_come_from_a_file_and_go_nowhere_else() {
-    if lacks_landlock(3) {
+    if lacks_walls() {
         return;
     }
     let place = Place::new("requires: {env: [API_KEY]}\n", "echo \"$API_KEY $OTHER_KEY\"\n");
@@ -291,7 +291,7 @@ fn secrets_come_from_a_file_and_go_nowhere_else() {
 #[test]
 fn a_terminal_is_asked() {
     use std::io::{Read, Write};
-    if lacks_landlock(3) {
+    if lacks_walls() {
         return;
     }
     let answer_to = |place: &Place, command: &[&str], answer: &str| {
@@ -399,7 +399,7 @@ fn doctor_sees_rules_that_cannot_be_read() {
 #[cfg(target_os = "linux")]
 #[test]
 fn strict_mode_runs_what_was_approved() {
-    if lacks_landlock(3) {
+    if lacks_walls() {
         return;
     }
     let place = Place::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");

@@ -1,10 +1,10 @@
 //! The tour of the README is real: every `$ skills …` in it is run, and what it shows is what comes.
 
-use crate::skills::{lacks_landlock, skills, tree};
+use crate::skills::{lacks_walls, skills, tree};
 
 #[test]
 fn the_tour_shows_what_comes() {
-    if lacks_landlock(6) {
+    if lacks_walls() {
         return;
     }
     let readme = std::fs::read_to_string(tree().join("README.md")).unwrap();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use crate::skills::{command, lacks_landlock};
+use crate::skills::{command, lacks_walls};
 
 /// A script that starts a daemon, which appends to a file of the workspace for as long as it lives.
 const DAEMON: &str = "(while :; do echo beat >> heart; sleep 0.05; done) &\nwhile :; do sleep 1; done\n";
@@ -50,7 +50,7 @@ impl Beating {
 
 #[test]
 fn a_signal_ends_the_command_and_all_it_started() {
-    if lacks_landlock(3) {
+    if lacks_walls() {
         return;
     }
     if !Path::new("/bin/kill").exists() {

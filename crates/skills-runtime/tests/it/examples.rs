@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use skills_runtime::{ExecutionArtifacts, ExecutionOptions, Root, Scope, SkillRuntime};
 
 #[cfg(target_os = "linux")]
-use crate::fixture::lacks_landlock;
+use crate::fixture::lacks_walls;
 use crate::fixture::tree;
 
 fn runtime() -> (SkillRuntime, tempfile::TempDir) {
@@ -45,7 +45,7 @@ fn all_are_found_and_one_breaks_the_name_rule_on_purpose() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn tax_calculator_uses_the_exact_formulas() {
-    if lacks_landlock(3) {
+    if lacks_walls() {
         return;
     }
     let chips = json!({"cif_price": 10_000, "hs_code": "85423100"});
@@ -63,7 +63,7 @@ async fn tax_calculator_uses_the_exact_formulas() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn weather_reads_its_assets() {
-    if lacks_landlock(3) {
+    if lacks_walls() {
         return;
     }
     let forecast = script("weather", "get_forecast.py", json!({"city": "Berlin", "days": 1})).await;
@@ -75,7 +75,7 @@ async fn weather_reads_its_assets() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn text_stats_needs_no_second_process() {
-    if lacks_landlock(3) {
+    if lacks_walls() {
         return;
     }
     let text = "one two\nthree \"four\" \\ *\t\u{e9}";
@@ -86,7 +86,7 @@ async fn text_stats_needs_no_second_process() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn every_attempt_of_the_probe_is_denied() {
-    if lacks_landlock(6) {
+    if lacks_walls() {
         return;
     }
     assert_json_snapshot!(script("sandbox-probe", "probe.py", json!({})).await);
@@ -96,7 +96,7 @@ async fn every_attempt_of_the_probe_is_denied() {
 async fn a_skill_of_references_has_nothing_to_run() {
     let (runtime, _scratch) = runtime();
     let error = runtime.execute_skill("incident-handbook", ExecutionOptions::default()).await.unwrap_err();
-    assert_snapshot!(error, @r#"the skill "incident-handbook" has nothing to run: no `.wasm` in its directory or in `wasm/`, no `.py` or `.sh` in `scripts/`"#);
+    assert_snapshot!(error, @r#"the skill "incident-handbook" has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`"#);
     let skill = runtime.get_skill("incident-handbook").unwrap();
     let links: Vec<&str> = skill.outline.links().iter().map(|link| link.target.as_str()).collect();
     assert!(links.iter().all(|link| skill.resources.resources.iter().any(|file| file.path == *link)), "{links:?}");

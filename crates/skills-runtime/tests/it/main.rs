@@ -8,6 +8,8 @@ mod find;
 mod fixture;
 mod holes;
 mod hooks;
+#[cfg(target_os = "linux")]
+mod interpreters;
 mod mode;
 mod path;
 mod secrets;

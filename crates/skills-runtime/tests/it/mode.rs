@@ -40,7 +40,7 @@ fn the_order_of_precedence() {
     {"kind":"wasm","wasm_module":"b.wasm"}
     {"kind":"native","script_path":"scripts/run.py","script_type":"python"}
     "#);
-    assert_snapshot!(mode(&["README.md", "guest/target/x.wasm", "scripts/lib.js"], &any), @r#"the skill "s" has nothing to run: no `.wasm` in its directory or in `wasm/`, no `.py` or `.sh` in `scripts/`; []"#);
+    assert_snapshot!(mode(&["README.md", "guest/target/x.wasm", "scripts/lib.jsx", "scripts/types.d.ts"], &any), @r#"the skill "s" has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`; []"#);
 }
 
 #[test]
@@ -74,6 +74,20 @@ fn a_script_is_never_guessed() {
     assert_snapshot!(mode(&twins, &ExecutionOptions::default().script("main")), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["main.py", "main.sh"]"#);
     assert_snapshot!(mode(&["scripts/main.py", "scripts/other.py"], &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/main.py","script_type":"python"}"#);
     assert_snapshot!(mode(&["scripts/only.sh"], &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/only.sh","script_type":"shell"}"#);
+}
+
+#[test]
+fn other_kinds_are_scripts_that_change_nothing_for_the_flow() {
+    let (any, action) = (ExecutionOptions::default(), ExecutionOptions::default().input(json!({"action": "build"})));
+    assert_snapshot!(mode(&["scripts/only.mjs"], &any), @r#"{"kind":"native","script_path":"scripts/only.mjs","script_type":"node"}"#);
+    assert_snapshot!(mode(&["scripts/run.py", "scripts/helper.js"], &any), @r#"{"kind":"native","script_path":"scripts/run.py","script_type":"python"}"#);
+    let twins = ["scripts/main.rb", "scripts/main.sh", "scripts/a.py", "scripts/build.ts"];
+    assert_snapshot!(mode(&twins, &any), @r#"{"kind":"native","script_path":"scripts/main.sh","script_type":"shell"}"#);
+    assert_snapshot!(mode(&twins, &action), @r#"{"kind":"native","script_path":"scripts/build.ts","script_type":"deno"}"#);
+    let named = ExecutionOptions::default().script("main");
+    assert_snapshot!(mode(&twins, &named), @r#"{"kind":"native","script_path":"scripts/main.sh","script_type":"shell"}"#);
+    assert_snapshot!(mode(&twins, &ExecutionOptions::default().script("main.rb")), @r#"{"kind":"native","script_path":"scripts/main.rb","script_type":"ruby"}"#);
+    assert_snapshot!(mode(&["scripts/a.pl", "scripts/b.pl"], &any), @r#"the skill "s" has several scripts; name one, or give an input whose `action` is the name of one; ["a.pl", "b.pl"]"#);
 }
 
 #[test]

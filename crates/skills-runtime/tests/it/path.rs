@@ -121,7 +121,8 @@ async fn input_too_long_for_a_variable_comes_by_standard_input_alone() {
     let runtime = fixture.recording().build();
     for (length, in_variable) in [(131_056, true), (131_057, false)] {
         let options = ExecutionOptions::default().input(json!("x".repeat(length)));
-        let _ = runtime.execute_skill("pdf", options).await.unwrap();
+        let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
+        assert_eq!(artifacts.notes.iter().any(|note| note.contains("SKILL_INPUT")), !in_variable, "{:?}", artifacts.notes);
         let job = fixture.sandbox.jobs().pop().unwrap();
         assert_eq!(job.input_bytes().len(), length + 2);
         assert_eq!(job.variables().any(|(name, _)| name == "SKILL_INPUT"), in_variable, "{length}");

@@ -5,7 +5,7 @@ use skills_runtime::policy::Verdict;
 use skills_runtime::{ErrorKind, ExecutionMode, ExecutionOptions, Root, Scope, ScriptType, SessionEnd, SkillRuntime};
 
 #[cfg(target_os = "linux")]
-use crate::fixture::lacks_landlock;
+use crate::fixture::lacks_walls;
 use crate::fixture::{Fixture, tree};
 
 /// Workflow 1: a skill in WebAssembly, found, matched, activated and run.
@@ -63,8 +63,8 @@ const EXTRACT: &str = "import json, os, socket, subprocess, sys\n\
     \x20   try:\n\
     \x20       what()\n\
     \x20       return 'done'\n\
-    \x20   except OSError as error:\n\
-    \x20       return type(error).__name__\n\
+    \x20   except OSError:\n\
+    \x20       return 'denied'\n\
     print(json.dumps({\n\
     \x20   'text': open(given['file']).read(),\n\
     \x20   'forms': open('forms.md').read(),\n\
@@ -92,7 +92,7 @@ fn pdf() -> Fixture {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn pdf_in_the_operating_systems_sandbox() {
-    if lacks_landlock(3) {
+    if lacks_walls() {
         return;
     }
     let fixture = pdf();
@@ -116,7 +116,7 @@ async fn pdf_in_the_operating_systems_sandbox() {
         artifacts.output,
         json!({
             "text": "Extracted text content...", "forms": "how to fill forms", "environment": ["pdf", "pdf", "10000", "1"],
-            "write the skill": "PermissionError", "read elsewhere": "PermissionError", "network": "PermissionError", "process": "PermissionError",
+            "write the skill": "denied", "read elsewhere": "denied", "network": "denied", "process": "denied",
         })
     );
     assert_eq!(artifacts.permissions_used, Vec::<String>::new());

@@ -1,14 +1,15 @@
 use insta::assert_snapshot;
 use skills_sandbox::Ending;
+use skills_sandbox_linux::Isolation;
 
-use crate::skill::{Skill, lacks_landlock};
+use crate::skill::{Skill, lacks};
 
 #[tokio::test]
 async fn files_outside_the_grants_cannot_be_read_changed_or_listed() {
-    if lacks_landlock(3) {
+    if lacks(Isolation::Landlock) {
         return;
     }
-    let skill = Skill::new();
+    let skill = Skill::new(Isolation::Landlock);
     std::fs::write(skill.path("secret.txt"), "secret").unwrap();
     std::os::unix::fs::symlink("../secret.txt", skill.path("skill/link")).unwrap();
     let outcome = skill
@@ -41,10 +42,10 @@ async fn files_outside_the_grants_cannot_be_read_changed_or_listed() {
 
 #[tokio::test]
 async fn metadata_of_other_files_cannot_be_changed() {
-    if lacks_landlock(3) {
+    if lacks(Isolation::Landlock) {
         return;
     }
-    let skill = Skill::new();
+    let skill = Skill::new(Isolation::Landlock);
     std::fs::write(skill.path("secret.txt"), "secret").unwrap();
     let before = std::fs::metadata(skill.path("secret.txt")).unwrap();
     let outcome = skill
@@ -73,21 +74,21 @@ async fn metadata_of_other_files_cannot_be_changed() {
 
 #[tokio::test]
 async fn copying_files_works_although_modes_and_times_are_ignored() {
-    if lacks_landlock(3) {
+    if lacks(Isolation::Landlock) {
         return;
     }
     let script = "import os, shutil\nhome = os.environ['HOME']\nshutil.copy('main.py', home)\nshutil.copy2('main.py', home + '/two')\n\
                   shutil.copytree('.', home + '/tree')\nimport pathlib\npathlib.Path(home, 'touched').touch()\nprint(sorted(os.listdir(home)))";
-    let outcome = Skill::new().python(script).await;
+    let outcome = Skill::new(Isolation::Landlock).python(script).await;
     assert_eq!(outcome.stdout.text(), "['main.py', 'touched', 'tree', 'two']\n", "{}", outcome.stderr.text());
 }
 
 #[tokio::test]
 async fn no_socket_of_any_kind() {
-    if lacks_landlock(3) {
+    if lacks(Isolation::Landlock) {
         return;
     }
-    let outcome = Skill::new()
+    let outcome = Skill::new(Isolation::Landlock)
         .attempts(
             "",
             &[
@@ -124,33 +125,35 @@ async fn no_socket_of_any_kind() {
 
 #[tokio::test]
 async fn no_second_process_without_a_grant() {
-    if lacks_landlock(3) {
+    if lacks(Isolation::Landlock) {
         return;
     }
     let statements =
         ["os.fork()", "subprocess.run(['/bin/true'])", "os.posix_spawn('/bin/true', ['true'], {})", "os.execv('/bin/true', ['true'])"];
-    assert_snapshot!(Skill::new().attempts("", &statements).await, @"
+    assert_snapshot!(Skill::new(Isolation::Landlock).attempts("", &statements).await, @"
     os.fork() EPERM
     subprocess.run(['/bin/true']) EPERM
     os.posix_spawn('/bin/true', ['true'], {}) EPERM
     os.execv('/bin/true', ['true']) EACCES
     ");
-    let threads = Skill::new().python("import threading\nt = threading.Thread(target=print, args=('thread',))\nt.start()\nt.join()").await;
+    let threads = Skill::new(Isolation::Landlock)
+        .python("import threading\nt = threading.Thread(target=print, args=('thread',))\nt.start()\nt.join()")
+        .await;
     assert_eq!(threads.stdout.text(), "thread\n");
 }
 
 #[tokio::test]
 async fn a_grant_for_one_program_is_for_that_program() {
-    if lacks_landlock(3) {
+    if lacks(Isolation::Landlock) {
         return;
     }
-    let skill = Skill::new().tool("Bash(true:*)");
+    let skill = Skill::new(Isolation::Landlock).tool("Bash(true:*)");
     let outcome = skill.attempts("", &["subprocess.run(['true'], check=True)", "subprocess.run(['/bin/ls'])"]).await;
     assert_snapshot!(outcome, @"
     subprocess.run(['true'], check=True) ALLOWED
     subprocess.run(['/bin/ls']) EACCES
     ");
-    let skill = Skill::new().tool("Bash");
+    let skill = Skill::new(Isolation::Landlock).tool("Bash");
     let outcome = skill
         .run(skill.job("main.sh", "echo one two | wc -w\nx=$(printf sub)\necho $x\nls /etc/shadow || echo denied\ncat /etc/shadow"))
         .await;
@@ -161,13 +164,13 @@ async fn a_grant_for_one_program_is_for_that_program() {
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
 async fn other_processes_and_the_kernel_are_out_of_reach() {
-    if lacks_landlock(6) {
+    if lacks(Isolation::Landlock) {
         return;
     }
     let prelude = "libc = ctypes.CDLL(None, use_errno=True)\n\
                    def call(number, *args):\n    if libc.syscall(number, *args) < 0: raise OSError(ctypes.get_errno(), '')\n\
                    parent = os.getppid()\nimport resource";
-    let outcome = Skill::new()
+    let outcome = Skill::new(Isolation::Landlock)
         .tool("Bash")
         .attempts(
             prelude,
@@ -205,7 +208,7 @@ async fn other_processes_and_the_kernel_are_out_of_reach() {
 
 #[tokio::test]
 async fn nothing_is_inherited_and_no_privilege_is_left() {
-    if lacks_landlock(3) {
+    if lacks(Isolation::Landlock) {
         return;
     }
     // A host that leaks a descriptor without the flag that closes it.
@@ -213,17 +216,17 @@ async fn nothing_is_inherited_and_no_privilege_is_left() {
     let script = "import ctypes, os\nopen_fds = []\nfor fd in range(1024):\n    try:\n        os.fstat(fd)\n        open_fds.append(fd)\n    except OSError: pass\n\
                   libc = ctypes.CDLL(None)\ndata = (ctypes.c_uint32 * 6)(*[9] * 6)\nhead = (ctypes.c_uint32 * 2)(0x20080522, 0)\n\
                   libc.capget(head, data)\nprint(open_fds, list(data), libc.prctl(39, 0, 0, 0, 0), os.isatty(0))";
-    let outcome = Skill::new().python(script).await;
+    let outcome = Skill::new(Isolation::Landlock).python(script).await;
     drop(leaked);
     assert_eq!(outcome.stdout.text(), "[0, 1, 2] [0, 0, 0, 0, 0, 0] 1 False\n", "{}", outcome.stderr.text());
 }
 
 #[tokio::test]
 async fn a_script_cannot_signal_its_host() {
-    if lacks_landlock(6) {
+    if lacks(Isolation::Landlock) {
         return;
     }
-    let outcome = Skill::new()
+    let outcome = Skill::new(Isolation::Landlock)
         .tool("Bash")
         .python("import os, signal\ntry:\n    os.kill(os.getppid(), 0)\nexcept PermissionError: print('refused')")
         .await;

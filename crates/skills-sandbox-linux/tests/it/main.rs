@@ -2,8 +2,10 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
 
+mod conformance;
 mod escape;
 mod lifetime;
+mod network;
 mod plan;
 mod run;
 mod skill;

@@ -6,24 +6,27 @@ use std::time::Duration;
 
 use skills_policy::{Capability, Decision, Grants, HostPattern, Layer, Limits, Request, Rules};
 use skills_sandbox::{Job, Outcome, Program, Sandbox, ScriptKind};
-use skills_sandbox_linux::LinuxSandbox;
+use skills_sandbox_linux::{Isolation, LinuxSandbox};
 use tempfile::TempDir;
 
 pub(crate) struct Skill {
     directory: TempDir,
     pub(crate) limits: Limits,
     tools: Vec<&'static str>,
+    pub(crate) isolation: Isolation,
+    /// A workspace elsewhere.
+    pub(crate) workspace: Option<PathBuf>,
 }
 
 impl Skill {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(isolation: Isolation) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("skill")).unwrap();
         fs::create_dir(directory.path().join("scratch")).unwrap();
         fs::create_dir(directory.path().join("workspace")).unwrap();
         let mut limits = Limits::default();
         limits.wall_time = Duration::from_secs(20);
-        Self { directory, limits, tools: Vec::new() }
+        Self { directory, limits, tools: Vec::new(), isolation, workspace: None }
     }
 
     pub(crate) fn tool(mut self, tool: &'static str) -> Self {
@@ -32,7 +35,10 @@ impl Skill {
     }
 
     pub(crate) fn path(&self, below: &str) -> PathBuf {
-        self.directory.path().canonicalize().unwrap().join(below)
+        match &self.workspace {
+            Some(workspace) if below == "workspace" => workspace.clone(),
+            _ => self.directory.path().canonicalize().unwrap().join(below),
+        }
     }
 
     /// Everything that the tools ask for is allowed, so that the walls are tested and not the rules.
@@ -56,7 +62,7 @@ impl Skill {
     }
 
     pub(crate) fn sandbox(&self) -> LinuxSandbox {
-        LinuxSandbox::new(self.path("scratch"))
+        LinuxSandbox::new(self.path("scratch")).isolation(self.isolation)
     }
 
     pub(crate) async fn run(&self, job: Job) -> Outcome {
@@ -65,6 +71,10 @@ impl Skill {
 
     pub(crate) async fn python(&self, script: &str) -> Outcome {
         self.run(self.job("main.py", script)).await
+    }
+
+    pub(crate) async fn run_shell(&self, script: &str) -> Outcome {
+        self.run(self.job("main.sh", script)).await
     }
 
     /// Runs Python statements, each of which must raise an `OSError`, and returns the errors' names, one a line.
@@ -91,8 +101,13 @@ fn serde_like(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
-/// Says, with a line on standard error, that this machine cannot serve the running test, which needs Landlock of at least this version.
-pub(crate) fn lacks_landlock(needed: u32) -> bool {
-    let skip = |error: &_| eprintln!("skipped {}: {error}", std::thread::current().name().unwrap_or("a test"));
-    skills_sandbox_linux::require_landlock(needed).inspect_err(skip).is_err()
+/// Says, with a line on standard error, that this machine cannot serve the running test.
+pub(crate) fn lacks(isolation: Isolation) -> bool {
+    let skip = |error: &_| eprintln!("skipped {} ({isolation:?}): {error}", std::thread::current().name().unwrap_or("a test"));
+    LinuxSandbox::new("/").isolation(isolation).probe().inspect_err(skip).is_err()
+}
+
+/// Returns the tiers that this machine has; of the others each test says that it skips them.
+pub(crate) fn tiers() -> Vec<Isolation> {
+    [Isolation::Isolated, Isolation::Landlock].into_iter().filter(|isolation| !lacks(*isolation)).collect()
 }

@@ -1,6 +1,5 @@
 """Try what no skill may do, and print how each attempt ended."""
 
-import errno
 import json
 import os
 import socket
@@ -10,18 +9,31 @@ import subprocess
 def attempt(action):
     try:
         action()
-    except OSError as error:
-        return "denied: " + errno.errorcode.get(error.errno, str(error.errno))
+    except OSError:
+        return "denied"
     return "ALLOWED"
 
 
+def list_the_parent_directory():
+    own = os.environ["SKILL_DIR"]
+    if os.listdir(os.path.dirname(own)) == [os.path.basename(own)]:
+        raise FileNotFoundError("nothing else is there")
+
+
+def signal_the_host():
+    host = os.getppid()
+    if host == 0:
+        raise ProcessLookupError("the host is not there")
+    os.kill(host, 0)
+
+
 ATTEMPTS = {
-    "read /etc/shadow": lambda: open("/etc/shadow", "rb").close(),
-    "list the parent directory": lambda: os.listdir(os.path.join(os.environ["SKILL_DIR"], "..")),
+    "read what every program may": lambda: open("/proc/version", "rb").close(),
+    "list the parent directory": list_the_parent_directory,
     "write into the skill": lambda: open(os.path.join(os.environ["SKILL_DIR"], "planted"), "wb").close(),
-    "open a socket": lambda: socket.create_connection(("127.0.0.1", 9), timeout=1).close(),
+    "open a socket": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close(),
     "start a program": lambda: subprocess.run(["/bin/true"], check=True),
-    "signal the host": lambda: os.kill(os.getppid(), 0),
+    "signal the host": signal_the_host,
 }
 
 if __name__ == "__main__":

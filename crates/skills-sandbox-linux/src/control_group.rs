@@ -1,0 +1,173 @@
+//! A control group for one run, where the host may make one: it counts memory and processes of the whole tree.
+#![expect(clippy::disallowed_methods, reason = "control groups are directories and files of the kernel")]
+
+mod found;
+
+use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use skills_policy::Limits;
+
+use found::{Found, find};
+
+/// Control groups of one run; removed when dropped, if nothing is in them any more.
+#[derive(Debug)]
+pub(crate) struct ControlGroup {
+    directories: Vec<PathBuf>,
+    joins: Vec<OwnedFd>,
+    /// Where the kernel says how often it killed for lack of memory.
+    kills: Option<PathBuf>,
+    pub(crate) counts_memory: bool,
+    pub(crate) counts_processes: bool,
+}
+
+/// How old an empty group of a host that seems gone must be to be removed.
+const OLD: Duration = Duration::from_secs(60);
+/// How long is waited for killed processes to leave, in total.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Opens what a process writes `0` to in order to join. In version 1 a single thread joins far faster, and the child is one.
+fn join(directory: &Path) -> io::Result<OwnedFd> {
+    let open = |name: &str| fs::OpenOptions::new().write(true).open(directory.join(name));
+    open("tasks").or_else(|_| open("cgroup.procs")).map(OwnedFd::from)
+}
+
+/// Where groups can be made, found out once per process.
+fn places() -> &'static [Found] {
+    static PLACES: OnceLock<Vec<Found>> = OnceLock::new();
+    PLACES.get_or_init(|| {
+        let places = find(Path::new("/proc/self"));
+        places.iter().for_each(|place| sweep(&place.directory));
+        places
+    })
+}
+
+/// Says whether memory and processes of a run would be counted here, by making a group.
+pub(crate) fn offers() -> (bool, bool) {
+    ControlGroup::new(&Limits::default()).map_or((false, false), |group| (group.counts_memory, group.counts_processes))
+}
+
+impl ControlGroup {
+    /// Makes the groups, or none where the host may make none. A limit that the kernel does not take means no group.
+    pub(crate) fn new(limits: &Limits) -> Option<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        // Hosts in several containers may share the place and have the same numbers.
+        static CHANCE: OnceLock<u64> = OnceLock::new();
+        let chance = CHANCE.get_or_init(|| RandomState::new().build_hasher().finish());
+        let name = format!("skills-{}-{chance:016x}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        left_behind().retain(|directory| fs::remove_dir(directory).is_err() && directory.exists());
+        let mut group = Self { directories: Vec::new(), joins: Vec::new(), kills: None, counts_memory: false, counts_processes: false };
+        for place in places() {
+            // Partly made, it is removed as it is dropped.
+            group.add(place, &name, limits).ok()?;
+        }
+        (!group.directories.is_empty()).then_some(group)
+    }
+
+    fn add(&mut self, place: &Found, name: &str, limits: &Limits) -> io::Result<()> {
+        let directory = place.directory.join(name);
+        fs::create_dir(&directory)?;
+        self.directories.push(directory.clone());
+        let set = |file: &str, value: u64| fs::write(directory.join(file), value.to_string());
+        if place.processes {
+            set("pids.max", limits.processes)?;
+            self.counts_processes = true;
+        }
+        if place.memory {
+            set("memory.max", limits.memory_bytes)?;
+            // Missing where swap is not accounted, and in old kernels.
+            let _ = set("memory.swap.max", 0);
+            let _ = set("memory.oom.group", 1);
+            self.kills = Some(directory.join("memory.events"));
+            self.counts_memory = true;
+        }
+        self.joins.push(join(&directory)?);
+        Ok(())
+    }
+
+    /// Returns what a process writes `0` to in order to join.
+    pub(crate) fn joins(&self) -> &[OwnedFd] {
+        &self.joins
+    }
+
+    /// Says whether the kernel killed something for lack of memory.
+    pub(crate) fn ran_out_of_memory(&self) -> bool {
+        let Some(text) = self.kills.as_ref().and_then(|path| fs::read_to_string(path).ok()) else { return false };
+        text.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count.trim() != "0")
+    }
+
+    /// Kills whatever is still inside and removes the groups.
+    ///
+    /// # Errors
+    /// When something does not die.
+    pub(crate) async fn remove(mut self) -> io::Result<()> {
+        self.joins.clear();
+        let mut waited = Duration::ZERO;
+        let mut pause = Duration::from_millis(1);
+        while let Some(directory) = self.directories.last() {
+            match fs::remove_dir(directory) {
+                Ok(()) => drop(self.directories.pop()),
+                Err(_) if waited < PATIENCE => {
+                    kill_all(directory);
+                    tokio::time::sleep(pause).await;
+                    waited += pause;
+                    pause *= 2;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for ControlGroup {
+    /// A run that was cancelled: its processes are being killed, and what cannot be removed yet is when the next is made.
+    fn drop(&mut self) {
+        for directory in &self.directories {
+            kill_all(directory);
+            if fs::remove_dir(directory).is_err() {
+                left_behind().push(directory.clone());
+            }
+        }
+    }
+}
+
+/// Groups that could not be removed yet, since what was in them was still dying.
+fn left_behind() -> MutexGuard<'static, Vec<PathBuf>> {
+    static LEFT_BEHIND: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    LEFT_BEHIND.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills what is in a group; its numbers are read anew each time, so that they are those of its members.
+fn kill_all(directory: &Path) {
+    if fs::write(directory.join("cgroup.kill"), "1").is_ok() {
+        return;
+    }
+    let members = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
+    for member in members.lines().filter_map(|line| line.parse().ok()).filter(|member| *member > 1) {
+        let _ = kill(Pid::from_raw(member), Signal::SIGKILL);
+    }
+}
+
+/// Removes groups that hosts left behind which are gone; one with processes in it cannot be removed.
+fn sweep(place: &Path) {
+    let Ok(entries) = fs::read_dir(place) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let host = name.to_str().and_then(|name| name.strip_prefix("skills-")?.split_once('-')?.0.parse::<i32>().ok());
+        let is_gone = host.is_some_and(|host| kill(Pid::from_raw(host), None) == Err(nix::errno::Errno::ESRCH));
+        // A host in another container has no number here, but its groups are not empty for long.
+        let is_old = || entry.metadata().and_then(|group| group.modified()).is_ok_and(|made| made.elapsed().is_ok_and(|age| age > OLD));
+        if is_gone && is_old() {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}

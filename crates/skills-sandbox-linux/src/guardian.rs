@@ -1,0 +1,126 @@
+//! Kills what is left of runs when the host is killed, where no process table of their own does.
+//!
+//! A script dies with its host, but what it started would live on. So one process for all runs, outside every sandbox, reads from a pipe whose
+//! other end only the host holds. When the pipe ends, because the host has ended in whatever way, it kills the groups that it was told of. It is a
+//! shell with a constant program, so there is no helper to ship; scripts cannot reach it, since it is in no sandbox.
+#![expect(clippy::disallowed_methods, reason = "this crate starts processes")]
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// Reads `+ GROUP` and `- GROUP`, and at the end kills the groups that were not taken back.
+const PROGRAM: &str = "trap '' HUP INT TERM\n\
+    groups=' '\n\
+    while read -r sign group; do\n\
+    case $sign in\n\
+    +) groups=\"$groups$group \";;\n\
+    -) case $groups in *\" $group \"*) groups=\"${groups%% $group *} ${groups#* $group }\";; esac;;\n\
+    esac\n\
+    done\n\
+    for group in $groups; do kill -9 \"-$group\"; done\n";
+
+/// The guardian, and the groups that it knows of.
+#[derive(Debug, Default)]
+struct Guardian {
+    /// None before the first group, and when there is no shell that could.
+    running: Option<Running>,
+    groups: Vec<i32>,
+}
+
+#[derive(Debug)]
+struct Running {
+    /// The host that started it: one that forked has a copy of its parent's pipe, which is not its own to write to.
+    host: u32,
+    process: Child,
+    pipe: ChildStdin,
+}
+
+static GUARDIAN: Mutex<Guardian> = Mutex::new(Guardian { running: None, groups: Vec::new() });
+
+/// A group that is killed should the host be.
+#[derive(Debug)]
+pub(crate) struct Guarded {
+    group: i32,
+    is_told: bool,
+}
+
+/// Starts the guardian, so that no group has to wait for it.
+pub(crate) fn prepare() {
+    GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner).is_running();
+}
+
+/// Has a group guarded until what this returns is released or dropped.
+pub(crate) fn guard(group: i32) -> Guarded {
+    let mut guardian = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner);
+    guardian.groups.push(group);
+    let is_told = guardian.tell(&format!("+ {group}\n"));
+    Guarded { group, is_told }
+}
+
+impl Guarded {
+    /// Lets go of the group, and says whether it was guarded all the time.
+    pub(crate) fn release(mut self) -> bool {
+        let was_told = std::mem::take(&mut self.is_told);
+        was_told && take_back(self.group)
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        take_back(self.group);
+    }
+}
+
+fn take_back(group: i32) -> bool {
+    let mut guardian = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(at) = guardian.groups.iter().position(|known| *known == group) else { return false };
+    guardian.groups.swap_remove(at);
+    let Some(running) = &mut guardian.running else { return false };
+    running.host == std::process::id() && running.pipe.write_all(format!("- {group}\n").as_bytes()).is_ok()
+}
+
+impl Guardian {
+    /// Tells it something; when it has died meanwhile, another is started, which is told all groups.
+    fn tell(&mut self, message: &str) -> bool {
+        if self.is_running() && self.running.as_mut().is_some_and(|running| running.pipe.write_all(message.as_bytes()).is_ok()) {
+            return true;
+        }
+        self.stop();
+        self.is_running()
+    }
+
+    fn is_running(&mut self) -> bool {
+        let host = std::process::id();
+        if self.running.as_ref().is_none_or(|running| running.host != host) {
+            self.running = start(host);
+            let all: String = self.groups.iter().map(|group| format!("+ {group}\n")).collect();
+            let told = self.running.as_mut().is_some_and(|running| running.pipe.write_all(all.as_bytes()).is_ok());
+            if !told {
+                self.stop();
+            }
+        }
+        self.running.is_some()
+    }
+
+    /// Forgets one that has died, and collects it.
+    fn stop(&mut self) {
+        if let Some(Running { host, mut process, pipe }) = self.running.take()
+            && host == std::process::id()
+        {
+            drop(pipe);
+            let _ = process.try_wait();
+        }
+    }
+}
+
+fn start(host: u32) -> Option<Running> {
+    let mut command = Command::new("/bin/sh");
+    // A group of its own, so that what a terminal sends to the host's does not reach it.
+    command.arg("-c").arg(PROGRAM).env_clear().current_dir("/").process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut process = command.spawn().ok()?;
+    let pipe = process.stdin.take()?;
+    Some(Running { host, process, pipe })
+}

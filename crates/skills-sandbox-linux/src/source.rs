@@ -1,0 +1,113 @@
+//! Files and directories of the host that a program may use, opened once, before it exists.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, open, openat2};
+use nix::sys::stat::{Mode, SFlag, fstat};
+use skills_sandbox::SandboxError;
+
+use crate::plan::{PathRule, Right, Symlinks};
+
+/// Something that may be used, and an open descriptor that names it and nothing else.
+pub(crate) struct Source {
+    path: PathBuf,
+    right: Right,
+    kind: Kind,
+    identity: (u64, u64),
+    /// What the rights are about: for a link, where it leads.
+    file: OwnedFd,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Directory,
+    File,
+    Link,
+}
+
+/// Opens what the rules name. What is not there is left out: the program finds nothing there either.
+///
+/// In paths that somebody granted no symlink is followed, so that nobody can lead a grant elsewhere after it was decided.
+pub(crate) fn open_all(rules: &[PathRule]) -> Result<Vec<Source>, SandboxError> {
+    let mut sources = Vec::with_capacity(rules.len());
+    for rule in rules {
+        match Source::open(rule) {
+            Ok(source) => sources.push(source),
+            Err(Errno::ENOENT | Errno::ENOTDIR) => {}
+            Err(Errno::ELOOP) if rule.symlinks == Symlinks::Refused => {
+                let reason = format!("{} leads through a symlink", rule.path.display());
+                return Err(SandboxError::refused("linux", reason));
+            }
+            // A part of the system that the host itself may not see.
+            Err(Errno::EACCES) if rule.symlinks == Symlinks::Followed => {}
+            Err(error @ (Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM)) => {
+                return Err(SandboxError::setup("opening a granted path", error.into()));
+            }
+            Err(Errno::ENOSYS) => {
+                let hint = "run outside of any other sandbox, on Linux 5.6 or newer";
+                return Err(SandboxError::unavailable(
+                    "opening paths without symlinks",
+                    "this kernel, or a sandbox around this host, refuses it",
+                    hint,
+                ));
+            }
+            Err(error) => {
+                let reason = format!("{} cannot be opened: {}", rule.path.display(), error.desc());
+                return Err(SandboxError::refused("linux", reason));
+            }
+        }
+    }
+    Ok(sources)
+}
+
+impl Source {
+    fn open(rule: &PathRule) -> Result<Self, Errno> {
+        let flags = OFlag::O_PATH | OFlag::O_CLOEXEC;
+        // Not with O_NOFOLLOW, by which a link at the very end would be opened itself instead of being an error.
+        let how = OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
+        let (file, is_link) = match openat2(AT_FDCWD, &rule.path, how) {
+            Err(Errno::ELOOP) if rule.symlinks == Symlinks::Followed => (open(&rule.path, flags, Mode::empty())?, true),
+            opened => (opened?, false),
+        };
+        let found = fstat(&file)?;
+        let is_directory = SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT == SFlag::S_IFDIR;
+        let kind = match (is_link, is_directory) {
+            (true, _) => Kind::Link,
+            (false, true) => Kind::Directory,
+            (false, false) => Kind::File,
+        };
+        Ok(Self { path: rule.path.clone(), right: rule.right, kind, identity: (found.st_dev, found.st_ino), file })
+    }
+
+    /// Opens what is shown without being granted; what is missing, or a symlink, cannot be shown.
+    pub(crate) fn protected(path: &Path) -> Option<Self> {
+        Self::open(&PathRule { path: path.to_owned(), right: Right::Read, symlinks: Symlinks::Refused }).ok()
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn right(&self) -> Right {
+        self.right
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(crate) fn identity(&self) -> (u64, u64) {
+        self.identity
+    }
+
+    pub(crate) fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Says whether rights for directories make sense for it.
+    pub(crate) fn is_directory(&self) -> bool {
+        self.kind == Kind::Directory || self.kind == Kind::Link && self.path.is_dir()
+    }
+}

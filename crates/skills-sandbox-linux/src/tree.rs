@@ -1,0 +1,214 @@
+//! The file tree of a program, resolved: which operations build it, with strings and numbers as the kernel takes them.
+
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::readlink;
+use skills_sandbox::SandboxError;
+
+use crate::source::{Kind, Source};
+use crate::view::{Item, View};
+
+/// Names and values of mount options.
+pub(crate) type Options = [(CString, CString)];
+
+/// What the child does to build the tree, in this order. Paths without a leading slash are below the new root.
+pub(crate) struct Tree {
+    pub(crate) root_options: Vec<(CString, CString)>,
+    pub(crate) operations: Vec<Operation>,
+}
+
+pub(crate) enum Operation {
+    Directory(CString),
+    Link {
+        path: CString,
+        target: CString,
+    },
+    File {
+        path: CString,
+        text: Vec<u8>,
+    },
+    Scratch {
+        path: CString,
+        options: Vec<(CString, CString)>,
+    },
+    Processes {
+        path: CString,
+        options: Vec<(CString, CString)>,
+    },
+    /// Shows a file or directory of the host at its own path.
+    Mirror {
+        source: CString,
+        path: CString,
+        /// Device and number of what was looked at before; anything else that lies there now is not shown.
+        identity: (u64, u64),
+        attributes: Attributes,
+        place: Place,
+    },
+}
+
+/// Whether the place of a mount has to be made first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Directory,
+    File,
+    /// It lies in a directory that is shown already, and is there.
+    Existing,
+}
+
+/// Attributes of a mount, as the kernel numbers them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Attributes(u32);
+
+impl Attributes {
+    pub(crate) const READ_ONLY: Self = Self(1);
+    pub(crate) const NOSUID: Self = Self(2);
+    pub(crate) const NODEV: Self = Self(4);
+    pub(crate) const NOEXEC: Self = Self(8);
+
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+}
+
+impl Operation {
+    /// Returns the path that the operation is about.
+    pub(crate) fn path(&self) -> String {
+        let path = match self {
+            Self::Directory(path)
+            | Self::Link { path, .. }
+            | Self::File { path, .. }
+            | Self::Scratch { path, .. }
+            | Self::Processes { path, .. }
+            | Self::Mirror { path, .. } => path,
+        };
+        format!("/{}", path.to_string_lossy())
+    }
+}
+
+/// The size of the root itself, which holds nothing but empty directories, links and a few short files.
+const ROOT_BYTES: u64 = 1 << 20;
+const ROOT_FILES: u64 = 4_096;
+
+impl Tree {
+    /// Resolves what is to be seen. What the host does not have is left out; a symlink of the system is shown as a symlink.
+    pub(crate) fn new(view: &View, sources: &[Source]) -> Result<Self, SandboxError> {
+        let mut building = Building { made: BTreeSet::new(), shown: Vec::new(), operations: Vec::new() };
+        for item in view.items() {
+            building.add(item, sources)?;
+        }
+        Ok(Self { root_options: size(ROOT_BYTES, ROOT_FILES, 0o755)?, operations: building.operations })
+    }
+}
+
+struct Building {
+    made: BTreeSet<PathBuf>,
+    /// Directories of the host that are shown so far, and how.
+    shown: Vec<(PathBuf, Attributes)>,
+    operations: Vec<Operation>,
+}
+
+impl Building {
+    fn add(&mut self, item: &Item, sources: &[Source]) -> Result<(), SandboxError> {
+        self.parents(item.path())?;
+        let path = below_root(item.path())?;
+        let operation = match item {
+            Item::Directory(_) => {
+                if !self.made.insert(item.path().to_owned()) {
+                    return Ok(());
+                }
+                Operation::Directory(path)
+            }
+            Item::Link { target, .. } => Operation::Link { path, target: string(target)? },
+            Item::File { text, .. } => Operation::File { path, text: text.clone().into_bytes() },
+            Item::Scratch { bytes, files, .. } => Operation::Scratch { path, options: size(*bytes, *files, 0o700)? },
+            Item::Processes(_) => Operation::Processes { path, options: vec![(c"subset".into(), c"pid".into())] },
+            Item::Mirror { path: place, attributes } => match self.mirror(place, path, *attributes, sources)? {
+                Some(operation) => operation,
+                None => return Ok(()),
+            },
+        };
+        self.operations.push(operation);
+        Ok(())
+    }
+
+    fn mirror(
+        &mut self,
+        place: &Path,
+        path: CString,
+        attributes: Attributes,
+        sources: &[Source],
+    ) -> Result<Option<Operation>, SandboxError> {
+        let opened;
+        let source = match sources.iter().find(|source| source.path() == place) {
+            Some(source) => source,
+            // A protected path, which nobody granted and which may be missing.
+            None => match Source::protected(place) {
+                Some(source) => {
+                    opened = source;
+                    &opened
+                }
+                None => return Ok(None),
+            },
+        };
+        let shown = self.shown_as(place);
+        if source.kind() == Kind::Link {
+            // A path that leads through a link of the system, and is none itself, is seen through that link. What a link leads to is shown
+            // only when it is granted by itself.
+            let is_alone = place.parent().is_some_and(|parent| parent.canonicalize().is_ok_and(|real| real == parent));
+            let (Ok(target), None, true) = (readlink(place), shown, is_alone) else { return Ok(None) };
+            return Ok(Some(Operation::Link { path, target: string(Path::new(&target))? }));
+        }
+        // A writable directory is shown once more inside another when something below it is not writable: a mount cannot be renamed.
+        if shown == Some(attributes) && attributes.bits() & Attributes::READ_ONLY.bits() != 0 {
+            return Ok(None);
+        }
+        let new_place = if source.kind() == Kind::Directory { Place::Directory } else { Place::File };
+        if source.kind() == Kind::Directory {
+            self.shown.push((place.to_owned(), attributes));
+        }
+        let place = if shown.is_some() { Place::Existing } else { new_place };
+        Ok(Some(Operation::Mirror { source: string(source.path())?, path, identity: source.identity(), attributes, place }))
+    }
+
+    /// Says how a path is seen already, as a part of what was shown before.
+    fn shown_as(&self, path: &Path) -> Option<Attributes> {
+        let above = self.shown.iter().filter(|(shown, _)| path.starts_with(shown));
+        above.max_by_key(|(shown, _)| shown.components().count()).map(|(_, attributes)| *attributes)
+    }
+
+    /// Makes the directories above a path, but none in what is the host's.
+    fn parents(&mut self, path: &Path) -> Result<(), SandboxError> {
+        let mut above: Vec<&Path> = path.ancestors().skip(1).filter(|path| path.parent().is_some()).collect();
+        above.reverse();
+        for directory in above {
+            if self.shown_as(directory).is_none() && self.made.insert(directory.to_owned()) {
+                self.operations.push(Operation::Directory(below_root(directory)?));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn size(bytes: u64, files: u64, mode: u32) -> Result<Vec<(CString, CString)>, SandboxError> {
+    let text = |text: String| string(Path::new(&text));
+    Ok(vec![
+        (c"size".into(), text(bytes.to_string())?),
+        (c"nr_inodes".into(), text(files.to_string())?),
+        (c"mode".into(), text(format!("{mode:o}"))?),
+    ])
+}
+
+fn below_root(path: &Path) -> Result<CString, SandboxError> {
+    string(path.strip_prefix("/").unwrap_or(path))
+}
+
+pub(crate) fn string(path: &Path) -> Result<CString, SandboxError> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| SandboxError::refused("linux", "a path, argument or variable holds a NUL byte"))
+}

@@ -1,0 +1,115 @@
+//! Many attempts in one script of each language.
+
+use skills_sandbox::{Outcome, Report, Sandbox};
+use skills_sandbox_linux::LinuxSandbox;
+
+use crate::skill::Skill;
+
+/// An attempt and what it gave, or which error.
+#[derive(Debug)]
+pub(crate) struct Tried {
+    pub(crate) case: u8,
+    pub(crate) code: String,
+    pub(crate) result: Result<String, String>,
+}
+
+/// What Python attempts may use. Only what the system answers counts as failing; a mistake in an attempt must not look like a wall.
+const PYTHON: &str = r#"import ctypes, errno, fcntl, mmap, os, resource, signal, socket, stat, subprocess, sys, time
+home = os.environ['HOME']
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *arguments):
+    answer = libc.syscall(ctypes.c_long(number), *arguments)
+    if answer < 0: raise OSError(ctypes.get_errno(), '')
+    return answer
+def named(name, *arguments):
+    answer = getattr(libc, name)(*arguments)
+    if answer < 0: raise OSError(ctypes.get_errno(), '')
+    return answer
+def write(path, text='x'):
+    with open(path, 'w') as file: file.write(text)
+def attempt(index, code):
+    try:
+        try: value = eval(compile(code, 'attempt', 'eval'), globals())
+        except SyntaxError: value = exec(code, globals())
+        print(index, 'ok', ascii(value), sep='\t', flush=True)
+    except OSError as e: print(index, 'error', errno.errorcode.get(e.errno, str(e.errno)), sep='\t', flush=True)
+    except (subprocess.SubprocessError, EOFError) as e: print(index, 'error', type(e).__name__, sep='\t', flush=True)
+    except BaseException as e: print(index, 'mistake', ascii(e), sep='\t', flush=True)
+"#;
+
+const NODE: &str = r"const fs = require('fs'), net = require('net'), dgram = require('dgram'), child = require('child_process'), dns = require('dns');
+const connect = (options) => new Promise((done, fail) => { const s = net.connect(options, () => done('connected')); s.on('error', fail); });
+const attempts = [];
+async function all() {
+    for (const [index, attempt] of attempts.entries()) {
+        try { console.log([index, 'ok', JSON.stringify(await attempt())].join('\t')); }
+        catch (error) { console.log([index, typeof error.code === 'string' ? 'error' : 'mistake', error.code ?? String(error)].join('\t')); }
+    }
+    process.exit(0);
+}
+";
+
+/// Runs Python expressions or statements, for cases; `prelude` comes before them.
+pub(crate) async fn python<C: AsRef<str>>(skill: &Skill, prelude: &str, attempts: &[(u8, C)]) -> (Vec<Tried>, Report) {
+    python_in(&skill.sandbox(), skill, prelude, attempts).await
+}
+
+/// The same in a sandbox that was made for it.
+pub(crate) async fn python_in<C: AsRef<str>>(
+    sandbox: &LinuxSandbox,
+    skill: &Skill,
+    prelude: &str,
+    attempts: &[(u8, C)],
+) -> (Vec<Tried>, Report) {
+    let mut script = format!("{PYTHON}{prelude}\n");
+    for (index, (_, code)) in attempts.iter().enumerate() {
+        script.push_str(&format!("attempt({index}, {})\n", quoted(code.as_ref())));
+    }
+    read(sandbox.run(skill.job("main.py", &script)).await.unwrap(), attempts)
+}
+
+/// Runs Node expressions.
+pub(crate) async fn node<C: AsRef<str>>(skill: &Skill, attempts: &[(u8, C)]) -> Vec<Tried> {
+    let functions = attempts.iter().map(|(_, code)| format!("attempts.push(() => {});\n", code.as_ref())).collect::<String>();
+    read(skill.run(skill.job("main.js", &format!("{NODE}{functions}all();\n"))).await, attempts).0
+}
+
+/// Runs commands of a shell that start no program; each must be fit to stand behind `if`.
+pub(crate) async fn shell<C: AsRef<str>>(skill: &Skill, attempts: &[(u8, C)]) -> Vec<Tried> {
+    let mut script = String::new();
+    for (index, (_, code)) in attempts.iter().enumerate() {
+        script
+            .push_str(&format!("if {} ; then printf '{index}\\tok\\t\\n'; else printf '{index}\\terror\\t%s\\n' $?; fi\n", code.as_ref()));
+    }
+    read(skill.run(skill.job("main.sh", &script)).await, attempts).0
+}
+
+fn read<C: AsRef<str>>(outcome: Outcome, attempts: &[(u8, C)]) -> (Vec<Tried>, Report) {
+    let (text, errors) = (outcome.stdout.text(), outcome.stderr.text());
+    assert!(outcome.ending.is_success(), "{:?}\n{text}\n{errors}", outcome.ending);
+    let lines = text.lines().map(|line| line.splitn(3, '\t').collect::<Vec<_>>());
+    let mut found: Vec<(usize, Result<String, String>)> = Vec::new();
+    for line in lines {
+        let [index, kind, value] = line.as_slice() else { panic!("{line:?} in\n{text}") };
+        let index: usize = index.parse().unwrap();
+        match *kind {
+            "ok" => found.push((index, Ok((*value).to_owned()))),
+            "error" => found.push((index, Err((*value).to_owned()))),
+            _ => panic!("a mistake in {:?}: {value}", attempts[index].1.as_ref()),
+        }
+    }
+    assert_eq!(found.len(), attempts.len(), "{text}\n{errors}");
+    let tried =
+        found.into_iter().map(|(index, result)| Tried { case: attempts[index].0, code: attempts[index].1.as_ref().to_owned(), result });
+    (tried.collect(), outcome.report)
+}
+
+/// Writes a text as Python and shells of scripts here read it.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
+}
+
+/// Joins attempts with the number of their case.
+pub(crate) fn of_case<'a>(case: u8, codes: &'a [&'a str]) -> impl Iterator<Item = (u8, &'a str)> {
+    codes.iter().map(move |code| (case, *code))
+}

@@ -1,0 +1,189 @@
+//! Variables, secrets, descriptors, terminals: cases 68 to 74.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use skills_policy::{Decision, Layer, Origin, Request, Rules, VariablePattern};
+use skills_sandbox::conformance::Answer;
+use skills_sandbox::{Job, Program, ScriptKind};
+
+use super::answers::Answers;
+use super::attempts::{node, of_case, python, shell};
+use super::host;
+use super::scene::{has, planted};
+
+pub(crate) async fn answer(answers: &mut Answers) {
+    of_the_host(answers);
+    of_the_skill(answers).await;
+    descriptors(answers).await;
+    terminals(answers).await;
+    sequences(answers).await;
+    answers.through("environment");
+}
+
+const CANARIES: [&str; 22] = [
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "GITHUB_TOKEN",
+    "SSH_AUTH_SOCK",
+    "LD_LIBRARY_PATH",
+    "LD_BIND_NOW",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "PYTHONHOME",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "BASH_ENV",
+    "ENV",
+    "GIT_SSH_COMMAND",
+    "GIT_DIR",
+    "HTTPS_PROXY",
+    "DOCKER_HOST",
+    "DISPLAY",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR",
+];
+/// What backends document, and what shells set themselves.
+const DOCUMENTED: [&str; 10] =
+    ["HOME", "LANG", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONNOUSERSITE", "TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"];
+
+fn of_the_host(answers: &mut Answers) {
+    let mut command = host::command("environment", answers.tier);
+    CANARIES.iter().for_each(|name| {
+        command.env(name, "/canary-value");
+    });
+    let said = host::said(&String::from_utf8(command.output().unwrap().stdout).unwrap());
+    assert!(said.iter().any(|line| line.starts_with("HOME=")), "{said:?}");
+    for line in &said {
+        let name = line.trim_start_matches("declare -x ").trim_start_matches("export ").split('=').next().unwrap_or_default();
+        answers.holds(68, line, Answer::Denied, DOCUMENTED.contains(&name) && !line.contains("canary"));
+    }
+}
+
+async fn of_the_skill(answers: &mut Answers) {
+    let names = [
+        "LD_PRELOAD",
+        "LD_LIBRARY_PATH",
+        "DYLD_INSERT_LIBRARIES",
+        "PYTHONSTARTUP",
+        "PYTHONPATH",
+        "NODE_OPTIONS",
+        "PATH",
+        "HOME",
+        "BASH_ENV",
+        "IFS",
+    ];
+    let all: VariablePattern = "*".parse().unwrap();
+    for name in names {
+        let skill = planted(answers.tier);
+        let request = Request::new(skill.path("skill")).variable(name, Origin::Secret);
+        // Even where rules allow all variables, none of these comes from a skill.
+        let rules = Rules::default().allow(Layer::User, all.clone());
+        if let Decision::Granted(grants) = rules.decide(&request) {
+            let job = Job::new(grants, Program::script(ScriptKind::Shell, "/main.sh")).secret(name, "/evil");
+            answers.holds(69, name, Answer::Denied, job.is_err());
+        } else {
+            answers.observe(69, name, Answer::Denied);
+        }
+    }
+    // Those that the backend sets are its own, whoever else sets them.
+    let skill = planted(answers.tier);
+    let job = skill.job("main.sh", "echo \"$PATH $HOME $TMPDIR $PYTHONNOUSERSITE\"");
+    let job = ["PATH", "HOME", "TMPDIR", "PYTHONNOUSERSITE"].iter().fold(job, |job, name| job.environment(*name, "/evil"));
+    let said = skill.run(job).await.stdout.text();
+    answers.holds(69, &said, Answer::Denied, said.contains("/usr/bin") && !said.contains("/evil"));
+}
+
+async fn descriptors(answers: &mut Answers) {
+    // A host that leaks descriptors without the flag that closes them.
+    let secret = File::open("/etc/hosts").unwrap();
+    let (reader, writer) = nix::unistd::pipe().unwrap();
+    let leaked = nix::unistd::dup(&secret).unwrap();
+    let skill = planted(answers.tier);
+    let numbers = (3..1_024).map(|number| (70, format!("os.fstat({number})"))).collect::<Vec<_>>();
+    let (tried, _) = python(&skill, "", &numbers).await;
+    answers.denied(&tried);
+    // bash keeps the script itself at 255.
+    let numbers: Vec<(u8, String)> = (3..200).map(|number| (70, format!(": <&{number} || : >&{number}"))).collect();
+    answers.denied(&shell(&skill, &numbers).await);
+    if has(ScriptKind::Node) {
+        let found = secret.metadata().unwrap();
+        let code = format!(
+            "(() => {{ for (let fd = 3; fd < 1024; fd++) {{ let s; try {{ s = fs.fstatSync(fd); }} catch {{ continue; }} \
+             if (s.isFile() && s.dev === {} && s.ino === {}) return fd; }} fs.statSync('/nowhere'); }})()",
+            found.dev(),
+            found.ino()
+        );
+        answers.denied(&node(&skill, &[(70, code)]).await);
+    }
+    drop((leaked, reader, writer));
+}
+
+async fn terminals(answers: &mut Answers) {
+    let pty = nix::pty::openpty(None, None).unwrap();
+    let skill = planted(answers.tier);
+    let mut attempts: Vec<(u8, &str)> = of_case(
+        71,
+        &[
+            "os.ttyname(0)",
+            "os.ttyname(1)",
+            "os.ttyname(2)",
+            "open('/dev/tty', 'r+b', buffering=0)",
+            "os.tcgetpgrp(0)",
+            "pipes() or os.stat('/nowhere')",
+            "fcntl.ioctl(0, 0x540e, 1)",
+        ],
+    )
+    .collect();
+    attempts.extend(of_case(
+        72,
+        &[
+            "everywhere(0x5412, b'x')",
+            "everywhere(0x5412 | 1 << 32, b'x')",
+            "everywhere(0x541c, b'\\x02')",
+            "everywhere(0x5423, b'\\x01\\0\\0\\0')",
+        ],
+    ));
+    attempts.extend(of_case(
+        74,
+        &[
+            "call(number('keyctl'), 6, -3, 0, 0)",
+            "call(number('keyctl'), 0, -3, 0)",
+            "call(number('keyctl'), 11, -3, 0, 0)",
+            "call(number('add_key'), b'user', b'x', b'y', 1, -3)",
+            "call(number('request_key'), b'user', b'x', 0, -3)",
+            "open('/proc/keys').read()",
+        ],
+    ));
+    let prelude = format!(
+        "{}def pipes(): return not all(stat.S_ISFIFO(os.fstat(fd).st_mode) for fd in range(3))\n\
+         def everywhere(command, data):\n    buffer = ctypes.create_string_buffer(data)\n    for fd in range(1024):\n        \
+         if libc.ioctl(fd, ctypes.c_ulong(command), buffer) >= 0: return fd\n        if fd < 3 and ctypes.get_errno() != errno.EPERM: return ctypes.get_errno()\n    raise OSError(errno.EPERM, '')",
+        super::privilege::numbers()
+    );
+    let (tried, _) = python(&skill, &prelude, &attempts).await;
+    answers.denied(&tried);
+    answers.denied(&shell(&skill, &[(71, "[ -t 0 ]"), (71, "[ -t 1 ]"), (71, "{ echo x > /dev/tty; } 2> /dev/null")]).await);
+    fcntl(&pty.master, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
+    fcntl(&pty.slave, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
+    for end in &mut [pty.master, pty.slave].map(File::from) {
+        let came = end.read(&mut [0; 16]).map_err(|error| error.kind());
+        answers.holds(72, &format!("{came:?} came into the terminal"), Answer::Denied, came == Err(ErrorKind::WouldBlock));
+    }
+}
+
+async fn sequences(answers: &mut Answers) {
+    let skill = planted(answers.tier);
+    let bytes = "\x1b]0;title\x07\x1b[2J\x1b[31mred\x1b[0m\r\n\x1b]52;c;ZXZpbA==\x07\u{9b}31m\u{202e}";
+    let script = format!("import sys\nsys.stdout.buffer.write({bytes:?}.encode())\nsys.stderr.buffer.write({bytes:?}.encode())")
+        .replace("\\u{1b}", "\\x1b");
+    let script = script.replace("\\u{7}", "\\x07").replace("\\u{9b}", "\\x9b").replace("\\u{202e}", "\\u202e");
+    let outcome = skill.python(&script).await;
+    let is_same = outcome.stdout.bytes() == bytes.as_bytes() && outcome.stderr.bytes() == bytes.as_bytes();
+    answers.holds(73, &format!("{:?}", outcome.stdout.text()), Answer::Works, is_same);
+}

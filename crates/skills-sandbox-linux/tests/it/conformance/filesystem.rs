@@ -1,0 +1,324 @@
+//! Files by their paths: cases 1 to 15.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use skills_sandbox::ScriptKind;
+use skills_sandbox::conformance::Answer;
+
+use super::answers::Answers;
+use super::attempts::{Tried, node, of_case, python, shell};
+use super::scene::{fingerprint, has, places, planted};
+use crate::skill::Skill;
+
+pub(crate) async fn answer(answers: &mut Answers) {
+    reading(answers).await;
+    other_languages(answers).await;
+    changing(answers).await;
+    metadata(answers).await;
+    granted(answers).await;
+    temporary(answers).await;
+    answers.through("files");
+}
+
+async fn reading(answers: &mut Answers) {
+    let skill = planted(answers.tier);
+    assert_eq!(fs::read_to_string(skill.path("outside/public.txt")).unwrap(), "outside", "the host can read it");
+    let attempts: Vec<(u8, &str)> = [
+        (
+            1,
+            &[
+                "open('/etc/shadow').read()",
+                "open('/etc/gshadow').read()",
+                "open(outside + '/home/.ssh/id_rsa').read()",
+                "open('/root/.ssh/id_rsa').read()",
+            ][..],
+        ),
+        (
+            2,
+            &[
+                "open(outside + '/public.txt').read()",
+                "open('../outside/public.txt').read()",
+                "open('/var/lib/dpkg/status').read()",
+                "open('/etc/machine-id').read()",
+                "os.open(outside, os.O_RDONLY | os.O_DIRECTORY)",
+                "mmap.mmap(os.open(outside + '/public.txt', os.O_RDONLY), 0, prot=mmap.PROT_READ)",
+                "subprocess.os.execv(outside + '/public.txt', ['x'])",
+            ],
+        ),
+        (4, &["open(root + '/sibling/SKILL.md').read()", "open('../sibling/SKILL.md').read()", "os.listdir('../sibling')"]),
+        (
+            13,
+            &[
+                "os.open('/dev/sda', os.O_RDONLY)",
+                "os.open('/dev/vda', os.O_RDONLY)",
+                "os.open('/dev/mem', os.O_RDONLY)",
+                "os.open('/dev/kmsg', os.O_RDONLY)",
+                "os.open('/dev/kvm', os.O_RDWR)",
+                "os.open('/dev/fuse', os.O_RDWR)",
+                "os.open('/dev/dri/card0', os.O_RDWR)",
+                "os.open('/dev/loop-control', os.O_RDWR)",
+                "os.open('/dev/net/tun', os.O_RDWR)",
+                "os.open('/dev/ptmx', os.O_RDWR)",
+                "os.open('/dev/console', os.O_RDWR)",
+            ],
+        ),
+        (
+            14,
+            &[
+                "open('../' * 60 + 'etc/shadow').read()",
+                "open('../' * 60 + outside.lstrip('/') + '/public.txt').read()",
+                "open('/proc/self/cwd/../outside/public.txt').read()",
+                "open(os.getcwd() + '/./../outside/public.txt').read()",
+                "open('/usr/../' + outside + '/public.txt').read()",
+                "os.open('../outside/public.txt', os.O_RDONLY, dir_fd=os.open('.', os.O_RDONLY))",
+                "os.open('outside/public.txt', os.O_RDONLY, dir_fd=os.open('..', os.O_PATH))",
+            ],
+        ),
+    ]
+    .iter()
+    .flat_map(|(case, codes)| of_case(*case, codes))
+    .collect();
+    let (tried, _) = python(&skill, &places(&skill), &attempts).await;
+    answers.denied(&tried);
+    let listings = [(3, "os.listdir('/')"), (3, "os.listdir('..')"), (3, "os.listdir(outside + '/home')"), (3, "os.listdir('/home')")];
+    let (tried, _) = python(&skill, &places(&skill), &listings).await;
+    for Tried { code, result, .. } in &tried {
+        match result {
+            // What is listed are the directories that lead to what was granted, and nothing beside them.
+            Ok(listed) => {
+                let beside = ["outside", "sibling", "scratch", "'home'", "'root'", "'var'", "'boot'", "'opt'", "'sys'", "'run'", "'srv'"];
+                let shown = format!("{code}: {listed}");
+                answers.holds(3, &shown, Answer::Contained, answers.is_isolated() && !beside.iter().any(|name| listed.contains(name)));
+            }
+            Err(_) if answers.is_isolated() => {}
+            Err(_) => answers.observe(3, code, Answer::Denied),
+        }
+    }
+}
+
+/// The same from a shell, by what is built into it, and from Node.
+async fn other_languages(answers: &mut Answers) {
+    let skill = planted(answers.tier);
+    let before = fingerprint(&skill.path(""));
+    let read = |path: &str| format!("read -r line < {path}");
+    let tried = shell(
+        &skill,
+        &[
+            (1, read("/etc/shadow")),
+            (1, read("../outside/home/.ssh/id_rsa")),
+            (2, read("../outside/public.txt")),
+            (4, read("../sibling/SKILL.md")),
+            (5, "echo x > SKILL.md".to_owned()),
+            (5, "echo x >> main.sh".to_owned()),
+            (6, "echo x > /usr/lib/planted".to_owned()),
+            (6, "echo x > /etc/planted".to_owned()),
+            (6, "echo x > ../outside/planted".to_owned()),
+            (13, read("/dev/kmsg")),
+            (14, read("../../../../../../../../../../../../../../etc/shadow")),
+            (16, read("link")),
+        ],
+    )
+    .await;
+    answers.denied(&tried);
+    fs::remove_file(skill.path("skill/main.sh")).unwrap();
+    if has(ScriptKind::Node) {
+        let tried = node(
+            &skill,
+            &[
+                (1, "fs.readFileSync('/etc/shadow')"),
+                (1, "fs.readFileSync('../outside/home/.ssh/id_rsa')"),
+                (2, "fs.readFileSync('../outside/public.txt')"),
+                (4, "fs.readFileSync('../sibling/SKILL.md')"),
+                (5, "fs.writeFileSync('SKILL.md', 'x')"),
+                (5, "fs.unlinkSync('SKILL.md')"),
+                (6, "fs.writeFileSync('/usr/lib/planted', 'x')"),
+                (6, "fs.writeFileSync('../outside/planted', 'x')"),
+                (7, "fs.truncateSync('../outside/victim.txt')"),
+                (16, "fs.readFileSync('link')"),
+            ],
+        )
+        .await;
+        answers.denied(&tried);
+        fs::remove_file(skill.path("skill/main.js")).unwrap();
+    }
+    unchanged(answers, &[5, 6, 7], &without_times(&before), &without_times(&fingerprint(&skill.path(""))));
+}
+
+/// Our own scripts come and go in the skill's directory, which changes its times.
+fn without_times(fingerprint: &str) -> String {
+    fingerprint.lines().filter(|line| !line.contains("/skill ") && !line.contains("/scratch ")).collect::<Vec<_>>().join("\n")
+}
+
+fn unchanged(answers: &mut Answers, cases: &[u8], before: &str, after: &str) {
+    if before != after {
+        for case in cases {
+            answers.observe(*case, &format!("something changed:\n{before}\n->\n{after}"), Answer::Works);
+        }
+    }
+}
+
+async fn changing(answers: &mut Answers) {
+    for tools in [&[][..], &["Write", "Bash"]] {
+        let skill = tools.iter().fold(planted(answers.tier), |skill, tool| skill.tool(tool));
+        let outside = fingerprint(&skill.path("outside"));
+        let attempts: Vec<(u8, &str)> = [
+            (
+                5,
+                &[
+                    "write('SKILL.md')",
+                    "open('main.py', 'a')",
+                    "open('main.py', 'r+')",
+                    "os.unlink('SKILL.md')",
+                    "os.mkdir('new')",
+                    "os.rename('SKILL.md', 'other')",
+                    "os.symlink('a', 'b')",
+                    "os.open('.', os.O_TMPFILE | os.O_RDWR, 0o600)",
+                    "os.truncate('SKILL.md', 0)",
+                    "write(home + '/mine'); os.rename(home + '/mine', 'SKILL.md')",
+                    "os.rmdir('.')",
+                    "os.rename(root + '/skill', root + '/elsewhere')",
+                ][..],
+            ),
+            (
+                6,
+                &[
+                    "write('/usr/lib/planted')",
+                    "write('/usr/local/bin/planted')",
+                    "write('/etc/planted')",
+                    "open('/etc/passwd', 'a')",
+                    "open('/etc/hosts', 'w')",
+                    "write('/root/planted')",
+                    "write(outside + '/home/.bashrc')",
+                    "write(outside + '/public.txt')",
+                    "os.mkdir('/planted')",
+                    "os.unlink(outside + '/public.txt')",
+                    "os.rmdir(root + '/sibling')",
+                    "write('/dev/planted')",
+                ],
+            ),
+            (7, &["os.truncate(outside + '/victim.txt', 0)", "os.open(outside + '/victim.txt', os.O_RDONLY | os.O_TRUNC)"]),
+        ]
+        .iter()
+        .flat_map(|(case, codes)| of_case(*case, codes))
+        .collect();
+        let (tried, _) = python(&skill, &places(&skill), &attempts).await;
+        answers.denied(&tried);
+        unchanged(answers, &[6, 7], &outside, &fingerprint(&skill.path("outside")));
+        let names = |path| fs::read_dir(skill.path(path)).unwrap().count();
+        answers.holds(
+            5,
+            "the skill's files",
+            Answer::Denied,
+            names("skill") == 5 && fs::read(skill.path("skill/SKILL.md")).unwrap() == b"skill",
+        );
+        answers.holds(6, "the directory above", Answer::Denied, names("") == 5);
+    }
+}
+
+async fn metadata(answers: &mut Answers) {
+    let skill = planted(answers.tier);
+    let before = (fingerprint(&skill.path("outside")), fingerprint(&skill.path("skill/SKILL.md")));
+    let attempts: Vec<(u8, &str)> = of_case(
+        8,
+        &[
+            "os.chmod(outside + '/victim.txt', 0o777)",
+            "os.chmod('../outside/victim.txt', 0o4755)",
+            "os.chown(outside + '/victim.txt', os.getuid(), os.getgid())",
+            "os.lchown(outside + '/victim.txt', os.getuid(), -1)",
+            "os.utime(outside + '/victim.txt', (0, 0))",
+            "os.utime(outside + '/victim.txt')",
+            "os.setxattr(outside + '/victim.txt', 'user.a', b'b')",
+            "os.removexattr(outside + '/victim.txt', 'user.a')",
+            "os.chmod('SKILL.md', 0o777)",
+            "os.fchmod(os.open('SKILL.md', os.O_RDONLY), 0o777)",
+            "os.utime(os.open('SKILL.md', os.O_RDONLY), (0, 0))",
+            "fcntl.ioctl(os.open('SKILL.md', os.O_RDONLY), 0x40086602, b'\\0' * 8)",
+        ],
+    )
+    .chain([
+        (9, "os.stat(outside + '/victim.txt').st_size"),
+        (9, "os.lstat('../outside').st_mtime"),
+        (9, "os.access(outside + '/victim.txt', os.R_OK) or os.stat('/nowhere')"),
+    ])
+    .collect();
+    // The directory of the skill is read once before, so that reading it changes no time.
+    let (tried, report) = python(&skill, &places(&skill), &attempts).await;
+    if before == (fingerprint(&skill.path("outside")), fingerprint(&skill.path("skill/SKILL.md"))) {
+        answers.without_effect(8, &tried);
+    } else {
+        answers.observe(8, "the files changed", Answer::Works);
+    }
+    for tried in tried.iter().filter(|tried| tried.case == 9) {
+        match tried.result {
+            Ok(_) => answers.reported(9, &report, "metadata"),
+            Err(_) if answers.is_isolated() => answers.observe(9, &tried.code, Answer::Denied),
+            Err(_) => {}
+        }
+    }
+}
+
+async fn granted(answers: &mut Answers) {
+    let skill = planted(answers.tier).tool("Read");
+    let before = fingerprint(&skill.path("workspace"));
+    let attempts: Vec<(u8, &str)> = of_case(
+        10,
+        &[
+            "write(workspace + '/new')",
+            "write(workspace + '/known.txt')",
+            "os.unlink(workspace + '/known.txt')",
+            "os.mkdir(workspace + '/new')",
+            "os.truncate(workspace + '/known.txt', 0)",
+            "os.symlink('a', workspace + '/new')",
+            "os.mkfifo(workspace + '/new')",
+        ],
+    )
+    .collect();
+    let (tried, _) = python(&skill, &format!("{}assert open(workspace + '/known.txt').read() == 'known'", places(&skill)), &attempts).await;
+    answers.denied(&tried);
+    unchanged(answers, &[10], &before, &fingerprint(&skill.path("workspace")));
+
+    let skill = planted(answers.tier).tool("Write");
+    let (tried, _) = python(
+        &skill,
+        &places(&skill),
+        &[
+            (11, "write(workspace + '/made.txt', 'made')"),
+            (12, "os.mknod(workspace + '/c', 0o20666, os.makedev(1, 3))"),
+            (12, "os.mknod(workspace + '/b', 0o60666, os.makedev(8, 0))"),
+            (12, "os.mknod(workspace + '/zero', 0o20666, 0)"),
+            (12, "os.mknod(home + '/c', 0o20666, os.makedev(1, 1)); os.open(home + '/c', os.O_RDONLY)"),
+            (12, "os.open(workspace + '/c', os.O_RDONLY)"),
+            (12, "os.open(home + '/c', os.O_RDONLY)"),
+        ],
+    )
+    .await;
+    let (made, devices): (Vec<Tried>, Vec<Tried>) = tried.into_iter().partition(|tried| tried.case == 11);
+    let owner = fs::metadata(skill.path("workspace/made.txt")).map(|file| file.uid()).ok();
+    let is_ours = owner == Some(fs::metadata("/proc/self").unwrap().uid());
+    let content = fs::read_to_string(skill.path("workspace/made.txt")).unwrap_or_default();
+    answers.holds(11, &format!("{made:?} owned by {owner:?}"), Answer::Works, made[0].result.is_ok() && is_ours && content == "made");
+    answers.denied(&devices);
+}
+
+/// What the host keeps in its temporary directory, and what a run leaves there.
+async fn temporary(answers: &mut Answers) {
+    let mut skill: Skill = planted(answers.tier);
+    skill.limits.scratch_bytes = 4 << 20;
+    let hosts = tempfile::NamedTempFile::new_in("/tmp").unwrap();
+    fs::write(hosts.path(), "host").unwrap();
+    let left = format!("/tmp/left-by-a-script-{}-{:?}", std::process::id(), answers.tier);
+    let prelude =
+        "def fill():\n    for number in range(64):\n        with open('/tmp/fill%d' % number, 'wb') as file: file.write(b'x' * (1 << 20))";
+    let attempts =
+        [(15, format!("open('{}').read()", hosts.path().display())), (15, format!("write('{left}')")), (15, "fill()".to_owned())];
+    let (tried, _) = python(&skill, prelude, &attempts).await;
+    let errors: Vec<Result<&str, &str>> = tried.iter().map(|tried| tried.result.as_deref().map_err(String::as_str)).collect();
+    let shown = format!("{errors:?}");
+    assert!(fs::metadata(&left).is_err(), "it is on the host: {shown}");
+    match errors.as_slice() {
+        [Err("ENOENT"), Ok(_), Err("ENOSPC")] => answers.observe(15, &shown, Answer::Contained),
+        [Err("EACCES"), Err("EACCES"), Err("EACCES")] => answers.observe(15, &shown, Answer::Denied),
+        _ => answers.observe(15, &shown, Answer::Works),
+    }
+}

@@ -1,0 +1,178 @@
+//! Sockets of the network without listed hosts: cases 32 to 37 and 43 to 45.
+
+use std::net::{TcpListener, UdpSocket};
+
+use skills_sandbox::conformance::Answer;
+use skills_sandbox::{ErrorKind, Sandbox, ScriptKind};
+
+use super::answers::Answers;
+use super::attempts::{node, of_case, python, shell};
+use super::scene::{Visits, has, planted};
+
+/// The port at which the proxy listens inside.
+const PROXY_PORT: u16 = 3_128;
+
+pub(crate) async fn answer(answers: &mut Answers) {
+    nothing(answers).await;
+    beside_the_proxy(answers).await;
+    answers.through("network");
+}
+
+async fn nothing(answers: &mut Answers) {
+    let skill = planted(answers.tier);
+    let (tcp, udp) = (TcpListener::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+    // A machine without IPv6 has nobody to connect to, and the attempts are made all the same.
+    let six = TcpListener::bind("[::1]:0").ok();
+    let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+    let (tcp_port, udp_port, six_port) = (port(&tcp), udp.local_addr().unwrap().port(), six.as_ref().map_or(9, port));
+    let attempts: Vec<(u8, &str)> = [
+        (
+            32,
+            &[
+                "socket.create_connection(('127.0.0.1', TCP), 2)",
+                "socket.create_connection(('0.0.0.0', TCP), 2)",
+                "socket.create_connection(('localhost', TCP), 2)",
+            ][..],
+        ),
+        (
+            33,
+            &[
+                "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', UDP))",
+                "socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)",
+                "socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)",
+                "socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)",
+                "socket.socket(socket.AF_INET6, socket.SOCK_RAW, 58)",
+                "socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 768)",
+                "socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 768)",
+                "socket.socket(socket.AF_INET, socket.SOCK_SEQPACKET, 132)",
+                "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)",
+            ],
+        ),
+        (
+            34,
+            &[
+                "s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen()",
+                "s = socket.socket(); s.bind(('0.0.0.0', 0)); s.listen()",
+                "s = socket.socket(socket.AF_INET6); s.listen()",
+            ],
+        ),
+        (
+            35,
+            &[
+                "socket.getaddrinfo('skills.invalid', 80)",
+                "socket.gethostbyname('skills.invalid')",
+                "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.53', 53))",
+                "socket.create_connection(('127.0.0.53', 53), 1)",
+                "socket.socket(socket.AF_UNIX).connect('/run/nscd/socket')",
+                "socket.socket(socket.AF_UNIX).connect('/run/systemd/resolve/io.systemd.Resolve')",
+            ],
+        ),
+        (
+            36,
+            &[
+                "socket.create_connection(('::1', SIX), 2)",
+                "socket.socket(socket.AF_INET6).connect(('::ffff:127.0.0.1', TCP))",
+                "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).sendto(b'x', ('::ffff:127.0.0.1', UDP))",
+            ],
+        ),
+        (37, &["socket.create_connection(('169.254.169.254', 80), 1)", "socket.create_connection(('fd00:ec2::254', 80), 1)"]),
+        (44, FAMILIES),
+    ]
+    .iter()
+    .flat_map(|(case, codes)| of_case(*case, codes))
+    .collect();
+    let (tried, _) = python(&skill, &format!("TCP, UDP, SIX = {tcp_port}, {udp_port}, {six_port}"), &attempts).await;
+    answers.denied(&tried);
+    let device = |host: &str, port: u16| format!("echo x > /dev/tcp/{host}/{port}");
+    let by_shell =
+        [(32, device("127.0.0.1", tcp_port)), (33, format!("echo x > /dev/udp/127.0.0.1/{udp_port}")), (36, device("::1", six_port))];
+    answers.denied(&shell(&skill, &by_shell).await);
+    if has(ScriptKind::Node) {
+        let tried = node(
+            &skill,
+            &[
+                (32, format!("connect({{ host: '127.0.0.1', port: {tcp_port} }})")),
+                (33, format!("new Promise((d, f) => {{ const s = dgram.createSocket('udp4'); s.on('error', f); s.send('x', {udp_port}, '127.0.0.1', (e) => e ? f(e) : d()); }})")),
+                (34, "new Promise((d, f) => { const s = net.createServer(); s.on('error', f); s.listen(0, '127.0.0.1', d); })".to_owned()),
+                (35, "dns.promises.lookup('skills.invalid')".to_owned()),
+                (35, "dns.promises.resolve4('skills.invalid')".to_owned()),
+                (36, format!("connect({{ host: '::1', port: {six_port} }})")),
+                (37, "connect({ host: '169.254.169.254', port: 80 })".to_owned()),
+            ],
+        )
+        .await;
+        answers.denied(&tried);
+    }
+    answers.holds(32, "visits by TCP", Answer::Denied, tcp.visits() == 0);
+    answers.holds(33, "visits by UDP", Answer::Denied, udp.visits() == 0);
+    answers.holds(36, "visits by IPv6", Answer::Denied, six.is_none_or(|listener| listener.visits() == 0));
+}
+
+const FAMILIES: &[&str] = &[
+    "socket.socket(40, socket.SOCK_STREAM)",
+    "socket.socket(40, socket.SOCK_DGRAM)",
+    "socket.socket(16, socket.SOCK_RAW, 0)",
+    "socket.socket(16, socket.SOCK_DGRAM, 9)",
+    "socket.socket(38, socket.SOCK_SEQPACKET)",
+    "socket.socket(31, socket.SOCK_RAW, 1)",
+    "socket.socket(44, socket.SOCK_RAW)",
+    "socket.socket(15, socket.SOCK_RAW, 2)",
+    "socket.socket(29, socket.SOCK_RAW, 1)",
+    "socket.socket(30, socket.SOCK_STREAM)",
+    "socket.socket(33, socket.SOCK_DGRAM)",
+    "socket.socket(43, socket.SOCK_STREAM)",
+    "socket.socket(17, socket.SOCK_RAW, 768)",
+    "socket.socket(1, socket.SOCK_STREAM)",
+    "socket.socket(1, socket.SOCK_DGRAM)",
+];
+
+/// With listed hosts a script has a network of its own; there is nothing in it but the proxy.
+async fn beside_the_proxy(answers: &mut Answers) {
+    let skill = planted(answers.tier).tool("WebFetch(domain:skills.example)");
+    if !answers.is_isolated() {
+        let error = skill.sandbox().run(skill.job("main.py", "")).await.map(|outcome| outcome.stdout.text()).unwrap_err();
+        for case in [43, 45] {
+            answers.holds(case, &error.to_string(), Answer::Refused, error.kind() == ErrorKind::Refused);
+        }
+        return;
+    }
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    // Where another program has the port already, nobody comes to it either.
+    let beside = TcpListener::bind(("127.0.0.2", PROXY_PORT)).ok();
+    let attempts: Vec<(u8, &str)> = [
+        (
+            43,
+            &[
+                "socket.create_connection(('127.0.0.1', TCP), 2)",
+                "socket.create_connection(('192.0.2.1', 80), 2)",
+                "socket.create_connection(('2001:db8::1', 80), 2)",
+                "socket.create_connection(('169.254.169.254', 80), 2)",
+                "urllib.request.urlopen('http://127.0.0.1:%d/' % TCP, timeout=2)",
+                "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
+                "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)",
+                "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)",
+            ][..],
+        ),
+        (44, FAMILIES),
+        (
+            45,
+            &[
+                "socket.create_connection(('127.0.0.2', 3128), 2)",
+                "socket.create_connection(('0.0.0.0', 3129), 2)",
+                "socket.create_connection(('::1', 3128), 2)",
+                "socket.create_connection(('192.0.2.1', 3128), 2)",
+            ],
+        ),
+    ]
+    .iter()
+    .flat_map(|(case, codes)| of_case(*case, codes))
+    .collect();
+    let port = tcp.local_addr().unwrap().port();
+    let prelude = format!(
+        "import urllib.request\nTCP = {port}\nfor name in list(os.environ):\n    if name.lower().endswith('_proxy'): del os.environ[name]\nos.environ['NO_PROXY'] = '*'"
+    );
+    let (tried, _) = python(&skill, &prelude, &attempts).await;
+    answers.denied(&tried);
+    answers.holds(43, "visits", Answer::Denied, tcp.visits() == 0);
+    answers.holds(45, "visits", Answer::Denied, beside.is_none_or(|listener| listener.visits() == 0));
+}

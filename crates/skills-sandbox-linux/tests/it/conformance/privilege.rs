@@ -1,0 +1,319 @@
+//! Privileges and the kernel's surface: cases 80 to 93.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use skills_sandbox::conformance::Answer;
+use skills_sandbox::{Ending, Outcome};
+
+use super::answers::Answers;
+use super::attempts::{of_case, python, quoted};
+use super::host;
+use super::scene::{heart, places, planted, stops};
+use crate::skill::Skill;
+
+pub(crate) async fn answer(answers: &mut Answers) {
+    denied(answers).await;
+    setuid(answers).await;
+    own_code(answers).await;
+    conventions(answers).await;
+    narrower(answers).await;
+    nested(answers).await;
+    answers.through("privileges");
+}
+
+/// Numbers of system calls on this architecture, for Python attempts: `number('bpf')`.
+pub(crate) fn numbers() -> String {
+    macro_rules! table {
+        ($($name:ident)*) => { [$((stringify!($name), libc::$name)),*] };
+    }
+    let table = table!(
+        SYS_tgkill SYS_tkill SYS_ptrace SYS_process_vm_readv SYS_process_vm_writev SYS_kcmp SYS_keyctl SYS_add_key SYS_request_key SYS_unshare SYS_setns
+        SYS_clone SYS_clone3 SYS_mount SYS_umount2 SYS_pivot_root SYS_open_tree SYS_move_mount SYS_mount_setattr SYS_fsopen SYS_fsconfig SYS_fsmount SYS_fspick
+        SYS_io_uring_setup SYS_io_uring_enter SYS_io_uring_register SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_kexec_load SYS_init_module
+        SYS_finit_module SYS_delete_module SYS_reboot SYS_swapon SYS_swapoff SYS_acct SYS_quotactl SYS_syslog SYS_settimeofday SYS_clock_settime SYS_adjtimex
+        SYS_open_by_handle_at SYS_name_to_handle_at SYS_fanotify_init SYS_personality SYS_shmget SYS_shmat SYS_semget SYS_msgget SYS_mq_open SYS_vmsplice SYS_vhangup
+    );
+    let entries: Vec<String> = table.iter().map(|(name, number)| format!("'{}': {number}", &name[4..])).collect();
+    format!("def number(name): return {{{}}}[name]\n", entries.join(", "))
+}
+
+const DENIED: &[(u8, &[&str])] = &[
+    (
+        80,
+        &[
+            "gains('su', '-c', 'id -u')",
+            "gains('sudo', '-n', 'id', '-u')",
+            "gains('mount', '-t', 'tmpfs', 'none', '/tmp')",
+            "gains('umount', '/tmp')",
+            "gains('ping', '-c', '1', '127.0.0.1')",
+            "gains('fusermount3', '-u', '/tmp')",
+            "gains('newgrp')",
+            "gains('pkexec', 'id', '-u')",
+            "os.setuid(12345)",
+            "os.setgid(12345)",
+            "os.setgroups([0])",
+            "os.setresuid(12345, 12345, 12345)",
+            "capable()",
+        ],
+    ),
+    (
+        82,
+        &[
+            "call(number('unshare'), 0x10000000)",
+            "call(number('unshare'), 0x00020000)",
+            "call(number('unshare'), 0x20000000)",
+            "call(number('unshare'), 0x40000000)",
+            "call(number('unshare'), 0x08000000)",
+            "call(number('unshare'), 0x04000000)",
+            "call(number('unshare'), 0x02000000)",
+            "call(number('clone'), 0x10000000 | 17, 0, 0, 0, 0)",
+            "call(number('clone'), 0x40000000 | 17, 0, 0, 0, 0)",
+            "call(number('clone'), 0x8000 | 17, 0, 0, 0, 0)",
+            "call(number('clone3'), (ctypes.c_uint64 * 11)(0x10000000, 0, 0, 0, 17), 88)",
+            "call(number('setns'), os.open('/proc/self/ns/user', os.O_RDONLY), 0)",
+            "call(number('setns'), 0, 0)",
+        ],
+    ),
+    (
+        83,
+        &[
+            "named('mount', b'none', b'/tmp', b'tmpfs', 0, 0)",
+            "named('mount', b'/', home.encode(), 0, 4096, 0)",
+            "named('umount2', b'/tmp', 2)",
+            "named('umount2', b'/', 2)",
+            "call(number('pivot_root'), b'.', b'.')",
+            "os.chroot('.')",
+            "call(number('open_tree'), -100, b'/', 1)",
+            "call(number('move_mount'), 0, b'', -100, b'/tmp', 4)",
+            "call(number('mount_setattr'), -100, b'/', 0, (ctypes.c_uint64 * 4)(0, 1, 0, 0), 32)",
+            "call(number('fsopen'), b'tmpfs', 0)",
+            "call(number('fsconfig'), 0, 6, 0, 0, 0)",
+            "call(number('fsmount'), 0, 0, 0)",
+            "call(number('fspick'), -100, b'/', 0)",
+        ],
+    ),
+    (
+        84,
+        &[
+            "call(number('io_uring_setup'), 8, ctypes.create_string_buffer(120))",
+            "call(number('io_uring_enter'), 0, 0, 0, 0, 0)",
+            "call(number('io_uring_register'), -1, 8, 0, 0)",
+        ],
+    ),
+    (
+        85,
+        &[
+            "call(number('bpf'), 0, ctypes.create_string_buffer(64), 64)",
+            "call(number('perf_event_open'), ctypes.create_string_buffer(128), 0, -1, -1, 0)",
+            "call(number('userfaultfd'), 1)",
+            "call(number('kexec_load'), 0, 0, 0, 0)",
+            "call(number('init_module'), 0, 0, b'')",
+            "call(number('finit_module'), 0, b'', 0)",
+            "call(number('delete_module'), b'nothing', 0)",
+            "call(number('reboot'), 0xfee1dead, 672274793, 0, 0)",
+            "call(number('swapon'), b'/nowhere', 0)",
+            "call(number('swapoff'), b'/nowhere')",
+            "call(number('acct'), 0)",
+            "call(number('quotactl'), 0, 0, 0, 0)",
+            "call(number('syslog'), 3, ctypes.create_string_buffer(64), 64)",
+            "call(number('settimeofday'), 0, 0)",
+            "call(number('clock_settime'), 0, 0)",
+            "call(number('adjtimex'), ctypes.create_string_buffer(256))",
+            "call(number('vmsplice'), 1, 0, 0, 0)",
+            "call(number('vhangup'))",
+        ],
+    ),
+    (
+        86,
+        &[
+            "[call(number('open_by_handle_at'), os.open('/', os.O_RDONLY), handle(inode), 0) for inode in range(2, 64)]",
+            "call(number('open_by_handle_at'), os.open('.', os.O_RDONLY), handle(2), 0)",
+            "call(number('name_to_handle_at'), -100, b'/', ctypes.create_string_buffer(b'\\x80\\0\\0\\0' + b'\\0' * 140), ctypes.byref(ctypes.c_int()), 0)",
+            "call(number('fanotify_init'), 0, 0)",
+        ],
+    ),
+    (
+        90,
+        &[
+            "call(number('personality'), 0x0040000)",
+            "call(number('personality'), 0x0400000)",
+            "call(number('personality'), 0x0008)",
+            "call(number('personality'), 0x0020000)",
+        ],
+    ),
+    (
+        93,
+        &[
+            "call(number('shmget'), 0, 4096, 0o1600)",
+            "call(number('shmget'), 0x5111, 4096, 0)",
+            "call(number('shmat'), 0, 0, 0)",
+            "call(number('semget'), 0, 1, 0o1600)",
+            "call(number('msgget'), 0, 0o1600)",
+            "call(number('mq_open'), b'skills', 0o102, 0o600, 0)",
+            "open(SHARED).read()",
+        ],
+    ),
+];
+
+async fn denied(answers: &mut Answers) {
+    let skill = planted(answers.tier).tool("Bash");
+    // What the host shares with other programs of the machine; where there is no such place, there is nothing to find.
+    let shared = tempfile::NamedTempFile::new_in("/dev/shm").ok();
+    if let Some(file) = &shared {
+        fs::write(file.path(), "host").unwrap();
+    }
+    let path = shared.as_ref().map_or("/dev/shm/nothing".into(), |file| file.path().display().to_string());
+    let attempts: Vec<(u8, &str)> = DENIED.iter().flat_map(|(case, codes)| of_case(*case, codes)).collect();
+    let prelude = format!(
+        "{}SHARED = {path:?}\n\
+         def gains(*command):\n    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=5).stdout\n\
+         def handle(inode):\n    return ctypes.create_string_buffer(inode.to_bytes(4, 'little').join([b'\\x08\\0\\0\\0\\x01\\0\\0\\0', b'\\0' * 4]), 136)\n\
+         def capable():\n    head, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)(*[1 << 21] * 6)\n    return named('capset', head, data)",
+        numbers()
+    );
+    let (tried, _) = python(&skill, &prelude, &attempts).await;
+    answers.denied(&tried);
+    // Writing there may work in a place of the run's own.
+    let _ = python(&skill, &prelude, &[(93, "open(SHARED, 'w').write('script')")]).await;
+    let is_same = shared.is_none_or(|file| fs::read(file.path()).unwrap() == b"host");
+    answers.holds(93, "seen from outside", Answer::Denied, is_same);
+}
+
+async fn setuid(answers: &mut Answers) {
+    let skill = planted(answers.tier).tool("Write").tool("Bash");
+    let attempts: Vec<(u8, &str)> = of_case(
+        81,
+        &[
+            "write(workspace + '/a'); os.chmod(workspace + '/a', 0o4755)",
+            "os.fchmod(os.open(workspace + '/b', os.O_CREAT | os.O_WRONLY), 0o6755)",
+            "os.open(workspace + '/c', os.O_CREAT | os.O_WRONLY, 0o4755)",
+            "os.open(workspace, os.O_TMPFILE | os.O_WRONLY, 0o4755)",
+            "os.mknod(workspace + '/d', 0o104755)",
+            "os.chmod('a', 0o2755, dir_fd=os.open(workspace, os.O_RDONLY))",
+            "call(452, -100, (workspace + '/a').encode(), 0o4755, 0)",
+            "gains('chmod', 'u+s', workspace + '/a')",
+            "gains('install', '-m', '4755', '/bin/cat', workspace + '/e')",
+        ],
+    )
+    .collect();
+    let prelude = format!("{}def gains(*command): return subprocess.run(command, capture_output=True, check=True).stdout", places(&skill));
+    let (tried, _) = python(&skill, &prelude, &attempts).await;
+    let special = fs::read_dir(skill.path("workspace"))
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().metadata().unwrap().mode() & 0o6000 != 0)
+        .count();
+    if special == 0 {
+        answers.without_effect(81, &tried);
+    } else {
+        answers.observe(81, &format!("{special} files run as their owner"), Answer::Works);
+    }
+}
+
+/// Programs and libraries that the script brought run, behind the walls that it is behind itself.
+async fn own_code(answers: &mut Answers) {
+    let skill = planted(answers.tier).tool("Write").tool("Bash");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let prelude = format!(
+        "{}import shutil, glob\nloader = [path for path in ['/lib64/ld-linux-x86-64.so.2', '/lib/ld-linux-aarch64.so.1'] if os.path.exists(path)][0]\n\
+         for name in ['cat', 'bash']: shutil.copyfile('/usr/bin/' + name, workspace + '/' + name); os.chmod(workspace + '/' + name, 0o755)\n\
+         shutil.copyfile(glob.glob('/usr/lib/*/libm.so.6')[0], workspace + '/own.so')\n\
+         def runs(*command, **environment):\n    return subprocess.run(command, capture_output=True, check=True, text=True, env=dict(os.environ, **environment)).stdout\n\
+         def from_memory():\n    file = os.memfd_create('own')\n    os.write(file, open('/bin/true', 'rb').read())\n    return runs('/proc/self/fd/%d' % file)",
+        places(&skill)
+    );
+    let attempts: Vec<(u8, String)> = [
+        (87, "runs(loader, workspace + '/cat', '/etc/shadow')".to_owned()),
+        (87, "runs(loader, workspace + '/cat', outside + '/public.txt')".to_owned()),
+        (87, format!("runs(loader, workspace + '/bash', '-c', 'echo x > /dev/tcp/127.0.0.1/{port}')")),
+        (87, "runs(workspace + '/cat', '/etc/shadow')".to_owned()),
+        (87, "from_memory() and runs(loader, workspace + '/cat', '/etc/shadow')".to_owned()),
+        (88, "runs('cat', '/etc/shadow', LD_PRELOAD=workspace + '/own.so')".to_owned()),
+        (88, "runs('cat', outside + '/public.txt', LD_LIBRARY_PATH=workspace)".to_owned()),
+        (88, "runs('su', '-c', 'id', LD_PRELOAD=workspace + '/own.so')".to_owned()),
+    ]
+    .into();
+    let (tried, _) = python(&skill, &prelude, &attempts).await;
+    for tried in &tried {
+        answers.holds(tried.case, &format!("{tried:?}"), Answer::Contained, tried.result.is_err());
+    }
+    // They do run, so that it was the walls that held.
+    let works = [
+        (87, "runs(loader, workspace + '/cat', 'SKILL.md')"),
+        (88, "runs('cat', 'SKILL.md', LD_PRELOAD=workspace + '/own.so')"),
+        (
+            87,
+            "subprocess.Popen([loader, workspace + '/bash', '-c', '(setsid true; while :; do echo x >> ../workspace/heart; sleep 0.05; done) & while [ ! -s ../workspace/heart ]; do :; done']).wait()",
+        ),
+    ];
+    let (tried, _) = python(&skill, &prelude, &works).await;
+    for tried in &tried {
+        answers.holds(
+            tried.case,
+            &format!("{tried:?}"),
+            Answer::Contained,
+            tried.result.as_ref().is_ok_and(|text| ["'skill'", "0"].contains(&text.as_str())),
+        );
+    }
+    answers.holds(87, "its daemon", Answer::Contained, heart(&skill) > 0 && stops(&skill).await);
+    answers.holds(87, "visits", Answer::Contained, super::scene::Visits::visits(&listener) == 0);
+}
+
+async fn conventions(answers: &mut Answers) {
+    if !cfg!(target_arch = "x86_64") {
+        answers.skip(89, "not x86-64");
+        return;
+    }
+    let skill = planted(answers.tier);
+    // getpid, openat and socket by the numbers of x32.
+    let attempts =
+        [(89, "call(0x40000000 + 39)"), (89, "call(0x40000000 + 257, -100, b'SKILL.md', 0)"), (89, "call(0x40000000 + 41, 2, 1, 0)")];
+    answers.denied(&python(&skill, "", &attempts).await.0);
+    // mov eax, 20 (getpid of 32-bit code); int 0x80; ret
+    let script = "import ctypes, mmap\ncode = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)\n\
+                  code.write(bytes([0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0xc3]))\naddress = ctypes.addressof(ctypes.c_char.from_buffer(code))\n\
+                  print('before', flush=True)\nprint('after', ctypes.CFUNCTYPE(ctypes.c_int)(address)())";
+    let outcome = skill.python(script).await;
+    let is_killed = matches!(outcome.ending, Ending::Signalled { .. }) && outcome.stdout.text() == "before\n";
+    // A kernel that knows no 32-bit code kills it for that.
+    answers.holds(89, &format!("{:?} {}", outcome.ending, outcome.stdout.text()), Answer::Denied, is_killed);
+}
+
+async fn narrower(answers: &mut Answers) {
+    let skill = planted(answers.tier);
+    let prelude = format!(
+        "{}def narrow():\n    ruleset = call(444, ctypes.byref(ctypes.c_uint64(4)), 8, 0)\n    call(446, ruleset, 0)\nassert open('SKILL.md').read() == 'skill'",
+        places(&skill)
+    );
+    let attempts = [
+        (91, "narrow()"),
+        (91, "open('SKILL.md').read()"),
+        (91, "open(outside + '/public.txt').read()"),
+        (91, "open('/etc/shadow').read()"),
+    ];
+    let (tried, _) = python(&skill, &prelude, &attempts).await;
+    match &tried[0].result {
+        Err(error) if ["ENOSYS", "EOPNOTSUPP"].contains(&error.as_str()) => answers.skip(91, "the kernel has no Landlock"),
+        result => {
+            answers.holds(91, &format!("{tried:?}"), Answer::Works, result.is_ok() && tried[1..].iter().all(|tried| tried.result.is_err()))
+        }
+    }
+}
+
+/// A host inside a sandbox cannot have walls of its own; it must say so, and run nothing.
+async fn nested(answers: &mut Answers) {
+    let mut skill: Skill = planted(answers.tier).tool("Bash").tool("Write");
+    skill.limits.memory_bytes = 2 << 30;
+    fs::copy(std::env::current_exe().unwrap(), skill.path("skill/host")).unwrap();
+    fs::write(skill.path("skill/inner.sh"), "echo inner > ../workspace/inner; echo inner").unwrap();
+    let arguments: Vec<String> = host::command("", answers.tier).get_args().map(|argument| quoted(argument.to_str().unwrap())).collect();
+    let script = format!("export SKILLS_TEST_TASK=nested SKILLS_TEST_TIER=Strongest\nexec ./host {}", arguments.join(" "));
+    let Outcome { ending, stdout, stderr, .. } = skill.run(skill.job("main.sh", &script)).await;
+    let said = host::said(&stdout.text());
+    let shown = format!("{ending:?} {said:?} {}", stderr.text());
+    let has = |start: &str| said.iter().any(|line| line.starts_with(start));
+    let is_refused = has("refused: ") && !Path::new(&skill.path("workspace/inner")).exists();
+    answers.holds(92, &shown, Answer::Refused, is_refused && has("no wall: ") && ending.is_success());
+}

@@ -1,0 +1,244 @@
+//! Processes and signals: cases 50 to 59.
+
+use std::time::{Duration, Instant};
+
+use skills_sandbox::conformance::Answer;
+use skills_sandbox::{Ending, Sandbox, ScriptKind};
+
+use super::answers::Answers;
+use super::attempts::{node, of_case, python};
+use super::scene::{Victim, has, heart, places, planted, stops};
+use super::{host, scene};
+
+/// Leaves a daemon that beats, in a session of its own if it can.
+const DAEMON: &str = "import os, time\nif os.fork() == 0:\n    try: os.setsid()\n    except OSError: pass\n    if os.fork() == 0:\n        \
+                      while True:\n            open('../workspace/heart', 'a').write('x')\n            time.sleep(0.02)\n    os._exit(0)\n\
+                      while not os.path.exists('../workspace/heart'): time.sleep(0.01)\nprint('started', flush=True)\n";
+
+pub(crate) async fn answer(answers: &mut Answers) {
+    signals(answers).await;
+    daemons(answers).await;
+    host_killed(answers).await;
+    deaf(answers).await;
+    spawning(answers).await;
+    inherited(answers).await;
+    answers.through("processes");
+}
+
+async fn signals(answers: &mut Answers) {
+    let (skill, mut victim) = (planted(answers.tier).tool("Bash"), Victim::new());
+    let (host, other) = (std::process::id(), victim.pid());
+    let attempts: Vec<(u8, &str)> = [
+        (
+            50,
+            &[
+                "os.kill(HOST, 0)",
+                "os.kill(OTHER, signal.SIGTERM)",
+                "os.kill(OTHER, signal.SIGKILL)",
+                "os.killpg(os.getpgid(OTHER), signal.SIGKILL)",
+                "call(number('tgkill'), OTHER, OTHER, 9)",
+                "call(number('tkill'), OTHER, 9)",
+                "signal.pidfd_send_signal(os.pidfd_open(OTHER), 9)",
+                "named('sigqueue', OTHER, 9, 0)",
+                "fcntl.fcntl(0, fcntl.F_SETOWN, OTHER); fcntl.fcntl(0, 10, 9); os.stat('/nowhere')",
+                // To all at once, only after it is known that one cannot be reached.
+                "all_at_once()",
+            ][..],
+        ),
+        (
+            51,
+            &[
+                "call(number('ptrace'), 16, HOST, 0, 0)",
+                "call(number('ptrace'), 0x4206, OTHER, 0, 0)",
+                "call(number('process_vm_readv'), OTHER, 0, 0, 0, 0, 0)",
+                "call(number('process_vm_writev'), HOST, 0, 0, 0, 0, 0)",
+                "call(438, os.pidfd_open(HOST), 1, 0)",
+                "call(438, 0, 1, 0)",
+                "call(434, OTHER, 0)",
+                "call(number('kcmp'), HOST, OTHER, 0, 0, 0)",
+                "resource.prlimit(OTHER, resource.RLIMIT_NOFILE, (64, 64))",
+                "os.setpriority(os.PRIO_PROCESS, OTHER, 19)",
+                "os.sched_setaffinity(OTHER, {0})",
+                "named('setpgid', OTHER, OTHER)",
+            ],
+        ),
+    ]
+    .iter()
+    .flat_map(|(case, codes)| of_case(*case, codes))
+    .collect();
+    let prelude = format!(
+        "HOST, OTHER = {host}, {other}\n{}\
+         def all_at_once():\n    try: os.kill(OTHER, 0)\n    except OSError: os.kill(-1, signal.SIGKILL)\n    else: return 'it would reach everybody'",
+        super::privilege::numbers()
+    );
+    let (tried, report) = python(&skill, &prelude, &attempts).await;
+    let debugging: Vec<_> = tried.into_iter().filter(|tried| tried.case == 51).collect();
+    answers.denied(&debugging);
+    if victim.is_alive() {
+        answers.observe(50, "the other process lives", Answer::NoEffect);
+    } else {
+        answers.reported(50, &report, "signals");
+    }
+}
+
+async fn daemons(answers: &mut Answers) {
+    let mut skill = planted(answers.tier).tool("Write").tool("Bash");
+    skill.limits.wall_time = Duration::from_millis(2_500);
+    let outcome = skill.python(&format!("{DAEMON}while True: time.sleep(1)")).await;
+    let is_late = outcome.ending == Ending::TimedOut { limit_ms: 2_500 };
+    answers.holds(52, &format!("{:?}", outcome.ending), Answer::Contained, is_late && heart(&skill) > 0 && stops(&skill).await);
+
+    let skill = planted(answers.tier).tool("Write").tool("Bash");
+    let started = Instant::now();
+    let outcome = skill.python(DAEMON).await;
+    // The daemon holds both output pipes, so the run would last as long as it.
+    let is_soon = started.elapsed() < skill.limits.wall_time / 2;
+    let is_well = outcome.ending.is_success() && outcome.stdout.text() == "started\n";
+    answers.holds(54, &format!("{:?} {}", started.elapsed(), outcome.stderr.text()), Answer::Contained, is_soon && is_well);
+    answers.holds(53, &format!("{:?}", outcome.ending), Answer::Contained, is_well && heart(&skill) > 0 && stops(&skill).await);
+
+    // Others' processes come and go while runs end in all ways; whoever gets a number anew must not be killed for its last owner.
+    let mut others: Vec<Victim> = Vec::new();
+    let mut skill = planted(answers.tier).tool("Bash");
+    skill.limits.wall_time = Duration::from_millis(150);
+    for round in 0..12 {
+        others.push(Victim::new());
+        let script = if round % 2 == 0 { ":" } else { "while :; do :; done" };
+        let job = skill.job("main.sh", &format!("(while :; do :; done) & {script}"));
+        if round % 3 == 0 {
+            // A run that is dropped halfway.
+            let sandbox = skill.sandbox();
+            let _ = tokio::time::timeout(Duration::from_millis(20), sandbox.run(job)).await;
+        } else {
+            let _ = skill.sandbox().run(job).await;
+        }
+    }
+    answers.holds(56, "other processes live", Answer::NoEffect, others.iter_mut().all(Victim::is_alive));
+}
+
+/// A host of its own begins a run with a daemon, and is killed.
+async fn host_killed(answers: &mut Answers) {
+    let skill = planted(answers.tier);
+    let mut host = host::command("killed", answers.tier).env("SKILLS_TEST_ROOT", skill.path("")).spawn().unwrap();
+    let started = Instant::now();
+    while heart(&skill) < 3 || !skill.path("workspace/script").exists() {
+        assert!(started.elapsed() < Duration::from_secs(20), "the host's run does not start");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    host.kill().unwrap();
+    host.wait().unwrap();
+    // The script itself dies in either tier.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let script = std::fs::metadata(skill.path("workspace/script")).unwrap().len();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let is_script_dead = std::fs::metadata(skill.path("workspace/script")).unwrap().len() == script;
+    if !is_script_dead {
+        answers.observe(55, "the script lives on", Answer::Works);
+    } else if stops(&skill).await {
+        answers.observe(55, "all of it is dead", Answer::Contained);
+    } else {
+        let report = scene::report(&skill).await;
+        answers.reported(55, &report, "host-death");
+    }
+    scene::end_all_of(&skill);
+}
+
+async fn deaf(answers: &mut Answers) {
+    let mut skill = planted(answers.tier).tool("Bash");
+    skill.limits.wall_time = Duration::from_millis(700);
+    for script in [
+        "import os, signal, time\nos.kill(os.getpid(), signal.SIGSTOP)\nwhile True: time.sleep(1)",
+        "import signal, time\nfor number in range(1, 65):\n    try: signal.signal(number, signal.SIG_IGN)\n    except (OSError, ValueError): pass\nwhile True: time.sleep(1)",
+        "import os, signal, time\npid = os.fork()\nif pid == 0:\n    while True: time.sleep(1)\nos.kill(pid, signal.SIGSTOP)\nos.waitpid(pid, 0)",
+    ] {
+        let started = Instant::now();
+        let outcome = skill.python(script).await;
+        let is_late = outcome.ending == Ending::TimedOut { limit_ms: 700 } && started.elapsed() < Duration::from_secs(10);
+        answers.holds(57, &format!("{:?} {}", outcome.ending, outcome.stderr.text()), Answer::Contained, is_late);
+    }
+}
+
+async fn spawning(answers: &mut Answers) {
+    let skill = planted(answers.tier);
+    let attempts: Vec<(u8, &str)> = of_case(
+        58,
+        &[
+            "os.fork()",
+            "os.forkpty()",
+            "subprocess.run(['/bin/true'])",
+            "subprocess.run('true', shell=True, check=True)",
+            "os.posix_spawn('/bin/true', ['true'], {})",
+            "os.execv('/bin/true', ['true'])",
+            "os.execv('/bin/sh', ['sh', '-c', ':'])",
+            "failing(os.system('true'))",
+            "named('vfork')",
+            "named('posix_spawn', 0, b'/bin/true', 0, 0, 0, 0) and os.stat('/nowhere')",
+            "os.popen('echo x').read() or os.stat('/nowhere')",
+            "__import__('multiprocessing').get_context('fork').Process(target=print).start()",
+        ],
+    )
+    .collect();
+    // What answers by a number instead of an error.
+    let prelude = "def failing(status):\n    if status != 0: raise OSError(errno.EPERM, '')";
+    let attempts: Vec<_> = attempts.into_iter().filter(|(_, code)| !code.starts_with("named('posix_spawn'")).collect();
+    let (tried, _) = python(&skill, prelude, &attempts).await;
+    answers.denied(&tried);
+    for code in [
+        "/bin/true && echo spawned",
+        "x=$(echo spawned); echo $x",
+        "echo spawned | cat",
+        "(echo spawned)",
+        "exec /bin/echo spawned",
+        "echo spawned & wait",
+    ] {
+        let outcome = skill.run(skill.job("main.sh", &format!("{code}\n"))).await;
+        answers.holds(58, &format!("{code}: {}", outcome.stdout.text()), Answer::Denied, !outcome.stdout.text().contains("spawned"));
+    }
+    if has(ScriptKind::Node) {
+        let tried = node(
+            &skill,
+            &[
+                (58, "{ const r = child.spawnSync('/bin/true'); if (r.error) throw r.error; }"),
+                (58, "child.execFileSync('/bin/true')"),
+                (58, "child.execSync('true')"),
+                (58, "new Promise((d, f) => { const c = child.spawn('/bin/true'); c.on('error', f); c.on('exit', d); })"),
+            ]
+            .map(|(case, code)| (case, if code.starts_with('{') { format!("(() => {code})()") } else { code.to_owned() })),
+        )
+        .await;
+        answers.denied(&tried);
+    }
+}
+
+/// The walls are around threads and other programs as they are around the script.
+async fn inherited(answers: &mut Answers) {
+    let skill = planted(answers.tier).tool("Bash");
+    let again = "import socket, os\nfor attempt in [lambda: socket.socket(), lambda: open('/etc/shadow'), lambda: open('../outside/public.txt')]:\n    try: attempt()\n    except OSError: continue\n    print('out')\n";
+    let prelude = format!(
+        "{}AGAIN = {}\nimport threading\n\
+         def in_thread():\n    said = []\n    def work():\n        try: socket.socket(); said.append('socket')\n        except OSError: pass\n        \
+         try: open('/etc/shadow'); said.append('file')\n        except OSError: pass\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n    \
+         if not said: raise OSError(errno.EPERM, '')\n    return said\n\
+         def in_program(*command):\n    said = subprocess.run(command, capture_output=True, text=True).stdout\n    if 'out' not in said: raise OSError(errno.EPERM, '')\n    return said\n\
+         def privileges():\n    data = (ctypes.c_uint32 * 6)(*[9] * 6)\n    head = (ctypes.c_uint32 * 2)(0x20080522, 0)\n    libc.capget(head, data)\n    \
+         bounding = [n for n in range(41) if libc.prctl(24, n, 0, 0, 0) == 1]\n    return list(data), libc.prctl(39, 0, 0, 0, 0), libc.prctl(21, 0, 0, 0, 0), bounding",
+        places(&skill),
+        super::attempts::quoted(again)
+    );
+    let attempts = [
+        (59, "in_thread()"),
+        (59, "in_program(sys.executable, '-c', AGAIN)"),
+        (59, "in_program('/bin/sh', '-c', 'cat /etc/shadow ../outside/public.txt && echo out')"),
+        (59, "in_program('/bin/sh', '-c', 'exec 3<>/dev/tcp/127.0.0.1/22 && echo out')"),
+        (59, "named('prctl', 22, 0, 0, 0, 0)"),
+        (59, "named('prctl', 38, 0, 0, 0, 0)"),
+        (59, "named('prctl', 1, 0, 0, 0, 0)"),
+    ];
+    let (mut tried, _) = python(&skill, &prelude, &[(59, "privileges()")]).await;
+    let found = tried.remove(0).result.unwrap();
+    let is_bounded = answers.is_isolated() || nix::unistd::geteuid().is_root();
+    let expected = if is_bounded { "([0, 0, 0, 0, 0, 0], 1, 2, [])" } else { "([0, 0, 0, 0, 0, 0], 1, 2, [" };
+    answers.holds(59, &found, Answer::Denied, found.starts_with(expected));
+    let (tried, _) = python(&skill, &prelude, &attempts).await;
+    answers.denied(&tried);
+}

@@ -1,0 +1,238 @@
+//! Symlinks, hard links and renames: cases 16 to 25.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+use skills_policy::{Decision, Grants, Request, Rules};
+use skills_sandbox::conformance::Answer;
+use skills_sandbox::{Job, Program, Sandbox, ScriptKind};
+
+use super::answers::Answers;
+use super::attempts::{of_case, python};
+use super::scene::{fingerprint, places, planted};
+
+pub(crate) async fn answer(answers: &mut Answers) {
+    links(answers).await;
+    swapped(answers).await;
+    protected(answers).await;
+    symlinked(answers).await;
+    artefacts(answers).await;
+    temporary(answers).await;
+    odd_paths(answers).await;
+    answers.through("races");
+}
+
+async fn links(answers: &mut Answers) {
+    let skill = planted(answers.tier).tool("Write");
+    let before = fingerprint(&skill.path("outside"));
+    let attempts: Vec<(u8, &str)> = [
+        (
+            16,
+            &[
+                "open('link').read()",
+                "open('shadow').read()",
+                "open('directory/public.txt').read()",
+                "os.listdir('directory')",
+                "write('directory/planted')",
+            ][..],
+        ),
+        (
+            17,
+            &[
+                "follow(outside + '/public.txt', workspace + '/l1')",
+                "follow(outside + '/public.txt', home + '/l2')",
+                "follow('/etc/shadow', workspace + '/l3')",
+                "os.symlink(outside, workspace + '/l4'); write(workspace + '/l4/planted')",
+                "os.symlink('/proc/self/root', workspace + '/l5'); open(workspace + '/l5' + outside + '/public.txt')",
+                "os.symlink(outside + '/victim.txt', home + '/l6'); os.truncate(home + '/l6', 0)",
+            ],
+        ),
+        (
+            19,
+            &[
+                "os.link(outside + '/public.txt', workspace + '/h1')",
+                "os.link(outside + '/public.txt', home + '/h2')",
+                "os.link('SKILL.md', workspace + '/h3')",
+                "os.link('/usr/bin/env', workspace + '/h4')",
+                "os.link('/usr/bin/env', home + '/h5')",
+                "os.link('/proc/self/fd/%d' % os.open('SKILL.md', os.O_RDONLY), workspace + '/h6', follow_symlinks=True)",
+            ],
+        ),
+        (
+            20,
+            &[
+                "os.rename(outside + '/public.txt', workspace + '/r1')",
+                "os.rename('SKILL.md', workspace + '/r2')",
+                "write(workspace + '/mine'); os.rename(workspace + '/mine', outside + '/r3')",
+                "os.rename(workspace + '/mine', 'r4')",
+                "os.rename(outside, workspace + '/r5')",
+                "named('renameat2', -100, (outside + '/public.txt').encode(), -100, (workspace + '/known.txt').encode(), 2)",
+            ],
+        ),
+    ]
+    .iter()
+    .flat_map(|(case, codes)| of_case(*case, codes))
+    .collect();
+    let prelude = format!("{}def follow(target, place):\n    os.symlink(target, place)\n    return open(place).read()", places(&skill));
+    let (tried, _) = python(&skill, &prelude, &attempts).await;
+    answers.denied(&tried);
+    for case in [17, 19, 20] {
+        answers.holds(case, "files outside", Answer::Denied, before == fingerprint(&skill.path("outside")));
+    }
+}
+
+/// Somebody exchanges the granted directory for a symlink and back, ten thousand times at least, while runs start.
+async fn swapped(answers: &mut Answers) {
+    const FLIPS: usize = 10_000;
+    const RUNS: usize = 40;
+    let skill = planted(answers.tier).tool("Read");
+    symlink(skill.path("outside"), skill.path("decoy")).unwrap();
+    fs::write(skill.path("workspace/public.txt"), "own").unwrap();
+    let job = skill.job("main.sh", "while read -r word || [ \"$word\" ]; do echo \"$word\"; done < ../workspace/public.txt");
+    let (stop, flips) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let flipper = {
+        let (stop, flips, workspace, decoy) = (Arc::clone(&stop), Arc::clone(&flips), skill.path("workspace"), skill.path("decoy"));
+        std::thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                renameat2(AT_FDCWD, &workspace, AT_FDCWD, &decoy, RenameFlags::RENAME_EXCHANGE).unwrap();
+                flips.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+    };
+    let (mut own, mut refused, mut runs) = (0, 0, 0);
+    while runs < RUNS || flips.load(Ordering::Relaxed) < FLIPS {
+        runs += 1;
+        match skill.sandbox().run(job.clone()).await {
+            Ok(outcome) => match outcome.stdout.text().as_str() {
+                "own\n" => own += 1,
+                "" => refused += 1,
+                other => answers.observe(18, &format!("it read {other:?}"), Answer::Works),
+            },
+            Err(_) => refused += 1,
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    flipper.join().unwrap();
+    answers.observe(18, &format!("{own} runs saw their own, {refused} nothing"), Answer::Denied);
+}
+
+async fn protected(answers: &mut Answers) {
+    let skill = planted(answers.tier).tool("Write");
+    let before = (fingerprint(&skill.path("workspace/.git/config")), fingerprint(&skill.path("workspace/.git/hooks")));
+    let attempts: Vec<(u8, &str)> = of_case(
+        21,
+        &[
+            "write(workspace + '/.git/config')",
+            "write(workspace + '/.git/hooks/post-commit')",
+            "os.rename(workspace + '/.git', workspace + '/.moved')",
+            "os.rename(workspace + '/.git/hooks', workspace + '/.git/moved')",
+            "os.rename(workspace + '/.git/config', workspace + '/.git/moved')",
+            "write(workspace + '/evil'); os.rename(workspace + '/evil', workspace + '/.git/config')",
+            "os.mkdir(workspace + '/other'); named('renameat2', -100, (workspace + '/other').encode(), -100, (workspace + '/.git').encode(), 2)",
+            "named('renameat2', -100, (workspace + '/other').encode(), -100, (workspace + '/.git/hooks').encode(), 2)",
+            "os.unlink(workspace + '/.git/config')",
+            "os.truncate(workspace + '/.git/config', 0)",
+        ],
+    )
+    .collect();
+    let (tried, report) = python(&skill, &places(&skill), &attempts).await;
+    let after = (fingerprint(&skill.path("workspace/.git/config")), fingerprint(&skill.path("workspace/.git/hooks")));
+    if before == after && tried.iter().all(|tried| tried.result.is_err()) {
+        answers.observe(21, "all failed", Answer::Denied);
+    } else {
+        answers.reported(21, &report, "protected");
+    }
+}
+
+fn granted(root: &Path) -> Grants {
+    match Rules::default().decide(&Request::new(root)) {
+        Decision::Granted(grants) => grants,
+        Decision::Denied(denial) => panic!("{denial}"),
+    }
+}
+
+/// Whoever knows which skill it is resolves its path; a backend that followed links would follow those of others, too.
+async fn symlinked(answers: &mut Answers) {
+    let skill = planted(answers.tier);
+    fs::write(skill.path("skill/main.sh"), "echo ran").unwrap();
+    symlink(skill.path("skill"), skill.path("alias")).unwrap();
+    let run = async |root: PathBuf| {
+        let job = Job::new(granted(&root), Program::script(ScriptKind::Shell, root.join("main.sh")));
+        skill.sandbox().run(job).await
+    };
+    let refused = run(skill.path("alias")).await.map(|outcome| outcome.stdout.text()).map_err(|error| error.to_string());
+    answers.holds(22, &format!("{refused:?}"), Answer::Refused, refused.as_ref().is_err_and(|error| error.contains("symlink")));
+    let resolved = run(skill.path("alias").canonicalize().unwrap()).await.unwrap().stdout.text();
+    answers.holds(22, "the resolved path", Answer::Refused, resolved == "ran\n");
+}
+
+async fn artefacts(answers: &mut Answers) {
+    let mut skill = planted(answers.tier).tool("Write");
+    skill.limits.file_bytes = 1 << 20;
+    let before = fingerprint(&skill.path("outside"));
+    let script = format!(
+        "import os\n{}for place in [workspace, os.environ['HOME']]:\n    os.symlink(outside, place + '/link')\n    os.mkfifo(place + '/pipe')\n    \
+         file = open(place + '/sparse', 'w')\n    for change in [lambda: file.truncate(10 << 30), lambda: os.chmod(place + '/sparse', 0o6755), \
+         lambda: os.mknod(place + '/device', 0o60666, os.makedev(8, 0))]:\n        try: change()\n        except OSError: pass\n    \
+         open(place + '/name\\nwith\\x1b[31m', 'w')\nprint('made')",
+        places(&skill)
+    );
+    let outcome = skill.python(&script).await;
+    let made = |name: &str| fs::symlink_metadata(skill.path("workspace").join(name));
+    let sparse = made("sparse").unwrap();
+    let facts = [
+        outcome.stdout.text() == "made\n",
+        outcome.duration < std::time::Duration::from_secs(15),
+        made("link").unwrap().is_symlink() && made("pipe").is_ok() && made("device").is_err(),
+        sparse.len() <= 1 << 20 && sparse.mode() & 0o6000 == 0,
+        skill.leftovers() == 0,
+        before == fingerprint(&skill.path("outside")),
+    ];
+    answers.holds(23, &format!("{facts:?} {}", outcome.stderr.text()), Answer::Contained, facts.iter().all(|fact| *fact));
+}
+
+/// Symlinks with the names that the last run's directory had, and others like it, lead to a file that must stay as it is.
+async fn temporary(answers: &mut Answers) {
+    let skill = planted(answers.tier);
+    let script = "import os\nopen(os.environ['HOME'] + '/x', 'w').write('x')\nprint(os.path.basename(os.environ['TMPDIR']))";
+    let before = fingerprint(&skill.path("outside"));
+    let mut names: Vec<String> = (0..20).map(|number| format!("skill-{number:06}")).collect();
+    for round in 0..4 {
+        let outcome = skill.python(script).await;
+        answers.holds(24, &outcome.stderr.text(), Answer::NoEffect, outcome.ending.is_success());
+        names.push(format!("{}{round}", outcome.stdout.text().trim()));
+        names.push(outcome.stdout.text().trim().to_owned());
+        for name in names.drain(..) {
+            // In memory every run's own is called the same; its name is laid once.
+            let _ = symlink(skill.path("outside"), skill.path("scratch").join(name));
+        }
+        answers.holds(24, "the symlinks lead to nothing that changed", Answer::NoEffect, before == fingerprint(&skill.path("outside")));
+    }
+}
+
+async fn odd_paths(answers: &mut Answers) {
+    let skill = planted(answers.tier);
+    let base = skill.path("workspace");
+    let long: String = std::iter::repeat_n("long-name-of-a-directory/", 200).collect();
+    let names: [&[u8]; 6] =
+        [b"new\nline", b"a\") (allow default) (\"", b"'single' $(id) `id`", b"tab\tand\x1b[31m", b"\xff\xfe", long.as_bytes()];
+    for name in names {
+        let root = base.join(OsStr::from_bytes(name));
+        let is_made = fs::create_dir_all(&root).is_ok();
+        let script = "if read -r line < ../../outside/public.txt || read -r line < /etc/shadow; then echo out; fi; echo ran";
+        let _ = fs::write(root.join("main.sh"), script);
+        // The rules or the backend may refuse such a path; if not, the walls are those of any other.
+        let Decision::Granted(grants) = Rules::default().decide(&Request::new(&root)) else { continue };
+        let outcome = skill.sandbox().run(Job::new(grants, Program::script(ScriptKind::Shell, root.join("main.sh")))).await;
+        let said = outcome.map(|outcome| outcome.stdout.text()).map_err(|error| error.to_string());
+        let is_text = std::str::from_utf8(name).is_ok() && is_made;
+        let is_so = if is_text { said == Ok("ran\n".to_owned()) } else { said.is_err() };
+        answers.holds(25, &format!("{:?}: {said:?}", &name[..name.len().min(24)]), Answer::NoEffect, is_so);
+    }
+}

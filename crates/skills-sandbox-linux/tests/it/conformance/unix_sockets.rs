@@ -1,0 +1,78 @@
+//! Sockets of the machine: cases 46 to 49.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+
+use skills_sandbox::ScriptKind;
+use skills_sandbox::conformance::Answer;
+
+use super::answers::Answers;
+use super::attempts::{node, of_case, python};
+use super::scene::{Visits, has, places, planted};
+
+pub(crate) async fn answer(answers: &mut Answers) {
+    let skill = planted(answers.tier).tool("Write").tool("Bash");
+    let name = format!("skills-conformance-{}-{:?}", std::process::id(), answers.tier);
+    let abstracted = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let (agent, shared) =
+        (UnixListener::bind(skill.path("outside/agent")).unwrap(), UnixListener::bind(skill.path("workspace/helper")).unwrap());
+    let attempts: Vec<(u8, &str)> = [
+        (
+            46,
+            &[
+                "connect('\\0' + NAME)",
+                "connect('\\0' + NAME, socket.SOCK_DGRAM)",
+                "connect('\\0' + NAME, socket.SOCK_SEQPACKET)",
+                "connect('\\0/tmp/.X11-unix/X0')",
+            ][..],
+        ),
+        (
+            47,
+            &[
+                "connect(outside + '/agent')",
+                "connect('../outside/agent')",
+                "connect('/run/docker.sock')",
+                "connect('/var/run/docker.sock')",
+                "connect('/run/containerd/containerd.sock')",
+                "connect('/run/dbus/system_bus_socket')",
+                "connect('/run/user/%d/bus' % os.getuid())",
+                "connect('/run/systemd/private')",
+                "connect('/run/systemd/journal/socket', socket.SOCK_DGRAM)",
+                "connect('/tmp/.X11-unix/X0')",
+            ],
+        ),
+        (
+            48,
+            &[
+                "connect(workspace + '/helper')",
+                "connect(workspace + '/helper', socket.SOCK_DGRAM)",
+                "pair().connect(workspace + '/helper')",
+            ],
+        ),
+        (49, &["talk()"]),
+    ]
+    .iter()
+    .flat_map(|(case, codes)| of_case(*case, codes))
+    .collect();
+    let prelude = format!(
+        "{}NAME = {name:?}\n\
+         def connect(path, kind=socket.SOCK_STREAM):\n    socket.socket(socket.AF_UNIX, kind).connect(path)\n\
+         def pair(): return socket.socketpair()[0]\n\
+         def talk():\n    mine, theirs = socket.socketpair()\n    if os.fork() == 0:\n        theirs.sendall(b'hello')\n        os._exit(0)\n    return mine.recv(5)",
+        places(&skill)
+    );
+    let (tried, _) = python(&skill, &prelude, &attempts).await;
+    let (talk, others): (Vec<_>, Vec<_>) = tried.into_iter().partition(|tried| tried.case == 49);
+    answers.denied(&others);
+    let talked = format!("{:?}", talk[0].result);
+    answers.holds(49, &talked, Answer::Works, talked == "Ok(\"b'hello'\")");
+    if has(ScriptKind::Node) {
+        let (agent, helper) = (skill.path("outside/agent"), skill.path("workspace/helper"));
+        let connect = |path: &std::path::Path| format!("connect({{ path: '{}' }})", path.display());
+        answers.denied(&node(&skill, &[(47, connect(&agent)), (48, connect(&helper))]).await);
+    }
+    for (case, listener) in [(46, abstracted), (47, agent), (48, shared)] {
+        answers.holds(case, "visits", Answer::Denied, listener.visits() == 0);
+    }
+    answers.through("local sockets");
+}
