@@ -7,7 +7,9 @@ use anyhow::Result;
 use crate::command::{cargo, output, run, workspace};
 
 const TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
-/// The crates whose trees hold no C code, without their heavy features.
+/// The heavy features without C code.
+const FEATURES: &str = "skills-runtime/native";
+/// The crates whose trees hold no C code, without other heavy features.
 const CRATES: [&str; 8] = [
     "skills-audit",
     "skills-discovery",
@@ -25,7 +27,7 @@ pub(crate) fn platforms() -> Result<()> {
             eprintln!("skipped the check for {target}: rustup cannot add it");
             continue;
         }
-        let mut check = cargo(&["check", "--locked", "--quiet", "--no-default-features", "--target", target]);
+        let mut check = cargo(&["check", "--locked", "--quiet", "--no-default-features", "--features", FEATURES, "--target", target]);
         run(CRATES.iter().fold(&mut check, |check, name| check.args(["--package", name])))?;
     }
     Ok(())

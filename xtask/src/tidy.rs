@@ -19,7 +19,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("skills-sandbox", &["skills-policy"]),
     ("skills-sandbox-wasm", &["skills-policy", "skills-sandbox"]),
     ("skills-sandbox-linux", &["skills-policy", "skills-sandbox"]),
-    ("skills-sandbox-seatbelt", &["skills-policy"]),
+    ("skills-sandbox-seatbelt", &["skills-policy", "skills-sandbox"]),
     (
         "skills-runtime",
         &[

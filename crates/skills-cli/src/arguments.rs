@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use skills_runtime::prompt::{Budget, Mode};
 
 pub(crate) use policy::{Audit, AuditCommand, Policy, PolicyCommand, Trust, Verify};
-pub(crate) use run::{Run, What};
+pub(crate) use run::{Chosen, Run, What};
 
 /// Find, check, show and safely run agent skills
 ///

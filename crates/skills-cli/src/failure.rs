@@ -72,3 +72,20 @@ fn exit(error: &anyhow::Error) -> Exit {
         Some(_) => Exit::Denied,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_without_walls_is_as_bad_as_a_missing_wall() {
+        for error in
+            [SandboxError::unsupported_platform("windows"), SandboxError::unavailable("Landlock", "the kernel is old", "update it")]
+        {
+            assert_eq!(exit(&RuntimeError::from(error).into()), Exit::Denied);
+        }
+        assert_eq!(exit(&RuntimeError::from(SandboxError::load("it is text")).into()), Exit::Failed);
+        let unsupported = anyhow::Error::from(RuntimeError::from(SandboxError::unsupported_platform("windows")));
+        assert_eq!(code(&unsupported), "unsupported-platform");
+    }
+}

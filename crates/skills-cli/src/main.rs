@@ -22,6 +22,7 @@ mod exit;
 mod failure;
 mod find;
 mod input;
+mod interpreters;
 mod list;
 mod load;
 mod mentions;
@@ -34,6 +35,7 @@ mod prompt;
 mod reference;
 mod roots;
 mod run;
+mod search_path;
 mod show;
 mod signals;
 mod state;
@@ -73,6 +75,7 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         _ => {}
     }
     let builder = SkillRuntime::builder().discovery(roots::discovery(&arguments)?).scratch_directory(roots::scratch_directory());
+    let builder = interpreters::choose(builder, &arguments.command)?;
     if !arguments.disable.is_empty() {
         roots::tell_idle_rules(&arguments.disable, &builder.clone().build().catalog(), output);
     }

@@ -15,7 +15,7 @@ use crate::input::{self, InputError};
 use crate::output::Output;
 
 /// What makes a directory the root of a project.
-const MARKERS: [&str; 1] = [".git"];
+pub(crate) const MARKERS: [&str; 1] = [".git"];
 
 /// Looks in the directories that were named, else where the profile says, under the rules of the command line.
 pub(crate) fn discovery(arguments: &Arguments) -> anyhow::Result<Discovery> {

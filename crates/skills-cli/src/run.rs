@@ -201,11 +201,12 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/@+".contains(c))
 }
 
-/// What to allow; not hosts, to which no backend opens the network.
+/// What to allow.
 fn option(permission: &Permission) -> Option<String> {
     Some(match permission {
         Permission::Write(path) => format!("write:{}", path.display()),
         Permission::Read(path) => format!("read:{}", path.display()),
+        Permission::Host(pattern) => format!("network:{pattern}"),
         Permission::Program(name) => format!("spawn:{name}"),
         Permission::AnyProgram => "spawn".to_owned(),
         Permission::Variable(name) => format!("env:{name}"),
@@ -217,9 +218,7 @@ fn explain(artifacts: &ExecutionArtifacts, output: &Output) {
     if let Some(report) = &artifacts.report {
         output.note(&format!("ran {} in {} ms", artifacts.mode.program(), artifacts.duration.as_millis()));
         output.note(&format!("sandbox {}", report.backend()));
-        for layer in report.layers() {
-            output.note(&format!("  {layer}"));
-        }
+        report.lines().iter().for_each(|told| output.note(&format!("  {told}")));
     }
 }
 

@@ -37,7 +37,8 @@ pub struct ExecutionArtifacts {
     pub verdicts: Vec<Verdict>,
     /// What it made or changed in a workspace that it might write.
     pub files: Artefacts,
-    /// What else should be known: variables whose values are too short to be looked for in the output.
+    /// What else should be known: variables whose values are too short to be looked for in the output, an input that did not fit into
+    /// `SKILL_INPUT`, requirements that are not met.
     pub notes: Vec<String>,
 }
 

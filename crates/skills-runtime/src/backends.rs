@@ -7,6 +7,13 @@ use skills_sandbox::{Report, Sandbox, SandboxError};
 
 use crate::ExecutionMode;
 
+/// Where interpreters are looked for.
+#[cfg(all(feature = "native", unix))]
+pub(crate) type Search = skills_sandbox::interpreter::Interpreters;
+/// Nothing looks for interpreters where there is no backend for scripts.
+#[cfg(not(all(feature = "native", unix)))]
+pub(crate) type Search = ();
+
 /// The backends of a runtime.
 #[derive(Clone, Default)]
 pub(crate) struct Backends {
@@ -16,8 +23,8 @@ pub(crate) struct Backends {
 
 impl Backends {
     /// Takes what this build and this system have, where nothing was chosen.
-    pub(crate) fn or_built_in(self, scratch: &Path) -> Self {
-        Self { wasm: self.wasm.or_else(|| wasm(scratch)), native: self.native.or_else(|| native(scratch)) }
+    pub(crate) fn or_built_in(self, scratch: &Path, interpreters: &Search) -> Self {
+        Self { wasm: self.wasm.or_else(|| wasm(scratch)), native: self.native.or_else(|| native(scratch, interpreters)) }
     }
 
     /// Asks each kind of backend what would stand around a run here.
@@ -53,20 +60,24 @@ fn wasm(_scratch: &Path) -> Option<Arc<dyn Sandbox>> {
 }
 
 #[cfg(all(feature = "native", target_os = "linux"))]
-fn native(scratch: &Path) -> Option<Arc<dyn Sandbox>> {
-    Some(Arc::new(skills_sandbox_linux::LinuxSandbox::new(scratch)))
+fn native(scratch: &Path, interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
+    Some(Arc::new(skills_sandbox_linux::LinuxSandbox::new(scratch).interpreters(interpreters.clone())))
 }
 
-#[cfg(not(all(feature = "native", target_os = "linux")))]
-fn native(_scratch: &Path) -> Option<Arc<dyn Sandbox>> {
+#[cfg(all(feature = "native", target_os = "macos"))]
+fn native(scratch: &Path, interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
+    Some(Arc::new(skills_sandbox_seatbelt::SeatbeltSandbox::new(scratch).interpreters(interpreters.clone())))
+}
+
+#[cfg(not(all(feature = "native", any(target_os = "linux", target_os = "macos"))))]
+fn native(_scratch: &Path, _interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
     None
 }
 
 fn no_native() -> SandboxError {
-    if cfg!(target_os = "linux") {
+    if cfg!(any(target_os = "linux", target_os = "macos")) {
         let reason = "this program was built without it";
         return SandboxError::unavailable("the backend for scripts", reason, "enable the feature `native` of skills-runtime");
     }
-    let reason = "scripts are confined on Linux only so far";
-    SandboxError::unavailable("the backend for scripts", reason, "ship a WebAssembly module (`wasm/skill.wasm`), or run on Linux")
+    SandboxError::unsupported_platform(std::env::consts::OS)
 }

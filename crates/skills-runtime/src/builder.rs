@@ -12,7 +12,7 @@ use skills_sandbox::Sandbox;
 use tokio::sync::Semaphore;
 
 use crate::attempt::Recorder;
-use crate::backends::Backends;
+use crate::backends::{Backends, Search};
 use crate::requirements::PROGRAM_DIRECTORIES;
 use crate::runtime::Shared;
 use crate::{Secrets, SkillRuntime, Unmet};
@@ -20,7 +20,7 @@ use crate::{Secrets, SkillRuntime, Unmet};
 /// Puts a [`SkillRuntime`] together.
 ///
 /// Defaults: no roots, the limits of Codex, rules that allow reading only, nobody to ask and no approvals, five minutes for an answer, no secrets,
-/// no records, programs in `/usr/bin`, `/bin` and `/usr/local/bin`, at most 16 runs at once, scratch directories below `/tmp`, and the backends
+/// no records, programs and interpreters in `/usr/bin`, `/bin` and `/usr/local/bin`, at most 16 runs at once, scratch directories below `/tmp`, and the backends
 /// that this build and this system have.
 #[derive(Clone)]
 #[must_use]
@@ -30,6 +30,7 @@ pub struct Builder {
     rules: Rules,
     scratch: PathBuf,
     backends: Backends,
+    interpreters: Search,
     modes: Modes,
     approver: Option<Arc<dyn Approver>>,
     approvals: Option<Arc<dyn ApprovalStore>>,
@@ -49,6 +50,7 @@ impl Default for Builder {
             rules: Rules::default(),
             scratch: PathBuf::from("/tmp"),
             backends: Backends::default(),
+            interpreters: Search::default(),
             modes: Modes::default(),
             approver: None,
             approvals: None,
@@ -183,6 +185,13 @@ impl Builder {
         self
     }
 
+    /// Chooses where the built-in backend for scripts looks for interpreters, and for the programs that grants name.
+    #[cfg(all(feature = "native", unix))]
+    pub fn interpreters(mut self, interpreters: skills_sandbox::interpreter::Interpreters) -> Self {
+        self.interpreters = interpreters;
+        self
+    }
+
     /// Replaces the backend for scripts.
     pub fn native_sandbox(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
         self.backends.native = Some(sandbox);
@@ -192,7 +201,7 @@ impl Builder {
     /// Finishes. Nothing is read or started yet.
     #[must_use]
     pub fn build(self) -> SkillRuntime {
-        let backends = self.backends.or_built_in(&self.scratch);
+        let backends = self.backends.or_built_in(&self.scratch, &self.interpreters);
         let roots: Vec<Root> = self.roots.into_iter().chain(self.discovery.roots().to_vec()).collect();
         let permissions = PermissionManager::new(self.rules);
         let permissions = self.approver.into_iter().fold(permissions, PermissionManager::approver);

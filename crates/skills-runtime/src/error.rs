@@ -147,7 +147,7 @@ pub(crate) enum Repr {
     NotOffered { name: String, path: PathBuf },
     #[error("several skills are named {name:?}; name one by its directory")]
     AmbiguousSkill { name: String, directories: Vec<String> },
-    #[error("the skill {skill:?} has nothing to run: no `.wasm` in its directory or in `wasm/`, no `.py` or `.sh` in `scripts/`")]
+    #[error("the skill {skill:?} has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`")]
     NoProgram { skill: String },
     #[error("the skill {skill:?} has no program {program:?}")]
     UnknownProgram { skill: String, program: String, candidates: Vec<String> },

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::attempt::Attempt;
 use crate::error::{Repr, RuntimeError};
-use crate::job::job;
+use crate::job::{fits_variable, job};
 use crate::plan::Planned;
 use crate::secrets::Redactor;
 use crate::workspace::Prepared;
@@ -93,11 +93,13 @@ impl SkillRuntime {
         let short = attempt.redactor.short().iter().filter(|name| grants.variables().contains(*name));
         let short: Vec<String> =
             short.map(|name| format!("the value of {name} is too short to be looked for in what the program wrote")).collect();
+        let long = (!fits_variable(&planned.input))
+            .then(|| "the input is too long for SKILL_INPUT; the program got it on standard input alone".to_owned());
         let outcome = self.run(&planned, grants, digest.as_deref(), &mut workspace, attempt, sandbox.as_ref()).await?;
         let mut artifacts = ExecutionArtifacts::new(skill, planned.mode, outcome, &attempt.redactor);
         artifacts.files = workspace.map(|workspace| workspace.collect(&attempt.redactor)).unwrap_or_default();
         (artifacts.verdicts, artifacts.permissions_used) = (verdicts, used);
-        artifacts.notes.extend(short);
+        artifacts.notes.extend(short.into_iter().chain(long));
         artifacts.notes.extend(missing.iter().map(|missing| format!("the skill needs what is not here: {missing}")));
         Ok(artifacts)
     }

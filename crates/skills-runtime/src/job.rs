@@ -14,11 +14,16 @@ const MAX_MODULE_BYTES: u64 = 32 << 20;
 /// The longest `NAME=value` that Linux passes to a program, with its final NUL; longer input comes by standard input alone.
 const MAX_VARIABLE_BYTES: usize = 128 * 1024 - 1;
 
+/// Says whether an input can be in `SKILL_INPUT` as well.
+pub(crate) fn fits_variable(input: &str) -> bool {
+    "SKILL_INPUT=".len() + input.len() < MAX_VARIABLE_BYTES
+}
+
 /// Makes the job for a program of the skill.
 pub(crate) fn job(planned: &Planned, grants: Grants) -> Result<Job, RuntimeError> {
     let Planned { entry, files, mode, options, variables, .. } = planned;
     let (name, timeout_ms) = (entry.name().as_str(), grants.limits().wall_time.as_millis().to_string());
-    let input = options.input.to_string();
+    let input = &planned.input;
     let granted = grants.variables().clone();
     let guest = |file: &skills_policy::FileGrant| file.guest() == "/workspace" || file.guest().starts_with("/workspace/");
     let is_workspace = grants.files().iter().any(guest);
@@ -39,11 +44,10 @@ pub(crate) fn job(planned: &Planned, grants: Grants) -> Result<Job, RuntimeError
     };
     let job = job.environment("SKILL_ID", name).environment("SKILL_NAME", name).environment("TIMEOUT_MS", timeout_ms);
     let job = workspace.into_iter().fold(job, |job, path| job.environment("SKILL_WORKSPACE", path));
-    let fits = "SKILL_INPUT=".len() + input.len() < MAX_VARIABLE_BYTES;
-    let mut job = if fits { job.environment("SKILL_INPUT", input.as_str()) } else { job };
+    let mut job = if fits_variable(input) { job.environment("SKILL_INPUT", input) } else { job };
     for (name, value) in variables.iter().filter(|(name, _)| granted.contains(name)) {
         job = job.secret(name, value.expose())?;
     }
-    let job = job.input(input.into_bytes());
+    let job = job.input(input.clone().into_bytes());
     Ok(options.args.iter().fold(job, |job, argument| job.argument(argument.as_str())))
 }

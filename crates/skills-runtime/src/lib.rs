@@ -11,7 +11,7 @@
 //!
 //! The vocabulary is that of the OpenSkills flow. This crate is assembly: what a skill is, who may do what and how programs are confined
 //! is decided by the crates below. Backends are cargo features: `wasm` and `native`, both on by default; a missing one makes a run fail
-//! with a clear error and never run elsewhere.
+//! with a clear error and never run elsewhere. Scripts are confined on Linux and macOS; on other systems they do not run, and WebAssembly does.
 //!
 //! This crate must never know MCP, tool schemas or the terminal.
 //!
@@ -82,4 +82,6 @@ pub use skills_policy::{Answer, Approver, Capability, Decision, Denial, Limits, 
 pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, Catalogue, Secret};
 pub use skills_sandbox::ErrorKind as SandboxErrorKind;
+#[cfg(all(feature = "native", unix))]
+pub use skills_sandbox::interpreter::Interpreters;
 pub use skills_sandbox::{Captured, Ending, Layer, Report, Sandbox, SandboxError, ScriptKind as ScriptType, Status};

@@ -47,8 +47,11 @@ impl ExecutionMode {
 ///
 /// 1. [`ExecutionOptions::wasm_module`], then [`ExecutionOptions::script`];
 /// 2. `wasm/skill.wasm`, `skill.wasm`, `module.wasm`, else the first `.wasm` by name in the skill's directory or in `wasm/`;
-/// 3. of the `.py` and `.sh` files in `scripts/`: those that the frontmatter's `scripts` block names go before all others. Of these the one that the
+/// 3. of the scripts in `scripts/`: those that the frontmatter's `scripts` block names go before all others. Of these the one that the
 ///    input's `action` names, else of all others the one that it names; else of these the only one, else `main`.
+///
+/// Scripts are what [`ScriptKind::of_path`] knows. The flow itself knows `.py` and `.sh`: wherever several are left, these go before all other
+/// kinds, so that a helper in another language changes nothing.
 ///
 /// # Errors
 /// When what was asked for is not there or leaves the skill, when there is nothing to run, or when several scripts are left to choose
@@ -84,18 +87,24 @@ fn choose_script(skill: &str, all: &[String], manifest: &Manifest, input: &Value
         named = all.iter().filter(|script| is_action(script, input)).collect();
     }
     if named.is_empty() {
-        match offered.as_slice() {
+        match of_the_flow(offered.clone()).as_slice() {
             [] => return Err(Repr::NoProgram { skill: skill.to_owned() }.into()),
             [only] => return run(only),
             _ => {}
         }
     }
     let chosen = if named.is_empty() { offered.iter().filter(|script| stem(script) == "main").copied().collect() } else { named };
-    match chosen.as_slice() {
+    match of_the_flow(chosen.clone()).as_slice() {
         [] => Err(ambiguous(skill, &offered)),
         [only] => run(only),
         _ => Err(ambiguous(skill, &chosen)),
     }
+}
+
+/// Keeps the kinds that the OpenSkills flow knows, when there are any.
+fn of_the_flow(scripts: Vec<&String>) -> Vec<&String> {
+    let known: Vec<&String> = scripts.iter().filter(|script| script.ends_with(".py") || script.ends_with(".sh")).copied().collect();
+    if known.is_empty() { scripts } else { known }
 }
 
 /// The scripts that the `scripts` block names, by file or by stem.
@@ -105,7 +114,7 @@ fn declared<'a>(all: &'a [String], manifest: &Manifest) -> Vec<&'a String> {
     all.iter().filter(is_named).collect()
 }
 
-/// Accepts `run.py`, `scripts/run.py`, and `run` when only one script has that stem.
+/// Accepts `run.py`, `scripts/run.py`, and `run` when only one script, or only one of the flow's kinds, has that stem.
 fn named_script(skill: &str, files: &SkillFiles, name: &str) -> Result<ExecutionMode, RuntimeError> {
     let inside = format!("{SCRIPTS}/{name}");
     let exact = [name, inside.as_str()].into_iter().find(|path| ScriptKind::of_path(path.as_ref()).is_some() && files.contains(path));
@@ -113,7 +122,7 @@ fn named_script(skill: &str, files: &SkillFiles, name: &str) -> Result<Execution
         return Ok(mode);
     }
     let scripts = scripts(files);
-    let stems: Vec<&String> = scripts.iter().filter(|script| stem(script) == name).collect();
+    let stems = of_the_flow(scripts.iter().filter(|script| stem(script) == name).collect());
     match stems.as_slice() {
         [only] => native(only).ok_or_else(|| unknown(skill, name, Vec::new())),
         [] => Err(unknown(skill, name, scripts.iter().map(|script| short(script).to_owned()).collect())),

@@ -19,6 +19,8 @@ pub(crate) struct Planned {
     pub(crate) manifest: Manifest,
     pub(crate) mode: ExecutionMode,
     pub(crate) options: ExecutionOptions,
+    /// The input as the program gets it.
+    pub(crate) input: String,
     pub(crate) request: Request,
     /// The variables of the host that the program might be given.
     pub(crate) variables: Vec<(String, Secret)>,
@@ -53,7 +55,8 @@ impl SkillRuntime {
         let workspace = workspace.map(|workspace| workspace.path().to_owned());
         let request = variables.iter().fold(request, |request, (name, _, origin)| request.variable(name, *origin));
         let variables = variables.into_iter().map(|(name, value, _)| (name, value)).collect();
-        Ok(Planned { entry, files, manifest, mode, options, request, variables, workspace })
+        let input = options.input.to_string();
+        Ok(Planned { entry, files, manifest, mode, options, input, request, variables, workspace })
     }
 
     /// The declared variables that the host or the caller has, and those that the caller gives undeclared.

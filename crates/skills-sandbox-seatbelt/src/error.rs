@@ -1,6 +1,8 @@
-//! The one error of this crate: a profile that cannot be written.
+//! A profile that cannot be written.
 
 use std::path::PathBuf;
+
+use skills_sandbox::SandboxError;
 
 /// Says why no profile can be written.
 #[derive(Debug, thiserror::Error)]
@@ -11,14 +13,24 @@ pub struct ProfileError(#[from] Repr);
 pub(crate) enum Repr {
     #[error("the path {0:?} is not absolute")]
     Relative(PathBuf),
-    #[error("the path {0:?} holds `.` or `..`; resolve it first")]
+    #[error("the path {0:?} holds `.`, `..` or an empty part; resolve it first")]
     NotCanonical(PathBuf),
     #[error("the path {0:?} holds a control character or is not UTF-8")]
     Unprintable(PathBuf),
     #[error("a seatbelt profile cannot open the network to named hosts only")]
     Hosts,
-    #[error("a seatbelt profile cannot allow programs by name without knowing where they lie")]
-    Programs,
-    #[error("the script {0:?} lies in no directory")]
-    NoParent(PathBuf),
+    #[error("the grants open no host, so no port of this machine leads to one")]
+    NoHosts,
+    #[error("the granted program {0:?} is not found on this machine, and a seatbelt profile names programs by their paths")]
+    Program(String),
+    #[error("the script {0:?} lies in no directory that the grants make readable")]
+    Outside(PathBuf),
+    #[error("the grants make no directory readable, not even the script's own")]
+    NoDirectory,
+}
+
+impl From<ProfileError> for SandboxError {
+    fn from(error: ProfileError) -> Self {
+        Self::refused("seatbelt", error.to_string())
+    }
 }

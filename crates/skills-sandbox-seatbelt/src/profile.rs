@@ -1,72 +1,97 @@
 //! The profile of one run.
 
+mod launcher;
+mod protected;
+mod system;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use skills_policy::{Access, Grants, Network, Spawn};
+use skills_policy::{Access, Grants, Network as Granted, Spawn};
 
+use self::protected::Protected;
 use crate::error::{ProfileError, Repr};
-use crate::quote::Literal;
-use crate::rule::{Filter, Operation, Path as RulePath, Rule};
+use crate::executables::{Executable, Executables};
+use crate::parameter::{Parameter, Parameters, Place, is_printable};
+use crate::rule::{Filter, Operation, Rule};
 
-/// Libraries and programs of the system.
-const SYSTEM: [&str; 7] =
-    ["/System", "/usr/lib", "/usr/bin", "/usr/share", "/bin", "/Library/Apple/System", "/Library/Developer/CommandLineTools"];
-/// The system's dynamic linker looks at these.
-const LINKER: [&str; 2] = ["/private/var/db/dyld", "/System/Volumes/Preboot/Cryptexes"];
-/// Temporary directories; `/tmp` is a symlink to the second.
-const TEMPORARY: [&str; 2] = ["/tmp", "/private/tmp"];
-const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
+/// How the names of the files begin in which profiles are handed over.
+pub(crate) const FILE_PREFIX: &str = "openskills-seatbelt-";
 
-/// The profile of one run: rules in order, the last match decides.
+/// The profile of one run: rules in order, the last match decides, and the paths that they name.
 ///
-/// Its text, for `sandbox-exec -f`, is what [`Display`](fmt::Display) writes.
+/// Its text, for `sandbox-exec -f`, is what [`Display`](fmt::Display) writes. No path that somebody gave is in it: those stand behind the
+/// [`parameters`](Self::parameters), so no text of a path can end a string or start a rule.
+///
+/// The order is that of the OpenSkills flow: everything denied, values of the kernel, the system's files, temporary directories, the skill, what may be
+/// read, what may be written, where code is loaded from. Then comes what interpreters need beside that, programs and network; and at the end what
+/// stays denied whatever was allowed before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     rules: Vec<Rule>,
+    parameters: Vec<Parameter>,
+}
+
+/// What a profile is made of. All paths are canonical: seatbelt compares what the kernel resolved.
+#[derive(Debug, Clone)]
+pub struct Ingredients<'a> {
+    /// What is granted; the first of the files is the skill's own directory, which stays read-only whatever the grants say.
+    pub grants: &'a Grants,
+    /// The programs that the grants and the script need.
+    pub executables: &'a Executables,
+    /// The script.
+    pub script: &'a Path,
+    /// The private directory of the run.
+    pub scratch: &'a Path,
+    /// The way to the granted hosts.
+    pub network: Network,
+}
+
+/// The way to the network, since a profile cannot name hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// None.
+    None,
+    /// To this port of this machine, where a proxy knows which hosts are granted.
+    LocalPort(u16),
 }
 
 impl Profile {
-    /// Computes the profile. Paths must be canonical: seatbelt compares what the kernel resolved.
+    /// Computes the profile.
     ///
     /// # Errors
-    /// When a path is relative, not UTF-8 or holds a control character, or when the grants name hosts or single programs.
-    pub fn new(grants: &Grants, interpreter: &Path, script: &Path) -> Result<Self, ProfileError> {
-        if let Network::Hosts(_) = grants.network() {
-            return Err(Repr::Hosts.into());
-        }
-        if let Spawn::Programs(_) = grants.spawn() {
-            return Err(Repr::Programs.into());
-        }
-        let mut rules = vec![Rule::DenyDefault, Rule::Allow(vec![Operation::SysctlRead], Vec::new())];
-        rules.push(allow(&[Operation::FileRead, Operation::FileMapExecutable], subpaths(SYSTEM.iter().chain(&LINKER))?));
-        // Resolving any path looks at the root directory.
-        rules.push(allow(&[Operation::FileRead], vec![literal(Path::new("/"))?]));
-        rules.push(allow(&[Operation::FileRead, Operation::FileWrite], literals(&DEVICES)?));
-        rules.push(allow(&[Operation::FileRead, Operation::FileWrite], subpaths(&TEMPORARY)?));
-        for file in grants.files() {
-            let path = subpath(file.path())?;
-            rules.push(allow(&[Operation::FileReadMetadata], ancestors(file.path())?));
-            rules.push(allow(&[Operation::FileRead], vec![path.clone()]));
-            if file.access() == Access::ReadWrite {
-                rules.push(allow(&[Operation::FileWrite], vec![path]));
-            }
-        }
-        let directory = script.parent().ok_or_else(|| Repr::NoParent(script.to_owned()))?;
-        rules.push(allow(&[Operation::FileRead, Operation::FileMapExecutable], vec![literal(interpreter)?, subpath(directory)?]));
-        rules.push(allow(&[Operation::ProcessExec], vec![literal(interpreter)?]));
-        if *grants.spawn() != Spawn::None {
-            rules.push(allow(&[Operation::ProcessFork], Vec::new()));
-            rules.push(allow(&[Operation::ProcessExec], subpaths(["/usr/bin", "/bin"].iter())?));
-        }
-        rules.push(allow(&[Operation::Signal], vec![Filter::SameSandbox]));
-        Ok(Self { rules })
+    /// When a path is not absolute and canonical, not UTF-8 or holds a control character; when hosts are granted without a way to them, or a way without
+    /// hosts; when a granted program was not found; when the script lies outside what may be read.
+    pub fn new(ingredients: &Ingredients<'_>) -> Result<Self, ProfileError> {
+        let Ingredients { grants, executables, script, scratch, network } = ingredients;
+        let mut draft = Draft::new(grants, scratch)?;
+        let directory = script.parent().filter(|parent| grants.files().iter().any(|file| parent.starts_with(file.path())));
+        let directory = directory.ok_or_else(|| Repr::Outside((*script).to_owned()))?;
+        draft.rules.extend([Rule::Deny(vec![Operation::Default], Vec::new()), allow(&[Operation::SysctlRead], Vec::new())]);
+        draft.rules.extend(system::libraries().into_iter().chain(system::temporary()));
+        draft.files();
+        let programs = programs(grants.spawn(), executables)?;
+        draft.code(executables.interpreter(), &programs, directory)?;
+        draft.rules.extend(system::needs());
+        draft.ancestors(executables, grants.spawn(), &programs)?;
+        draft.programs(grants.spawn(), executables, &programs)?;
+        draft.network(grants.network(), *network)?;
+        draft.rules.extend(system::never());
+        draft.denials()?;
+        Ok(Self { rules: draft.rules, parameters: draft.parameters.finish() })
     }
 
     /// Returns the rules in order.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
+    }
+
+    /// Returns the paths behind the names in the rules, in the order in which they were named; no name twice.
+    #[must_use]
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
     }
 }
 
@@ -77,27 +102,202 @@ impl fmt::Display for Profile {
     }
 }
 
+/// A profile that is being made.
+struct Draft<'a> {
+    rules: Vec<Rule>,
+    parameters: Parameters,
+    root: Spot<'a>,
+    reads: Vec<Spot<'a>>,
+    writes: Vec<Spot<'a>>,
+    /// The libraries and the code of interpreter and programs that are not the system's.
+    installed: Vec<Spot<'a>>,
+    scratch: &'a Path,
+    ancestors: BTreeMap<PathBuf, Place>,
+}
+
+/// A path and its name in the profile.
+struct Spot<'a> {
+    path: &'a Path,
+    place: Place,
+}
+
+impl Spot<'_> {
+    fn subpath(&self) -> Filter {
+        Filter::Subpath(self.place.clone())
+    }
+}
+
+impl<'a> Draft<'a> {
+    /// Names the granted paths.
+    fn new(grants: &'a Grants, scratch: &'a Path) -> Result<Self, ProfileError> {
+        let Some((root, others)) = grants.files().split_first() else { return Err(Repr::NoDirectory.into()) };
+        let mut parameters = Parameters::default();
+        let root = Spot { path: root.path(), place: parameters.one("SKILL_ROOT", root.path())? };
+        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        for file in others {
+            let (kind, spots) = match file.access() {
+                Access::ReadOnly => ("READ", &mut reads),
+                Access::ReadWrite => ("WRITE", &mut writes),
+            };
+            spots.push(Spot { path: file.path(), place: parameters.next(kind, file.path())? });
+        }
+        writes.push(Spot { path: scratch, place: parameters.one("SCRATCH", scratch)? });
+        let (rules, installed, ancestors) = Default::default();
+        Ok(Self { rules, parameters, root, reads, writes, installed, scratch, ancestors })
+    }
+
+    /// The skill, what may be read, what may be written.
+    fn files(&mut self) {
+        let read = |spot: &Spot<'_>| allow(&[Operation::FileRead], vec![spot.subpath()]);
+        self.rules.push(read(&self.root));
+        self.rules.extend(self.reads.iter().map(read));
+        let write = |spot: &Spot<'_>| allow(&[Operation::FileRead, Operation::FileWrite], vec![spot.subpath()]);
+        self.rules.extend(self.writes.iter().map(write));
+    }
+
+    /// Where code is loaded from, beside the system's libraries.
+    fn code(&mut self, interpreter: &'a Executable, programs: &[&'a Executable], directory: &Path) -> Result<(), ProfileError> {
+        let place = self.parameters.one("INTERPRETER", interpreter.path())?;
+        let directory = self.parameters.one("SCRIPT_DIRECTORY", directory)?;
+        self.rules.push(allow(&[Operation::FileMapExecutable], vec![Filter::Literal(place.clone()), Filter::Subpath(directory)]));
+        self.installed.push(Spot { path: interpreter.path(), place });
+        for successor in &interpreter.successors {
+            self.installed.push(Spot { path: successor, place: self.parameters.next("SUCCESSOR", successor)? });
+        }
+        let mut own: Vec<Filter> = self.installed.iter().map(|spot| Filter::Literal(spot.place.clone())).collect();
+        let readable: BTreeSet<&Path> =
+            [interpreter].iter().chain(programs).flat_map(|program| &program.readable).map(PathBuf::as_path).collect();
+        for path in readable {
+            let spot = Spot { path, place: self.parameters.next("LIBRARIES", path)? };
+            own.push(spot.subpath());
+            self.installed.push(spot);
+        }
+        self.rules.push(allow(&[Operation::FileRead, Operation::FileMapExecutable], own));
+        Ok(())
+    }
+
+    /// Programs resolve the paths that they use, and for this look at every directory above. Names that lead to programs are looked at too.
+    fn ancestors(&mut self, executables: &Executables, spawn: &Spawn, programs: &[&Executable]) -> Result<(), ProfileError> {
+        let granted = [&self.root].into_iter().chain(&self.reads).chain(&self.writes);
+        let spots: Vec<&Spot<'a>> = granted.chain(&self.installed).collect();
+        let names = names(executables, spawn, programs);
+        let above = spots.iter().map(|spot| spot.path).chain(names.iter().map(PathBuf::as_path)).flat_map(above);
+        let seen: BTreeSet<PathBuf> = above.map(Path::to_owned).chain(names.iter().cloned()).collect();
+        let inside = spots.iter().map(|spot| spot.subpath()).collect();
+        for path in seen {
+            let place = self.parameters.next("ANCESTOR", &path)?;
+            self.ancestors.insert(path, place);
+        }
+        let literals = self.ancestors.values().cloned().map(Filter::Literal).collect();
+        self.rules.push(allow(&[Operation::FileReadMetadata, Operation::FileTestExistence], literals));
+        self.rules.push(allow(&[Operation::FileTestExistence], inside));
+        Ok(())
+    }
+
+    /// What may be executed: the interpreter, in the place of the one process that there is; more, and more processes, only with a grant.
+    fn programs(&mut self, spawn: &Spawn, executables: &'a Executables, programs: &[&'a Executable]) -> Result<(), ProfileError> {
+        let interpreter = executables.interpreter();
+        let own = self.installed.iter().filter(|spot| interpreter.code().any(|path| path == spot.path));
+        let mut filters: Vec<Filter> = own.map(|spot| Filter::Literal(spot.place.clone())).collect();
+        filters.extend(launcher::successors(interpreter.path()));
+        let mut readable = Vec::new();
+        for path in programs.iter().flat_map(|program| program.code()) {
+            let place = self.parameters.next("PROGRAM", path)?;
+            readable.push(Filter::Literal(place.clone()));
+            filters.push(Filter::Literal(place.clone()));
+            self.installed.push(Spot { path, place });
+            if let Some(twin) = launcher::twin(path) {
+                filters.push(Filter::Literal(self.parameters.next("TWIN", &twin)?));
+            }
+        }
+        if *spawn == Spawn::Any {
+            filters.extend(system::programs().into_iter().chain([self.root.subpath()]));
+        }
+        self.rules.push(allow(&[Operation::ProcessExec], filters));
+        if !readable.is_empty() {
+            self.rules.push(allow(&[Operation::FileRead, Operation::FileMapExecutable], readable));
+        }
+        if *spawn != Spawn::None {
+            self.rules.push(allow(&[Operation::ProcessFork], Vec::new()));
+        }
+        Ok(())
+    }
+
+    fn network(&mut self, granted: &Granted, network: Network) -> Result<(), ProfileError> {
+        match (granted, network) {
+            (Granted::None, Network::None) => {}
+            (Granted::Hosts(_), Network::LocalPort(port)) => {
+                self.rules.push(allow(&[Operation::NetworkOutbound], vec![Filter::LocalPort(port)]));
+                self.rules.push(system::certificates());
+            }
+            (Granted::Hosts(_), Network::None) => return Err(Repr::Hosts.into()),
+            (Granted::None, Network::LocalPort(_)) => return Err(Repr::NoHosts.into()),
+        }
+        Ok(())
+    }
+
+    /// What stays as it is although it lies in a directory that may be written, the temporary directories among them.
+    fn denials(&mut self) -> Result<(), ProfileError> {
+        let is_writable = |path: &Path| self.writes.iter().any(|write| path.starts_with(write.path));
+        let reads = self.reads.iter().filter(|read| !is_writable(read.path));
+        // What this run executes, others run later; unless somebody granted just that to be written.
+        let is_granted = |path: &Path| self.writes.iter().any(|write| path == write.path);
+        let exposed = |spot: &&Spot<'_>| (is_writable(spot.path) || system::is_temporary(spot.path)) && !is_granted(spot.path);
+        let constant: Vec<&Spot<'_>> = [&self.root].into_iter().chain(reads).chain(self.installed.iter().filter(exposed)).collect();
+        let mut rules: Vec<Rule> = constant.iter().map(|spot| self.read_only(spot)).collect();
+        // Renaming a directory above and back again must not help.
+        let above: BTreeSet<&Path> = constant.iter().flat_map(|spot| above(spot.path)).collect();
+        let above: Vec<Filter> = above.iter().filter_map(|path| self.ancestors.get(*path).cloned()).map(Filter::Literal).collect();
+        if !above.is_empty() {
+            rules.push(Rule::Deny(vec![Operation::FileWriteCreate, Operation::FileWriteUnlink], above));
+        }
+        for write in self.writes.iter().filter(|write| write.path != self.scratch) {
+            let Protected { patterns, paths } = Protected::inside(write.path);
+            let patterns = Filter::Any(patterns.into_iter().map(Filter::Regex).collect());
+            rules.push(Rule::Deny(vec![Operation::FileWrite], vec![Filter::All(vec![write.subpath(), patterns])]));
+            for path in paths {
+                let place = self.parameters.next("PROTECTED", &path)?;
+                rules.push(Rule::Deny(vec![Operation::FileWrite], vec![Filter::Subpath(place)]));
+            }
+        }
+        self.rules.extend(rules);
+        Ok(())
+    }
+
+    /// A path below which nothing is written, but for what is granted further down.
+    fn read_only(&self, spot: &Spot<'_>) -> Rule {
+        let is_inside = |write: &&Spot<'_>| write.path != spot.path && write.path.starts_with(spot.path);
+        let inside: Vec<Filter> = self.writes.iter().filter(is_inside).map(Spot::subpath).collect();
+        let filter =
+            if inside.is_empty() { spot.subpath() } else { Filter::All(vec![spot.subpath(), Filter::Not(Box::new(Filter::Any(inside)))]) };
+        Rule::Deny(vec![Operation::FileWrite], vec![filter])
+    }
+}
+
+/// Finds the programs that are granted by their names.
+fn programs<'a>(spawn: &Spawn, executables: &'a Executables) -> Result<Vec<&'a Executable>, ProfileError> {
+    let Spawn::Programs(names) = spawn else { return Ok(Vec::new()) };
+    let found = |name: &String| executables.named(name).ok_or_else(|| Repr::Program(name.clone()).into());
+    names.iter().map(found).collect()
+}
+
+/// The paths by which interpreter and programs are called, where these are not the system's: symlinks, which whoever calls them follows.
+fn names(executables: &Executables, spawn: &Spawn, programs: &[&Executable]) -> Vec<PathBuf> {
+    let interpreter = executables.interpreter();
+    let own = [interpreter.name().to_owned()].into_iter().filter(|name| name != interpreter.path());
+    let granted: Vec<PathBuf> = match spawn {
+        Spawn::Programs(names) => names.iter().flat_map(|name| executables.places(name)).filter(|path| is_printable(path)).collect(),
+        Spawn::None | Spawn::Any => Vec::new(),
+    };
+    let code = programs.iter().flat_map(|program| program.code()).map(Path::to_owned);
+    own.chain(granted).chain(code).filter(|path| !system::holds(path)).collect()
+}
+
+/// The directories above a path, without the one above all.
+fn above(path: &Path) -> impl Iterator<Item = &Path> {
+    path.ancestors().skip(1).filter(|path| path.parent().is_some())
+}
+
 fn allow(operations: &[Operation], filters: Vec<Filter>) -> Rule {
     Rule::Allow(operations.to_vec(), filters)
-}
-
-fn subpath(path: &Path) -> Result<Filter, ProfileError> {
-    Ok(Filter::Subpath(RulePath(Literal::new(path)?)))
-}
-
-fn literal(path: &Path) -> Result<Filter, ProfileError> {
-    Ok(Filter::Literal(RulePath(Literal::new(path)?)))
-}
-
-fn subpaths<'a>(paths: impl IntoIterator<Item = &'a &'a str>) -> Result<Vec<Filter>, ProfileError> {
-    paths.into_iter().map(|path| subpath(Path::new(path))).collect()
-}
-
-fn literals(paths: &[&str]) -> Result<Vec<Filter>, ProfileError> {
-    paths.iter().map(|path| literal(Path::new(path))).collect()
-}
-
-/// Interpreters resolve their script's path, which looks at every directory above it.
-fn ancestors(path: &Path) -> Result<Vec<Filter>, ProfileError> {
-    path.ancestors().skip(1).map(literal).collect()
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use skills_runtime::{Capability, Limits};
+use skills_runtime::{Capability, Limits, ScriptType};
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
@@ -33,6 +33,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "DIR", conflicts_with = "workspace")]
     pub(crate) output: Option<PathBuf>,
 
+    /// Run all scripts of a kind (python, shell, node, deno, ruby, perl) by this interpreter, that of a virtual environment, say (repeatable)
+    #[arg(long, value_name = "KIND=PATH", value_parser = chosen)]
+    pub(crate) interpreter: Vec<Chosen>,
+
     /// Say on standard error what ran and which walls stood around it
     #[arg(long, short)]
     pub(crate) verbose: bool,
@@ -44,6 +48,14 @@ pub(crate) struct Run {
     /// Arguments of the program, after --
     #[arg(last = true, value_name = "ARGUMENTS")]
     pub(crate) args: Vec<String>,
+}
+
+/// An interpreter for all scripts of a kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    pub(crate) kind: ScriptType,
+    /// As it was given, which may be relative.
+    pub(crate) path: PathBuf,
 }
 
 /// What of a skill runs, and what it is offered.
@@ -121,6 +133,28 @@ impl From<Dropped> for Capability {
     }
 }
 
+/// Reads `KIND=PATH`.
+fn chosen(text: &str) -> Result<Chosen, String> {
+    let (name, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or_else(|| "not of the form KIND=PATH".to_owned())?;
+    match ScriptType::ALL.into_iter().find(|known| known.as_str() == name) {
+        Some(kind) => Ok(Chosen { kind, path: PathBuf::from(path) }),
+        None => Err(no_kind(name)),
+    }
+}
+
+fn no_kind(name: &str) -> String {
+    let names = ScriptType::ALL.map(ScriptType::as_str);
+    let nearest = names.into_iter().min_by_key(|known| strsim::damerau_levenshtein(known, &name.to_lowercase()));
+    let nearest = nearest.filter(|known| strsim::damerau_levenshtein(known, &name.to_lowercase()) <= MAX_TYPOS);
+    match nearest {
+        Some(nearest) => format!("no kind of script is named {name:?}; did you mean `{nearest}`?"),
+        None => format!("no kind of script is named {name:?}; there are: {}", names.join(", ")),
+    }
+}
+
+/// So many letters may be wrong in what is taken for another word.
+const MAX_TYPOS: usize = 2;
+
 /// Reads a positive number of seconds, fractions allowed, as milliseconds.
 fn seconds(text: &str) -> Result<u64, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
@@ -133,6 +167,22 @@ fn seconds(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interpreter_is_a_kind_and_a_path() {
+        let read = chosen("python=.venv/bin/a=b").unwrap();
+        assert_eq!(read, Chosen { kind: ScriptType::Python, path: ".venv/bin/a=b".into() });
+        for (wrong, message) in [
+            ("python", "not of the form KIND=PATH"),
+            ("python=", "not of the form KIND=PATH"),
+            ("Pyhton3=/x", "no kind of script is named \"Pyhton3\"; did you mean `python`?"),
+            ("nod=/x", "no kind of script is named \"nod\"; did you mean `node`?"),
+            ("lua=/x", "no kind of script is named \"lua\"; there are: python, shell, node, deno, ruby, perl"),
+            ("=/x", "no kind of script is named \"\"; there are: python, shell, node, deno, ruby, perl"),
+        ] {
+            assert_eq!(chosen(wrong), Err(message.to_owned()), "{wrong}");
+        }
+    }
 
     #[test]
     fn seconds_may_have_fractions() {

@@ -10,7 +10,7 @@ const SHELL: [char; 18] = [';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}'
 const OWN_DIRECTORY: [&str; 6] =
     ["${CLAUDE_SKILL_DIR}/", "$CLAUDE_SKILL_DIR/", "${SKILL_DIR}/", "$SKILL_DIR/", "${CLAUDE_PLUGIN_ROOT}/", "$CLAUDE_PLUGIN_ROOT/"];
 /// Programs that may stand before the script; the sandbox chooses the interpreter by the script's ending all the same.
-const INTERPRETERS: [&str; 5] = ["python3", "python", "bash", "sh", "exec"];
+const INTERPRETERS: [&str; 8] = ["python3", "python", "bash", "sh", "node", "ruby", "perl", "exec"];
 
 /// Makes the options that run a hook.
 ///
@@ -55,6 +55,7 @@ mod tests {
             ("./scripts/check.sh --all 'two words'", r#"scripts/check.sh ["--all", "two words"]"#),
             ("python3 ${CLAUDE_SKILL_DIR}/scripts/x.py", "scripts/x.py []"),
             ("\"$CLAUDE_PLUGIN_ROOT\"/scripts/x.sh", "scripts/x.sh []"),
+            ("node scripts/x.mjs", "scripts/x.mjs []"),
             ("bash \"${SKILL_DIR}/scripts/x.sh\" a", r#"scripts/x.sh ["a"]"#),
         ] {
             assert_eq!(check(command).as_deref(), Ok(expected), "{command}");

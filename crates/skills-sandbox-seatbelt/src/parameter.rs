@@ -1,0 +1,97 @@
+//! Paths that reach a profile beside its text, never in it.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::error::{ProfileError, Repr};
+
+/// A name for a path, which `sandbox-exec -D NAME=PATH` puts behind `(param "NAME")`.
+///
+/// The names are ours: upper-case letters, digits and `_`. The path is absolute, without `.`, `..` and empty parts, UTF-8, without
+/// control characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    name: String,
+    path: String,
+}
+
+impl Parameter {
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the path.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.path)
+    }
+}
+
+/// A path in a profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// One of the system's, which stands in the text.
+    System(&'static str),
+    /// One that somebody gave, by the name of its [`Parameter`].
+    Parameter(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System(path) => write!(f, "\"{path}\""),
+            Self::Parameter(name) => write!(f, "(param \"{name}\")"),
+        }
+    }
+}
+
+/// The parameters of a profile while it is made.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters(Vec<Parameter>);
+
+impl Parameters {
+    /// Adds a path under a name that nothing else has.
+    pub(crate) fn one(&mut self, name: &'static str, path: &Path) -> Result<Place, ProfileError> {
+        self.add(name.to_owned(), path)
+    }
+
+    /// Adds a path under the next number of a kind.
+    pub(crate) fn next(&mut self, kind: &'static str, path: &Path) -> Result<Place, ProfileError> {
+        let is_of_kind = |known: &&Parameter| known.name.strip_prefix(kind).is_some_and(|rest| rest.starts_with('_'));
+        let number = self.0.iter().filter(is_of_kind).count();
+        self.add(format!("{kind}_{number}"), path)
+    }
+
+    fn add(&mut self, name: String, path: &Path) -> Result<Place, ProfileError> {
+        self.0.push(Parameter { name: name.clone(), path: printable(path)?.to_owned() });
+        Ok(Place::Parameter(name))
+    }
+
+    pub(crate) fn finish(self) -> Vec<Parameter> {
+        self.0
+    }
+}
+
+/// Says whether a path can be named at all.
+pub(crate) fn is_printable(path: &Path) -> bool {
+    printable(path).is_ok()
+}
+
+/// Seatbelt compares what the kernel resolved: any other path would match nothing, or not what it seems to.
+fn printable(path: &Path) -> Result<&str, ProfileError> {
+    let text = path.to_str().filter(|text| !text.chars().any(char::is_control));
+    let text = text.ok_or_else(|| Repr::Unprintable(path.to_owned()))?;
+    let Some(below) = text.strip_prefix('/') else { return Err(Repr::Relative(path.to_owned()).into()) };
+    if !below.is_empty() && below.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Err(Repr::NotCanonical(path.to_owned()).into());
+    }
+    Ok(text)
+}

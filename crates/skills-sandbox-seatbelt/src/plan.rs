@@ -1,0 +1,170 @@
+//! What will be done, as plain data.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use skills_policy::{Limits, Spawn};
+use skills_sandbox::{Job, Program, SandboxError, egress};
+
+use crate::executables::{Executable, Executables};
+use crate::profile::{Ingredients, Network, Profile};
+
+/// Always this one: a program of the same name further up in a `PATH` would decide what a sandbox is.
+pub(crate) const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
+
+/// What will be done for one job: which command with which arguments and environment, where, and under which profile.
+///
+/// Making a plan changes nothing and works on every system. It can be printed and compared.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Plan {
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    secrets: BTreeSet<String>,
+    directory: PathBuf,
+    profile: Profile,
+    spawn: Spawn,
+    limits: Limits,
+    network: Network,
+}
+
+/// Where a program is going to run. All paths are canonical.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ground {
+    /// Its scratch directory.
+    pub scratch: PathBuf,
+    /// The file in which its profile will lie.
+    pub profile: PathBuf,
+    /// Its way to the granted hosts.
+    pub network: Network,
+}
+
+impl Plan {
+    /// Makes the plan for a job.
+    ///
+    /// # Errors
+    /// When the program is no script, or the grants or paths hold what this backend cannot enforce.
+    pub fn new(job: &Job, executables: &Executables, ground: &Ground) -> Result<Self, SandboxError> {
+        let Program::Script { path: script, .. } = job.program() else {
+            return Err(SandboxError::load("this backend runs scripts only"));
+        };
+        let grants = job.grants();
+        let Ground { scratch, network, .. } = ground;
+        let profile = Profile::new(&Ingredients { grants, executables, script, scratch, network: *network })?;
+        let directory = grants.files().first().map(|file| file.path().to_owned()).unwrap_or_default();
+        Ok(Self {
+            arguments: arguments(job, &profile, [&ground.profile, script], executables.interpreter())?,
+            environment: environment(job, executables, &text(scratch)?, *network),
+            secrets: grants.variables().clone(),
+            directory,
+            profile,
+            spawn: grants.spawn().clone(),
+            limits: grants.limits().clone(),
+            network: *network,
+        })
+    }
+
+    /// Returns the program: always the system's own `sandbox-exec`.
+    #[must_use]
+    pub fn program(&self) -> &'static Path {
+        Path::new(SANDBOX_EXEC)
+    }
+
+    /// Returns its arguments: the profile, the paths that it names, the interpreter, the script and the script's arguments.
+    #[must_use]
+    pub fn arguments(&self) -> &[String] {
+        &self.arguments
+    }
+
+    /// Returns the whole environment of the program.
+    #[must_use]
+    pub fn environment(&self) -> &[(String, String)] {
+        &self.environment
+    }
+
+    /// Returns the working directory, which is the skill's own.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Returns the profile.
+    #[must_use]
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// Returns the programs that may be started.
+    #[must_use]
+    pub fn spawn(&self) -> &Spawn {
+        &self.spawn
+    }
+
+    /// Returns the way to the granted hosts.
+    #[must_use]
+    pub fn network(&self) -> Network {
+        self.network
+    }
+
+    /// Returns how much may be used.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+/// Secrets show their names only; what the profile says is left to its own text.
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown =
+            |(name, value): &(String, String)| (name.clone(), if self.secrets.contains(name) { "…".to_owned() } else { value.clone() });
+        let environment: Vec<(String, String)> = self.environment.iter().map(shown).collect();
+        f.debug_struct("Plan")
+            .field("program", &self.program())
+            .field("arguments", &self.arguments)
+            .field("environment", &environment)
+            .field("directory", &self.directory)
+            .field("rules", &self.profile.rules().len())
+            .field("limits", &self.limits)
+            .finish()
+    }
+}
+
+/// The interpreter as it wants to be called, what it wants before the script, the script, and what the script gets.
+fn arguments(job: &Job, profile: &Profile, [file, script]: [&Path; 2], interpreter: &Executable) -> Result<Vec<String>, SandboxError> {
+    let mut arguments = vec!["-f".to_owned(), text(file)?];
+    for parameter in profile.parameters() {
+        arguments.extend(["-D".to_owned(), parameter.to_string()]);
+    }
+    arguments.extend(["--".to_owned(), text(interpreter.name())?]);
+    arguments.extend(interpreter.arguments.iter().cloned().chain([text(script)?]));
+    arguments.extend(job.arguments().iter().cloned());
+    Ok(arguments)
+}
+
+fn text(path: &Path) -> Result<String, SandboxError> {
+    path.to_str().map(str::to_owned).ok_or_else(|| SandboxError::load("the path of the script or of a directory of ours is not UTF-8"))
+}
+
+/// The job's variables, then ours, which win: no job decides where programs are found, nor what they load.
+fn environment(job: &Job, executables: &Executables, scratch: &str, network: Network) -> Vec<(String, String)> {
+    let path = executables.path_variable();
+    let mut fixed: Vec<(String, String)> = [
+        ("HOME", scratch),
+        // The one locale with UTF-8 that every macOS has.
+        ("LANG", "en_US.UTF-8"),
+        ("PATH", path.as_str()),
+        ("PYTHONDONTWRITEBYTECODE", "1"),
+        ("PYTHONNOUSERSITE", "1"),
+        ("TMPDIR", scratch),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into();
+    fixed.extend(executables.interpreter().variables.iter().cloned());
+    if let Network::LocalPort(port) = network {
+        fixed.extend(egress::environment(port));
+    }
+    let is_ours = |name: &str| fixed.iter().any(|(fixed, _)| *fixed == name);
+    let jobs = job.safe_variables().filter(|(name, _)| !is_ours(name)).map(|(name, value)| (name.to_owned(), value.to_owned()));
+    jobs.collect::<Vec<_>>().into_iter().chain(fixed).collect()
+}

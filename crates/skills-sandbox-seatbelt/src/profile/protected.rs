@@ -1,0 +1,90 @@
+//! What stays as it is inside a directory that may be written: files that make others run something later.
+
+use std::path::{Path, PathBuf};
+
+/// Hooks and settings of Git, start files of shells, settings and instructions of agents and editors, and keys; those in one directory side by side.
+const TAILS: [&str; 31] = [
+    ".git/hooks",
+    ".git/config",
+    ".git/config.worktree",
+    ".git/commondir",
+    ".git/modules",
+    ".git/worktrees",
+    ".gitconfig",
+    ".config/git",
+    ".config/fish",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".mcp.json",
+    ".agents",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".cursor",
+    ".gemini",
+    ".windsurf",
+    ".vscode",
+    ".idea",
+    ".ssh",
+    ".gnupg",
+];
+
+/// How the protected paths inside one directory are told.
+pub(super) struct Protected {
+    /// Patterns of whole paths, at any depth.
+    pub(super) patterns: Vec<String>,
+    /// Paths at the top of the directory, of names that occur in its own path and so cannot be told by a pattern.
+    pub(super) paths: Vec<PathBuf>,
+}
+
+impl Protected {
+    pub(super) fn inside(directory: &Path) -> Self {
+        let own = format!("{}/", directory.to_string_lossy().to_ascii_lowercase());
+        let is_above = |tail: &&str| own.contains(&format!("/{}/", tail.to_ascii_lowercase()));
+        let (above, below): (Vec<&str>, Vec<&str>) = TAILS.iter().copied().partition(is_above);
+        let mut parents: Vec<&str> = below.iter().filter_map(|tail| Some(tail.split_once('/')?.0)).collect();
+        parents.dedup();
+        let patterns = below.iter().map(|tail| format!("/{}(/|$)", in_any_case(tail)));
+        // Renaming the directory above and back again must not help, nor making it elsewhere and moving it here.
+        let patterns = patterns.chain(parents.iter().map(|parent| format!("/{}$", in_any_case(parent)))).collect();
+        Self { patterns, paths: above.iter().map(|tail| directory.join(tail)).collect() }
+    }
+}
+
+/// The usual file system of macOS does not tell capitals from small letters.
+pub(super) fn in_any_case(name: &str) -> String {
+    let each = |c: char| match c {
+        '.' => "[.]".to_owned(),
+        c if c.is_ascii_alphabetic() => format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()),
+        c => c.to_string(),
+    };
+    name.chars().map(each).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_directory_itself_are_protected_at_its_top() {
+        let protected = Protected::inside(Path::new("/Users/me/.Claude/work"));
+        assert_eq!(protected.paths, [Path::new("/Users/me/.Claude/work/.claude")]);
+        assert!(protected.patterns.iter().all(|pattern| !pattern.contains("[cC][lL][aA][uU][dD][eE](")));
+        assert!(Protected::inside(Path::new("/Users/me")).paths.is_empty());
+    }
+
+    #[test]
+    fn patterns_hold_no_case_and_no_wildcard() {
+        let patterns = Protected::inside(Path::new("/p")).patterns;
+        assert!(patterns.contains(&"/[.][gG][iI][tT]/[hH][oO][oO][kK][sS](/|$)".to_owned()));
+        assert_eq!(patterns.iter().filter(|pattern| *pattern == "/[.][gG][iI][tT]$").count(), 1);
+    }
+}

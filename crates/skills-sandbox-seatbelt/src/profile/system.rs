@@ -1,0 +1,145 @@
+//! What every interpreter needs of macOS, whoever it works for.
+
+use std::path::Path;
+
+use skills_sandbox::Scratch;
+
+use super::FILE_PREFIX;
+use super::protected::in_any_case;
+use crate::parameter::Place;
+use crate::rule::{Filter, Operation, Rule};
+
+/// Libraries and programs of the system, and what its dynamic linker looks at.
+const SYSTEM: [&str; 12] = [
+    "/System",
+    "/usr/lib",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/libexec",
+    "/usr/share",
+    "/bin",
+    "/sbin",
+    "/Library/Apple",
+    DEVELOPER,
+    "/private/var/db/dyld",
+    "/private/var/db/timezone",
+];
+/// The programs and libraries of Apple's compilers, with its Python and Git.
+pub(super) const DEVELOPER: &str = "/Library/Developer/CommandLineTools";
+/// All disks show below this directory a second time; of them only the linker's shared cache is the system's.
+const VOLUMES: &str = "/System/Volumes";
+const CRYPTEXES: &str = "/System/Volumes/Preboot/Cryptexes";
+/// Temporary directories; the first is a symlink to the second.
+const TEMPORARY: [&str; 2] = ["/tmp", "/private/tmp"];
+/// Which time it is here, and which shell and which compilers the owner of the machine chose.
+const SETTINGS: [&str; 3] = ["/private/etc/localtime", "/private/var/db/xcode_select_link", "/private/var/select"];
+/// Resolving any path looks at these; the first three are symlinks.
+const CROSSINGS: [&str; 6] = ["/tmp", "/var", "/etc", "/private", "/private/var", "/private/etc"];
+/// Where programs lie that a run with all programs may start.
+const PROGRAMS: [&str; 6] = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/libexec", DEVELOPER];
+/// Certificates of authorities, for programs that reach hosts; never the directory with the machine's private keys. The settings are OpenSSL's.
+const CERTIFICATES: [&str; 7] = [
+    "/private/etc/ssl/cert.pem",
+    "/private/etc/ssl/certs",
+    "/private/etc/ssl/openssl.cnf",
+    "/opt/homebrew/etc/ca-certificates",
+    "/opt/homebrew/etc/openssl@3/cert.pem",
+    "/usr/local/etc/ca-certificates",
+    "/usr/local/etc/openssl@3/cert.pem",
+];
+/// Names of users, notifications, the log and the names of temporary directories. None of these leads out of the machine or to another program.
+const SERVICES: [&str; 5] = [
+    "com.apple.system.opendirectoryd.libinfo",
+    "com.apple.system.notification_center",
+    "com.apple.system.logger",
+    "com.apple.logd",
+    "com.apple.bsd.dirhelper",
+];
+
+/// The system's own files, read-only; code may be loaded from them.
+pub(super) fn libraries() -> [Rule; 2] {
+    let cryptexes = Filter::Not(Box::new(subpath(CRYPTEXES)));
+    [
+        Rule::Allow(vec![Operation::FileRead, Operation::FileMapExecutable], subpaths(&SYSTEM)),
+        Rule::Deny(vec![Operation::FileRead, Operation::FileMapExecutable], vec![Filter::All(vec![subpath(VOLUMES), cryptexes])]),
+    ]
+}
+
+/// The temporary directories, but for those of other runs in them. What is granted in them is allowed later.
+pub(super) fn temporary() -> [Rule; 2] {
+    let both = || vec![Operation::FileRead, Operation::FileWrite];
+    let others = in_temporary(Scratch::PREFIX);
+    [Rule::Allow(both(), subpaths(&TEMPORARY)), Rule::Deny(both(), vec![others])]
+}
+
+/// What starting and running an interpreter needs beside libraries.
+pub(super) fn needs() -> Vec<Rule> {
+    let root = || literal("/");
+    let device = |path| Filter::All(vec![literal(path), Filter::CharacterDevice]);
+    let allow = |operations: &[Operation], filters| Rule::Allow(operations.to_vec(), filters);
+    vec![
+        allow(&[Operation::FileRead, Operation::FileTestExistence], vec![root()]),
+        allow(&[Operation::FileRead], subpaths(&SETTINGS)),
+        allow(&[Operation::FileReadMetadata, Operation::FileTestExistence], CROSSINGS.map(literal).to_vec()),
+        allow(&[Operation::FileTestExistence], subpaths(&SYSTEM).into_iter().chain(subpaths(&TEMPORARY)).collect()),
+        allow(
+            &[Operation::FileRead, Operation::FileWriteData, Operation::FileIoctl],
+            vec![device("/dev/null"), device("/dev/dtracehelper")],
+        ),
+        allow(&[Operation::FileRead], ["/dev/zero", "/dev/random", "/dev/urandom"].map(device).to_vec()),
+        allow(&[Operation::FileRead, Operation::FileWriteData], vec![subpath("/dev/fd")]),
+        allow(&[Operation::MachLookup], SERVICES.map(Filter::GlobalName).to_vec()),
+        allow(&[Operation::IpcPosixSem], Vec::new()),
+        allow(&[Operation::ProcessInfo], vec![Filter::SameSandbox]),
+        allow(&[Operation::Signal], vec![Filter::SameSandbox]),
+    ]
+}
+
+/// All programs of the system.
+pub(super) fn programs() -> Vec<Filter> {
+    subpaths(&PROGRAMS)
+}
+
+/// What is needed to trust a host.
+pub(super) fn certificates() -> Rule {
+    Rule::Allow(vec![Operation::FileRead], subpaths(&CERTIFICATES))
+}
+
+/// Says whether a path is one of the system's, which nobody writes.
+pub(super) fn holds(path: &Path) -> bool {
+    SYSTEM.iter().any(|system| path.starts_with(system))
+}
+
+/// Says whether a path lies in a temporary directory.
+pub(super) fn is_temporary(path: &Path) -> bool {
+    TEMPORARY.iter().any(|temporary| path.starts_with(temporary))
+}
+
+/// What no run may do, whatever else is allowed.
+pub(super) fn never() -> [Rule; 3] {
+    [
+        // The arguments and the environment of other programs of the same user.
+        Rule::Deny(vec![Operation::SysctlRead], vec![Filter::SysctlPrefix("kern.procargs")]),
+        // The profile of another run, which is read after it is written: whoever changes it in between writes that run's rules.
+        Rule::Deny(vec![Operation::FileRead, Operation::FileWrite], vec![in_temporary(FILE_PREFIX)]),
+        Rule::Deny(vec![Operation::FileWriteSetugid], Vec::new()),
+    ]
+}
+
+/// Everything in a temporary directory whose name begins so, however it is written.
+fn in_temporary(prefix: &str) -> Filter {
+    let [private, directory, prefix] = ["/private", "/tmp/", prefix].map(in_any_case);
+    Filter::Regex(format!("^({private})?{directory}{prefix}"))
+}
+
+pub(super) fn literal(path: &'static str) -> Filter {
+    Filter::Literal(Place::System(path))
+}
+
+pub(super) fn subpath(path: &'static str) -> Filter {
+    Filter::Subpath(Place::System(path))
+}
+
+fn subpaths(paths: &[&'static str]) -> Vec<Filter> {
+    paths.iter().copied().map(subpath).collect()
+}
