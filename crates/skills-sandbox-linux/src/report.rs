@@ -9,11 +9,13 @@ use skills_sandbox::{Report, ScriptKind, Status};
 use crate::control_group::{self, ControlGroup};
 use crate::hints;
 use crate::plan::Plan;
-use crate::probe::Machine;
+use crate::probe::{Machine, network};
 use crate::protected::PROTECTED;
 use crate::resources::counts_processes;
 use crate::seccomp::denied_calls;
 use crate::tier::{Isolation, Tier};
+
+const NO_WALLS: &str = "the host asked for no walls: scripts can do whatever the host can";
 
 /// What a report is made from. Every step succeeded, or there would be no run to report on.
 pub(crate) struct Facts<'a> {
@@ -40,7 +42,7 @@ impl Facts<'_> {
             .fact("time", format!("{} ms", limits.wall_time.as_millis()))
             .fact("network", if plan.listener.is_some() { "listed hosts, through a proxy" } else { "none" });
         if plan.tier == Tier::None {
-            return base.layer("all", Status::Unavailable, "the host asked for no walls: this script could do whatever the host can");
+            return base.layer("all", Status::Unavailable, NO_WALLS);
         }
         let base = walls(base, self.machine, plan.tier);
         let base = match &plan.listener {
@@ -96,19 +98,37 @@ impl Facts<'_> {
 
 /// What would stand around any run.
 pub(crate) fn expected(machine: &Machine, tier: Tier, isolation: Isolation, interpreters: &Interpreters) -> Report {
+    let base = machine_facts(machine, tier, isolation);
+    let base = if tier == Tier::None { base.layer("all", Status::Unavailable, NO_WALLS) } else { around_any(base, machine, tier) };
+    ScriptKind::ALL.into_iter().fold(base, |report, kind| match interpreters.find(kind) {
+        Ok(found) => report.layer(kind.as_str(), Status::Enforced, format!("scripts run with {}", found.executable.display())),
+        Err(error) => report.layer(kind.as_str(), Status::Unavailable, error.to_string()),
+    })
+}
+
+fn around_any(base: Report, machine: &Machine, tier: Tier) -> Report {
     let (memory, processes) = control_group::offers();
     let processes = processes || counts_processes(tier);
     let counted = |is: bool, yes: &'static str, no: &'static str| if is { (Status::Enforced, yes) } else { (Status::Partial, no) };
-    let base = walls(machine_facts(machine, tier, isolation), machine, tier);
+    let base = walls(base, machine, tier);
     let (status, detail) = counted(memory, "counted for all processes together", "limited for each process only");
     let base = base.layer("memory", status, detail);
     let (status, detail) = counted(processes, "none without a grant; counted", "none without a grant; with one, not counted");
     let base = base.layer("processes", status, detail);
     let base = base.layer("system-calls", Status::Enforced, format!("{} refused (seccomp)", denied_calls()));
-    ScriptKind::ALL.into_iter().fold(base, |report, kind| match interpreters.find(kind) {
-        Ok(found) => report.layer(kind.as_str(), Status::Enforced, format!("scripts run with {}", found.executable.display())),
-        Err(error) => report.layer(kind.as_str(), Status::Unavailable, error.to_string()),
-    })
+    base.layer("network", Status::Enforced, format!("none without a grant; granted hosts {}", hosts(tier)))
+}
+
+/// What becomes of granted hosts.
+fn hosts(tier: Tier) -> String {
+    if tier != Tier::Isolated {
+        return "are refused: they take a network of the program's own, and that user namespaces".to_owned();
+    }
+    match network() {
+        Ok(Ok(())) => "are reached through a proxy".to_owned(),
+        Ok(Err(failure)) => format!("are refused: {failure}"),
+        Err(error) => format!("are refused: {error}"),
+    }
 }
 
 fn machine_facts(machine: &Machine, tier: Tier, isolation: Isolation) -> Report {
