@@ -171,3 +171,37 @@ fn sweep(place: &Path) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_process_joins_groups_of_both_versions() {
+        let directory = tempfile::tempdir().unwrap();
+        let joined = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap();
+        assert!(join(directory.path()).is_err());
+        fs::write(directory.path().join("cgroup.procs"), "").unwrap();
+        fs::File::from(join(directory.path()).unwrap()).write_all(b"0").unwrap();
+        assert_eq!(joined("cgroup.procs"), "0");
+        fs::write(directory.path().join("tasks"), "").unwrap();
+        fs::File::from(join(directory.path()).unwrap()).write_all(b"0").unwrap();
+        assert_eq!((joined("tasks"), joined("cgroup.procs")), ("0".to_owned(), "0".to_owned()));
+    }
+
+    #[test]
+    fn running_out_of_memory_is_read_from_the_groups_events() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("memory.events");
+        let group = |text: &str| {
+            fs::write(&path, text).unwrap();
+            let kills = Some(path.clone());
+            ControlGroup { directories: Vec::new(), joins: Vec::new(), kills, counts_memory: true, counts_processes: false }
+                .ran_out_of_memory()
+        };
+        assert!(group("low 0\nhigh 0\nmax 3\noom 1\noom_kill 1\n"));
+        assert!(!group("low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n") && !group(""));
+    }
+}

@@ -7,32 +7,37 @@ use crate::plan::Plan;
 use crate::tier::Tier;
 
 /// The kernel's numbers of resources, and their values.
-pub(crate) type ResourceLimits = Vec<(libc::__rlimit_resource_t, u64)>;
+pub(crate) type ResourceLimits = Vec<(u32, u64)>;
 
 /// Computes the limits of a plan. One that the host itself is under already, and that is lower, stays: nobody but root could raise it.
 pub(crate) fn resource_limits(plan: &Plan) -> ResourceLimits {
     let limits = &plan.limits;
     let cpu_seconds = limits.wall_time.as_secs().saturating_add(1);
     let memory = match plan.memory {
-        Memory::Data => libc::RLIMIT_DATA,
-        _ => libc::RLIMIT_AS,
+        Memory::Data => number(libc::RLIMIT_DATA),
+        _ => number(libc::RLIMIT_AS),
     };
     let mut wanted = vec![
         (memory, limits.memory_bytes),
-        (libc::RLIMIT_FSIZE, limits.file_bytes),
-        (libc::RLIMIT_NOFILE, limits.open_files),
+        (number(libc::RLIMIT_FSIZE), limits.file_bytes),
+        (number(libc::RLIMIT_NOFILE), limits.open_files),
         // Threads share the deadline, and each may use it in full.
-        (libc::RLIMIT_CPU, cpu_seconds.saturating_mul(64)),
+        (number(libc::RLIMIT_CPU), cpu_seconds.saturating_mul(64)),
         // Not 0: that does not keep the kernel from starting a handler for the dump, 1 does.
-        (libc::RLIMIT_CORE, 1),
-        (libc::RLIMIT_MEMLOCK, 0),
-        (libc::RLIMIT_MSGQUEUE, 0),
-        (libc::RLIMIT_RTPRIO, 0),
+        (number(libc::RLIMIT_CORE), 1),
+        (number(libc::RLIMIT_MEMLOCK), 0),
+        (number(libc::RLIMIT_MSGQUEUE), 0),
+        (number(libc::RLIMIT_RTPRIO), 0),
     ];
     if counts_processes(plan.tier) {
-        wanted.push((libc::RLIMIT_NPROC, limits.processes));
+        wanted.push((number(libc::RLIMIT_NPROC), limits.processes));
     }
     wanted.into_iter().map(|(resource, value)| (resource, value.min(hard_limit(resource)))).collect()
+}
+
+/// C libraries differ in the type of these numbers.
+fn number(resource: impl TryInto<u32>) -> u32 {
+    resource.try_into().unwrap_or(u32::MAX)
 }
 
 /// Says whether the kernel counts a run's processes by itself: per user namespace it does, but it never refuses root, nor can it tell the
@@ -42,9 +47,9 @@ pub(crate) fn counts_processes(tier: Tier) -> bool {
 }
 
 #[expect(unsafe_code, reason = "the wrapper does not know all resources by these numbers")]
-fn hard_limit(resource: libc::__rlimit_resource_t) -> u64 {
+fn hard_limit(resource: u32) -> u64 {
     let mut limit = libc::rlimit64 { rlim_cur: libc::RLIM64_INFINITY, rlim_max: libc::RLIM64_INFINITY };
-    // SAFETY: writes the local structure; a failure leaves it as it is.
-    unsafe { libc::getrlimit64(resource, &raw mut limit) };
+    // SAFETY: writes the local structure; a failure leaves it as it is. Process 0 is this one.
+    unsafe { libc::syscall(libc::SYS_prlimit64, 0, resource, std::ptr::null::<u8>(), &raw mut limit) };
     limit.rlim_max
 }

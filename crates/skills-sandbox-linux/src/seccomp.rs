@@ -90,7 +90,7 @@ fn table(wanted: Filter) -> Table {
     SHARED_COPIES.iter().for_each(|command| add(&mut table, libc::SYS_ioctl, Answer::Allow, &[check(1, Test::Is(*command))]));
     add(&mut table, libc::SYS_ioctl, REFUSED, &[check(1, Test::Has(0xff00, 0x9400))]);
     // The kernel looks at the low 32 bits of a command only.
-    DENIED_COMMANDS.iter().for_each(|command| add(&mut table, libc::SYS_ioctl, REFUSED, &[check(1, Test::Is(*command as u32))]));
+    DENIED_COMMANDS.iter().for_each(|command| add(&mut table, libc::SYS_ioctl, REFUSED, &[check(1, Test::Is(*command))]));
     // Limits and CPU sets: reading and changing one's own is fine, another's is not.
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
         add(&mut table, call, REFUSED, &[check(0, Test::IsNot(0))]);

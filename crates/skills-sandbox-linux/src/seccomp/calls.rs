@@ -159,10 +159,10 @@ const SYS_FILE_SETATTR: c_long = 469;
 
 /// Commands to a terminal that put characters into the input of whoever holds it, and commands to files that change their flags, project,
 /// version, verity or encryption, on descriptors that are only readable too.
-pub(super) const DENIED_COMMANDS: [u64; 9] = [
-    libc::TIOCSTI,
-    libc::TIOCLINUX,
-    libc::TIOCSETD,
+pub(super) const DENIED_COMMANDS: [u32; 9] = [
+    0x5412,      // TIOCSTI
+    0x541c,      // TIOCLINUX
+    0x5423,      // TIOCSETD
     0x4008_6602, // FS_IOC_SETFLAGS
     0x401c_5820, // FS_IOC_FSSETXATTR
     0x4008_7602, // FS_IOC_SETVERSION
