@@ -21,64 +21,64 @@ pub(crate) async fn answer(answers: &mut Answers) {
     answers.through("files");
 }
 
+/// What a script tries to read, by case.
+const READS: &[(u8, &[&str])] = &[
+    (
+        1,
+        &[
+            "open('/etc/shadow').read()",
+            "open('/etc/gshadow').read()",
+            "open(outside + '/home/.ssh/id_rsa').read()",
+            "open('/root/.ssh/id_rsa').read()",
+        ],
+    ),
+    (
+        2,
+        &[
+            "open(outside + '/public.txt').read()",
+            "open('../outside/public.txt').read()",
+            "open('/var/lib/dpkg/status').read()",
+            "open('/etc/machine-id').read()",
+            "os.open(outside, os.O_RDONLY | os.O_DIRECTORY)",
+            "mmap.mmap(os.open(outside + '/public.txt', os.O_RDONLY), 0, prot=mmap.PROT_READ)",
+            "subprocess.os.execv(outside + '/public.txt', ['x'])",
+        ],
+    ),
+    (4, &["open(root + '/sibling/SKILL.md').read()", "open('../sibling/SKILL.md').read()", "os.listdir('../sibling')"]),
+    (
+        13,
+        &[
+            "os.open('/dev/sda', os.O_RDONLY)",
+            "os.open('/dev/vda', os.O_RDONLY)",
+            "os.open('/dev/mem', os.O_RDONLY)",
+            "os.open('/dev/kmsg', os.O_RDONLY)",
+            "os.open('/dev/kvm', os.O_RDWR)",
+            "os.open('/dev/fuse', os.O_RDWR)",
+            "os.open('/dev/dri/card0', os.O_RDWR)",
+            "os.open('/dev/loop-control', os.O_RDWR)",
+            "os.open('/dev/net/tun', os.O_RDWR)",
+            "os.open('/dev/ptmx', os.O_RDWR)",
+            "os.open('/dev/console', os.O_RDWR)",
+        ],
+    ),
+    (
+        14,
+        &[
+            "open('../' * 60 + 'etc/shadow').read()",
+            "open('../' * 60 + outside.lstrip('/') + '/public.txt').read()",
+            "open('/proc/self/cwd/../outside/public.txt').read()",
+            "open(os.getcwd() + '/./../outside/public.txt').read()",
+            "open('/usr/../' + outside + '/public.txt').read()",
+            "os.open('../outside/public.txt', os.O_RDONLY, dir_fd=os.open('.', os.O_RDONLY))",
+            "os.open('outside/public.txt', os.O_RDONLY, dir_fd=os.open('..', os.O_PATH))",
+        ],
+    ),
+];
+
 async fn reading(answers: &mut Answers) {
     let skill = planted(answers.tier);
     assert_eq!(fs::read_to_string(skill.path("outside/public.txt")).unwrap(), "outside", "the host can read it");
-    let attempts: Vec<(u8, &str)> = [
-        (
-            1,
-            &[
-                "open('/etc/shadow').read()",
-                "open('/etc/gshadow').read()",
-                "open(outside + '/home/.ssh/id_rsa').read()",
-                "open('/root/.ssh/id_rsa').read()",
-            ][..],
-        ),
-        (
-            2,
-            &[
-                "open(outside + '/public.txt').read()",
-                "open('../outside/public.txt').read()",
-                "open('/var/lib/dpkg/status').read()",
-                "open('/etc/machine-id').read()",
-                "os.open(outside, os.O_RDONLY | os.O_DIRECTORY)",
-                "mmap.mmap(os.open(outside + '/public.txt', os.O_RDONLY), 0, prot=mmap.PROT_READ)",
-                "subprocess.os.execv(outside + '/public.txt', ['x'])",
-            ],
-        ),
-        (4, &["open(root + '/sibling/SKILL.md').read()", "open('../sibling/SKILL.md').read()", "os.listdir('../sibling')"]),
-        (
-            13,
-            &[
-                "os.open('/dev/sda', os.O_RDONLY)",
-                "os.open('/dev/vda', os.O_RDONLY)",
-                "os.open('/dev/mem', os.O_RDONLY)",
-                "os.open('/dev/kmsg', os.O_RDONLY)",
-                "os.open('/dev/kvm', os.O_RDWR)",
-                "os.open('/dev/fuse', os.O_RDWR)",
-                "os.open('/dev/dri/card0', os.O_RDWR)",
-                "os.open('/dev/loop-control', os.O_RDWR)",
-                "os.open('/dev/net/tun', os.O_RDWR)",
-                "os.open('/dev/ptmx', os.O_RDWR)",
-                "os.open('/dev/console', os.O_RDWR)",
-            ],
-        ),
-        (
-            14,
-            &[
-                "open('../' * 60 + 'etc/shadow').read()",
-                "open('../' * 60 + outside.lstrip('/') + '/public.txt').read()",
-                "open('/proc/self/cwd/../outside/public.txt').read()",
-                "open(os.getcwd() + '/./../outside/public.txt').read()",
-                "open('/usr/../' + outside + '/public.txt').read()",
-                "os.open('../outside/public.txt', os.O_RDONLY, dir_fd=os.open('.', os.O_RDONLY))",
-                "os.open('outside/public.txt', os.O_RDONLY, dir_fd=os.open('..', os.O_PATH))",
-            ],
-        ),
-    ]
-    .iter()
-    .flat_map(|(case, codes)| of_case(*case, codes))
-    .collect();
+    let attempts: Vec<(u8, &str)> = READS.iter().flat_map(|(case, codes)| of_case(*case, codes)).collect();
     let (tried, _) = python(&skill, &places(&skill), &attempts).await;
     answers.denied(&tried);
     let listings = [(3, "os.listdir('/')"), (3, "os.listdir('..')"), (3, "os.listdir(outside + '/home')"), (3, "os.listdir('/home')")];

@@ -18,6 +18,61 @@ pub(crate) async fn answer(answers: &mut Answers) {
     answers.through("network");
 }
 
+/// What a script tries, by case.
+const SOCKETS: &[(u8, &[&str])] = &[
+    (
+        32,
+        &[
+            "socket.create_connection(('127.0.0.1', TCP), 2)",
+            "socket.create_connection(('0.0.0.0', TCP), 2)",
+            "socket.create_connection(('localhost', TCP), 2)",
+        ],
+    ),
+    (
+        33,
+        &[
+            "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', UDP))",
+            "socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)",
+            "socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)",
+            "socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)",
+            "socket.socket(socket.AF_INET6, socket.SOCK_RAW, 58)",
+            "socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 768)",
+            "socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 768)",
+            "socket.socket(socket.AF_INET, socket.SOCK_SEQPACKET, 132)",
+            "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)",
+        ],
+    ),
+    (
+        34,
+        &[
+            "s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen()",
+            "s = socket.socket(); s.bind(('0.0.0.0', 0)); s.listen()",
+            "s = socket.socket(socket.AF_INET6); s.listen()",
+        ],
+    ),
+    (
+        35,
+        &[
+            "socket.getaddrinfo('skills.invalid', 80)",
+            "socket.gethostbyname('skills.invalid')",
+            "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.53', 53))",
+            "socket.create_connection(('127.0.0.53', 53), 1)",
+            "socket.socket(socket.AF_UNIX).connect('/run/nscd/socket')",
+            "socket.socket(socket.AF_UNIX).connect('/run/systemd/resolve/io.systemd.Resolve')",
+        ],
+    ),
+    (
+        36,
+        &[
+            "socket.create_connection(('::1', SIX), 2)",
+            "socket.socket(socket.AF_INET6).connect(('::ffff:127.0.0.1', TCP))",
+            "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).sendto(b'x', ('::ffff:127.0.0.1', UDP))",
+        ],
+    ),
+    (37, &["socket.create_connection(('169.254.169.254', 80), 1)", "socket.create_connection(('fd00:ec2::254', 80), 1)"]),
+    (44, FAMILIES),
+];
+
 async fn nothing(answers: &mut Answers) {
     let skill = planted(answers.tier);
     let (tcp, udp) = (TcpListener::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
@@ -25,62 +80,7 @@ async fn nothing(answers: &mut Answers) {
     let six = TcpListener::bind("[::1]:0").ok();
     let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
     let (tcp_port, udp_port, six_port) = (port(&tcp), udp.local_addr().unwrap().port(), six.as_ref().map_or(9, port));
-    let attempts: Vec<(u8, &str)> = [
-        (
-            32,
-            &[
-                "socket.create_connection(('127.0.0.1', TCP), 2)",
-                "socket.create_connection(('0.0.0.0', TCP), 2)",
-                "socket.create_connection(('localhost', TCP), 2)",
-            ][..],
-        ),
-        (
-            33,
-            &[
-                "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', UDP))",
-                "socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)",
-                "socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)",
-                "socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)",
-                "socket.socket(socket.AF_INET6, socket.SOCK_RAW, 58)",
-                "socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 768)",
-                "socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 768)",
-                "socket.socket(socket.AF_INET, socket.SOCK_SEQPACKET, 132)",
-                "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)",
-            ],
-        ),
-        (
-            34,
-            &[
-                "s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen()",
-                "s = socket.socket(); s.bind(('0.0.0.0', 0)); s.listen()",
-                "s = socket.socket(socket.AF_INET6); s.listen()",
-            ],
-        ),
-        (
-            35,
-            &[
-                "socket.getaddrinfo('skills.invalid', 80)",
-                "socket.gethostbyname('skills.invalid')",
-                "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.53', 53))",
-                "socket.create_connection(('127.0.0.53', 53), 1)",
-                "socket.socket(socket.AF_UNIX).connect('/run/nscd/socket')",
-                "socket.socket(socket.AF_UNIX).connect('/run/systemd/resolve/io.systemd.Resolve')",
-            ],
-        ),
-        (
-            36,
-            &[
-                "socket.create_connection(('::1', SIX), 2)",
-                "socket.socket(socket.AF_INET6).connect(('::ffff:127.0.0.1', TCP))",
-                "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).sendto(b'x', ('::ffff:127.0.0.1', UDP))",
-            ],
-        ),
-        (37, &["socket.create_connection(('169.254.169.254', 80), 1)", "socket.create_connection(('fd00:ec2::254', 80), 1)"]),
-        (44, FAMILIES),
-    ]
-    .iter()
-    .flat_map(|(case, codes)| of_case(*case, codes))
-    .collect();
+    let attempts: Vec<(u8, &str)> = SOCKETS.iter().flat_map(|(case, codes)| of_case(*case, codes)).collect();
     let (tried, _) = python(&skill, &format!("TCP, UDP, SIX = {tcp_port}, {udp_port}, {six_port}"), &attempts).await;
     answers.denied(&tried);
     let device = |host: &str, port: u16| format!("echo x > /dev/tcp/{host}/{port}");

@@ -10,50 +10,43 @@ use super::answers::Answers;
 use super::attempts::{node, of_case, python};
 use super::scene::{Visits, has, places, planted};
 
+/// What a script tries, by case.
+const CONNECTS: &[(u8, &[&str])] = &[
+    (
+        46,
+        &[
+            "connect('\\0' + NAME)",
+            "connect('\\0' + NAME, socket.SOCK_DGRAM)",
+            "connect('\\0' + NAME, socket.SOCK_SEQPACKET)",
+            "connect('\\0/tmp/.X11-unix/X0')",
+        ],
+    ),
+    (
+        47,
+        &[
+            "connect(outside + '/agent')",
+            "connect('../outside/agent')",
+            "connect('/run/docker.sock')",
+            "connect('/var/run/docker.sock')",
+            "connect('/run/containerd/containerd.sock')",
+            "connect('/run/dbus/system_bus_socket')",
+            "connect('/run/user/%d/bus' % os.getuid())",
+            "connect('/run/systemd/private')",
+            "connect('/run/systemd/journal/socket', socket.SOCK_DGRAM)",
+            "connect('/tmp/.X11-unix/X0')",
+        ],
+    ),
+    (48, &["connect(workspace + '/helper')", "connect(workspace + '/helper', socket.SOCK_DGRAM)", "pair().connect(workspace + '/helper')"]),
+    (49, &["talk()"]),
+];
+
 pub(crate) async fn answer(answers: &mut Answers) {
     let skill = planted(answers.tier).tool("Write").tool("Bash");
     let name = format!("skills-conformance-{}-{:?}", std::process::id(), answers.tier);
     let abstracted = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
     let (agent, shared) =
         (UnixListener::bind(skill.path("outside/agent")).unwrap(), UnixListener::bind(skill.path("workspace/helper")).unwrap());
-    let attempts: Vec<(u8, &str)> = [
-        (
-            46,
-            &[
-                "connect('\\0' + NAME)",
-                "connect('\\0' + NAME, socket.SOCK_DGRAM)",
-                "connect('\\0' + NAME, socket.SOCK_SEQPACKET)",
-                "connect('\\0/tmp/.X11-unix/X0')",
-            ][..],
-        ),
-        (
-            47,
-            &[
-                "connect(outside + '/agent')",
-                "connect('../outside/agent')",
-                "connect('/run/docker.sock')",
-                "connect('/var/run/docker.sock')",
-                "connect('/run/containerd/containerd.sock')",
-                "connect('/run/dbus/system_bus_socket')",
-                "connect('/run/user/%d/bus' % os.getuid())",
-                "connect('/run/systemd/private')",
-                "connect('/run/systemd/journal/socket', socket.SOCK_DGRAM)",
-                "connect('/tmp/.X11-unix/X0')",
-            ],
-        ),
-        (
-            48,
-            &[
-                "connect(workspace + '/helper')",
-                "connect(workspace + '/helper', socket.SOCK_DGRAM)",
-                "pair().connect(workspace + '/helper')",
-            ],
-        ),
-        (49, &["talk()"]),
-    ]
-    .iter()
-    .flat_map(|(case, codes)| of_case(*case, codes))
-    .collect();
+    let attempts: Vec<(u8, &str)> = CONNECTS.iter().flat_map(|(case, codes)| of_case(*case, codes)).collect();
     let prelude = format!(
         "{}NAME = {name:?}\n\
          def connect(path, kind=socket.SOCK_STREAM):\n    socket.socket(socket.AF_UNIX, kind).connect(path)\n\
