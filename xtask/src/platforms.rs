@@ -10,7 +10,8 @@ const TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
 /// The heavy features without C code.
 const FEATURES: &str = "skills-runtime/native";
 /// The crates whose trees hold no C code, without other heavy features.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 10] = [
+    "host-text-only",
     "skills-audit",
     "skills-discovery",
     "skills-manifest",
@@ -18,6 +19,7 @@ const CRATES: [&str; 8] = [
     "skills-prompt",
     "skills-runtime",
     "skills-sandbox",
+    "skills-sandbox-linux",
     "skills-sandbox-seatbelt",
 ];
 
