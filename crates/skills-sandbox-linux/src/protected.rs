@@ -3,31 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use skills_sandbox::{PROTECTED, PROTECTED_IN_GIT};
+
 use crate::plan::{PathRule, Right};
 use crate::tree::Attributes;
-
-/// Below a writable directory these would run, or steer an agent, the next time somebody works there. All of `.git`, since git can be led to
-/// other settings and hooks by more of its files than its `config`.
-pub(crate) const PROTECTED: [&str; 16] = [
-    ".git",
-    ".agents",
-    ".bash_profile",
-    ".bashrc",
-    ".claude",
-    ".codex",
-    ".cursor",
-    ".gemini",
-    ".gitmodules",
-    ".idea",
-    ".mcp.json",
-    ".openclaw",
-    ".profile",
-    ".skills",
-    ".vscode",
-    ".zshrc",
-];
-/// The same in a `.git` that was itself granted for writing.
-const PROTECTED_IN_GIT: [&str; 6] = ["commondir", "config", "config.worktree", "hooks", "modules", "worktrees"];
 
 const WRITABLE: Attributes = Attributes::NOSUID.and(Attributes::NODEV);
 const READ_ONLY: Attributes = WRITABLE.and(Attributes::READ_ONLY);
@@ -54,10 +33,12 @@ pub(crate) fn protect(shown: &mut BTreeMap<PathBuf, Attributes>, rules: &[PathRu
     }
 }
 
-/// Lists what is protected in a writable directory; of a link also what it leads to in there.
+/// Lists what is protected in a writable directory; of a link also what it leads to in there. All of `.git` is, since what is missing in it cannot
+/// be protected, unless it was itself granted.
 fn named(directory: &Path) -> Vec<PathBuf> {
     let names = if directory.ends_with(".git") { &PROTECTED_IN_GIT[..] } else { &PROTECTED[..] };
-    let paths = names.iter().map(|name| directory.join(name));
+    let git = (!directory.ends_with(".git")).then_some(&".git");
+    let paths = git.into_iter().chain(names).map(|name| directory.join(name));
     paths
         .flat_map(|path| {
             let target = path.canonicalize().ok().filter(|target| *target != path && target.starts_with(directory) && target != directory);
@@ -80,8 +61,7 @@ mod tests {
         let line = |(path, attributes): (&PathBuf, &Attributes)| {
             format!("{} {}", path.display(), if *attributes == WRITABLE { "writable" } else { "read-only" })
         };
-        let is_plain =
-            |line: &String| !PROTECTED.iter().skip(1).filter(|name| **name != ".claude").any(|name| line.contains(&format!("{name} ")));
+        let is_plain = |line: &String| !PROTECTED.iter().filter(|name| **name != ".claude").any(|name| line.contains(&format!("{name} ")));
         shown.iter().map(line).filter(is_plain).collect::<Vec<_>>().join("\n")
     }
 
@@ -91,6 +71,7 @@ mod tests {
         /w writable
         /w/.claude read-only
         /w/.claude/skills/other read-only
+        /w/.config writable
         /w/.git read-only
         /w/a writable
         /w/a/b writable
@@ -99,6 +80,7 @@ mod tests {
         insta::assert_snapshot!(shown(&[("/w", Right::Write), ("/w/.git", Right::Write)]), @"
         /w writable
         /w/.claude read-only
+        /w/.config writable
         /w/.git writable
         /w/.git/commondir read-only
         /w/.git/config read-only

@@ -4,13 +4,12 @@ use nix::sys::utsname::uname;
 use skills_policy::Spawn;
 use skills_sandbox::egress::Log;
 use skills_sandbox::interpreter::Interpreters;
-use skills_sandbox::{Report, ScriptKind, Status};
+use skills_sandbox::{PROTECTED, Report, ScriptKind, Status};
 
 use crate::control_group::{self, ControlGroup};
 use crate::hints;
 use crate::plan::Plan;
 use crate::probe::{Machine, network};
-use crate::protected::PROTECTED;
 use crate::resources::counts_processes;
 use crate::seccomp::denied_calls;
 use crate::tier::{Isolation, Tier};
@@ -210,7 +209,7 @@ fn protected(base: Report, plan: &Plan) -> Report {
     if !plan.writes_granted() {
         return base;
     }
-    let names = PROTECTED.join(", ");
+    let names = format!(".git, {}", PROTECTED.join(", "));
     match plan.tier {
         Tier::Isolated => {
             base.layer("protected", Status::Partial, format!("read-only where they exist, but can be made where not: {names}"))

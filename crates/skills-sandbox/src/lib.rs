@@ -35,6 +35,7 @@ mod job;
 mod outcome;
 #[cfg(all(feature = "process", unix))]
 pub mod process;
+mod protected;
 mod report;
 mod sandbox;
 mod scratch;
@@ -43,6 +44,7 @@ pub use capture::Captured;
 pub use error::{ErrorKind, SandboxError};
 pub use job::{Job, Program, ScriptKind};
 pub use outcome::{Ending, Outcome};
+pub use protected::{PROTECTED, PROTECTED_IN_GIT};
 pub use report::{Fact, Layer, Report, Status};
 pub use sandbox::{Running, Sandbox};
 pub use scratch::Scratch;

@@ -2,40 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-/// Hooks and settings of Git, start files of shells, settings and instructions of agents and editors, and keys; those in one directory side by side.
-const TAILS: [&str; 31] = [
-    ".git/hooks",
-    ".git/config",
-    ".git/config.worktree",
-    ".git/commondir",
-    ".git/modules",
-    ".git/worktrees",
-    ".gitconfig",
-    ".config/git",
-    ".config/fish",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".zlogout",
-    ".mcp.json",
-    ".agents",
-    ".claude",
-    ".claude.json",
-    ".codex",
-    ".cursor",
-    ".gemini",
-    ".windsurf",
-    ".vscode",
-    ".idea",
-    ".ssh",
-    ".gnupg",
-];
+use skills_sandbox::{PROTECTED, PROTECTED_IN_GIT};
+
+/// Lists the protected names; those in one directory side by side.
+fn tails() -> Vec<String> {
+    let in_git = PROTECTED_IN_GIT.iter().map(|name| format!(".git/{name}"));
+    in_git.chain(PROTECTED.iter().map(|name| (*name).to_owned())).collect()
+}
 
 /// How the protected paths inside one directory are told.
 pub(super) struct Protected {
@@ -49,7 +22,8 @@ impl Protected {
     pub(super) fn inside(directory: &Path) -> Self {
         let own = format!("{}/", directory.to_string_lossy().to_ascii_lowercase());
         let is_above = |tail: &&str| own.contains(&format!("/{}/", tail.to_ascii_lowercase()));
-        let (above, below): (Vec<&str>, Vec<&str>) = TAILS.iter().copied().partition(is_above);
+        let tails = tails();
+        let (above, below): (Vec<&str>, Vec<&str>) = tails.iter().map(String::as_str).partition(is_above);
         let mut parents: Vec<&str> = below.iter().filter_map(|tail| Some(tail.split_once('/')?.0)).collect();
         parents.dedup();
         let patterns = below.iter().map(|tail| format!("/{}(/|$)", in_any_case(tail)));
