@@ -104,6 +104,9 @@ impl Prepared {
             owned.push(descriptor);
             number
         };
+        if plan.tier == Tier::Landlock && extras.landlock.is_none() {
+            return Err(SandboxError::unavailable("Landlock", "it is this tier's only wall for files", "use another tier"));
+        }
         let ruleset = match extras.landlock.filter(|_| plan.tier != Tier::None) {
             Some(version) => {
                 let descriptor = above_standard(ruleset(&sources, plan.listener, version)?).map_err(failed)?;

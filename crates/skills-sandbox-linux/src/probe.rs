@@ -69,7 +69,10 @@ impl Machine {
             Err(failure) if failure.step == Some(Step::Processes) => try_isolated(false)?.map(|()| Err(failure)),
             Err(failure) => Err(failure),
         };
-        let confined = attempt(&Plan::probe(&ground(Tier::Landlock, false), None), version)?;
+        let confined = match version {
+            Some(version) => attempt(&Plan::probe(&ground(Tier::Landlock, false), None), Some(version))?,
+            None => Err(Failure { step: Some(Step::Landlock), errno: libc::ENOSYS, path: None }),
+        };
         Ok(Self { landlock: landlock.map_err(|error| error.to_string()), isolated, confined })
     }
 
