@@ -42,7 +42,8 @@ static GUARDIAN: Mutex<Guardian> = Mutex::new(Guardian { running: None, groups: 
 /// A group that is killed should the host be.
 #[derive(Debug)]
 pub(crate) struct Guarded {
-    group: i32,
+    /// None once it was let go of: its number may be another's then.
+    group: Option<i32>,
     is_told: bool,
 }
 
@@ -56,20 +57,19 @@ pub(crate) fn guard(group: i32) -> Guarded {
     let mut guardian = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner);
     guardian.groups.push(group);
     let is_told = guardian.tell(&format!("+ {group}\n"));
-    Guarded { group, is_told }
+    Guarded { group: Some(group), is_told }
 }
 
 impl Guarded {
     /// Lets go of the group, and says whether it was guarded all the time.
     pub(crate) fn release(mut self) -> bool {
-        let was_told = std::mem::take(&mut self.is_told);
-        was_told && take_back(self.group)
+        self.group.take().is_some_and(take_back) && self.is_told
     }
 }
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        take_back(self.group);
+        self.group.take().map(take_back);
     }
 }
 
