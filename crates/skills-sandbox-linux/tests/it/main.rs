@@ -6,6 +6,7 @@ mod conformance;
 mod escape;
 mod lifetime;
 mod network;
+mod outside;
 mod plan;
 mod run;
 mod skill;

@@ -1,66 +1,27 @@
 //! Listed hosts and those who would like to be taken for them: cases 38 to 42.
 
-use std::future::Future;
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::pin::Pin;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use skills_sandbox::conformance::Answer;
-use skills_sandbox::egress::Outside;
 use skills_sandbox::{ErrorKind, Sandbox};
-use tokio::net::TcpStream;
 
 use super::answers::Answers;
 use super::attempts::{of_case, python_in};
 use super::scene::planted;
+use crate::outside::{Made, PUBLIC};
 
-/// The address that names have; nothing is sent there.
-const PUBLIC: Ipv4Addr = Ipv4Addr::new(93, 184, 215, 14);
-
-/// An outside whose names lead to one public address, behind which a server of this test is, but for those below `inside.test`.
-#[derive(Default)]
-struct Made {
-    server: Option<SocketAddr>,
-    resolved: AtomicUsize,
-    dialled: AtomicUsize,
-    private: AtomicUsize,
-}
-
-impl Outside for Made {
-    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
-        let turn = self.resolved.fetch_add(1, Ordering::Relaxed);
-        let address: IpAddr = match host {
-            "loopback.inside.test" => Ipv4Addr::LOCALHOST.into(),
-            "private.inside.test" => Ipv4Addr::new(10, 0, 0, 1).into(),
-            "metadata.inside.test" => Ipv4Addr::new(169, 254, 169, 254).into(),
-            "six.inside.test" => Ipv6Addr::LOCALHOST.into(),
-            "mapped.inside.test" => Ipv4Addr::LOCALHOST.to_ipv6_mapped().into(),
-            "sometimes.inside.test" if turn % 2 == 1 => Ipv4Addr::LOCALHOST.into(),
-            _ => PUBLIC.into(),
-        };
-        Box::pin(async move { Ok(vec![SocketAddr::from((address, port))]) })
+/// All names lead to the public address, but for those below `inside.test`.
+fn leads(host: &str, turn: usize) -> IpAddr {
+    match host {
+        "loopback.inside.test" => Ipv4Addr::LOCALHOST.into(),
+        "private.inside.test" => Ipv4Addr::new(10, 0, 0, 1).into(),
+        "metadata.inside.test" => Ipv4Addr::new(169, 254, 169, 254).into(),
+        "six.inside.test" => Ipv6Addr::LOCALHOST.into(),
+        "mapped.inside.test" => Ipv4Addr::LOCALHOST.to_ipv6_mapped().into(),
+        "sometimes.inside.test" if turn % 2 == 1 => Ipv4Addr::LOCALHOST.into(),
+        _ => PUBLIC.into(),
     }
-
-    fn connect(&self, address: SocketAddr) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
-        self.dialled.fetch_add(1, Ordering::Relaxed);
-        self.private.fetch_add(usize::from(address.ip() != IpAddr::from(PUBLIC)), Ordering::Relaxed);
-        Box::pin(TcpStream::connect(self.server.unwrap()))
-    }
-}
-
-/// A server on loopback that answers everything with one line, for as long as the test runs.
-fn server() -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for mut connection in listener.incoming().flatten() {
-            let _ = connection.read(&mut [0; 4_096]);
-            let _ = connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n");
-        }
-    });
-    address
 }
 
 /// Speaks to the proxy in bytes; what it opens or passes on counts as reached.
@@ -211,11 +172,10 @@ pub(crate) async fn answer(answers: &mut Answers) {
         }
         return;
     }
-    let server = server();
-    let outside = Arc::new(Made { server: Some(server), ..Made::default() });
-    let sandbox = skill.sandbox().outside(Arc::clone(&outside) as Arc<dyn Outside>);
-    let dialled = || outside.dialled.load(Ordering::Relaxed);
-    let prelude = format!("{PRELUDE}SERVER = ('127.0.0.1', {})\n", server.port());
+    let outside = Made::new(leads);
+    let sandbox = skill.sandbox().outside(Arc::<Made>::clone(&outside));
+    let dialled = || outside.dialled();
+    let prelude = format!("{PRELUDE}SERVER = ('127.0.0.1', {})\n", outside.server().port());
 
     let attempts: Vec<(u8, &str)> = of_case(38, REACHING).collect();
     let (tried, _) = python_in(&sandbox, &skill, &prelude, &attempts).await;
@@ -243,7 +203,7 @@ pub(crate) async fn answer(answers: &mut Answers) {
     let attempts: Vec<(u8, &str)> = std::iter::repeat_n((40, "page('http://sometimes.inside.test/')"), 8).collect();
     let (tried, _) = python_in(&sandbox, &skill, &prelude, &attempts).await;
     let reached = tried.iter().filter(|tried| tried.result.is_ok()).count();
-    let private = outside.private.load(Ordering::Relaxed);
+    let private = outside.private();
     answers.holds(40, &format!("{reached} of 8, {private} of them private"), Answer::Denied, reached == 4 && private == 0);
     answers.through("listed hosts");
 }
