@@ -1,12 +1,10 @@
 //! What will be done, as plain data.
 
-use std::collections::BTreeSet;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use skills_policy::{Access, Grants, Limits, Network, Spawn};
 use skills_sandbox::interpreter::{Interpreter, Interpreters, Memory};
-use skills_sandbox::{Job, Program, SandboxError};
+use skills_sandbox::{Environment, Job, Program, SandboxError};
 
 use crate::identity::User;
 use crate::tier::Tier;
@@ -30,13 +28,12 @@ const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random"
 /// What will be done for one job: which program with which arguments and environment, and which paths and limits it gets.
 ///
 /// Making a plan changes nothing. It can be printed and compared.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// None: only the walls are put up.
     pub(crate) executable: Option<PathBuf>,
     pub(crate) arguments: Vec<String>,
-    pub(crate) environment: Vec<(String, String)>,
-    secrets: BTreeSet<String>,
+    pub(crate) environment: Environment,
     /// Which of the kernel's limits bounds its memory.
     pub(crate) memory: Memory,
     pub(crate) directory: PathBuf,
@@ -116,7 +113,6 @@ impl Plan {
         Ok(Self {
             arguments: arguments(job, &interpreter, script),
             environment: environment(job, &interpreter, interpreters, ground, listener),
-            secrets: grants.variables().clone(),
             directory: home.path().to_owned(),
             tier: ground.tier,
             view: is_isolated.then(|| View::new(&paths, grants.limits(), ground, User::inside())),
@@ -140,8 +136,7 @@ impl Plan {
             executable: None,
             memory: Memory::AddressSpace,
             arguments: Vec::new(),
-            environment: Vec::new(),
-            secrets: BTreeSet::new(),
+            environment: Environment::default(),
             directory: PathBuf::from("/"),
             tier: ground.tier,
             view: is_isolated.then(|| View::new(&paths, &limits, ground, User::inside())),
@@ -166,7 +161,7 @@ impl Plan {
     /// Returns the whole environment of the program.
     #[must_use]
     pub fn environment(&self) -> &[(String, String)] {
-        &self.environment
+        self.environment.variables()
     }
 
     /// Returns the program and its arguments, as they will be passed.
@@ -176,36 +171,7 @@ impl Plan {
     }
 }
 
-/// Secrets show their names only.
-impl fmt::Debug for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown =
-            |(name, value): &(String, String)| (name.clone(), if self.secrets.contains(name) { "…".to_owned() } else { value.clone() });
-        let environment: Vec<(String, String)> = self.environment.iter().map(shown).collect();
-        f.debug_struct("Plan")
-            .field("executable", &self.executable)
-            .field("arguments", &self.arguments)
-            .field("environment", &environment)
-            .field("memory", &self.memory)
-            .field("directory", &self.directory)
-            .field("tier", &self.tier)
-            .field("paths", &self.paths)
-            .field("view", &self.view)
-            .field("listener", &self.listener)
-            .field("spawn", &self.spawn)
-            .field("limits", &self.limits)
-            .finish()
-    }
-}
-
-/// The job's variables, then ours, which win: no job decides where programs are found or what they load.
-fn environment(
-    job: &Job,
-    interpreter: &Interpreter,
-    interpreters: &Interpreters,
-    ground: &Ground,
-    listener: Option<u16>,
-) -> Vec<(String, String)> {
+fn environment(job: &Job, interpreter: &Interpreter, interpreters: &Interpreters, ground: &Ground, listener: Option<u16>) -> Environment {
     let (home, temporary) = match ground.tier {
         Tier::Isolated => (home(&ground.scratch), &ground.scratch),
         Tier::Landlock | Tier::None => (ground.scratch.clone(), &ground.scratch),
@@ -223,9 +189,7 @@ fn environment(
     .into();
     fixed.extend(interpreter.environment.iter().cloned());
     fixed.extend(listener.into_iter().flat_map(skills_sandbox::egress::environment));
-    let is_fixed = |name: &str| fixed.iter().any(|(fixed, _)| *fixed == name);
-    let jobs = job.safe_variables().filter(|(name, _)| !is_fixed(name)).map(|(name, value)| (name.to_owned(), value.to_owned()));
-    jobs.collect::<Vec<_>>().into_iter().chain(fixed).collect()
+    Environment::new(job, fixed)
 }
 
 fn paths(grants: &Grants, interpreter: &Interpreter, interpreters: &Interpreters, ground: &Ground) -> Vec<PathRule> {

@@ -1,11 +1,10 @@
 //! What will be done, as plain data.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use skills_policy::{Limits, Spawn};
-use skills_sandbox::{Job, Program, SandboxError, egress};
+use skills_sandbox::{Environment, Job, Program, SandboxError, egress};
 
 use crate::executables::{Executable, Executables};
 use crate::profile::{Ingredients, Network, Profile};
@@ -19,8 +18,7 @@ pub(crate) const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 #[derive(Clone, PartialEq, Eq)]
 pub struct Plan {
     arguments: Vec<String>,
-    environment: Vec<(String, String)>,
-    secrets: BTreeSet<String>,
+    environment: Environment,
     directory: PathBuf,
     profile: Profile,
     spawn: Spawn,
@@ -55,7 +53,6 @@ impl Plan {
         Ok(Self {
             arguments: arguments(job, &profile, [&ground.profile, script], executables.interpreter())?,
             environment: environment(job, executables, &text(scratch)?, *network),
-            secrets: grants.variables().clone(),
             directory,
             profile,
             spawn: grants.spawn().clone(),
@@ -79,7 +76,7 @@ impl Plan {
     /// Returns the whole environment of the program.
     #[must_use]
     pub fn environment(&self) -> &[(String, String)] {
-        &self.environment
+        self.environment.variables()
     }
 
     /// Returns the working directory, which is the skill's own.
@@ -113,16 +110,13 @@ impl Plan {
     }
 }
 
-/// Secrets show their names only; what the profile says is left to its own text.
+/// What the profile says is left to its own text.
 impl fmt::Debug for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown =
-            |(name, value): &(String, String)| (name.clone(), if self.secrets.contains(name) { "…".to_owned() } else { value.clone() });
-        let environment: Vec<(String, String)> = self.environment.iter().map(shown).collect();
         f.debug_struct("Plan")
             .field("program", &self.program())
             .field("arguments", &self.arguments)
-            .field("environment", &environment)
+            .field("environment", &self.environment)
             .field("directory", &self.directory)
             .field("rules", &self.profile.rules().len())
             .field("limits", &self.limits)
@@ -146,8 +140,7 @@ fn text(path: &Path) -> Result<String, SandboxError> {
     path.to_str().map(str::to_owned).ok_or_else(|| SandboxError::load("the path of the script or of a directory of ours is not UTF-8"))
 }
 
-/// The job's variables, then ours, which win: no job decides where programs are found, nor what they load.
-fn environment(job: &Job, executables: &Executables, scratch: &str, network: Network) -> Vec<(String, String)> {
+fn environment(job: &Job, executables: &Executables, scratch: &str, network: Network) -> Environment {
     let path = executables.path_variable();
     let mut fixed: Vec<(String, String)> = [
         ("HOME", scratch),
@@ -164,7 +157,5 @@ fn environment(job: &Job, executables: &Executables, scratch: &str, network: Net
     if let Network::LocalPort(port) = network {
         fixed.extend(egress::environment(port));
     }
-    let is_ours = |name: &str| fixed.iter().any(|(fixed, _)| *fixed == name);
-    let jobs = job.safe_variables().filter(|(name, _)| !is_ours(name)).map(|(name, value)| (name.to_owned(), value.to_owned()));
-    jobs.collect::<Vec<_>>().into_iter().chain(fixed).collect()
+    Environment::new(job, fixed)
 }

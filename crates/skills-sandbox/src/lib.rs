@@ -28,6 +28,7 @@ mod capture;
 pub mod conformance;
 #[cfg(feature = "egress")]
 pub mod egress;
+mod environment;
 mod error;
 #[cfg(all(feature = "process", unix))]
 pub mod interpreter;
@@ -41,6 +42,7 @@ mod sandbox;
 mod scratch;
 
 pub use capture::Captured;
+pub use environment::Environment;
 pub use error::{ErrorKind, SandboxError};
 pub use job::{Job, Program, ScriptKind};
 pub use outcome::{Ending, Outcome};
