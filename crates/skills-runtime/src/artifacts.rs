@@ -97,7 +97,13 @@ impl ExecutionArtifacts {
         let exit_status = match outcome.ending {
             ending if ending.is_success() => ExecutionStatus::Success,
             Ending::TimedOut { limit_ms } => ExecutionStatus::Timeout { limit_ms },
-            Ending::Trapped { reason } => ExecutionStatus::Failed { ending: Ending::Trapped { reason: redactor.text(&reason) } },
+            Ending::Trapped { reason, frames } => {
+                let frames = frames.iter().map(|frame| redactor.text(frame)).collect();
+                ExecutionStatus::Failed { ending: Ending::Trapped { reason: redactor.text(&reason), frames } }
+            }
+            Ending::HostPanicked { message } => {
+                ExecutionStatus::Failed { ending: Ending::HostPanicked { message: redactor.text(&message) } }
+            }
             ending => ExecutionStatus::Failed { ending },
         };
         let (stdout, stderr) = (redactor.captured(outcome.stdout), redactor.captured(outcome.stderr));

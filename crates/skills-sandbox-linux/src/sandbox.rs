@@ -147,14 +147,14 @@ impl LinuxSandbox {
     async fn watch_over(&self, mut spawned: Spawned, job: &Job, plan: &Plan) -> Result<(Supervised, Option<Log>), SandboxError> {
         let failed = |error| SandboxError::setup("watching the process", error);
         let Network::Hosts(hosts) = job.grants().network() else {
-            return Ok((supervise(watch(spawned)?, job.input_bytes(), &plan.limits).await.map_err(failed)?, None));
+            return Ok((supervise(watch(spawned)?, job.input_bytes(), &plan.limits, job.cancelled_by()).await.map_err(failed)?, None));
         };
         // Until it is supervised, an error here kills the child as it is dropped.
         let listener = spawned.listener.take().ok_or_else(|| failed(io::Error::other("the child handed over no listener")))?;
         let listener = TcpListener::from(listener);
         listener.set_nonblocking(true).map_err(failed)?;
         let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-        let supervised = supervise(watch(spawned)?, job.input_bytes(), &plan.limits);
+        let supervised = supervise(watch(spawned)?, job.input_bytes(), &plan.limits, job.cancelled_by());
         let proxy = Proxy::new(hosts.clone(), Arc::clone(&self.outside));
         let log = proxy.log();
         tokio::select! {

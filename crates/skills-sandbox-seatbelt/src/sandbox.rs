@@ -122,7 +122,7 @@ struct Egress {
 
 /// Supervises a process, and serves its way to hosts as long as it lives when it has one.
 async fn watch_over(spawned: Spawned, job: &Job, plan: &Plan, egress: Option<Egress>) -> Result<(Supervised, Option<Log>), SandboxError> {
-    let supervised = supervise(spawned, job.input_bytes(), plan.limits());
+    let supervised = supervise(spawned, job.input_bytes(), plan.limits(), job.cancelled_by());
     let (supervised, log) = match egress {
         None => (supervised.await, None),
         Some(Egress { proxy, listener, .. }) => {

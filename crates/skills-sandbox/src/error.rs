@@ -32,6 +32,12 @@ impl SandboxError {
         Repr::Load { reason: reason.into() }.into()
     }
 
+    /// The program is not one that the backend can run, as its own typed error says, which [`cause`](Self::cause) gives back.
+    #[must_use]
+    pub fn load_failed(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Repr::LoadFailed { cause: Box::new(cause) }.into()
+    }
+
     /// Native scripts cannot be confined on this operating system; there is no way to run them all the same.
     #[must_use]
     pub fn unsupported_platform(os: &'static str) -> Self {
@@ -50,9 +56,18 @@ impl SandboxError {
         match &self.0 {
             Repr::Unavailable { .. } => ErrorKind::Unavailable,
             Repr::Refused { .. } | Repr::NotGranted { .. } => ErrorKind::Refused,
-            Repr::Load { .. } => ErrorKind::Load,
+            Repr::Load { .. } | Repr::LoadFailed { .. } => ErrorKind::Load,
             Repr::Setup { .. } => ErrorKind::Setup,
             Repr::UnsupportedPlatform { .. } => ErrorKind::UnsupportedPlatform,
+        }
+    }
+
+    /// Returns the backend's own error, when it is of this type: why a program cannot be loaded.
+    #[must_use]
+    pub fn cause<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        match &self.0 {
+            Repr::LoadFailed { cause } => cause.downcast_ref(),
+            _ => None,
         }
     }
 
@@ -110,6 +125,8 @@ enum Repr {
     NotGranted { variable: String },
     #[error("the program cannot be loaded: {reason}")]
     Load { reason: Cow<'static, str> },
+    #[error("the program cannot be loaded: {cause}")]
+    LoadFailed { cause: Box<dyn std::error::Error + Send + Sync> },
     #[error("the sandbox could not be set up: {step}")]
     Setup { step: &'static str, source: io::Error },
     #[error("this sandbox for native scripts does not work on {os}; {ELSEWHERE}")]

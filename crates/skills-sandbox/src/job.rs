@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use skills_policy::{Grants, changes_execution};
 
-use crate::SandboxError;
+use crate::{Cancellation, SandboxError};
 
 /// What is to be run, and under which grants.
 ///
-/// Defaults of the builder: no arguments, an empty environment, empty input.
+/// Defaults of the builder: no arguments, an empty environment, empty input, nobody who cancels.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Job {
@@ -19,6 +19,7 @@ pub struct Job {
     arguments: Vec<String>,
     environment: Vec<Variable>,
     input: Vec<u8>,
+    cancellation: Option<Cancellation>,
 }
 
 /// A variable of the program.
@@ -105,7 +106,7 @@ impl Program {
 impl Job {
     /// Starts a job.
     pub fn new(grants: Grants, program: Program) -> Self {
-        Self { grants, program, arguments: Vec::new(), environment: Vec::new(), input: Vec::new() }
+        Self { grants, program, arguments: Vec::new(), environment: Vec::new(), input: Vec::new(), cancellation: None }
     }
 
     /// Adds an argument, which reaches the program as it is, never through a shell.
@@ -142,6 +143,12 @@ impl Job {
         self
     }
 
+    /// Lets `cancellation` stop the run, which then ends as [cancelled](crate::Ending::Cancelled).
+    pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
+        self.cancellation = Some(cancellation);
+        self
+    }
+
     /// Returns the grants.
     #[must_use]
     pub fn grants(&self) -> &Grants {
@@ -169,6 +176,12 @@ impl Job {
     pub fn safe_variables(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_told = |name: &str| name.starts_with("SKILL_") || name == "TIMEOUT_MS";
         self.variables().filter(move |(name, _)| is_told(name) || !changes_execution(name))
+    }
+
+    /// Returns what may stop the run from outside.
+    #[must_use]
+    pub fn cancelled_by(&self) -> Option<&Cancellation> {
+        self.cancellation.as_ref()
     }
 
     /// Returns the standard input.

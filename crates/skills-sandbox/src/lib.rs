@@ -23,6 +23,7 @@
 //! assert_eq!(job.input_bytes(), br#"{"who":"world"}"#);
 //! ```
 
+mod cancellation;
 mod capture;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -41,6 +42,7 @@ mod report;
 mod sandbox;
 mod scratch;
 
+pub use cancellation::Cancellation;
 pub use capture::Captured;
 pub use environment::Environment;
 pub use error::{ErrorKind, SandboxError};
@@ -48,5 +50,5 @@ pub use job::{Job, Program, ScriptKind};
 pub use outcome::{Ending, Outcome};
 pub use protected::{PROTECTED, PROTECTED_IN_GIT};
 pub use report::{Fact, Layer, Report, Status};
-pub use sandbox::{Running, Sandbox};
+pub use sandbox::{Preparation, Preparing, Running, Sandbox};
 pub use scratch::Scratch;

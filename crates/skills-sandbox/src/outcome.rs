@@ -61,10 +61,27 @@ pub enum Ending {
         /// The limit, in bytes.
         limit_bytes: u64,
     },
+    /// It held more files, streams and other handles than it may, and was stopped.
+    HandleLimit {
+        /// The limit.
+        limit: u64,
+    },
+    /// Whoever started it [cancelled](crate::Cancellation) it.
+    Cancelled,
+    /// The WebAssembly program called itself too deeply.
+    StackOverflow,
     /// The WebAssembly program trapped.
     Trapped {
         /// What happened.
         reason: String,
+        /// The functions it was in, the innermost first, where the program names them. At most 16.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        frames: Vec<String>,
+    },
+    /// A part of this host that served the program panicked. Other runs go on.
+    HostPanicked {
+        /// What the panic said.
+        message: String,
     },
 }
 
@@ -85,7 +102,12 @@ impl fmt::Display for Ending {
             Self::TimedOut { limit_ms } => write!(f, "timed out after {limit_ms} ms"),
             Self::MemoryLimit { limit_bytes } => write!(f, "stopped at its memory limit of {limit_bytes} bytes"),
             Self::OutputLimit { limit_bytes } => write!(f, "stopped at its output limit of {limit_bytes} bytes"),
-            Self::Trapped { reason } => write!(f, "trapped: {reason}"),
+            Self::HandleLimit { limit } => write!(f, "stopped at its limit of {limit} open files and other handles"),
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::StackOverflow => f.write_str("trapped: its calls went too deep"),
+            Self::Trapped { reason, frames } if frames.is_empty() => write!(f, "trapped: {reason}"),
+            Self::Trapped { reason, frames } => write!(f, "trapped: {reason}, in {}", frames.join(" < ")),
+            Self::HostPanicked { message } => write!(f, "stopped, since this host failed while serving it: {message}"),
         }
     }
 }

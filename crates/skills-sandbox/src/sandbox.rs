@@ -5,10 +5,29 @@ use std::pin::Pin;
 
 use skills_policy::Grants;
 
-use crate::{Job, Outcome, Report, SandboxError};
+use crate::{Job, Outcome, Program, Report, SandboxError};
 
 /// A run under way. Dropping it stops the program and everything it started.
 pub type Running<'a> = Pin<Box<dyn Future<Output = Result<Outcome, SandboxError>> + Send + 'a>>;
+
+/// A preparation under way. Dropping it forgets the result; work that was begun may go on behind it.
+pub type Preparing<'a> = Pin<Box<dyn Future<Output = Result<Preparation, SandboxError>> + Send + 'a>>;
+
+/// What came of preparing a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Preparation {
+    /// This backend has nothing to do before a run.
+    Nothing,
+    /// It was compiled now.
+    Compiled {
+        /// How long that took.
+        milliseconds: u64,
+    },
+    /// It had been compiled before, and was found in the cache.
+    Cached,
+}
 
 /// Something that confines programs.
 pub trait Sandbox: Send + Sync {
@@ -29,6 +48,14 @@ pub trait Sandbox: Send + Sync {
     /// [`SandboxError`] when it cannot.
     fn accepts(&self, _grants: &Grants) -> Result<(), SandboxError> {
         Ok(())
+    }
+
+    /// Does ahead of time what the first run of a program would have to wait for, such as compiling it. Default: nothing.
+    ///
+    /// # Errors
+    /// When the program cannot be loaded.
+    fn prepare(&self, _program: Program) -> Preparing<'_> {
+        Box::pin(std::future::ready(Ok(Preparation::Nothing)))
     }
 
     /// Runs a job to its end, its deadline or one of its limits. Must be polled inside a Tokio runtime with time and I/O enabled.

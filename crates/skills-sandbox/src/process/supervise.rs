@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::leader::{Leader, Process, Status};
 use super::pipe::{Flow, Shared, capture, feed};
-use crate::{Captured, Ending};
+use crate::{Cancellation, Captured, Ending};
 
 /// How long output is awaited after the last process was killed: what is in the pipes comes at once.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -32,20 +32,22 @@ enum Stop {
     Exit,
     Deadline,
     Flood,
+    Cancelled,
 }
 
-/// Feeds and watches a process until it ends, its deadline comes, or it writes too much; afterwards nothing of its group is left.
+/// Feeds and watches a process until it ends, its deadline comes, it writes too much or is cancelled; afterwards nothing of its group is left.
 ///
 /// Dropping the future kills the group.
 ///
 /// # Errors
 /// When the operating system refuses to watch the process at all; it is killed then.
-pub async fn supervise(process: impl Process, input: &[u8], limits: &Limits) -> io::Result<Supervised> {
+pub async fn supervise(process: impl Process, input: &[u8], limits: &Limits, by: Option<&Cancellation>) -> io::Result<Supervised> {
     let (mut leader, pipes) = process.into_parts()?;
     let (stdout, stderr) = (Shared::default(), Shared::default());
     let mut output = pin!(read_both(pipes.stdout, pipes.stderr, &stdout, &stderr, limits));
     let mut input = pin!(feed(pipes.stdin, input));
     let mut deadline = pin!(tokio::time::sleep(limits.wall_time));
+    let mut cancelled = pin!(cancelled(by));
     let (mut output_done, mut input_done) = (false, false);
     let stop = loop {
         tokio::select! {
@@ -53,6 +55,7 @@ pub async fn supervise(process: impl Process, input: &[u8], limits: &Limits) -> 
             // The program has run, so whatever fails from here on is no error: it ends the stream, or leaves its end unknown.
             _ = leader.ended() => break Stop::Exit,
             () = &mut deadline => break Stop::Deadline,
+            () = &mut cancelled => break Stop::Cancelled,
             flow = &mut output, if !output_done => match flow {
                 Ok(Flow::Flooded) => break Stop::Flood,
                 Ok(Flow::Ended) | Err(_) => output_done = true,
@@ -69,11 +72,19 @@ pub async fn supervise(process: impl Process, input: &[u8], limits: &Limits) -> 
     let ending = match (stop, status) {
         (Stop::Deadline, _) => Ending::TimedOut { limit_ms: limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX) },
         (Stop::Flood, _) => Ending::OutputLimit { limit_bytes: limits.flood_bytes },
+        (Stop::Cancelled, _) => Ending::Cancelled,
         (Stop::Exit, Status::Exited(code)) => Ending::Exited { code },
         (Stop::Exit, Status::Signalled(signal)) => Ending::Signalled { signal },
         (Stop::Exit, Status::Unknown) => Ending::Unknown,
     };
     Ok(Supervised { ending, stdout: take(&stdout), stderr: take(&stderr) })
+}
+
+async fn cancelled(by: Option<&Cancellation>) {
+    match by {
+        Some(by) => by.cancelled().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Reads both streams to their ends; the first flood ends it.

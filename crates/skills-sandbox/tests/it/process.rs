@@ -18,7 +18,7 @@ fn shell(script: &str) -> Spawned {
 async fn run(script: &str, input: &[u8], wall_time: Duration) -> Supervised {
     let mut limits = Limits::default();
     (limits.wall_time, limits.output_bytes, limits.flood_bytes) = (wall_time, 64, 1 << 20);
-    supervise(shell(script), input, &limits).await.unwrap()
+    supervise(shell(script), input, &limits, None).await.unwrap()
 }
 
 const LONG: Duration = Duration::from_secs(60);
