@@ -14,6 +14,8 @@
 //!
 //! This module must never know what is compiled or by what.
 
+#![cfg_attr(not(unix), expect(dead_code, reason = "elsewhere there is no cache, so nothing is found, judged or counted"))]
+
 #[cfg(unix)]
 mod directory;
 #[cfg(unix)]
@@ -139,8 +141,8 @@ impl ArtifactCache {
     ///
     /// # Errors
     ///
-    /// When the artifact alone is larger than the cache may be, the directory or the key is refused, or the disk is full or read-only. Nothing is
-    /// left behind, and an older artifact stays.
+    /// When the artifact alone is larger than the cache may be, the directory or the key is refused, or the disk is full or read-only: then nothing
+    /// is left behind, and an older artifact stays. Also when it is stored, but no room can be made.
     pub(crate) fn store(&self, key: &Key, compiled: &[u8]) -> Result<(), CacheError> {
         let limit = self.max_bytes.min(MAX_ARTIFACT_BYTES);
         let bytes = u64::try_from(compiled.len()).unwrap_or(u64::MAX);

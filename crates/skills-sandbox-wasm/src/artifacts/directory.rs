@@ -135,6 +135,7 @@ impl Directory {
 }
 
 /// Says what is wrong with a file or directory that is to hold code.
+#[expect(clippy::unnecessary_cast, reason = "the width of modes differs from system to system")]
 fn judge(stat: &Stat, wanted: FileType) -> Result<(), Fault> {
     let (kind, mode) = (FileType::from_raw_mode(stat.st_mode), Mode::from_raw_mode(stat.st_mode));
     let user = rustix::process::geteuid().as_raw();
@@ -142,7 +143,7 @@ fn judge(stat: &Stat, wanted: FileType) -> Result<(), Fault> {
         FileType::Symlink => Err(Fault::Symlink),
         _ if kind != wanted => Err(Fault::Kind),
         _ if stat.st_uid != user => Err(Fault::Owner { owner: stat.st_uid, user }),
-        _ if mode.intersects(Mode::RWXG | Mode::RWXO) => Err(Fault::Mode { mode: mode.bits() }),
+        _ if mode.intersects(Mode::RWXG | Mode::RWXO) => Err(Fault::Mode { mode: mode.bits() as u32 }),
         _ => Ok(()),
     }
 }

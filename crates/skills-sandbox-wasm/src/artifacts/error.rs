@@ -16,7 +16,9 @@ impl CacheError {
         match &self.0 {
             Repr::Refused { .. } => CacheErrorKind::Refused,
             Repr::TooLarge { .. } => CacheErrorKind::TooLarge,
-            Repr::Relative { .. } | Repr::Elsewhere => CacheErrorKind::Unsupported,
+            Repr::Relative { .. } => CacheErrorKind::Unsupported,
+            #[cfg(not(unix))]
+            Repr::Elsewhere => CacheErrorKind::Unsupported,
             Repr::Io { .. } | Repr::Random => CacheErrorKind::Io,
         }
     }
@@ -60,10 +62,9 @@ pub(super) enum Repr {
     #[error("the compiled component has {bytes} bytes, at most {limit} are kept")]
     TooLarge { bytes: u64, limit: u64 },
     #[error("the cache directory {} is relative; name it from the root", path.display())]
-    #[cfg_attr(not(unix), expect(dead_code, reason = "there is no cache to name a directory for"))]
     Relative { path: PathBuf },
     #[error("compiled components are kept on Unix only, where owners and modes of files can be told")]
-    #[cfg_attr(unix, expect(dead_code, reason = "for the other systems"))]
+    #[cfg(not(unix))]
     Elsewhere,
     #[error("cannot {action} {}", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, chown, symlink};
 use std::path::Path;
 
 use super::super::error::Fault;
-use super::super::{ArtifactCache, CacheErrorKind, Loaded, Rejection};
+use super::super::{ArtifactCache, CacheErrorKind, Key, Loaded, Rejection};
 use super::{PAYLOAD, Place, key, mode, payload, set_mode};
 
 /// Nobody's number on common systems; root can give files to it.
@@ -42,37 +42,48 @@ fn is_root(test: &str) -> bool {
     root
 }
 
+/// Puts bytes in place of an artifact, expects them to be rejected and deleted, and checks the reason.
+#[track_caller]
+fn rejected_bytes(place: &Place, key: &Key, bytes: &[u8], reason: impl FnOnce(Rejection) -> bool) {
+    fs::write(place.file(key), bytes).unwrap();
+    set_mode(&place.file(key), 0o600);
+    let Ok(Loaded::Rejected(rejection)) = place.cache.load(key) else { panic!("not rejected") };
+    assert!(reason(rejection), "{rejection}");
+    assert!(!place.file(key).exists(), "it is still there after {rejection}");
+}
+
 #[test]
 fn every_flipped_byte_is_found() {
-    let length = PAYLOAD.len() + 80;
-    for index in 0..length {
+    let (place, key) = Place::filled();
+    let whole = fs::read(place.file(&key)).unwrap();
+    assert_eq!(whole.len(), PAYLOAD.len() + 80);
+    for index in 0..whole.len() {
         for flip in [0x01, 0x80, 0xff] {
-            let rejection = rejected(|file| {
-                let mut bytes = fs::read(file).unwrap();
-                assert_eq!(bytes.len(), length);
-                bytes[index] ^= flip;
-                fs::write(file, bytes).unwrap();
-            });
-            let expected = match index {
+            let mut bytes = whole.clone();
+            bytes[index] ^= flip;
+            rejected_bytes(&place, &key, &bytes, |rejection| match index {
                 0..8 => rejection == Rejection::Form,
                 8..16 => matches!(rejection, Rejection::Length { .. }),
                 16..48 => rejection == Rejection::OtherKey,
                 _ => rejection == Rejection::Seal,
-            };
-            assert!(expected, "byte {index}: {rejection}");
+            });
         }
     }
+    fs::write(place.file(&key), whole).unwrap();
+    set_mode(&place.file(&key), 0o600);
+    assert_eq!(payload(place.cache.load(&key)), PAYLOAD);
 }
 
 #[test]
 fn every_other_length_is_found() {
-    let length = PAYLOAD.len() + 80;
-    for shorter in 0..length {
-        let rejection = rejected(|file| fs::OpenOptions::new().write(true).open(file).unwrap().set_len(shorter as u64).unwrap());
-        assert!(matches!(rejection, Rejection::Length { actual, .. } if actual == shorter as u64), "{shorter}: {rejection}");
+    let (place, key) = Place::filled();
+    let mut bytes = fs::read(place.file(&key)).unwrap();
+    bytes.push(0);
+    let whole = bytes.len() - 1;
+    for length in (0..=bytes.len()).filter(|length| *length != whole) {
+        let is_told = |rejection| matches!(rejection, Rejection::Length { actual, .. } if actual == length as u64);
+        rejected_bytes(&place, &key, &bytes[..length], is_told);
     }
-    let rejection = rejected(|file| fs::OpenOptions::new().write(true).open(file).unwrap().set_len(length as u64 + 1).unwrap());
-    assert!(matches!(rejection, Rejection::Length { .. }), "{rejection}");
 }
 
 #[test]
