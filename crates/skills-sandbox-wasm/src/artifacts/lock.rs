@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
-use super::directory::Directory;
+use super::directory::{Directory, Found};
 use super::disk::Opened;
 use super::error::CacheError;
 use super::key::Key;
@@ -55,12 +55,16 @@ impl Drop for Lock {
 
 /// Takes the lock if nobody has it.
 fn take(directory: &Directory, name: &str) -> Result<Option<OwnedFd>, CacheError> {
-    let failed = |errno| directory.failed("lock", name, errno);
-    let file = directory.open_or_create(name).map_err(failed)?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(is_named(directory, name, &file)?.then_some(file)),
-        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(None),
-        Err(errno) => Err(failed(errno)),
+    let file = directory.open_or_create(name).map_err(|errno| directory.failed("lock", name, errno))?;
+    Ok(claim(directory, name, &file)?.then_some(file))
+}
+
+/// Locks an open file. Its last holder may have removed it in the moment before, and somebody else made and locked another one.
+fn claim(directory: &Directory, name: &str, file: &OwnedFd) -> Result<bool, CacheError> {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => is_named(directory, name, file),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
+        Err(errno) => Err(directory.failed("lock", name, errno)),
     }
 }
 
@@ -71,12 +75,28 @@ fn is_named(directory: &Directory, name: &str, file: &OwnedFd) -> Result<bool, C
     Ok(named.is_some_and(|stat| (stat.st_dev, stat.st_ino) == (ours.st_dev, ours.st_ino)))
 }
 
-/// Removes a file that a process locks while it uses it, unless one does.
+/// Removes a file that a process locks while it uses it, unless one does. Where such a file cannot be locked, over some networks say, it stays.
 pub(super) fn remove_unless_locked(directory: &Directory, name: &str) -> Result<(), CacheError> {
-    let super::directory::Found::File { file, .. } = directory.find(name)? else { return Ok(()) };
-    let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err();
-    if !locked && is_named(directory, name, &file)? {
-        directory.remove(name)?;
+    let Found::File { file, .. } = directory.find(name)? else { return Ok(()) };
+    if claim(directory, name, &file).unwrap_or(false) { directory.remove(name) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_its_name_is_no_lock() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = Directory::make(&parent.path().join("cache")).unwrap();
+        let opened = directory.open_or_create("lock").unwrap();
+        // Between opening and locking the holder removes it, and another one makes it again.
+        directory.remove("lock").unwrap();
+        assert!(!claim(&directory, "lock", &opened).unwrap());
+        let other = take(&directory, "lock").unwrap().expect("nobody has it");
+        assert!(!claim(&directory, "lock", &opened).unwrap());
+        assert!(take(&directory, "lock").unwrap().is_none());
+        drop(other);
+        assert!(take(&directory, "lock").unwrap().is_some());
     }
-    Ok(())
 }

@@ -85,3 +85,19 @@ fn claim(file: &OwnedFd) -> Result<(), Errno> {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)?;
     if rustix::fs::fstat(file)?.st_nlink == 0 { Err(Errno::NOENT) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_swept_away_is_not_written() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = Directory::make(&parent.path().join("cache")).unwrap();
+        let file = directory.create_new("file").unwrap();
+        claim(&file).unwrap();
+        let swept = directory.create_new("swept").unwrap();
+        directory.remove("swept").unwrap();
+        assert_eq!(claim(&swept), Err(Errno::NOENT));
+    }
+}
