@@ -14,6 +14,8 @@
 //!
 //! This crate must never know what a skill is.
 
+#[cfg_attr(all(unix, not(test)), expect(dead_code, reason = "the engine takes it into use in a change of its own"))]
+mod artifacts;
 mod context;
 mod ending;
 mod engine;
@@ -23,6 +25,7 @@ mod output;
 mod sandbox;
 mod ticker;
 
+pub use artifacts::{ArtifactCache, CacheError, CacheErrorKind, Usage};
 pub use sandbox::WasmSandbox;
 
 /// The largest component that is loaded, in bytes: 32 MiB. Compiling takes time and memory in proportion.
