@@ -1,72 +1,75 @@
 //! What one run sees of the world, made from its grants.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use skills_policy::{Access, Grants, Network};
-use skills_sandbox::{Job, SandboxError};
+use skills_sandbox::{Captured, Job, SandboxError, Scratch};
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
-use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
+use crate::files::{Directories, Files};
 use crate::limiter::Limiter;
 use crate::output::Sink;
+use crate::profile::Profile;
+use crate::stop::Stop;
 
-/// The most files, streams and other handles that a run may hold.
-const MAX_HANDLES: usize = 1_000;
 /// The most random bytes in one call.
 const MAX_RANDOM_BYTES: u64 = 64 * 1024;
-/// Where the private scratch directory appears.
-const SCRATCH: &str = "/work";
 
 /// The state of one run.
 pub(crate) struct Context {
     wasi: WasiCtx,
     table: ResourceTable,
+    directories: Directories,
     pub(crate) limiter: Limiter,
+    pub(crate) max_handles: usize,
 }
 
-/// The two streams of a run.
+/// What is left of a run besides its ending.
 pub(crate) struct Streams {
-    pub(crate) stdout: Sink,
-    pub(crate) stderr: Sink,
+    stdout: Sink,
+    stderr: Sink,
 }
 
 impl Context {
     /// Makes the state from the job's grants; what is not granted is not there.
-    pub(crate) fn new(job: &Job, scratch: &Path) -> Result<(Self, Streams), SandboxError> {
+    pub(crate) fn new(job: &Job, scratch_parent: Arc<Path>, profile: Profile, stop: &Arc<Stop>) -> Result<(Self, Streams), SandboxError> {
         let (grants, limits) = (job.grants(), job.grants().limits());
-        accepts(grants)?;
-        let sink = || Sink::new(limits.output_bytes, limits.flood_bytes);
+        let sink = || Sink::new(limits.output_bytes, limits.flood_bytes, Arc::clone(stop));
         let streams = Streams { stdout: sink(), stderr: sink() };
         let mut wasi = WasiCtx::builder();
-        wasi.stdin(MemoryInputPipe::new(job.input_bytes().to_vec()))
-            .stdout(streams.stdout.clone())
-            .stderr(streams.stderr.clone())
-            .max_random_size(MAX_RANDOM_BYTES)
-            .arg("skill")
-            .args(job.arguments());
+        wasi.stdout(streams.stdout.clone()).stderr(streams.stderr.clone()).max_random_size(MAX_RANDOM_BYTES);
+        wasi.arg("skill").args(job.arguments());
+        if !job.input_bytes().is_empty() {
+            wasi.stdin(MemoryInputPipe::new(job.input_bytes().to_vec()));
+        }
         for (name, value) in job.variables() {
             wasi.env(name, value);
         }
-        let open = |error: wasmtime::Error| SandboxError::setup("opening a granted directory", std::io::Error::other(error.to_string()));
-        for file in grants.files() {
-            let access = if file.access() == Access::ReadWrite { FsPerms::ReadWrite } else { FsPerms::ReadOnly };
-            wasi.preopened_dir(file.path(), file.guest(), access).map_err(open)?;
-        }
-        wasi.preopened_dir(scratch, SCRATCH, FsPerms::ReadWrite).map_err(open)?;
+        profile.apply(&mut wasi);
+        let directories = Directories::open(grants, scratch_parent)?;
+        let max_handles = usize::try_from(limits.open_files).unwrap_or(usize::MAX);
         let mut table = ResourceTable::new();
-        table.set_max_capacity(MAX_HANDLES.min(usize::try_from(limits.open_files).unwrap_or(MAX_HANDLES)));
-        Ok((Self { wasi: wasi.build(), table, limiter: Limiter::new(limits.memory_bytes) }, streams))
+        table.set_max_capacity(max_handles);
+        let limiter = Limiter::new(limits.memory_bytes);
+        Ok((Self { wasi: wasi.build(), table, directories, limiter, max_handles }, streams))
+    }
+
+    /// Takes out the private directory, if the run used it.
+    pub(crate) fn take_private(&mut self) -> Option<Scratch> {
+        self.directories.take_private()
+    }
+
+    pub(crate) fn files(&mut self) -> Files<'_> {
+        Files { table: &mut self.table, wasi: self.wasi.filesystem(), directories: &mut self.directories }
     }
 }
 
-/// Refuses what this backend cannot give.
-pub(crate) fn accepts(grants: &Grants) -> Result<(), SandboxError> {
-    match grants.network() {
-        Network::None => Ok(()),
-        Network::Hosts(_) => {
-            Err(SandboxError::refused("wasm", "it cannot open the network to named hosts only, and opens it to none instead"))
-        }
+impl Streams {
+    /// Takes what was written to standard output and standard error.
+    pub(crate) fn take(&self) -> (Captured, Captured) {
+        (self.stdout.take(), self.stderr.take())
     }
 }
 

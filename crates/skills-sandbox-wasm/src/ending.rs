@@ -1,50 +1,61 @@
 //! Tells apart how a run ended, by types and never by messages.
 
-use std::fmt;
-
 use skills_policy::Limits;
 use skills_sandbox::Ending;
-use wasmtime::{Error, Trap};
+use wasmtime::component::ResourceTableError;
+use wasmtime::{Error, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
-use crate::output::Flooded;
+use crate::context::Context;
+use crate::limiter::Refused;
+use crate::stop::Reason;
 
-/// The reason why a program that ran too long was stopped.
-#[derive(Debug)]
-pub(crate) struct Deadline;
+/// The most functions that are named.
+const MAX_FRAMES: usize = 16;
 
-impl fmt::Display for Deadline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("deadline")
-    }
-}
-
-impl std::error::Error for Deadline {}
-
-/// Returns how a call of `run` ended; `refused_memory` says whether it wanted more memory than it may have.
-pub(crate) fn ending(result: Result<Result<(), ()>, Error>, limits: &Limits, refused_memory: bool) -> Ending {
+/// Returns how a call of `run` ended.
+pub(crate) fn ending(result: Result<Result<(), ()>, Error>, limits: &Limits, context: &Context) -> Ending {
     let error = match result {
         Ok(Ok(())) => return Ending::Exited { code: 0 },
         Ok(Err(())) => return Ending::Exited { code: 1 },
         Err(error) => error,
     };
-    if error.is::<Deadline>() {
-        return timed_out(limits);
+    if let Some(reason) = error.downcast_ref() {
+        return stopped(*reason, limits);
     }
     if let Some(I32Exit(code)) = error.downcast_ref() {
         return Ending::Exited { code: *code };
     }
-    if error.is::<Flooded>() {
-        return Ending::OutputLimit { limit_bytes: limits.flood_bytes };
+    if matches!(error.downcast_ref(), Some(ResourceTableError::Full)) {
+        return Ending::HandleLimit { limit: context.max_handles as u64 };
+    }
+    if matches!(error.downcast_ref(), Some(Trap::StackOverflow)) {
+        return Ending::StackOverflow;
     }
     // Programs that get no memory abort, which looks like any other trap.
-    if refused_memory {
-        return Ending::MemoryLimit { limit_bytes: limits.memory_bytes };
+    match context.limiter.refused() {
+        Some(Refused::Memory) => Ending::MemoryLimit { limit_bytes: limits.memory_bytes },
+        Some(Refused::Table) => {
+            Ending::Trapped { reason: "it wanted more table elements than programs may have".to_owned(), frames: Vec::new() }
+        }
+        None => trapped(&error),
     }
-    let reason = error.downcast_ref::<Trap>().map_or_else(|| error.root_cause().to_string(), ToString::to_string);
-    Ending::Trapped { reason }
 }
 
-pub(crate) fn timed_out(limits: &Limits) -> Ending {
-    Ending::TimedOut { limit_ms: limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX) }
+/// Returns how a run ended that was stopped.
+pub(crate) fn stopped(reason: Reason, limits: &Limits) -> Ending {
+    match reason {
+        Reason::Deadline => Ending::TimedOut { limit_ms: limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX) },
+        Reason::Cancelled => Ending::Cancelled,
+        Reason::Flooded => Ending::OutputLimit { limit_bytes: limits.flood_bytes },
+    }
+}
+
+fn trapped(error: &Error) -> Ending {
+    let reason = error.downcast_ref::<Trap>().map_or_else(|| error.root_cause().to_string(), ToString::to_string);
+    let frames = error.downcast_ref::<WasmBacktrace>().map_or(&[][..], WasmBacktrace::frames);
+    let names = frames.iter().filter_map(|frame| frame.func_name());
+    // As the author wrote them, without the hash that the compiler adds.
+    let names = names.map(|name| format!("{:#}", rustc_demangle::demangle(name)));
+    Ending::Trapped { reason, frames: names.take(MAX_FRAMES).collect() }
 }

@@ -1,64 +1,98 @@
 //! The engine, shared by all runs of a process.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+mod compile;
+mod components;
+mod config;
+mod ticker;
 
-use sha2::{Digest, Sha256};
+use std::sync::{Arc, OnceLock};
+
 use skills_sandbox::SandboxError;
-use tokio::sync::OnceCell;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use wasmtime::Engine;
 use wasmtime::component::Linker;
-use wasmtime::{Config, Engine};
 
+use crate::artifacts::ArtifactCache;
 use crate::context::Context;
-use crate::load::{Prepared, load};
-use crate::ticker::Ticker;
+use crate::prepared::Kept;
+use crate::{LoadError, Profile, files};
 
-/// SHA-256 of a component.
-type Hash = [u8; 32];
-/// Where the compiled component goes; whoever comes second waits for the first.
-type Slot = Arc<OnceCell<Arc<Prepared>>>;
+use components::Components;
+use config::{Allocation, SLOTS, config};
+pub(crate) use ticker::Ticking;
 
-/// How many compiled components are kept; when there are more, all that nobody is loading are dropped.
-const MAX_KEPT: usize = 64;
-
-/// The engine with everything that is made once: linker, ticker, compiled components by content.
+/// The engine with everything that is made once: linker, ticker, compiled components, places for runs.
 pub(crate) struct SharedEngine {
-    pub(crate) engine: Engine,
-    pub(crate) ticker: Ticker,
+    /// The one that is used, with places that are kept ready where there is the address space for them.
+    main: Linked,
+    /// Another for what does not fit into these places; made when it is first needed.
+    roomy: OnceLock<Linked>,
+    profile: Profile,
+    ticker: ticker::Ticker,
+    places: Semaphore,
+    components: Components,
+    cache: Option<ArtifactCache>,
+}
+
+/// An engine and the interfaces that it offers.
+pub(crate) struct Linked {
+    engine: Engine,
     linker: Linker<Context>,
-    kept: Mutex<HashMap<Hash, Slot>>,
+}
+
+impl Linked {
+    fn new(profile: Profile, allocation: Allocation) -> wasmtime::Result<Self> {
+        let engine = Engine::new(&config(profile, allocation))?;
+        let mut linker = Linker::new(&engine);
+        // The interfaces of files come twice: ours take the place of those that were there.
+        linker.allow_shadowing(true);
+        wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+        #[cfg(feature = "wasi-p3")]
+        wasmtime_wasi::p3::add_to_linker(&mut linker)?;
+        files::add_to_linker(&mut linker)?;
+        linker.allow_shadowing(false);
+        Ok(Self { engine, linker })
+    }
 }
 
 impl SharedEngine {
-    pub(crate) fn new() -> Result<Self, SandboxError> {
-        let failed =
-            |error: wasmtime::Error| SandboxError::setup("starting the WebAssembly engine", std::io::Error::other(error.to_string()));
-        let mut config = Config::new();
-        config.epoch_interruption(true);
-        let engine = Engine::new(&config).map_err(failed)?;
-        let mut linker = Linker::new(&engine);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker).map_err(failed)?;
-        let ticker = Ticker::start(&engine).map_err(|error| SandboxError::setup("starting the ticker thread", error))?;
-        Ok(Self { engine, ticker, linker, kept: Mutex::default() })
+    pub(crate) fn new(profile: Profile, cache: Option<ArtifactCache>) -> Result<Self, SandboxError> {
+        // Where address space is limited, places cannot be kept ready, and programs run a little slower.
+        let main = Linked::new(profile, Allocation::Pooled).or_else(|_| Linked::new(profile, Allocation::OnDemand));
+        let main = main.map_err(|error| failed("starting the WebAssembly engine", error))?;
+        let ticker = ticker::Ticker::start(&main.engine).map_err(|error| SandboxError::setup("starting the ticker thread", error))?;
+        let places = Semaphore::new(SLOTS as usize);
+        Ok(Self { main, roomy: OnceLock::new(), profile, ticker, places, components: Components::default(), cache })
     }
 
     /// Compiles a component, or takes it from an earlier time; callers that want the same one at the same time share the work.
-    pub(crate) async fn prepare(self: &Arc<Self>, bytes: Arc<[u8]>) -> Result<Arc<Prepared>, SandboxError> {
-        let cell = self.cell(Sha256::digest(&bytes).into());
-        let shared = Arc::clone(self);
-        // Compiling takes long, so it must not hold up the executor.
-        let compile = || async move {
-            let compiled = tokio::task::spawn_blocking(move || load(&shared.engine, &shared.linker, &bytes)).await;
-            compiled.map_err(|_| SandboxError::load("the compiler failed on it"))?.map(Arc::new)
-        };
-        cell.get_or_try_init(compile).await.cloned()
+    pub(crate) async fn prepare(self: &Arc<Self>, bytes: &Arc<[u8]>) -> Result<Kept, LoadError> {
+        self.components.get(bytes, || Arc::clone(self)).await
     }
 
-    fn cell(&self, key: Hash) -> Slot {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= MAX_KEPT && !kept.contains_key(&key) {
-            kept.retain(|_, cell| Arc::strong_count(cell) > 1);
-        }
-        Arc::clone(kept.entry(key).or_default())
+    /// Waits for a place to run in.
+    pub(crate) async fn place(&self) -> Result<SemaphorePermit<'_>, SandboxError> {
+        self.places.acquire().await.map_err(|error| SandboxError::setup("waiting for a place", std::io::Error::other(error)))
     }
+
+    /// Lets the epoch advance as long as the result lives; only needed where epochs count.
+    pub(crate) fn tick(&self) -> Ticking {
+        self.ticker.tick()
+    }
+
+    pub(crate) fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    fn roomy(&self) -> wasmtime::Result<&Linked> {
+        if let Some(linked) = self.roomy.get() {
+            return Ok(linked);
+        }
+        let linked = Linked::new(self.profile, Allocation::OnDemand)?;
+        Ok(self.roomy.get_or_init(|| linked))
+    }
+}
+
+fn failed(step: &'static str, error: wasmtime::Error) -> SandboxError {
+    SandboxError::setup(step, std::io::Error::other(format!("{error:#}")))
 }

@@ -1,31 +1,42 @@
-//! Confines WebAssembly skills: runs WASI 0.2 command components with wasmtime.
+//! Confines WebAssembly skills: runs WASI commands with wasmtime.
 //!
 //! ```text
-//! bytes --load--> Prepared component (compiled once per content) --\
-//! Job ----------> WASI context from the grants --------------------+--> instance --> Outcome
-//! Limits -------> memory limiter, output sinks, deadline ----------/
+//! bytes --surface--> a component of WASI 0.2 or 0.3 --compile or cache--> Prepared, once per content --\
+//! Job ------> WASI context from the grants: files, streams, clocks ------------------------------------+--> instance --> Outcome
+//! Limits ---> memory limiter, output sinks, quota, deadline -------------------------------------------/
 //! ```
 //!
-//! A component sees what it is given and nothing else: the skill read-only at `/skill`, a granted workspace at `/workspace`, a private
-//! scratch directory at `/work`, the job's variables and input, and two output streams. There is no network and no other process.
+//! A program sees what it is given and nothing else: the skill read-only at `/skill`, a granted workspace at `/workspace`, a private
+//! scratch directory at `/work`, the job's variables and input, and two output streams. There is no other process.
 //!
-//! An endless loop is stopped by the engine's epoch, which a ticker thread advances only while something runs; a component that sleeps in
+//! An endless loop is stopped by the engine's epoch, which a ticker thread advances only while something runs; a program that sleeps in
 //! a host call is stopped by the deadline of its future. Memory is counted over all memories of a component.
+//!
+//! Compiled code can be kept on disk ([`ArtifactCache`]), sealed with a key that only this user has.
 //!
 //! This crate must never know what a skill is.
 
-#[cfg_attr(all(unix, not(test)), expect(dead_code, reason = "the engine takes it into use in a change of its own"))]
 mod artifacts;
+mod blocking;
 mod context;
 mod ending;
 mod engine;
+mod files;
 mod limiter;
-mod load;
+mod load_error;
 mod output;
+mod prepared;
+mod profile;
+mod report;
+mod run;
 mod sandbox;
-mod ticker;
+mod stop;
+mod surface;
+mod watch;
 
 pub use artifacts::{ArtifactCache, CacheError, CacheErrorKind, Usage};
+pub use load_error::LoadError;
+pub use profile::Profile;
 pub use sandbox::WasmSandbox;
 
 /// The largest component that is loaded, in bytes: 32 MiB. Compiling takes time and memory in proportion.

@@ -1,42 +1,73 @@
-//! Counts memory over all memories of a run.
+//! Counts memory, tables and instances over all of a run.
 
 use wasmtime::{ResourceLimiter, Result};
 
 /// The most elements that all tables of a run may hold together; a table of a Rust program has some hundred.
 const MAX_TABLE_ELEMENTS: usize = 1_000_000;
+/// The most instances, tables and memories of a run, each. A component made of a script engine and its parts has some dozens.
+const MAX_PARTS: usize = 1_000;
 
 /// Grants memory up to a total and remembers a refusal: a program that gets no memory ends in ways that do not say why.
 pub(crate) struct Limiter {
     limit_bytes: usize,
     used_bytes: usize,
     table_elements: usize,
-    pub(crate) refused: bool,
+    refused: Option<Refused>,
+}
+
+/// What was refused first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    Memory,
+    Table,
 }
 
 impl Limiter {
     pub(crate) fn new(limit_bytes: u64) -> Self {
         let limit_bytes = usize::try_from(limit_bytes).unwrap_or(usize::MAX);
-        Self { limit_bytes, used_bytes: 0, table_elements: 0, refused: false }
+        Self { limit_bytes, used_bytes: 0, table_elements: 0, refused: None }
+    }
+
+    pub(crate) fn refused(&self) -> Option<Refused> {
+        self.refused
+    }
+
+    /// The most memory that was in use at once; what a program has it keeps.
+    pub(crate) fn peak_bytes(&self) -> usize {
+        self.used_bytes
     }
 }
 
 impl ResourceLimiter for Limiter {
     fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> Result<bool> {
         let used = self.used_bytes.saturating_add(desired.saturating_sub(current));
-        let granted = used <= self.limit_bytes;
-        if granted {
-            self.used_bytes = used;
+        if used > self.limit_bytes {
+            self.refused.get_or_insert(Refused::Memory);
+            return Ok(false);
         }
-        self.refused |= !granted;
-        Ok(granted)
+        self.used_bytes = used;
+        Ok(true)
     }
 
     fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> Result<bool> {
         let elements = self.table_elements.saturating_add(desired.saturating_sub(current));
-        let granted = elements <= MAX_TABLE_ELEMENTS;
-        if granted {
-            self.table_elements = elements;
+        if elements > MAX_TABLE_ELEMENTS {
+            self.refused.get_or_insert(Refused::Table);
+            return Ok(false);
         }
-        Ok(granted)
+        self.table_elements = elements;
+        Ok(true)
+    }
+
+    fn instances(&self) -> usize {
+        MAX_PARTS
+    }
+
+    fn tables(&self) -> usize {
+        MAX_PARTS
+    }
+
+    fn memories(&self) -> usize {
+        MAX_PARTS
     }
 }

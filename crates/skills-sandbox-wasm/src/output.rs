@@ -1,6 +1,5 @@
 //! An output stream that keeps its beginning and its end.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -12,6 +11,8 @@ use wasmtime_wasi::async_trait;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
+use crate::stop::{Reason, Stop};
+
 /// How much a program may write at once.
 const PERMIT_BYTES: usize = 64 * 1024;
 
@@ -21,33 +22,27 @@ pub(crate) struct Sink {
     captured: Arc<Mutex<Captured>>,
     keep_bytes: usize,
     flood_bytes: u64,
+    stop: Arc<Stop>,
 }
-
-/// The reason why a program that wrote too much was stopped.
-#[derive(Debug)]
-pub(crate) struct Flooded;
-
-impl fmt::Display for Flooded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("too much output")
-    }
-}
-
-impl std::error::Error for Flooded {}
 
 impl Sink {
-    pub(crate) fn new(keep_bytes: usize, flood_bytes: u64) -> Self {
-        Self { captured: Arc::default(), keep_bytes, flood_bytes }
+    pub(crate) fn new(keep_bytes: usize, flood_bytes: u64, stop: Arc<Stop>) -> Self {
+        Self { captured: Arc::default(), keep_bytes, flood_bytes, stop }
     }
 
     pub(crate) fn take(&self) -> Captured {
         std::mem::take(&mut *self.captured.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn push(&self, bytes: &[u8]) -> Result<(), Flooded> {
+    fn push(&self, bytes: &[u8]) -> Result<(), Reason> {
         let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
         captured.push(bytes, self.keep_bytes);
-        if captured.total_bytes() > self.flood_bytes { Err(Flooded) } else { Ok(()) }
+        if captured.total_bytes() <= self.flood_bytes {
+            return Ok(());
+        }
+        // A program of WASI 0.3 could go on after the error.
+        self.stop.set(Reason::Flooded);
+        Err(Reason::Flooded)
     }
 }
 

@@ -1,69 +1,124 @@
 //! The backend.
 
-use std::path::PathBuf;
+use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use skills_policy::{Grants, Limits};
-use skills_sandbox::{Ending, Job, Outcome, Program, Report, Running, Sandbox, SandboxError, Scratch, Status};
+use skills_policy::{Grants, Network};
+use skills_sandbox::{
+    Captured, Ending, Job, Outcome, Preparation, Preparing, Program, Report, Running, Sandbox, SandboxError, Scratch, Status,
+};
 use tokio::time::timeout_at;
-use wasmtime::{Store, UpdateDeadline};
 
-use crate::context::{self, Context};
-use crate::ending::{Deadline, ending, timed_out};
+use crate::artifacts::ArtifactCache;
+use crate::context::{Context, Streams};
+use crate::ending::stopped;
 use crate::engine::SharedEngine;
-use crate::load::Prepared;
+use crate::prepared::{Kept, Origin};
+use crate::report::Account;
+use crate::run::{Bounds, Finished, execute};
+use crate::stop::Reason;
+use crate::{LoadError, Profile};
 
-/// After how many ticks a busy program lets other tasks of the executor run.
-const TICKS_PER_SLICE: u32 = 10;
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
-/// The most bytes that a program may hand to the host in one call.
-const MAX_CALL_BYTES: usize = 16 << 20;
 
-/// Runs WASI 0.2 command components.
+/// Runs WebAssembly: WASI 0.2 and 0.3 components, and core modules of the first generation of WASI.
 ///
-/// Cheap to clone; clones share the engine, which is started by the first run.
+/// Cheap to clone; clones share the engine, which is started by the first run. Defaults: no cache on disk, [`Profile::Fast`].
 #[derive(Clone)]
 pub struct WasmSandbox {
-    scratch_parent: PathBuf,
+    scratch_parent: Arc<Path>,
+    profile: Profile,
+    cache: Option<ArtifactCache>,
     engine: Arc<OnceLock<Arc<SharedEngine>>>,
 }
 
 impl WasmSandbox {
     /// Makes the backend; private scratch directories are made below `scratch_parent`.
     #[must_use]
-    pub fn new(scratch_parent: impl Into<PathBuf>) -> Self {
-        Self { scratch_parent: scratch_parent.into(), engine: Arc::default() }
+    pub fn new(scratch_parent: impl AsRef<Path>) -> Self {
+        Self { scratch_parent: scratch_parent.as_ref().into(), profile: Profile::Fast, cache: None, engine: Arc::default() }
+    }
+
+    /// Keeps compiled code on disk, so that the next process need not compile it. No program may be granted the directory, or one around it or
+    /// in it: such a job is refused.
+    #[must_use]
+    pub fn cache(mut self, cache: ArtifactCache) -> Self {
+        self.cache = Some(cache);
+        self.engine = Arc::default();
+        self
+    }
+
+    /// Chooses how programs are run.
+    #[must_use]
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self.engine = Arc::default();
+        self
     }
 
     fn engine(&self) -> Result<Arc<SharedEngine>, SandboxError> {
         if let Some(engine) = self.engine.get() {
             return Ok(Arc::clone(engine));
         }
-        let engine = Arc::new(SharedEngine::new()?);
+        let engine = Arc::new(SharedEngine::new(self.profile, self.cache.clone())?);
         Ok(Arc::clone(self.engine.get_or_init(|| engine)))
     }
 
     async fn run_job(&self, job: Job) -> Result<Outcome, SandboxError> {
         let started = Instant::now();
-        let Program::Wasm(bytes) = job.program() else {
-            return Err(SandboxError::load("this backend runs WebAssembly only"));
-        };
+        let bytes = wasm(job.program())?;
+        self.accepts(job.grants())?;
         let engine = self.engine()?;
-        let scratch = Scratch::new(&self.scratch_parent).map_err(|error| SandboxError::setup("making a scratch directory", error))?;
-        let (context, streams) = Context::new(&job, scratch.path())?;
         let limits = job.grants().limits();
         // A time too far away to be told is as good as a year.
         let deadline = started.checked_add(limits.wall_time).unwrap_or(started + YEAR);
-        let ending = match timeout_at(deadline.into(), engine.prepare(Arc::clone(bytes))).await {
-            Ok(prepared) => {
-                let prepared = prepared?;
-                execute(&engine, &prepared, context, limits, deadline).await
-            }
-            Err(_) => timed_out(limits),
+        let bounds = Bounds { limits, deadline, cancellation: job.cancelled_by(), stop: Arc::default() };
+        let begun = async {
+            let prepared = engine.prepare(bytes).await.map_err(SandboxError::load_failed)?;
+            Ok::<_, SandboxError>((prepared, engine.place().await?))
         };
-        let report = report(limits).removed(scratch.remove());
-        Ok(Outcome::new(ending, streams.stdout.take(), streams.stderr.take(), started.elapsed(), report))
+        let (prepared, _place) = match begin(begun, &bounds).await {
+            Ok(begun) => begun?,
+            Err(reason) => return Ok(unbegun(&job, reason, started)),
+        };
+        let (mut finished, mut streams) = self.execute(&engine, &prepared, &job, &bounds).await?;
+        if finished.found_no_place {
+            let roomy = engine.with_room(&prepared).map_err(SandboxError::load_failed)?;
+            (finished, streams) = self.execute(&engine, &Arc::new(roomy), &job, &bounds).await?;
+        }
+        let (stdout, stderr) = streams.take();
+        let account = Account { grants: job.grants(), prepared: Some(&prepared), finished: Some(&finished), output: [&stdout, &stderr] };
+        let report = account.report();
+        let report = match finished.private {
+            Some(private) => report.removed(remove(private).await),
+            None => report,
+        };
+        Ok(Outcome::new(finished.ending, stdout, stderr, started.elapsed(), report))
+    }
+
+    async fn execute(
+        &self,
+        engine: &SharedEngine,
+        prepared: &Kept,
+        job: &Job,
+        bounds: &Bounds<'_>,
+    ) -> Result<(Finished, Streams), SandboxError> {
+        if prepared.needs_http && *job.grants().network() == Network::None {
+            return Err(SandboxError::refused("wasm", "the program needs wasi:http, and no host is granted"));
+        }
+        let (context, streams) = Context::new(job, Arc::clone(&self.scratch_parent), self.profile, &bounds.stop)?;
+        Ok((execute(engine, prepared, context, bounds).await, streams))
+    }
+
+    async fn prepare_program(&self, program: Program) -> Result<Preparation, SandboxError> {
+        let bytes = wasm(&program)?;
+        let prepared = self.engine()?.prepare(bytes).await.map_err(SandboxError::load_failed)?;
+        Ok(match &prepared.origin {
+            Origin::Cached => Preparation::Cached,
+            Origin::Compiled { took, .. } => Preparation::Compiled { milliseconds: took.as_millis().try_into().unwrap_or(u64::MAX) },
+        })
     }
 }
 
@@ -73,12 +128,36 @@ impl Sandbox for WasmSandbox {
     }
 
     fn probe(&self) -> Result<Report, SandboxError> {
-        let report = Report::new(self.name()).layer("components", Status::Enforced, "WASI 0.2 commands, compiled by wasmtime");
-        Ok(report.layer("files", Status::Enforced, "granted directories only").layer("network", Status::Enforced, "none"))
+        let forms =
+            if cfg!(feature = "wasi-p3") { "WASI 0.2 and 0.3 commands, preview-1 modules" } else { "WASI 0.2 commands, preview-1 modules" };
+        let report = Report::new(self.name()).layer("components", Status::Enforced, format!("{forms}, compiled by wasmtime"));
+        let report = report.layer("files", Status::Enforced, "granted directories only").layer("network", Status::Enforced, "none");
+        Ok(match &self.cache {
+            Some(cache) => report.fact("cache", cache.directory().display().to_string()),
+            None => report.fact("cache", "none"),
+        })
     }
 
     fn accepts(&self, grants: &Grants) -> Result<(), SandboxError> {
-        context::accepts(grants)
+        if let Some(cache) = &self.cache {
+            let directory = cache.directory();
+            let holds = |path: &Path| path.starts_with(directory) || directory.starts_with(path);
+            if let Some(file) = grants.files().iter().find(|file| holds(file.path())) {
+                let reason =
+                    format!("{} holds the cache of compiled code, or lies in it, and no program may see that", file.path().display());
+                return Err(SandboxError::refused("wasm", reason));
+            }
+        }
+        match grants.network() {
+            Network::None => Ok(()),
+            Network::Hosts(_) => {
+                Err(SandboxError::refused("wasm", "it cannot open the network to named hosts only, and opens it to none instead"))
+            }
+        }
+    }
+
+    fn prepare(&self, program: Program) -> Preparing<'_> {
+        Box::pin(self.prepare_program(program))
     }
 
     fn run(&self, job: Job) -> Running<'_> {
@@ -86,41 +165,46 @@ impl Sandbox for WasmSandbox {
     }
 }
 
-/// Runs to the end or the deadline: the epoch stops a program that computes, the timer one that waits in the host.
-async fn execute(engine: &SharedEngine, prepared: &Prepared, context: Context, limits: &Limits, deadline: Instant) -> Ending {
-    let mut store = Store::new(&engine.engine, context);
-    let mut ticks = 0;
-    store.limiter(|context| &mut context.limiter);
-    store.set_hostcall_fuel(MAX_CALL_BYTES);
-    store.set_epoch_deadline(1);
-    store.epoch_deadline_callback(move |_| {
-        if Instant::now() >= deadline {
-            return Err(Deadline.into());
-        }
-        ticks += 1;
-        Ok(if ticks % TICKS_PER_SLICE == 0 { UpdateDeadline::Yield(1) } else { UpdateDeadline::Continue(1) })
-    });
-    let ticking = engine.ticker.tick();
-    let call = async {
-        let command = prepared.instantiate_async(&mut store).await?;
-        command.wasi_cli_run().call_run(&mut store).await
-    };
-    let result = timeout_at(deadline.into(), call).await;
-    drop(ticking);
-    match result {
-        Ok(result) => ending(result, limits, store.data().limiter.refused),
-        Err(_) => timed_out(limits),
+impl fmt::Debug for WasmSandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WasmSandbox")
+            .field("scratch_parent", &self.scratch_parent)
+            .field("profile", &self.profile)
+            .field("cache", &self.cache)
+            .finish_non_exhaustive()
     }
 }
 
-fn report(limits: &Limits) -> Report {
-    let memory = limits.memory_bytes >> 20;
-    Report::new("wasm")
-        .layer("files", Status::Enforced, "granted directories only, behind handles that cannot leave them")
-        .layer("network", Status::Enforced, "no sockets, no name lookup")
-        .layer("processes", Status::Enforced, "there are none in WebAssembly")
-        .layer("memory", Status::Enforced, format!("{memory} MiB over all memories"))
-        .layer("disk", Status::Partial, "what it writes is not limited")
-        .layer("time", Status::Enforced, format!("{} ms, in compilation, computation and host calls", limits.wall_time.as_millis()))
-        .layer("environment", Status::Enforced, "declared variables only")
+fn wasm(program: &Program) -> Result<&Arc<[u8]>, SandboxError> {
+    match program {
+        Program::Wasm(bytes) => Ok(bytes),
+        _ => Err(SandboxError::load_failed(LoadError::Foreign)),
+    }
+}
+
+/// Waits for what comes before a run, under the same deadline.
+async fn begin<T>(begun: impl Future<Output = T>, bounds: &Bounds<'_>) -> Result<T, Reason> {
+    let begun = timeout_at(bounds.deadline.into(), begun);
+    let Some(cancellation) = bounds.cancellation else {
+        return begun.await.map_err(|_| Reason::Deadline);
+    };
+    tokio::select! {
+        biased;
+        () = cancellation.cancelled() => Err(Reason::Cancelled),
+        begun = begun => begun.map_err(|_| Reason::Deadline),
+    }
+}
+
+/// What came of a run that never began.
+fn unbegun(job: &Job, reason: Reason, started: Instant) -> Outcome {
+    let (stdout, stderr) = (Captured::default(), Captured::default());
+    let account = Account { grants: job.grants(), prepared: None, finished: None, output: [&stdout, &stderr] };
+    let report = account.report();
+    let ending: Ending = stopped(reason, job.grants().limits());
+    Outcome::new(ending, stdout, stderr, started.elapsed(), report)
+}
+
+/// Removes what a program left, which may be much, on a thread that may block.
+async fn remove(private: Scratch) -> std::io::Result<()> {
+    tokio::task::spawn_blocking(move || private.remove()).await.map_err(std::io::Error::other)?
 }

@@ -1,6 +1,7 @@
 //! Advances the engine's epoch while something runs.
 
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -8,20 +9,23 @@ use wasmtime::{Engine, EngineWeak};
 
 /// How often the epoch advances, and so how late a loop may be stopped.
 pub(crate) const TICK: Duration = Duration::from_millis(1);
+/// For how many ticks the thread stays awake when nothing runs: whoever runs one program after the other would wake it each time.
+const IDLE_TICKS: u32 = 20;
 
 /// One thread that sleeps until a run begins and ends with the engine: an idle host spends nothing on it.
 pub(crate) struct Ticker(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
+    active: AtomicUsize,
     state: Mutex<State>,
     wake: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    active: usize,
-    stopped: bool,
+    is_parked: bool,
+    is_stopped: bool,
 }
 
 /// Keeps the epoch advancing as long as it lives.
@@ -36,38 +40,56 @@ impl Ticker {
     }
 
     pub(crate) fn tick(&self) -> Ticking {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).active += 1;
-        self.0.wake.notify_one();
+        if self.0.active.fetch_add(1, Ordering::SeqCst) == 0 {
+            let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+            if state.is_parked {
+                state.is_parked = false;
+                self.0.wake.notify_one();
+            }
+        }
         Ticking(Arc::clone(&self.0))
     }
 }
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).stopped = true;
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).is_stopped = true;
         self.0.wake.notify_one();
     }
 }
 
 impl Drop for Ticking {
     fn drop(&mut self) {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).active -= 1;
+        self.0.active.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 fn advance(engine: &EngineWeak, shared: &Shared) {
+    let mut idle = 0;
     loop {
-        let state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = |state: &mut State| state.active == 0 && !state.stopped;
-        let state = shared.wake.wait_while(state, idle).unwrap_or_else(PoisonError::into_inner);
-        if state.stopped {
+        idle = if shared.active.load(Ordering::SeqCst) == 0 { idle + 1 } else { 0 };
+        if idle > IDLE_TICKS {
+            park(shared);
+            idle = 0;
+        }
+        if shared.state.lock().unwrap_or_else(PoisonError::into_inner).is_stopped {
             return;
         }
-        drop(state);
         std::thread::sleep(TICK);
         match engine.upgrade() {
             Some(engine) => engine.increment_epoch(),
             None => return,
         }
     }
+}
+
+/// Waits until something runs. Whoever begins a run looks at `is_parked` under the same lock, so none is missed.
+fn park(shared: &Shared) {
+    let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+    if shared.active.load(Ordering::SeqCst) > 0 {
+        return;
+    }
+    state.is_parked = true;
+    let state = shared.wake.wait_while(state, |state| state.is_parked && !state.is_stopped);
+    drop(state);
 }

@@ -1,0 +1,67 @@
+//! How the engine is set up.
+
+use wasmtime::{Config, InstanceAllocationStrategy, PoolingAllocationConfig};
+
+use crate::Profile;
+
+/// How many programs run at once in one engine; others wait for their turn.
+pub(crate) const SLOTS: u32 = 64;
+/// How much of a used memory is cleared in place instead of being given back: what a small program touches. A system call costs more.
+const RESIDENT_BYTES: usize = 64 * 1024;
+/// The parts that a component may be made of. A script engine with its libraries has some dozens of core instances and tables.
+const MAX_CORE_INSTANCES: u32 = 100;
+const MAX_TABLES: u32 = 100;
+const MAX_MEMORIES: u32 = 20;
+const MAX_TABLE_ELEMENTS: usize = 65_536;
+/// The most that a 32-bit memory can have. It takes address space only, and the limiter of each run decides.
+const MAX_MEMORY_BYTES: usize = 4 << 30;
+
+/// Where memories, tables and stacks come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Allocation {
+    /// From places that are kept ready.
+    Pooled,
+    /// From the operating system, for what does not fit into the places.
+    OnDemand,
+}
+
+pub(crate) fn config(profile: Profile, allocation: Allocation) -> Config {
+    let mut config = Config::new();
+    // What programs are compiled from is checked, and that is all of it.
+    config.parallel_compilation(true).wasm_component_model_async(cfg!(feature = "wasi-p3"));
+    match profile {
+        Profile::Fast => {
+            config.epoch_interruption(true);
+        }
+        Profile::Deterministic { .. } => {
+            config.consume_fuel(true).cranelift_nan_canonicalization(true).relaxed_simd_deterministic(true);
+        }
+    }
+    if allocation == Allocation::Pooled {
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
+    }
+    config
+}
+
+fn pool() -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(SLOTS)
+        .total_core_instances(SLOTS * MAX_CORE_INSTANCES)
+        .total_memories(SLOTS * 2)
+        .total_tables(SLOTS * 8)
+        .total_stacks(SLOTS * 4)
+        .total_gc_heaps(SLOTS)
+        .max_core_instances_per_component(MAX_CORE_INSTANCES)
+        .max_memories_per_component(MAX_MEMORIES)
+        .max_tables_per_component(MAX_TABLES)
+        .max_component_instance_size(4 << 20)
+        .max_core_instance_size(4 << 20)
+        .max_tables_per_module(MAX_TABLES)
+        .max_memories_per_module(MAX_MEMORIES)
+        .table_elements(MAX_TABLE_ELEMENTS)
+        .max_memory_size(MAX_MEMORY_BYTES)
+        .max_unused_warm_slots(SLOTS)
+        .linear_memory_keep_resident(RESIDENT_BYTES)
+        .table_keep_resident(RESIDENT_BYTES);
+    pool
+}

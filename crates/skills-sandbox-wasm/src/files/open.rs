@@ -1,0 +1,126 @@
+//! Opening: beneath a directory, never something that blocks.
+
+use std::fs::File as StdFile;
+use std::io;
+use std::path::Path;
+
+use cap_primitives::fs::{FollowSymlinks, OpenOptions};
+use wasmtime_wasi::filesystem::{Descriptor, Dir, File};
+use wasmtime_wasi::{FsPerms, OpenMode};
+
+use super::directories::Directories;
+use super::refusal::Refusal;
+
+/// What a program wants to open, in the words of both generations.
+#[derive(Clone, Copy)]
+pub(super) struct Wish {
+    pub(super) follow: FollowSymlinks,
+    pub(super) access: OpenMode,
+    pub(super) create: Create,
+    pub(super) truncate: bool,
+    /// Fail if it is no directory.
+    pub(super) directory: bool,
+    /// Wants writes to reach the disk at once, which nobody offers.
+    pub(super) synchronized: bool,
+}
+
+/// What happens to a name that is free, and to one that is not.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Create {
+    Never,
+    IfMissing,
+    /// Fail if there is something.
+    New,
+}
+
+impl Wish {
+    /// Whether opening alone may change something, or the handle may.
+    fn writes(&self) -> bool {
+        self.truncate || self.create != Create::Never || self.access.contains(OpenMode::WRITE)
+    }
+
+    /// The mode that the handle remembers: whoever does not ask to write reads.
+    fn mode(&self) -> OpenMode {
+        let read = if self.access.contains(OpenMode::WRITE) { OpenMode::empty() } else { OpenMode::READ };
+        let write = if self.writes() { OpenMode::WRITE } else { OpenMode::empty() };
+        self.access | read | write
+    }
+
+    fn options(&self) -> OpenOptions {
+        let mut options = OpenOptions::new();
+        let mode = self.mode();
+        options.read(mode.contains(OpenMode::READ)).write(mode.contains(OpenMode::WRITE));
+        options._cap_fs_ext_follow(self.follow);
+        never_waits(&mut options);
+        options
+    }
+}
+
+/// Opens `path` beneath `dir`.
+///
+/// What is written to is first opened as it is, then judged by where it really lies, and only then cut to nothing.
+pub(super) fn open(dir: &Dir, path: &str, wish: Wish, directories: &Directories) -> io::Result<Descriptor> {
+    if wish.synchronized {
+        return Err(Refusal::Unsupported.into());
+    }
+    if wish.directory && (wish.truncate || wish.create != Create::Never) {
+        return Err(Refusal::Invalid.into());
+    }
+    let is_read_only = dir.perms.write_not_permitted();
+    if is_read_only && wish.writes() {
+        return Err(Refusal::NotPermitted.into());
+    }
+    let (opened, is_new) = existing_or_new(dir, path, wish, directories)?;
+    let metadata = opened.metadata()?;
+    if !metadata.is_dir() && !metadata.is_file() {
+        // A pipe without a writer, a terminal, a device: reading it could take for ever.
+        return Err(Refusal::NotPermitted.into());
+    }
+    let perms = if is_read_only || directories.guard.is_protected(&opened)? { FsPerms::ReadOnly } else { FsPerms::ReadWrite };
+    if perms.write_not_permitted() && wish.writes() {
+        return Err(Refusal::NotPermitted.into());
+    }
+    if metadata.is_dir() {
+        return Ok(Descriptor::Dir(Dir::new(opened, perms, wish.mode(), true)));
+    }
+    if wish.directory {
+        return Err(Refusal::NotDirectory.into());
+    }
+    if wish.truncate && !is_new {
+        opened.set_len(0)?;
+    }
+    Ok(Descriptor::File(File::new(opened, perms, wish.mode(), true)))
+}
+
+fn existing_or_new(dir: &Dir, path: &str, wish: Wish, directories: &Directories) -> io::Result<(StdFile, bool)> {
+    let path = Path::new(path);
+    let create = |options: &mut OpenOptions| {
+        directories.guard.check(&dir.dir, path)?;
+        directories.quota.entry()?;
+        // Not through a link to nowhere, which could lead to where nothing may be made.
+        let created = cap_primitives::fs::open(&dir.dir, path, options.create_new(true))?;
+        Ok((created, true))
+    };
+    match wish.create {
+        Create::New => create(&mut wish.options()),
+        Create::Never => Ok((cap_primitives::fs::open(&dir.dir, path, &wish.options())?, false)),
+        Create::IfMissing => match cap_primitives::fs::open(&dir.dir, path, &wish.options()) {
+            Ok(opened) => Ok((opened, false)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => create(&mut wish.options()),
+            Err(error) => Err(error),
+        },
+    }
+}
+
+#[cfg(unix)]
+fn never_waits(options: &mut OpenOptions) {
+    use cap_primitives::fs::OpenOptionsExt;
+    // Opening a pipe waits for its other end otherwise; for regular files it means nothing.
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    options.custom_flags(flags.bits().cast_signed());
+}
+
+#[cfg(not(unix))]
+fn never_waits(options: &mut OpenOptions) {
+    options.maybe_dir(true);
+}

@@ -1,0 +1,271 @@
+//! Files for WASI 0.2.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use cap_primitives::fs::FollowSymlinks;
+use wasmtime::component::{Linker, Resource};
+use wasmtime_wasi::filesystem::{Descriptor, Dir};
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream, ErrorCode, Filesize, Host,
+    HostDescriptor, HostDirectoryEntryStream, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
+};
+use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
+use wasmtime_wasi::{FsPerms, OpenMode};
+
+use super::open::{Create, Wish, open};
+use super::writer::{Position, Writer, write_at};
+use super::{Files, HasFiles};
+use crate::context::Context;
+
+type Fd = Resource<Descriptor>;
+
+pub(super) fn add_to_linker(linker: &mut Linker<Context>) -> wasmtime::Result<()> {
+    types::add_to_linker::<Context, HasFiles>(linker, Context::files)?;
+    preopens::add_to_linker::<Context, HasFiles>(linker, Context::files)
+}
+
+impl preopens::Host for Files<'_> {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
+        self.list()
+    }
+}
+
+impl Host for Files<'_> {
+    fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
+        self.inner().convert_error_code(error)
+    }
+
+    fn filesystem_error_code(&mut self, error: Resource<wasmtime::Error>) -> wasmtime::Result<Option<ErrorCode>> {
+        self.inner().filesystem_error_code(error)
+    }
+}
+
+impl Files<'_> {
+    /// Returns the directory, which exists from now on.
+    fn dir(&mut self, fd: &Fd) -> FsResult<Dir> {
+        let dir = self.directory(fd).map_err(FsError::trap)??;
+        dir.ok_or_else(|| ErrorCode::NotDirectory.into())
+    }
+
+    /// Makes sure that the directory exists, when the descriptor is one.
+    fn used(&mut self, fd: &Fd) -> FsResult<()> {
+        self.directory(fd).map_err(FsError::trap)??;
+        Ok(())
+    }
+
+    /// Makes sure that an entry may be made, changed or removed.
+    fn changeable(&mut self, fd: &Fd, path: &str) -> FsResult<()> {
+        let dir = self.dir(fd)?;
+        Ok(self.guard(&dir, path)?)
+    }
+
+    /// Makes sure that an entry may be made.
+    fn makeable(&mut self, fd: &Fd, path: &str) -> FsResult<()> {
+        self.changeable(fd, path)?;
+        Ok(self.directories.quota.entry()?)
+    }
+
+    fn writer(&mut self, fd: &Fd, position: Position) -> FsResult<Resource<DynOutputStream>> {
+        let file = self.writable(fd)?;
+        let writer: DynOutputStream = Box::new(Writer::new(file, self.directories.quota.clone(), position));
+        Ok(self.table.push(writer)?)
+    }
+
+    fn writable(&mut self, fd: &Fd) -> FsResult<Arc<File>> {
+        match self.table.get(fd)? {
+            Descriptor::File(file) if file.perms == FsPerms::ReadWrite => Ok(file.file.clone()),
+            Descriptor::File(_) => Err(ErrorCode::NotPermitted.into()),
+            Descriptor::Dir(_) => Err(ErrorCode::BadDescriptor.into()),
+        }
+    }
+}
+
+fn wish(path_flags: PathFlags, open_flags: OpenFlags, flags: DescriptorFlags) -> Wish {
+    let mut access = OpenMode::empty();
+    access.set(OpenMode::READ, flags.contains(DescriptorFlags::READ));
+    access.set(OpenMode::WRITE, flags.contains(DescriptorFlags::WRITE));
+    let synchronized = DescriptorFlags::FILE_INTEGRITY_SYNC | DescriptorFlags::DATA_INTEGRITY_SYNC | DescriptorFlags::REQUESTED_WRITE_SYNC;
+    Wish {
+        follow: if path_flags.contains(PathFlags::SYMLINK_FOLLOW) { FollowSymlinks::Yes } else { FollowSymlinks::No },
+        access,
+        create: match (open_flags.contains(OpenFlags::CREATE), open_flags.contains(OpenFlags::EXCLUSIVE)) {
+            (false, _) => Create::Never,
+            (true, false) => Create::IfMissing,
+            (true, true) => Create::New,
+        },
+        truncate: open_flags.contains(OpenFlags::TRUNCATE),
+        directory: open_flags.contains(OpenFlags::DIRECTORY),
+        synchronized: flags.intersects(synchronized),
+    }
+}
+
+impl HostDescriptor for Files<'_> {
+    async fn open_at(
+        &mut self,
+        fd: Fd,
+        path_flags: PathFlags,
+        path: String,
+        open_flags: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FsResult<Fd> {
+        let dir = self.dir(&fd)?;
+        let opened = open(&dir, &path, wish(path_flags, open_flags, flags), self.directories)?;
+        Ok(self.table.push(opened)?)
+    }
+
+    fn write_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynOutputStream>> {
+        self.writer(&fd, Position::At(offset))
+    }
+
+    fn append_via_stream(&mut self, fd: Fd) -> FsResult<Resource<DynOutputStream>> {
+        self.writer(&fd, Position::End)
+    }
+
+    async fn write(&mut self, fd: Fd, buffer: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
+        let file = self.writable(&fd)?;
+        write_at(&file, &self.directories.quota, &buffer, offset)?;
+        Ok(buffer.len() as u64)
+    }
+
+    async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
+        self.directories.quota.reaches(size)?;
+        self.inner().set_size(fd, size).await
+    }
+
+    async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.makeable(&fd, &path)?;
+        self.inner().create_directory_at(fd, path).await
+    }
+
+    async fn link_at(&mut self, fd: Fd, flags: PathFlags, path: String, new_fd: Fd, new_path: String) -> FsResult<()> {
+        // By another name it could be changed.
+        self.changeable(&fd, &path)?;
+        self.makeable(&new_fd, &new_path)?;
+        self.inner().link_at(fd, flags, path, new_fd, new_path).await
+    }
+
+    async fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
+        self.makeable(&fd, &path)?;
+        self.inner().symlink_at(fd, target, path).await
+    }
+
+    async fn rename_at(&mut self, fd: Fd, path: String, new_fd: Fd, new_path: String) -> FsResult<()> {
+        self.changeable(&fd, &path)?;
+        self.changeable(&new_fd, &new_path)?;
+        self.inner().rename_at(fd, path, new_fd, new_path).await
+    }
+
+    async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.changeable(&fd, &path)?;
+        self.inner().remove_directory_at(fd, path).await
+    }
+
+    async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
+        self.changeable(&fd, &path)?;
+        self.inner().unlink_file_at(fd, path).await
+    }
+
+    async fn set_times_at(
+        &mut self,
+        fd: Fd,
+        flags: PathFlags,
+        path: String,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FsResult<()> {
+        self.changeable(&fd, &path)?;
+        self.inner().set_times_at(fd, flags, path, accessed, modified).await
+    }
+
+    async fn set_times(&mut self, fd: Fd, accessed: NewTimestamp, modified: NewTimestamp) -> FsResult<()> {
+        self.used(&fd)?;
+        self.inner().set_times(fd, accessed, modified).await
+    }
+
+    async fn stat(&mut self, fd: Fd) -> FsResult<DescriptorStat> {
+        self.used(&fd)?;
+        self.inner().stat(fd).await
+    }
+
+    async fn stat_at(&mut self, fd: Fd, flags: PathFlags, path: String) -> FsResult<DescriptorStat> {
+        self.used(&fd)?;
+        self.inner().stat_at(fd, flags, path).await
+    }
+
+    async fn read_directory(&mut self, fd: Fd) -> FsResult<Resource<DirectoryEntryStream>> {
+        self.used(&fd)?;
+        self.inner().read_directory(fd).await
+    }
+
+    async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
+        self.used(&fd)?;
+        self.inner().readlink_at(fd, path).await
+    }
+
+    async fn metadata_hash(&mut self, fd: Fd) -> FsResult<MetadataHashValue> {
+        self.used(&fd)?;
+        self.inner().metadata_hash(fd).await
+    }
+
+    async fn metadata_hash_at(&mut self, fd: Fd, flags: PathFlags, path: String) -> FsResult<MetadataHashValue> {
+        self.used(&fd)?;
+        self.inner().metadata_hash_at(fd, flags, path).await
+    }
+
+    async fn is_same_object(&mut self, one: Fd, other: Fd) -> wasmtime::Result<bool> {
+        for fd in [&one, &other] {
+            // Where it cannot be made, nothing else is the same.
+            if self.directory(fd)?.is_err() {
+                return Ok(false);
+            }
+        }
+        self.inner().is_same_object(one, other).await
+    }
+
+    async fn advise(&mut self, fd: Fd, offset: Filesize, length: Filesize, advice: Advice) -> FsResult<()> {
+        self.inner().advise(fd, offset, length, advice).await
+    }
+
+    async fn sync(&mut self, fd: Fd) -> FsResult<()> {
+        self.used(&fd)?;
+        self.inner().sync(fd).await
+    }
+
+    async fn sync_data(&mut self, fd: Fd) -> FsResult<()> {
+        self.used(&fd)?;
+        self.inner().sync_data(fd).await
+    }
+
+    async fn get_flags(&mut self, fd: Fd) -> FsResult<DescriptorFlags> {
+        self.used(&fd)?;
+        self.inner().get_flags(fd).await
+    }
+
+    async fn get_type(&mut self, fd: Fd) -> FsResult<DescriptorType> {
+        self.inner().get_type(fd).await
+    }
+
+    async fn read(&mut self, fd: Fd, length: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
+        self.inner().read(fd, length, offset).await
+    }
+
+    fn read_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
+        self.inner().read_via_stream(fd, offset)
+    }
+
+    fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
+        HostDescriptor::drop(&mut self.inner(), fd)
+    }
+}
+
+impl HostDirectoryEntryStream for Files<'_> {
+    async fn read_directory_entry(&mut self, stream: Resource<DirectoryEntryStream>) -> FsResult<Option<DirectoryEntry>> {
+        self.inner().read_directory_entry(stream).await
+    }
+
+    fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> wasmtime::Result<()> {
+        HostDirectoryEntryStream::drop(&mut self.inner(), stream)
+    }
+}

@@ -1,0 +1,342 @@
+//! Files for WASI 0.3.
+
+use std::fs::File;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll};
+
+use cap_primitives::fs::FollowSymlinks;
+use tokio::sync::oneshot;
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Access, Accessor, FutureReader, Linker, Resource, Source, StreamConsumer, StreamReader, StreamResult};
+use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystem, WasiFilesystemView};
+use wasmtime_wasi::p3::bindings::filesystem::types::{
+    Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, Filesize, Host, HostDescriptor,
+    HostDescriptorWithStore, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
+};
+use wasmtime_wasi::p3::bindings::filesystem::{preopens, types};
+use wasmtime_wasi::p3::filesystem::{FilesystemError, FilesystemResult};
+use wasmtime_wasi::{FsPerms, OpenMode};
+
+use super::open::{Create, Wish, open};
+use super::writer::{Position, Writer};
+use super::{Files, HasFiles};
+use crate::context::Context;
+
+type Fd = Resource<Descriptor>;
+type Ours = Accessor<Context, HasFiles>;
+type Written = Result<(), ErrorCode>;
+
+pub(super) fn add_to_linker(linker: &mut Linker<Context>) -> wasmtime::Result<()> {
+    types::add_to_linker::<Context, HasFiles>(linker, Context::files)?;
+    preopens::add_to_linker::<Context, HasFiles>(linker, Context::files)
+}
+
+impl preopens::Host for Files<'_> {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Fd, String)>> {
+        self.list()
+    }
+}
+
+impl Host for Files<'_> {
+    fn convert_error_code(&mut self, error: FilesystemError) -> wasmtime::Result<ErrorCode> {
+        self.inner().convert_error_code(error)
+    }
+}
+
+impl HostDescriptor for Files<'_> {
+    fn drop(&mut self, fd: Fd) -> wasmtime::Result<()> {
+        HostDescriptor::drop(&mut self.inner(), fd)
+    }
+}
+
+impl Files<'_> {
+    fn dir3(&mut self, fd: &Fd) -> FilesystemResult<Dir> {
+        let dir = self.directory(fd).map_err(FilesystemError::trap)??;
+        dir.ok_or_else(|| ErrorCode::NotDirectory.into())
+    }
+
+    fn used3(&mut self, fd: &Fd) -> FilesystemResult<()> {
+        self.directory(fd).map_err(FilesystemError::trap)??;
+        Ok(())
+    }
+
+    fn changeable3(&mut self, fd: &Fd, path: &str) -> FilesystemResult<()> {
+        let dir = self.dir3(fd)?;
+        Ok(self.guard(&dir, path)?)
+    }
+
+    fn makeable3(&mut self, fd: &Fd, path: &str) -> FilesystemResult<()> {
+        self.changeable3(fd, path)?;
+        Ok(self.directories.quota.entry()?)
+    }
+
+    fn writable3(&mut self, fd: &Fd) -> FilesystemResult<Arc<File>> {
+        match self.table.get(fd)? {
+            Descriptor::File(file) if file.perms == FsPerms::ReadWrite => Ok(file.file.clone()),
+            Descriptor::File(_) => Err(ErrorCode::NotPermitted.into()),
+            Descriptor::Dir(_) => Err(ErrorCode::BadDescriptor.into()),
+        }
+    }
+}
+
+fn wish(path_flags: PathFlags, open_flags: OpenFlags, flags: DescriptorFlags) -> Wish {
+    let mut access = OpenMode::empty();
+    access.set(OpenMode::READ, flags.contains(DescriptorFlags::READ));
+    access.set(OpenMode::WRITE, flags.contains(DescriptorFlags::WRITE));
+    let synchronized = DescriptorFlags::FILE_INTEGRITY_SYNC | DescriptorFlags::DATA_INTEGRITY_SYNC | DescriptorFlags::REQUESTED_WRITE_SYNC;
+    Wish {
+        follow: if path_flags.contains(PathFlags::SYMLINK_FOLLOW) { FollowSymlinks::Yes } else { FollowSymlinks::No },
+        access,
+        create: match (open_flags.contains(OpenFlags::CREATE), open_flags.contains(OpenFlags::EXCLUSIVE)) {
+            (false, _) => Create::Never,
+            (true, false) => Create::IfMissing,
+            (true, true) => Create::New,
+        },
+        truncate: open_flags.contains(OpenFlags::TRUNCATE),
+        directory: open_flags.contains(OpenFlags::DIRECTORY),
+        synchronized: flags.intersects(synchronized),
+    }
+}
+
+/// What does the work.
+fn inner(store: &Ours) -> Accessor<Context, WasiFilesystem> {
+    store.with_getter::<WasiFilesystem>(Context::filesystem)
+}
+
+fn inner_now<'a>(store: &'a mut Access<'_, Context, HasFiles>) -> Access<'a, Context, WasiFilesystem> {
+    use wasmtime::AsContextMut;
+    Access::<Context, WasiFilesystem>::new(store.as_context_mut(), Context::filesystem)
+}
+
+/// Looks at the state of the run.
+fn with<T>(store: &Ours, look: impl FnOnce(&mut Files<'_>) -> T) -> T {
+    store.with(|mut access| look(&mut access.get()))
+}
+
+/// Takes what a program writes to a file.
+struct Sink {
+    writer: Writer,
+    result: Option<oneshot::Sender<Written>>,
+}
+
+impl Sink {
+    fn close(&mut self, result: Written) {
+        if let Some(sender) = self.result.take() {
+            // A program that does not wait for the result is not told.
+            let _ = sender.send(result);
+        }
+    }
+}
+
+impl StreamConsumer<Context> for Sink {
+    type Item = u8;
+
+    fn poll_consume(
+        mut self: Pin<&mut Self>,
+        _: &mut TaskContext<'_>,
+        store: StoreContextMut<'_, Context>,
+        source: Source<'_, u8>,
+        _finish: bool,
+    ) -> Poll<wasmtime::Result<StreamResult>> {
+        let mut source = source.as_direct(store);
+        match self.writer.write_some(source.remaining()) {
+            Ok(written) => {
+                source.mark_read(written);
+                Poll::Ready(Ok(StreamResult::Completed))
+            }
+            Err(error) => {
+                self.close(Err(ErrorCode::from(&error)));
+                Poll::Ready(Ok(StreamResult::Dropped))
+            }
+        }
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        self.close(Ok(()));
+    }
+}
+
+fn write(
+    mut store: Access<'_, Context, HasFiles>,
+    fd: &Fd,
+    mut data: StreamReader<u8>,
+    position: Position,
+) -> wasmtime::Result<FutureReader<Written>> {
+    let (sender, result) = oneshot::channel();
+    let mut files = store.get();
+    let quota = files.directories.quota.clone();
+    match files.writable3(fd) {
+        Ok(file) => {
+            let sink = Sink { writer: Writer::new(file, quota, position), result: Some(sender) };
+            data.pipe(&mut store, sink)?;
+        }
+        Err(error) => {
+            data.close(&mut store)?;
+            let _ = sender.send(Err(error.downcast()?));
+        }
+    }
+    FutureReader::new(&mut store, result)
+}
+
+impl HostDescriptorWithStore<Context> for HasFiles {
+    async fn open_at(
+        store: &Ours,
+        fd: Fd,
+        path_flags: PathFlags,
+        path: String,
+        open_flags: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FilesystemResult<Fd> {
+        with(store, |files| {
+            let dir = files.dir3(&fd)?;
+            let opened = open(&dir, &path, wish(path_flags, open_flags, flags), files.directories)?;
+            Ok(files.table.push(opened)?)
+        })
+    }
+
+    fn write_via_stream(
+        store: Access<'_, Context, Self>,
+        fd: Fd,
+        data: StreamReader<u8>,
+        offset: Filesize,
+    ) -> wasmtime::Result<FutureReader<Written>> {
+        write(store, &fd, data, Position::At(offset))
+    }
+
+    fn append_via_stream(store: Access<'_, Context, Self>, fd: Fd, data: StreamReader<u8>) -> wasmtime::Result<FutureReader<Written>> {
+        write(store, &fd, data, Position::End)
+    }
+
+    fn read_via_stream(
+        mut store: Access<'_, Context, Self>,
+        fd: Fd,
+        offset: Filesize,
+    ) -> wasmtime::Result<(StreamReader<u8>, FutureReader<Written>)> {
+        WasiFilesystem::read_via_stream(inner_now(&mut store), fd, offset)
+    }
+
+    fn read_directory(
+        mut store: Access<'_, Context, Self>,
+        fd: Fd,
+    ) -> wasmtime::Result<(StreamReader<DirectoryEntry>, FutureReader<Written>)> {
+        // Where it cannot be made, it stays the empty one.
+        let _ = store.get().directory(&fd)?;
+        WasiFilesystem::read_directory(inner_now(&mut store), fd)
+    }
+
+    async fn set_size(store: &Ours, fd: Fd, size: Filesize) -> FilesystemResult<()> {
+        with(store, |files| files.directories.quota.reaches(size))?;
+        WasiFilesystem::set_size(&inner(store), fd, size).await
+    }
+
+    async fn create_directory_at(store: &Ours, fd: Fd, path: String) -> FilesystemResult<()> {
+        with(store, |files| files.makeable3(&fd, &path))?;
+        WasiFilesystem::create_directory_at(&inner(store), fd, path).await
+    }
+
+    async fn link_at(store: &Ours, fd: Fd, flags: PathFlags, path: String, new_fd: Fd, new_path: String) -> FilesystemResult<()> {
+        // By another name it could be changed.
+        with(store, |files| {
+            files.changeable3(&fd, &path)?;
+            files.makeable3(&new_fd, &new_path)
+        })?;
+        WasiFilesystem::link_at(&inner(store), fd, flags, path, new_fd, new_path).await
+    }
+
+    async fn symlink_at(store: &Ours, fd: Fd, target: String, path: String) -> FilesystemResult<()> {
+        with(store, |files| files.makeable3(&fd, &path))?;
+        WasiFilesystem::symlink_at(&inner(store), fd, target, path).await
+    }
+
+    async fn rename_at(store: &Ours, fd: Fd, path: String, new_fd: Fd, new_path: String) -> FilesystemResult<()> {
+        with(store, |files| {
+            files.changeable3(&fd, &path)?;
+            files.changeable3(&new_fd, &new_path)
+        })?;
+        WasiFilesystem::rename_at(&inner(store), fd, path, new_fd, new_path).await
+    }
+
+    async fn remove_directory_at(store: &Ours, fd: Fd, path: String) -> FilesystemResult<()> {
+        with(store, |files| files.changeable3(&fd, &path))?;
+        WasiFilesystem::remove_directory_at(&inner(store), fd, path).await
+    }
+
+    async fn unlink_file_at(store: &Ours, fd: Fd, path: String) -> FilesystemResult<()> {
+        with(store, |files| files.changeable3(&fd, &path))?;
+        WasiFilesystem::unlink_file_at(&inner(store), fd, path).await
+    }
+
+    async fn set_times_at(
+        store: &Ours,
+        fd: Fd,
+        flags: PathFlags,
+        path: String,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FilesystemResult<()> {
+        with(store, |files| files.changeable3(&fd, &path))?;
+        WasiFilesystem::set_times_at(&inner(store), fd, flags, path, accessed, modified).await
+    }
+
+    async fn set_times(store: &Ours, fd: Fd, accessed: NewTimestamp, modified: NewTimestamp) -> FilesystemResult<()> {
+        with(store, |files| files.used3(&fd))?;
+        WasiFilesystem::set_times(&inner(store), fd, accessed, modified).await
+    }
+
+    async fn stat(store: &Ours, fd: Fd) -> FilesystemResult<DescriptorStat> {
+        with(store, |files| files.used3(&fd))?;
+        WasiFilesystem::stat(&inner(store), fd).await
+    }
+
+    async fn stat_at(store: &Ours, fd: Fd, flags: PathFlags, path: String) -> FilesystemResult<DescriptorStat> {
+        with(store, |files| files.used3(&fd))?;
+        WasiFilesystem::stat_at(&inner(store), fd, flags, path).await
+    }
+
+    async fn readlink_at(store: &Ours, fd: Fd, path: String) -> FilesystemResult<String> {
+        with(store, |files| files.used3(&fd))?;
+        WasiFilesystem::readlink_at(&inner(store), fd, path).await
+    }
+
+    async fn metadata_hash(store: &Ours, fd: Fd) -> FilesystemResult<MetadataHashValue> {
+        with(store, |files| files.used3(&fd))?;
+        WasiFilesystem::metadata_hash(&inner(store), fd).await
+    }
+
+    async fn metadata_hash_at(store: &Ours, fd: Fd, flags: PathFlags, path: String) -> FilesystemResult<MetadataHashValue> {
+        with(store, |files| files.used3(&fd))?;
+        WasiFilesystem::metadata_hash_at(&inner(store), fd, flags, path).await
+    }
+
+    async fn is_same_object(store: &Ours, one: Fd, other: Fd) -> wasmtime::Result<bool> {
+        // Where one cannot be made, nothing else is the same.
+        let made = with(store, |files| Ok::<_, wasmtime::Error>(files.directory(&one)?.is_ok() && files.directory(&other)?.is_ok()))?;
+        Ok(made && WasiFilesystem::is_same_object(&inner(store), one, other).await?)
+    }
+
+    async fn advise(store: &Ours, fd: Fd, offset: Filesize, length: Filesize, advice: Advice) -> FilesystemResult<()> {
+        WasiFilesystem::advise(&inner(store), fd, offset, length, advice).await
+    }
+
+    async fn sync(store: &Ours, fd: Fd) -> FilesystemResult<()> {
+        with(store, |files| files.used3(&fd))?;
+        WasiFilesystem::sync(&inner(store), fd).await
+    }
+
+    async fn sync_data(store: &Ours, fd: Fd) -> FilesystemResult<()> {
+        with(store, |files| files.used3(&fd))?;
+        WasiFilesystem::sync_data(&inner(store), fd).await
+    }
+
+    async fn get_flags(store: &Ours, fd: Fd) -> FilesystemResult<DescriptorFlags> {
+        with(store, |files| files.used3(&fd))?;
+        WasiFilesystem::get_flags(&inner(store), fd).await
+    }
+
+    async fn get_type(store: &Ours, fd: Fd) -> FilesystemResult<DescriptorType> {
+        WasiFilesystem::get_type(&inner(store), fd).await
+    }
+}

@@ -1,0 +1,63 @@
+//! Which walls stood around a run, and what it took.
+
+use std::time::Duration;
+
+use skills_policy::{Grants, Spawn};
+use skills_sandbox::{Captured, Report, Status};
+
+use crate::files::SCRATCH;
+use crate::prepared::{Origin, Prepared};
+use crate::run::Finished;
+
+/// What a report is about.
+pub(crate) struct Account<'a> {
+    pub(crate) grants: &'a Grants,
+    pub(crate) prepared: Option<&'a Prepared>,
+    pub(crate) finished: Option<&'a Finished>,
+    pub(crate) output: [&'a Captured; 2],
+}
+
+impl Account<'_> {
+    pub(crate) fn report(&self) -> Report {
+        let report = self.facts(Report::new("wasm"));
+        let limits = self.grants.limits();
+        let (memory, file, total) = (limits.memory_bytes >> 20, limits.file_bytes >> 20, limits.scratch_bytes >> 20);
+        let report = report
+            .layer("files", Status::Enforced, "granted directories only, behind handles that cannot leave them")
+            .layer("network", Status::Enforced, "no sockets, no name lookup")
+            .layer("processes", Status::Enforced, "there are none in WebAssembly")
+            .layer("memory", Status::Enforced, format!("{memory} MiB over all memories"))
+            .layer("disk", Status::Enforced, format!("{total} MiB written in all, {file} MiB in a file, in {SCRATCH} and elsewhere"))
+            .layer("time", Status::Enforced, format!("{} ms, in compilation, computation and host calls", limits.wall_time.as_millis()))
+            .layer("environment", Status::Enforced, "declared variables only");
+        if *self.grants.spawn() == Spawn::None {
+            return report;
+        }
+        report.hint("the grants name programs, and WebAssembly can start none; what needs them is a script's work")
+    }
+
+    fn facts(&self, report: Report) -> Report {
+        let report = match self.prepared.map(|prepared| &prepared.origin) {
+            None => report,
+            Some(Origin::Cached) => report.fact("code", "from the cache"),
+            Some(Origin::Compiled { took, note: None }) => report.fact("code", format!("compiled in {}", milliseconds(*took))),
+            Some(Origin::Compiled { took, note: Some(note) }) => {
+                report.fact("code", format!("compiled in {} ({note})", milliseconds(*took)))
+            }
+        };
+        let Some(finished) = self.finished else { return report };
+        let [stdout, stderr] = self.output;
+        let report = report
+            .fact("cpu", milliseconds(finished.cpu))
+            .fact("memory-peak", format!("{} KiB", finished.peak_bytes >> 10))
+            .fact("output", format!("{} bytes", stdout.total_bytes() + stderr.total_bytes()));
+        match finished.steps {
+            Some(steps) => report.fact("steps", steps.to_string()),
+            None => report,
+        }
+    }
+}
+
+fn milliseconds(duration: Duration) -> String {
+    format!("{}.{:03} ms", duration.as_millis(), duration.subsec_micros() % 1_000)
+}
