@@ -91,6 +91,8 @@ pub(crate) enum Command {
     Detect(Detect),
     /// Run a skill's program in a sandbox
     Run(Box<Run>),
+    /// Compile the WebAssembly of skills ahead of time, so that no run has to wait for it
+    Precompile(Precompile),
     /// Say what programs may do, and why
     Policy(Policy),
     /// Approve what a skill asks for, for the content that it has now
@@ -99,6 +101,17 @@ pub(crate) enum Command {
     Audit(Audit),
     /// Print the completions of a shell, for its start file
     Completions(Completions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Precompile {
+    /// Names or directories of skills; without any, all that have WebAssembly
+    #[arg(value_name = "SKILL")]
+    pub(crate) skills: Vec<String>,
+
+    /// Delete all compiled code first
+    #[arg(long)]
+    pub(crate) clear: bool,
 }
 
 #[derive(Debug, Args)]

@@ -31,6 +31,7 @@ mod new;
 mod output;
 mod policy;
 mod policy_files;
+mod precompile;
 mod prompt;
 mod reference;
 mod roots;
@@ -76,6 +77,7 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
     }
     let builder = SkillRuntime::builder().discovery(roots::discovery(&arguments)?).scratch_directory(roots::scratch_directory());
     let builder = interpreters::choose(builder, &arguments.command)?;
+    let builder = state::keep_compiled(builder);
     if !arguments.disable.is_empty() {
         roots::tell_idle_rules(&arguments.disable, &builder.clone().build().catalog(), output);
     }
@@ -94,6 +96,7 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::Mentions(mentions) => mentions::mentions(&builder.build(), &mentions, output),
         Command::Load(load) => load::load(&builder.build(), &load, output),
         Command::Detect(detect) => detect::detect(&builder.build(), &detect, output),
+        Command::Precompile(precompile) => precompile::precompile(&builder.build(), &precompile, output),
         Command::Run(run) => run::run(builder, &run, arguments.trust_project, output),
         Command::Policy(policy) => policy::policy(builder, &policy.command, arguments.trust_project, output),
         Command::Trust(trust) => trust::trust(builder, &trust, arguments.trust_project, output),

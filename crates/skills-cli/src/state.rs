@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use skills_runtime::audit::Log;
-use skills_runtime::{Builder, FileApprovals};
+use skills_runtime::{ArtifactCache, Builder, FileApprovals};
 
 /// The rules of whoever administers the machine.
 const ADMIN: &str = "/etc/skills/policy.toml";
@@ -21,6 +21,21 @@ pub(crate) fn directory() -> Option<PathBuf> {
 fn base(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     set.or_else(|| Some(env::home_dir().filter(|home| home.is_absolute())?.join(below_home)))
+}
+
+/// Returns the directory for compiled code: `$XDG_CACHE_HOME/skills/code`, else `~/.cache/skills/code`.
+fn code() -> Option<PathBuf> {
+    Some(base("XDG_CACHE_HOME", ".cache")?.join("skills/code"))
+}
+
+/// Returns the cache of compiled code, where there is a place for it.
+pub(crate) fn code_cache() -> Option<ArtifactCache> {
+    ArtifactCache::open(code()?).ok()
+}
+
+/// Lets a runtime keep compiled code; without a place for it every process compiles.
+pub(crate) fn keep_compiled(builder: Builder) -> Builder {
+    code_cache().into_iter().fold(builder, Builder::wasm_cache)
 }
 
 /// Returns where the log of runs lies.
@@ -51,7 +66,7 @@ pub(crate) fn policy_files() -> PolicyFiles {
 /// unless the project is trusted.
 pub(crate) fn own_files() -> Vec<PathBuf> {
     let files = policy_files();
-    files.user.into_iter().chain([files.admin]).chain(directory()).collect()
+    files.user.into_iter().chain([files.admin]).chain(directory()).chain(code()).collect()
 }
 
 /// Lets a runtime keep approvals and records.

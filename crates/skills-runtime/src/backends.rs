@@ -14,6 +14,18 @@ pub(crate) type Search = skills_sandbox::interpreter::Interpreters;
 #[cfg(not(all(feature = "native", unix)))]
 pub(crate) type Search = ();
 
+/// What was chosen for the built-in backend for WebAssembly.
+#[cfg(feature = "wasm")]
+#[derive(Clone, Default)]
+pub(crate) struct WasmChoice {
+    pub(crate) cache: Option<skills_sandbox_wasm::ArtifactCache>,
+    pub(crate) profile: skills_sandbox_wasm::Profile,
+}
+/// There is nothing to choose where there is no backend for WebAssembly.
+#[cfg(not(feature = "wasm"))]
+#[derive(Clone, Default)]
+pub(crate) struct WasmChoice;
+
 /// The backends of a runtime.
 #[derive(Clone, Default)]
 pub(crate) struct Backends {
@@ -23,8 +35,8 @@ pub(crate) struct Backends {
 
 impl Backends {
     /// Takes what this build and this system have, where nothing was chosen.
-    pub(crate) fn or_built_in(self, scratch: &Path, interpreters: &Search) -> Self {
-        Self { wasm: self.wasm.or_else(|| wasm(scratch)), native: self.native.or_else(|| native(scratch, interpreters)) }
+    pub(crate) fn or_built_in(self, scratch: &Path, interpreters: &Search, choice: WasmChoice) -> Self {
+        Self { wasm: self.wasm.or_else(|| wasm(scratch, choice)), native: self.native.or_else(|| native(scratch, interpreters)) }
     }
 
     /// Asks each kind of backend what would stand around a run here.
@@ -50,12 +62,13 @@ impl Backends {
 }
 
 #[cfg(feature = "wasm")]
-fn wasm(scratch: &Path) -> Option<Arc<dyn Sandbox>> {
-    Some(Arc::new(skills_sandbox_wasm::WasmSandbox::new(scratch)))
+fn wasm(scratch: &Path, choice: WasmChoice) -> Option<Arc<dyn Sandbox>> {
+    let sandbox = skills_sandbox_wasm::WasmSandbox::new(scratch).profile(choice.profile);
+    Some(Arc::new(choice.cache.into_iter().fold(sandbox, skills_sandbox_wasm::WasmSandbox::cache)))
 }
 
 #[cfg(not(feature = "wasm"))]
-fn wasm(_scratch: &Path) -> Option<Arc<dyn Sandbox>> {
+fn wasm(_scratch: &Path, _choice: WasmChoice) -> Option<Arc<dyn Sandbox>> {
     None
 }
 

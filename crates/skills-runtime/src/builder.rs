@@ -12,15 +12,15 @@ use skills_sandbox::Sandbox;
 use tokio::sync::Semaphore;
 
 use crate::attempt::Recorder;
-use crate::backends::{Backends, Search};
+use crate::backends::{Backends, Search, WasmChoice};
 use crate::requirements::PROGRAM_DIRECTORIES;
 use crate::runtime::Shared;
-use crate::{Secrets, SkillRuntime, Unmet};
+use crate::{Precompile, Secrets, SkillRuntime, Unmet};
 
 /// Puts a [`SkillRuntime`] together.
 ///
 /// Defaults: no roots, the limits of Codex, rules that allow reading only, nobody to ask and no approvals, five minutes for an answer, no secrets,
-/// no records, programs and interpreters in `/usr/bin`, `/bin` and `/usr/local/bin`, at most 16 runs at once, scratch directories below `/tmp`, and the backends
+/// no records, WebAssembly compiled by the first run and not kept on disk, programs and interpreters in `/usr/bin`, `/bin` and `/usr/local/bin`, at most 16 runs at once, scratch directories below `/tmp`, and the backends
 /// that this build and this system have.
 #[derive(Clone)]
 #[must_use]
@@ -31,6 +31,8 @@ pub struct Builder {
     scratch: PathBuf,
     backends: Backends,
     interpreters: Search,
+    wasm: WasmChoice,
+    precompile: Precompile,
     modes: Modes,
     approver: Option<Arc<dyn Approver>>,
     approvals: Option<Arc<dyn ApprovalStore>>,
@@ -51,6 +53,8 @@ impl Default for Builder {
             scratch: PathBuf::from("/tmp"),
             backends: Backends::default(),
             interpreters: Search::default(),
+            wasm: WasmChoice::default(),
+            precompile: Precompile::default(),
             modes: Modes::default(),
             approver: None,
             approvals: None,
@@ -179,6 +183,26 @@ impl Builder {
         self
     }
 
+    /// Lets the built-in backend for WebAssembly keep compiled code on disk. Default: each process compiles for itself.
+    #[cfg(feature = "wasm")]
+    pub fn wasm_cache(mut self, cache: skills_sandbox_wasm::ArtifactCache) -> Self {
+        self.wasm.cache = Some(cache);
+        self
+    }
+
+    /// Chooses how the built-in backend for WebAssembly runs programs. Default: as fast as can be.
+    #[cfg(feature = "wasm")]
+    pub fn wasm_profile(mut self, profile: skills_sandbox_wasm::Profile) -> Self {
+        self.wasm.profile = profile;
+        self
+    }
+
+    /// Chooses when programs are compiled. Default: by the first run of each.
+    pub fn precompile(mut self, precompile: Precompile) -> Self {
+        self.precompile = precompile;
+        self
+    }
+
     /// Replaces the backend for WebAssembly.
     pub fn wasm_sandbox(mut self, sandbox: Arc<dyn Sandbox>) -> Self {
         self.backends.wasm = Some(sandbox);
@@ -201,7 +225,7 @@ impl Builder {
     /// Finishes. Nothing is read or started yet.
     #[must_use]
     pub fn build(self) -> SkillRuntime {
-        let backends = self.backends.or_built_in(&self.scratch, &self.interpreters);
+        let backends = self.backends.or_built_in(&self.scratch, &self.interpreters, self.wasm);
         let roots: Vec<Root> = self.roots.into_iter().chain(self.discovery.roots().to_vec()).collect();
         let permissions = PermissionManager::new(self.rules);
         let permissions = self.approver.into_iter().fold(permissions, PermissionManager::approver);
@@ -211,6 +235,7 @@ impl Builder {
             permissions,
             backends,
             modes: self.modes,
+            precompile: self.precompile,
             secrets: self.secrets,
             recorder: self.recorder,
             scratch: self.scratch,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use skills_discovery::{Entry, SkillFiles};
 use skills_policy::Grants;
 use skills_sandbox::{Job, Program};
 
@@ -19,6 +20,12 @@ pub(crate) fn fits_variable(input: &str) -> bool {
     "SKILL_INPUT=".len() + input.len() < MAX_VARIABLE_BYTES
 }
 
+/// Reads a WebAssembly module of a skill.
+pub(crate) fn module(entry: &Entry, files: &SkillFiles, path: &str) -> Result<Arc<[u8]>, RuntimeError> {
+    let bytes = files.read(path, MAX_MODULE_BYTES);
+    Ok(Arc::from(bytes.map_err(|source| Repr::Files { path: entry.directory().join(path), source })?))
+}
+
 /// Makes the job for a program of the skill.
 pub(crate) fn job(planned: &Planned, grants: Grants) -> Result<Job, RuntimeError> {
     let Planned { entry, files, mode, options, variables, .. } = planned;
@@ -30,9 +37,8 @@ pub(crate) fn job(planned: &Planned, grants: Grants) -> Result<Job, RuntimeError
     let workspace = planned.workspace.as_ref().filter(|_| is_workspace).map(|path| path.to_string_lossy().into_owned());
     let (job, workspace) = match mode {
         ExecutionMode::Wasm { wasm_module } => {
-            let bytes = files.read(wasm_module, MAX_MODULE_BYTES);
-            let bytes = bytes.map_err(|source| Repr::Files { path: entry.directory().join(wasm_module), source })?;
-            (Job::new(grants, Program::Wasm(Arc::from(bytes))), workspace.map(|_| "/workspace".to_owned()))
+            let bytes = module(entry, files, wasm_module)?;
+            (Job::new(grants, Program::Wasm(bytes)), workspace.map(|_| "/workspace".to_owned()))
         }
         ExecutionMode::Native { script_path, script_type } => {
             let directory = entry.directory();
@@ -49,5 +55,6 @@ pub(crate) fn job(planned: &Planned, grants: Grants) -> Result<Job, RuntimeError
         job = job.secret(name, value.expose())?;
     }
     let job = job.input(input.clone().into_bytes());
+    let job = options.cancellation.iter().cloned().fold(job, Job::cancellation);
     Ok(options.args.iter().fold(job, |job, argument| job.argument(argument.as_str())))
 }

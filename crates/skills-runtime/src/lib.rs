@@ -41,6 +41,7 @@ mod job;
 mod mode;
 mod options;
 mod plan;
+mod precompile;
 mod preview;
 mod requirements;
 mod runtime;
@@ -58,6 +59,7 @@ pub use error::{ErrorKind, RuntimeError};
 pub use hooks::{AgentEvent, HookReport, HookRun, HookVerdict};
 pub use mode::{ExecutionMode, detect_execution_mode};
 pub use options::{ExecutionOptions, InputFile, Workspace};
+pub use precompile::Precompile;
 pub use preview::Preview;
 pub use requirements::Unmet;
 pub use runtime::SkillRuntime;
@@ -84,4 +86,8 @@ pub use skills_prompt::{Budget, Catalogue, Secret};
 pub use skills_sandbox::ErrorKind as SandboxErrorKind;
 #[cfg(all(feature = "native", unix))]
 pub use skills_sandbox::interpreter::Interpreters;
-pub use skills_sandbox::{Captured, Ending, Layer, Report, Sandbox, SandboxError, ScriptKind as ScriptType, Status};
+pub use skills_sandbox::{
+    Cancellation, Captured, Ending, Layer, Preparation, Report, Sandbox, SandboxError, ScriptKind as ScriptType, Status,
+};
+#[cfg(feature = "wasm")]
+pub use skills_sandbox_wasm::{ArtifactCache, CacheError, Profile as WasmProfile, Usage as CacheUsage};

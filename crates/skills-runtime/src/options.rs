@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use skills_policy::{Approver, Capability, Limits};
+use skills_sandbox::Cancellation;
 
 use crate::Secret;
 use crate::error::{Repr, RuntimeError};
@@ -40,6 +41,8 @@ pub struct ExecutionOptions {
     pub without: Vec<Capability>,
     /// Who is asked, instead of whom the runtime asks.
     pub approval: Option<Arc<dyn Approver>>,
+    /// Stops the run, which then ends as [cancelled](crate::Ending::Cancelled) with what it wrote until then. Default nobody.
+    pub cancellation: Option<Cancellation>,
 }
 
 /// A directory for a program's input and output files.
@@ -81,6 +84,7 @@ impl Default for ExecutionOptions {
             env: BTreeMap::new(),
             without: Vec::new(),
             approval: None,
+            cancellation: None,
         }
     }
 }
@@ -125,6 +129,13 @@ impl ExecutionOptions {
     #[must_use]
     pub fn approval(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approval = Some(approver);
+        self
+    }
+
+    /// Lets `cancellation` stop the run.
+    #[must_use]
+    pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
+        self.cancellation = Some(cancellation);
         self
     }
 

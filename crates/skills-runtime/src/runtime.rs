@@ -14,7 +14,8 @@ use skills_sandbox::{Report, SandboxError};
 use crate::attempt::Recorder;
 use crate::backends::Backends;
 use crate::error::{Repr, RuntimeError};
-use crate::{Builder, LoadedSkill, Secrets, SkillDescriptor, Unmet};
+use crate::precompile::in_background;
+use crate::{Builder, LoadedSkill, Precompile, Secrets, SkillDescriptor, Unmet};
 
 /// Finds, shows, loads and runs skills.
 ///
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) permissions: PermissionManager,
     pub(crate) backends: Backends,
     pub(crate) modes: Modes,
+    pub(crate) precompile: Precompile,
     pub(crate) secrets: Secrets,
     pub(crate) recorder: Recorder,
     pub(crate) scratch: PathBuf,
@@ -99,6 +101,9 @@ impl SkillRuntime {
         };
         let known = Arc::new(Known { catalog: Arc::new(catalog), mentions: OnceLock::new(), implicit: OnceLock::new() });
         *self.shared.known.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&known));
+        if self.shared.precompile == Precompile::AtDiscovery {
+            in_background(&self.shared, &known.catalog);
+        }
         known
     }
 

@@ -32,7 +32,8 @@ async fn a_record_says_everything_and_no_secret() {
     fixture.skill("deploy", "allowed-tools: Read, Bash(git:*)\nrequires: {env: [API_KEY]}\n").file("deploy/scripts/run.sh", "");
     let sink = Arc::new(Memory::default());
     *fixture.sandbox.stdout.lock().unwrap() = b"the key is hunter2hunter2".to_vec();
-    *fixture.sandbox.ending.lock().unwrap() = Some(Ending::Trapped { reason: "hunter2hunter2".to_owned(), frames: vec!["hunter2hunter2".to_owned()] });
+    *fixture.sandbox.ending.lock().unwrap() =
+        Some(Ending::Trapped { reason: "hunter2hunter2".to_owned(), frames: vec!["hunter2hunter2".to_owned()] });
     let secrets = Secrets::default().with("API_KEY", "hunter2hunter2");
     let runtime = fixture
         .recording()
