@@ -25,6 +25,9 @@
 //! - Nothing is dialled before all of that is known. A client speaks through a tunnel only when it was told that it is open, so a host that
 //!   does not answer then is to it a connection that closes.
 //!
+//! Who sends requests for a program itself, since the program has no sockets at all, asks the same list in the same way by
+//! [`Proxy::admit`] and [`Proxy::dial`], and keeps the same record.
+//!
 //! What this cannot stop: an allowed host can be told anything and can pass anything on, other names that it serves behind its own
 //! certificate included (domain fronting, Encrypted Client Hello). Who must not have the data must not share a list with it.
 
@@ -47,8 +50,10 @@ mod tls;
 mod tunnel;
 
 pub use address::is_public;
+pub use destination::Destination;
+pub use host::{Authority, Host};
 pub use limits::ProxyLimits;
 pub use outside::{Internet, Outside};
 pub use proxy::{Proxy, environment};
-pub use stop::{Limit, Reason};
-pub use summary::{Limited, Log, Reached, Refused, Summary};
+pub use stop::{Limit, Reason, Stop};
+pub use summary::{Limited, Log, Reached, Refused, Summary, Way};

@@ -19,15 +19,27 @@ const MAX_ADDRESSES: usize = 8;
 
 /// A host that may be reached, and the addresses at which it may be: checked, and the only ones that are ever dialled.
 #[derive(Debug)]
-pub(super) struct Destination {
+pub struct Destination {
     pub(super) host: Host,
     pub(super) port: u16,
     addresses: Vec<SocketAddr>,
 }
 
+impl Destination {
+    /// Returns the host.
+    #[must_use]
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+}
+
 impl Proxy {
-    /// Asks the list, and then, once, the resolver.
-    pub(super) async fn admit(&self, host: Host, port: u16) -> Result<Destination, Stop> {
+    /// Asks the list, and then, once, the resolver, for who speaks to hosts itself instead of passing bytes on. Nothing is recorded.
+    ///
+    /// # Errors
+    ///
+    /// Returns why the host may not be reached: list, port, addresses; or that resolving took too long.
+    pub async fn admit(&self, host: Host, port: u16) -> Result<Destination, Stop> {
         if !host.is_allowed(&self.hosts) {
             return Err(Reason::NotListed.into());
         }
@@ -49,8 +61,13 @@ impl Proxy {
         if addresses.is_empty() { Err(Reason::NotPublic.into()) } else { Ok(Destination { host, port, addresses }) }
     }
 
-    /// Connects to the first address that answers. Each has its share of the time, so that one that is silent does not use it all.
-    pub(super) async fn dial(&self, destination: &Destination) -> Result<TcpStream, Stop> {
+    /// Connects to the first address that answers, and records that the host was reached. Each has its share of the time, so that one that
+    /// is silent does not use it all.
+    ///
+    /// # Errors
+    ///
+    /// Returns that no address answered, or that the last one took too long.
+    pub async fn dial(&self, destination: &Destination) -> Result<TcpStream, Stop> {
         let share = self.limits.dial_time / u32::try_from(destination.addresses.len()).unwrap_or(u32::MAX).max(1);
         let mut stop = Stop::from(Reason::NotReached);
         for address in &destination.addresses {

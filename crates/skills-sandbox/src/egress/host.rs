@@ -7,7 +7,7 @@ use skills_policy::{HostList, HostPattern};
 /// A host: a name in lower case without a final dot, or an address. The one text is asked of the list, resolved, and compared with what
 /// the connection itself names, so that these cannot disagree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Host {
+pub struct Host {
     text: String,
     address: Option<IpAddr>,
 }
@@ -16,7 +16,8 @@ impl Host {
     /// Reads a name, an IPv4 address, or an IPv6 address in brackets.
     ///
     /// What a resolver might take for an address (`127.1`, `0177.0.0.1`, `2130706433`, `0x7f.1`) is nothing unless it is one.
-    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
         if let Some(inner) = text.strip_prefix('[') {
             let address: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
@@ -42,11 +43,15 @@ impl Host {
         Self { text, address: Some(address) }
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    /// Returns the one text of the host; an IPv6 address stands in brackets.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    pub(super) fn address(&self) -> Option<IpAddr> {
+    /// Returns the address when the host is one and not a name.
+    #[must_use]
+    pub fn address(&self) -> Option<IpAddr> {
         self.address
     }
 
@@ -63,14 +68,20 @@ fn is_number(label: &str) -> bool {
     is_hexadecimal || label.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// A host and a port, as in `example.com:443`; `default` is the port when none is written, without it one must be.
-pub(super) struct Authority {
-    pub(super) host: Host,
-    pub(super) port: u16,
+/// A host and a port, as in `example.com:443`, and nothing else: no user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Authority {
+    /// The host.
+    pub host: Host,
+    /// The port, never 0.
+    pub port: u16,
 }
 
 impl Authority {
-    pub(super) fn parse(text: &[u8], default: Option<u16>) -> Option<Self> {
+    /// Reads both; `default` is the port when none is written, without it one must be.
+    #[must_use]
+    pub fn parse(text: &[u8], default: Option<u16>) -> Option<Self> {
         let (host, port) = split(text);
         let port = match port {
             Some(digits) => port_number(digits)?,

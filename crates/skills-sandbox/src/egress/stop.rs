@@ -24,6 +24,8 @@ pub enum Reason {
     OtherHost,
     /// What went through the tunnel to port 443 was not TLS.
     NotTls,
+    /// The host could not prove by a certificate that it is the one that was asked for.
+    NotProven,
     /// What should be the name of a host is none.
     NotAHost,
     /// The request breaks the rules of its protocol, or uses what the proxy has no use for.
@@ -43,6 +45,7 @@ impl fmt::Display for Reason {
             Self::NotReached => f.write_str("the host did not answer"),
             Self::OtherHost => f.write_str("another host was asked for, or none"),
             Self::NotTls => f.write_str("port 443 is for TLS"),
+            Self::NotProven => f.write_str("the host has no valid certificate"),
             Self::NotAHost => f.write_str("this is no host"),
             Self::Malformed { what } => write!(f, "malformed: {what}"),
         }
@@ -56,6 +59,8 @@ impl fmt::Display for Reason {
 pub enum Limit {
     /// Too many connections at a time.
     Connections,
+    /// Too many requests, one after the other.
+    Requests,
     /// A head that is too long.
     HeadBytes,
     /// A head that took too long.
@@ -72,6 +77,7 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Connections => "too many connections",
+            Self::Requests => "too many requests",
             Self::HeadBytes => "the head is too long",
             Self::HeadTime => "the head took too long",
             Self::DialTime => "the host took too long",
@@ -83,8 +89,10 @@ impl fmt::Display for Limit {
 
 /// Why a connection ends before it is through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
+pub enum Stop {
+    /// It is against the rules, or leads nowhere.
     Refused(Reason),
+    /// It came to a limit.
     Limit(Limit),
     /// One of the two sides is gone; there is nobody to tell and nothing to blame.
     Gone,

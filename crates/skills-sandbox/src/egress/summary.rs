@@ -152,8 +152,10 @@ struct Record {
 
 /// Which way bytes go.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Way {
+pub enum Way {
+    /// To the host.
     Out,
+    /// From the host.
     In,
 }
 
@@ -170,17 +172,23 @@ impl Log {
         self.write(|summary| summary.reach(host));
     }
 
-    pub(super) fn refused(&self, host: Option<&[u8]>, reason: Reason) {
+    /// Records that something was not reached; `host` is what the program called it.
+    pub fn refused(&self, host: Option<&[u8]>, reason: Reason) {
         let host = host.map(harmless);
         self.write(|summary| summary.refuse(host.as_deref(), reason));
     }
 
-    pub(super) fn limited(&self, limit: Limit) {
+    /// Records that a connection came to a limit.
+    pub fn limited(&self, limit: Limit) {
         self.write(|summary| summary.limit(limit));
     }
 
     /// Counts bytes before they go; when there would be more than `most` they must not.
-    pub(super) fn spend(&self, way: Way, bytes: usize, most: u64) -> Result<(), Limit> {
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Limit::Bytes`] in that case, and counts nothing.
+    pub fn spend(&self, way: Way, bytes: usize, most: u64) -> Result<(), Limit> {
         let counter = match way {
             Way::Out => &self.0.sent,
             Way::In => &self.0.received,
