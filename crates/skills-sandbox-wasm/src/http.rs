@@ -1,0 +1,191 @@
+//! HTTP for a program that has no sockets: its requests are sent by the host, to the hosts of a list.
+//!
+//! ```text
+//! wasi:http --> Target: the URI that is dialled --> Proxy::admit: list, port, addresses --> dial --> TLS --> HTTP/1.1 --> capped body
+//!                                    \________ whatever is refused: a wasi:http error for the program, a line in the record ________/
+//! ```
+//!
+//! The rules are those of the proxy of [`skills_sandbox::egress`], which also keeps the record. A connection carries one request and is
+//! never used again; nothing follows a redirect; the end of the run ends whatever is under way.
+
+mod body;
+mod client;
+mod connect;
+mod error_code;
+mod exchange;
+mod failure;
+mod fuse;
+mod limits;
+mod outgoing;
+mod target;
+mod trust;
+mod web;
+mod wire;
+
+use std::sync::Arc;
+
+use http::{HeaderName, Request, Response, header};
+use skills_policy::HostList;
+use skills_sandbox::egress::{Outside, Summary};
+use tokio::sync::watch;
+use wasmtime::Engine;
+use wasmtime::component::{Component, Linker, ResourceTable};
+use wasmtime_wasi_http::{
+    DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks,
+    WasiHttpView,
+};
+
+use client::Client;
+pub use limits::HttpLimits;
+use trust::Trust;
+pub(crate) use web::Web;
+
+/// The most bytes of a request's body that wait in the host.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// Headers take more memory than they have bytes; past this multiple the engine refuses them before they are counted.
+const FIELDS_PER_HEAD: usize = 4;
+
+/// What drives a connection after the head of the answer.
+type Driving = Box<dyn Future<Output = Result<(), Error>> + Send>;
+type Sending = Box<dyn Future<Output = Result<(Response<WasiBody>, Driving), Error>> + Send>;
+
+/// The one way out of a run. Dropping it closes every connection, whoever else still holds them.
+pub(crate) struct Gate {
+    context: WasiHttpCtx,
+    hooks: Hooks,
+}
+
+struct Hooks {
+    client: Arc<Client>,
+    leash: watch::Sender<()>,
+}
+
+impl Gate {
+    /// Makes a gate for one run. An empty list lets nothing through.
+    pub(crate) fn new(hosts: &HostList, outside: Arc<dyn Outside>, trust: &Trust, limits: HttpLimits) -> Self {
+        let mut context = WasiHttpCtx::new();
+        context.set_field_size_limit(limits.head_bytes.saturating_mul(FIELDS_PER_HEAD));
+        let client = Arc::new(Client::new(hosts.clone(), outside, trust.clone(), limits));
+        Self { context, hooks: Hooks { client, leash: watch::Sender::new(()) } }
+    }
+
+    /// Returns what went through so far, and what did not.
+    pub(crate) fn summary(&self) -> Summary {
+        self.hooks.client.log().summary()
+    }
+
+    /// Lends the gate to the engine.
+    pub(crate) fn view<'a>(&'a mut self, table: &'a mut ResourceTable) -> WasiHttpCtxView<'a> {
+        WasiHttpCtxView { hooks: &mut self.hooks, table, ctx: &mut self.context }
+    }
+}
+
+/// Offers `wasi:http` of both generations, for requests that go out.
+pub(crate) fn add_to_linker<T: WasiHttpView + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
+    error_code::add_to_linker(linker)?;
+    #[cfg(feature = "wasi-p3")]
+    wasmtime_wasi_http::p3::add_to_linker(linker)?;
+    Ok(())
+}
+
+/// Says whether a component wants to send requests; one that only knows the types of HTTP does not.
+pub(crate) fn imports_http(engine: &Engine, component: &Component) -> bool {
+    let is_sender =
+        |name: &str| ["wasi:http/outgoing-handler@", "wasi:http/client@", "wasi:http/handler@"].iter().any(|p| name.starts_with(p));
+    component.component_type().imports(engine).any(|(name, _)| is_sender(name))
+}
+
+impl WasiHttpHooks for Hooks {
+    fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
+        Arc::new(is_forbidden)
+    }
+
+    /// The field is written when the request is, from what is dialled.
+    fn set_host_header(&mut self) -> bool {
+        false
+    }
+
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        CHUNK_BYTES
+    }
+
+    #[cfg(feature = "wasi-p3")]
+    fn p3_outgoing_body_chunk_size(&mut self) -> usize {
+        CHUNK_BYTES
+    }
+
+    fn send_request(
+        &mut self,
+        request: Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _processed: Box<dyn Future<Output = Result<(), Error>> + Send>,
+    ) -> Sending {
+        let (client, leash) = (Arc::clone(&self.client), self.leash.subscribe());
+        Box::new(async move {
+            let (response, driving) = leashed(leash.clone(), client.send(request, options.unwrap_or_default())).await?;
+            let driving: Driving = Box::new(leashed(leash, Box::into_pin(driving)));
+            Ok((response, driving))
+        })
+    }
+}
+
+/// Fields that belong to a connection or to a proxy and not to a message (RFC 9110, 7.6.1), and `Host`.
+fn is_forbidden(name: &HeaderName) -> bool {
+    DEFAULT_FORBIDDEN_HEADERS.contains(name) || [header::TE, header::TRAILER].contains(name) || name.as_str().starts_with("proxy-")
+}
+
+/// Works until the run is over. The engine stops its own tasks too, but one of WASI 0.3 may hold the handle that would stop it.
+async fn leashed<T>(mut leash: watch::Receiver<()>, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    tokio::select! {
+        result = work => result,
+        // Nothing is ever sent; this ends when the sender has gone.
+        _ = leash.changed() => Err(Error::ConnectionTerminated),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+    use std::pin::Pin;
+    use std::time::Duration;
+
+    use http_body_util::{BodyExt, Empty};
+    use skills_policy::{Decision, Effect, Layer, Network, Request as Wish, Rule, Rules};
+    use tokio::net::TcpStream;
+    use tokio::sync::Notify;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// An outside that never answers, and says when it was asked.
+    struct Silence(Notify);
+
+    impl Outside for Silence {
+        fn resolve<'a>(&'a self, _: &'a str, _: u16) -> Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send + 'a>> {
+            self.0.notify_one();
+            Box::pin(std::future::pending())
+        }
+
+        fn connect(&self, _: SocketAddr) -> Pin<Box<dyn Future<Output = std::io::Result<TcpStream>> + Send + '_>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_under_way_ends_with_the_gate_whoever_holds_it() {
+        let rules = Rules::default().with_rules([Rule::parse(Effect::Allow, Layer::User, "network:a.example").unwrap()]);
+        let Decision::Granted(grants) = rules.decide(&Wish::new("/s").tool("WebSearch", None)) else { panic!("granted") };
+        let Network::Hosts(hosts) = grants.network() else { panic!("hosts") };
+        let outside = Arc::new(Silence(Notify::new()));
+        let mut gate = Gate::new(hosts, outside.clone(), &Trust::public().unwrap(), HttpLimits::default());
+        let body = Empty::new().map_err(Error::from).boxed_unsync();
+        let request = Request::get("http://a.example/").body(body).unwrap();
+        let sending = Box::into_pin(gate.hooks.send_request(request, None, Box::new(async { Ok(()) })));
+        let held = tokio::spawn(async move { sending.await.map(|(response, _)| response.status()) });
+        outside.0.notified().await;
+        drop(gate);
+        let ended = timeout(Duration::from_secs(30), held).await.unwrap().unwrap();
+        assert!(matches!(ended, Err(Error::ConnectionTerminated)), "{ended:?}");
+    }
+}

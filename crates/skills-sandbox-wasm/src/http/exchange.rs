@@ -1,0 +1,60 @@
+//! One request and its answer over one connection.
+
+use std::pin::pin;
+
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use skills_sandbox::egress::Reason;
+use wasmtime_wasi_http::Error;
+use wasmtime_wasi_http::io::TokioIo;
+
+use super::Driving;
+use super::body::Capped;
+use super::failure::{Failure, broken};
+use super::fuse::Fuse;
+use super::wire::Wire;
+
+/// The least that the library can do with.
+const MIN_BUFFER_BYTES: usize = 8 * 1024;
+
+/// Sends a request and waits for the head of the answer. The rest of it comes as long as what is returned is driven.
+pub(super) async fn exchange(
+    wire: Box<dyn Wire>,
+    request: Request<Capped>,
+    most_head_bytes: usize,
+    fuse: &Fuse,
+) -> Result<(Response<Incoming>, Driving), Failure> {
+    let failed = |error| Failure::exchange(fuse, error, most_head_bytes);
+    let mut builder = http1::Builder::new();
+    builder.max_header_size(most_head_bytes).max_buf_size(most_head_bytes.max(MIN_BUFFER_BYTES));
+    let (mut sender, connection) = builder.handshake(TokioIo::new(wire)).await.map_err(failed)?;
+    let mut connection = Box::pin(connection);
+    let mut is_done = false;
+    let response = {
+        let mut response = pin!(sender.send_request(request));
+        loop {
+            tokio::select! {
+                // When both are ready, an answer is better than the end of its connection.
+                biased;
+                result = &mut response => break result.map_err(failed)?,
+                result = &mut connection, if !is_done => {
+                    result.map_err(failed)?;
+                    is_done = true;
+                }
+            }
+        }
+    };
+    // Nothing was asked that would switch protocols.
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return Err(Failure::refused(Error::HttpUpgradeFailed, Reason::NotReached));
+    }
+    let fuse = fuse.clone();
+    let driving = async move {
+        if is_done {
+            return Ok(());
+        }
+        connection.await.map_err(|error| broken(&fuse, error))
+    };
+    Ok((response, Box::new(driving)))
+}

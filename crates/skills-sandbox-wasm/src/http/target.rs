@@ -1,0 +1,163 @@
+//! Where a request goes: read once, from the URI that is dialled.
+
+use http::uri::{PathAndQuery, Scheme};
+use http::{Method, Uri};
+use skills_sandbox::egress::{Authority, Host, Reason};
+use wasmtime_wasi_http::Error;
+
+use super::failure::Failure;
+
+const TLS_PORT: u16 = 443;
+const PLAIN_PORT: u16 = 80;
+
+/// Where a request goes. Nothing of what the program wrote is used for it afterwards.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) host: Host,
+    pub(super) port: u16,
+    pub(super) security: Security,
+    pub(super) path: PathAndQuery,
+}
+
+/// What is spoken below HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Security {
+    Tls,
+    Plain,
+}
+
+impl Target {
+    /// Reads the URI of a request. The port must be the one of the scheme.
+    pub(super) fn of(method: &Method, uri: &Uri) -> Result<Self, Failure> {
+        // Nothing is tunnelled, and nothing sends back what fields the host wrote.
+        if ["CONNECT", "TRACE"].iter().any(|name| method.as_str().eq_ignore_ascii_case(name)) {
+            return Err(Failure::malformed(Error::HttpRequestMethodInvalid, "a method that is not for programs"));
+        }
+        let security = match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTPS => Security::Tls,
+            Some(scheme) if *scheme == Scheme::HTTP => Security::Plain,
+            _ => return Err(Failure::malformed(Error::HttpProtocolError, "a scheme other than `http` and `https`")),
+        };
+        let port = if security == Security::Tls { TLS_PORT } else { PLAIN_PORT };
+        let text = uri.authority().map(|authority| authority.as_str().as_bytes());
+        let Some(authority) = text.and_then(|text| Authority::parse(text, Some(port))) else {
+            return Err(Failure::refused(Error::HttpRequestUriInvalid, Reason::NotAHost));
+        };
+        if authority.port != port {
+            return Err(Failure::refused(Error::HttpRequestDenied, Reason::Port { port: authority.port }));
+        }
+        Ok(Self { host: authority.host, port, security, path: path(uri)? })
+    }
+}
+
+/// Returns the path as it is sent: one that begins with `/`, so that the first line of the request cannot name a host.
+fn path(uri: &Uri) -> Result<PathAndQuery, Failure> {
+    let text = uri.path_and_query().map_or("/", PathAndQuery::as_str);
+    let slash = if text.is_empty() || text.starts_with('?') { "/" } else { "" };
+    let text = format!("{slash}{text}");
+    let is_plain = text.starts_with('/') && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
+    let path = Some(text).filter(|_| is_plain).and_then(|text| PathAndQuery::try_from(text).ok());
+    path.ok_or_else(|| Failure::malformed(Error::HttpRequestUriInvalid, "the path is none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(method: &str, uri: &str) -> Result<String, Option<Reason>> {
+        let Ok(uri) = uri.parse::<Uri>() else { return Err(None) };
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        match Target::of(&method, &uri) {
+            Ok(target) => Ok(format!("{:?} {} {} {}", target.security, target.host.as_str(), target.port, target.path)),
+            Err(Failure { entry: super::super::failure::Entry::Refused(reason), .. }) => Err(Some(reason)),
+            Err(failure) => panic!("{failure:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_dialled_is_what_was_read() {
+        for (uri, read_as) in [
+            ("https://a.example", "Tls a.example 443 /"),
+            ("https://A.Example.:443/x?y=1", "Tls a.example 443 /x?y=1"),
+            ("HTTP://a.example:80?q", "Plain a.example 80 /?q"),
+            ("http://xn--bcher-kva.example/", "Plain xn--bcher-kva.example 80 /"),
+            ("http://93.184.216.34/", "Plain 93.184.216.34 80 /"),
+            ("http://a.example//evil.example/", "Plain a.example 80 //evil.example/"),
+            ("http://a.example/http://evil.example/", "Plain a.example 80 /http://evil.example/"),
+            ("http://a.example/#@evil.example", "Plain a.example 80 /"),
+        ] {
+            assert_eq!(read("GET", uri).as_deref(), Ok(read_as), "{uri}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_a_host_is_refused() {
+        for uri in [
+            "http://user@a.example/",
+            "http://a.example@evil.example/",
+            "http://user:a.example@evil.example/",
+            "http://evil.example%2f@a.example/",
+            "http://a.example%00.evil.example/",
+            "http://a%2eexample/",
+            "http://a.example:/",
+            "http://a.example:080/",
+            "http://a.example:+80/",
+            "http://a.example:99999/",
+            "http://a.example../",
+            "http://.a.example/",
+            "http://*.example/",
+            "http://*/",
+            "http://:80/",
+            "http://2130706433/",
+            "http://017700000001/",
+            "http://0x7f000001/",
+            "http://127.1/",
+            "http://127.0.0.01/",
+            "http://0177.0.0.1/",
+            "http://[::1",
+            "http://[127.0.0.1]/",
+            "http://[fe80::1%25eth0]/",
+            "http://\u{430}.example/",
+            "http://a\u{3002}example/",
+            "/only/a/path",
+            "a.example:80",
+        ] {
+            assert!(
+                matches!(read("GET", uri), Err(None | Some(Reason::NotAHost | Reason::Malformed { .. }))),
+                "{uri}: {:?}",
+                read("GET", uri)
+            );
+        }
+    }
+
+    #[test]
+    fn ports_belong_to_their_schemes() {
+        for (uri, port) in [
+            ("https://a.example:80/", 80),
+            ("http://a.example:443/", 443),
+            ("http://a.example:8080/", 8080),
+            ("https://a.example:22/", 22),
+            ("http://[::1]:6379/", 6379),
+        ] {
+            assert_eq!(read("GET", uri), Err(Some(Reason::Port { port })), "{uri}");
+        }
+    }
+
+    #[test]
+    fn other_methods_and_schemes_are_refused() {
+        for (method, uri) in [
+            ("CONNECT", "https://a.example/"),
+            ("connect", "https://a.example/"),
+            ("TRACE", "https://a.example/"),
+            ("Trace", "https://a.example/"),
+            ("GET", "ftp://a.example/"),
+            ("GET", "file://a.example/etc/passwd"),
+            ("GET", "ws://a.example/"),
+        ] {
+            assert!(matches!(read(method, uri), Err(Some(Reason::Malformed { .. }))), "{method} {uri}");
+        }
+        for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND"] {
+            assert_eq!(read(method, "https://a.example/").as_deref(), Ok("Tls a.example 443 /"));
+        }
+    }
+}
