@@ -1,0 +1,215 @@
+//! Case 17: which hosts are reached.
+
+use super::lab::{Generation, Lab, OK, PUBLIC};
+
+#[tokio::test]
+async fn case_17_a_listed_host_is_reached_and_another_is_refused() {
+    for generation in Generation::ALL {
+        let lab = Lab::new(&["a.example"]);
+        lab.answers(OK).await;
+        let said = lab.fetch(*generation, &["http", "a.example", "/x?y=1"]).await;
+        assert_eq!(said.text, "200 [content-length=2] 2 \"hi\"", "{generation:?}");
+        assert_eq!(lab.requests(), ["GET /x?y=1 HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\r\n"]);
+        assert_eq!(lab.went(), (vec!["a.example".to_owned()], vec!["93.184.216.34:80".to_owned()]));
+        assert_eq!(said.seen, "reached a.example (1)");
+        let said = lab.fetch(*generation, &["http", "b.example", "/"]).await;
+        assert_eq!((said.text.as_str(), said.seen.as_str()), ("HttpRequestDenied", "refused b.example: the host is not on the list (1)"));
+        assert_eq!(lab.went(), (vec![], vec![]), "{generation:?}");
+    }
+}
+
+#[tokio::test]
+async fn case_17_names_that_only_look_listed_are_refused() {
+    let lab = Lab::new(&["a.example", "*.b.example", "!evil.b.example"]);
+    lab.answers(OK).await;
+    for generation in Generation::ALL {
+        for authority in [
+            "evil.example",
+            "a.example.evil.example",
+            "evila.example",
+            "b.example",
+            "EVIL.b.example.",
+            "user@a.example",
+            "a.example@evil.example",
+            "evil.example:80@a.example",
+            "user:password@a.example:80",
+            "a.example..",
+            ".a.example",
+            "x..b.example",
+            "*.b.example",
+            "*",
+            "a%2eexample",
+            "evil.example%2f.b.example",
+            "evil.example%00.b.example",
+            "evil.example/.b.example",
+            "evil.example\\.b.example",
+            "evil.example?.b.example",
+            "evil.example#.b.example",
+            "a.example ",
+            " a.example",
+            "a.example\r\nHost: evil.example",
+            "\u{430}.example",
+            "b\u{fc}cher.b.example",
+            "a\u{3002}example",
+            "-x.b.example",
+            "",
+            ".",
+        ] {
+            let said = lab.fetch(*generation, &["http", authority, "/"]).await;
+            let is_refused = ["authority", "HttpRequestDenied", "HttpRequestUriInvalid", "HttpProtocolError"].contains(&said.text.as_str());
+            assert!(is_refused, "{generation:?} {authority:?}: {said:?}");
+            assert_eq!((lab.went(), lab.requests()), ((vec![], vec![]), vec![]), "{generation:?} {authority:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn case_17_names_of_other_spelling_are_the_name_that_is_dialled() {
+    let lab = Lab::new(&["a.example", "xn--bcher-kva.example"]);
+    lab.name("xn--bcher-kva.example", &[&[PUBLIC]]);
+    lab.answers(OK).await;
+    for generation in Generation::ALL {
+        for (authority, host) in [
+            ("A.EXAMPLE", "a.example"),
+            ("a.example.", "a.example"),
+            ("a.example:80", "a.example"),
+            ("XN--Bcher-KVA.example.", "xn--bcher-kva.example"),
+        ] {
+            let said = lab.fetch(*generation, &["http", authority, "/"]).await;
+            assert!(said.text.starts_with("200 "), "{generation:?} {authority}: {said:?}");
+            assert_eq!(said.seen, format!("reached {host} (1)"));
+            assert_eq!(lab.went().0, [host]);
+            assert_eq!(lab.requests(), [format!("GET / HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn case_17_names_that_lead_to_private_addresses_are_refused() {
+    let lab = Lab::new(&["*.example", "localhost"]);
+    for generation in Generation::ALL {
+        for (name, answer) in [
+            ("localhost", "127.0.0.1"),
+            ("six.example", "::1"),
+            ("mapped.example", "::ffff:127.0.0.1"),
+            ("private.example", "10.0.0.1"),
+            ("private2.example", "192.168.1.1"),
+            ("metadata.example", "169.254.169.254"),
+            ("metadata6.example", "fd00:ec2::254"),
+            ("any.example", "0.0.0.0"),
+            ("nat64.example", "64:ff9b::7f00:1"),
+        ] {
+            lab.name(name, &[&[answer]]);
+            for scheme in ["http", "https"] {
+                let said = lab.fetch(*generation, &[scheme, name, "/"]).await;
+                assert_eq!(said.text, "DestinationIpProhibited", "{generation:?} {name}");
+                assert_eq!(said.seen, format!("refused {name}: the host has no public address (1)"));
+            }
+            assert_eq!(lab.went().1, Vec::<String>::new(), "{generation:?} {name}");
+        }
+        let said = lab.fetch(*generation, &["http", "unknown.example", "/"]).await;
+        assert!(said.text.starts_with("DnsError"), "{said:?}");
+        assert_eq!(said.seen, "refused unknown.example: the host was not found (1)");
+    }
+}
+
+#[tokio::test]
+async fn case_17_a_name_that_changes_is_resolved_once_and_only_public_answers_are_dialled() {
+    for generation in Generation::ALL {
+        let lab = Lab::new(&["*.example"]);
+        lab.answers(OK).await;
+        lab.name("rebind.example", &[&["127.0.0.1", PUBLIC], &["127.0.0.1"]]);
+        let said = lab.fetch(*generation, &["http", "rebind.example", "/", "times=2"]).await;
+        assert_eq!(said.text, "200 [content-length=2] 2 \"hi\"\nDestinationIpProhibited");
+        assert_eq!(lab.went().1, ["93.184.216.34:80"], "{generation:?}");
+    }
+}
+
+#[tokio::test]
+async fn case_17_addresses_in_any_writing_are_refused() {
+    for patterns in [&["*"][..], &["*", "127.0.0.1", "10.0.0.1", "169.254.169.254"]] {
+        let lab = Lab::new(patterns);
+        for generation in Generation::ALL {
+            for authority in [
+                "127.0.0.1",
+                "169.254.169.254",
+                "10.0.0.1:80",
+                "2130706433",
+                "017700000001",
+                "0x7f000001",
+                "0x7f.1",
+                "127.1",
+                "127.0.0.1.",
+                "127.0.0.01",
+                "0",
+                "[::1]",
+                "[::ffff:127.0.0.1]",
+                "[fd00:ec2::254]",
+                "[2606:4700::1111]",
+                "[fe80::1%25eth0]",
+                "[127.0.0.1]",
+                "[::1",
+                "::1",
+            ] {
+                let said = lab.fetch(*generation, &["http", authority, "/"]).await;
+                assert!(!said.text.starts_with("200") && !said.seen.starts_with("reached"), "{generation:?} {authority}: {said:?}");
+                assert_eq!(lab.went(), (vec![], vec![]), "{generation:?} {authority}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn case_17_a_listed_public_address_is_reached_without_a_resolver() {
+    let lab = Lab::new(&[PUBLIC]);
+    lab.answers(OK).await;
+    for generation in Generation::ALL {
+        let said = lab.fetch(*generation, &["http", PUBLIC, "/"]).await;
+        assert!(said.text.starts_with("200 "), "{said:?}");
+        assert_eq!(lab.went(), (vec![], vec!["93.184.216.34:80".to_owned()]));
+    }
+}
+
+#[tokio::test]
+async fn case_17_ports_other_than_those_of_the_web_are_closed() {
+    let lab = Lab::new(&["a.example"]);
+    for generation in Generation::ALL {
+        for (scheme, port) in [("http", "443"), ("https", "80"), ("http", "8080"), ("https", "8443"), ("http", "22"), ("http", "6379")] {
+            let said = lab.fetch(*generation, &[scheme, &format!("a.example:{port}"), "/"]).await;
+            assert_eq!(said.text, "HttpRequestDenied", "{generation:?} {scheme} {port}");
+            assert_eq!(said.seen, format!("refused a.example:{port}: port {port} is closed (1)"));
+        }
+        for port in ["0", "080", "65616", "-80", "+80", "80x", "80:80"] {
+            let said = lab.fetch(*generation, &["http", &format!("a.example:{port}"), "/"]).await;
+            assert!(
+                ["authority", "HttpRequestUriInvalid", "HttpProtocolError"].contains(&said.text.as_str()),
+                "{generation:?} {port}: {said:?}"
+            );
+        }
+        assert_eq!(lab.went(), (vec![], vec![]));
+    }
+}
+
+#[tokio::test]
+async fn case_17_redirects_are_not_followed() {
+    let lab = Lab::new(&["*.example"]);
+    for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"] {
+        lab.answers(format!("HTTP/1.1 {status}\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n")).await;
+        for generation in Generation::ALL {
+            let said = lab.fetch(*generation, &["http", "a.example", "/"]).await;
+            assert!(said.text.starts_with(&status[..3]) && said.text.contains("location=http://169.254.169.254/"), "{said:?}");
+            assert_eq!(lab.went(), (vec!["a.example".to_owned()], vec!["93.184.216.34:80".to_owned()]));
+        }
+    }
+}
+
+/// Without a grant a program that wants to send requests does not begin.
+#[tokio::test]
+async fn a_program_that_needs_http_does_not_run_without_hosts() {
+    let lab = Lab::new(&[]);
+    for generation in Generation::ALL {
+        let refused = lab.run(lab.job(*generation, &["http", "a.example", "/"])).await.unwrap_err();
+        assert!(refused.to_string().contains("needs") && refused.to_string().contains("wasi:http"), "{refused}");
+    }
+    assert_eq!(lab.went(), (vec![], vec![]));
+}

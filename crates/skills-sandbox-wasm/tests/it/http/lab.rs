@@ -1,0 +1,303 @@
+//! A sandbox, an outside, and servers.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+
+use skills_policy::{Decision, Effect, Grants, Layer, Limits, Request, Rule, Rules};
+use skills_sandbox::egress::Outside;
+use skills_sandbox::{Job, Outcome, Program, Sandbox, SandboxError};
+use skills_sandbox_wasm::{HttpLimits, WasmSandbox};
+use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+/// The address of `a.example`.
+pub(crate) const PUBLIC: &str = "93.184.216.34";
+pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+/// Far longer than anything here takes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An authority that nobody trusts and what it said of `a.example`, made with `openssl ca`: until the year 2999, and until 2021.
+const AUTHORITY: &[u8] = include_bytes!("certificates/authority.der");
+const SERVER: &[u8] = include_bytes!("certificates/server.der");
+const EXPIRED: &[u8] = include_bytes!("certificates/expired.der");
+const KEY: &[u8] = include_bytes!("certificates/server.key.der");
+
+/// One engine for all tests, so that each guest is compiled once.
+static SANDBOX: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("skill")).unwrap();
+    (WasmSandbox::new(directory.path()), directory)
+});
+
+/// Which WASI a guest is built for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Generation {
+    Two,
+    #[cfg(feature = "wasi-p3")]
+    Three,
+}
+
+impl Generation {
+    pub(crate) const ALL: &[Self] = &[
+        Self::Two,
+        #[cfg(feature = "wasi-p3")]
+        Self::Three,
+    ];
+
+    fn guest(self) -> &'static [u8] {
+        match self {
+            Self::Two => include_bytes!("../../guest-http/fetch.wasm"),
+            #[cfg(feature = "wasi-p3")]
+            Self::Three => include_bytes!("../../guest-http-p3/fetch3.wasm"),
+        }
+    }
+}
+
+/// What a server does with each connection.
+#[derive(Clone)]
+pub(crate) enum Script {
+    /// Answers a whole request, and closes.
+    Answer(String),
+    /// Answers as soon as somebody is there, and keeps the connection.
+    Begin(String),
+    /// Speaks first, and keeps the connection.
+    Greet(String),
+    /// Reads, and says nothing.
+    Silent,
+}
+
+/// What is spoken below HTTP.
+#[derive(Clone, Copy)]
+pub(crate) enum Below {
+    Nothing,
+    Tls,
+    ExpiredTls,
+}
+
+/// Which names there are, who is behind their addresses, and what happened.
+#[derive(Default)]
+struct World {
+    /// What each name leads to, one time after the other; the last answer stays.
+    names: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
+    servers: Mutex<HashMap<SocketAddr, SocketAddr>>,
+    resolved: Mutex<Vec<String>>,
+    dialled: Mutex<Vec<String>>,
+    requests: Mutex<Vec<String>>,
+    /// How many connections servers had, and how many of them are closed.
+    counts: watch::Sender<(usize, usize)>,
+}
+
+impl Outside for World {
+    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
+        self.resolved.lock().unwrap().push(host.to_owned());
+        let answer = match self.names.lock().unwrap().get_mut(host) {
+            Some(answers) if answers.len() > 1 => Some(answers.remove(0)),
+            Some(answers) => answers.first().cloned(),
+            None => Some(Vec::new()),
+        };
+        Box::pin(async move {
+            // A name without any answer is one whose resolver does not answer.
+            let Some(answer) = answer else { std::future::pending().await };
+            Ok(answer.into_iter().map(|ip| SocketAddr::new(ip, port ^ 1)).collect())
+        })
+    }
+
+    fn connect(&self, address: SocketAddr) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
+        self.dialled.lock().unwrap().push(address.to_string());
+        let server = self.servers.lock().unwrap().get(&address).copied();
+        Box::pin(async move { TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?).await })
+    }
+}
+
+pub(crate) struct Lab {
+    world: Arc<World>,
+    sandbox: WasmSandbox,
+    grants: Grants,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub(crate) struct Said {
+    /// What the guest says.
+    pub(crate) text: String,
+    /// What the report says of the network.
+    pub(crate) seen: String,
+}
+
+/// Decides as the policy does: these patterns are allowed, those after a `!` denied.
+fn grants(patterns: &[&str], limits: Limits) -> Grants {
+    let rule = |pattern: &&str| match pattern.strip_prefix('!') {
+        Some(pattern) => Rule::parse(Effect::Deny, Layer::Admin, &format!("network:{pattern}")).unwrap(),
+        None => Rule::parse(Effect::Allow, Layer::User, &format!("network:{pattern}")).unwrap(),
+    };
+    let rules = Rules::default().with_rules(patterns.iter().map(rule));
+    let request = Request::new(SANDBOX.1.path().join("skill")).limits(limits);
+    let request = if patterns.is_empty() { request } else { request.tool("WebSearch", None) };
+    let Decision::Granted(grants) = rules.decide(&request) else { panic!("granted") };
+    grants
+}
+
+impl Lab {
+    /// Makes a sandbox that believes our authority; `a.example` leads to [`PUBLIC`].
+    pub(crate) fn new(patterns: &[&str]) -> Self {
+        Self::limited(patterns, HttpLimits::default())
+    }
+
+    pub(crate) fn limited(patterns: &[&str], limits: HttpLimits) -> Self {
+        let world = Arc::new(World::default());
+        let sandbox = SANDBOX.0.clone().outside(world.clone()).root_certificates([AUTHORITY.to_vec()]).http_limits(limits);
+        let lab = Self { world, sandbox, grants: grants(patterns, Limits::default()) };
+        lab.name("a.example", &[&[PUBLIC]]);
+        lab
+    }
+
+    /// Believes the public authorities only.
+    pub(crate) fn public(patterns: &[&str]) -> Self {
+        let lab = Self::new(patterns);
+        Self { sandbox: SANDBOX.0.clone().outside(lab.world.clone()), ..lab }
+    }
+
+    /// Gives runs this long.
+    pub(crate) fn wall_time(self, wall_time: Duration) -> Self {
+        let mut limits = Limits::default();
+        limits.wall_time = wall_time;
+        Self { grants: grants(&["a.example"], limits), ..self }
+    }
+
+    /// Makes a name lead somewhere: to each of the answers, one after the other.
+    pub(crate) fn name(&self, name: &str, answers: &[&[&str]]) {
+        let answers = answers.iter().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect()).collect();
+        self.world.names.lock().unwrap().insert(name.to_owned(), answers);
+    }
+
+    /// Puts a server at a port of [`PUBLIC`].
+    pub(crate) async fn serve(&self, port: u16, below: Below, script: Script) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = SocketAddr::new(PUBLIC.parse().unwrap(), port);
+        self.world.servers.lock().unwrap().insert(address, listener.local_addr().unwrap());
+        let world = Arc::clone(&self.world);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                world.counts.send_modify(|counts| counts.0 += 1);
+                let (world, script) = (Arc::clone(&world), script.clone());
+                tokio::spawn(async move {
+                    match acceptor(below) {
+                        None => play(stream, script, &world).await,
+                        Some(acceptor) => {
+                            if let Ok(stream) = acceptor.accept(stream).await {
+                                play(stream, script, &world).await;
+                            }
+                        }
+                    }
+                    world.counts.send_modify(|counts| counts.1 += 1);
+                });
+            }
+        });
+    }
+
+    /// Puts a server of HTTP without TLS at [`PUBLIC`] that always answers the same.
+    pub(crate) async fn answers(&self, answer: impl Into<String>) {
+        self.serve(80, Below::Nothing, Script::Answer(answer.into())).await;
+    }
+
+    pub(crate) fn job(&self, generation: Generation, arguments: &[&str]) -> Job {
+        let program = Program::Wasm(Arc::from(generation.guest()));
+        arguments.iter().fold(Job::new(self.grants.clone(), program), |job, argument| job.argument(*argument))
+    }
+
+    pub(crate) async fn run(&self, job: Job) -> Result<Outcome, SandboxError> {
+        timeout(PATIENCE, self.sandbox.run(job)).await.expect("the run does not end")
+    }
+
+    /// Runs the guest: scheme, authority, path, and more.
+    pub(crate) async fn fetch(&self, generation: Generation, arguments: &[&str]) -> Said {
+        let outcome = self.run(self.job(generation, arguments)).await.unwrap();
+        let stderr = outcome.stderr.text();
+        assert!(stderr.is_empty(), "{arguments:?}: {stderr} {:?}", outcome.ending);
+        let layer = outcome.report.layers().iter().find(|layer| layer.name() == "network").unwrap();
+        let (_, seen) = layer.detail().split_once("; ").unwrap();
+        Said { text: outcome.stdout.text().trim().to_owned(), seen: seen.to_owned() }
+    }
+
+    /// Returns which names were resolved and which addresses dialled, and forgets it.
+    pub(crate) fn went(&self) -> (Vec<String>, Vec<String>) {
+        (std::mem::take(&mut *self.world.resolved.lock().unwrap()), std::mem::take(&mut *self.world.dialled.lock().unwrap()))
+    }
+
+    /// Returns the requests that servers got, as far as they read, and forgets them.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        std::mem::take(&mut *self.world.requests.lock().unwrap())
+    }
+
+    /// Waits until servers had so many connections, of which so many are closed.
+    pub(crate) async fn until(&self, opened: usize, closed: usize) {
+        let mut counts = self.world.counts.subscribe();
+        let wait = counts.wait_for(|counts| *counts == (opened, closed));
+        timeout(PATIENCE, wait).await.expect("connections stay open").unwrap();
+    }
+}
+
+fn acceptor(below: Below) -> Option<TlsAcceptor> {
+    let certificate = match below {
+        Below::Nothing => return None,
+        Below::Tls => SERVER,
+        Below::ExpiredTls => EXPIRED,
+    };
+    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions().unwrap();
+    let key = PrivateKeyDer::try_from(KEY).unwrap();
+    let config = builder.with_no_client_auth().with_single_cert(vec![CertificateDer::from(certificate)], key).unwrap();
+    Some(TlsAcceptor::from(Arc::new(config)))
+}
+
+async fn play(mut stream: impl AsyncRead + AsyncWrite + Unpin, script: Script, world: &World) {
+    let mut got = Vec::new();
+    if !matches!(script, Script::Silent | Script::Greet(_)) {
+        let is_enough = |got: &[u8]| if matches!(script, Script::Begin(_)) { has_head(got) } else { is_whole(got) };
+        while !is_enough(&got) {
+            if stream.read_buf(&mut got).await.unwrap_or(0) == 0 {
+                return;
+            }
+        }
+    }
+    world.requests.lock().unwrap().push(String::from_utf8_lossy(&got).into_owned());
+    match script {
+        Script::Answer(answer) => {
+            let _ = stream.write_all(answer.as_bytes()).await;
+            let _ = stream.shutdown().await;
+        }
+        Script::Begin(answer) | Script::Greet(answer) => {
+            let _ = stream.write_all(answer.as_bytes()).await;
+            let _ = stream.flush().await;
+        }
+        Script::Silent => {}
+    }
+    while stream.read_buf(&mut got).await.unwrap_or(0) > 0 {
+        got.clear();
+    }
+}
+
+fn has_head(got: &[u8]) -> bool {
+    String::from_utf8_lossy(got).contains("\r\n\r\n")
+}
+
+/// Says whether a request is complete with its body.
+fn is_whole(got: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(got);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let head = head.to_lowercase();
+    match head.lines().find_map(|line| line.strip_prefix("content-length: ")) {
+        Some(length) => body.len() >= length.parse().unwrap(),
+        None => !head.contains("transfer-encoding") || body.ends_with("0\r\n\r\n"),
+    }
+}

@@ -1,0 +1,81 @@
+//! What is left when a run, or an answer, has gone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use skills_sandbox::{Ending, Job, Program};
+use tokio::time::timeout;
+
+use super::lab::{Below, Generation, Lab, OK, PATIENCE, Script};
+
+#[tokio::test]
+async fn each_request_has_a_connection_of_its_own() {
+    for generation in Generation::ALL {
+        let lab = Lab::new(&["a.example"]);
+        let keeps = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nhi";
+        lab.serve(80, Below::Nothing, Script::Begin(keeps.to_owned())).await;
+        let said = lab.fetch(*generation, &["http", "a.example", "/", "times=3"]).await;
+        assert_eq!(said.seen, "reached a.example (3)", "{generation:?}");
+        lab.until(3, 3).await;
+        let said = lab.fetch(*generation, &["http", "a.example", "/"]).await;
+        assert_eq!(said.seen, "reached a.example (1)", "{generation:?}");
+        lab.until(4, 4).await;
+    }
+}
+
+/// Runs until a server has been asked, and then drops the run.
+async fn drop_midway(generation: Generation, below: Below, script: Script, arguments: &[&str]) {
+    let lab = Lab::new(&["a.example"]);
+    let port = if matches!(below, Below::Nothing) { 80 } else { 443 };
+    lab.serve(port, below, script).await;
+    let scheme = if port == 80 { "http" } else { "https" };
+    let job = lab.job(generation, &[&[scheme, "a.example", "/"], arguments].concat());
+    {
+        let mut run = Box::pin(lab.run(job));
+        tokio::select! {
+            outcome = &mut run => panic!("it ended: {outcome:?}"),
+            () = lab.until(1, 0) => {}
+        }
+        // It goes on for a while, so that there is something to stop.
+        let _ = timeout(Duration::from_millis(200), &mut run).await;
+    }
+    lab.until(1, 1).await;
+}
+
+#[tokio::test]
+async fn connections_end_with_a_run_that_is_dropped() {
+    for generation in Generation::ALL {
+        let begin = Script::Begin("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi".to_owned());
+        drop_midway(*generation, Below::Nothing, Script::Silent, &[]).await;
+        drop_midway(*generation, Below::Nothing, begin.clone(), &[]).await;
+        drop_midway(*generation, Below::Nothing, begin.clone(), &["hang=1"]).await;
+        drop_midway(*generation, Below::Tls, begin, &["hang=1"]).await;
+        // The answer is there while the request is still being sent.
+        let early = Script::Begin(OK.replace("Length: 2", "Length: 9"));
+        drop_midway(*generation, Below::Nothing, early, &["body=20000000"]).await;
+    }
+}
+
+#[tokio::test]
+async fn connections_end_with_the_time_of_a_run() {
+    for generation in Generation::ALL {
+        // Compiling takes time too, and is done once.
+        Lab::new(&["a.example"]).fetch(*generation, &["http", "b.example", "/"]).await;
+        let lab = Lab::new(&["a.example"]).wall_time(Duration::from_millis(500));
+        lab.serve(80, Below::Nothing, Script::Silent).await;
+        let outcome = lab.run(lab.job(*generation, &["http", "a.example", "/"])).await.unwrap();
+        assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 500 }, "{generation:?}");
+        lab.until(1, 1).await;
+    }
+}
+
+/// Hosts are no reason for sockets.
+#[tokio::test]
+async fn sockets_stay_closed() {
+    let lab = Lab::new(&["*"]);
+    let job = lab.job(Generation::Two, &[]);
+    let program = Program::Wasm(Arc::from(include_bytes!("../../guest/probe.wasm").as_slice()));
+    let job = Job::new(job.grants().clone(), program).argument("connect");
+    let outcome = timeout(PATIENCE, lab.run(job)).await.unwrap().unwrap();
+    assert_eq!(outcome.stdout.text(), "refused: PermissionDenied\n");
+}
