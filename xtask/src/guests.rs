@@ -62,7 +62,7 @@ fn find() -> Result<Vec<Guest>> {
     let root = workspace();
     let tests = root.join("crates/skills-sandbox-wasm/tests/guest");
     let mut guests = vec![Guest { name: "probe".to_owned(), artifact: tests.join("probe.wasm"), directory: tests }];
-    guests.extend([("fetch", "guest-http"), ("fetch3", "guest-http-p3")].map(|(name, below)| {
+    guests.extend([("fetch", "guest-http"), ("fetch3", "guest-http-p3"), ("probe3", "guest-p3")].map(|(name, below)| {
         let directory = root.join("crates/skills-sandbox-wasm/tests").join(below);
         Guest { name: name.to_owned(), artifact: directory.join(format!("{name}.wasm")), directory }
     }));

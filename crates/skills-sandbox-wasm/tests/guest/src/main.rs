@@ -1,8 +1,12 @@
 //! A guest that does what its first argument says, for the tests of the sandbox.
 
+mod burden;
+mod descriptor;
+mod network;
+
 use std::fs;
-use std::io::{Read, Write};
-use std::time::Duration;
+use std::io::Read;
+use std::time::{Duration, SystemTime};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -10,22 +14,36 @@ fn main() {
     match action.as_str() {
         "echo" => echo(rest),
         "environment" => environment(),
+        "input" => input(),
         "read" => report(fs::read_to_string(&rest[0])),
         "list" => report(list(&rest[0])),
         "write" => report(fs::write(&rest[0], "written").map(|()| "written".to_owned())),
         "remove" => report(fs::remove_file(&rest[0]).map(|()| "removed".to_owned())),
-        "connect" => report(std::net::TcpStream::connect("127.0.0.1:80").map(|_| "connected".to_owned())),
         "spawn" => report(std::process::Command::new("true").status().map(|_| "spawned".to_owned())),
+        "thread" => report(std::thread::Builder::new().spawn(|| ()).map(|_| "started".to_owned())),
         "fail" => std::process::exit(3),
+        "exit" => wasip2::cli::exit::exit_with_code(rest[0].parse().expect("a code")),
         "panic" => panic!("as asked"),
-        "spin" => spin(),
         "sleep" => std::thread::sleep(Duration::from_secs(3_600)),
-        "allocate" => allocate(),
-        "flood" => flood(),
-        "recurse" => println!("{}", recurse(1)),
-        "open" => open_many(&rest[0]),
-        other => panic!("no action {other}"),
+        "entropy" => entropy(),
+        "random" => println!("ok: {} bytes", wasip2::random::random::get_random_bytes(number(&rest[0])).len()),
+        _ => other(action, rest),
     }
+}
+
+fn other(action: &str, rest: &[String]) {
+    if let Some(result) = descriptor::act(action, rest).or_else(|| network::act(action, rest)) {
+        match result {
+            Ok(text) => println!("ok: {text}"),
+            Err(word) => println!("refused: {word}"),
+        }
+    } else if !burden::act(action, rest) {
+        panic!("no action {action}");
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> T {
+    text.parse().ok().expect("a number")
 }
 
 fn report(result: std::io::Result<String>) {
@@ -50,45 +68,25 @@ fn environment() {
     }
 }
 
+fn input() {
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes).expect("input");
+    println!("ok: {} bytes", bytes.len());
+}
+
 fn list(path: &str) -> std::io::Result<String> {
-    let mut names: Vec<String> = fs::read_dir(path)?.map(|entry| entry.map(|e| e.file_name().to_string_lossy().into_owned())).collect::<Result<_, _>>()?;
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = fs::read_dir(path)?.map(name).collect::<Result<_, _>>()?;
     names.sort();
     Ok(names.join(" "))
 }
 
-fn spin() {
-    println!("spinning");
-    let mut x = 0u64;
-    loop {
-        x = std::hint::black_box(x.wrapping_add(1));
-    }
-}
-
-fn allocate() {
-    let mut blocks = Vec::new();
-    loop {
-        blocks.push(vec![1u8; 1 << 20]);
-        std::hint::black_box(&blocks);
-    }
-}
-
-fn flood() {
-    let line = [b'x'; 4096];
-    loop {
-        if std::io::stdout().write_all(&line).is_err() {
-            std::process::exit(9);
-        }
-    }
-}
-
-fn recurse(depth: u64) -> u64 {
-    let block = std::hint::black_box([depth; 64]);
-    if depth == 0 { 0 } else { recurse(std::hint::black_box(depth + 1)) + block[0] }
-}
-
-fn open_many(path: &str) {
-    let mut files = Vec::new();
-    loop {
-        files.push(fs::File::open(path).expect("open"));
-    }
+/// Prints everything that may differ between two runs.
+fn entropy() {
+    use wasip2::random::{insecure, insecure_seed, random};
+    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970").as_nanos();
+    println!("wall {wall}");
+    println!("monotonic {}", wasip2::clocks::monotonic_clock::now());
+    println!("random {} {:?}", random::get_random_u64(), random::get_random_bytes(8));
+    println!("insecure {} {:?}", insecure::get_insecure_random_u64(), insecure_seed::insecure_seed());
 }
