@@ -1,6 +1,7 @@
 //! Tests at the boundary of the crate: a real component in, an outcome out.
 #![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
 
+mod cases;
 #[cfg(feature = "http")]
 mod http;
 mod load;

@@ -1,0 +1,99 @@
+//! Many runs, and runs that nobody waits for any more.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use skills_policy::Grants;
+use skills_sandbox::{Ending, Job, Program, Sandbox};
+use skills_sandbox_wasm::WasmSandbox;
+use tempfile::TempDir;
+
+use super::fixture;
+use super::lab::{Generation, Lab};
+
+/// More than there are places for at a time.
+const RUNS: usize = 1_000;
+
+fn job(bytes: &Arc<[u8]>) -> Job {
+    Job::new(Grants::none(), Program::Wasm(Arc::clone(bytes)))
+}
+
+fn sandbox() -> (WasmSandbox, TempDir) {
+    let scratch = tempfile::tempdir().unwrap();
+    (WasmSandbox::new(scratch.path()), scratch)
+}
+
+fn entries(directory: &Path) -> usize {
+    std::fs::read_dir(directory).unwrap().count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_40_a_thousand_runs_at_once_all_get_their_turn() {
+    for &generation in Generation::ALL {
+        let (sandbox, scratch) = sandbox();
+        let bytes: Arc<[u8]> = Arc::from(fixture::nothing(generation));
+        let mut tasks = Vec::new();
+        for _ in 0..RUNS {
+            let (sandbox, job) = (sandbox.clone(), job(&bytes));
+            tasks.push(tokio::spawn(async move { sandbox.run(job).await.map(|outcome| outcome.ending) }));
+        }
+        for task in tasks {
+            assert_eq!(task.await.unwrap().unwrap(), Ending::Exited { code: 0 }, "{generation:?}");
+        }
+        assert_eq!(entries(scratch.path()), 0, "{generation:?}: scratch directories are gone");
+    }
+}
+
+#[tokio::test]
+async fn case_41_a_run_that_is_dropped_gives_everything_back() {
+    for &generation in Generation::ALL {
+        let (sandbox, scratch) = sandbox();
+        let (endless, nothing): (Arc<[u8]>, Arc<[u8]>) = (fixture::endless(generation).into(), fixture::nothing(generation).into());
+        // More often than there are places.
+        for _ in 0..200 {
+            tokio::select! {
+                biased;
+                outcome = sandbox.run(job(&endless)) => panic!("{generation:?}: it never ends by itself: {}", outcome.unwrap().ending),
+                outcome = sandbox.run(job(&nothing)) => assert!(outcome.unwrap().ending.is_success()),
+            }
+        }
+        assert_eq!(entries(scratch.path()), 0, "{generation:?}: scratch directories are gone");
+    }
+}
+
+#[tokio::test]
+async fn case_41_a_run_that_is_dropped_while_it_waits_gives_everything_back() {
+    for &generation in Generation::ALL {
+        let (sandbox, scratch) = sandbox();
+        let sleep = || job(&generation.guest()).argument("sleep");
+        let input = || job(&generation.guest()).argument("input");
+        assert!(sandbox.run(input()).await.unwrap().ending.is_success());
+        for _ in 0..20 {
+            tokio::select! {
+                biased;
+                outcome = sandbox.run(sleep()) => panic!("{generation:?}: it never ends by itself: {}", outcome.unwrap().ending),
+                outcome = sandbox.run(input()) => assert!(outcome.unwrap().ending.is_success()),
+            }
+        }
+        assert_eq!(entries(scratch.path()), 0, "{generation:?}: scratch directories are gone");
+    }
+}
+
+/// Whoever comes after the one that gave up gets what was compiled, or compiles it.
+#[tokio::test]
+async fn case_41_a_run_that_is_dropped_while_it_is_compiled_hinders_nobody() {
+    for &generation in Generation::ALL {
+        let (sandbox, scratch) = sandbox();
+        let input = || job(&generation.guest()).argument("input");
+        let nothing: Arc<[u8]> = fixture::nothing(generation).into();
+        tokio::select! {
+            biased;
+            _ = sandbox.run(input()) => eprintln!("skipped the middle of compiling: it was done too soon"),
+            outcome = sandbox.run(job(&nothing)) => assert!(outcome.unwrap().ending.is_success()),
+        }
+        let outcome = sandbox.run(input()).await.unwrap();
+        assert_eq!(outcome.stdout.text(), "ok: 0 bytes\n", "{generation:?}");
+        assert_eq!(entries(scratch.path()), 0, "{generation:?}: scratch directories are gone");
+        Lab::new(generation).still_works().await;
+    }
+}

@@ -1,0 +1,224 @@
+//! Ways out of the granted directories.
+
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::lab::{Generation, Lab};
+
+const NOT_PERMITTED: &[&str] = &["PermissionDenied"];
+const NOT_FOUND: &[&str] = &["NotFound"];
+
+#[tokio::test]
+async fn case_09_absolute_paths_lead_nowhere() {
+    for &generation in Generation::ALL {
+        let lab = Lab::new(generation);
+        let secret = lab.path("secret.txt");
+        let elsewhere = ["/etc/passwd", "/proc/self/environ", "/dev/zero", "/skills/data.txt", secret.to_str().unwrap()];
+        for path in elsewhere {
+            lab.refuses(&[&["read", path], &["raw-read", path]], NOT_FOUND).await;
+            // Looked up in a granted directory, an absolute path is no better.
+            lab.refuses(&[&["open-in", "/skill", path], &["open-in", "/work", path]], NOT_PERMITTED).await;
+        }
+        assert_eq!(lab.attempt(&["open-in", "/skill", "data.txt"]).await, "ok: data");
+    }
+}
+
+#[tokio::test]
+async fn case_10_parents_of_a_granted_directory_are_out_of_reach() {
+    for &generation in Generation::ALL {
+        let lab = Lab::new(generation);
+        let paths = [
+            "/skill/../secret.txt",
+            "/skill/../../../../../../etc/passwd",
+            "/skill/./../secret.txt",
+            "/skill/sub/../../secret.txt",
+            "/skill/sub/../sub/../../outside/data.txt",
+            "/work/../secret.txt",
+        ];
+        for path in paths {
+            lab.refuses(&[&["read", path], &["raw-read", path]], NOT_PERMITTED).await;
+        }
+        lab.refuses(&[&["open-in", "/skill", ".."], &["open-in", "/skill", "../secret.txt"]], NOT_PERMITTED).await;
+        assert_eq!(lab.attempt(&["raw-read", "/skill/sub/../data.txt"]).await, "ok: data");
+    }
+}
+
+#[tokio::test]
+async fn case_11_symlinks_end_at_the_granted_directory() {
+    for &generation in Generation::ALL {
+        let lab = Lab::new(generation);
+        let secret = lab.path("secret.txt");
+        let links = [("passwd", "/etc/passwd"), ("etc", "/etc"), ("up", ".."), ("relative", "../secret.txt"), ("chain", "relative")];
+        for (name, target) in links {
+            symlink(target, lab.path("skill").join(name)).unwrap();
+        }
+        symlink(&secret, lab.path("skill/absolute")).unwrap();
+        symlink("data.txt", lab.path("skill/inside")).unwrap();
+        symlink("../data.txt", lab.path("skill/sub/inside")).unwrap();
+        for path in ["passwd", "etc/passwd", "up/secret.txt", "relative", "chain", "absolute", "sub/../up/outside/data.txt"] {
+            let path = format!("/skill/{path}");
+            lab.refuses(&[&["read", &path], &["raw-read", &path]], NOT_PERMITTED).await;
+        }
+        for path in ["/skill/inside", "/skill/sub/inside"] {
+            assert_eq!(lab.attempt(&["raw-read", path]).await, "ok: data", "{generation:?}: {path}");
+        }
+        symlink("circle", lab.path("skill/circle")).unwrap();
+        assert!(lab.attempt(&["raw-read", "/skill/circle"]).await.starts_with("refused"));
+    }
+}
+
+#[tokio::test]
+async fn case_12_a_slash_at_the_end_opens_no_way_through_a_symlink() {
+    for &generation in Generation::ALL {
+        let lab = Lab::new(generation).writing();
+        for (name, target) in [("out", "../outside"), ("file", "../secret.txt"), ("etc", "/etc")] {
+            for directory in ["skill", "workspace"] {
+                symlink(target, lab.path(directory).join(name)).unwrap();
+            }
+        }
+        std::fs::create_dir(lab.path("workspace/mine")).unwrap();
+        std::fs::write(lab.path("workspace/mine/data.txt"), "mine").unwrap();
+        let before = (lab.tree("outside"), lab.tree("skill"), std::fs::read_to_string(lab.path("secret.txt")).unwrap());
+        let attempts: &[&[&str]] = &[
+            &["raw-read", "/skill/out/"],
+            &["raw-read", "/skill/out/data.txt"],
+            &["raw-read", "/skill/file/"],
+            &["raw-read", "/skill/etc/passwd/"],
+            &["list", "/skill/out/"],
+            &["create", "/workspace/out/new.txt"],
+            &["create", "/workspace/out/"],
+            &["make-directory", "/workspace/out/new/"],
+            &["unlink", "/workspace/out/data.txt"],
+            &["remove-directory", "/workspace/out/"],
+            &["rename", "/workspace/out/", "/workspace/stolen"],
+            &["rename", "/workspace/out/data.txt", "/workspace/stolen"],
+            &["rename", "/workspace/mine/data.txt", "/workspace/out/data.txt"],
+            &["rename", "/workspace/mine", "/workspace/out/"],
+            &["rename", "/workspace/mine/", "/workspace/etc/"],
+            &["link", "/workspace/out/data.txt", "/workspace/stolen"],
+            &["link", "/workspace/file/", "/workspace/stolen"],
+            &["set-times", "/workspace/out/"],
+            &["truncate", "/workspace/file/"],
+        ];
+        for attempt in attempts {
+            let said = lab.attempt(attempt).await;
+            assert!(said.starts_with("refused: "), "{generation:?}: {attempt:?}: {said}");
+        }
+        let after = (lab.tree("outside"), lab.tree("skill"), std::fs::read_to_string(lab.path("secret.txt")).unwrap());
+        assert_eq!(before, after, "{generation:?}");
+        assert!(!lab.path("workspace/stolen").exists());
+    }
+}
+
+#[tokio::test]
+async fn case_13_a_skill_cannot_change_itself() {
+    for &generation in Generation::ALL {
+        let lab = Lab::new(generation).writing();
+        std::fs::write(lab.path("workspace/mine.txt"), "mine").unwrap();
+        let before = lab.tree("skill");
+        let attempts: &[&[&str]] = &[
+            &["write", "/skill/data.txt"],
+            &["write", "/skill/new.txt"],
+            &["create", "/skill/new.txt"],
+            &["truncate", "/skill/data.txt"],
+            &["set-size", "/skill/data.txt"],
+            &["set-times", "/skill/data.txt"],
+            &["make-directory", "/skill/new"],
+            &["remove-directory", "/skill/sub"],
+            &["remove", "/skill/data.txt"],
+            &["unlink", "/skill/data.txt"],
+            &["rename", "/skill/data.txt", "/skill/other.txt"],
+            &["rename", "/skill/data.txt", "/work/data.txt"],
+            &["rename", "/workspace/mine.txt", "/skill/mine.txt"],
+            &["symlink", "data.txt", "/skill/link"],
+            &["link", "/skill/data.txt", "/skill/link"],
+            // A second name in a writable directory would make the file itself writable.
+            &["link", "/skill/data.txt", "/workspace/link"],
+            &["link", "/workspace/mine.txt", "/skill/link"],
+        ];
+        for attempt in attempts {
+            let said = lab.attempt(attempt).await;
+            assert!(said.starts_with("refused: "), "{generation:?}: {attempt:?}: {said}");
+        }
+        assert_eq!(before, lab.tree("skill"), "{generation:?}");
+    }
+}
+
+/// The same calls where writing is granted, so that the case before is known to fail for its reason.
+#[tokio::test]
+async fn case_13_what_is_granted_can_be_changed() {
+    for &generation in Generation::ALL {
+        let lab = Lab::new(generation).writing();
+        std::fs::write(lab.path("workspace/mine.txt"), "mine").unwrap();
+        let attempts: &[&[&str]] = &[
+            &["create", "/workspace/new.txt"],
+            &["write", "/workspace/new.txt"],
+            &["truncate", "/workspace/new.txt"],
+            &["set-times", "/workspace/new.txt"],
+            &["make-directory", "/workspace/sub"],
+            &["rename", "/workspace/new.txt", "/workspace/sub/other.txt"],
+            &["link", "/workspace/mine.txt", "/workspace/sub/link"],
+            &["symlink", "mine.txt", "/workspace/symlink"],
+            &["unlink", "/workspace/sub/other.txt"],
+            &["unlink", "/workspace/sub/link"],
+            &["remove-directory", "/workspace/sub"],
+        ];
+        for attempt in attempts {
+            let said = lab.attempt(attempt).await;
+            assert!(said.starts_with("ok: "), "{generation:?}: {attempt:?}: {said}");
+        }
+        assert_eq!(std::fs::read_to_string(lab.path("workspace/symlink")).unwrap(), "mine");
+    }
+}
+
+/// How often the guest looks, in each generation.
+const LOOKS: usize = 150;
+
+/// Puts a directory and a symlink in each other's place as fast as it can.
+struct Swapper {
+    stop: Arc<AtomicBool>,
+    swaps: Arc<AtomicU64>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Swapper {
+    fn start(place: PathBuf, directory: PathBuf, link: PathBuf) -> Self {
+        let (stop, swaps) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (stopped, counter) = (Arc::clone(&stop), Arc::clone(&swaps));
+        let swap = move || {
+            while !stopped.load(Ordering::Relaxed) {
+                for other in [&directory, &link] {
+                    std::fs::rename(other, &place).unwrap();
+                    counter.fetch_add(1, Ordering::Relaxed);
+                    std::fs::rename(&place, other).unwrap();
+                }
+            }
+        };
+        Self { stop, swaps, thread: Some(std::thread::spawn(swap)) }
+    }
+}
+
+impl Drop for Swapper {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn case_14_a_symlink_that_comes_and_goes_is_never_followed_out() {
+    for &generation in Generation::ALL {
+        let lab = Lab::new(generation);
+        std::fs::create_dir(lab.path("skill/directory")).unwrap();
+        std::fs::write(lab.path("skill/directory/data.txt"), "inside").unwrap();
+        symlink("../outside", lab.path("skill/link")).unwrap();
+        let swapper = Swapper::start(lab.path("skill/place"), lab.path("skill/directory"), lab.path("skill/link"));
+        for _ in 0..LOOKS {
+            let said = lab.attempt(&["raw-read", "/skill/place/data.txt"]).await;
+            assert!(said == "ok: inside" || said.starts_with("refused: "), "{generation:?}: {said}");
+        }
+        assert!(swapper.swaps.load(Ordering::Relaxed) > 0, "nothing was swapped");
+    }
+}

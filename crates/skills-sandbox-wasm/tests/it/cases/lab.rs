@@ -1,0 +1,154 @@
+//! What the cases share: a skill, its neighbours, and a sandbox that compiles each guest once.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use skills_policy::{Capability, Decision, Grants, Layer, Limits, Request, Rules};
+use skills_sandbox::{Ending, Job, Outcome, Program, Sandbox, SandboxError};
+use skills_sandbox_wasm::WasmSandbox;
+use tempfile::TempDir;
+
+/// One engine for all cases, so that each guest is compiled once.
+static SANDBOX: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| {
+    let scratch = tempfile::tempdir().unwrap();
+    (WasmSandbox::new(scratch.path()), scratch)
+});
+
+static PROBE: LazyLock<Arc<[u8]>> = LazyLock::new(|| Arc::from(include_bytes!("../../guest/probe.wasm").as_slice()));
+static PROBE3: LazyLock<Arc<[u8]>> = LazyLock::new(|| Arc::from(include_bytes!("../../guest-p3/probe3.wasm").as_slice()));
+
+/// A generation of the system interface.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Generation {
+    /// WASI 0.2.
+    P2,
+    /// WASI 0.3.
+    P3,
+}
+
+impl Generation {
+    /// Those that this build of the sandbox runs.
+    pub(crate) const ALL: &[Self] = if cfg!(feature = "wasi-p3") { &[Self::P2, Self::P3] } else { &[Self::P2] };
+
+    /// Returns the guest that does what its first argument says.
+    pub(crate) fn guest(self) -> Arc<[u8]> {
+        Arc::clone(if self == Self::P2 { &PROBE } else { &PROBE3 })
+    }
+}
+
+/// A skill at `/skill`, a workspace, and beside both what must stay out of reach: `secret.txt` and `outside/`.
+pub(crate) struct Lab {
+    directory: TempDir,
+    generation: Generation,
+    pub(crate) limits: Limits,
+    tool: &'static str,
+}
+
+impl Lab {
+    pub(crate) fn new(generation: Generation) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["skill/sub", "workspace", "outside"] {
+            std::fs::create_dir_all(directory.path().join(name)).unwrap();
+        }
+        for (name, content) in [("skill/data.txt", "data"), ("secret.txt", "secret"), ("outside/data.txt", "secret")] {
+            std::fs::write(directory.path().join(name), content).unwrap();
+        }
+        Self { directory, generation, limits: Limits::default(), tool: "Read" }
+    }
+
+    /// Makes one for runs with little time; compiling counts as well, so it is done before.
+    pub(crate) async fn in_time(generation: Generation, wall_time: Duration) -> Self {
+        let mut lab = Self::new(generation);
+        assert_eq!(lab.attempt(&["input"]).await, "ok: 0 bytes");
+        lab.limits.wall_time = wall_time;
+        lab
+    }
+
+    /// Lets the guest write in the workspace.
+    pub(crate) fn writing(mut self) -> Self {
+        self.tool = "Write";
+        self
+    }
+
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.directory.path().join(below)
+    }
+
+    fn grants(&self) -> Grants {
+        let request = Request::new(self.path("skill")).workspace(self.path("workspace")).limits(self.limits.clone()).tool(self.tool, None);
+        let Decision::Granted(grants) = Rules::default().allow(Layer::User, Capability::Write).decide(&request) else { panic!("granted") };
+        grants
+    }
+
+    /// Makes a job of the guest.
+    pub(crate) fn job(&self, arguments: &[&str]) -> Job {
+        let job = Job::new(self.grants(), Program::Wasm(self.generation.guest()));
+        arguments.iter().fold(job, |job, argument| job.argument(*argument))
+    }
+
+    /// Runs the guest.
+    pub(crate) async fn run(&self, arguments: &[&str]) -> Outcome {
+        self.run_job(self.job(arguments)).await.unwrap()
+    }
+
+    pub(crate) async fn run_job(&self, job: Job) -> Result<Outcome, SandboxError> {
+        SANDBOX.0.run(job).await
+    }
+
+    /// Runs the bytes of another program.
+    pub(crate) async fn run_bytes(&self, bytes: &[u8]) -> Result<Outcome, SandboxError> {
+        self.run_job(self.job_of(bytes.to_vec())).await
+    }
+
+    /// Makes a job of another program.
+    pub(crate) fn job_of(&self, bytes: Vec<u8>) -> Job {
+        Job::new(self.grants(), Program::Wasm(bytes.into()))
+    }
+
+    /// Runs one attempt and returns what the guest says of it.
+    pub(crate) async fn attempt(&self, arguments: &[&str]) -> String {
+        let outcome = self.run(arguments).await;
+        assert!(outcome.ending.is_success(), "{:?}: {arguments:?}: {}, {}", self.generation, outcome.ending, outcome.stderr.text());
+        outcome.stdout.text().trim().to_owned()
+    }
+
+    /// Runs attempts of which each must be refused with one of the words.
+    pub(crate) async fn refuses(&self, attempts: &[&[&str]], words: &[&str]) {
+        for attempt in attempts {
+            let said = self.attempt(attempt).await;
+            let word = said.strip_prefix("refused: ");
+            assert!(word.is_some_and(|word| words.contains(&word)), "{:?}: {attempt:?}: {said}", self.generation);
+        }
+    }
+
+    /// Makes sure that the engine is as good as before.
+    pub(crate) async fn still_works(&self) {
+        let fresh = Self::new(self.generation);
+        assert_eq!(fresh.attempt(&["raw-read", "/skill/data.txt"]).await, "ok: data");
+    }
+
+    /// Tells every file below the skill and beside it, to compare before and after.
+    pub(crate) fn tree(&self, below: &str) -> Vec<String> {
+        let mut seen = Vec::new();
+        tree(&self.path(below), &mut seen);
+        seen.sort();
+        seen
+    }
+}
+
+fn tree(path: &Path, seen: &mut Vec<String>) {
+    let metadata = path.symlink_metadata().unwrap();
+    let content = if metadata.is_file() { std::fs::read(path).unwrap() } else { Vec::new() };
+    seen.push(format!("{} {:?} {:?} {content:?}", path.display(), metadata.file_type(), metadata.modified().unwrap()));
+    if metadata.is_dir() {
+        for entry in std::fs::read_dir(path).unwrap() {
+            tree(&entry.unwrap().path(), seen);
+        }
+    }
+}
+
+/// Returns the one word that stands for an ending.
+pub(crate) fn kind(ending: &Ending) -> String {
+    serde_json::to_value(ending).unwrap()["kind"].as_str().unwrap().to_owned()
+}

@@ -1,0 +1,151 @@
+//! Bytes that are no program that can be run.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use skills_sandbox::{Ending, ErrorKind};
+use skills_sandbox_wasm::MAX_COMPONENT_BYTES;
+
+use super::fixture;
+use super::lab::{Generation, Lab};
+
+const RUN: &str = r#"(func (export "run") (result i32) i32.const 0)"#;
+
+/// Returns why `bytes` are not loaded.
+async fn refusal(bytes: &[u8]) -> String {
+    let error = match Lab::new(Generation::P2).run_bytes(bytes).await {
+        Ok(outcome) => panic!("it ran: {}", outcome.ending),
+        Err(error) => error,
+    };
+    assert_eq!(error.kind(), ErrorKind::Load, "{error}");
+    error.to_string()
+}
+
+#[tokio::test]
+async fn case_26_what_is_no_webassembly_is_refused() {
+    for bytes in [b"".as_slice(), b"\0asm", b"\0asm\x0d\0\x01", b"\x7fELF\x02\x01\x01\0", b"(component)", b"#!/bin/sh\n", b"\xff\xfe\xfd"] {
+        refusal(bytes).await;
+    }
+    let noise: Vec<u8> = (0..4096u32).map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
+    refusal(&noise).await;
+    for header in [b"\0asm\x01\0\0\0", b"\0asm\x0d\0\x01\0"] {
+        refusal(&[header.as_slice(), &noise].concat()).await;
+    }
+    assert!(refusal(&vec![0; MAX_COMPONENT_BYTES + 1]).await.contains(&MAX_COMPONENT_BYTES.to_string()));
+}
+
+#[tokio::test]
+async fn case_26_a_part_of_a_program_is_refused() {
+    for &generation in Generation::ALL {
+        let guest = generation.guest();
+        for length in (0..guest.len()).step_by(guest.len() / 20) {
+            refusal(&guest[..length]).await;
+        }
+    }
+}
+
+/// Compiled code could hold anything, so nobody but the sandbox itself may make it.
+#[tokio::test]
+async fn case_26_compiled_code_is_refused() {
+    let compiled = wasmtime::Engine::default().precompile_component(&fixture::nothing(Generation::P2)).unwrap();
+    refusal(&compiled).await;
+    let module = wasmtime::Engine::default().precompile_module(&fixture::compile("(module)")).unwrap();
+    refusal(&module).await;
+}
+
+fn preview1(fields: &str) -> Vec<u8> {
+    fixture::compile(&format!(
+        r#"(module
+            (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
+            (import "wasi_snapshot_preview1" "proc_exit" (func $proc_exit (param i32)))
+            (memory (export "memory") 1)
+            {fields})"#
+    ))
+}
+
+#[tokio::test]
+async fn case_27_a_module_for_preview_1_runs() {
+    let hello = preview1(
+        r#"(data (i32.const 8) "\10\00\00\00\06\00\00\00") (data (i32.const 16) "hello\n")
+           (func (export "_start") (drop (call $fd_write (i32.const 1) (i32.const 8) (i32.const 1) (i32.const 32))))"#,
+    );
+    let outcome = Lab::new(Generation::P2).run_bytes(&hello).await.unwrap();
+    assert_eq!((outcome.ending, outcome.stdout.text().as_str()), (Ending::Exited { code: 0 }, "hello\n"));
+}
+
+/// Such a module is put behind an adapter, which tells success from failure and no more.
+#[tokio::test]
+async fn case_27_a_module_for_preview_1_may_fail() {
+    for (code, seen) in [(0, 0), (3, 1)] {
+        let exit = preview1(&format!(r#"(func (export "_start") (call $proc_exit (i32.const {code})))"#));
+        let ending = Lab::new(Generation::P2).run_bytes(&exit).await.unwrap().ending;
+        assert_eq!(ending, Ending::Exited { code: seen });
+    }
+}
+
+#[tokio::test]
+async fn case_27_a_module_with_other_imports_is_refused_by_their_names() {
+    let module = fixture::compile(r#"(module (import "env" "evil" (func)) (memory (export "memory") 1) (func (export "_start")))"#);
+    let reason = refusal(&module).await;
+    assert!(reason.contains("env") && reason.contains("evil"), "{reason}");
+}
+
+#[tokio::test]
+async fn case_28_an_unknown_import_is_refused_by_its_name() {
+    for &generation in Generation::ALL {
+        let import = r#"(import "evil:host/do" (instance (export "anything" (func))))"#;
+        let reason = refusal(&fixture::component(generation, import, RUN)).await;
+        assert!(reason.contains("evil:host/do"), "{generation:?}: {reason}");
+    }
+}
+
+#[tokio::test]
+async fn case_29_a_component_without_a_function_to_call_is_refused() {
+    assert!(refusal(&fixture::compile("(component)")).await.contains("`run`"));
+    let other = fixture::compile(r#"(component (instance $empty) (export "wasi:cli/other@0.2.0" (instance $empty)))"#);
+    assert!(refusal(&other).await.contains("`run`"));
+}
+
+#[tokio::test]
+async fn case_30_too_many_instances_are_refused() {
+    for &generation in Generation::ALL {
+        let many = "(core instance (instantiate $empty))".repeat(20_000);
+        let bytes = fixture::component(generation, &format!("(core module $empty) {many}"), RUN);
+        refusal(&bytes).await;
+    }
+}
+
+/// About a megabyte of functions, each other than the last.
+fn bomb() -> Vec<u8> {
+    let mut functions = String::new();
+    for number in 0..8_000 {
+        write!(functions, "(func (param i32) (result i32) (local i32)").unwrap();
+        for step in 0..12 {
+            write!(functions, "(local.set 1 (i32.add (i32.mul (local.get 0) (i32.const {number})) (i32.const {step})))").unwrap();
+        }
+        functions.push_str("(local.get 1))");
+    }
+    fixture::command(Generation::P2, &format!("{functions} {RUN}"))
+}
+
+/// A compiler cannot be interrupted, but nobody waits for it, and others run meanwhile.
+#[tokio::test]
+async fn case_31_what_takes_long_to_compile_counts_as_running_long() {
+    let mut lab = Lab::in_time(Generation::P2, Duration::from_millis(200)).await;
+    let outcome = lab.run_bytes(&bomb()).await.unwrap();
+    assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 200 });
+    lab.limits.wall_time = Duration::from_secs(30);
+    lab.still_works().await;
+    let again = Arc::new(bomb());
+    let tasks: Vec<_> = (0..8).map(|_| tokio::spawn(wait_for(Arc::clone(&again)))).collect();
+    lab.still_works().await;
+    for task in tasks {
+        let ending = task.await.unwrap();
+        assert!(matches!(ending, Ending::Exited { code: 0 } | Ending::TimedOut { .. }), "{ending}");
+    }
+}
+
+async fn wait_for(bytes: Arc<Vec<u8>>) -> Ending {
+    Lab::new(Generation::P2).run_bytes(&bytes).await.unwrap().ending
+}
