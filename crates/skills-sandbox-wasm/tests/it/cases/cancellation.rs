@@ -1,0 +1,49 @@
+//! Runs that somebody cancels.
+
+use skills_sandbox::{Cancellation, Ending};
+
+use super::fixture;
+use super::lab::{Generation, Lab};
+
+#[tokio::test]
+async fn case_41_what_is_cancelled_before_it_begins_does_not_run() {
+    for &generation in Generation::ALL {
+        let lab = Lab::new(generation);
+        let cancellation = Cancellation::new();
+        cancellation.cancel();
+        let outcome = lab.run_job(lab.job(&["echo"]).cancellation(cancellation)).await.unwrap();
+        assert_eq!((outcome.ending, outcome.stdout.text().as_str()), (Ending::Cancelled, ""), "{generation:?}");
+    }
+}
+
+#[tokio::test]
+async fn case_41_a_run_that_is_cancelled_ends_and_hinders_nobody() {
+    for &generation in Generation::ALL {
+        let lab = Lab::new(generation);
+        for action in ["spin", "sleep", "fill"] {
+            let cancellation = Cancellation::new();
+            let run = lab.run_job(lab.job(&[action, "1000000"]).cancellation(cancellation.clone()));
+            let cancel = async {
+                // The other one has begun when this one had its turn.
+                lab.still_works().await;
+                cancellation.cancel();
+            };
+            let (outcome, ()) = tokio::join!(run, cancel);
+            assert_eq!(outcome.unwrap().ending, Ending::Cancelled, "{generation:?}: {action}");
+        }
+        lab.still_works().await;
+    }
+}
+
+/// Nothing else is polled while it computes, so another thread cancels.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn case_41_another_thread_may_cancel() {
+    for &generation in Generation::ALL {
+        let lab = Lab::new(generation);
+        let cancellation = Cancellation::new();
+        let job = lab.job_of(fixture::endless(generation)).cancellation(cancellation.clone());
+        let cancel = std::thread::spawn(move || cancellation.cancel());
+        assert_eq!(lab.run_job(job).await.unwrap().ending, Ending::Cancelled, "{generation:?}");
+        cancel.join().unwrap();
+    }
+}

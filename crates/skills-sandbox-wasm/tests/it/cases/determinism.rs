@@ -1,0 +1,109 @@
+//! Runs that can be repeated.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use skills_policy::Grants;
+use skills_sandbox::{Ending, Job, Outcome, Program, Sandbox};
+use skills_sandbox_wasm::{Profile, WasmSandbox};
+use tempfile::TempDir;
+
+use super::fixture;
+use super::lab::Generation;
+
+/// A sandbox for each way of running, so that each guest is compiled once for each.
+static REPEATABLE: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| sandbox(Profile::Deterministic { seed: 1 }));
+static OTHERWISE: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| sandbox(Profile::Deterministic { seed: 2 }));
+static FAST: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| sandbox(Profile::Fast));
+
+fn sandbox(profile: Profile) -> (WasmSandbox, TempDir) {
+    let scratch = tempfile::tempdir().unwrap();
+    (WasmSandbox::new(scratch.path()).profile(profile), scratch)
+}
+
+async fn run(sandbox: &WasmSandbox, bytes: Arc<[u8]>, arguments: &[&str]) -> Outcome {
+    let job = Job::new(Grants::none(), Program::Wasm(bytes));
+    sandbox.run(arguments.iter().fold(job, |job, argument| job.argument(*argument))).await.unwrap()
+}
+
+/// Returns the lines with what may differ between two runs: clocks, random numbers.
+async fn entropy(sandbox: &WasmSandbox, generation: Generation) -> Vec<String> {
+    let outcome = run(sandbox, generation.guest(), &["entropy"]).await;
+    assert_eq!(outcome.ending, Ending::Exited { code: 0 }, "{generation:?}");
+    outcome.stdout.text().lines().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn case_42_the_same_seed_gives_the_same_output() {
+    for &generation in Generation::ALL {
+        let first = entropy(&REPEATABLE.0, generation).await;
+        assert_eq!(first.len(), 4, "{first:?}");
+        assert_eq!(first, entropy(&REPEATABLE.0, generation).await, "{generation:?}");
+    }
+}
+
+#[tokio::test]
+async fn case_42_another_seed_gives_other_numbers() {
+    for &generation in Generation::ALL {
+        let (one, other) = (entropy(&REPEATABLE.0, generation).await, entropy(&OTHERWISE.0, generation).await);
+        assert!(one[2] != other[2] && one[3] != other[3], "{generation:?}: {one:?} {other:?}");
+    }
+}
+
+/// Else nothing would be shown by the cases before.
+#[tokio::test]
+async fn case_42_without_a_seed_no_two_runs_are_alike() {
+    for &generation in Generation::ALL {
+        let (one, other) = (entropy(&FAST.0, generation).await, entropy(&FAST.0, generation).await);
+        assert!(one.iter().zip(&other).all(|(one, other)| one != other), "{generation:?}: {one:?} {other:?}");
+    }
+}
+
+#[tokio::test]
+async fn case_42_the_same_steps_are_counted() {
+    for &generation in Generation::ALL {
+        let mut counted = Vec::new();
+        for _ in 0..2 {
+            let outcome = run(&REPEATABLE.0, generation.guest(), &["entropy"]).await;
+            counted.push(outcome.report.fact_named("steps").map(str::to_owned));
+        }
+        assert!(counted[0].is_some() && counted[0] == counted[1], "{generation:?}: {counted:?}");
+    }
+}
+
+/// What is no number has many forms, and machines differ in which one they make.
+#[tokio::test]
+async fn case_42_what_is_no_number_has_one_form() {
+    let probes = [
+        "(f32.div (local.get $zero) (local.get $zero))",
+        "(f32.sqrt (f32.sub (local.get $zero) (f32.const 1)))",
+        "(f32.add (f32.reinterpret_i32 (i32.const 0x7fe00001)) (local.get $zero))",
+        "(f32.min (f32.reinterpret_i32 (i32.const 0xffc12345)) (local.get $zero))",
+    ];
+    for &generation in Generation::ALL {
+        for probe in probes {
+            let core = format!(
+                r#"(func $form (param $zero f32) (result i32) (i32.reinterpret_f32 {probe}))
+                   (func (export "run") (result i32) (i32.ne (call $form (f32.const 0)) (i32.const 0x7fc00000)))"#
+            );
+            let bytes = fixture::command(generation, &core).into();
+            assert_eq!(run(&REPEATABLE.0, bytes, &[]).await.ending, Ending::Exited { code: 0 }, "{generation:?}: {probe}");
+        }
+    }
+}
+
+/// Whose steps are counted is stopped by its time as well.
+#[tokio::test]
+async fn case_42_an_endless_loop_is_stopped() {
+    for &generation in Generation::ALL {
+        let running = run(&REPEATABLE.0, fixture::endless(generation).into(), &[]);
+        tokio::select! {
+            biased;
+            outcome = running => panic!("{generation:?}: it never ends by itself: {}", outcome.ending),
+            outcome = run(&REPEATABLE.0, fixture::nothing(generation).into(), &[]) => assert!(outcome.ending.is_success()),
+        }
+        let lab = super::lab::Lab::in_time(generation, Duration::from_secs(1)).await;
+        let outcome = REPEATABLE.0.run(lab.job_of(fixture::endless(generation))).await.unwrap();
+        assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 1_000 }, "{generation:?}");
+    }
+}
