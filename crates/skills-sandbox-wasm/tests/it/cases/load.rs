@@ -132,10 +132,9 @@ fn bomb() -> Vec<u8> {
 /// A compiler cannot be interrupted, but nobody waits for it, and others run meanwhile.
 #[tokio::test]
 async fn case_31_what_takes_long_to_compile_counts_as_running_long() {
-    let mut lab = Lab::in_time(Generation::P2, Duration::from_millis(200)).await;
+    let lab = Lab::in_time(Generation::P2, Duration::from_millis(20)).await;
     let outcome = lab.run_bytes(&bomb()).await.unwrap();
-    assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 200 });
-    lab.limits.wall_time = Duration::from_secs(30);
+    assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 20 });
     lab.still_works().await;
     let again = Arc::new(bomb());
     let tasks: Vec<_> = (0..8).map(|_| tokio::spawn(wait_for(Arc::clone(&again)))).collect();
