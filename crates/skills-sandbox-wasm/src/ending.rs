@@ -1,4 +1,4 @@
-//! Tells apart how a run ended, by types and never by messages.
+//! Tells apart how a run ended: by types, and by messages only where the engine has no type.
 
 use skills_policy::Limits;
 use skills_sandbox::Ending;
@@ -8,6 +8,7 @@ use wasmtime_wasi::I32Exit;
 
 use crate::context::Context;
 use crate::limiter::Refused;
+use crate::run::MAX_COMPONENT_HANDLES;
 use crate::stop::Reason;
 
 /// The most functions that are named.
@@ -31,6 +32,10 @@ pub(crate) fn ending(result: Result<Result<(), ()>, Error>, limits: &Limits, con
     }
     if matches!(error.downcast_ref(), Some(Trap::StackOverflow)) {
         return Ending::StackOverflow;
+    }
+    // The engine's own table of handles has no type for this error.
+    if error.root_cause().to_string().ends_with("store handle limit exceeded") {
+        return Ending::HandleLimit { limit: MAX_COMPONENT_HANDLES as u64 };
     }
     // Programs that get no memory abort, which looks like any other trap.
     match context.limiter.refused() {

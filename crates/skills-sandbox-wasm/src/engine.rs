@@ -51,6 +51,8 @@ impl Linked {
         wasmtime_wasi::p3::add_to_linker(&mut linker)?;
         files::add_to_linker(&mut linker)?;
         linker.allow_shadowing(false);
+        #[cfg(feature = "http")]
+        crate::http::add_to_linker(&mut linker)?;
         Ok(Self { engine, linker })
     }
 }

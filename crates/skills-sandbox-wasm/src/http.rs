@@ -28,8 +28,7 @@ use http::{HeaderName, Request, Response, header};
 use skills_policy::HostList;
 use skills_sandbox::egress::{Outside, Summary};
 use tokio::sync::watch;
-use wasmtime::Engine;
-use wasmtime::component::{Component, Linker, ResourceTable};
+use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi_http::{
     DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks,
     WasiHttpView,
@@ -56,7 +55,8 @@ pub(crate) struct Gate {
 }
 
 struct Hooks {
-    client: Arc<Client>,
+    /// Nobody where no host was granted.
+    client: Option<Arc<Client>>,
     leash: watch::Sender<()>,
 }
 
@@ -66,12 +66,17 @@ impl Gate {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(limits.head_bytes.saturating_mul(FIELDS_PER_HEAD));
         let client = Arc::new(Client::new(hosts.clone(), outside, trust.clone(), limits));
-        Self { context, hooks: Hooks { client, leash: watch::Sender::new(()) } }
+        Self { context, hooks: Hooks { client: Some(client), leash: watch::Sender::new(()) } }
     }
 
-    /// Returns what went through so far, and what did not.
-    pub(crate) fn summary(&self) -> Summary {
-        self.hooks.client.log().summary()
+    /// Makes a gate that lets nothing through.
+    pub(crate) fn closed() -> Self {
+        Self { context: WasiHttpCtx::new(), hooks: Hooks { client: None, leash: watch::Sender::new(()) } }
+    }
+
+    /// Returns what went through so far, and what did not; nothing when nothing could.
+    pub(crate) fn summary(&self) -> Option<Summary> {
+        Some(self.hooks.client.as_ref()?.log().summary())
     }
 
     /// Lends the gate to the engine.
@@ -87,13 +92,6 @@ pub(crate) fn add_to_linker<T: WasiHttpView + 'static>(linker: &mut Linker<T>) -
     #[cfg(feature = "wasi-p3")]
     wasmtime_wasi_http::p3::add_to_linker(linker)?;
     Ok(())
-}
-
-/// Says whether a component wants to send requests; one that only knows the types of HTTP does not.
-pub(crate) fn imports_http(engine: &Engine, component: &Component) -> bool {
-    let is_sender =
-        |name: &str| ["wasi:http/outgoing-handler@", "wasi:http/client@", "wasi:http/handler@"].iter().any(|p| name.starts_with(p));
-    component.component_type().imports(engine).any(|(name, _)| is_sender(name))
 }
 
 impl WasiHttpHooks for Hooks {
@@ -121,8 +119,9 @@ impl WasiHttpHooks for Hooks {
         options: Option<RequestOptions>,
         _processed: Box<dyn Future<Output = Result<(), Error>> + Send>,
     ) -> Sending {
-        let (client, leash) = (Arc::clone(&self.client), self.leash.subscribe());
+        let (client, leash) = (self.client.clone(), self.leash.subscribe());
         Box::new(async move {
+            let client = client.ok_or(Error::HttpRequestDenied)?;
             let (response, driving) = leashed(leash.clone(), client.send(request, options.unwrap_or_default())).await?;
             let driving: Driving = Box::new(leashed(leash, Box::into_pin(driving)));
             Ok((response, driving))

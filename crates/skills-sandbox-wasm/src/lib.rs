@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A program sees what it is given and nothing else: the skill read-only at `/skill`, a granted workspace at `/workspace`, a private
-//! scratch directory at `/work`, the job's variables and input, and two output streams. There is no other process.
+//! scratch directory at `/work`, the job's variables and input, two output streams, and by `wasi:http` the hosts that were granted. There are no
+//! sockets and no other process.
 //!
 //! An endless loop is stopped by the engine's epoch, which a ticker thread advances only while something runs; a program that sleeps in
 //! a host call is stopped by the deadline of its future. Memory is counted over all memories of a component.
@@ -22,6 +23,8 @@ mod context;
 mod ending;
 mod engine;
 mod files;
+#[cfg(feature = "http")]
+mod http;
 mod limiter;
 mod load_error;
 mod output;
@@ -34,6 +37,8 @@ mod stop;
 mod surface;
 mod watch;
 
+#[cfg(feature = "http")]
+pub use crate::http::HttpLimits;
 pub use artifacts::{ArtifactCache, CacheError, CacheErrorKind, Usage};
 pub use load_error::LoadError;
 pub use profile::Profile;

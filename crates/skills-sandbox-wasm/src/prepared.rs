@@ -15,7 +15,7 @@ use crate::surface::Generation;
 /// A compiled component whose imports are all resolved.
 pub(crate) struct Prepared {
     pub(crate) engine: Engine,
-    pub(crate) needs_http: bool,
+    pub(crate) sends_requests: bool,
     pub(crate) origin: Origin,
     command: Command,
 }
@@ -38,15 +38,15 @@ enum Command {
 }
 
 impl Prepared {
-    pub(crate) fn preview2(instance: InstancePre<Context>, needs_http: bool, origin: Origin) -> wasmtime::Result<Self> {
+    pub(crate) fn preview2(instance: InstancePre<Context>, sends_requests: bool, origin: Origin) -> wasmtime::Result<Self> {
         let engine = instance.engine().clone();
-        Ok(Self { engine, needs_http, origin, command: Command::Preview2(p2::bindings::CommandPre::new(instance)?) })
+        Ok(Self { engine, sends_requests, origin, command: Command::Preview2(p2::bindings::CommandPre::new(instance)?) })
     }
 
     #[cfg(feature = "wasi-p3")]
-    pub(crate) fn preview3(instance: InstancePre<Context>, needs_http: bool, origin: Origin) -> wasmtime::Result<Self> {
+    pub(crate) fn preview3(instance: InstancePre<Context>, sends_requests: bool, origin: Origin) -> wasmtime::Result<Self> {
         let engine = instance.engine().clone();
-        Ok(Self { engine, needs_http, origin, command: Command::Preview3(p3::bindings::CommandPre::new(instance)?) })
+        Ok(Self { engine, sends_requests, origin, command: Command::Preview3(p3::bindings::CommandPre::new(instance)?) })
     }
 
     /// Starts it and waits for its end.

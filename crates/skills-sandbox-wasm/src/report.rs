@@ -24,7 +24,7 @@ impl Account<'_> {
         let (memory, file, total) = (limits.memory_bytes >> 20, limits.file_bytes >> 20, limits.scratch_bytes >> 20);
         let report = report
             .layer("files", Status::Enforced, "granted directories only, behind handles that cannot leave them")
-            .layer("network", Status::Enforced, "no sockets, no name lookup")
+            .layer("network", Status::Enforced, self.network())
             .layer("processes", Status::Enforced, "there are none in WebAssembly")
             .layer("memory", Status::Enforced, format!("{memory} MiB over all memories"))
             .layer("disk", Status::Enforced, format!("{total} MiB written in all, {file} MiB in a file, in {SCRATCH} and elsewhere"))
@@ -34,6 +34,13 @@ impl Account<'_> {
             return report;
         }
         report.hint("the grants name programs, and WebAssembly can start none; what needs them is a script's work")
+    }
+
+    fn network(&self) -> String {
+        match self.finished.and_then(|finished| finished.hosts.as_ref()) {
+            None => "no sockets, no name lookup".to_owned(),
+            Some(hosts) => format!("no sockets; requests to listed hosts only; {hosts}"),
+        }
     }
 
     fn facts(&self, report: Report) -> Report {

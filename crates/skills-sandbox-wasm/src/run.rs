@@ -26,7 +26,7 @@ const STEPS: u64 = u64::MAX / 2;
 /// The most bytes that a program may hand to the host in one call.
 const MAX_CALL_BYTES: usize = 16 << 20;
 /// The most handles between the parts of a component.
-const MAX_COMPONENT_HANDLES: usize = 10_000;
+pub(crate) const MAX_COMPONENT_HANDLES: usize = 10_000;
 
 /// Until when a run may go on, and what stops it before.
 pub(crate) struct Bounds<'a> {
@@ -44,6 +44,8 @@ pub(crate) struct Finished {
     pub(crate) peak_bytes: usize,
     /// The steps that were counted, where they are.
     pub(crate) steps: Option<u64>,
+    /// Which hosts were reached and which were not, where any could be.
+    pub(crate) hosts: Option<String>,
     /// Whether it has to be run in the engine with room for everything; nothing of it was run then.
     pub(crate) found_no_place: bool,
 }
@@ -64,10 +66,12 @@ pub(crate) async fn execute(engine: &SharedEngine, prepared: &Prepared, context:
         Err(error) => Watched::Done(Err(error)),
     };
     let found_no_place = matches!(&watched, Watched::Done(Err(error)) if error.is::<PoolConcurrencyLimitError>());
-    let ending = match watched {
-        Watched::Done(result) => ending(result, bounds.limits, store.data()),
-        Watched::Stopped(reason) => stopped(reason, bounds.limits),
-        Watched::Panicked(message) => Ending::HostPanicked { message },
+    let ending = match (watched, bounds.stop.reason()) {
+        // Programs of WASI 0.3 can come to an end of their own after what stopped them.
+        (Watched::Done(_), Some(reason @ Reason::Flooded)) => stopped(reason, bounds.limits),
+        (Watched::Done(result), _) => ending(result, bounds.limits, store.data()),
+        (Watched::Stopped(reason), _) => stopped(reason, bounds.limits),
+        (Watched::Panicked(message), _) => Ending::HostPanicked { message },
     };
     finish(store, ending, cpu, found_no_place)
 }
@@ -113,8 +117,12 @@ fn interruptible(store: &mut Store<Context>, profile: Profile, bounds: &Bounds<'
 /// Takes out what is wanted and drops the rest, which after a panic may panic again.
 fn finish(mut store: Store<Context>, ending: Ending, cpu: Duration, found_no_place: bool) -> Finished {
     let (private, peak_bytes) = (store.data_mut().take_private(), store.data().limiter.peak_bytes());
+    #[cfg(feature = "http")]
+    let hosts = store.data().summary().map(|summary| summary.to_string());
+    #[cfg(not(feature = "http"))]
+    let hosts = None;
     let steps = store.get_fuel().ok().map(|left| STEPS.saturating_sub(left));
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(store)));
     let ending = dropped.map_or_else(|panic| Ending::HostPanicked { message: message(panic.as_ref()) }, |()| ending);
-    Finished { ending, private, cpu, peak_bytes, steps, found_no_place }
+    Finished { ending, private, cpu, peak_bytes, steps, hosts, found_no_place }
 }

@@ -12,9 +12,11 @@ use skills_sandbox::{
 use tokio::time::timeout_at;
 
 use crate::artifacts::ArtifactCache;
-use crate::context::{Context, Streams};
+use crate::context::{Context, Given, Streams};
 use crate::ending::stopped;
 use crate::engine::SharedEngine;
+#[cfg(feature = "http")]
+use crate::http::{HttpLimits, Web};
 use crate::prepared::{Kept, Origin};
 use crate::report::Account;
 use crate::run::{Bounds, Finished, execute};
@@ -25,11 +27,11 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 /// Runs WebAssembly: WASI 0.2 and 0.3 components, and core modules of the first generation of WASI.
 ///
-/// Cheap to clone; clones share the engine, which is started by the first run. Defaults: no cache on disk, [`Profile::Fast`].
+/// Cheap to clone; clones share the engine, which is started by the first run. Defaults: no cache on disk, [`Profile::Fast`], the Internet as this machine
+/// sees it, public authorities for TLS.
 #[derive(Clone)]
 pub struct WasmSandbox {
-    scratch_parent: Arc<Path>,
-    profile: Profile,
+    given: Given,
     cache: Option<ArtifactCache>,
     engine: Arc<OnceLock<Arc<SharedEngine>>>,
 }
@@ -38,7 +40,13 @@ impl WasmSandbox {
     /// Makes the backend; private scratch directories are made below `scratch_parent`.
     #[must_use]
     pub fn new(scratch_parent: impl AsRef<Path>) -> Self {
-        Self { scratch_parent: scratch_parent.as_ref().into(), profile: Profile::Fast, cache: None, engine: Arc::default() }
+        let given = Given {
+            scratch_parent: scratch_parent.as_ref().into(),
+            profile: Profile::Fast,
+            #[cfg(feature = "http")]
+            web: Web::default(),
+        };
+        Self { given, cache: None, engine: Arc::default() }
     }
 
     /// Keeps compiled code on disk, so that the next process need not compile it. No program may be granted the directory, or one around it or
@@ -53,8 +61,32 @@ impl WasmSandbox {
     /// Chooses how programs are run.
     #[must_use]
     pub fn profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
+        self.given.profile = profile;
         self.engine = Arc::default();
+        self
+    }
+
+    /// Chooses how names of granted hosts are resolved and reached. Default: [`Internet`](skills_sandbox::egress::Internet).
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn outside(mut self, outside: Arc<dyn skills_sandbox::egress::Outside>) -> Self {
+        self.given.web = self.given.web.outside(outside);
+        self
+    }
+
+    /// Believes these certificates, each one in DER, instead of the public authorities (Mozilla's list).
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn root_certificates(mut self, certificates: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        self.given.web = self.given.web.root_certificates(certificates);
+        self
+    }
+
+    /// Sets how much HTTP a run may do.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn http_limits(mut self, limits: HttpLimits) -> Self {
+        self.given.web = self.given.web.limits(limits);
         self
     }
 
@@ -62,7 +94,7 @@ impl WasmSandbox {
         if let Some(engine) = self.engine.get() {
             return Ok(Arc::clone(engine));
         }
-        let engine = Arc::new(SharedEngine::new(self.profile, self.cache.clone())?);
+        let engine = Arc::new(SharedEngine::new(self.given.profile, self.cache.clone())?);
         Ok(Arc::clone(self.engine.get_or_init(|| engine)))
     }
 
@@ -105,10 +137,10 @@ impl WasmSandbox {
         job: &Job,
         bounds: &Bounds<'_>,
     ) -> Result<(Finished, Streams), SandboxError> {
-        if prepared.needs_http && *job.grants().network() == Network::None {
+        if prepared.sends_requests && *job.grants().network() == Network::None {
             return Err(SandboxError::refused("wasm", "the program needs wasi:http, and no host is granted"));
         }
-        let (context, streams) = Context::new(job, Arc::clone(&self.scratch_parent), self.profile, &bounds.stop)?;
+        let (context, streams) = Context::new(job, &self.given, &bounds.stop)?;
         Ok((execute(engine, prepared, context, bounds).await, streams))
     }
 
@@ -131,7 +163,9 @@ impl Sandbox for WasmSandbox {
         let forms =
             if cfg!(feature = "wasi-p3") { "WASI 0.2 and 0.3 commands, preview-1 modules" } else { "WASI 0.2 commands, preview-1 modules" };
         let report = Report::new(self.name()).layer("components", Status::Enforced, format!("{forms}, compiled by wasmtime"));
-        let report = report.layer("files", Status::Enforced, "granted directories only").layer("network", Status::Enforced, "none");
+        let report = report.layer("files", Status::Enforced, "granted directories only");
+        let network = if cfg!(feature = "http") { "no sockets; requests to granted hosts" } else { "none" };
+        let report = report.layer("network", Status::Enforced, network);
         Ok(match &self.cache {
             Some(cache) => report.fact("cache", cache.directory().display().to_string()),
             None => report.fact("cache", "none"),
@@ -148,12 +182,10 @@ impl Sandbox for WasmSandbox {
                 return Err(SandboxError::refused("wasm", reason));
             }
         }
-        match grants.network() {
-            Network::None => Ok(()),
-            Network::Hosts(_) => {
-                Err(SandboxError::refused("wasm", "it cannot open the network to named hosts only, and opens it to none instead"))
-            }
+        if cfg!(feature = "http") || *grants.network() == Network::None {
+            return Ok(());
         }
+        Err(SandboxError::refused("wasm", "hosts are granted, and this program was built without HTTP; enable the feature `http`"))
     }
 
     fn prepare(&self, program: Program) -> Preparing<'_> {
@@ -168,8 +200,8 @@ impl Sandbox for WasmSandbox {
 impl fmt::Debug for WasmSandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WasmSandbox")
-            .field("scratch_parent", &self.scratch_parent)
-            .field("profile", &self.profile)
+            .field("scratch_parent", &self.given.scratch_parent)
+            .field("profile", &self.given.profile)
             .field("cache", &self.cache)
             .finish_non_exhaustive()
     }

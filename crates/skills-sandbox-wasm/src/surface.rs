@@ -16,6 +16,9 @@ const PREVIEW1: &str = "wasi_snapshot_preview1";
 /// The interfaces that may be asked for.
 const OFFERED: [&str; 7] = ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:http/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
 
+/// The interfaces that send requests.
+const SENDERS: [&str; 3] = ["wasi:http/client@", "wasi:http/handler@", "wasi:http/outgoing-handler@"];
+
 /// The generation of WASI by which a component is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Generation {
@@ -27,7 +30,8 @@ pub(crate) enum Generation {
 #[derive(Debug)]
 pub(crate) struct Surface {
     pub(crate) generation: Generation,
-    pub(crate) needs_http: bool,
+    /// Whether it can; one that only knows the types of HTTP cannot.
+    pub(crate) sends_requests: bool,
 }
 
 /// Makes a component of the bytes, if it is none yet, and says what it asks for.
@@ -121,11 +125,11 @@ fn surface(component: &[u8]) -> Result<Surface, LoadError> {
     if !unknown.is_empty() {
         return Err(LoadError::UnknownImports { names: unknown });
     }
-    let needs_http = imports.iter().any(|name| name.starts_with("wasi:http/"));
-    if needs_http && !cfg!(feature = "http") {
+    if !cfg!(feature = "http") && imports.iter().any(|name| name.starts_with("wasi:http/")) {
         return Err(LoadError::WithoutHttp);
     }
-    Ok(Surface { generation: generation(&exports)?, needs_http })
+    let sends_requests = imports.iter().any(|name| SENDERS.iter().any(|sender| name.starts_with(sender)));
+    Ok(Surface { generation: generation(&exports)?, sends_requests })
 }
 
 /// A component of both generations is run by the older one, which is not experimental.

@@ -86,7 +86,7 @@ impl SharedEngine {
         let roomy = self.roomy().map_err(failed)?;
         let compiled = prepared.instance().component().serialize().map_err(failed)?;
         let component = deserialize(roomy, &compiled).map_err(failed)?;
-        let surface = Surface { generation: prepared.generation(), needs_http: prepared.needs_http };
+        let surface = Surface { generation: prepared.generation(), sends_requests: prepared.sends_requests };
         prepare(roomy, &component, &surface, prepared.origin.clone())
     }
 }
@@ -101,9 +101,9 @@ fn prepare(linked: &Linked, component: &Component, surface: &Surface, origin: Or
     let unsupported = |error: wasmtime::Error| LoadError::Unsupported { reason: error.to_string() };
     let instance = linked.linker.instantiate_pre(component).map_err(unsupported)?;
     let prepared = match surface.generation {
-        Generation::Preview2 => Prepared::preview2(instance, surface.needs_http, origin),
+        Generation::Preview2 => Prepared::preview2(instance, surface.sends_requests, origin),
         #[cfg(feature = "wasi-p3")]
-        Generation::Preview3 => Prepared::preview3(instance, surface.needs_http, origin),
+        Generation::Preview3 => Prepared::preview3(instance, surface.sends_requests, origin),
         #[cfg(not(feature = "wasi-p3"))]
         Generation::Preview3 => return Err(LoadError::WithoutPreview3),
     };
