@@ -4,7 +4,9 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 use skills_runtime::policy::{Denial, Layer, Permission, Reason, Verdict};
-use skills_runtime::{Builder, Captured, ExecutionArtifacts, ExecutionStatus, InputFile, RuntimeError, Workspace};
+use skills_runtime::{
+    Builder, Captured, ExecutionArtifacts, ExecutionMode, ExecutionStatus, InputFile, RuntimeError, WasmProfile, Workspace,
+};
 
 use crate::approver::{Answers, approver};
 use crate::arguments::Run;
@@ -16,7 +18,9 @@ use crate::signals;
 use crate::what;
 
 pub(crate) fn run(builder: Builder, arguments: &Run, trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
-    let runtime = what::prepare(builder, &arguments.what, trust_project, output)?.build();
+    let builder = what::prepare(builder, &arguments.what, trust_project, output)?;
+    let profile = arguments.deterministic.map(|seed| WasmProfile::Deterministic { seed });
+    let runtime = profile.into_iter().fold(builder, Builder::wasm_profile).build();
     let mut options = what::options(&arguments.what)?;
     options.args.clone_from(&arguments.args);
     if !arguments.file.is_empty() || arguments.output.is_some() {
@@ -27,6 +31,9 @@ pub(crate) fn run(builder: Builder, arguments: &Run, trust_project: bool, output
     let name = input::skill_name(&arguments.name);
     if arguments.dry_run {
         return policy::tell(&runtime.preview_skill(&name, &options)?, output);
+    }
+    if profile.is_some() && matches!(runtime.preview_skill(&name, &options)?.mode, ExecutionMode::Native { .. }) {
+        return Err(InputError::new("--deterministic: the program is a script, and only WebAssembly runs the same way each time").into());
     }
     options.approval = approver(match arguments {
         Run { yes: true, .. } => Answers::Yes,

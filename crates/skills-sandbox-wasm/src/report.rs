@@ -39,7 +39,7 @@ impl Account<'_> {
     fn network(&self) -> String {
         match self.finished.and_then(|finished| finished.hosts.as_ref()) {
             None => "no sockets, no name lookup".to_owned(),
-            Some(hosts) => format!("no sockets; requests to listed hosts only; {hosts}"),
+            Some(hosts) => format!("no sockets, requests to listed hosts only; {hosts}"),
         }
     }
 

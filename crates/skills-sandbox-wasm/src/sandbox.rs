@@ -1,7 +1,7 @@
 //! The backend.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -33,6 +33,8 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
 pub struct WasmSandbox {
     given: Given,
     cache: Option<ArtifactCache>,
+    /// Where the cache really lies, once somebody asked.
+    cache_directory: OnceLock<PathBuf>,
     engine: Arc<OnceLock<Arc<SharedEngine>>>,
 }
 
@@ -46,7 +48,7 @@ impl WasmSandbox {
             #[cfg(feature = "http")]
             web: Web::default(),
         };
-        Self { given, cache: None, engine: Arc::default() }
+        Self { given, cache: None, cache_directory: OnceLock::new(), engine: Arc::default() }
     }
 
     /// Keeps compiled code on disk, so that the next process need not compile it. No program may be granted the directory, or one around it or
@@ -54,6 +56,7 @@ impl WasmSandbox {
     #[must_use]
     pub fn cache(mut self, cache: ArtifactCache) -> Self {
         self.cache = Some(cache);
+        self.cache_directory = OnceLock::new();
         self.engine = Arc::default();
         self
     }
@@ -174,11 +177,12 @@ impl Sandbox for WasmSandbox {
 
     fn accepts(&self, grants: &Grants) -> Result<(), SandboxError> {
         if let Some(cache) = &self.cache {
-            let directory = cache.directory();
-            let holds = |path: &Path| path.starts_with(directory) || directory.starts_with(path);
-            if let Some(file) = grants.files().iter().find(|file| holds(file.path())) {
-                let reason =
-                    format!("{} holds the cache of compiled code, or lies in it, and no program may see that", file.path().display());
+            let directory = self.cache_directory.get_or_init(|| resolved(cache.directory()));
+            let meets = |path: &Path, directory: &Path| path.starts_with(directory) || directory.starts_with(path);
+            let sees = |path: &Path| meets(path, directory) || meets(path, cache.directory());
+            if let Some(file) = grants.files().iter().find(|file| sees(file.path())) {
+                let path = file.path().display();
+                let reason = format!("{path} holds the cache of compiled code, or lies in it, and no program may see that");
                 return Err(SandboxError::refused("wasm", reason));
             }
         }
@@ -204,6 +208,15 @@ impl fmt::Debug for WasmSandbox {
             .field("profile", &self.given.profile)
             .field("cache", &self.cache)
             .finish_non_exhaustive()
+    }
+}
+
+/// Resolves the symlinks of a path whose end may not exist yet.
+fn resolved(path: &Path) -> PathBuf {
+    let existing = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    match existing {
+        Some((above, real)) => real.join(path.strip_prefix(above).unwrap_or(path)),
+        None => path.to_owned(),
     }
 }
 

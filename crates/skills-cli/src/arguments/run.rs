@@ -37,6 +37,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "KIND=PATH", value_parser = chosen)]
     pub(crate) interpreter: Vec<Chosen>,
 
+    /// Run WebAssembly the same way each time: random numbers from this seed, clocks of its own, counted steps
+    #[arg(long, value_name = "SEED")]
+    pub(crate) deterministic: Option<u64>,
+
     /// Say on standard error what ran and which walls stood around it
     #[arg(long, short)]
     pub(crate) verbose: bool,

@@ -168,6 +168,10 @@ impl Lab {
         Self { sandbox: SANDBOX.0.clone().outside(lab.world.clone()), ..lab }
     }
 
+    pub(crate) fn sandbox(&self) -> WasmSandbox {
+        self.sandbox.clone()
+    }
+
     /// Gives runs this long.
     pub(crate) fn wall_time(self, wall_time: Duration) -> Self {
         let mut limits = Limits::default();

@@ -1,9 +1,14 @@
 //! What is left when a run, or an answer, has gone.
 
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skills_sandbox::{Ending, Job, Program};
+use skills_sandbox::egress::Outside;
+use skills_sandbox::{Ending, Job, Program, Sandbox};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::lab::{Below, Generation, Lab, OK, PATIENCE, Script};
@@ -78,4 +83,29 @@ async fn sockets_stay_closed() {
     let job = Job::new(job.grants().clone(), program).argument("connect");
     let outcome = timeout(PATIENCE, lab.run(job)).await.unwrap().unwrap();
     assert_eq!(outcome.stdout.text(), "refused: PermissionDenied\n");
+}
+
+/// A host whose own code fails.
+struct Fails;
+
+impl Outside for Fails {
+    fn resolve<'a>(&'a self, _: &'a str, _: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
+        panic!("as asked")
+    }
+
+    fn connect(&self, _: SocketAddr) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
+        panic!("as asked")
+    }
+}
+
+#[tokio::test]
+async fn case_41_a_panic_of_this_host_ends_its_run_alone() {
+    for generation in Generation::ALL {
+        let lab = Lab::new(&["a.example"]);
+        let failing = lab.sandbox().outside(Arc::new(Fails));
+        let outcome = timeout(PATIENCE, failing.run(lab.job(*generation, &["http", "a.example", "/"]))).await.unwrap().unwrap();
+        assert!(matches!(&outcome.ending, Ending::HostPanicked { message } if message.contains("as asked")), "{generation:?}: {outcome:?}");
+        lab.answers(OK).await;
+        assert_eq!(lab.fetch(*generation, &["http", "a.example", "/"]).await.seen, "reached a.example (1)");
+    }
 }
