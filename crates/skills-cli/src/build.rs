@@ -27,8 +27,13 @@ pub(crate) fn build(arguments: &Build, output: &Output) -> anyhow::Result<Exit> 
     };
     let mut progress = |line: &str| output.note(line);
     let built = match skills_build::build(&request, mode, &mut progress) {
-        Err(error) if arguments.install && error.kind() == BuildErrorKind::MissingTool => {
-            skills_build::install(error.missing(), request.tools(), &request.source()?.directory, &tools, &mut progress)?;
+        Err(missing) if arguments.install && missing.kind() == BuildErrorKind::MissingTool => {
+            let source = request.source()?;
+            if let Err(failed) = skills_build::install(missing.missing(), request.tools(), &source.directory, &tools, &mut progress) {
+                // That the tool is missing is still what went wrong.
+                output.notes(&format!("cannot install: {failed}"));
+                return Err(missing.into());
+            }
             skills_build::build(&request, mode, &mut progress)?
         }
         other => other?,
