@@ -55,13 +55,13 @@ pub(crate) enum Problem {
     SeveralLanguages { directory: PathBuf, languages: Vec<Language> },
     #[error("{}", missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     MissingTool { missing: Vec<Missing> },
-    #[error("`{command}` ended with {status}{}", if output.is_empty() { String::new() } else { format!("\n{output}") })]
-    Failed { command: String, status: String, output: String },
+    #[error("`{program}` ended with {status}{}", if output.is_empty() { String::new() } else { format!("\n{output}") })]
+    Failed { program: String, status: String, output: String },
     #[error("{}: {reason}", path.display())]
     Manifest { path: PathBuf, reason: String },
     #[error("{} was not built yet", artifact.display())]
     NotBuilt { artifact: PathBuf },
-    #[error("{} was built from other source; build it again", artifact.display())]
+    #[error("{} does not belong to its source, one of them changed; build it again", artifact.display())]
     Stale { artifact: PathBuf },
     #[error("{} is not what its source builds to here{}", artifact.display(), if tools.is_empty() { String::new() } else { format!(" (built with {tools})") })]
     Differs { artifact: PathBuf, tools: String },

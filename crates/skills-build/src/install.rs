@@ -57,7 +57,8 @@ fn plan(missing: &[Missing], tools: &Tools, source: &Path, into: &Path) -> Resul
         let python = into.join("python");
         commands.push(Invocation::new(program, into).arguments(["-m", "venv"]).argument(&python));
         let own = python.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python3" });
-        commands.push(Invocation::new(own, into).arguments(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).arguments(pip));
+        commands
+            .push(Invocation::new(own, into).arguments(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).arguments(pip));
     }
     let search_path = tools.search_path(source);
     Ok(commands.into_iter().map(|command| command.variable("PATH", &search_path)).collect())

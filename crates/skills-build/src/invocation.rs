@@ -1,5 +1,6 @@
 //! A program to be started.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
@@ -22,6 +23,11 @@ impl Invocation {
         Self { program: program.into(), arguments: Vec::new(), environment: Vec::new(), directory: directory.into() }
     }
 
+    /// Returns the program's name without its directory.
+    pub(crate) fn name(&self) -> Cow<'_, str> {
+        self.program.file_name().unwrap_or(self.program.as_os_str()).to_string_lossy()
+    }
+
     pub(crate) fn argument(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());
         self
@@ -41,8 +47,7 @@ impl Invocation {
 /// For people: the program's name and its arguments, without quotes.
 impl fmt::Display for Invocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.program.file_name().unwrap_or(self.program.as_os_str());
-        f.write_str(&name.to_string_lossy())?;
+        f.write_str(&self.name())?;
         self.arguments.iter().try_for_each(|argument| write!(f, " {}", argument.to_string_lossy()))
     }
 }

@@ -33,7 +33,6 @@ pub(crate) fn start(invocation: &Invocation, progress: &mut dyn FnMut(&str)) -> 
         return Ok(());
     }
     let printed = format!("{}{told}", String::from_utf8_lossy(&output.stdout));
-    let problem =
-        Problem::Failed { command: invocation.to_string(), status: output.status.to_string(), output: printed.trim_end().to_owned() };
-    Err(problem.into())
+    let program = invocation.name().into_owned();
+    Err(Problem::Failed { program, status: output.status.to_string(), output: printed.trim_end().to_owned() }.into())
 }

@@ -117,11 +117,12 @@ fn script(source: &Source, found: &Found, places: &Places) -> (Vec<Invocation>, 
 fn c(source: &Source, found: &Found, places: &Places) -> (Vec<Invocation>, PathBuf) {
     let product = places.stage.join("skill.wasm");
     let cache = places.work.join("zig");
-    // Names without directories, since `assert` stores them.
+    // Relative names, since `assert` stores them; none of them is taken for an option.
+    let sources = source.entries.iter().map(|name| format!("./{name}"));
     let compile = Invocation::new(found.program(Tool::Zig), &source.directory)
         .arguments(["cc", "-target", "wasm32-wasi", "-Os", "-s", "-Wall", "-o"])
         .argument(&product)
-        .arguments(&source.entries)
+        .arguments(sources)
         .variable("ZIG_GLOBAL_CACHE_DIR", &cache)
         .variable("ZIG_LOCAL_CACHE_DIR", &cache);
     (vec![compile], product)

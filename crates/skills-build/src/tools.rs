@@ -88,7 +88,8 @@ impl Tools {
         let version = match tool {
             Tool::RustTarget => {
                 let library = ask(&["--print", "target-libdir", "--target", TARGET])?;
-                return (!files::names(Path::new(library.trim())).ok()?.is_empty()).then_some(Installed { program, version: TARGET.to_owned() });
+                return (!files::names(Path::new(library.trim())).ok()?.is_empty())
+                    .then_some(Installed { program, version: TARGET.to_owned() });
             }
             // It has no option for that, but npm knows.
             Tool::ComponentizeQjs => npm_version(&program),

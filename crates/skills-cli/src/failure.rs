@@ -22,7 +22,11 @@ pub(crate) fn report(error: &anyhow::Error, output: &Output) -> Exit {
         }
     } else {
         // What a compiler says has lines of its own.
-        if build == Some(BuildErrorKind::Failed) { output.notes(&format!("error: {message}")) } else { output.note(&format!("error: {message}")) }
+        if build == Some(BuildErrorKind::Failed) {
+            output.notes(&format!("error: {message}"))
+        } else {
+            output.note(&format!("error: {message}"))
+        }
         if let Some(line) = suggestion(runtime, candidates).or_else(|| Some(format!("  {}", build.and_then(advice)?))) {
             output.note(&line);
         }

@@ -78,7 +78,9 @@ fn template(name: &str, description: Option<&str>, language: Option<Language>) -
     let looks_like_number = name.starts_with(|c: char| c.is_ascii_digit());
     let name = if is_text && !looks_like_number { name.to_owned() } else { format!("'{name}'") };
     let first = match language {
-        Some(_) => "Run the skill with `{\"text\": \"…\"}`. It counts the words of [references/words.txt](references/words.txt) and prints\n   `{\"counts\": {\"please\": 1, …}}`.",
+        Some(_) => {
+            "Run the skill with `{\"text\": \"…\"}`. It counts the words of [references/words.txt](references/words.txt) and prints\n   `{\"counts\": {\"please\": 1, …}}`."
+        }
         None => "Say what to do first.",
     };
     format!(

@@ -6,11 +6,6 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use skills_build::Language;
 
-/// Compile a skill's source to WebAssembly
-///
-/// The source lies in the skill's `guest` directory and becomes `wasm/skill.wasm`: Rust (Cargo.toml), JavaScript or TypeScript (main, index or
-/// skill with .js, .mjs or .ts), C (*.c) or Python (app.py or main.py). Beside it, artifact.lock says what it was built from; when nothing changed,
-/// nothing is done. Building runs compilers, build scripts and packages with your rights and outside any sandbox: build what you wrote or read.
 #[derive(Debug, Args)]
 pub(crate) struct Build {
     /// Directory of the skill; one without `guest` is a source itself
