@@ -95,7 +95,7 @@ fn a_compiler_that_fails_leaves_everything_as_it_was() {
     place.write("guest/main.c", "wrong\n");
     let error = built(&place, Mode::Stale).unwrap_err();
     assert_eq!(error.kind(), BuildErrorKind::Failed);
-    assert!(error.to_string().ends_with("ended with exit status: 1\nmain.c: that is wrong"), "{error}");
+    assert_eq!(error.to_string(), "`zig` ended with exit status: 1\n./main.c: that is wrong");
     assert_eq!(fs::read_to_string(place.skill().join("wasm/skill.wasm")).unwrap(), "one\n");
     assert_eq!(fs::read(place.skill().join("guest/artifact.lock")).unwrap(), lock);
     let kept: Vec<_> = fs::read_dir(place.path().join("work")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
