@@ -171,3 +171,49 @@ fn a_program_in_rust_is_built_and_runs() {
     let ran = place.run(&["run", "plain", "--root", "."]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "please\nthanks\nsorry\n"), "{}", ran.page());
 }
+
+/// What `skill` offers to JavaScript, tried in the engine.
+const TRIES: &str = r#"
+import { env, input, list, print, readText, writeText } from "skill";
+const stored = [1, 2].map((n) => n * 2);
+export function run() {
+  const given = input();
+  console.log("told", { a: stored });
+  if (given.fail) throw new Error("as wished");
+  writeText("/work/a", "ü€😀".repeat(5000));
+  const denied = ["/etc/passwd", "/skill/absent", "/skillful"].map((path) => { try { return readText(path); } catch (error) { return error.message; } });
+  print({ text: given.text, name: env("SKILL_NAME"), none: env("HOME") ?? null, length: readText("/work/a").length, list: list("/skill"), denied });
+  print("é".repeat(5000));
+}
+"#;
+
+#[test]
+fn a_program_in_javascript_is_built_and_runs() {
+    let place = Place::new();
+    assert_eq!(place.run(&["new", "tries", "--lang", "js"]).code, 0);
+    std::fs::write(place.skill("tries/guest/main.js"), TRIES).unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let tools = std::env::var("SKILLS_TEST_TOOLS").unwrap_or_else(|_| place.path().join("no-tools").display().to_string());
+    let built = place.run_with(&["build", "tries", "--tools", &tools, "--json"], &[("PATH", Path::new(&path))]);
+    if built.json()["error"]["code"] == "missing-tool" {
+        eprintln!("skipped a_program_in_javascript_is_built_and_runs: {}", built.json()["error"]["message"]);
+        return;
+    }
+    assert_eq!(built.code, 0, "{}", built.page());
+    let run = |input: &str| place.run(&["run", "tries", "--root", ".", "--timeout", "300", "--input", input]);
+    let ran = run(r#"{"text": "hä😀"}"#);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, "told {\"a\":[2,4]}\n"), "{}", ran.page());
+    let (first, second) = ran.stdout.split_once('\n').unwrap();
+    let expected = json!({
+        "text": "hä😀", "name": "tries", "none": null, "length": 20_000, "list": ["SKILL.md", "guest", "references", "wasm"],
+        "denied": [
+            "/etc/passwd: not in a directory that this skill was given", "/skill/absent: no-entry",
+            "/skillful: not in a directory that this skill was given",
+        ],
+    });
+    assert_eq!(serde_json::from_str::<serde_json::Value>(first).unwrap(), expected);
+    assert_eq!(second, "é".repeat(5000) + "\n");
+    let failed = run(r#"{"fail": true}"#);
+    assert_eq!(failed.code, 1);
+    assert!(failed.stderr.contains("Error: as wished\n    at run (/bundle.js:"), "{}", failed.page());
+}
