@@ -43,8 +43,9 @@ pub struct Request {
 }
 
 impl Request {
-    /// Asks for the skill in a directory, whose source lies in its `guest`; a directory without one is a source itself. What compilers keep goes
-    /// below `work`. By default the language is told by the files, the artifact is `wasm/skill.wasm` of the skill, and cargo builds in `work`.
+    /// Asks for the skill in a directory, whose source lies in its `guest`; a directory without one is a source itself. What compilers
+    /// keep goes below `work`. By default the language is told by the files, the artifact is `wasm/skill.wasm` of the skill, and cargo
+    /// builds in `work`.
     pub fn new(skill: impl Into<PathBuf>, tools: Tools, work: impl Into<PathBuf>) -> Self {
         Self {
             skill: skill.into(),
@@ -103,8 +104,8 @@ impl Request {
 /// Builds a skill, or checks it. `progress` gets a line for each program that is started, and what these say.
 ///
 /// # Errors
-/// When there is no source, a tool is missing, a compiler fails, files cannot be written, or a check finds something else than the source builds to.
-/// An artifact that was there stays as it was.
+/// When there is no source, a tool is missing, a compiler fails, files cannot be written, or a check finds something else than the source
+/// builds to. An artifact that was there stays as it was.
 pub fn build(request: &Request, mode: Mode, progress: &mut dyn FnMut(&str)) -> Result<Artifact, BuildError> {
     let source = request.source()?;
     let path = request.artifact();

@@ -63,7 +63,7 @@ pub(crate) enum Problem {
     NotBuilt { artifact: PathBuf },
     #[error("{} does not belong to its source, one of them changed; build it again", artifact.display())]
     Stale { artifact: PathBuf },
-    #[error("{} is not what its source builds to here{}", artifact.display(), if tools.is_empty() { String::new() } else { format!(" (built with {tools})") })]
+    #[error("{} is not what its source builds to here (built with {tools})", artifact.display())]
     Differs { artifact: PathBuf, tools: String },
     #[error("{}: {action}", path.display())]
     Io { path: PathBuf, action: &'static str, source: io::Error },

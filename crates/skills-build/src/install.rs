@@ -15,8 +15,8 @@ const COMPONENTIZE_QJS: &str = "componentize-qjs@0.4.5";
 const ZIGLANG: &str = "ziglang==0.17.1";
 const COMPONENTIZE_PY: &str = "componentize-py==0.25.1";
 
-/// Gets missing tools: those of npm and PyPI into a directory of tools, Rust's target with rustup into the toolchain that is used in `source`.
-/// `progress` gets each command before it is started.
+/// Gets missing tools: those of npm and PyPI into a directory of tools, Rust's target with rustup into the toolchain that is used in
+/// `source`. `progress` gets each command before it is started.
 ///
 /// # Errors
 /// When one of them cannot be had this way (a compiler, node), when npm, python3 or rustup are missing, or when they fail.

@@ -39,8 +39,8 @@ impl Language {
         }
     }
 
-    /// Says whether the same source and tools make the same bytes. Where an interpreter's heap is stored, as for JavaScript and Python, they
-    /// do not.
+    /// Says whether the same source and tools make the same bytes. Where an interpreter's heap is stored, as for JavaScript and Python,
+    /// they do not.
     #[must_use]
     pub const fn is_reproducible(self) -> bool {
         matches!(self, Self::Rust | Self::C)

@@ -36,8 +36,8 @@ const PYTHON: &[File] = &[
     WORDS,
 ];
 
-/// Returns the files of a new skill but its `SKILL.md`: a program that takes `{"text": …}`, reads a list of words from the skill, and prints
-/// `{"counts": …}`, the same in each language.
+/// Returns the files of a new skill but its `SKILL.md`: a program that takes `{"text": …}`, reads a list of words from the skill, and
+/// prints `{"counts": …}`, the same in each language.
 #[must_use]
 pub const fn template(language: Language) -> &'static [File] {
     match language {

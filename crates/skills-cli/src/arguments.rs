@@ -82,9 +82,10 @@ pub(crate) enum Command {
     New(New),
     /// Compile a skill's source to WebAssembly
     ///
-    /// The source lies in the skill's `guest` directory and becomes `wasm/skill.wasm`: Rust (Cargo.toml), JavaScript or TypeScript (main, index or
-    /// skill with .js, .mjs or .ts), C (*.c) or Python (app.py or main.py). Beside it, artifact.lock says what it was built from; when nothing changed,
-    /// nothing is done. Building runs compilers, build scripts and packages with your rights and outside any sandbox: build what you wrote or read.
+    /// The source lies in the skill's `guest` directory and becomes `wasm/skill.wasm`: Rust (Cargo.toml), JavaScript or TypeScript (main,
+    /// index or skill with .js, .mjs or .ts), C (*.c) or Python (app.py or main.py). Beside it, artifact.lock says what it was built
+    /// from; when nothing changed, nothing is done. Building runs compilers, build scripts and packages with your rights and outside any
+    /// sandbox: build what you wrote or read.
     Build(Build),
     /// Look for what hinders skills here: roots, limits, names, links, requirements, sandboxes
     Doctor(Doctor),

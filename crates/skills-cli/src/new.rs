@@ -14,6 +14,10 @@ use crate::exit::Exit;
 use crate::input::InputError;
 use crate::output::Output;
 
+/// How the program of a template is used.
+const PROGRAM: &str = "Run the skill with `{\"text\": \"…\"}`. It counts the words of [references/words.txt](references/words.txt)
+   and prints `{\"counts\": {\"please\": 1, …}}`.";
+
 /// Makes the directory of a skill with a `SKILL.md` that every client accepts.
 pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
     let name = &arguments.name;
@@ -77,12 +81,7 @@ fn template(name: &str, description: Option<&str>, language: Option<Language>) -
         name.chars().any(char::is_alphabetic) && !matches!(name, "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n");
     let looks_like_number = name.starts_with(|c: char| c.is_ascii_digit());
     let name = if is_text && !looks_like_number { name.to_owned() } else { format!("'{name}'") };
-    let first = match language {
-        Some(_) => {
-            "Run the skill with `{\"text\": \"…\"}`. It counts the words of [references/words.txt](references/words.txt) and prints\n   `{\"counts\": {\"please\": 1, …}}`."
-        }
-        None => "Say what to do first.",
-    };
+    let first = language.map_or("Say what to do first.", |_| PROGRAM);
     format!(
         "---\nname: {name}\ndescription: '{description}'\n---\n\n# {title}\n\n## Steps\n\n1. {first}\n2. Say how to check the result.\n"
     )

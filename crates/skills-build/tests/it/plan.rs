@@ -17,8 +17,8 @@ fn plan(language: Language, entries: &[&str], sources: &[&str], cargo_target: Op
         Source { language, directory: "/skills/x/guest".into(), entries: entries.iter().map(|entry| (*entry).to_owned()).collect() };
     let sources: Vec<_> = sources.iter().map(|path| ((*path).to_owned(), b"text".to_vec())).collect();
     let places = Places {
-        stage: "/work/stage".into(),
-        work: "/work".into(),
+        stage: "/scratch/stage".into(),
+        work: "/scratch".into(),
         cargo_target: cargo_target.map(PathBuf::from),
         cargo_home: "/home/.cargo".into(),
     };
@@ -38,7 +38,7 @@ fn rust() {
     ");
     let without_a_lock = plan(Language::Rust, &["skill"], &["Cargo.toml"], None);
     assert!(without_a_lock.contains("\n  cargo generate-lockfile\n"), "{without_a_lock}");
-    assert!(without_a_lock.contains("CARGO_TARGET_DIR=/work/rust/"), "{without_a_lock}");
+    assert!(without_a_lock.contains("CARGO_TARGET_DIR=/scratch/rust/"), "{without_a_lock}");
 }
 
 #[test]
@@ -55,11 +55,11 @@ fn javascript_and_typescript() {
     write wit/deps/io/io.wit (441 bytes)
     in /skills/x/guest
       PATH=/tools:/bin
-      esbuild /work/stage/entry.js --bundle --format=esm --platform=neutral --main-fields=module,main --target=es2023 --external:wasi:* --log-level=warning --alias:skill=/work/stage/skill.js --alias:guest=/skills/x/guest/main.js --outfile=/work/stage/bundle.js
-    in /work/stage
+      esbuild /scratch/stage/entry.js --bundle --format=esm --platform=neutral --main-fields=module,main --target=es2023 --external:wasi:* --log-level=warning --alias:skill=/scratch/stage/skill.js --alias:guest=/skills/x/guest/main.js --outfile=/scratch/stage/bundle.js
+    in /scratch/stage
       PATH=/tools:/bin
-      componentize-qjs --sync --world script --wit /work/stage/wit --js /work/stage/bundle.js --output /work/stage/skill.wasm
-    product /work/stage/skill.wasm
+      componentize-qjs --sync --world script --wit /scratch/stage/wit --js /scratch/stage/bundle.js --output /scratch/stage/skill.wasm
+    product /scratch/stage/skill.wasm
     ");
     let typescript = plan(Language::TypeScript, &["main.ts"], &["main.ts"], None);
     assert_eq!(typescript.replace("main.ts", "main.js").replace("language ts", "language js"), javascript);
@@ -70,11 +70,11 @@ fn c() {
     assert_snapshot!(plan(Language::C, &["a.c", "main.c"], &["a.c", "a.h", "main.c"], None), @"
     language c
     in /skills/x/guest
-      ZIG_GLOBAL_CACHE_DIR=/work/zig
-      ZIG_LOCAL_CACHE_DIR=/work/zig
+      ZIG_GLOBAL_CACHE_DIR=/scratch/zig
+      ZIG_LOCAL_CACHE_DIR=/scratch/zig
       PATH=/tools:/bin
-      zig cc -target wasm32-wasi -Os -s -Wall -o /work/stage/skill.wasm ./a.c ./main.c
-    product /work/stage/skill.wasm
+      zig cc -target wasm32-wasi -Os -s -Wall -o /scratch/stage/skill.wasm ./a.c ./main.c
+    product /scratch/stage/skill.wasm
     ");
 }
 
@@ -89,10 +89,10 @@ fn python() {
     write wit/deps/io/io.wit (441 bytes)
     write guest/main.py (4 bytes)
     write guest/more/x.py (4 bytes)
-    in /work/stage
+    in /scratch/stage
       PATH=/tools:/bin
-      componentize-py --wit-path /work/stage/wit --world command componentize --python-path /work/stage/guest --python-path /work/stage skill_entry --output /work/stage/skill.wasm
-    product /work/stage/skill.wasm
+      componentize-py --wit-path /scratch/stage/wit --world command componentize --python-path /scratch/stage/guest --python-path /scratch/stage skill_entry --output /scratch/stage/skill.wasm
+    product /scratch/stage/skill.wasm
     ");
 }
 
@@ -102,7 +102,7 @@ fn names_of_files_are_arguments_and_nothing_more() {
         &Source { language: Language::C, directory: "/x/guest".into(), entries: vec!["a; rm -rf $HOME.c".to_owned()] },
         &[],
         &Found::default(),
-        &Places { stage: "/stage".into(), work: "/work".into(), cargo_target: None, cargo_home: "/cargo".into() },
+        &Places { stage: "/stage".into(), work: "/scratch".into(), cargo_target: None, cargo_home: "/cargo".into() },
     );
     assert_eq!(plan.commands[0].arguments.last().unwrap(), "./a; rm -rf $HOME.c");
 }

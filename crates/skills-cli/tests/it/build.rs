@@ -181,8 +181,10 @@ export function run() {
   console.log("told", { a: stored });
   if (given.fail) throw new Error("as wished");
   writeText("/work/a", "ü€😀".repeat(5000));
-  const denied = ["/etc/passwd", "/skill/absent", "/skillful"].map((path) => { try { return readText(path); } catch (error) { return error.message; } });
-  print({ text: given.text, name: env("SKILL_NAME"), none: env("HOME") ?? null, length: readText("/work/a").length, list: list("/skill"), denied });
+  const tried = (path) => { try { return readText(path); } catch (error) { return error.message; } };
+  const denied = ["/etc/passwd", "/skill/absent", "/skillful"].map(tried);
+  const length = readText("/work/a").length;
+  print({ text: given.text, name: env("SKILL_NAME"), none: env("HOME") ?? null, length, list: list("/skill"), denied });
   print("é".repeat(5000));
 }
 "#;
