@@ -2,21 +2,23 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::command::{cargo, output, workspace};
+use crate::command::workspace;
 use crate::guests::{Mode, guests};
+use crate::skills::Skills;
 
 /// A source file of this project in which a review finds something.
 const REVIEWED: &str = "crates/skills-sandbox-wasm/tests/guest/src/main.rs";
 
+/// The arguments that name the example skills as the only root.
+const EXAMPLES: [&str; 2] = ["--root", "examples/skills"];
+
 pub(crate) fn demo() -> Result<()> {
     guests(Mode::Update)?;
-    eprintln!("building the `skills` command; the first time this takes some minutes");
     let skills = Skills::build()?;
 
     heading("1. Find: the skills in examples/skills");
@@ -80,29 +82,11 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The built command.
-struct Skills {
-    path: PathBuf,
-}
-
 impl Skills {
-    fn build() -> Result<Self> {
-        let messages = output(cargo(&["build", "--locked", "--package", "skills-cli", "--message-format=json"]).stderr(Stdio::inherit()))?;
-        let executable = |line: &str| serde_json::from_str::<Value>(line).ok()?["executable"].as_str().map(PathBuf::from);
-        let path = messages.lines().filter_map(executable).next_back().context("cargo names the command it built")?;
-        Ok(Self { path })
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.path);
-        command.current_dir(workspace()).args(arguments).args(["--root", "examples/skills"]);
-        command
-    }
-
     /// Runs a subcommand whose text the reader sees.
     fn show(&self, arguments: &[&str]) -> Result<()> {
         println!("$ skills {} --root examples/skills", arguments.join(" "));
-        let status = self.command(arguments).status()?;
+        let status = self.command(arguments).args(EXAMPLES).status()?;
         ensure!(status.success(), "`skills {}` ended with {status}", arguments.join(" "));
         Ok(())
     }
@@ -110,7 +94,7 @@ impl Skills {
     /// Runs a skill and returns the JSON document; a skill that fails is no failure of the demo.
     fn run(&self, arguments: &[&str], input: &str) -> Result<Value> {
         println!("$ skills {} --root examples/skills --json", arguments.join(" "));
-        let mut child = self.command(arguments).arg("--json").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut child = self.command(arguments).args(EXAMPLES).arg("--json").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         child.stdin.take().context("a pipe")?.write_all(input.as_bytes())?;
         let Output { stdout, status, .. } = child.wait_with_output()?;
         serde_json::from_slice(&stdout).with_context(|| format!("the command ended with {status}: {}", String::from_utf8_lossy(&stdout)))

@@ -8,6 +8,7 @@ mod demo;
 mod guests;
 mod hosts;
 mod platforms;
+mod skills;
 mod test;
 mod tidy;
 

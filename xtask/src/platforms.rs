@@ -10,9 +10,10 @@ const TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
 /// The heavy features without C code.
 const FEATURES: &str = "skills-runtime/native";
 /// The crates whose trees hold no C code, without other heavy features.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "host-text-only",
     "skills-audit",
+    "skills-build",
     "skills-discovery",
     "skills-manifest",
     "skills-policy",

@@ -1,13 +1,16 @@
 //! The command line.
 
+mod build;
 mod policy;
 mod run;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use skills_build::Language;
 use skills_runtime::prompt::{Budget, Mode};
 
+pub(crate) use build::Build;
 pub(crate) use policy::{Audit, AuditCommand, Policy, PolicyCommand, Trust, Verify};
 pub(crate) use run::{Chosen, Run, What};
 
@@ -77,6 +80,13 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Make a new skill
     New(New),
+    /// Compile a skill's source to WebAssembly
+    ///
+    /// The source lies in the skill's `guest` directory and becomes `wasm/skill.wasm`: Rust (Cargo.toml), JavaScript or TypeScript (main,
+    /// index or skill with .js, .mjs or .ts), C (*.c) or Python (app.py or main.py). Beside it, artifact.lock says what it was built
+    /// from; when nothing changed, nothing is done. Building runs compilers, build scripts and packages with your rights and outside any
+    /// sandbox: build what you wrote or read.
+    Build(Build),
     /// Look for what hinders skills here: roots, limits, names, links, requirements, sandboxes
     Doctor(Doctor),
     /// Show one skill: its fields, files and instructions
@@ -163,6 +173,10 @@ pub(crate) struct New {
     /// What it does and when to use it
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
+
+    /// Begin a program in this language, for `skills build`
+    #[arg(long, value_name = "LANGUAGE", value_parser = build::language())]
+    pub(crate) lang: Option<Language>,
 
     /// Directory to make it in
     #[arg(long = "in", value_name = "DIR", default_value = ".")]

@@ -1,6 +1,7 @@
 //! Errors as people and programs want them.
 
 use serde_json::json;
+use skills_build::{BuildError, BuildErrorKind};
 use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
 
 use crate::exit::Exit;
@@ -11,7 +12,8 @@ use crate::output::Output;
 pub(crate) fn report(error: &anyhow::Error, output: &Output) -> Exit {
     let runtime = error.downcast_ref::<RuntimeError>();
     let candidates = runtime.map_or(&[][..], RuntimeError::candidates);
-    let hint = runtime.and_then(RuntimeError::sandbox).and_then(SandboxError::hint);
+    let build = error.downcast_ref::<BuildError>().map(BuildError::kind);
+    let hint = runtime.and_then(RuntimeError::sandbox).and_then(SandboxError::hint).or_else(|| build.and_then(advice));
     let message = format!("{error:#}");
     if output.is_json() {
         let document = json!({"error": {"code": code(error), "message": message, "candidates": candidates, "hint": hint}});
@@ -19,8 +21,13 @@ pub(crate) fn report(error: &anyhow::Error, output: &Output) -> Exit {
             output.note(&format!("error: {message}"));
         }
     } else {
-        output.note(&format!("error: {message}"));
-        if let Some(line) = suggestion(runtime, candidates) {
+        // What a compiler says has lines of its own.
+        if build == Some(BuildErrorKind::Failed) {
+            output.notes(&format!("error: {message}"))
+        } else {
+            output.note(&format!("error: {message}"))
+        }
+        if let Some(line) = suggestion(runtime, candidates).or_else(|| Some(format!("  {}", build.and_then(advice)?))) {
             output.note(&line);
         }
     }
@@ -53,7 +60,19 @@ fn suggestion(error: Option<&RuntimeError>, candidates: &[String]) -> Option<Str
     })
 }
 
+/// What an author can do about it.
+fn advice(kind: BuildErrorKind) -> Option<&'static str> {
+    match kind {
+        BuildErrorKind::MissingTool => Some("`skills build --install` gets what npm, pip and rustup have, into a directory of its own"),
+        BuildErrorKind::NoSource => Some("`skills new NAME --lang rust` (js, ts, c, python) makes a skill with source"),
+        _ => None,
+    }
+}
+
 fn code(error: &anyhow::Error) -> &'static str {
+    if let Some(build) = error.downcast_ref::<BuildError>() {
+        return build.kind().code();
+    }
     match error.downcast_ref::<RuntimeError>() {
         Some(runtime) => runtime.sandbox().map_or(runtime.kind().code(), |sandbox| sandbox.kind().code()),
         None if error.is::<InputError>() => "input",
@@ -64,6 +83,10 @@ fn code(error: &anyhow::Error) -> &'static str {
 fn exit(error: &anyhow::Error) -> Exit {
     if error.is::<InputError>() {
         return Exit::Usage;
+    }
+    if let Some(build) = error.downcast_ref::<BuildError>() {
+        let is_usage = matches!(build.kind(), BuildErrorKind::NoSource | BuildErrorKind::SeveralLanguages);
+        return if is_usage { Exit::Usage } else { Exit::Failed };
     }
     let Some(error) = error.downcast_ref::<RuntimeError>() else { return Exit::Failed };
     match error.sandbox().map(SandboxError::kind) {

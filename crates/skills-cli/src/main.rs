@@ -1,7 +1,7 @@
 //! The `skills` command: find, check, show and run skills.
 //!
 //! This is the only crate that reads the environment, the home directory and the working directory. Everything it does is a call of
-//! `skills-runtime`; here are arguments, roots, text and exit codes.
+//! `skills-runtime`, or of `skills-build` for authors; here are arguments, roots, text and exit codes.
 //!
 //! | exit code | meaning |
 //! |---|---|
@@ -15,6 +15,7 @@
 mod approver;
 mod arguments;
 mod audit;
+mod build;
 mod completions;
 mod detect;
 mod doctor;
@@ -71,6 +72,7 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::ReadProperties(read) => return reference::read_properties(&read.path, output),
         Command::ToPrompt(prompt) => return reference::to_prompt(&prompt.paths, output),
         Command::New(new) => return new::new(new, output),
+        Command::Build(build) => return build::build(build, output),
         Command::Completions(completions) => return completions::completions(completions, output),
         Command::Audit(audit) => return audit::audit(audit, output),
         _ => {}
@@ -105,6 +107,7 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         | Command::ReadProperties(_)
         | Command::ToPrompt(_)
         | Command::New(_)
+        | Command::Build(_)
         | Command::Completions(_)
         | Command::Audit(_) => Ok(Exit::Done),
     }

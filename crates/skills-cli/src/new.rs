@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use serde_json::json;
+use skills_build::Language;
 use skills_runtime::manifest::strict;
 
 use crate::arguments::New;
@@ -13,10 +14,14 @@ use crate::exit::Exit;
 use crate::input::InputError;
 use crate::output::Output;
 
+/// How the program of a template is used.
+const PROGRAM: &str = "Run the skill with `{\"text\": \"…\"}`. It counts the words of [references/words.txt](references/words.txt)
+   and prints `{\"counts\": {\"please\": 1, …}}`.";
+
 /// Makes the directory of a skill with a `SKILL.md` that every client accepts.
 pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
     let name = &arguments.name;
-    let text = template(name, arguments.description.as_deref());
+    let text = template(name, arguments.description.as_deref(), arguments.lang);
     if let Some(error) = strict::validate(text.as_bytes(), name).first() {
         let nearest = suggestion(name);
         let hint = if nearest.is_empty() { String::new() } else { format!("; `{nearest}` would do") };
@@ -24,13 +29,17 @@ pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
     }
     let directory = arguments.directory.join(name);
     make(&directory, &text)?;
+    for file in arguments.lang.map(skills_build::template).unwrap_or_default() {
+        add(&directory.join(file.path), file.text)?;
+    }
     if output.is_json() {
         output.document(
             &json!({"name": name, "directory": directory.to_string_lossy(), "path": directory.join("SKILL.md").to_string_lossy()}),
         )?;
     } else {
         output.text(&format!("{}\n", directory.join("SKILL.md").display()))?;
-        output.note(&format!("next: say in `description` what it does and when to use it, then `skills validate {}`", directory.display()));
+        let then = if arguments.lang.is_some() { "build" } else { "validate" };
+        output.note(&format!("next: say in `description` what it does and when to use it, then `skills {then} {}`", directory.display()));
     }
     Ok(Exit::Done)
 }
@@ -53,7 +62,16 @@ fn make(directory: &Path, text: &str) -> anyhow::Result<()> {
     file.write_all(text.as_bytes()).with_context(failed)
 }
 
-fn template(name: &str, description: Option<&str>) -> String {
+/// Adds a file to a skill that was just made.
+fn add(path: &Path, text: &str) -> anyhow::Result<()> {
+    let failed = || format!("{} cannot be made", path.display());
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).with_context(failed)?;
+    }
+    File::create_new(path).with_context(failed)?.write_all(text.as_bytes()).with_context(failed)
+}
+
+fn template(name: &str, description: Option<&str>, language: Option<Language>) -> String {
     let description = description.unwrap_or("Does one kind of task. Use when the user asks for it.");
     // Quoted, so that no colon or sharp sign of it is YAML.
     let description = description.split_whitespace().collect::<Vec<_>>().join(" ").replace('\'', "''");
@@ -63,8 +81,9 @@ fn template(name: &str, description: Option<&str>) -> String {
         name.chars().any(char::is_alphabetic) && !matches!(name, "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n");
     let looks_like_number = name.starts_with(|c: char| c.is_ascii_digit());
     let name = if is_text && !looks_like_number { name.to_owned() } else { format!("'{name}'") };
+    let first = language.map_or("Say what to do first.", |_| PROGRAM);
     format!(
-        "---\nname: {name}\ndescription: '{description}'\n---\n\n# {title}\n\n## Steps\n\n1. Say what to do first.\n2. Say how to check the result.\n"
+        "---\nname: {name}\ndescription: '{description}'\n---\n\n# {title}\n\n## Steps\n\n1. {first}\n2. Say how to check the result.\n"
     )
 }
 

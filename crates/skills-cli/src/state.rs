@@ -18,6 +18,11 @@ pub(crate) fn directory() -> Option<PathBuf> {
     Some(base("XDG_STATE_HOME", ".local/state")?.join("skills"))
 }
 
+/// Returns the directory for what can be made again: `$XDG_CACHE_HOME/skills`, else `~/.cache/skills`; nothing when there is no home.
+pub(crate) fn cache() -> Option<PathBuf> {
+    Some(base("XDG_CACHE_HOME", ".cache")?.join("skills"))
+}
+
 fn base(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     set.or_else(|| Some(env::home_dir().filter(|home| home.is_absolute())?.join(below_home)))

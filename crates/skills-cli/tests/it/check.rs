@@ -70,7 +70,7 @@ fn validate_tells_everything_at_once() {
 
 #[test]
 fn the_examples_are_valid() {
-    for name in ["code-review", "incident-handbook", "sandbox-probe", "text-stats", "weather"] {
+    for name in ["code-review", "csv-check", "incident-handbook", "release-notes", "sandbox-probe", "text-stats", "weather"] {
         let done = skills(&["validate", &format!("examples/skills/{name}"), "--json"]);
         assert_eq!((done.code, &done.json()["results"][0]["warnings"]), (0, &serde_json::json!([])), "{name}");
     }

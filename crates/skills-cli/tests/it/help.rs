@@ -13,6 +13,7 @@ fn help() {
         ("roots", &["roots", "--help"]),
         ("explain", &["explain", "--help"]),
         ("new", &["new", "--help"]),
+        ("build", &["build", "--help"]),
         ("doctor", &["doctor", "--help"]),
         ("show", &["show", "--help"]),
         ("prompt", &["prompt", "--help"]),
@@ -29,7 +30,10 @@ fn help() {
 fn completions_know_the_subcommands() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = skills(&["completions", shell]).stdout;
-        assert!(["mentions", "--trust-project", "detect"].iter().all(|word| script.contains(word.trim_start_matches('-'))), "{shell}");
+        assert!(
+            ["mentions", "--trust-project", "detect", "build"].iter().all(|word| script.contains(word.trim_start_matches('-'))),
+            "{shell}"
+        );
     }
     assert_eq!(skills(&["completions", "tcsh"]).code, 2);
 }

@@ -1,6 +1,8 @@
 //! Tests of the command as users call it: arguments in, text, JSON and exit codes out.
 #![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests start the command and fail by panicking")]
 
+#[cfg(unix)]
+mod build;
 mod check;
 mod help;
 mod inspect;

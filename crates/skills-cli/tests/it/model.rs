@@ -16,7 +16,7 @@ fn prompt() {
     assert!(!names("shortened").is_empty() || !names("omitted").is_empty());
     assert_eq!(examples(&["prompt", "--budget", "150t", "--json"]).json()["unit"], "tokens");
     let window = examples(&["prompt", "--context-window", "200000", "--json"]).json();
-    assert_eq!((window["budget"].as_u64(), window["included"].as_u64()), (Some(4_000), Some(6)));
+    assert_eq!((window["budget"].as_u64(), window["included"].as_u64()), (Some(4_000), Some(8)));
 }
 
 #[test]
@@ -30,8 +30,8 @@ fn prompt_in_other_forms() {
     <location>TREE/examples/skills/code-review/SKILL.md</location>
     </skill>
     <skill>
-    <name>incident-handbook</name>
-    <description>Guides through a production incident, from the first alarm to the review. Use when something is down, when an alert fires, or when the user writes a postmortem.</description>
+    <name>csv-check</name>
+    <description>Checks a CSV text for rows that are too short or too long and for quotes that never close, and says where. Use before importing a table or when an import fails.</description>
     ");
     assert!(first("markdown").starts_with("## Skills\n\n- **code-review**: Reviews"));
     // The same bytes as the command that is the reference tool's.
@@ -55,7 +55,9 @@ fn prompt_explained() {
     };
     assert_snapshot!(explain("8000"), @"
     code-review whole
+    csv-check whole
     incident-handbook whole
+    release-notes whole
     sandbox-probe whole
     tax_calculator name only
     weather whole

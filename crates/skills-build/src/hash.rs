@@ -1,0 +1,27 @@
+//! Hashes of sources and artifacts.
+
+use sha2::{Digest, Sha256};
+
+use crate::files::SourceFile;
+use crate::language::Language;
+
+/// Returns the SHA-256 of bytes in hexadecimal.
+pub(crate) fn of(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Returns the hash of everything that an artifact is made from: the source, and what this crate adds to it.
+pub(crate) fn of_sources(files: &[SourceFile], language: Language) -> String {
+    let mut hasher = Sha256::new();
+    let generated = language.generated().iter().map(|(path, text)| (*path, text.as_bytes()));
+    let own = files.iter().map(|(path, content)| (path.as_str(), content.as_slice()));
+    for (path, content) in own.chain(generated) {
+        hasher.update(format!("{path}\0{}\0", content.len()));
+        hasher.update(content);
+    }
+    hex(&hasher.finalize())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,60 @@
+//! A program to be started.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+/// A call of a program: its path, its arguments, the variables that it gets on top of those of this process, and where it starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// The path of the program.
+    pub program: PathBuf,
+    /// The arguments, which no shell ever sees.
+    pub arguments: Vec<OsString>,
+    /// Variables and their values.
+    pub environment: Vec<(&'static str, OsString)>,
+    /// The working directory.
+    pub directory: PathBuf,
+}
+
+impl Invocation {
+    pub(crate) fn new(program: impl Into<PathBuf>, directory: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), arguments: Vec::new(), environment: Vec::new(), directory: directory.into() }
+    }
+
+    /// Returns the program's name without its directory.
+    pub(crate) fn name(&self) -> Cow<'_, str> {
+        self.program.file_name().unwrap_or(self.program.as_os_str()).to_string_lossy()
+    }
+
+    pub(crate) fn argument(mut self, argument: impl Into<OsString>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    pub(crate) fn arguments<I: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = I>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    pub(crate) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.environment.push((name, value.into()));
+        self
+    }
+}
+
+/// For people: the program's name and its arguments, without quotes.
+impl fmt::Display for Invocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())?;
+        self.arguments.iter().try_for_each(|argument| write!(f, " {}", argument.to_string_lossy()))
+    }
+}
+
+/// Joins an option and a path, as in `--outfile=PATH`.
+pub(crate) fn option(name: &str, value: impl Into<OsString>) -> OsString {
+    let mut option = OsString::from(name);
+    option.push(value.into());
+    option
+}

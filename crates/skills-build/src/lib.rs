@@ -1,0 +1,62 @@
+//! Compiles a skill's source to a WebAssembly component with the tools of its language.
+//!
+//! ```text
+//! guest/ --Source--> language, entry --\
+//! directories --Tools--> Found ---------+--> Plan --perform--> wasm/skill.wasm, guest/artifact.lock
+//! ```
+//!
+//! | source | language | tools |
+//! |---|---|---|
+//! | `guest/Cargo.toml` | Rust | cargo, the target `wasm32-wasip2` |
+//! | `guest/{main,index,skill}.{js,mjs}` | JavaScript | node, esbuild, componentize-qjs |
+//! | `guest/{main,index,skill}.ts` | TypeScript | the same; types are taken out, not checked |
+//! | `guest/*.c` | C | zig |
+//! | `guest/{app,main}.py` | Python | componentize-py |
+//!
+//! This is for authors. Building runs what the source says (build scripts, packages, compilers) with the rights of whoever builds,
+//! behind no sandbox at all; nobody who only runs skills ever builds one. Nothing of a skill reaches a shell: programs are started by
+//! path, with a list of arguments.
+//!
+//! This crate must never know policies, sandboxes or what a `SKILL.md` says, and it reads no environment: where tools and scratch space
+//! lie is given.
+//!
+//! ```
+//! use skills_build::Language;
+//!
+//! assert_eq!("js".parse(), Ok(Language::JavaScript));
+//! assert!(Language::Rust.is_reproducible() && !Language::Python.is_reproducible());
+//! ```
+
+mod artifact;
+mod build;
+mod error;
+mod files;
+mod found;
+mod hash;
+mod install;
+mod invocation;
+mod language;
+mod lock;
+mod perform;
+mod plan;
+mod source;
+mod template;
+mod tool;
+mod tools;
+
+pub use artifact::{Artifact, Verdict};
+pub use build::{Mode, Request, build};
+pub use error::{BuildError, BuildErrorKind};
+pub use found::{Found, Installed, Rust};
+pub use install::install;
+pub use invocation::Invocation;
+pub use language::{Language, UnknownLanguage};
+pub use lock::Lock;
+pub use plan::{Places, Plan};
+pub use source::Source;
+pub use template::{File, template};
+pub use tool::{Missing, Tool};
+pub use tools::Tools;
+
+/// The file beside the source that says what the artifact was built from.
+pub const LOCK: &str = "artifact.lock";

@@ -1,0 +1,59 @@
+//! What an artifact was built from.
+
+use std::path::Path;
+
+use crate::error::BuildError;
+use crate::files;
+use crate::language::Language;
+
+/// The record beside a source: its hash, that of the artifact, the language, and the tools with their versions.
+///
+/// ```text
+/// language rust
+/// sources 0649ac…
+/// artifact 1fbeb0…
+/// tool cargo 1.95.0
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lock {
+    /// The language.
+    pub language: Language,
+    /// The SHA-256 of all sources.
+    pub sources: String,
+    /// The SHA-256 of the artifact.
+    pub artifact: String,
+    /// The tools and what they said of their versions.
+    pub tools: Vec<(String, String)>,
+}
+
+impl Lock {
+    /// Reads a lock; nothing when a line is missing or has no meaning here, as when another version wrote it: then it is built again.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let tool = |line: &str| line.strip_prefix("tool ")?.split_once(' ').map(|(name, version)| (name.to_owned(), version.to_owned()));
+        Some(Self {
+            language: field("language")?.parse().ok()?,
+            sources: field("sources")?.to_owned(),
+            artifact: field("artifact")?.to_owned(),
+            tools: text.lines().filter_map(tool).collect(),
+        })
+    }
+
+    /// Returns the lines of the lock.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let tools = self.tools.iter().map(|(name, version)| format!("tool {name} {version}\n"));
+        let Self { language, sources, artifact, .. } = self;
+        format!("language {language}\nsources {sources}\nartifact {artifact}\n{}", tools.collect::<String>())
+    }
+
+    /// Returns the tools on one line, for messages.
+    pub(crate) fn tools_line(&self) -> String {
+        self.tools.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", ")
+    }
+
+    pub(crate) fn read(path: &Path) -> Result<Option<Self>, BuildError> {
+        Ok(files::read_if_any(path)?.and_then(|bytes| Self::parse(&String::from_utf8(bytes).ok()?)))
+    }
+}

@@ -1,0 +1,160 @@
+//! What a build does, as a value.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::files::SourceFile;
+use crate::found::Found;
+use crate::hash;
+use crate::invocation::{Invocation, option};
+use crate::language::Language;
+use crate::source::Source;
+use crate::tool::Tool;
+use crate::tools::TARGET;
+
+/// Where a build may write, and what is on this machine only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// An empty directory of this build.
+    pub stage: PathBuf,
+    /// A directory that stays, for what compilers keep.
+    pub work: PathBuf,
+    /// Where cargo builds; a directory of its own in `work` when nothing is given.
+    pub cargo_target: Option<PathBuf>,
+    /// Where cargo keeps the sources of packages, which is taken out of the artifact.
+    pub cargo_home: PathBuf,
+}
+
+/// What a build does: files to write, programs to start one after the other, and where the artifact then lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The language.
+    pub language: Language,
+    /// Files to write into the stage first: their paths in it, and their content.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// The programs.
+    pub commands: Vec<Invocation>,
+    /// The artifact.
+    pub product: PathBuf,
+}
+
+impl Plan {
+    /// Computes how a source is built with the tools that were found. Looks at nothing.
+    #[must_use]
+    pub fn new(source: &Source, sources: &[SourceFile], found: &Found, places: &Places) -> Self {
+        let (commands, product) = match source.language {
+            Language::Rust => rust(source, sources, found, places),
+            Language::JavaScript | Language::TypeScript => script(source, found, places),
+            Language::C => c(source, found, places),
+            Language::Python => python(found, places),
+        };
+        let commands = commands.into_iter().map(|command| command.variable("PATH", &found.search_path)).collect();
+        Self { language: source.language, files: staged(source, sources), commands, product }
+    }
+}
+
+/// Lists the files that are not built where they lie.
+fn staged(source: &Source, sources: &[SourceFile]) -> Vec<(String, Vec<u8>)> {
+    let entry = source.entries.first().map(String::as_str).unwrap_or_default();
+    let own = |text: &str| text.replace("MODULE", entry.trim_end_matches(".py")).into_bytes();
+    let mut files: Vec<_> = source.language.generated().iter().map(|(path, text)| ((*path).to_owned(), own(text))).collect();
+    if source.language == Language::Python {
+        // Built where it lies, Python would leave its caches there.
+        files.extend(sources.iter().map(|(path, content)| (format!("guest/{path}"), content.clone())));
+    }
+    files
+}
+
+fn rust(source: &Source, sources: &[SourceFile], found: &Found, places: &Places) -> (Vec<Invocation>, PathBuf) {
+    let of_its_own = || places.work.join("rust").join(hash::of(source.directory.as_os_str().as_encoded_bytes()).split_at(16).0);
+    let target = places.cargo_target.clone().unwrap_or_else(of_its_own);
+    let cargo = || Invocation::new(found.program(Tool::Cargo), &source.directory);
+    let mut commands = Vec::new();
+    if !sources.iter().any(|(path, _)| path == "Cargo.lock") {
+        commands.push(cargo().argument("generate-lockfile"));
+    }
+    let build = cargo().arguments(["build", "--release", "--quiet", "--locked", "--target", TARGET]);
+    let build = build.variable("CARGO_TARGET_DIR", &target).variable("CARGO_ENCODED_RUSTFLAGS", remapped(source, found, places));
+    commands.push(build);
+    let name = source.entries.first().map(String::as_str).unwrap_or_default();
+    (commands, target.join(TARGET).join("release").join(format!("{name}.wasm")))
+}
+
+/// Takes this machine's paths out of the artifact, so that it is the same everywhere.
+fn remapped(source: &Source, found: &Found, places: &Places) -> String {
+    let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    let mut flags = vec![remap(&places.cargo_home, "/cargo"), remap(&source.directory, "/guest")];
+    if let Some(rust) = &found.rust {
+        // Where the library's sources are installed, the compiler would name them instead of the place it was built in.
+        flags.push(remap(&rust.sysroot.join("lib/rustlib/src/rust"), &format!("/rustc/{}", rust.commit)));
+    }
+    flags.join("\u{1f}")
+}
+
+fn script(source: &Source, found: &Found, places: &Places) -> (Vec<Invocation>, PathBuf) {
+    let stage = &places.stage;
+    let (bundle, product) = (stage.join("bundle.js"), stage.join("skill.wasm"));
+    let entry = source.entries.first().map(String::as_str).unwrap_or_default();
+    // One file, because QuickJS knows neither packages nor TypeScript.
+    let bundled = Invocation::new(found.program(Tool::Esbuild), &source.directory)
+        .argument(stage.join("entry.js"))
+        .arguments(["--bundle", "--format=esm", "--platform=neutral", "--main-fields=module,main", "--target=es2023"])
+        .arguments(["--external:wasi:*", "--log-level=warning"])
+        .argument(option("--alias:skill=", stage.join("skill.js")))
+        .argument(option("--alias:guest=", source.directory.join(entry)))
+        .argument(option("--outfile=", &bundle));
+    // Without `--sync` it needs the asynchronous calls of components, which are no part of WASI 0.2.
+    let component = Invocation::new(found.program(Tool::ComponentizeQjs), stage)
+        .arguments(["--sync", "--world", "script", "--wit"])
+        .argument(stage.join("wit"))
+        .argument("--js")
+        .argument(&bundle)
+        .argument("--output")
+        .argument(&product);
+    (vec![bundled, component], product)
+}
+
+fn c(source: &Source, found: &Found, places: &Places) -> (Vec<Invocation>, PathBuf) {
+    let product = places.stage.join("skill.wasm");
+    let cache = places.work.join("zig");
+    // Relative names, since `assert` stores them; none of them is taken for an option.
+    let sources = source.entries.iter().map(|name| format!("./{name}"));
+    let compile = Invocation::new(found.program(Tool::Zig), &source.directory)
+        .arguments(["cc", "-target", "wasm32-wasi", "-Os", "-s", "-Wall", "-o"])
+        .argument(&product)
+        .arguments(sources)
+        .variable("ZIG_GLOBAL_CACHE_DIR", &cache)
+        .variable("ZIG_LOCAL_CACHE_DIR", &cache);
+    (vec![compile], product)
+}
+
+fn python(found: &Found, places: &Places) -> (Vec<Invocation>, PathBuf) {
+    let stage = &places.stage;
+    let product = stage.join("skill.wasm");
+    let component = Invocation::new(found.program(Tool::ComponentizePy), stage)
+        .argument("--wit-path")
+        .argument(stage.join("wit"))
+        .arguments(["--world", "command", "componentize", "--python-path"])
+        .argument(stage.join("guest"))
+        .argument("--python-path")
+        .argument(stage)
+        .arguments(["skill_entry", "--output"])
+        .argument(&product);
+    (vec![component], product)
+}
+
+/// For people and tests: one line for each file and program, with the variables of programs.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "language {}", self.language)?;
+        self.files.iter().try_for_each(|(path, content)| writeln!(f, "write {path} ({} bytes)", content.len()))?;
+        for command in &self.commands {
+            writeln!(f, "in {}", command.directory.display())?;
+            for (name, value) in &command.environment {
+                writeln!(f, "  {name}={}", value.to_string_lossy().replace('\u{1f}', " "))?;
+            }
+            writeln!(f, "  {command}")?;
+        }
+        writeln!(f, "product {}", self.product.display())
+    }
+}

@@ -1,0 +1,98 @@
+//! The tools that languages need.
+
+use std::fmt;
+
+use crate::language::Language;
+
+/// A program, or a part of one, that a build needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Tool {
+    /// Rust's build tool.
+    Cargo,
+    /// The Rust compiler.
+    Rustc,
+    /// The standard library for `wasm32-wasip2`.
+    RustTarget,
+    /// The JavaScript engine that the tools for JavaScript run in.
+    Node,
+    /// The bundler, which also takes types out of TypeScript.
+    Esbuild,
+    /// Puts QuickJS and a program into a component.
+    ComponentizeQjs,
+    /// The C compiler with a C library for WASI.
+    Zig,
+    /// Puts CPython and a program into a component.
+    ComponentizePy,
+}
+
+/// A tool that was not found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missing(pub Tool);
+
+impl Tool {
+    /// Returns the tools of a language.
+    #[must_use]
+    pub const fn of(language: Language) -> &'static [Self] {
+        match language {
+            Language::Rust => &[Self::Cargo, Self::Rustc, Self::RustTarget],
+            Language::JavaScript | Language::TypeScript => &[Self::Node, Self::Esbuild, Self::ComponentizeQjs],
+            Language::C => &[Self::Zig],
+            Language::Python => &[Self::ComponentizePy],
+        }
+    }
+
+    /// Returns the name that people know.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cargo => "cargo",
+            Self::Rustc => "rustc",
+            Self::RustTarget => "wasm32-wasip2",
+            Self::Node => "node",
+            Self::Esbuild => "esbuild",
+            Self::ComponentizeQjs => "componentize-qjs",
+            Self::Zig => "zig",
+            Self::ComponentizePy => "componentize-py",
+        }
+    }
+
+    /// Returns the command that gets the tool, or where it is to be had.
+    #[must_use]
+    pub const fn source(self) -> &'static str {
+        match self {
+            Self::Cargo | Self::Rustc => "https://rustup.rs",
+            Self::RustTarget => "rustup target add wasm32-wasip2",
+            Self::Node => "https://nodejs.org",
+            Self::Esbuild => "npm install esbuild",
+            Self::ComponentizeQjs => "npm install componentize-qjs",
+            Self::Zig => "pip install ziglang",
+            Self::ComponentizePy => "pip install componentize-py",
+        }
+    }
+
+    /// The names of its programs, the best first.
+    pub(crate) const fn programs(self) -> &'static [&'static str] {
+        match self {
+            Self::Cargo => &["cargo"],
+            Self::Rustc | Self::RustTarget => &["rustc"],
+            Self::Node => &["node"],
+            Self::Esbuild => &["esbuild"],
+            Self::ComponentizeQjs => &["componentize-qjs"],
+            Self::Zig => &["zig", "python-zig"],
+            Self::ComponentizePy => &["componentize-py"],
+        }
+    }
+}
+
+impl fmt::Display for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no {} ({})", self.0, self.0.source())
+    }
+}

@@ -1,0 +1,146 @@
+//! Looks for the tools of a language.
+#![expect(clippy::disallowed_methods, reason = "asks compilers for their versions and targets")]
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::{BuildError, Problem};
+use crate::files;
+use crate::found::{Found, Installed, Rust};
+use crate::source::Source;
+use crate::tool::{Missing, Tool};
+
+/// The target that Rust skills are built for.
+pub(crate) const TARGET: &str = "wasm32-wasip2";
+/// Where a directory of tools keeps its programs: npm and virtual environments of Python, on Windows too.
+const BELOW: [&str; 7] = ["", "bin", "Scripts", "node_modules/.bin", "python/bin", "python/Scripts", ".venv/bin"];
+/// Where an author's own tools lie beside the source.
+const BESIDE: [&str; 3] = ["node_modules/.bin", ".venv/bin", ".venv/Scripts"];
+
+/// Where tools are looked for: beside the source, in directories of tools, then in the directories of a search path, in this order.
+#[derive(Debug, Clone, Default)]
+pub struct Tools {
+    directories: Vec<PathBuf>,
+    search_path: Vec<PathBuf>,
+}
+
+impl Tools {
+    /// Looks in the directories of a search path; relative ones are passed over.
+    #[must_use]
+    pub fn new(search_path: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self { directories: Vec::new(), search_path: search_path.into_iter().filter(|path| path.is_absolute()).collect() }
+    }
+
+    /// Looks in a directory of tools as well, before the search path: in it, its `bin`, its `node_modules/.bin` and its `python/bin`.
+    #[must_use]
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directories.push(directory.into());
+        self
+    }
+
+    /// Finds all tools that a source needs.
+    ///
+    /// # Errors
+    /// When tools are missing: all of them are named.
+    pub fn find(&self, source: &Source) -> Result<Found, BuildError> {
+        let places = self.places(&source.directory);
+        let mut found = Found { search_path: self.search_path(&source.directory), ..Found::default() };
+        let mut missing = Vec::new();
+        for tool in Tool::of(source.language) {
+            match self.installed(*tool, &places, &source.directory, &found.search_path) {
+                Some(installed) => drop(found.tools.insert(*tool, installed)),
+                None => missing.push(Missing(*tool)),
+            }
+        }
+        // Without the compiler nothing can be said of its target.
+        if missing.contains(&Missing(Tool::Rustc)) {
+            missing.retain(|missing| missing.0 != Tool::RustTarget);
+        }
+        if !missing.is_empty() {
+            return Err(Problem::MissingTool { missing }.into());
+        }
+        found.rust = found.tools.get(&Tool::Rustc).map(|rustc| Rust::of(rustc, &source.directory, &found.search_path));
+        Ok(found)
+    }
+
+    /// Finds the program of one name.
+    pub(crate) fn program(&self, name: &str, beside: &Path) -> Option<PathBuf> {
+        first(&self.places(beside), name)
+    }
+
+    /// Returns the `PATH` that programs are started with.
+    pub(crate) fn search_path(&self, beside: &Path) -> OsString {
+        // A directory whose name holds the separator cannot be in it.
+        let is_nameable = |place: &PathBuf| std::env::join_paths([place]).is_ok();
+        std::env::join_paths(self.places(beside).into_iter().filter(is_nameable)).unwrap_or_default()
+    }
+
+    fn places(&self, beside: &Path) -> Vec<PathBuf> {
+        let own = BESIDE.iter().map(|place| beside.join(place));
+        let given = self.directories.iter().flat_map(|directory| BELOW.iter().map(move |place| directory.join(place)));
+        own.chain(given).filter(|place| place.is_dir()).chain(self.search_path.iter().cloned()).collect()
+    }
+
+    fn installed(&self, tool: Tool, places: &[PathBuf], directory: &Path, search_path: &OsString) -> Option<Installed> {
+        let program = tool.programs().iter().find_map(|name| first(places, name))?;
+        let ask = |arguments: &[&str]| answer(&program, arguments, directory, search_path);
+        let version = match tool {
+            Tool::RustTarget => {
+                let library = ask(&["--print", "target-libdir", "--target", TARGET])?;
+                return (!files::names(Path::new(library.trim())).ok()?.is_empty())
+                    .then_some(Installed { program, version: TARGET.to_owned() });
+            }
+            // It has no option for that, but npm knows.
+            Tool::ComponentizeQjs => npm_version(&program),
+            Tool::Zig => ask(&["version"]),
+            _ => ask(&["--version"]),
+        };
+        let line = version.as_deref().and_then(|version| version.lines().next()).map(str::trim).filter(|line| !line.is_empty());
+        let line = line.unwrap_or("unknown");
+        let bare = line.strip_prefix(tool.as_str()).unwrap_or(line).trim();
+        Some(Installed { program, version: bare.to_owned() })
+    }
+}
+
+impl Rust {
+    fn of(rustc: &Installed, directory: &Path, search_path: &OsString) -> Self {
+        let ask = |arguments: &[&str]| answer(&rustc.program, arguments, directory, search_path).unwrap_or_default();
+        let version = ask(&["--version", "--verbose"]);
+        let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: ")).unwrap_or("unknown").to_owned();
+        Self { sysroot: PathBuf::from(ask(&["--print", "sysroot"]).trim()), commit }
+    }
+}
+
+fn first(places: &[PathBuf], name: &str) -> Option<PathBuf> {
+    let suffixes: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ""] } else { &[""] };
+    let named = places.iter().flat_map(|place| suffixes.iter().map(move |suffix| place.join(format!("{name}{suffix}"))));
+    named.into_iter().find(|path| is_program(path))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// Returns what a program prints when it ends well.
+fn answer(program: &Path, arguments: &[&str], directory: &Path, search_path: &OsString) -> Option<String> {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(directory).env("PATH", search_path).stdin(Stdio::null());
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    String::from_utf8(output.stdout).ok()
+}
+
+/// Reads the version in the `package.json` that belongs to a program, which npm links to.
+fn npm_version(program: &Path) -> Option<String> {
+    let real = program.canonicalize().ok()?;
+    let package = real.ancestors().skip(1).take(3).map(|directory| directory.join("package.json")).find(|path| path.is_file())?;
+    let parsed: serde_json::Value = serde_json::from_slice(&files::read(&package).ok()?).ok()?;
+    parsed["version"].as_str().map(str::to_owned)
+}

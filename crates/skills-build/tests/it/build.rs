@@ -1,0 +1,112 @@
+//! Building, by programs that stand in for compilers.
+
+use std::fs;
+
+use skills_build::{Artifact, BuildError, BuildErrorKind, Mode, Request, Tools, Verdict, build};
+
+use crate::place::{Place, stand_ins};
+
+fn request(place: &Place) -> Request {
+    Request::new(place.skill(), Tools::default().directory(stand_ins()), place.path().join("work"))
+}
+
+fn built(place: &Place, mode: Mode) -> Result<Artifact, BuildError> {
+    build(&request(place), mode, &mut |_| {})
+}
+
+fn verdict(place: &Place, mode: Mode) -> Result<Verdict, BuildErrorKind> {
+    built(place, mode).map(|artifact| artifact.verdict).map_err(|error| error.kind())
+}
+
+#[test]
+fn a_skill_is_built_once_and_again_when_it_changed() {
+    let place = Place::new(&[("guest/main.c", "one\n"), ("guest/x.h", "")]);
+    assert_eq!(verdict(&place, Mode::Check), Err(BuildErrorKind::Stale));
+    let mut told = Vec::new();
+    let artifact = build(&request(&place), Mode::Stale, &mut |line| told.push(line.to_owned())).unwrap();
+    assert_eq!((artifact.verdict, artifact.bytes, artifact.path.clone()), (Verdict::Built, 4, place.skill().join("wasm/skill.wasm")));
+    assert_eq!(fs::read_to_string(&artifact.path).unwrap(), "one\n");
+    assert!(told[0].starts_with("$ zig cc -target wasm32-wasi"), "{told:?}");
+    assert_eq!(told[1..], ["a warning"]);
+    insta::assert_snapshot!(fs::read_to_string(place.skill().join("guest/artifact.lock")).unwrap(), @"
+    language c
+    sources fa61b1825162fe3cd18cad96dc16cd5a05bb9983a47ec2fc3809aa8fbf23aef9
+    artifact 2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806
+    tool zig 1.2.3
+    ");
+
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Fresh));
+    assert_eq!(verdict(&place, Mode::Check), Ok(Verdict::SameBytes));
+    assert_eq!(verdict(&place, Mode::Always), Ok(Verdict::Built));
+    place.write("guest/x.h", "changed");
+    assert_eq!(verdict(&place, Mode::Check), Err(BuildErrorKind::Stale));
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Fresh));
+    place.write("wasm/skill.wasm", "forged");
+    assert_eq!(verdict(&place, Mode::Check), Err(BuildErrorKind::Stale));
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+}
+
+#[test]
+fn what_tools_leave_beside_the_source_is_no_source() {
+    let place = Place::new(&[("guest/main.c", "one\n")]);
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    for path in ["guest/target/x", "guest/node_modules/a/index.js", "guest/.venv/lib/x.py", "guest/__pycache__/x.pyc", "guest/probe.wasm"] {
+        place.write(path, "made");
+        assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Fresh), "{path}");
+    }
+    place.write("guest/sub/new.h", "");
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+}
+
+#[test]
+fn other_bytes_of_the_same_source_are_told() {
+    let place = Place::new(&[("guest/main.c", "one\n")]);
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    // As another compiler would have made them.
+    place.write("wasm/skill.wasm", "two\n");
+    let lock = fs::read_to_string(place.skill().join("guest/artifact.lock")).unwrap();
+    let of_two = "27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a";
+    let line = lock.lines().find(|line| line.starts_with("artifact ")).unwrap();
+    place.write("guest/artifact.lock", &lock.replace(line, &format!("artifact {of_two}")));
+    let error = built(&place, Mode::Check).unwrap_err();
+    assert_eq!(error.kind(), BuildErrorKind::Differs);
+    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/wasm/skill.wasm is not what its source builds to here (built with zig 1.2.3)");
+    assert_eq!(fs::read_to_string(place.skill().join("wasm/skill.wasm")).unwrap(), "two\n", "a check changes nothing");
+}
+
+#[test]
+fn where_bytes_differ_each_time_the_source_is_compared() {
+    let place = Place::new(&[("guest/app.py", "one\n")]);
+    let first = built(&place, Mode::Stale).unwrap();
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Fresh));
+    assert_eq!(verdict(&place, Mode::Check), Ok(Verdict::SameSource));
+    assert_ne!(built(&place, Mode::Always).unwrap().sha256, first.sha256);
+    place.write("guest/app.py", "two\n");
+    assert_eq!(verdict(&place, Mode::Check), Err(BuildErrorKind::Stale));
+    assert_eq!(fs::read_dir(place.skill().join("guest")).unwrap().count(), 2, "only the source and its lock");
+}
+
+#[test]
+fn a_compiler_that_fails_leaves_everything_as_it_was() {
+    let place = Place::new(&[("guest/main.c", "one\n")]);
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    let lock = fs::read(place.skill().join("guest/artifact.lock")).unwrap();
+    place.write("guest/main.c", "wrong\n");
+    let error = built(&place, Mode::Stale).unwrap_err();
+    assert_eq!(error.kind(), BuildErrorKind::Failed);
+    assert_eq!(error.to_string(), "`zig` ended with exit status: 1\n./main.c: that is wrong");
+    assert_eq!(fs::read_to_string(place.skill().join("wasm/skill.wasm")).unwrap(), "one\n");
+    assert_eq!(fs::read(place.skill().join("guest/artifact.lock")).unwrap(), lock);
+    let kept: Vec<_> = fs::read_dir(place.path().join("work")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(kept.iter().all(|name| !name.to_string_lossy().starts_with("stage-")), "{kept:?}");
+}
+
+#[test]
+fn a_source_without_a_skill_is_built_to_where_it_is_wanted() {
+    let place = Place::new(&[("main.c", "one\n")]);
+    let output = place.skill().join("probe.wasm");
+    let artifact = build(&request(&place).output(&output), Mode::Stale, &mut |_| {}).unwrap();
+    assert_eq!((artifact.path, fs::read_to_string(&output).unwrap()), (output, "one\n".to_owned()));
+    assert!(place.skill().join("artifact.lock").is_file());
+}

@@ -1,0 +1,12 @@
+//! Tests of builds: sources in, plans and artifacts out.
+#![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
+
+#[cfg(unix)]
+mod build;
+mod lock;
+mod place;
+mod plan;
+#[cfg(unix)]
+mod real;
+mod source;
+mod tools;

@@ -1,0 +1,71 @@
+//! The templates, built by the tools of this machine: those on the `PATH`, and in the directory that `SKILLS_TEST_TOOLS` names.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use skills_build::{BuildErrorKind, Language, Mode, Request, Tools, Verdict, build, template};
+
+use crate::place::Place;
+
+const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
+const CORE_MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
+
+/// Builds a template, and says how its artifact begins; nothing when this machine cannot.
+fn header(language: Language) -> Option<[u8; 8]> {
+    let files: Vec<_> = template(language).iter().map(|file| (file.path, file.text)).collect();
+    let place = Place::new(&files);
+    if language == Language::Rust {
+        place.write("guest/.cargo/config.toml", "[net]\noffline = true\n");
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut tools = Tools::new(std::env::split_paths(&path));
+    if let Some(directory) = std::env::var_os("SKILLS_TEST_TOOLS") {
+        tools = tools.directory(PathBuf::from(directory));
+    }
+    // What zig makes of its C library takes long, and stays.
+    let work = Path::new(env!("CARGO_TARGET_TMPDIR")).join("build");
+    let request = Request::new(place.skill(), tools, work).cargo_target(place.path().join("target"));
+    let built = match build(&request, Mode::Stale, &mut |_| {}) {
+        Ok(built) => built,
+        Err(error) if error.kind() == BuildErrorKind::MissingTool => return skipped(language, &error.to_string()),
+        Err(error) if language == Language::Rust && error.to_string().contains("offline") => {
+            return skipped(language, "no serde_json here");
+        }
+        Err(error) => panic!("{error}"),
+    };
+    assert_eq!(built.verdict, Verdict::Built);
+    assert_eq!(build(&request, Mode::Stale, &mut |_| {}).unwrap().verdict, Verdict::Fresh);
+    let expected = if language.is_reproducible() { Verdict::SameBytes } else { Verdict::SameSource };
+    assert_eq!(build(&request, Mode::Check, &mut |_| {}).unwrap().verdict, expected);
+    fs::read(built.path).unwrap().first_chunk().copied()
+}
+
+fn skipped(language: Language, reason: &str) -> Option<[u8; 8]> {
+    eprintln!("skipped the template of {language}: {reason}");
+    None
+}
+
+#[test]
+fn rust() {
+    assert!(header(Language::Rust).is_none_or(|header| header == COMPONENT));
+}
+
+#[test]
+fn javascript() {
+    assert!(header(Language::JavaScript).is_none_or(|header| header == COMPONENT));
+}
+
+#[test]
+fn typescript() {
+    assert!(header(Language::TypeScript).is_none_or(|header| header == COMPONENT));
+}
+
+#[test]
+fn c_makes_a_core_module() {
+    assert!(header(Language::C).is_none_or(|header| header == CORE_MODULE));
+}
+
+#[test]
+fn python() {
+    assert!(header(Language::Python).is_none_or(|header| header == COMPONENT));
+}
