@@ -3,30 +3,32 @@
 mod compile;
 mod components;
 mod config;
+mod linked;
 mod ticker;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use skills_sandbox::SandboxError;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use wasmtime::Engine;
-use wasmtime::component::Linker;
 
 use crate::artifacts::ArtifactCache;
-use crate::context::Context;
-use crate::prepared::Kept;
-use crate::{LoadError, Profile, files};
+use crate::prepared::{Kept, Prepared};
+use crate::{LoadError, Profile};
 
 use components::Components;
-use config::{Allocation, SLOTS, config};
+use config::{Allocation, SLOTS};
+use linked::Linked;
 pub(crate) use ticker::Ticking;
 
-/// The engine with everything that is made once: linker, ticker, compiled components, places for runs.
+/// The engine with everything that is made once: linkers, ticker, compiled components, places for runs.
 pub(crate) struct SharedEngine {
-    /// The one that is used, with places that are kept ready where there is the address space for them.
-    main: Linked,
-    /// Another for what does not fit into these places; made when it is first needed.
-    roomy: OnceLock<Linked>,
+    /// Takes memory from the operating system for each run: quickly there, and with room for everything.
+    roomy: Linked,
+    /// Has places that are kept ready; made for the second run, since a process may have only one. Nothing where there is no address space for them.
+    ready: OnceLock<Option<Linked>>,
+    /// Whether something has run.
+    is_used: AtomicBool,
     profile: Profile,
     ticker: ticker::Ticker,
     places: Semaphore,
@@ -34,42 +36,35 @@ pub(crate) struct SharedEngine {
     cache: Option<ArtifactCache>,
 }
 
-/// An engine and the interfaces that it offers.
-pub(crate) struct Linked {
-    engine: Engine,
-    linker: Linker<Context>,
-}
-
-impl Linked {
-    fn new(profile: Profile, allocation: Allocation) -> wasmtime::Result<Self> {
-        let engine = Engine::new(&config(profile, allocation))?;
-        let mut linker = Linker::new(&engine);
-        // The interfaces of files come twice: ours take the place of those that were there.
-        linker.allow_shadowing(true);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-        #[cfg(feature = "wasi-p3")]
-        wasmtime_wasi::p3::add_to_linker(&mut linker)?;
-        files::add_to_linker(&mut linker)?;
-        linker.allow_shadowing(false);
-        #[cfg(feature = "http")]
-        crate::http::add_to_linker(&mut linker)?;
-        Ok(Self { engine, linker })
-    }
-}
-
 impl SharedEngine {
     pub(crate) fn new(profile: Profile, cache: Option<ArtifactCache>) -> Result<Self, SandboxError> {
-        // Where address space is limited, places cannot be kept ready, and programs run a little slower.
-        let main = Linked::new(profile, Allocation::Pooled).or_else(|_| Linked::new(profile, Allocation::OnDemand));
-        let main = main.map_err(|error| failed("starting the WebAssembly engine", error))?;
-        let ticker = ticker::Ticker::start(&main.engine).map_err(|error| SandboxError::setup("starting the ticker thread", error))?;
+        let roomy = Linked::new(profile, Allocation::OnDemand).map_err(|error| failed("starting the WebAssembly engine", &error))?;
+        let ticker = ticker::Ticker::start().map_err(|error| SandboxError::setup("starting the ticker thread", error))?;
+        ticker.advances(&roomy.engine);
         let places = Semaphore::new(SLOTS as usize);
-        Ok(Self { main, roomy: OnceLock::new(), profile, ticker, places, components: Components::default(), cache })
+        Ok(Self {
+            roomy,
+            ready: OnceLock::new(),
+            is_used: AtomicBool::new(false),
+            profile,
+            ticker,
+            places,
+            components: Components::default(),
+            cache,
+        })
     }
 
     /// Compiles a component, or takes it from an earlier time; callers that want the same one at the same time share the work.
     pub(crate) async fn prepare(self: &Arc<Self>, bytes: &Arc<[u8]>) -> Result<Kept, LoadError> {
-        self.components.get(bytes, || Arc::clone(self)).await
+        self.components.get(bytes, self).await
+    }
+
+    /// Returns what is to be run: the same program for ready places, unless nothing has run yet or it does not fit there.
+    pub(crate) fn placed<'a>(&self, prepared: &'a Kept) -> &'a Prepared {
+        if !self.is_used.swap(true, Ordering::Relaxed) || prepared.is_ready {
+            return prepared;
+        }
+        prepared.ready.get_or_init(|| self.for_ready_places(prepared)).as_deref().unwrap_or(prepared)
     }
 
     /// Waits for a place to run in.
@@ -86,15 +81,17 @@ impl SharedEngine {
         self.profile
     }
 
-    fn roomy(&self) -> wasmtime::Result<&Linked> {
-        if let Some(linked) = self.roomy.get() {
-            return Ok(linked);
-        }
-        let linked = Linked::new(self.profile, Allocation::OnDemand)?;
-        Ok(self.roomy.get_or_init(|| linked))
+    fn ready(&self) -> Option<&Linked> {
+        let make = || {
+            // Where address space is limited, places cannot be kept ready, and programs run a little slower.
+            let linked = Linked::new(self.profile, Allocation::Pooled).ok()?;
+            self.ticker.advances(&linked.engine);
+            Some(linked)
+        };
+        self.ready.get_or_init(make).as_ref()
     }
 }
 
-fn failed(step: &'static str, error: wasmtime::Error) -> SandboxError {
+fn failed(step: &'static str, error: &wasmtime::Error) -> SandboxError {
     SandboxError::setup(step, std::io::Error::other(format!("{error:#}")))
 }

@@ -26,6 +26,7 @@ use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemCtx, WasiFilesyst
 pub(crate) use directories::{Directories, SCRATCH};
 
 use crate::context::Context;
+use crate::surface::Generation;
 
 /// What the interfaces of files see of a run.
 pub(crate) struct Files<'a> {
@@ -41,12 +42,16 @@ impl HasData for HasFiles {
     type Data<'a> = Files<'a>;
 }
 
-/// Adds the interfaces of files of both generations.
-pub(crate) fn add_to_linker(linker: &mut Linker<Context>) -> wasmtime::Result<()> {
+/// Adds the interfaces of files of a generation, and of those before it.
+pub(crate) fn add_to_linker(linker: &mut Linker<Context>, generation: Generation) -> wasmtime::Result<()> {
     p2::add_to_linker(linker)?;
-    #[cfg(feature = "wasi-p3")]
-    p3::add_to_linker(linker)?;
-    Ok(())
+    match generation {
+        Generation::Preview2 => Ok(()),
+        #[cfg(feature = "wasi-p3")]
+        Generation::Preview3 => p3::add_to_linker(linker),
+        #[cfg(not(feature = "wasi-p3"))]
+        Generation::Preview3 => Ok(()),
+    }
 }
 
 impl Files<'_> {

@@ -1,6 +1,6 @@
 //! A program that can be started.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use wasmtime::component::InstancePre;
@@ -10,13 +10,17 @@ use wasmtime_wasi::p2;
 use wasmtime_wasi::p3;
 
 use crate::context::Context;
-use crate::surface::Generation;
+use crate::surface::{Generation, Surface};
 
 /// A compiled component whose imports are all resolved.
 pub(crate) struct Prepared {
     pub(crate) engine: Engine,
-    pub(crate) sends_requests: bool,
+    pub(crate) surface: Surface,
     pub(crate) origin: Origin,
+    /// Whether it runs in places that are kept ready.
+    pub(crate) is_ready: bool,
+    /// The same for ready places, once it was wanted; nothing when it does not fit there.
+    pub(crate) ready: OnceLock<Option<Kept>>,
     command: Command,
 }
 
@@ -38,15 +42,20 @@ enum Command {
 }
 
 impl Prepared {
-    pub(crate) fn preview2(instance: InstancePre<Context>, sends_requests: bool, origin: Origin) -> wasmtime::Result<Self> {
+    /// Takes a component whose imports are resolved.
+    ///
+    /// # Errors
+    /// When it has no `run` of its generation.
+    pub(crate) fn new(instance: InstancePre<Context>, surface: Surface, origin: Origin) -> wasmtime::Result<Self> {
         let engine = instance.engine().clone();
-        Ok(Self { engine, sends_requests, origin, command: Command::Preview2(p2::bindings::CommandPre::new(instance)?) })
-    }
-
-    #[cfg(feature = "wasi-p3")]
-    pub(crate) fn preview3(instance: InstancePre<Context>, sends_requests: bool, origin: Origin) -> wasmtime::Result<Self> {
-        let engine = instance.engine().clone();
-        Ok(Self { engine, sends_requests, origin, command: Command::Preview3(p3::bindings::CommandPre::new(instance)?) })
+        let command = match surface.generation {
+            Generation::Preview2 => Command::Preview2(p2::bindings::CommandPre::new(instance)?),
+            #[cfg(feature = "wasi-p3")]
+            Generation::Preview3 => Command::Preview3(p3::bindings::CommandPre::new(instance)?),
+            #[cfg(not(feature = "wasi-p3"))]
+            Generation::Preview3 => return Err(wasmtime::Error::msg("built without WASI 0.3")),
+        };
+        Ok(Self { engine, surface, origin, is_ready: false, ready: OnceLock::new(), command })
     }
 
     /// Starts it and waits for its end.
@@ -61,14 +70,6 @@ impl Prepared {
                 let command = command.instantiate_async(&mut *store).await?;
                 store.run_concurrent(async |store| command.wasi_cli_run().call_run(store).await).await?
             }
-        }
-    }
-
-    pub(crate) fn generation(&self) -> Generation {
-        match &self.command {
-            Command::Preview2(_) => Generation::Preview2,
-            #[cfg(feature = "wasi-p3")]
-            Command::Preview3(_) => Generation::Preview3,
         }
     }
 

@@ -17,7 +17,7 @@ use crate::ending::stopped;
 use crate::engine::SharedEngine;
 #[cfg(feature = "http")]
 use crate::http::{HttpLimits, Web};
-use crate::prepared::{Kept, Origin};
+use crate::prepared::{Origin, Prepared};
 use crate::report::Account;
 use crate::run::{Bounds, Finished, execute};
 use crate::stop::Reason;
@@ -118,10 +118,11 @@ impl WasmSandbox {
             Ok(begun) => begun?,
             Err(reason) => return Ok(unbegun(&job, reason, started)),
         };
-        let (mut finished, mut streams) = self.execute(&engine, &prepared, &job, &bounds).await?;
+        let placed = engine.placed(&prepared);
+        let (mut finished, mut streams) = self.execute(&engine, placed, &job, &bounds).await?;
         if finished.found_no_place {
             let roomy = engine.with_room(&prepared).map_err(SandboxError::load_failed)?;
-            (finished, streams) = self.execute(&engine, &Arc::new(roomy), &job, &bounds).await?;
+            (finished, streams) = self.execute(&engine, &roomy, &job, &bounds).await?;
         }
         let (stdout, stderr) = streams.take();
         let account = Account { grants: job.grants(), prepared: Some(&prepared), finished: Some(&finished), output: [&stdout, &stderr] };
@@ -136,11 +137,11 @@ impl WasmSandbox {
     async fn execute(
         &self,
         engine: &SharedEngine,
-        prepared: &Kept,
+        prepared: &Prepared,
         job: &Job,
         bounds: &Bounds<'_>,
     ) -> Result<(Finished, Streams), SandboxError> {
-        if prepared.sends_requests && *job.grants().network() == Network::None {
+        if prepared.surface.sends_requests && *job.grants().network() == Network::None {
             return Err(SandboxError::refused("wasm", "the program needs wasi:http, and no host is granted"));
         }
         let (context, streams) = Context::new(job, &self.given, &bounds.stop)?;

@@ -27,10 +27,12 @@ pub(crate) enum Generation {
 }
 
 /// What a component asks for and offers.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Surface {
     pub(crate) generation: Generation,
-    /// Whether it can; one that only knows the types of HTTP cannot.
+    /// Whether it asks for anything of HTTP.
+    pub(crate) knows_http: bool,
+    /// Whether it can send requests; one that only knows the types of HTTP cannot.
     pub(crate) sends_requests: bool,
 }
 
@@ -125,11 +127,12 @@ fn surface(component: &[u8]) -> Result<Surface, LoadError> {
     if !unknown.is_empty() {
         return Err(LoadError::UnknownImports { names: unknown });
     }
-    if !cfg!(feature = "http") && imports.iter().any(|name| name.starts_with("wasi:http/")) {
+    let knows_http = imports.iter().any(|name| name.starts_with("wasi:http/"));
+    if knows_http && !cfg!(feature = "http") {
         return Err(LoadError::WithoutHttp);
     }
     let sends_requests = imports.iter().any(|name| SENDERS.iter().any(|sender| name.starts_with(sender)));
-    Ok(Surface { generation: generation(&exports)?, sends_requests })
+    Ok(Surface { generation: generation(&exports)?, knows_http, sends_requests })
 }
 
 /// A component of both generations is run by the older one, which is not experimental.

@@ -38,10 +38,13 @@ struct Slot {
 impl Components {
     /// Returns the component, which is compiled on a thread of its own when it is new: that goes on although nobody waits for it any more, and the
     /// next one has it.
-    pub(super) async fn get(&self, bytes: &Arc<[u8]>, engine: impl FnOnce() -> Arc<SharedEngine>) -> Result<Kept, LoadError> {
+    pub(super) async fn get(&self, bytes: &Arc<[u8]>, engine: &Arc<SharedEngine>) -> Result<Kept, LoadError> {
         let (slot, is_new) = self.slot(bytes);
         if is_new {
-            self.start(&slot, bytes, engine());
+            match engine.load_at_once(bytes) {
+                Some(prepared) => slot.fill(Ok(Arc::new(prepared))),
+                None => start(&slot, bytes, Arc::clone(engine)),
+            }
         }
         loop {
             let there = slot.is_there.notified();
@@ -53,19 +56,6 @@ impl Components {
                 return result.clone();
             }
             there.await;
-        }
-    }
-
-    fn start(&self, slot: &Arc<Slot>, bytes: &Arc<[u8]>, engine: Arc<SharedEngine>) {
-        let (filled, bytes) = (Arc::clone(slot), Arc::clone(bytes));
-        let work = move || {
-            let _turn = engine.components.compiling.take();
-            let result = catch_unwind(AssertUnwindSafe(|| engine.load(&bytes)));
-            let failed = |_| Err(LoadError::Compiler { reason: "it panicked".to_owned() });
-            filled.fill(result.unwrap_or_else(failed).map(Arc::new));
-        };
-        if let Err(error) = std::thread::Builder::new().name("skills-compile".into()).spawn(work) {
-            slot.fill(Err(LoadError::Compiler { reason: error.to_string() }));
         }
     }
 
@@ -90,6 +80,19 @@ impl Components {
 
     fn kept(&self) -> MutexGuard<'_, Vec<Entry>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn start(slot: &Arc<Slot>, bytes: &Arc<[u8]>, engine: Arc<SharedEngine>) {
+    let (filled, bytes) = (Arc::clone(slot), Arc::clone(bytes));
+    let work = move || {
+        let _turn = engine.components.compiling.take();
+        let result = catch_unwind(AssertUnwindSafe(|| engine.load(&bytes)));
+        let failed = |_| Err(LoadError::Compiler { reason: "it panicked".to_owned() });
+        filled.fill(result.unwrap_or_else(failed).map(Arc::new));
+    };
+    if let Err(error) = std::thread::Builder::new().name("skills-compile".into()).spawn(work) {
+        slot.fill(Err(LoadError::Compiler { reason: error.to_string() }));
     }
 }
 

@@ -55,7 +55,7 @@ fn pool() -> PoolingAllocationConfig {
         .total_core_instances(SLOTS * MAX_CORE_INSTANCES)
         .total_memories(SLOTS * 2)
         .total_tables(SLOTS * 8)
-        .total_stacks(SLOTS * 4)
+        .total_stacks(SLOTS * 2)
         .total_gc_heaps(SLOTS)
         .max_core_instances_per_component(MAX_CORE_INSTANCES)
         .max_memories_per_component(MAX_MEMORIES)

@@ -1,4 +1,4 @@
-//! Advances the engine's epoch while something runs.
+//! Advances the engines' epochs while something runs.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ pub(crate) const TICK: Duration = Duration::from_millis(1);
 /// For how many ticks the thread stays awake when nothing runs: whoever runs one program after the other would wake it each time.
 const IDLE_TICKS: u32 = 20;
 
-/// One thread that sleeps until a run begins and ends with the engine: an idle host spends nothing on it.
+/// One thread that sleeps until a run begins and ends with its owner: an idle host spends nothing on it.
 pub(crate) struct Ticker(Arc<Shared>);
 
 #[derive(Default)]
@@ -24,6 +24,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
+    engines: Vec<EngineWeak>,
     is_parked: bool,
     is_stopped: bool,
 }
@@ -32,11 +33,16 @@ struct State {
 pub(crate) struct Ticking(Arc<Shared>);
 
 impl Ticker {
-    pub(crate) fn start(engine: &Engine) -> io::Result<Self> {
+    pub(crate) fn start() -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
-        let (weak, seen) = (engine.weak(), Arc::clone(&shared));
-        std::thread::Builder::new().name("skills-ticker".into()).spawn(move || advance(&weak, &seen))?;
+        let seen = Arc::clone(&shared);
+        std::thread::Builder::new().name("skills-ticker".into()).spawn(move || advance(&seen))?;
         Ok(Self(shared))
+    }
+
+    /// Takes one more engine along.
+    pub(crate) fn advances(&self, engine: &Engine) {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).engines.push(engine.weak());
     }
 
     pub(crate) fn tick(&self) -> Ticking {
@@ -64,7 +70,7 @@ impl Drop for Ticking {
     }
 }
 
-fn advance(engine: &EngineWeak, shared: &Shared) {
+fn advance(shared: &Shared) {
     let mut idle = 0;
     loop {
         idle = if shared.active.load(Ordering::SeqCst) == 0 { idle + 1 } else { 0 };
@@ -72,14 +78,12 @@ fn advance(engine: &EngineWeak, shared: &Shared) {
             park(shared);
             idle = 0;
         }
-        if shared.state.lock().unwrap_or_else(PoisonError::into_inner).is_stopped {
+        std::thread::sleep(TICK);
+        let state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.is_stopped {
             return;
         }
-        std::thread::sleep(TICK);
-        match engine.upgrade() {
-            Some(engine) => engine.increment_epoch(),
-            None => return,
-        }
+        state.engines.iter().filter_map(EngineWeak::upgrade).for_each(|engine| engine.increment_epoch());
     }
 }
 
