@@ -33,7 +33,8 @@ pub(crate) fn run(builder: Builder, arguments: &Run, trust_project: bool, output
         return policy::tell(&runtime.preview_skill(&name, &options)?, output);
     }
     if profile.is_some() && matches!(runtime.preview_skill(&name, &options)?.mode, ExecutionMode::Native { .. }) {
-        return Err(InputError::new("--deterministic: the program is a script, and only WebAssembly runs the same way each time").into());
+        let reason = "--deterministic: the program is a script, and only WebAssembly runs the same way each time";
+        return Err(InputError::new(reason.to_owned()).into());
     }
     options.approval = approver(match arguments {
         Run { yes: true, .. } => Answers::Yes,

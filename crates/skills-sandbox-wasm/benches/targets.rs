@@ -41,10 +41,13 @@ fn main() {
     }
     let wants = |section: &str| sections.is_empty() || sections.contains(&section);
     let bench = Bench::new(component);
-    let all: [(&str, fn(&Bench)); 5] =
+    let all: [(&str, Section); 5] =
         [("warm", warm), ("throughput", throughput), ("cold", cold), ("overshoot", overshoot), ("memory", memory)];
     all.iter().filter(|(name, _)| wants(name)).for_each(|(_, section)| section(&bench));
 }
+
+/// Measures something and prints it.
+type Section = fn(&Bench);
 
 struct Bench {
     skill: TempDir,
@@ -97,7 +100,7 @@ fn warm(bench: &Bench) {
             times.iter_mut().zip(taken).filter(|(_, taken)| *taken < Duration::MAX).for_each(|(times, taken)| times.push(taken));
         }
     }
-    let [on_demand, pooled, ours, spawn] = times.map(|times| Spread::of(times));
+    let [on_demand, pooled, ours, spawn] = times.map(Spread::of);
     println!("warm run, microseconds   min / p50 / p99");
     println!("  bare, on demand        {on_demand}");
     println!("  bare, pooled           {pooled}");
