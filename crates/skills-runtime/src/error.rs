@@ -34,6 +34,7 @@ impl RuntimeError {
             Repr::Audit(_) | Repr::Unrecorded { .. } => ErrorKind::Audit,
             Repr::Approval(_) => ErrorKind::Approval,
             Repr::Hook { .. } => ErrorKind::NoProgram,
+            Repr::Cancelled => ErrorKind::Cancelled,
             Repr::Closed => ErrorKind::Sandbox,
             Repr::Sandbox(_) => ErrorKind::Sandbox,
         }
@@ -109,6 +110,8 @@ pub enum ErrorKind {
     Audit,
     /// An approval cannot be kept.
     Approval,
+    /// The run was [cancelled](crate::Cancellation) before it began.
+    Cancelled,
     /// Nothing ran: see [`RuntimeError::sandbox`].
     Sandbox,
 }
@@ -131,6 +134,7 @@ impl ErrorKind {
             Self::Changed => "changed",
             Self::Symlink => "symlink",
             Self::Audit => "audit",
+            Self::Cancelled => "cancelled",
             Self::Approval => "approval",
             Self::Sandbox => "sandbox",
         }
@@ -173,6 +177,8 @@ pub(crate) enum Repr {
     Approval(#[source] skills_policy::AskError),
     #[error("{reason}")]
     Hook { reason: &'static str },
+    #[error("cancelled before it began")]
+    Cancelled,
     #[error("the runtime takes no more runs")]
     Closed,
     #[error(transparent)]

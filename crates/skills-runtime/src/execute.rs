@@ -9,7 +9,7 @@ use skills_audit::{Content, Decision as Recorded};
 use skills_discovery::SkillFiles;
 use skills_manifest::Manifest;
 use skills_policy::{Access, Capability, Decision, Examined, Grants};
-use skills_sandbox::{Outcome, Sandbox};
+use skills_sandbox::{Cancellation, Outcome, Sandbox};
 use tokio::time::timeout;
 
 use crate::attempt::Attempt;
@@ -122,13 +122,14 @@ impl SkillRuntime {
             return Ok((*decision, digest));
         }
         // One question at a time, and what the one before was answered with counts.
-        let _turn = self.shared.asking.lock().await;
+        let cancellation = planned.options.cancellation.as_ref();
+        let _turn = unless_cancelled(cancellation, self.shared.asking.lock()).await?;
         let pending = match permissions.examine(&request) {
             Examined::Decided(decision) => return Ok((*decision, digest)),
             Examined::Open(pending) => *pending,
         };
         let asking = permissions.ask(pending, planned.options.approval.as_deref());
-        let decision = match timeout(self.shared.approval_timeout, asking).await {
+        let decision = match unless_cancelled(cancellation, timeout(self.shared.approval_timeout, asking)).await? {
             Ok(decision) => decision,
             // Whoever answers later has answered nobody.
             Err(_) => match permissions.examine(&request) {
@@ -154,7 +155,8 @@ impl SkillRuntime {
         attempt: &mut Attempt,
         sandbox: &dyn Sandbox,
     ) -> Result<Outcome, RuntimeError> {
-        let _turn = self.shared.running.acquire().await.map_err(|_| Repr::Closed)?;
+        let cancellation = planned.options.cancellation.as_ref();
+        let _turn = unless_cancelled(cancellation, self.shared.running.acquire()).await?.map_err(|_| Repr::Closed)?;
         make_missing(&grants, planned.workspace.as_deref())?;
         is_canonical(&grants)?;
         let job = job(planned, grants)?;
@@ -167,6 +169,16 @@ impl SkillRuntime {
         }
         attempt.note(|event| event.input = Some(Content::of(job.input_bytes(), job.input_bytes().len() as u64)));
         Ok(sandbox.run(job).await?)
+    }
+}
+
+/// Waits for something that comes before a run, unless that is cancelled.
+async fn unless_cancelled<T>(cancellation: Option<&Cancellation>, wait: impl Future<Output = T>) -> Result<T, RuntimeError> {
+    let Some(cancellation) = cancellation else { return Ok(wait.await) };
+    tokio::select! {
+        biased;
+        () = cancellation.cancelled() => Err(Repr::Cancelled.into()),
+        waited = wait => Ok(waited),
     }
 }
 

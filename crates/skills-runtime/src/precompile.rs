@@ -1,6 +1,6 @@
 //! Compiles ahead of time.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use skills_discovery::{Catalog, Entry};
 use skills_sandbox::{Preparation, Program};
@@ -8,7 +8,7 @@ use skills_sandbox::{Preparation, Program};
 use crate::error::{Repr, RuntimeError};
 use crate::job::module;
 use crate::runtime::{Shared, find};
-use crate::{ExecutionMode, ExecutionOptions, SkillRuntime, detect_execution_mode};
+use crate::{ErrorKind, ExecutionMode, ExecutionOptions, SkillRuntime, detect_execution_mode};
 
 /// When programs are compiled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,11 +36,20 @@ impl SkillRuntime {
 }
 
 impl Shared {
+    fn is_current(&self, catalog: &Arc<Catalog>) -> bool {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.as_ref().is_some_and(|known| Arc::ptr_eq(&known.catalog, catalog))
+    }
+
     async fn precompile(&self, entry: &Entry) -> Result<Preparation, RuntimeError> {
         let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
         let files = entry.open().map_err(failed)?;
         let manifest = files.document().map_err(failed)?.manifest().clone();
-        let mode = detect_execution_mode(entry.name().as_str(), &files, &manifest, &ExecutionOptions::default())?;
+        let mode = match detect_execution_mode(entry.name().as_str(), &files, &manifest, &ExecutionOptions::default()) {
+            // Several scripts, or nothing to run at all.
+            Err(error) if matches!(error.kind(), ErrorKind::AmbiguousScript | ErrorKind::NoProgram) => return Ok(Preparation::Nothing),
+            mode => mode?,
+        };
         let ExecutionMode::Wasm { wasm_module } = &mode else { return Ok(Preparation::Nothing) };
         let bytes = module(entry, &files, wasm_module)?;
         Ok(self.backends.for_mode(&mode)?.prepare(Program::Wasm(bytes)).await?)
@@ -53,8 +62,11 @@ pub(crate) fn in_background(shared: &Arc<Shared>, catalog: &Arc<Catalog>) {
     let work = move || {
         let Ok(executor) = tokio::runtime::Builder::new_current_thread().build() else { return };
         for entry in catalog.entries() {
-            // It ends with the runtime, after what it is at.
+            // It ends with the runtime, or when a later scan found something else, after what it is at.
             let Some(shared) = shared.upgrade() else { return };
+            if !shared.is_current(&catalog) {
+                return;
+            }
             let _ = executor.block_on(shared.precompile(entry));
         }
     };

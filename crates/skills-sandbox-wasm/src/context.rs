@@ -35,6 +35,8 @@ pub(crate) struct Context {
     gate: Gate,
     pub(crate) limiter: Limiter,
     pub(crate) max_handles: usize,
+    /// Whether the program called this host; if not, nothing of it can have been seen outside.
+    pub(crate) was_called: bool,
 }
 
 /// What a backend gives every run.
@@ -67,6 +69,7 @@ impl Context {
 #[cfg(feature = "http")]
 impl wasmtime_wasi_http::WasiHttpView for Context {
     fn http(&mut self) -> wasmtime_wasi_http::WasiHttpCtxView<'_> {
+        self.was_called = true;
         self.gate.view(&mut self.table)
     }
 }
@@ -107,6 +110,7 @@ impl Context {
             gate: given.gate(grants.network())?,
             limiter,
             max_handles,
+            was_called: false,
         };
         Ok((context, streams))
     }
@@ -117,6 +121,7 @@ impl Context {
     }
 
     pub(crate) fn files(&mut self) -> Files<'_> {
+        self.was_called = true;
         Files { table: &mut self.table, wasi: self.wasi.filesystem(), directories: &mut self.directories }
     }
 }
@@ -147,6 +152,7 @@ impl Streams {
 
 impl WasiView for Context {
     fn ctx(&mut self) -> WasiCtxView<'_> {
+        self.was_called = true;
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }

@@ -37,8 +37,9 @@ pub(crate) fn ending(result: Result<Result<(), ()>, Error>, limits: &Limits, con
     if error.root_cause().to_string().ends_with("store handle limit exceeded") {
         return Ending::HandleLimit { limit: MAX_COMPONENT_HANDLES as u64 };
     }
-    // Programs that get no memory abort, which looks like any other trap.
-    match context.limiter.refused() {
+    // Programs that get no memory abort; those that could not even begin were refused by the engine, which is no trap. Other traps have other reasons.
+    let is_other_trap = error.downcast_ref::<Trap>().is_some_and(|trap| *trap != Trap::UnreachableCodeReached);
+    match context.limiter.refused().filter(|_| !is_other_trap) {
         Some(Refused::Memory) => Ending::MemoryLimit { limit_bytes: limits.memory_bytes },
         Some(Refused::Table) => {
             Ending::Trapped { reason: "it wanted more table elements than programs may have".to_owned(), frames: Vec::new() }

@@ -13,7 +13,7 @@ use skills_sandbox::SandboxError;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::artifacts::ArtifactCache;
-use crate::prepared::{Kept, Prepared};
+use crate::prepared::{Kept, Origin, Prepared};
 use crate::{LoadError, Profile};
 
 use components::Components;
@@ -55,8 +55,10 @@ impl SharedEngine {
     }
 
     /// Compiles a component, or takes it from an earlier time; callers that want the same one at the same time share the work.
-    pub(crate) async fn prepare(self: &Arc<Self>, bytes: &Arc<[u8]>) -> Result<Kept, LoadError> {
-        self.components.get(bytes, self).await
+    pub(crate) async fn prepare(self: &Arc<Self>, bytes: &Arc<[u8]>) -> Result<(Kept, Origin), LoadError> {
+        let (kept, is_new) = self.components.get(bytes, self).await?;
+        let origin = if is_new { kept.origin.clone() } else { Origin::Memory };
+        Ok((kept, origin))
     }
 
     /// Returns what is to be run: the same program for ready places, unless nothing has run yet or it does not fit there.
@@ -65,6 +67,19 @@ impl SharedEngine {
             return prepared;
         }
         prepared.ready.get_or_init(|| self.for_ready_places(prepared)).as_deref().unwrap_or(prepared)
+    }
+
+    /// Returns the same program for the engine with room for everything.
+    pub(crate) fn with_room(&self, prepared: &Kept) -> Result<Kept, LoadError> {
+        if !prepared.is_ready {
+            // It came from there.
+            return Ok(Arc::clone(prepared));
+        }
+        if let Some(roomy) = prepared.roomy.get() {
+            return Ok(Arc::clone(roomy));
+        }
+        let roomy = self.for_roomy(prepared)?;
+        Ok(Arc::clone(prepared.roomy.get_or_init(|| roomy)))
     }
 
     /// Waits for a place to run in.

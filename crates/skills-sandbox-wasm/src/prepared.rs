@@ -21,18 +21,29 @@ pub(crate) struct Prepared {
     pub(crate) is_ready: bool,
     /// The same for ready places, once it was wanted; nothing when it does not fit there.
     pub(crate) ready: OnceLock<Option<Kept>>,
+    /// The same for the engine with room for everything, once it was wanted.
+    pub(crate) roomy: OnceLock<Kept>,
     command: Command,
 }
 
 /// Where the compiled code came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
-    Compiled {
-        took: Duration,
-        /// Why what lay in the cache was not used, or why nothing could be put there.
-        note: Option<String>,
-    },
+    /// It was compiled now.
+    Compiled { took: Duration, troubles: Troubles },
+    /// It lay in the cache on disk.
     Cached,
+    /// An earlier run of this process had it.
+    Memory,
+}
+
+/// What was wrong with the cache on disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Troubles {
+    /// Why what lay there was deleted.
+    pub(crate) rejected: Option<String>,
+    /// Why the cache was not used, or nothing was put there.
+    pub(crate) unused: Option<String>,
 }
 
 enum Command {
@@ -55,7 +66,7 @@ impl Prepared {
             #[cfg(not(feature = "wasi-p3"))]
             Generation::Preview3 => return Err(wasmtime::Error::msg("built without WASI 0.3")),
         };
-        Ok(Self { engine, surface, origin, is_ready: false, ready: OnceLock::new(), command })
+        Ok(Self { engine, surface, origin, is_ready: false, ready: OnceLock::new(), roomy: OnceLock::new(), command })
     }
 
     /// Starts it and waits for its end.

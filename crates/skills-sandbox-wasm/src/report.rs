@@ -6,13 +6,13 @@ use skills_policy::{Grants, Spawn};
 use skills_sandbox::{Captured, Report, Status};
 
 use crate::files::SCRATCH;
-use crate::prepared::{Origin, Prepared};
+use crate::prepared::Origin;
 use crate::run::Finished;
 
 /// What a report is about.
 pub(crate) struct Account<'a> {
     pub(crate) grants: &'a Grants,
-    pub(crate) prepared: Option<&'a Prepared>,
+    pub(crate) origin: Option<&'a Origin>,
     pub(crate) finished: Option<&'a Finished>,
     pub(crate) output: [&'a Captured; 2],
 }
@@ -44,18 +44,31 @@ impl Account<'_> {
     }
 
     fn facts(&self, report: Report) -> Report {
-        let report = match self.prepared.map(|prepared| &prepared.origin) {
+        let report = match self.origin {
             None => report,
+            Some(Origin::Memory) => report.fact("code", "of an earlier run"),
             Some(Origin::Cached) => report.fact("code", "from the cache"),
-            Some(Origin::Compiled { took, note: None }) => report.fact("code", format!("compiled in {}", milliseconds(*took))),
-            Some(Origin::Compiled { took, note: Some(note) }) => {
-                report.fact("code", format!("compiled in {} ({note})", milliseconds(*took)))
+            Some(Origin::Compiled { took, troubles }) => {
+                let report = match &troubles.unused {
+                    None => report.fact("code", format!("compiled in {}", milliseconds(*took))),
+                    Some(reason) => report.fact("code", format!("compiled in {}, and not kept: {reason}", milliseconds(*took))),
+                };
+                match &troubles.rejected {
+                    None => report,
+                    // Records of runs tell of walls.
+                    Some(reason) => {
+                        report.layer("code-cache", Status::Partial, format!("what lay there was deleted and compiled anew: {reason}"))
+                    }
+                }
             }
         };
         let Some(finished) = self.finished else { return report };
         let [stdout, stderr] = self.output;
+        let report = match finished.cpu {
+            Some(cpu) => report.fact("cpu", milliseconds(cpu)),
+            None => report,
+        };
         let report = report
-            .fact("cpu", milliseconds(finished.cpu))
             .fact("memory-peak", format!("{} KiB", finished.peak_bytes >> 10))
             .fact("output", format!("{} bytes", stdout.total_bytes() + stderr.total_bytes()));
         match finished.steps {

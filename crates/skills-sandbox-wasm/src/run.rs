@@ -40,13 +40,14 @@ pub(crate) struct Bounds<'a> {
 pub(crate) struct Finished {
     pub(crate) ending: Ending,
     pub(crate) private: Option<Scratch>,
-    pub(crate) cpu: Duration,
+    /// Where the system tells it.
+    pub(crate) cpu: Option<Duration>,
     pub(crate) peak_bytes: usize,
     /// The steps that were counted, where they are.
     pub(crate) steps: Option<u64>,
     /// Which hosts were reached and which were not, where any could be.
     pub(crate) hosts: Option<String>,
-    /// Whether it has to be run in the engine with room for everything; nothing of it was run then.
+    /// Whether it has to be run in the engine with room for everything; nothing of it was seen outside then.
     pub(crate) found_no_place: bool,
 }
 
@@ -57,15 +58,14 @@ pub(crate) async fn execute(engine: &SharedEngine, prepared: &Prepared, context:
     store.set_hostcall_fuel(MAX_CALL_BYTES);
     store.set_max_component_handles(MAX_COMPONENT_HANDLES);
     let ticking = interruptible(&mut store, engine.profile(), bounds).map(|()| engine.tick());
-    let mut cpu = Duration::ZERO;
+    let mut cpu = None;
     let watched = match ticking {
-        Ok(_ticking) => {
-            let watch = Watch { future: Box::pin(prepared.call(&mut store)), stop: &bounds.stop, cpu: &mut cpu };
-            until_stopped(watch, bounds).await
-        }
+        Ok(_ticking) => until_stopped(Watch::new(prepared.call(&mut store), &bounds.stop, &mut cpu), bounds).await,
         Err(error) => Watched::Done(Err(error)),
     };
-    let found_no_place = matches!(&watched, Watched::Done(Err(error)) if error.is::<PoolConcurrencyLimitError>());
+    // What has called the host cannot be begun anew.
+    let is_untouched = !store.data().was_called;
+    let found_no_place = is_untouched && matches!(&watched, Watched::Done(Err(error)) if error.is::<PoolConcurrencyLimitError>());
     let ending = match (watched, bounds.stop.reason()) {
         // Programs of WASI 0.3 can come to an end of their own after what stopped them.
         (Watched::Done(_), Some(reason @ Reason::Flooded)) => stopped(reason, bounds.limits),
@@ -115,7 +115,7 @@ fn interruptible(store: &mut Store<Context>, profile: Profile, bounds: &Bounds<'
 }
 
 /// Takes out what is wanted and drops the rest, which after a panic may panic again.
-fn finish(mut store: Store<Context>, ending: Ending, cpu: Duration, found_no_place: bool) -> Finished {
+fn finish(mut store: Store<Context>, ending: Ending, cpu: Option<Duration>, found_no_place: bool) -> Finished {
     let (private, peak_bytes) = (store.data_mut().take_private(), store.data().limiter.peak_bytes());
     #[cfg(feature = "http")]
     let hosts = store.data().summary().map(|summary| summary.to_string());

@@ -111,10 +111,10 @@ impl WasmSandbox {
         let deadline = started.checked_add(limits.wall_time).unwrap_or(started + YEAR);
         let bounds = Bounds { limits, deadline, cancellation: job.cancelled_by(), stop: Arc::default() };
         let begun = async {
-            let prepared = engine.prepare(bytes).await.map_err(SandboxError::load_failed)?;
-            Ok::<_, SandboxError>((prepared, engine.place().await?))
+            let (prepared, origin) = engine.prepare(bytes).await.map_err(SandboxError::load_failed)?;
+            Ok::<_, SandboxError>((prepared, origin, engine.place().await?))
         };
-        let (prepared, _place) = match begin(begun, &bounds).await {
+        let (prepared, origin, place) = match begin(begun, &bounds).await {
             Ok(begun) => begun?,
             Err(reason) => return Ok(unbegun(&job, reason, started)),
         };
@@ -124,8 +124,9 @@ impl WasmSandbox {
             let roomy = engine.with_room(&prepared).map_err(SandboxError::load_failed)?;
             (finished, streams) = self.execute(&engine, &roomy, &job, &bounds).await?;
         }
+        drop(place);
         let (stdout, stderr) = streams.take();
-        let account = Account { grants: job.grants(), prepared: Some(&prepared), finished: Some(&finished), output: [&stdout, &stderr] };
+        let account = Account { grants: job.grants(), origin: Some(&origin), finished: Some(&finished), output: [&stdout, &stderr] };
         let report = account.report();
         let report = match finished.private {
             Some(private) => report.removed(remove(private).await),
@@ -150,10 +151,12 @@ impl WasmSandbox {
 
     async fn prepare_program(&self, program: Program) -> Result<Preparation, SandboxError> {
         let bytes = wasm(&program)?;
-        let prepared = self.engine()?.prepare(bytes).await.map_err(SandboxError::load_failed)?;
-        Ok(match &prepared.origin {
-            Origin::Cached => Preparation::Cached,
-            Origin::Compiled { took, .. } => Preparation::Compiled { milliseconds: took.as_millis().try_into().unwrap_or(u64::MAX) },
+        let (_, origin) = self.engine()?.prepare(bytes).await.map_err(SandboxError::load_failed)?;
+        Ok(match origin {
+            Origin::Cached | Origin::Memory => Preparation::Cached,
+            Origin::Compiled { took, troubles } => {
+                Preparation::Compiled { milliseconds: took.as_millis().try_into().unwrap_or(u64::MAX), not_kept: troubles.unused }
+            }
         })
     }
 }
@@ -244,7 +247,7 @@ async fn begin<T>(begun: impl Future<Output = T>, bounds: &Bounds<'_>) -> Result
 /// What came of a run that never began.
 fn unbegun(job: &Job, reason: Reason, started: Instant) -> Outcome {
     let (stdout, stderr) = (Captured::default(), Captured::default());
-    let account = Account { grants: job.grants(), prepared: None, finished: None, output: [&stdout, &stderr] };
+    let account = Account { grants: job.grants(), origin: None, finished: None, output: [&stdout, &stderr] };
     let report = account.report();
     let ending: Ending = stopped(reason, job.grants().limits());
     Outcome::new(ending, stdout, stderr, started.elapsed(), report)

@@ -46,6 +46,11 @@ pub(crate) fn component(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, Surface), LoadEr
     Ok((component, surface))
 }
 
+/// Says whether the bytes begin as a component does, which needs no adapter.
+pub(crate) fn is_component(bytes: &[u8]) -> bool {
+    matches!(sniff(bytes), Ok(Form::Component))
+}
+
 enum Form {
     Component,
     CoreModule,

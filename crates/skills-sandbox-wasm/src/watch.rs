@@ -19,19 +19,37 @@ pub(crate) enum Watched<T> {
 
 /// A future that is watched over.
 pub(crate) struct Watch<'a, F> {
-    pub(crate) future: Pin<Box<F>>,
-    pub(crate) stop: &'a Stop,
-    /// The time of the processor that polling took until now.
-    pub(crate) cpu: &'a mut Duration,
+    future: Option<Pin<Box<F>>>,
+    stop: &'a Stop,
+    /// The time of the processor that polling took until now, where the system tells it.
+    cpu: &'a mut Option<Duration>,
+}
+
+impl<'a, F: Future> Watch<'a, F> {
+    pub(crate) fn new(future: F, stop: &'a Stop, cpu: &'a mut Option<Duration>) -> Self {
+        Self { future: Some(Box::pin(future)), stop, cpu }
+    }
+}
+
+/// What is dropped in the middle, or after a panic, may panic.
+impl<F> Drop for Watch<'_, F> {
+    fn drop(&mut self) {
+        let future = self.future.take();
+        // Nobody is left to tell.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
+    }
 }
 
 impl<F: Future> Future for Watch<'_, F> {
     type Output = Watched<F::Output>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(future) = &mut self.future else { return Poll::Pending };
         let before = thread_time();
-        let polled = catch_unwind(AssertUnwindSafe(|| self.future.as_mut().poll(context)));
-        *self.cpu += thread_time().saturating_sub(before);
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        if let (Some(before), Some(after)) = (before, thread_time()) {
+            *self.cpu.get_or_insert_default() += after.saturating_sub(before);
+        }
         match polled {
             Err(panic) => Poll::Ready(Watched::Panicked(message(panic.as_ref()))),
             Ok(Poll::Ready(output)) => Poll::Ready(Watched::Done(output)),
@@ -47,13 +65,12 @@ pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
 }
 
 #[cfg(unix)]
-fn thread_time() -> Duration {
+fn thread_time() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
+    Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
 }
 
-/// Not told here; the report says so.
 #[cfg(not(unix))]
-fn thread_time() -> Duration {
-    Duration::ZERO
+fn thread_time() -> Option<Duration> {
+    None
 }

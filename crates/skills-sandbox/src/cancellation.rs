@@ -1,8 +1,9 @@
 //! A way to stop a run and still be told what came of it.
 
-use std::future::poll_fn;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 
 /// Stops runs from outside. Clones are one and the same; once cancelled it stays so.
 ///
@@ -13,7 +14,8 @@ pub struct Cancellation(Arc<Mutex<State>>);
 #[derive(Debug, Default)]
 struct State {
     is_cancelled: bool,
-    waiting: Vec<Waker>,
+    next: u64,
+    waiting: Vec<(u64, Waker)>,
 }
 
 impl Cancellation {
@@ -30,7 +32,7 @@ impl Cancellation {
         let waiting = std::mem::take(&mut state.waiting);
         // Whoever is woken may ask at once.
         drop(state);
-        waiting.into_iter().for_each(Waker::wake);
+        waiting.into_iter().for_each(|(_, waker)| waker.wake());
     }
 
     /// Says whether it was cancelled.
@@ -41,21 +43,47 @@ impl Cancellation {
 
     /// Waits until it is cancelled, perhaps for ever.
     pub async fn cancelled(&self) {
-        poll_fn(|context| {
-            let mut state = self.state();
-            if state.is_cancelled {
-                return Poll::Ready(());
-            }
-            if !state.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-                state.waiting.push(context.waker().clone());
-            }
-            Poll::Pending
-        })
-        .await;
+        Waiting { cancellation: self, number: None }.await;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody who waits; who goes leaves nothing behind.
+struct Waiting<'a> {
+    cancellation: &'a Cancellation,
+    number: Option<u64>,
+}
+
+impl Future for Waiting<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.cancellation.state();
+        if state.is_cancelled {
+            return Poll::Ready(());
+        }
+        let number = self.number.unwrap_or_else(|| {
+            state.next += 1;
+            state.next
+        });
+        match state.waiting.iter_mut().find(|(known, _)| *known == number) {
+            Some((_, waker)) => waker.clone_from(context.waker()),
+            None => state.waiting.push((number, context.waker().clone())),
+        }
+        drop(state);
+        self.number = Some(number);
+        Poll::Pending
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            self.cancellation.state().waiting.retain(|(known, _)| *known != number);
+        }
     }
 }
 
@@ -75,5 +103,18 @@ mod tests {
         }
         cancellation.cancelled().await;
         assert!(cancellation.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn who_goes_leaves_nothing_behind() {
+        let cancellation = Cancellation::new();
+        for _ in 0..10 {
+            tokio::select! {
+                biased;
+                () = cancellation.cancelled() => panic!("nobody cancelled"),
+                () = std::future::ready(()) => {}
+            }
+        }
+        assert_eq!(cancellation.state().waiting.len(), 0);
     }
 }

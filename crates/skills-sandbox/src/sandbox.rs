@@ -14,7 +14,7 @@ pub type Running<'a> = Pin<Box<dyn Future<Output = Result<Outcome, SandboxError>
 pub type Preparing<'a> = Pin<Box<dyn Future<Output = Result<Preparation, SandboxError>> + Send + 'a>>;
 
 /// What came of preparing a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Preparation {
@@ -24,8 +24,11 @@ pub enum Preparation {
     Compiled {
         /// How long that took.
         milliseconds: u64,
+        /// Why the cache on disk was not used, or the result could not be put there.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_kept: Option<String>,
     },
-    /// It had been compiled before, and was found in the cache.
+    /// It had been compiled before, by this process or another.
     Cached,
 }
 

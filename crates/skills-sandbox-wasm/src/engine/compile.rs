@@ -11,8 +11,8 @@ use super::config::Allocation;
 use super::{Linked, SharedEngine};
 use crate::LoadError;
 use crate::artifacts::{ArtifactCache, Key, Loaded};
-use crate::prepared::{Kept, Origin, Prepared};
-use crate::surface::{Surface, component};
+use crate::prepared::{Kept, Origin, Prepared, Troubles};
+use crate::surface::{Surface, component, is_component};
 
 /// Up to which length of WebAssembly compiled code is taken from the cache without a thread: that takes less than a millisecond.
 const SMALL_BYTES: usize = 512 << 10;
@@ -22,25 +22,27 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const VERSIONS: &[u8] = b"wasmtime 48.0.8, preview-1 adapter 48.0.8";
 
 impl SharedEngine {
-    /// Takes a component from the cache, when it is there and so small that it is not worth a thread.
-    pub(super) fn load_at_once(&self, bytes: &[u8]) -> Option<Prepared> {
-        let cache = self.cache.as_ref().filter(|_| bytes.len() <= SMALL_BYTES)?;
-        let (component, surface) = component(bytes).ok()?;
-        self.cached(cache, &self.key(&component), surface).ok()
+    /// Takes a component from the cache, when it is there and so small that it is not worth a thread; else says what was wrong with the cache.
+    pub(super) fn load_at_once(&self, bytes: &[u8]) -> Result<Prepared, Troubles> {
+        let Some(cache) = self.cache.as_ref().filter(|_| bytes.len() <= SMALL_BYTES && is_component(bytes)) else {
+            return Err(Troubles::default());
+        };
+        let (component, surface) = component(bytes).map_err(|_| Troubles::default())?;
+        self.cached(cache, &self.key(&component), surface)
     }
 
     /// Loads a component: checks it, takes its compiled code from the cache or compiles it, and resolves its imports. Blocks.
-    pub(super) fn load(&self, bytes: &[u8]) -> Result<Prepared, LoadError> {
+    pub(super) fn load(&self, bytes: &[u8], mut troubles: Troubles) -> Result<Prepared, LoadError> {
         let (component, surface) = component(bytes)?;
         let Some(cache) = &self.cache else {
             let (compiled, took) = self.compile(&component)?;
-            return self.link(&compiled, surface, Origin::Compiled { took, note: None });
+            return self.link(&compiled, surface, Origin::Compiled { took, troubles });
         };
         let key = self.key(&component);
-        let mut note = match self.cached(cache, &key, surface) {
+        match self.cached(cache, &key, surface) {
             Ok(prepared) => return Ok(prepared),
-            Err(note) => note,
-        };
+            Err(more) => troubles = troubles.and(more),
+        }
         // Without a lock it is compiled all the same, perhaps by others too.
         let lock = cache.lock(&key, PATIENCE);
         if matches!(lock, Ok(Some(_)))
@@ -50,9 +52,9 @@ impl SharedEngine {
         }
         let (compiled, took) = self.compile(&component)?;
         if let Err(error) = cache.store(&key, &compiled) {
-            note.get_or_insert_with(|| chain(&error));
+            troubles.unused.get_or_insert_with(|| chain(&error));
         }
-        self.link(&compiled, surface, Origin::Compiled { took, note })
+        self.link(&compiled, surface, Origin::Compiled { took, troubles })
     }
 
     fn key(&self, component: &[u8]) -> Key {
@@ -63,16 +65,18 @@ impl SharedEngine {
     }
 
     /// Takes compiled code from the cache, or says what was wrong with what was there.
-    fn cached(&self, cache: &ArtifactCache, key: &Key, surface: Surface) -> Result<Prepared, Option<String>> {
+    fn cached(&self, cache: &ArtifactCache, key: &Key, surface: Surface) -> Result<Prepared, Troubles> {
+        let rejected = |reason: String| Troubles { rejected: Some(reason), unused: None };
         match cache.load(key) {
-            Ok(Loaded::Hit(compiled)) => self.link(&compiled, surface, Origin::Cached).map_err(|error| Some(error.to_string())),
-            Ok(Loaded::Miss) => Err(None),
-            Ok(Loaded::Rejected(rejection)) => Err(Some(format!("what lay in the cache was deleted: {rejection}"))),
-            Err(error) => Err(Some(chain(&error))),
+            Ok(Loaded::Hit(compiled)) => self.link(&compiled, surface, Origin::Cached).map_err(|error| rejected(error.to_string())),
+            Ok(Loaded::Miss) => Err(Troubles::default()),
+            Ok(Loaded::Rejected(rejection)) => Err(rejected(rejection.to_string())),
+            Err(error) => Err(Troubles { rejected: None, unused: Some(chain(&error)) }),
         }
     }
 
     fn compile(&self, component: &[u8]) -> Result<(Vec<u8>, Duration), LoadError> {
+        let _turn = self.components.turn();
         let started = Instant::now();
         let compiled = self.roomy.engine.precompile_component(component);
         let compiled = compiled.map_err(|error| LoadError::Invalid { reason: error.root_cause().to_string() })?;
@@ -100,10 +104,10 @@ impl SharedEngine {
     }
 
     /// Makes the same program for the engine with room for everything. Blocks for some milliseconds.
-    pub(crate) fn with_room(&self, prepared: &Prepared) -> Result<Prepared, LoadError> {
+    pub(super) fn for_roomy(&self, prepared: &Prepared) -> Result<Kept, LoadError> {
         let failed = |error: wasmtime::Error| LoadError::Compiler { reason: format!("{error:#}") };
         let compiled = prepared.instance().component().serialize().map_err(failed)?;
-        link(&self.roomy, &compiled, prepared.surface, prepared.origin.clone())
+        link(&self.roomy, &compiled, prepared.surface, prepared.origin.clone()).map(Arc::new)
     }
 }
 
@@ -117,6 +121,13 @@ fn link(linked: &Linked, compiled: &[u8], surface: Surface, origin: Origin) -> R
     let mut prepared = Prepared::new(instance, surface, origin).map_err(|_| LoadError::NoRun)?;
     prepared.is_ready = linked.allocation == Allocation::Pooled;
     Ok(prepared)
+}
+
+impl Troubles {
+    /// What came first stays.
+    fn and(self, later: Self) -> Self {
+        Self { rejected: self.rejected.or(later.rejected), unused: self.unused.or(later.unused) }
+    }
 }
 
 fn chain(error: &dyn std::error::Error) -> String {

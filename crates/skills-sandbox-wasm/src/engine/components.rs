@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 
 use super::SharedEngine;
 use crate::LoadError;
-use crate::prepared::Kept;
+use crate::prepared::{Kept, Troubles};
 
 /// How many components are kept.
 const MAX_KEPT: usize = 64;
@@ -36,27 +36,25 @@ struct Slot {
 }
 
 impl Components {
-    /// Returns the component, which is compiled on a thread of its own when it is new: that goes on although nobody waits for it any more, and the
-    /// next one has it.
-    pub(super) async fn get(&self, bytes: &Arc<[u8]>, engine: &Arc<SharedEngine>) -> Result<Kept, LoadError> {
+    /// Returns the component, and whether it was loaded for this caller. What takes long is done on a thread of its own, which goes on although nobody
+    /// waits for it any more; the next one has it.
+    pub(super) async fn get(&self, bytes: &Arc<[u8]>, engine: &Arc<SharedEngine>) -> Result<(Kept, bool), LoadError> {
         let (slot, is_new) = self.slot(bytes);
         if is_new {
-            match engine.load_at_once(bytes) {
-                Some(prepared) => slot.fill(Ok(Arc::new(prepared))),
-                None => start(&slot, bytes, Arc::clone(engine)),
-            }
+            begin(&slot, bytes, engine);
         }
         loop {
             let there = slot.is_there.notified();
             if let Some(result) = slot.result.get() {
-                if result.is_err() {
-                    // What failed may work another time, since disks and memory are not always full.
-                    self.forget(&slot);
-                }
-                return result.clone();
+                return result.clone().map(|kept| (kept, is_new));
             }
             there.await;
         }
+    }
+
+    /// Waits for one's turn to compile.
+    pub(super) fn turn(&self) -> Turn<'_> {
+        self.compiling.take()
     }
 
     /// Finds the slot of these bytes, or makes it. What was used last is at the end.
@@ -83,17 +81,27 @@ impl Components {
     }
 }
 
-fn start(slot: &Arc<Slot>, bytes: &Arc<[u8]>, engine: Arc<SharedEngine>) {
-    let (filled, bytes) = (Arc::clone(slot), Arc::clone(bytes));
+fn begin(slot: &Arc<Slot>, bytes: &Arc<[u8]>, engine: &Arc<SharedEngine>) {
+    match catch_unwind(AssertUnwindSafe(|| engine.load_at_once(bytes))) {
+        Ok(Ok(prepared)) => slot.fill(&engine.components, Ok(Arc::new(prepared))),
+        Ok(Err(troubles)) => start(slot, bytes, Arc::clone(engine), troubles),
+        Err(_) => slot.fill(&engine.components, Err(panicked())),
+    }
+}
+
+fn start(slot: &Arc<Slot>, bytes: &Arc<[u8]>, engine: Arc<SharedEngine>, troubles: Troubles) {
+    let (filled, bytes, shared) = (Arc::clone(slot), Arc::clone(bytes), Arc::clone(&engine));
     let work = move || {
-        let _turn = engine.components.compiling.take();
-        let result = catch_unwind(AssertUnwindSafe(|| engine.load(&bytes)));
-        let failed = |_| Err(LoadError::Compiler { reason: "it panicked".to_owned() });
-        filled.fill(result.unwrap_or_else(failed).map(Arc::new));
+        let result = catch_unwind(AssertUnwindSafe(|| engine.load(&bytes, troubles)));
+        filled.fill(&engine.components, result.unwrap_or_else(|_| Err(panicked())).map(Arc::new));
     };
     if let Err(error) = std::thread::Builder::new().name("skills-compile".into()).spawn(work) {
-        slot.fill(Err(LoadError::Compiler { reason: error.to_string() }));
+        slot.fill(&shared.components, Err(LoadError::Compiler { reason: error.to_string() }));
     }
+}
+
+fn panicked() -> LoadError {
+    LoadError::Compiler { reason: "it panicked".to_owned() }
 }
 
 /// Forgets what was used longest ago. Whoever runs it goes on with what it has.
@@ -105,8 +113,12 @@ fn make_room(kept: &mut Vec<Entry>, bytes: usize) {
 }
 
 impl Slot {
-    fn fill(&self, result: Result<Kept, LoadError>) {
-        // Only the thread of this slot fills it.
+    fn fill(self: &Arc<Self>, components: &Components, result: Result<Kept, LoadError>) {
+        if result.is_err() {
+            // What failed may work another time, since disks and memory are not always full.
+            components.forget(self);
+        }
+        // Only whoever began it fills it.
         let _ = self.result.set(result);
         self.is_there.notify_waiters();
     }
@@ -119,7 +131,7 @@ struct Turns {
     free: Condvar,
 }
 
-struct Turn<'a>(&'a Turns);
+pub(super) struct Turn<'a>(&'a Turns);
 
 impl Turns {
     fn take(&self) -> Turn<'_> {

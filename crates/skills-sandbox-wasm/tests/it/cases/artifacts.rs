@@ -39,9 +39,13 @@ impl Shelf {
 
     /// Runs the program in a new sandbox and returns where its code came from.
     async fn code(&self, profile: Profile) -> String {
+        origin(&self.run(profile).await)
+    }
+
+    async fn run(&self, profile: Profile) -> Outcome {
         let outcome = self.sandbox(profile).run(Job::new(Grants::none(), Program::Wasm(Arc::clone(&self.program)))).await.unwrap();
         assert_eq!(outcome.ending, Ending::Exited { code: 0 });
-        origin(&outcome)
+        outcome
     }
 
     /// Returns the files with compiled code.
@@ -59,8 +63,10 @@ impl Shelf {
 
     /// Makes sure that what lies in the cache is not used, and that something better lies there afterwards.
     async fn recovers(&self, what: &str) {
-        let code = self.code(Profile::Fast).await;
-        assert!(code.starts_with("compiled in "), "{what}: {code}");
+        let outcome = self.run(Profile::Fast).await;
+        assert!(origin(&outcome).starts_with("compiled in "), "{what}: {outcome:?}");
+        let is_told = outcome.report.layers().iter().any(|layer| layer.name() == "code-cache" && layer.detail().contains("deleted"));
+        assert_eq!(is_told, what != "removed", "{what}: {outcome:?}");
         assert_eq!(self.code(Profile::Fast).await, CACHED, "{what}: not put back");
     }
 }
