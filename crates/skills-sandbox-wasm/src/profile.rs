@@ -22,8 +22,8 @@ pub enum Profile {
     /// The same way each time: the same program with the same input, files and seed writes the same bytes.
     ///
     /// Random numbers come from the seed; clocks begin at the start of 2020 and move by a millisecond whenever they are read; NaN has one form. Steps
-    /// are counted (about two times slower), and the report says how many. What stays the machine's own: the order in which a directory is listed, the times of files, and where the
-    /// deadline strikes.
+    /// are counted (about two times slower), and the report says how many. What stays the machine's own: the order in which a directory is listed, the times of files, what hosts answer, which of
+    /// several waits ends first, and where the deadline strikes.
     Deterministic {
         /// What the random numbers come from.
         seed: u64,

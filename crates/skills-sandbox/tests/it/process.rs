@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use skills_policy::Limits;
-use skills_sandbox::Ending;
+use skills_sandbox::{Cancellation, Ending};
 use skills_sandbox::process::{Spawned, Supervised, supervise};
 use tokio::process::Command;
 
@@ -19,6 +19,25 @@ async fn run(script: &str, input: &[u8], wall_time: Duration) -> Supervised {
     let mut limits = Limits::default();
     (limits.wall_time, limits.output_bytes, limits.flood_bytes) = (wall_time, 64, 1 << 20);
     supervise(shell(script), input, &limits, None).await.unwrap()
+}
+
+#[tokio::test]
+async fn who_cancels_gets_what_was_written() {
+    let cancellation = Cancellation::new();
+    let mut limits = Limits::default();
+    limits.wall_time = LONG;
+    let directory = tempfile::tempdir().unwrap();
+    let begun = directory.path().join("begun");
+    let script = format!("echo written; : > {}; while :; do :; done", begun.display());
+    let cancel = async {
+        while !begun.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        cancellation.cancel();
+    };
+    let (ended, ()) = tokio::join!(supervise(shell(&script), b"", &limits, Some(&cancellation)), cancel);
+    let ended = ended.unwrap();
+    assert_eq!((ended.ending, ended.stdout.text().as_str()), (Ending::Cancelled, "written\n"));
 }
 
 const LONG: Duration = Duration::from_secs(60);
