@@ -2,6 +2,7 @@
 #![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
 
 mod cases;
+mod guard;
 #[cfg(feature = "http")]
 mod http;
 mod load;
