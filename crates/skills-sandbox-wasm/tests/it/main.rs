@@ -2,6 +2,8 @@
 #![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
 
 mod cases;
+#[cfg(feature = "http")]
+mod conformance;
 mod guard;
 #[cfg(feature = "http")]
 mod http;
