@@ -12,7 +12,7 @@ use skills_sandbox::{SandboxError, Scratch};
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode};
 
-use super::guard::Guard;
+use super::guard::{Guard, real_path};
 use super::is_same;
 use super::quota::Quota;
 
@@ -34,11 +34,13 @@ impl Directories {
     /// Opens what was granted.
     ///
     /// # Errors
-    /// When a granted directory is gone, or what was granted is a file: a program starts from directories only.
+    /// When a granted directory is gone, or what was granted is a file: a program starts from directories only. When the path leads through a
+    /// symlink, so that nobody can lead a grant elsewhere after it was decided.
     pub(crate) fn open(grants: &Grants, parent: Arc<Path>) -> Result<Self, SandboxError> {
         let mut granted = Vec::with_capacity(grants.files().len());
         for file in grants.files() {
             let opened = open_ambient_dir(file.path(), ambient_authority()).map_err(|error| failed(file.path(), error))?;
+            is_in_place(&opened, file.path())?;
             granted.push((directory(opened, file.access() == Access::ReadWrite), file.guest().to_owned()));
         }
         let unmade = unmade(&parent).map_err(|error| SandboxError::setup("making a scratch directory", error))?;
@@ -77,6 +79,17 @@ fn directory(file: File, is_writable: bool) -> Dir {
         if is_writable { (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE) } else { (FsPerms::ReadOnly, OpenMode::READ) };
     // Calls on regular files and directories of a disk do not block for long, and a thread for each would cost more than they do.
     Dir::new(file, perms, mode, true)
+}
+
+/// Refuses a directory that does not lie where the grant says; what it is was settled when it was opened.
+fn is_in_place(opened: &File, path: &Path) -> Result<(), SandboxError> {
+    match real_path(opened) {
+        Ok(real) if real == path => Ok(()),
+        Ok(_) => Err(SandboxError::refused("wasm", format!("{} leads through a symlink", path.display()))),
+        // Where the system does not say, nothing may be written either.
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(error) => Err(SandboxError::setup("finding a granted directory", error)),
+    }
 }
 
 fn failed(path: &Path, error: io::Error) -> SandboxError {

@@ -41,7 +41,19 @@ impl Guard {
             // A directory by another of its names: `.`, or a path that ends in `..`.
             _ => real_path(&open_directory(dir, path)?)?,
         };
-        if self.allows(&entry) && !self.is_above(&entry) { Ok(()) } else { Err(Refusal::NotPermitted.into()) }
+        self.judge(&entry)?;
+        // A slash at the end leads on through a symlink; where there is no directory yet, it leads nowhere else.
+        if leads_on(path)
+            && let Ok(directory) = open_directory(dir, path)
+        {
+            self.judge(&real_path(&directory)?)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn judge(&self, entry: &Path) -> io::Result<()> {
+        if self.allows(entry) && !self.is_above(entry) { Ok(()) } else { Err(Refusal::NotPermitted.into()) }
     }
 
     /// Says whether an open file is not to be changed.
@@ -80,13 +92,19 @@ fn starts_with(path: &Path, prefix: &Path) -> bool {
     prefix.components().all(|wanted| parts.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(wanted.as_os_str())))
 }
 
+/// Says whether a path ends in `/` or `/.`, which its components do not tell.
+fn leads_on(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.ends_with(b"/") || bytes.ends_with(b"/.")
+}
+
 fn open_directory(dir: &File, path: &Path) -> io::Result<File> {
     cap_primitives::fs::open_dir(dir, path)
 }
 
 /// Returns where an open file lies now. Where the system does not say, nothing may be written.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn real_path(file: &File) -> io::Result<PathBuf> {
+pub(super) fn real_path(file: &File) -> io::Result<PathBuf> {
     use std::os::fd::AsRawFd;
     use std::os::unix::ffi::OsStringExt;
     let path = rustix::fs::readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new())?;
@@ -94,13 +112,13 @@ fn real_path(file: &File) -> io::Result<PathBuf> {
 }
 
 #[cfg(target_vendor = "apple")]
-fn real_path(file: &File) -> io::Result<PathBuf> {
+pub(super) fn real_path(file: &File) -> io::Result<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
     let path = rustix::fs::getpath(file)?;
     Ok(PathBuf::from(std::ffi::OsString::from_vec(path.into_bytes())))
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn real_path(_file: &File) -> io::Result<PathBuf> {
+pub(super) fn real_path(_file: &File) -> io::Result<PathBuf> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -176,7 +176,14 @@ impl HostDescriptor for Files<'_> {
         modified: NewTimestamp,
     ) -> FsResult<()> {
         self.changeable(&fd, &path)?;
-        self.inner().set_times_at(fd, flags, path, accessed, modified).await
+        if !flags.contains(PathFlags::SYMLINK_FOLLOW) {
+            return self.inner().set_times_at(fd, flags, path, accessed, modified).await;
+        }
+        // What a link leads to is judged when it is opened.
+        let target = self.open_at(fd, flags, path, OpenFlags::empty(), DescriptorFlags::READ).await?;
+        let result = self.set_times(Resource::new_borrow(target.rep()), accessed, modified).await;
+        self.table.delete(target)?;
+        result
     }
 
     async fn set_times(&mut self, fd: Fd, accessed: NewTimestamp, modified: NewTimestamp) -> FsResult<()> {

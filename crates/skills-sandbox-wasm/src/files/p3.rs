@@ -278,7 +278,14 @@ impl HostDescriptorWithStore<Context> for HasFiles {
         modified: NewTimestamp,
     ) -> FilesystemResult<()> {
         with(store, |files| files.changeable3(&fd, &path))?;
-        WasiFilesystem::set_times_at(&inner(store), fd, flags, path, accessed, modified).await
+        if !flags.contains(PathFlags::SYMLINK_FOLLOW) {
+            return WasiFilesystem::set_times_at(&inner(store), fd, flags, path, accessed, modified).await;
+        }
+        // What a link leads to is judged when it is opened.
+        let target = Self::open_at(store, fd, flags, path, OpenFlags::empty(), DescriptorFlags::READ).await?;
+        let result = Self::set_times(store, Resource::new_borrow(target.rep()), accessed, modified).await;
+        with(store, |files| files.table.delete(target))?;
+        result
     }
 
     async fn set_times(store: &Ours, fd: Fd, accessed: NewTimestamp, modified: NewTimestamp) -> FilesystemResult<()> {

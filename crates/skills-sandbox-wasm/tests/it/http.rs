@@ -2,7 +2,7 @@
 
 mod hosts;
 #[expect(clippy::expect_used, reason = "the helpers of tests fail as tests do")]
-mod lab;
+pub(crate) mod lab;
 mod life;
 mod limits;
 mod requests;

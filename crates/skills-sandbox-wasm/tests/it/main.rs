@@ -3,6 +3,9 @@
 
 mod cases;
 #[cfg(feature = "http")]
+mod conformance;
+mod guard;
+#[cfg(feature = "http")]
 mod http;
 mod load;
 mod run;

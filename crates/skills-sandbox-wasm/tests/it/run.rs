@@ -22,7 +22,7 @@ struct Skill {
 
 impl Skill {
     fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir_in(std::env::temp_dir().canonicalize().unwrap()).unwrap();
         for name in ["skill", "workspace"] {
             std::fs::create_dir(directory.path().join(name)).unwrap();
         }

@@ -24,17 +24,21 @@ impl Case {
     /// Returns the answers that are right in a column, the best first. There is more than one only where what the machine offers decides.
     #[must_use]
     pub fn expected(&self, column: Column) -> &'static [Answer] {
-        let [isolated, landlock, seatbelt] = self.expected;
+        let [isolated, landlock, seatbelt, wasm] = self.expected;
         match column {
             Column::Isolated => isolated,
             Column::Landlock => landlock,
             Column::Seatbelt => seatbelt,
+            Column::Wasm => wasm,
         }
     }
 
     /// Returns what a machine needs so that the attempt can be made there; where that is missing the case may be skipped, and no other may.
     #[must_use]
     pub fn needs(&self, column: Column) -> Option<&'static str> {
+        if column == Column::Wasm {
+            return None;
+        }
         let is_in_profile = matches!(self.number, 1..=14 | 16..=21 | 25 | 32..=37 | 46..=48 | 58 | 100);
         let needs_mac = column == Column::Seatbelt && !is_in_profile && self.expected(column) != [Answer::Absent].as_slice();
         if needs_mac { Some("macOS") } else { self.needs }
@@ -51,11 +55,13 @@ pub enum Column {
     Landlock,
     /// macOS. What its profile alone decides is answered on any machine.
     Seatbelt,
+    /// WebAssembly, on any machine.
+    Wasm,
 }
 
 impl Column {
     /// All columns, in order.
-    pub const ALL: [Self; 3] = [Self::Isolated, Self::Landlock, Self::Seatbelt];
+    pub const ALL: [Self; 4] = [Self::Isolated, Self::Landlock, Self::Seatbelt, Self::Wasm];
 }
 
 impl fmt::Display for Column {
@@ -64,6 +70,7 @@ impl fmt::Display for Column {
             Self::Isolated => "linux, isolated",
             Self::Landlock => "linux, landlock",
             Self::Seatbelt => "seatbelt",
+            Self::Wasm => "webassembly",
         })
     }
 }

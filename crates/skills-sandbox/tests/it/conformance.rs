@@ -8,8 +8,9 @@ const HEAD: &str = "\
 # What every sandbox answers
 
 Attempts to get out of a sandbox, and what must come of them. On Linux the tests make every one of them; the column of seatbelt is answered by what
-the evaluated profile decides, and what a profile does not decide waits for a Mac; WebAssembly is not in the table yet. This page is written by a
-test; to change it, change the table in `crates/skills-sandbox/src/conformance/cases`.
+the evaluated profile decides, and what a profile does not decide waits for a Mac. In WebAssembly the tests make every one that is not absent, by
+programs of WASI 0.2 and 0.3; absent there is what no call of WASI could do. This page is written by a test; to change it, change the table in
+`crates/skills-sandbox/src/conformance/cases`.
 
 | answer | meaning |
 |---|---|

@@ -52,7 +52,8 @@ fn number<T: std::str::FromStr>(text: &str) -> T {
 }
 
 async fn echo(rest: &[String]) -> String {
-    let input = String::from_utf8(stdio::input().await).expect("text");
+    let input = stdio::input().await;
+    let input = String::from_utf8_lossy(&input);
     Writer::new(Stream::Stderr).write(b"to stderr\n".to_vec()).await;
     format!("{input} {rest:?}\n")
 }

@@ -48,6 +48,6 @@ pub(crate) async fn print(text: &str) {
 pub(crate) async fn input() -> Vec<u8> {
     let (stream, done) = stdin::read_via_stream();
     let bytes = stream.collect().await;
-    done.await.expect("input");
+    assert!(done.await.is_ok(), "input");
     bytes
 }

@@ -23,6 +23,15 @@ pub(crate) fn act(action: &str, rest: &[String]) -> Option<Result<String, String
         "set-times" => {
             At::new(path).and_then(|at| at.directory.set_times_at(PathFlags::empty(), &at.path, NewTimestamp::Now, NewTimestamp::Now))
         }
+        "set-times-through" => {
+            let now = NewTimestamp::Now;
+            At::new(path).and_then(|at| at.directory.set_times_at(PathFlags::SYMLINK_FOLLOW, &at.path, now, now))
+        }
+        "stat" => At::new(path).and_then(|at| at.directory.stat_at(PathFlags::SYMLINK_FOLLOW, &at.path)).map(|_| ()),
+        "resize" => At::new(path).and_then(|at| at.open(OpenFlags::CREATE, DescriptorFlags::WRITE)?.set_size(number(&rest[1]))),
+        "pour" => At::new(path).and_then(|at| at.pour(number(&rest[1]))),
+        "litter" => At::new(path).and_then(|at| at.litter(number(&rest[1]))),
+        "hold" => pair(rest).and_then(|(old, new)| hold(&old, &new)),
         "symlink" => At::new(&rest[1]).and_then(|at| at.directory.symlink_at(path, &at.path)),
         "link" => pair(rest).and_then(|(old, new)| old.directory.link_at(PathFlags::empty(), &old.path, &new.directory, &new.path)),
         "rename" => pair(rest).and_then(|(old, new)| old.directory.rename_at(&old.path, &new.directory, &new.path)),
@@ -54,10 +63,38 @@ impl At {
         self.directory.open_at(PathFlags::SYMLINK_FOLLOW, &self.path, how, access)
     }
 
+    /// Writes so many bytes.
+    fn pour(&self, bytes: u64) -> Result<(), ErrorCode> {
+        let file = self.open(OpenFlags::CREATE, DescriptorFlags::WRITE)?;
+        let block = [b'x'; 1 << 16];
+        let mut offset = 0;
+        while offset < bytes {
+            offset += file.write(&block, offset)?;
+        }
+        Ok(())
+    }
+
+    /// Makes so many files.
+    fn litter(&self, files: u64) -> Result<(), ErrorCode> {
+        for number in 0..files {
+            let path = [&self.path, "/", &number.to_string()].concat();
+            self.directory.open_at(PathFlags::empty(), &path, OpenFlags::CREATE, DescriptorFlags::WRITE)?;
+        }
+        Ok(())
+    }
+
     fn read(&self) -> Result<String, ErrorCode> {
         let (bytes, _) = self.open(OpenFlags::empty(), DescriptorFlags::READ)?.read(4096, 0)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
+}
+
+/// Opens a directory, moves it, and makes a file by what it opened before, whether the move worked or not.
+fn hold(old: &At, new: &At) -> Result<(), ErrorCode> {
+    let held = old.open(OpenFlags::DIRECTORY, DescriptorFlags::READ | DescriptorFlags::MUTATE_DIRECTORY)?;
+    let moved = old.directory.rename_at(&old.path, &new.directory, &new.path);
+    held.open_at(PathFlags::empty(), "config", OpenFlags::CREATE, DescriptorFlags::WRITE)?;
+    moved
 }
 
 fn pair(rest: &[String]) -> Result<(At, At), ErrorCode> {

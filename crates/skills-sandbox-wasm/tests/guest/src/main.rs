@@ -3,6 +3,7 @@
 mod burden;
 mod descriptor;
 mod network;
+mod streams;
 
 use std::fs;
 use std::io::Read;
@@ -37,7 +38,7 @@ fn other(action: &str, rest: &[String]) {
             Ok(text) => println!("ok: {text}"),
             Err(word) => println!("refused: {word}"),
         }
-    } else if !burden::act(action, rest) {
+    } else if !burden::act(action, rest) && !streams::act(action, rest) {
         panic!("no action {action}");
     }
 }

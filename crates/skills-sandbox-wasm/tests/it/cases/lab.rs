@@ -43,18 +43,19 @@ pub(crate) struct Lab {
     generation: Generation,
     pub(crate) limits: Limits,
     tool: &'static str,
+    fixed: Option<&'static str>,
 }
 
 impl Lab {
     pub(crate) fn new(generation: Generation) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir_in(std::env::temp_dir().canonicalize().unwrap()).unwrap();
         for name in ["skill/sub", "workspace", "outside"] {
             std::fs::create_dir_all(directory.path().join(name)).unwrap();
         }
         for (name, content) in [("skill/data.txt", "data"), ("secret.txt", "secret"), ("outside/data.txt", "secret")] {
             std::fs::write(directory.path().join(name), content).unwrap();
         }
-        Self { directory, generation, limits: Limits::default(), tool: "Read" }
+        Self { directory, generation, limits: Limits::default(), tool: "Read", fixed: None }
     }
 
     /// Makes one for runs with little time; compiling counts as well, so it is done before.
@@ -71,12 +72,22 @@ impl Lab {
         self
     }
 
+    /// Grants something in the workspace for reading only.
+    pub(crate) fn fixed(mut self, below: &'static str) -> Self {
+        self.fixed = Some(below);
+        self
+    }
+
     pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.directory.path().join(below)
     }
 
-    fn grants(&self) -> Grants {
+    pub(crate) fn grants(&self) -> Grants {
         let request = Request::new(self.path("skill")).workspace(self.path("workspace")).limits(self.limits.clone()).tool(self.tool, None);
+        let request = match self.fixed {
+            Some(below) => request.tool("Read", None).read(self.path(below)),
+            None => request,
+        };
         let Decision::Granted(grants) = Rules::default().allow(Layer::User, Capability::Write).decide(&request) else { panic!("granted") };
         grants
     }

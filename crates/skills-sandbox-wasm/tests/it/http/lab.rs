@@ -35,7 +35,7 @@ const KEY: &[u8] = include_bytes!("certificates/server.key.der");
 
 /// One engine for all tests, so that each guest is compiled once.
 static SANDBOX: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir_in(std::env::temp_dir().canonicalize().unwrap()).unwrap();
     std::fs::create_dir(directory.path().join("skill")).unwrap();
     (WasmSandbox::new(directory.path()), directory)
 });
@@ -216,8 +216,13 @@ impl Lab {
     }
 
     pub(crate) fn job(&self, generation: Generation, arguments: &[&str]) -> Job {
-        let program = Program::Wasm(Arc::from(generation.guest()));
-        arguments.iter().fold(Job::new(self.grants.clone(), program), |job, argument| job.argument(*argument))
+        self.job_of(generation.guest().into(), arguments)
+    }
+
+    /// Makes a job of another program.
+    pub(crate) fn job_of(&self, program: Arc<[u8]>, arguments: &[&str]) -> Job {
+        let job = Job::new(self.grants.clone(), Program::Wasm(program));
+        arguments.iter().fold(job, |job, argument| job.argument(*argument))
     }
 
     pub(crate) async fn run(&self, job: Job) -> Result<Outcome, SandboxError> {

@@ -1,0 +1,58 @@
+//! A host that is killed: case 55. It is this very program, started once more.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use skills_policy::{Capability, Decision, Layer, Request, Rules};
+use skills_sandbox::conformance::Answer;
+use skills_sandbox::{Job, Program, Sandbox};
+use skills_sandbox_wasm::WasmSandbox;
+
+use super::answers::Answers;
+use super::scene::planted;
+use crate::cases::lab::Generation;
+
+/// Tells the host of its own where the skill is.
+const ROOT: &str = "SKILLS_TEST_ROOT";
+
+/// Ends what a test that fails would leave.
+struct Host(Child);
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Does nothing unless the case started it: a run that makes a file longer for ever.
+#[tokio::test]
+async fn a_host_of_its_own() {
+    let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else { return };
+    let request = Request::new(root.join("skill")).workspace(root.join("workspace")).tool("Write", None);
+    let Decision::Granted(grants) = Rules::default().allow(Layer::User, Capability::Write).decide(&request) else { panic!("granted") };
+    let job = Job::new(grants, Program::Wasm(Generation::P2.guest())).argument("beat").argument("/workspace/heart");
+    let outcome = WasmSandbox::new(root.join("scratch")).run(job).await;
+    panic!("it ended: {outcome:?}");
+}
+
+pub(crate) async fn answer(answers: &mut Answers) {
+    let lab = planted(Generation::P2);
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "conformance::killed::a_host_of_its_own", "--test-threads=1"]).env(ROOT, lab.path(""));
+    let mut host = Host(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let beats = || fs::metadata(lab.path("workspace/heart")).map_or(0, |heart| heart.len());
+    let started = Instant::now();
+    while beats() < 3 {
+        assert!(host.0.try_wait().unwrap().is_none() && started.elapsed() < Duration::from_secs(120), "the host's run does not start");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    host.0.kill().unwrap();
+    host.0.wait().unwrap();
+    let last = beats();
+    // Thirty times as long as between two beats.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    answers.holds(55, "its heart", Answer::Contained, beats() == last);
+}

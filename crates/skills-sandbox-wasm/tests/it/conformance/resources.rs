@@ -1,0 +1,123 @@
+//! Programs, memory, disk, time, variables: cases 58, 59 and 61 to 72.
+
+use std::fs::{self, File};
+use std::time::Duration;
+
+use skills_policy::{Decision, Layer, Origin, Request, Rules, VariablePattern};
+use skills_sandbox::conformance::Answer;
+use skills_sandbox::{Ending, Job, Program};
+
+use super::answers::Answers;
+use super::scene::{asked_for, everywhere, planted, words};
+use crate::cases::fixture;
+use crate::cases::lab::{Generation, kind};
+
+pub(crate) async fn answer(answers: &mut Answers) {
+    programs(answers).await;
+    terminals(answers).await;
+    for &generation in Generation::ALL {
+        memory(answers, generation).await;
+        disk(answers, generation).await;
+        time(answers, generation).await;
+        crash(answers, generation).await;
+        variables(answers, generation).await;
+    }
+}
+
+/// Only the older generation's library has calls for this at all.
+async fn programs(answers: &mut Answers) {
+    let lab = planted(Generation::P2).writing();
+    answers.denied(58, &lab, &words(&[&["spawn"]])).await;
+    answers.denied(59, &lab, &words(&[&["spawn"], &["thread"]])).await;
+}
+
+async fn memory(answers: &mut Answers, generation: Generation) {
+    let mut lab = planted(generation);
+    lab.limits.memory_bytes = 32 << 20;
+    let pages = 20 * 16;
+    let run = r#"(func (export "run") (result i32) i32.const 0)"#;
+    let several = fixture::command(generation, &format!("(memory {pages}) (memory {pages}) {run}"));
+    let at_once = fixture::command(generation, &format!("(memory 65536) {run}"));
+    for outcome in [lab.run(&["allocate"]).await, lab.run_bytes(&several).await.unwrap(), lab.run_bytes(&at_once).await.unwrap()] {
+        let is_stopped = outcome.ending == Ending::MemoryLimit { limit_bytes: 32 << 20 };
+        answers.holds(61, &format!("{:?}", outcome.ending), Answer::Contained, is_stopped);
+    }
+}
+
+async fn disk(answers: &mut Answers, generation: Generation) {
+    let mut lab = planted(generation).writing();
+    (lab.limits.scratch_bytes, lab.limits.file_bytes) = (8 << 20, 16 << 20);
+    let mut attempts = words(&[&["pour", "/work/big", "15000000"], &["pour", "/workspace/big", "15000000"]]);
+    if generation == Generation::P2 {
+        attempts.push(vec!["litter", "/work/.", "70000"]);
+    }
+    for attempt in attempts {
+        let said = lab.attempt(&attempt).await;
+        answers.holds(63, &format!("{attempt:?}: {said}"), Answer::Contained, said.starts_with("refused: "));
+    }
+    let written = fs::metadata(lab.path("workspace/big")).unwrap().len();
+    answers.holds(63, &format!("{written} bytes in the workspace"), Answer::Contained, written <= 8 << 20);
+
+    lab.limits.file_bytes = 1 << 20;
+    let large = words(&[
+        &["pour", "/work/large", "2000000"],
+        &["pour", "/workspace/large", "2000000"],
+        &["resize", "/workspace/large", "2000000"],
+        &["resize", "/workspace/large", "18446744073709551615"],
+    ]);
+    answers.denied(64, &lab, &large).await;
+    let length = fs::metadata(lab.path("workspace/large")).unwrap().len();
+    answers.holds(64, &format!("a file of {length} bytes"), Answer::Denied, length <= 1 << 20);
+    let ending = lab.run(&["open", "/skill/data.txt"]).await.ending;
+    answers.holds(64, &format!("too many files: {ending}"), Answer::Denied, kind(&ending) == "handle-limit");
+}
+
+async fn time(answers: &mut Answers, generation: Generation) {
+    let mut lab = planted(generation);
+    lab.limits.wall_time = Duration::from_secs(1);
+    for (case, action) in [(65, "spin"), (66, "sleep")] {
+        let outcome = lab.run(&[action]).await;
+        let is_late = outcome.ending == Ending::TimedOut { limit_ms: 1_000 };
+        let is_timely = outcome.duration >= Duration::from_secs(1) && outcome.duration < Duration::from_secs(60);
+        answers.holds(case, &format!("{:?} after {:?}", outcome.ending, outcome.duration), Answer::Contained, is_late && is_timely);
+    }
+}
+
+async fn crash(answers: &mut Answers, generation: Generation) {
+    let lab = planted(generation).writing();
+    let before = lab.tree("");
+    let ending = lab.run(&["panic"]).await.ending;
+    answers.holds(67, &format!("{ending}"), Answer::NoEffect, kind(&ending) == "trapped" && before == lab.tree(""));
+}
+
+async fn variables(answers: &mut Answers, generation: Generation) {
+    let lab = planted(generation);
+    assert!(std::env::vars_os().next().is_some(), "the host has an environment");
+    let said = lab.attempt(&["environment"]).await;
+    answers.holds(68, &said, Answer::Denied, said.is_empty());
+    let all: VariablePattern = "*".parse().unwrap();
+    for name in ["LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "PYTHONPATH", "NODE_OPTIONS", "PATH", "HOME", "BASH_ENV", "IFS"] {
+        let request = Request::new(lab.path("skill")).variable(name, Origin::Secret);
+        // Even where rules allow all variables, none of these comes from a skill.
+        let Decision::Granted(grants) = Rules::default().allow(Layer::User, all.clone()).decide(&request) else {
+            answers.observe(69, name, Answer::Denied);
+            continue;
+        };
+        let job = Job::new(grants, Program::Wasm(generation.guest())).secret(name, "/evil");
+        answers.holds(69, name, Answer::Denied, job.is_err());
+    }
+}
+
+/// What the older guest alone can ask for.
+async fn terminals(answers: &mut Answers) {
+    let lab = planted(Generation::P2);
+    let open = File::open(lab.path("secret.txt")).unwrap();
+    let said = lab.attempt(&["directories"]).await;
+    answers.holds(70, &said, Answer::Denied, said == "ok: /skill /workspace /work");
+    let numbers = (0..32).flat_map(|number| [format!("/dev/fd/{number}"), format!("/proc/self/fd/{number}")]).collect::<Vec<_>>();
+    answers.denied(70, &lab, &asked_for(&numbers)).await;
+    drop(open);
+    let said = lab.attempt(&["terminals"]).await;
+    answers.holds(71, &said, Answer::Denied, said == "0 of 3");
+    answers.denied(71, &lab, &everywhere(&["raw-read"], &["/dev/tty", "/dev/console", "/dev/pts/0"])).await;
+}

@@ -1,0 +1,254 @@
+//! What stays as it is in a directory that may be written, whatever way leads there.
+
+use std::os::unix::fs::symlink;
+
+use crate::cases::lab::{Generation, Lab};
+
+/// A workspace with protected names in it, a directory that is granted for reading only, and what leads there.
+fn lab(generation: Generation) -> Lab {
+    let lab = Lab::new(generation).writing().fixed("workspace/fixed");
+    let directories = [".git/hooks", ".vscode", ".config/git", "fixed/sub", "plain", "above/below"];
+    directories.iter().for_each(|name| std::fs::create_dir_all(lab.path("workspace").join(name)).unwrap());
+    let files = [".git/config", ".git/hooks/pre-commit", ".vscode/settings.json", ".config/git/config", ".bashrc", "fixed/data.txt"];
+    files.iter().for_each(|name| std::fs::write(lab.path("workspace").join(name), "as it was").unwrap());
+    std::fs::write(lab.path("workspace/mine.txt"), "mine").unwrap();
+    for (name, target) in
+        [("to-git", ".git"), ("to-config", ".git/config"), ("to-fixed", "fixed"), ("to-nothing", ".claude"), ("here", ".")]
+    {
+        symlink(target, lab.path("workspace").join(name)).unwrap();
+    }
+    lab
+}
+
+/// What must be the same afterwards.
+const PROTECTED: [&str; 6] = [".git", ".vscode", ".config/git", ".bashrc", "fixed", ".config"];
+/// What must not be there afterwards.
+const MISSING: [&str; 8] = [".claude", ".ssh", ".mcp.json", ".GIT", ".Claude", ".config/fish", "stolen", ".git/stolen"];
+
+/// Makes the attempts one after the other; each must be refused, and change nothing that is protected.
+async fn refuses(attempts: &[&[&str]]) {
+    for &generation in Generation::ALL {
+        let lab = lab(generation);
+        let seen = || PROTECTED.map(|name| lab.tree(&format!("workspace/{name}")));
+        let before = seen();
+        for attempt in attempts {
+            let said = lab.attempt(attempt).await;
+            assert!(said.starts_with("refused: "), "{generation:?}: {attempt:?}: {said}");
+            assert_eq!(before, seen(), "{generation:?}: {attempt:?}: {said}");
+            let made = MISSING.iter().find(|name| lab.path("workspace").join(name).symlink_metadata().is_ok());
+            assert_eq!(made, None, "{generation:?}: {attempt:?}: {said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_protected_is_not_changed_directly() {
+    refuses(&[
+        &["create", "/workspace/.git/config"],
+        &["write", "/workspace/.git/config"],
+        &["write", "/workspace/.git/new"],
+        &["truncate", "/workspace/.git/config"],
+        &["set-size", "/workspace/.git/config"],
+        &["resize", "/workspace/.git/config", "1"],
+        &["pour", "/workspace/.bashrc", "1"],
+        &["set-times", "/workspace/.git/config"],
+        &["set-times", "/workspace/.git"],
+        &["set-times-through", "/workspace/.git/config"],
+        &["unlink", "/workspace/.git/config"],
+        &["unlink", "/workspace/.bashrc"],
+        &["remove-directory", "/workspace/.git/hooks"],
+        &["make-directory", "/workspace/.git/stolen"],
+        &["symlink", "config", "/workspace/.git/stolen"],
+        &["rename", "/workspace/.git/config", "/workspace/stolen"],
+        &["rename", "/workspace/.git/config", "/workspace/.git/stolen"],
+        &["rename", "/workspace/mine.txt", "/workspace/.git/config"],
+        &["rename", "/workspace/mine.txt", "/workspace/.bashrc"],
+        &["write", "/workspace/.vscode/settings.json"],
+        &["write", "/workspace/.config/git/config"],
+        &["truncate", "/workspace/.bashrc"],
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn symlinks_that_were_there_lead_to_nothing_that_can_be_changed() {
+    refuses(&[
+        &["create", "/workspace/to-config"],
+        &["write", "/workspace/to-config"],
+        &["truncate", "/workspace/to-config"],
+        &["resize", "/workspace/to-config", "1"],
+        &["set-times-through", "/workspace/to-config"],
+        &["set-times-through", "/workspace/to-git"],
+        &["set-times-through", "/workspace/to-fixed/data.txt"],
+        &["set-times", "/workspace/to-git/"],
+        &["set-times", "/workspace/to-git/."],
+        &["set-times-through", "/workspace/to-git/"],
+        &["write", "/workspace/to-git/config"],
+        &["write", "/workspace/to-git/stolen"],
+        &["unlink", "/workspace/to-git/config"],
+        &["rename", "/workspace/to-git/config", "/workspace/stolen"],
+        &["rename", "/workspace/mine.txt", "/workspace/to-git/config"],
+        &["rename", "/workspace/to-git/", "/workspace/stolen"],
+        &["rename", "/workspace/plain", "/workspace/to-git/"],
+        &["remove-directory", "/workspace/to-git/hooks/"],
+        &["write", "/workspace/to-nothing"],
+        &["make-directory", "/workspace/to-nothing/"],
+        &["rename", "/workspace/plain", "/workspace/to-nothing/"],
+        &["write", "/workspace/here/.git/config"],
+        &["write", "/workspace/here/here/.mcp.json"],
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn symlinks_of_its_own_lead_a_program_to_nothing_that_it_can_change() {
+    for &generation in Generation::ALL {
+        let lab = lab(generation);
+        let before = PROTECTED.map(|name| lab.tree(&format!("workspace/{name}")));
+        for (target, name) in
+            [(".git", "one"), (".git/config", "two"), ("../.git/hooks", "plain/three"), ("fixed", "four"), (".ssh", "five")]
+        {
+            assert_eq!(lab.attempt(&["symlink", target, &format!("/workspace/{name}")]).await, "ok: symlink", "{generation:?}: {name}");
+        }
+        let attempts: &[&[&str]] = &[
+            &["write", "/workspace/one/config"],
+            &["write", "/workspace/two"],
+            &["truncate", "/workspace/two"],
+            &["set-times-through", "/workspace/two"],
+            &["set-times-through", "/workspace/plain/three/pre-commit"],
+            &["write", "/workspace/plain/three/pre-commit"],
+            &["write", "/workspace/plain/three/post-commit"],
+            &["unlink", "/workspace/four/data.txt"],
+            &["make-directory", "/workspace/four/new"],
+            &["write", "/workspace/five"],
+            &["make-directory", "/workspace/five"],
+        ];
+        for attempt in attempts {
+            let said = lab.attempt(attempt).await;
+            assert!(said.starts_with("refused: "), "{generation:?}: {attempt:?}: {said}");
+        }
+        assert_eq!(before, PROTECTED.map(|name| lab.tree(&format!("workspace/{name}"))), "{generation:?}");
+        assert!(!lab.path("workspace/.ssh").exists());
+    }
+}
+
+#[tokio::test]
+async fn what_is_above_does_not_move() {
+    refuses(&[
+        &["rename", "/workspace/.git", "/workspace/stolen"],
+        &["rename", "/workspace/.git/hooks", "/workspace/stolen"],
+        &["rename", "/workspace/.config", "/workspace/stolen"],
+        &["rename", "/workspace/plain", "/workspace/.git/hooks"],
+        &["rename", "/workspace/plain", "/workspace/.claude"],
+        &["rename", "/workspace/plain", "/workspace/.config/fish"],
+        &["rename", "/workspace/above/below", "/workspace/.ssh"],
+        &["hold", "/workspace/.git", "/workspace/stolen"],
+        &["hold", "/workspace/.config/git", "/workspace/stolen"],
+        &["hold", "/workspace/to-git/hooks", "/workspace/stolen"],
+        &["hold", "/workspace/plain", "/workspace/.claude"],
+        &["hold", "/workspace/fixed/sub", "/workspace/stolen"],
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn no_second_name_is_made() {
+    refuses(&[
+        &["link", "/workspace/.git/config", "/workspace/stolen"],
+        &["link", "/workspace/to-git/config", "/workspace/stolen"],
+        &["link", "/workspace/.bashrc", "/work/stolen"],
+        &["link", "/workspace/fixed/data.txt", "/workspace/stolen"],
+        &["link", "/workspace/mine.txt", "/workspace/.git/stolen"],
+        &["link", "/workspace/mine.txt", "/workspace/.mcp.json"],
+        &["link", "/workspace/mine.txt", "/workspace/fixed/new.txt"],
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn names_that_are_free_stay_free_in_any_letter_case() {
+    refuses(&[
+        &["create", "/workspace/.mcp.json"],
+        &["write", "/workspace/.mcp.json"],
+        &["make-directory", "/workspace/.claude"],
+        &["make-directory", "/workspace/.Claude"],
+        &["make-directory", "/workspace/.claude/"],
+        &["make-directory", "/workspace/.GIT"],
+        &["make-directory", "/workspace/.config/fish"],
+        &["symlink", "plain", "/workspace/.ssh"],
+        &["rename", "/workspace/mine.txt", "/workspace/.MCP.json"],
+        &["write", "/workspace/.BashRC"],
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn roundabout_paths_lead_to_the_same_names() {
+    refuses(&[
+        &["create", "/workspace/plain/../.git/config"],
+        &["truncate", "/workspace/plain/../.git/config"],
+        &["truncate", "/workspace/.git/../.git/config"],
+        &["truncate", "/workspace/./.git/./config"],
+        &["truncate", "/workspace//.git//config"],
+        &["write", "/workspace/above/below/../../.mcp.json"],
+        &["rename", "/workspace/.git/.", "/workspace/stolen"],
+        &["rename", "/workspace/.git/hooks/..", "/workspace/stolen"],
+        &["rename", "/workspace/.git/", "/workspace/stolen"],
+        &["set-times", "/workspace/.git/."],
+        &["set-times", "/workspace/.git/hooks/.."],
+        &["set-times", "/workspace/plain/../.git/"],
+        &["make-directory", "/workspace/.claude/."],
+        &["remove-directory", "/workspace/.git/hooks/"],
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_granted_for_reading_only_stays_so_in_a_writable_directory() {
+    refuses(&[
+        &["create", "/workspace/fixed/data.txt"],
+        &["write", "/workspace/fixed/data.txt"],
+        &["write", "/workspace/fixed/new.txt"],
+        &["truncate", "/workspace/to-fixed/data.txt"],
+        &["set-times", "/workspace/fixed"],
+        &["set-times", "/workspace/fixed/sub"],
+        &["unlink", "/workspace/fixed/data.txt"],
+        &["remove-directory", "/workspace/fixed/sub"],
+        &["make-directory", "/workspace/fixed/sub/new"],
+        &["rename", "/workspace/fixed", "/workspace/stolen"],
+        &["rename", "/workspace/fixed/data.txt", "/workspace/stolen"],
+        &["rename", "/workspace/mine.txt", "/workspace/fixed/data.txt"],
+    ])
+    .await;
+}
+
+/// The same calls beside what is protected, so that the refusals are known to have their reason.
+#[tokio::test]
+async fn what_lies_beside_can_be_changed() {
+    for &generation in Generation::ALL {
+        let lab = lab(generation);
+        let attempts: &[&[&str]] = &[
+            &["write", "/workspace/.gitignore"],
+            &["write", "/workspace/.config/other"],
+            &["make-directory", "/workspace/.github"],
+            &["write", "/workspace/plain/../.github/new"],
+            &["write", "/workspace/to-git.txt"],
+            &["set-times", "/workspace/mine.txt"],
+            &["set-times-through", "/workspace/mine.txt"],
+            &["set-times", "/workspace/to-git"],
+            &["set-times-through", "/workspace/here"],
+            &["resize", "/workspace/mine.txt", "9"],
+            &["pour", "/workspace/mine.txt", "9"],
+            &["hold", "/workspace/plain", "/workspace/moved"],
+            &["rename", "/workspace/above", "/workspace/higher"],
+            &["unlink", "/workspace/to-git"],
+            &["make-directory", "/work/.git"],
+            &["raw-read", "/workspace/.git/config"],
+        ];
+        for attempt in attempts {
+            let said = lab.attempt(attempt).await;
+            assert!(said.starts_with("ok: "), "{generation:?}: {attempt:?}: {said}");
+        }
+        assert!(lab.path("workspace/moved/config").exists() && lab.path("workspace/.github/new").exists(), "{generation:?}");
+    }
+}
