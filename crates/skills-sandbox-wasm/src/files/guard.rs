@@ -1,8 +1,10 @@
 //! What stays as it is in a directory that may be written.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
 
 use skills_policy::{Access, Grants};
 use skills_sandbox::{PROTECTED, PROTECTED_IN_GIT};
@@ -14,6 +16,8 @@ use super::refusal::Refusal;
 pub(super) struct Guard {
     /// Empty when nothing may be written, so that nothing has to be asked.
     granted: Vec<(PathBuf, Access)>,
+    /// What protected names lead to in the same directory, when they are links; looked for when something is first changed.
+    targets: OnceLock<Vec<PathBuf>>,
 }
 
 impl Guard {
@@ -23,7 +27,7 @@ impl Guard {
         if granted.iter().all(|(_, access)| *access == Access::ReadOnly) {
             granted.clear();
         }
-        Self { granted }
+        Self { granted, targets: OnceLock::new() }
     }
 
     /// Refuses to make, change or remove the entry that `path` names beneath `dir`; links on the way are followed, the entry itself is not.
@@ -63,19 +67,33 @@ impl Guard {
 
     /// The innermost granted directory decides.
     fn allows(&self, path: &Path) -> bool {
-        let around = self.granted.iter().filter(|(granted, _)| path.starts_with(granted));
+        let around = self.granted.iter().filter(|(granted, _)| lies_in(path, granted));
         let Some((granted, access)) = around.max_by_key(|(granted, _)| granted.components().count()) else { return true };
-        let Ok(below) = path.strip_prefix(granted) else { return false };
-        *access == Access::ReadWrite && !names(granted).any(|name| starts_with(below, Path::new(name)))
+        let below: PathBuf = path.components().skip(granted.components().count()).collect();
+        let is_named = names(granted).any(|name| starts_with(&below, Path::new(name)));
+        *access == Access::ReadWrite && !is_named && !self.targets().iter().any(|target| lies_in(path, target))
     }
 
-    /// Says whether something that is not to be changed lies below `path`, and would move with it.
+    /// Says whether something that is not to be changed, or was granted itself, lies below `path`, and would move with it.
     fn is_above(&self, path: &Path) -> bool {
-        self.granted.iter().any(|(granted, access)| {
-            let is_granted_below = *access == Access::ReadOnly && granted.starts_with(path);
-            let below = path.strip_prefix(granted);
-            is_granted_below || below.is_ok_and(|below| names(granted).any(|name| starts_with(Path::new(name), below)))
-        })
+        let is_named_below = |granted: &PathBuf| {
+            let below: PathBuf = path.components().skip(granted.components().count()).collect();
+            lies_in(path, granted) && names(granted).any(|name| starts_with(Path::new(name), &below))
+        };
+        self.granted.iter().any(|(granted, _)| lies_in(granted, path) || is_named_below(granted))
+            || self.targets().iter().any(|target| lies_in(target, path))
+    }
+
+    fn targets(&self) -> &[PathBuf] {
+        let target = |granted: &Path, name: &str| {
+            let path = granted.join(name);
+            path.canonicalize().ok().filter(|target| *target != path && target.starts_with(granted) && target != granted)
+        };
+        let find = || {
+            let writable = self.granted.iter().filter(|(_, access)| *access == Access::ReadWrite);
+            writable.flat_map(|(granted, _)| names(granted).filter_map(|name| target(granted, name))).collect()
+        };
+        self.targets.get_or_init(find)
     }
 }
 
@@ -86,10 +104,28 @@ fn names(granted: &Path) -> impl Iterator<Item = &'static str> {
     (!is_git).then_some(".git").into_iter().chain(names.iter().copied())
 }
 
-/// As [`Path::starts_with`], but blind to case, as some file systems are.
+/// Says whether a path is a directory or lies in it, where the system's file systems usually tell upper and lower case apart.
+#[cfg(not(any(target_vendor = "apple", windows)))]
+fn lies_in(path: &Path, directory: &Path) -> bool {
+    path.starts_with(directory)
+}
+
+/// The same where they do not.
+#[cfg(any(target_vendor = "apple", windows))]
+fn lies_in(path: &Path, directory: &Path) -> bool {
+    starts_with(path, directory)
+}
+
+/// As [`Path::starts_with`], but blind to case, as some file systems are anywhere.
 fn starts_with(path: &Path, prefix: &Path) -> bool {
     let mut parts = path.components();
-    prefix.components().all(|wanted| parts.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(wanted.as_os_str())))
+    prefix.components().all(|wanted| parts.next().is_some_and(|part| is_same_name(part.as_os_str(), wanted.as_os_str())))
+}
+
+fn is_same_name(one: &OsStr, other: &OsStr) -> bool {
+    // There and back, since some letters change in one direction only: the sign of Kelvin, the long s.
+    let folded = |name: &OsStr| name.to_str().map(|name| name.to_lowercase().to_uppercase());
+    one == other || (folded(one).is_some() && folded(one) == folded(other))
 }
 
 /// Says whether a path ends in `/` or `/.`, which its components do not tell.

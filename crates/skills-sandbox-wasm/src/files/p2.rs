@@ -130,7 +130,8 @@ impl HostDescriptor for Files<'_> {
     }
 
     async fn set_size(&mut self, fd: Fd, size: Filesize) -> FsResult<()> {
-        self.directories.quota.reaches(size)?;
+        let length = self.writable(&fd)?.metadata()?.len();
+        self.directories.quota.resize(length, size)?;
         self.inner().set_size(fd, size).await
     }
 

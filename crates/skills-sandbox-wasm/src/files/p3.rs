@@ -228,7 +228,10 @@ impl HostDescriptorWithStore<Context> for HasFiles {
     }
 
     async fn set_size(store: &Ours, fd: Fd, size: Filesize) -> FilesystemResult<()> {
-        with(store, |files| files.directories.quota.reaches(size))?;
+        with(store, |files| {
+            let length = files.writable3(&fd)?.metadata()?.len();
+            FilesystemResult::Ok(files.directories.quota.resize(length, size)?)
+        })?;
         WasiFilesystem::set_size(&inner(store), fd, size).await
     }
 

@@ -36,12 +36,22 @@ impl Quota {
     }
 
     /// Refuses a file that is longer than files may be.
-    pub(super) fn reaches(&self, end: u64) -> io::Result<()> {
+    fn reaches(&self, end: u64) -> io::Result<()> {
         if end > self.file_bytes { Err(Refusal::TooLarge.into()) } else { Ok(()) }
     }
 
+    /// Counts that a file of `from` bytes is given `to` bytes.
+    pub(super) fn resize(&self, from: u64, to: u64) -> io::Result<()> {
+        self.reaches(to)?;
+        self.take(to.saturating_sub(from))
+    }
+
+    /// What is refused does not count.
     fn take(&self, bytes: u64) -> io::Result<()> {
-        let total = self.written.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-        if total > self.total_bytes { Err(Refusal::NoSpace.into()) } else { Ok(()) }
+        let more = |written: u64| written.checked_add(bytes).filter(|total| *total <= self.total_bytes);
+        match self.written.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Refusal::NoSpace.into()),
+        }
     }
 }

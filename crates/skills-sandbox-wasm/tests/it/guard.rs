@@ -252,3 +252,26 @@ async fn what_lies_beside_can_be_changed() {
         assert!(lab.path("workspace/moved/config").exists() && lab.path("workspace/.github/new").exists(), "{generation:?}");
     }
 }
+
+/// As managers of dotfiles lay them out.
+#[tokio::test]
+async fn what_a_protected_name_leads_to_is_protected_too() {
+    for &generation in Generation::ALL {
+        let lab = lab(generation);
+        std::fs::create_dir_all(lab.path("workspace/dots/cursor")).unwrap();
+        std::fs::write(lab.path("workspace/dots/cursor/rules"), "as it was").unwrap();
+        symlink("dots/cursor", lab.path("workspace/.cursor")).unwrap();
+        for attempt in [
+            &["write", "/workspace/.cursor/rules"][..],
+            &["write", "/workspace/dots/cursor/rules"],
+            &["write", "/workspace/dots/cursor/new"],
+            &["rename", "/workspace/dots", "/workspace/moved"],
+            &["rename", "/workspace/dots/cursor", "/workspace/moved"],
+        ] {
+            let said = lab.attempt(attempt).await;
+            assert!(said.starts_with("refused: "), "{generation:?}: {attempt:?}: {said}");
+        }
+        assert_eq!(std::fs::read_to_string(lab.path("workspace/.cursor/rules")).unwrap(), "as it was");
+        assert_eq!(lab.attempt(&["write", "/workspace/dots/mine"]).await, "ok: written");
+    }
+}

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use skills_policy::Limits;
-use skills_sandbox::{Cancellation, Ending};
 use skills_sandbox::process::{Spawned, Supervised, supervise};
+use skills_sandbox::{Cancellation, Ending};
 use tokio::process::Command;
 
 fn shell(script: &str) -> Spawned {
