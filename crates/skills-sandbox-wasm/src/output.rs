@@ -36,6 +36,10 @@ impl Sink {
 
     fn push(&self, bytes: &[u8]) -> Result<(), Reason> {
         let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
+        if captured.total_bytes() > self.flood_bytes {
+            // It is being stopped.
+            return Err(Reason::Flooded);
+        }
         captured.push(bytes, self.keep_bytes);
         if captured.total_bytes() <= self.flood_bytes {
             return Ok(());

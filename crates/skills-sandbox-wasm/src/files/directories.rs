@@ -64,6 +64,7 @@ impl Directories {
         }
         let scratch = Scratch::new(&self.parent)?;
         let dir = directory(open_ambient_dir(scratch.path(), ambient_authority())?, true);
+        self.guard.private(&dir.dir)?;
         self.private = Some((scratch, dir.clone()));
         Ok(dir)
     }

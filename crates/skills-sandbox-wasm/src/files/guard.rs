@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
+use cap_primitives::fs::FollowSymlinks;
 use skills_policy::{Access, Grants};
 use skills_sandbox::{PROTECTED, PROTECTED_IN_GIT};
 
@@ -18,6 +19,15 @@ pub(super) struct Guard {
     granted: Vec<(PathBuf, Access)>,
     /// What protected names lead to in the same directory, when they are links; looked for when something is first changed.
     targets: OnceLock<Vec<PathBuf>>,
+    /// Where the private directory lies, once it is made.
+    private: OnceLock<PathBuf>,
+}
+
+/// An entry that may be changed: the directory that it is in, held open, and its name there. Whoever acts on these two acts on what was judged, whatever
+/// others do to the path meanwhile.
+pub(super) struct Entry {
+    pub(super) directory: File,
+    pub(super) name: PathBuf,
 }
 
 impl Guard {
@@ -27,33 +37,46 @@ impl Guard {
         if granted.iter().all(|(_, access)| *access == Access::ReadOnly) {
             granted.clear();
         }
-        Self { granted, targets: OnceLock::new() }
+        Self { granted, targets: OnceLock::new(), private: OnceLock::new() }
+    }
+
+    /// Says that nothing has to be asked.
+    pub(super) fn is_idle(&self) -> bool {
+        self.granted.is_empty()
+    }
+
+    /// Tells where the private directory lies.
+    pub(super) fn private(&self, directory: &File) -> io::Result<()> {
+        if !self.is_idle() {
+            // It is made once.
+            let _ = self.private.set(real_path(directory)?);
+        }
+        Ok(())
     }
 
     /// Refuses to make, change or remove the entry that `path` names beneath `dir`; links on the way are followed, the entry itself is not.
-    pub(super) fn check(&self, dir: &File, path: impl AsRef<Path>) -> io::Result<()> {
-        if self.granted.is_empty() {
-            return Ok(());
-        }
-        let path = path.as_ref();
+    pub(super) fn check(&self, dir: &File, path: &Path) -> io::Result<Entry> {
         let parent = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => real_path(&open_directory(dir, parent)?)?,
-            _ => real_path(dir)?,
+            Some(parent) if !parent.as_os_str().is_empty() => open_directory(dir, parent)?,
+            _ => dir.try_clone()?,
         };
-        let entry = match path.components().next_back() {
-            Some(Component::Normal(name)) => parent.join(name),
+        let Some(Component::Normal(name)) = path.components().next_back() else {
             // A directory by another of its names: `.`, or a path that ends in `..`.
-            _ => real_path(&open_directory(dir, path)?)?,
+            let directory = open_directory(dir, path)?;
+            self.judge(&real_path(&directory)?)?;
+            return Ok(Entry { directory, name: PathBuf::from(".") });
         };
-        self.judge(&entry)?;
-        // A slash at the end leads on through a symlink; where there is no directory yet, it leads nowhere else.
-        if leads_on(path)
-            && let Ok(directory) = open_directory(dir, path)
-        {
-            self.judge(&real_path(&directory)?)
-        } else {
-            Ok(())
+        self.judge(&real_path(&parent)?.join(name))?;
+        let mut name = PathBuf::from(name);
+        // A slash at the end leads on through a symlink, to what was not judged.
+        if leads_on(path) {
+            let metadata = cap_primitives::fs::stat(&parent, &name, FollowSymlinks::No);
+            if metadata.is_ok_and(|metadata| metadata.file_type().is_symlink()) {
+                return Err(Refusal::NotPermitted.into());
+            }
+            name.push("");
         }
+        Ok(Entry { directory: parent, name })
     }
 
     fn judge(&self, entry: &Path) -> io::Result<()> {
@@ -68,7 +91,10 @@ impl Guard {
     /// The innermost granted directory decides.
     fn allows(&self, path: &Path) -> bool {
         let around = self.granted.iter().filter(|(granted, _)| lies_in(path, granted));
-        let Some((granted, access)) = around.max_by_key(|(granted, _)| granted.components().count()) else { return true };
+        let Some((granted, access)) = around.max_by_key(|(granted, _)| granted.components().count()) else {
+            // A granted directory that somebody moved is none any more.
+            return self.private.get().is_some_and(|private| lies_in(path, private));
+        };
         let below: PathBuf = path.components().skip(granted.components().count()).collect();
         let is_named = names(granted).any(|name| starts_with(&below, Path::new(name)));
         *access == Access::ReadWrite && !is_named && !self.targets().iter().any(|target| lies_in(path, target))

@@ -95,11 +95,15 @@ pub(super) fn open(dir: &Dir, path: &str, wish: Wish, directories: &Directories)
 fn existing_or_new(dir: &Dir, path: &str, wish: Wish, directories: &Directories) -> io::Result<(StdFile, bool)> {
     let path = Path::new(path);
     let create = |options: &mut OpenOptions| {
-        directories.guard.check(&dir.dir, path)?;
-        directories.quota.entry()?;
         // Not through a link to nowhere, which could lead to where nothing may be made.
-        let created = cap_primitives::fs::open(&dir.dir, path, options.create_new(true))?;
-        Ok((created, true))
+        let options = options.create_new(true);
+        if directories.guard.is_idle() {
+            directories.quota.entry()?;
+            return Ok((cap_primitives::fs::open(&dir.dir, path, options)?, true));
+        }
+        let entry = directories.guard.check(&dir.dir, path)?;
+        directories.quota.entry()?;
+        Ok((cap_primitives::fs::open(&entry.directory, &entry.name, options)?, true))
     };
     match wish.create {
         Create::New => create(&mut wish.options()),

@@ -16,7 +16,7 @@ use wasmtime_wasi::{FsPerms, OpenMode};
 
 use super::open::{Create, Wish, open};
 use super::writer::{Position, Writer, write_at};
-use super::{Files, HasFiles};
+use super::{Changeable, Files, HasFiles};
 use crate::context::Context;
 
 type Fd = Resource<Descriptor>;
@@ -56,15 +56,34 @@ impl Files<'_> {
     }
 
     /// Makes sure that an entry may be made, changed or removed.
-    fn changeable(&mut self, fd: &Fd, path: &str) -> FsResult<()> {
-        let dir = self.dir(fd)?;
-        Ok(self.guard(&dir, path)?)
+    fn changeable(&mut self, fd: Fd, path: String) -> FsResult<Changeable> {
+        let dir = self.dir(&fd)?;
+        match self.guard(&dir, &path)? {
+            None => Ok(Changeable { fd, path, held: None }),
+            Some((dir, name)) => {
+                let held = self.table.push(Descriptor::Dir(dir))?;
+                Ok(Changeable { fd: Resource::new_borrow(held.rep()), path: name, held: Some(held) })
+            }
+        }
     }
 
     /// Makes sure that an entry may be made.
-    fn makeable(&mut self, fd: &Fd, path: &str) -> FsResult<()> {
-        self.changeable(fd, path)?;
-        Ok(self.directories.quota.entry()?)
+    fn makeable(&mut self, fd: Fd, path: String) -> FsResult<Changeable> {
+        let entry = self.changeable(fd, path)?;
+        match self.directories.quota.entry() {
+            Ok(()) => Ok(entry),
+            Err(error) => {
+                self.release(entry.held)?;
+                Err(error.into())
+            }
+        }
+    }
+
+    fn release(&mut self, held: Option<Fd>) -> FsResult<()> {
+        if let Some(held) = held {
+            self.table.delete(held)?;
+        }
+        Ok(())
     }
 
     fn writer(&mut self, fd: &Fd, position: Position) -> FsResult<Resource<DynOutputStream>> {
@@ -136,36 +155,50 @@ impl HostDescriptor for Files<'_> {
     }
 
     async fn create_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.makeable(&fd, &path)?;
-        self.inner().create_directory_at(fd, path).await
+        let Changeable { fd, path, held } = self.makeable(fd, path)?;
+        let result = self.inner().create_directory_at(fd, path).await;
+        self.release(held)?;
+        result
     }
 
     async fn link_at(&mut self, fd: Fd, flags: PathFlags, path: String, new_fd: Fd, new_path: String) -> FsResult<()> {
         // By another name it could be changed.
-        self.changeable(&fd, &path)?;
-        self.makeable(&new_fd, &new_path)?;
-        self.inner().link_at(fd, flags, path, new_fd, new_path).await
+        let from = self.changeable(fd, path)?;
+        let to = self.makeable(new_fd, new_path)?;
+        let result = self.inner().link_at(from.fd, flags, from.path, to.fd, to.path).await;
+        self.release(from.held)?;
+        self.release(to.held)?;
+        result
     }
 
     async fn symlink_at(&mut self, fd: Fd, target: String, path: String) -> FsResult<()> {
-        self.makeable(&fd, &path)?;
-        self.inner().symlink_at(fd, target, path).await
+        let Changeable { fd, path, held } = self.makeable(fd, path)?;
+        let result = self.inner().symlink_at(fd, target, path).await;
+        self.release(held)?;
+        result
     }
 
     async fn rename_at(&mut self, fd: Fd, path: String, new_fd: Fd, new_path: String) -> FsResult<()> {
-        self.changeable(&fd, &path)?;
-        self.changeable(&new_fd, &new_path)?;
-        self.inner().rename_at(fd, path, new_fd, new_path).await
+        let from = self.changeable(fd, path)?;
+        let to = self.changeable(new_fd, new_path)?;
+        let result = self.inner().rename_at(from.fd, from.path, to.fd, to.path).await;
+        self.release(from.held)?;
+        self.release(to.held)?;
+        result
     }
 
     async fn remove_directory_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.changeable(&fd, &path)?;
-        self.inner().remove_directory_at(fd, path).await
+        let Changeable { fd, path, held } = self.changeable(fd, path)?;
+        let result = self.inner().remove_directory_at(fd, path).await;
+        self.release(held)?;
+        result
     }
 
     async fn unlink_file_at(&mut self, fd: Fd, path: String) -> FsResult<()> {
-        self.changeable(&fd, &path)?;
-        self.inner().unlink_file_at(fd, path).await
+        let Changeable { fd, path, held } = self.changeable(fd, path)?;
+        let result = self.inner().unlink_file_at(fd, path).await;
+        self.release(held)?;
+        result
     }
 
     async fn set_times_at(
@@ -176,14 +209,24 @@ impl HostDescriptor for Files<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        self.changeable(&fd, &path)?;
-        if !flags.contains(PathFlags::SYMLINK_FOLLOW) {
-            return self.inner().set_times_at(fd, flags, path, accessed, modified).await;
-        }
-        // What a link leads to is judged when it is opened.
-        let target = self.open_at(fd, flags, path, OpenFlags::empty(), DescriptorFlags::READ).await?;
-        let result = self.set_times(Resource::new_borrow(target.rep()), accessed, modified).await;
-        self.table.delete(target)?;
+        let Changeable { fd, path, held } = self.changeable(fd, path)?;
+        let result = if flags.contains(PathFlags::SYMLINK_FOLLOW) {
+            // What a link leads to is judged when it is opened.
+            let target = self.open_at(fd, flags, path, OpenFlags::empty(), DescriptorFlags::READ).await;
+            match target {
+                Ok(target) => {
+                    let result = self.set_times(Resource::new_borrow(target.rep()), accessed, modified).await;
+                    self.table.delete(target)?;
+                    result
+                }
+                Err(error) => Err(error),
+            }
+        } else {
+            // A slash at the end would follow a link.
+            let path = path.trim_end_matches('/').to_owned();
+            self.inner().set_times_at(fd, flags, path, accessed, modified).await
+        };
+        self.release(held)?;
         result
     }
 

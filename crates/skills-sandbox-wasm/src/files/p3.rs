@@ -20,7 +20,7 @@ use wasmtime_wasi::{FsPerms, OpenMode};
 
 use super::open::{Create, Wish, open};
 use super::writer::{Position, Writer};
-use super::{Files, HasFiles};
+use super::{Changeable, Files, HasFiles};
 use crate::context::Context;
 
 type Fd = Resource<Descriptor>;
@@ -61,14 +61,33 @@ impl Files<'_> {
         Ok(())
     }
 
-    fn changeable3(&mut self, fd: &Fd, path: &str) -> FilesystemResult<()> {
-        let dir = self.dir3(fd)?;
-        Ok(self.guard(&dir, path)?)
+    fn changeable3(&mut self, fd: Fd, path: String) -> FilesystemResult<Changeable> {
+        let dir = self.dir3(&fd)?;
+        match self.guard(&dir, &path)? {
+            None => Ok(Changeable { fd, path, held: None }),
+            Some((dir, name)) => {
+                let held = self.table.push(Descriptor::Dir(dir))?;
+                Ok(Changeable { fd: Resource::new_borrow(held.rep()), path: name, held: Some(held) })
+            }
+        }
     }
 
-    fn makeable3(&mut self, fd: &Fd, path: &str) -> FilesystemResult<()> {
-        self.changeable3(fd, path)?;
-        Ok(self.directories.quota.entry()?)
+    fn makeable3(&mut self, fd: Fd, path: String) -> FilesystemResult<Changeable> {
+        let entry = self.changeable3(fd, path)?;
+        match self.directories.quota.entry() {
+            Ok(()) => Ok(entry),
+            Err(error) => {
+                self.release3(entry.held)?;
+                Err(error.into())
+            }
+        }
+    }
+
+    fn release3(&mut self, held: Option<Fd>) -> FilesystemResult<()> {
+        if let Some(held) = held {
+            self.table.delete(held)?;
+        }
+        Ok(())
     }
 
     fn writable3(&mut self, fd: &Fd) -> FilesystemResult<Arc<File>> {
@@ -236,40 +255,50 @@ impl HostDescriptorWithStore<Context> for HasFiles {
     }
 
     async fn create_directory_at(store: &Ours, fd: Fd, path: String) -> FilesystemResult<()> {
-        with(store, |files| files.makeable3(&fd, &path))?;
-        WasiFilesystem::create_directory_at(&inner(store), fd, path).await
+        let Changeable { fd, path, held } = with(store, |files| files.makeable3(fd, path))?;
+        let result = WasiFilesystem::create_directory_at(&inner(store), fd, path).await;
+        with(store, |files| files.release3(held))?;
+        result
     }
 
     async fn link_at(store: &Ours, fd: Fd, flags: PathFlags, path: String, new_fd: Fd, new_path: String) -> FilesystemResult<()> {
         // By another name it could be changed.
-        with(store, |files| {
-            files.changeable3(&fd, &path)?;
-            files.makeable3(&new_fd, &new_path)
-        })?;
-        WasiFilesystem::link_at(&inner(store), fd, flags, path, new_fd, new_path).await
+        let from = with(store, |files| files.changeable3(fd, path))?;
+        let to = with(store, |files| files.makeable3(new_fd, new_path))?;
+        let result = WasiFilesystem::link_at(&inner(store), from.fd, flags, from.path, to.fd, to.path).await;
+        with(store, |files| files.release3(from.held))?;
+        with(store, |files| files.release3(to.held))?;
+        result
     }
 
     async fn symlink_at(store: &Ours, fd: Fd, target: String, path: String) -> FilesystemResult<()> {
-        with(store, |files| files.makeable3(&fd, &path))?;
-        WasiFilesystem::symlink_at(&inner(store), fd, target, path).await
+        let Changeable { fd, path, held } = with(store, |files| files.makeable3(fd, path))?;
+        let result = WasiFilesystem::symlink_at(&inner(store), fd, target, path).await;
+        with(store, |files| files.release3(held))?;
+        result
     }
 
     async fn rename_at(store: &Ours, fd: Fd, path: String, new_fd: Fd, new_path: String) -> FilesystemResult<()> {
-        with(store, |files| {
-            files.changeable3(&fd, &path)?;
-            files.changeable3(&new_fd, &new_path)
-        })?;
-        WasiFilesystem::rename_at(&inner(store), fd, path, new_fd, new_path).await
+        let from = with(store, |files| files.changeable3(fd, path))?;
+        let to = with(store, |files| files.changeable3(new_fd, new_path))?;
+        let result = WasiFilesystem::rename_at(&inner(store), from.fd, from.path, to.fd, to.path).await;
+        with(store, |files| files.release3(from.held))?;
+        with(store, |files| files.release3(to.held))?;
+        result
     }
 
     async fn remove_directory_at(store: &Ours, fd: Fd, path: String) -> FilesystemResult<()> {
-        with(store, |files| files.changeable3(&fd, &path))?;
-        WasiFilesystem::remove_directory_at(&inner(store), fd, path).await
+        let Changeable { fd, path, held } = with(store, |files| files.changeable3(fd, path))?;
+        let result = WasiFilesystem::remove_directory_at(&inner(store), fd, path).await;
+        with(store, |files| files.release3(held))?;
+        result
     }
 
     async fn unlink_file_at(store: &Ours, fd: Fd, path: String) -> FilesystemResult<()> {
-        with(store, |files| files.changeable3(&fd, &path))?;
-        WasiFilesystem::unlink_file_at(&inner(store), fd, path).await
+        let Changeable { fd, path, held } = with(store, |files| files.changeable3(fd, path))?;
+        let result = WasiFilesystem::unlink_file_at(&inner(store), fd, path).await;
+        with(store, |files| files.release3(held))?;
+        result
     }
 
     async fn set_times_at(
@@ -280,14 +309,23 @@ impl HostDescriptorWithStore<Context> for HasFiles {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FilesystemResult<()> {
-        with(store, |files| files.changeable3(&fd, &path))?;
-        if !flags.contains(PathFlags::SYMLINK_FOLLOW) {
-            return WasiFilesystem::set_times_at(&inner(store), fd, flags, path, accessed, modified).await;
-        }
-        // What a link leads to is judged when it is opened.
-        let target = Self::open_at(store, fd, flags, path, OpenFlags::empty(), DescriptorFlags::READ).await?;
-        let result = Self::set_times(store, Resource::new_borrow(target.rep()), accessed, modified).await;
-        with(store, |files| files.table.delete(target))?;
+        let Changeable { fd, path, held } = with(store, |files| files.changeable3(fd, path))?;
+        let result = if flags.contains(PathFlags::SYMLINK_FOLLOW) {
+            // What a link leads to is judged when it is opened.
+            match Self::open_at(store, fd, flags, path, OpenFlags::empty(), DescriptorFlags::READ).await {
+                Ok(target) => {
+                    let result = Self::set_times(store, Resource::new_borrow(target.rep()), accessed, modified).await;
+                    with(store, |files| files.table.delete(target))?;
+                    result
+                }
+                Err(error) => Err(error),
+            }
+        } else {
+            // A slash at the end would follow a link.
+            let path = path.trim_end_matches('/').to_owned();
+            WasiFilesystem::set_times_at(&inner(store), fd, flags, path, accessed, modified).await
+        };
+        with(store, |files| files.release3(held))?;
         result
     }
 

@@ -1,6 +1,7 @@
 //! What stays as it is in a directory that may be written, whatever way leads there.
 
 use std::os::unix::fs::symlink;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cases::lab::{Generation, Lab};
 
@@ -273,5 +274,41 @@ async fn what_a_protected_name_leads_to_is_protected_too() {
         }
         assert_eq!(std::fs::read_to_string(lab.path("workspace/.cursor/rules")).unwrap(), "as it was");
         assert_eq!(lab.attempt(&["write", "/workspace/dots/mine"]).await, "ok: written");
+    }
+}
+
+/// Somebody else who may write there leads the way elsewhere between the look and the call.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_way_that_is_led_elsewhere_meanwhile_changes_nothing() {
+    for &generation in Generation::ALL {
+        let lab = lab(generation);
+        let (place, aside) = (lab.path("workspace/place"), lab.path("aside"));
+        std::fs::create_dir(&place).unwrap();
+        symlink(".git", lab.path("link")).unwrap();
+        let before = lab.tree("workspace/.git");
+        let (link, is_over) = (lab.path("link"), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::fs::rename(&place, &aside).unwrap();
+                    std::fs::rename(&link, &place).unwrap();
+                    std::fs::rename(&place, &link).unwrap();
+                    std::fs::rename(&aside, &place).unwrap();
+                }
+            });
+            let executor = tokio::runtime::Handle::current();
+            tokio::task::block_in_place(|| {
+                executor.block_on(async {
+                    for _ in 0..150 {
+                        lab.attempt(&["unlink", "/workspace/place/config"]).await;
+                        lab.attempt(&["rename", "/workspace/mine.txt", "/workspace/place/config"]).await;
+                        lab.attempt(&["create", "/workspace/place/new"]).await;
+                        lab.attempt(&["unlink", "/workspace/place/new"]).await;
+                    }
+                });
+            });
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(before, lab.tree("workspace/.git"), "{generation:?}");
     }
 }
