@@ -36,6 +36,8 @@ impl Place {
         let home = self.path().join("home");
         std::fs::create_dir_all(&home).unwrap();
         let mut command = command(arguments, &home);
+        // Where the cache lies by default is tried here.
+        command.env_remove("XDG_CACHE_HOME");
         let output = command.current_dir(self.path().join("skills")).envs(variables.iter().copied()).output().unwrap();
         let text = |bytes: Vec<u8>| {
             let text = String::from_utf8(bytes).unwrap().replace(self.path().to_str().unwrap(), "PLACE");
