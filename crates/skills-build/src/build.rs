@@ -10,7 +10,7 @@ use crate::language::Language;
 use crate::lock::Lock;
 use crate::perform::perform;
 use crate::plan::{Places, Plan};
-use crate::source::Source;
+use crate::source::{GUEST, Source};
 use crate::tools::Tools;
 
 /// Where the artifact of a skill lies, below its directory.
@@ -85,9 +85,27 @@ impl Request {
     /// Finds the source.
     ///
     /// # Errors
-    /// As [`Source::find`].
+    /// As [`Source::find`]; and when no output is chosen and the source, or the directory of the artifact, is a link that leads out of the
+    /// skill.
     pub fn source(&self) -> Result<Source, BuildError> {
-        Source::find(&self.skill, self.language)
+        let source = Source::find(&self.skill, self.language)?;
+        if self.output.is_none() {
+            self.lies_within(&self.skill.join(GUEST), &source.directory)?;
+            let artifact = self.artifact();
+            let parent = artifact.parent().unwrap_or(&artifact);
+            if let Some(to) = files::resolved(parent)? {
+                self.lies_within(parent, &to)?;
+            }
+        }
+        Ok(source)
+    }
+
+    fn lies_within(&self, path: &Path, to: &Path) -> Result<(), BuildError> {
+        let skill = files::resolved(&self.skill)?;
+        if skill.is_some_and(|skill| to.starts_with(skill)) {
+            return Ok(());
+        }
+        Err(Problem::Elsewhere { path: path.to_owned(), to: to.to_owned() }.into())
     }
 
     /// Returns the tools.
