@@ -26,8 +26,10 @@ fn a_skill_is_built_once_and_again_when_it_changed() {
     let artifact = build(&request(&place), Mode::Stale, &mut |line| told.push(line.to_owned())).unwrap();
     assert_eq!((artifact.verdict, artifact.bytes, artifact.path.clone()), (Verdict::Built, 4, place.skill().join("wasm/skill.wasm")));
     assert_eq!(fs::read_to_string(&artifact.path).unwrap(), "one\n");
-    assert!(told[0].starts_with("$ zig cc -target wasm32-wasi"), "{told:?}");
-    assert_eq!(told[1..], ["a warning"]);
+    let zig = stand_ins().join("zig").display().to_string();
+    assert_eq!(told[0], format!("$ {zig} version"));
+    assert!(told[1].starts_with(&format!("$ {zig} cc -target wasm32-wasi")), "{told:?}");
+    assert_eq!(told[2..], ["a warning"]);
     insta::assert_snapshot!(fs::read_to_string(place.skill().join("guest/artifact.lock")).unwrap(), @"
     language c
     sources fa61b1825162fe3cd18cad96dc16cd5a05bb9983a47ec2fc3809aa8fbf23aef9
@@ -177,4 +179,14 @@ fn directories_that_lead_out_of_the_skill_are_built_only_to_a_named_output() {
     assert_eq!(fs::read_dir(&wasm).unwrap().count(), 0);
     fs::remove_file(place.skill().join("wasm")).unwrap();
     assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+}
+
+#[test]
+fn the_lock_of_a_skill_speaks_of_its_own_artifact() {
+    let place = Place::new(&[("guest/main.c", "one\n")]);
+    let output = place.path().join("out.wasm");
+    assert_eq!(build(&request(&place).output(&output), Mode::Stale, &mut |_| {}).unwrap().verdict, Verdict::Built);
+    assert!(output.is_file() && !place.skill().join("guest/artifact.lock").exists() && !place.skill().join("wasm").exists());
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    assert_eq!(build(&request(&place).output(&output), Mode::Check, &mut |_| {}).unwrap().verdict, Verdict::SameBytes);
 }

@@ -75,7 +75,8 @@ fn a_new_skill_in_c_is_built_once() {
     built, 4 bytes, sha256 2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806
     c: zig 1.2.3
     -- stderr
-    $ zig cc -target wasm32-wasi -Os -s -Wall -o PLACE/home/.cache/skills/build/STAGE/skill.wasm ./main.c
+    $ TREE/crates/skills-build/tests/it/tools/zig version
+    $ TREE/crates/skills-build/tests/it/tools/zig cc -target wasm32-wasi -Os -s -Wall -o PLACE/home/.cache/skills/build/STAGE/skill.wasm ./main.c
     a warning
     ");
     assert_snapshot!(place.run(&["build", "polite"]).page(), @"
@@ -97,7 +98,8 @@ fn a_new_skill_in_c_is_built_once() {
     assert_snapshot!(place.run(&["build", "polite", "--tools", &tools]).page(), @"
     exit 1
     -- stderr
-    $ zig cc -target wasm32-wasi -Os -s -Wall -o PLACE/home/.cache/skills/build/STAGE/skill.wasm ./main.c
+    $ TREE/crates/skills-build/tests/it/tools/zig version
+    $ TREE/crates/skills-build/tests/it/tools/zig cc -target wasm32-wasi -Os -s -Wall -o PLACE/home/.cache/skills/build/STAGE/skill.wasm ./main.c
     error: `zig` ended with exit status: 1
     ./main.c: that is wrong
     ");
