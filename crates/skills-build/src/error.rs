@@ -65,7 +65,7 @@ pub(crate) enum Problem {
     Elsewhere { path: PathBuf, to: PathBuf },
     #[error("{} was not built yet", artifact.display())]
     NotBuilt { artifact: PathBuf },
-    #[error("{} does not belong to its source, one of them changed; build it again", artifact.display())]
+    #[error("{} does not belong to its source, one of them changed", artifact.display())]
     Stale { artifact: PathBuf },
     #[error("{} is not what its source builds to here (built with {tools})", artifact.display())]
     Differs { artifact: PathBuf, tools: String },

@@ -92,7 +92,8 @@ fn a_new_skill_in_c_is_built_once() {
     assert_snapshot!(place.run(&["build", "polite", "--check", "--tools", &tools]).page(), @"
     exit 1
     -- stderr
-    error: polite/wasm/skill.wasm does not belong to its source, one of them changed; build it again
+    error: polite/wasm/skill.wasm does not belong to its source, one of them changed
+      `skills build` without --check builds it; the artifact and its lock belong together
     ");
     std::fs::write(place.skill("polite/guest/main.c"), "wrong\n").unwrap();
     assert_snapshot!(place.run(&["build", "polite", "--tools", &tools]).page(), @"
@@ -113,7 +114,7 @@ fn what_hinders_a_build_is_told() {
     exit 1
     -- stderr
     error: no node (https://nodejs.org); no esbuild (npm install esbuild); no componentize-qjs (npm install componentize-qjs)
-      `skills build --install` gets what npm, pip and rustup have, into a directory of its own
+      once the others are here, `skills build --install` gets what npm, pip and rustup have
     ");
     let json = place.run(&["build", "talk", "--json"]);
     assert_eq!((json.code, &json.json()["error"]["code"]), (1, &json!("missing-tool")));
