@@ -1,7 +1,8 @@
 //! Builds the WebAssembly guests with `skills build`. The small `.wasm` of those in Rust and C are committed, as real skills ship theirs.
 //!
-//! Beside each guest lies `artifact.lock`, which says what it was built from. A guest is built only when its source changed; with `--check`
-//! always, and then the bytes must be the committed ones. Only cargo is needed: guests whose tools are not here stay as they are.
+//! Beside each guest lies `artifact.lock`, which says what it was built from. A guest is built only when its source changed, and then its tools
+//! must be here; with `--check` always, and then the bytes must be the committed ones. A check needs cargo and the target of Rust; guests in
+//! other languages whose tools are not here are held against their locks only.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -100,7 +101,12 @@ impl Guest {
             (Some("fresh"), _) => {}
             (Some(verdict), _) => eprintln!("{}: {}, {} bytes", self.name, verdict.replace('-', " "), said["bytes"]),
             // A check comes this far only when the source is the one of the lock.
-            (None, Some("missing-tool")) if mode == Mode::Check || !is_rust => eprintln!("kept {}: {message}", self.name),
+            (None, Some("missing-tool")) if mode == Mode::Check && !is_rust => {
+                eprintln!("compared the source of {} only: {message}", self.name)
+            }
+            // What was never built here is not out of date.
+            (None, Some("missing-tool")) if mode == Mode::Update && !self.is_built() => eprintln!("passed over {}: {message}", self.name),
+            (None, Some("missing-tool")) => bail!("{} cannot be built: {message}", self.name),
             _ => bail!("{}: {message}; run `cargo xtask skills` and commit", self.name),
         }
         if self.is_committed()? {
@@ -108,6 +114,10 @@ impl Guest {
             ensure!(bytes <= MAX_BYTES, "{} has {bytes} bytes, at most {MAX_BYTES} are committed", self.name);
         }
         Ok(())
+    }
+
+    fn is_built(&self) -> bool {
+        workspace().join(&self.artifact).is_file()
     }
 
     fn is_committed(&self) -> Result<bool> {

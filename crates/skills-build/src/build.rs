@@ -9,12 +9,10 @@ use crate::hash;
 use crate::language::Language;
 use crate::lock::Lock;
 use crate::perform::perform;
-use crate::plan::{Places, Plan};
+use crate::plan::{Places, Plan, SourceWrites};
+use crate::request::Request;
 use crate::source::Source;
-use crate::tools::Tools;
-
-/// Where the artifact of a skill lies, below its directory.
-const ARTIFACT: &str = "wasm/skill.wasm";
+use crate::tools::Beside;
 
 /// What to do when there is an artifact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,78 +25,6 @@ pub enum Mode {
     Always,
     /// Change nothing. Where builds are reproducible, build elsewhere and compare the bytes; else compare the source with that of the lock.
     Check,
-}
-
-/// What is to be built, and with what.
-#[derive(Debug, Clone)]
-#[must_use]
-pub struct Request {
-    skill: PathBuf,
-    tools: Tools,
-    work: PathBuf,
-    language: Option<Language>,
-    output: Option<PathBuf>,
-    cargo_home: PathBuf,
-    cargo_target: Option<PathBuf>,
-}
-
-impl Request {
-    /// Asks for the skill in a directory, whose source lies in its `guest`; a directory without one is a source itself. What compilers
-    /// keep goes below `work`. By default the language is told by the files, the artifact is `wasm/skill.wasm` of the skill, and cargo
-    /// builds in `work`.
-    pub fn new(skill: impl Into<PathBuf>, tools: Tools, work: impl Into<PathBuf>) -> Self {
-        Self {
-            skill: skill.into(),
-            tools,
-            work: work.into(),
-            language: None,
-            output: None,
-            cargo_home: PathBuf::from("/cargo"),
-            cargo_target: None,
-        }
-    }
-
-    /// Chooses the language.
-    pub fn language(mut self, language: Language) -> Self {
-        self.language = Some(language);
-        self
-    }
-
-    /// Chooses where the artifact goes.
-    pub fn output(mut self, path: impl Into<PathBuf>) -> Self {
-        self.output = Some(path.into());
-        self
-    }
-
-    /// Names cargo's home, whose path is kept out of artifacts.
-    pub fn cargo_home(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.cargo_home = directory.into();
-        self
-    }
-
-    /// Lets cargo build in a directory that others use too.
-    pub fn cargo_target(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.cargo_target = Some(directory.into());
-        self
-    }
-
-    /// Finds the source.
-    ///
-    /// # Errors
-    /// As [`Source::find`].
-    pub fn source(&self) -> Result<Source, BuildError> {
-        Source::find(&self.skill, self.language)
-    }
-
-    /// Returns the tools.
-    #[must_use]
-    pub const fn tools(&self) -> &Tools {
-        &self.tools
-    }
-
-    fn artifact(&self) -> PathBuf {
-        self.output.clone().unwrap_or_else(|| self.skill.join(ARTIFACT))
-    }
 }
 
 /// Builds a skill, or checks it. `progress` gets a line for each program that is started, and what these say.
@@ -121,12 +47,14 @@ pub fn build(request: &Request, mode: Mode, progress: &mut dyn FnMut(&str)) -> R
         Mode::Always => {}
         Mode::Check => return check(request, &source, &sources, &there, &hash, progress),
     }
-    let (built, tools) = compile(request, &source, &sources, progress)?;
+    let (built, tools) = compile(request, &source, &sources, mode, progress)?;
     // Cargo makes the lock file of packages when there is none, and it belongs to the source.
     let hash = if sources.iter().any(|(path, _)| path == "Cargo.lock") { hash } else { rehash(&source)? };
     let lock = Lock { language: source.language, sources: hash, artifact: hash::of(&built), tools };
     files::replace(&path, &built)?;
-    files::replace(&source.directory.join(crate::LOCK), lock.to_text().as_bytes())?;
+    if request.keeps_lock(&source) {
+        files::replace(&source.directory.join(crate::LOCK), lock.to_text().as_bytes())?;
+    }
     Ok(artifact(Verdict::Built, path, &built, lock))
 }
 
@@ -150,7 +78,7 @@ fn check(
     }
     let mut verdict = Verdict::SameSource;
     if source.language.is_reproducible() {
-        let (built, _) = compile(request, source, sources, progress)?;
+        let (built, _) = compile(request, source, sources, Mode::Check, progress)?;
         if built != *bytes {
             return Err(Problem::Differs { artifact: there.path.to_owned(), tools: lock.tools_line() }.into());
         }
@@ -161,13 +89,24 @@ fn check(
 
 type Compiled = (Vec<u8>, Vec<(String, String)>);
 
-fn compile(request: &Request, source: &Source, sources: &[SourceFile], progress: &mut dyn FnMut(&str)) -> Result<Compiled, BuildError> {
-    let found = request.tools.find(source)?;
+fn compile(
+    request: &Request,
+    source: &Source,
+    sources: &[SourceFile],
+    mode: Mode,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Compiled, BuildError> {
+    let (beside, writes) = match mode {
+        Mode::Check => (Beside::Ignored, SourceWrites::Nothing),
+        Mode::Stale | Mode::Always => (Beside::Taken, SourceWrites::LockFile),
+    };
+    let found = request.tools().find(source, beside, progress)?;
     let stage = files::stage(&request.work)?;
     let places = Places {
         stage: stage.path().to_owned(),
         work: request.work.clone(),
         cargo_target: request.cargo_target.clone(),
+        source: writes,
         cargo_home: request.cargo_home.clone(),
     };
     let plan = Plan::new(source, sources, &found, &places);

@@ -21,7 +21,7 @@ pub enum BuildErrorKind {
     SeveralLanguages,
     /// A tool is missing.
     MissingTool,
-    /// The source, or a file that describes it, is wrong: a compiler said no.
+    /// The source, or a file that describes it, is wrong: a compiler said no, it has links in it, or it does not lie in the skill.
     Failed,
     /// What is there was not built, or from other source.
     Stale,
@@ -59,9 +59,13 @@ pub(crate) enum Problem {
     Failed { program: String, status: String, output: String },
     #[error("{}: {reason}", path.display())]
     Manifest { path: PathBuf, reason: String },
+    #[error("{}: {reason}", path.display())]
+    Source { path: PathBuf, reason: String },
+    #[error("{} leads out of the skill, to {}; build it with --output", path.display(), to.display())]
+    Elsewhere { path: PathBuf, to: PathBuf },
     #[error("{} was not built yet", artifact.display())]
     NotBuilt { artifact: PathBuf },
-    #[error("{} does not belong to its source, one of them changed; build it again", artifact.display())]
+    #[error("{} does not belong to its source, one of them changed", artifact.display())]
     Stale { artifact: PathBuf },
     #[error("{} is not what its source builds to here (built with {tools})", artifact.display())]
     Differs { artifact: PathBuf, tools: String },
@@ -85,7 +89,9 @@ impl BuildError {
             Problem::NoSource { .. } => BuildErrorKind::NoSource,
             Problem::SeveralLanguages { .. } => BuildErrorKind::SeveralLanguages,
             Problem::MissingTool { .. } => BuildErrorKind::MissingTool,
-            Problem::Failed { .. } | Problem::Manifest { .. } => BuildErrorKind::Failed,
+            Problem::Failed { .. } | Problem::Manifest { .. } | Problem::Source { .. } | Problem::Elsewhere { .. } => {
+                BuildErrorKind::Failed
+            }
             Problem::NotBuilt { .. } | Problem::Stale { .. } => BuildErrorKind::Stale,
             Problem::Differs { .. } => BuildErrorKind::Differs,
             Problem::Io { .. } => BuildErrorKind::Io,

@@ -1,54 +1,105 @@
 //! Reads and writes the author's files.
 #![expect(clippy::disallowed_methods, reason = "an author builds a directory of their own; this is no skill that somebody else wrote")]
 
-use std::fs;
-use std::io;
+use std::fs::{self, FileType};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::BuildError;
+use crate::error::{BuildError, Problem};
 
 /// Directories that hold no source: what tools put there.
 const NOT_SOURCE: [&str; 5] = ["target", "node_modules", ".venv", "__pycache__", ".git"];
 
+/// The most bytes that all files of a source may have.
+const MAX_BYTES: u64 = 64 << 20;
+/// The most files that a source may have.
+const MAX_FILES: usize = 10_000;
+
 /// A file of the source: its path below the directory, with `/`, and its content.
 pub(crate) type SourceFile = (String, Vec<u8>);
 
-/// Reads the source: everything but what tools made, in order of the paths.
+/// Reads the source: everything but what tools made, in order of the paths. Links and special files are refused: what they lead to is no
+/// part of the source, and could change without it.
 pub(crate) fn source(directory: &Path) -> Result<Vec<SourceFile>, BuildError> {
-    let mut files = Vec::new();
-    collect(directory, directory, &mut files)?;
-    files.sort();
-    Ok(files)
+    let mut collected = Collected { files: Vec::new(), bytes_left: MAX_BYTES };
+    collected.add(directory, directory)?;
+    collected.files.sort();
+    Ok(collected.files)
 }
 
-fn collect(root: &Path, directory: &Path, files: &mut Vec<SourceFile>) -> Result<(), BuildError> {
-    for (name, path) in entries(directory)? {
-        if path.is_dir() {
-            if !NOT_SOURCE.contains(&name.as_str()) {
-                collect(root, &path, files)?;
+struct Collected {
+    files: Vec<SourceFile>,
+    bytes_left: u64,
+}
+
+impl Collected {
+    fn add(&mut self, root: &Path, directory: &Path) -> Result<(), BuildError> {
+        let is_source = |entry: &Entry| {
+            let Entry { name, kind, .. } = entry;
+            !NOT_SOURCE.contains(&name.as_str()) && (kind.is_dir() || (name != crate::LOCK && !name.ends_with(".wasm")))
+        };
+        for Entry { path, kind, .. } in entries(directory)?.into_iter().filter(is_source) {
+            if kind.is_dir() {
+                self.add(root, &path)?;
+                continue;
             }
-        } else if name != crate::LOCK && !name.ends_with(".wasm") {
+            if self.files.len() == MAX_FILES {
+                return Err(refused(root, format!("the source has more than {MAX_FILES} files")));
+            }
+            let content = regular(&path, kind, self.bytes_left)?
+                .ok_or_else(|| refused(root, format!("the source has more than {} MiB", MAX_BYTES >> 20)))?;
+            self.bytes_left -= content.len() as u64;
             let below = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-            files.push((below, read(&path)?));
+            self.files.push((below, content));
         }
+        Ok(())
     }
-    Ok(())
+}
+
+fn refused(path: &Path, reason: String) -> BuildError {
+    Problem::Source { path: path.to_owned(), reason }.into()
+}
+
+/// Reads a regular file; nothing when it is longer than `max_bytes`.
+fn regular(path: &Path, kind: FileType, max_bytes: u64) -> Result<Option<Vec<u8>>, BuildError> {
+    if kind.is_symlink() {
+        return Err(refused(path, "it is a link, and source is what lies here itself".to_owned()));
+    }
+    if !kind.is_file() {
+        return Err(refused(path, "it is no regular file".to_owned()));
+    }
+    let failed = |error| BuildError::io(path, "cannot be read", error);
+    let mut content = Vec::new();
+    fs::File::open(path).and_then(|file| file.take(max_bytes + 1).read_to_end(&mut content)).map_err(failed)?;
+    Ok(Some(content).filter(|content| content.len() as u64 <= max_bytes))
+}
+
+/// Reads a file that belongs to the source.
+pub(crate) fn source_file(path: &Path) -> Result<Vec<u8>, BuildError> {
+    let kind = path.symlink_metadata().map_err(|error| BuildError::io(path, "cannot be read", error))?.file_type();
+    regular(path, kind, MAX_BYTES)?.ok_or_else(|| refused(path, format!("it has more than {} MiB", MAX_BYTES >> 20)))
 }
 
 /// Lists the names in a directory, in order; none when there is no such directory.
 pub(crate) fn names(directory: &Path) -> Result<Vec<String>, BuildError> {
-    if directory.is_dir() { Ok(entries(directory)?.into_iter().map(|(name, _)| name).collect()) } else { Ok(Vec::new()) }
+    if directory.is_dir() { Ok(entries(directory)?.into_iter().map(|entry| entry.name).collect()) } else { Ok(Vec::new()) }
 }
 
-fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>, BuildError> {
+struct Entry {
+    name: String,
+    path: PathBuf,
+    kind: FileType,
+}
+
+fn entries(directory: &Path) -> Result<Vec<Entry>, BuildError> {
     let failed = |error| BuildError::io(directory, "cannot be listed", error);
-    let entries = fs::read_dir(directory).map_err(failed)?;
-    let mut names = entries
-        .map(|entry| entry.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path())))
-        .collect::<io::Result<Vec<_>>>()
-        .map_err(failed)?;
-    names.sort();
-    Ok(names)
+    let entry = |entry: io::Result<fs::DirEntry>| {
+        let entry = entry?;
+        Ok(Entry { name: entry.file_name().to_string_lossy().into_owned(), path: entry.path(), kind: entry.file_type()? })
+    };
+    let mut entries = fs::read_dir(directory).map_err(failed)?.map(entry).collect::<io::Result<Vec<_>>>().map_err(failed)?;
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(entries)
 }
 
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, BuildError> {
@@ -73,13 +124,34 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
     fs::write(path, bytes).map_err(failed)
 }
 
-/// Puts a file in place as a whole, so that nobody reads half of it.
+/// Puts a file in place as a whole, so that nobody reads half of it. A link that lies there is replaced and not followed.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
-    let mut half = path.as_os_str().to_owned();
-    half.push(".new");
-    let half = PathBuf::from(half);
-    write(&half, bytes)?;
-    fs::rename(&half, path).map_err(|error| BuildError::io(path, "cannot be put in place", error))
+    let failed = |error| BuildError::io(path, "cannot be put in place", error);
+    // The parent of a bare name is the empty path.
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(failed)?;
+    let mut half = new_file(parent).map_err(failed)?;
+    half.write_all(bytes).map_err(failed)?;
+    half.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// Makes a file of a name that nobody can foresee, with the rights that new files have.
+fn new_file(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".new-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(directory)
+}
+
+/// Returns where a directory really lies; nothing when there is none.
+pub(crate) fn resolved(directory: &Path) -> Result<Option<PathBuf>, BuildError> {
+    match directory.canonicalize() {
+        Ok(path) => Ok(Some(path)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(BuildError::io(directory, "cannot be found", error)),
+    }
 }
 
 /// Makes a directory that goes away when it is let go.

@@ -22,6 +22,8 @@ pub struct Rust {
     pub sysroot: PathBuf,
     /// The commit that it was made from; `unknown` for compilers of distributions.
     pub commit: String,
+    /// The directory of the workspace that the source belongs to, by cargo; nothing when it cannot say.
+    pub workspace: Option<PathBuf>,
 }
 
 /// All tools of one language.

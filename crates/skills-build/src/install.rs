@@ -36,7 +36,7 @@ fn plan(missing: &[Missing], tools: &Tools, source: &Path, into: &Path) -> Resul
     for Missing(tool) in missing {
         match tool {
             Tool::RustTarget => {
-                let rustup = tools.program("rustup", source).ok_or_else(|| cannot(*tool))?;
+                let rustup = tools.program("rustup").ok_or_else(|| cannot(*tool))?;
                 commands.push(Invocation::new(rustup, source).arguments(["target", "add", TARGET]));
             }
             Tool::Esbuild => npm.push(ESBUILD),
@@ -47,20 +47,21 @@ fn plan(missing: &[Missing], tools: &Tools, source: &Path, into: &Path) -> Resul
         }
     }
     if let Some(Missing(first)) = missing.first().filter(|_| !npm.is_empty()) {
-        let program = tools.program("npm", source).ok_or_else(|| cannot(*first))?;
+        let program = tools.program("npm").ok_or_else(|| cannot(*first))?;
         // Scripts of packages need not run: both packages bring what they need as files.
         let install = Invocation::new(program, into).arguments(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix"]);
         commands.push(install.argument(into).arguments(npm));
     }
     if let Some(Missing(first)) = missing.first().filter(|_| !pip.is_empty()) {
-        let program = tools.program("python3", source).ok_or_else(|| cannot(*first))?;
+        let program = tools.program("python3").ok_or_else(|| cannot(*first))?;
         let python = into.join("python");
         commands.push(Invocation::new(program, into).arguments(["-m", "venv"]).argument(&python));
         let own = python.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python3" });
-        commands
-            .push(Invocation::new(own, into).arguments(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).arguments(pip));
+        let install = Invocation::new(own, into).arguments(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        // Without that it would run what a package says about building it.
+        commands.push(install.arguments(["--only-binary", ":all:"]).arguments(pip));
     }
-    let search_path = tools.search_path(source);
+    let search_path = tools.search_path();
     Ok(commands.into_iter().map(|command| command.variable("PATH", &search_path)).collect())
 }
 

@@ -44,10 +44,10 @@ impl Invocation {
     }
 }
 
-/// For people: the program's name and its arguments, without quotes.
+/// For people: the program's path and its arguments, without quotes.
 impl fmt::Display for Invocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name())?;
+        write!(f, "{}", self.program.display())?;
         self.arguments.iter().try_for_each(|argument| write!(f, " {}", argument.to_string_lossy()))
     }
 }

@@ -39,24 +39,26 @@ mod language;
 mod lock;
 mod perform;
 mod plan;
+mod request;
 mod source;
 mod template;
 mod tool;
 mod tools;
 
 pub use artifact::{Artifact, Verdict};
-pub use build::{Mode, Request, build};
+pub use build::{Mode, build};
 pub use error::{BuildError, BuildErrorKind};
 pub use found::{Found, Installed, Rust};
 pub use install::install;
 pub use invocation::Invocation;
 pub use language::{Language, UnknownLanguage};
 pub use lock::Lock;
-pub use plan::{Places, Plan};
+pub use plan::{Places, Plan, SourceWrites};
+pub use request::Request;
 pub use source::Source;
 pub use template::{File, template};
 pub use tool::{Missing, Tool};
-pub use tools::Tools;
+pub use tools::{Beside, Tools};
 
 /// The file beside the source that says what the artifact was built from.
 pub const LOCK: &str = "artifact.lock";

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::files::SourceFile;
-use crate::found::Found;
+use crate::found::{Found, Rust};
 use crate::hash;
 use crate::invocation::{Invocation, option};
 use crate::language::Language;
@@ -21,8 +21,19 @@ pub struct Places {
     pub work: PathBuf,
     /// Where cargo builds; a directory of its own in `work` when nothing is given.
     pub cargo_target: Option<PathBuf>,
+    /// What may be written into the source.
+    pub source: SourceWrites,
     /// Where cargo keeps the sources of packages, which is taken out of the artifact.
     pub cargo_home: PathBuf,
+}
+
+/// What a build may write where the source lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceWrites {
+    /// Nothing, as for checks.
+    Nothing,
+    /// Cargo's lock file, when there is none.
+    LockFile,
 }
 
 /// What a build does: files to write, programs to start one after the other, and where the artifact then lies.
@@ -70,7 +81,10 @@ fn rust(source: &Source, sources: &[SourceFile], found: &Found, places: &Places)
     let target = places.cargo_target.clone().unwrap_or_else(of_its_own);
     let cargo = || Invocation::new(found.program(Tool::Cargo), &source.directory);
     let mut commands = Vec::new();
-    if !sources.iter().any(|(path, _)| path == "Cargo.lock") {
+    let is_locked = sources.iter().any(|(path, _)| path == "Cargo.lock");
+    // The lock file of a larger workspace is not this skill's to make.
+    let is_member = |rust: &Rust| rust.workspace.as_ref().is_some_and(|workspace| *workspace != source.directory);
+    if !is_locked && places.source == SourceWrites::LockFile && !found.rust.as_ref().is_some_and(is_member) {
         commands.push(cargo().argument("generate-lockfile"));
     }
     let build = cargo().arguments(["build", "--release", "--quiet", "--locked", "--target", TARGET]);

@@ -9,7 +9,7 @@ use crate::files;
 use crate::language::Language;
 
 /// The directory of a skill that holds its source.
-const GUEST: &str = "guest";
+pub(crate) const GUEST: &str = "guest";
 /// What the main file of a script may be called, the first first.
 const STEMS: [&str; 3] = ["main", "index", "skill"];
 /// What is looked for, as people read it.
@@ -20,21 +20,24 @@ const LOOKED_FOR: &str = "guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}
 pub struct Source {
     /// The language.
     pub language: Language,
-    /// The directory of the source, absolute.
+    /// The directory of the source, absolute and without links.
     pub directory: PathBuf,
     /// The files that the build begins with, by their names in the directory; for Rust, the name of the program.
     pub entries: Vec<String>,
 }
 
 impl Source {
-    /// Finds the source of a skill in its `guest` directory, or in the directory itself when it has no such.
+    /// Finds the source of a skill in its `guest` directory, wherever that leads, or in the directory itself when it has no such.
     ///
     /// # Errors
     /// When there is none, when there are several languages and none is chosen, or when a `Cargo.toml` names no single program.
     pub fn find(skill: &Path, chosen: Option<Language>) -> Result<Self, BuildError> {
         let absolute = skill.canonicalize().map_err(|error| BuildError::io(skill, "cannot be found", error))?;
         let guest = absolute.join(GUEST);
-        let directory = if guest.is_dir() { guest } else { absolute };
+        let directory = match files::resolved(&guest)? {
+            Some(guest) if guest.is_dir() => guest,
+            _ => absolute,
+        };
         let mut candidates = candidates(&files::names(&directory)?);
         candidates.retain(|(language, _)| chosen.is_none_or(|chosen| chosen == *language));
         match candidates.len() {
@@ -91,7 +94,7 @@ fn program(manifest: &Path) -> Result<String, BuildError> {
         name: String,
     }
     let wrong = |reason: String| BuildError::from(Problem::Manifest { path: manifest.to_owned(), reason });
-    let bytes = files::read(manifest)?;
+    let bytes = files::source_file(manifest)?;
     let parsed: Manifest = toml::from_slice(&bytes).map_err(|error| wrong(error.message().to_owned()))?;
     match (parsed.bin.as_slice(), parsed.package) {
         ([one], _) => Ok(one.name.clone()),

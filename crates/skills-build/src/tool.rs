@@ -71,6 +71,17 @@ impl Tool {
         }
     }
 
+    /// Says whether [`install`](crate::install) can get it.
+    #[must_use]
+    pub const fn is_installable(self) -> bool {
+        !matches!(self, Self::Cargo | Self::Rustc | Self::Node)
+    }
+
+    /// Says whether authors have it among the packages of one source.
+    pub(crate) const fn is_of_a_source(self) -> bool {
+        matches!(self, Self::Esbuild | Self::ComponentizeQjs | Self::ComponentizePy)
+    }
+
     /// The names of its programs, the best first.
     pub(crate) const fn programs(self) -> &'static [&'static str] {
         match self {

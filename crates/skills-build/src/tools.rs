@@ -18,11 +18,21 @@ const BELOW: [&str; 7] = ["", "bin", "Scripts", "node_modules/.bin", "python/bin
 /// Where an author's own tools lie beside the source.
 const BESIDE: [&str; 3] = ["node_modules/.bin", ".venv/bin", ".venv/Scripts"];
 
-/// Where tools are looked for: beside the source, in directories of tools, then in the directories of a search path, in this order.
+/// Where tools are looked for: in directories of tools, then in the directories of a search path, in this order; before them, those that are
+/// packages of JavaScript and Python, beside the source.
 #[derive(Debug, Clone, Default)]
 pub struct Tools {
     directories: Vec<PathBuf>,
     search_path: Vec<PathBuf>,
+}
+
+/// Whether what lies beside a source is taken for a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// esbuild, componentize-qjs and componentize-py are looked for in `node_modules` and `.venv` of the source first.
+    Taken,
+    /// Nothing of the source is started, as for checks.
+    Ignored,
 }
 
 impl Tools {
@@ -39,16 +49,19 @@ impl Tools {
         self
     }
 
-    /// Finds all tools that a source needs.
+    /// Finds all tools that a source needs. `progress` gets a line for each program that is asked for its version.
     ///
     /// # Errors
     /// When tools are missing: all of them are named.
-    pub fn find(&self, source: &Source) -> Result<Found, BuildError> {
-        let places = self.places(&source.directory);
-        let mut found = Found { search_path: self.search_path(&source.directory), ..Found::default() };
+    pub fn find(&self, source: &Source, beside: Beside, progress: &mut dyn FnMut(&str)) -> Result<Found, BuildError> {
+        let given = self.places();
+        let mut found = Found { search_path: self.search_path(), ..Found::default() };
+        let mut asker = Asker { directory: &source.directory, search_path: self.search_path(), progress };
         let mut missing = Vec::new();
         for tool in Tool::of(source.language) {
-            match self.installed(*tool, &places, &source.directory, &found.search_path) {
+            let own = BESIDE.iter().map(|place| source.directory.join(place));
+            let own = own.filter(|_| beside == Beside::Taken && tool.is_of_a_source());
+            match installed(*tool, &own.chain(given.iter().cloned()).collect::<Vec<_>>(), &mut asker) {
                 Some(installed) => drop(found.tools.insert(*tool, installed)),
                 None => missing.push(Missing(*tool)),
             }
@@ -60,55 +73,57 @@ impl Tools {
         if !missing.is_empty() {
             return Err(Problem::MissingTool { missing }.into());
         }
-        found.rust = found.tools.get(&Tool::Rustc).map(|rustc| Rust::of(rustc, &source.directory, &found.search_path));
+        if let (Some(rustc), Some(cargo)) = (found.tools.get(&Tool::Rustc), found.tools.get(&Tool::Cargo)) {
+            found.rust = Some(Rust::of(rustc, cargo, &mut asker));
+        }
         Ok(found)
     }
 
-    /// Finds the program of one name.
-    pub(crate) fn program(&self, name: &str, beside: &Path) -> Option<PathBuf> {
-        first(&self.places(beside), name)
+    /// Finds the program of one name, which is never one beside a source.
+    pub(crate) fn program(&self, name: &str) -> Option<PathBuf> {
+        first(&self.places(), name)
     }
 
-    /// Returns the `PATH` that programs are started with.
-    pub(crate) fn search_path(&self, beside: &Path) -> OsString {
+    /// Returns the `PATH` that programs are started with. Nothing beside a source is in it: what a tool starts by name is not chosen there.
+    pub(crate) fn search_path(&self) -> OsString {
         // A directory whose name holds the separator cannot be in it.
         let is_nameable = |place: &PathBuf| std::env::join_paths([place]).is_ok();
-        std::env::join_paths(self.places(beside).into_iter().filter(is_nameable)).unwrap_or_default()
+        std::env::join_paths(self.places().into_iter().filter(is_nameable)).unwrap_or_default()
     }
 
-    fn places(&self, beside: &Path) -> Vec<PathBuf> {
-        let own = BESIDE.iter().map(|place| beside.join(place));
+    fn places(&self) -> Vec<PathBuf> {
         let given = self.directories.iter().flat_map(|directory| BELOW.iter().map(move |place| directory.join(place)));
-        own.chain(given).filter(|place| place.is_dir()).chain(self.search_path.iter().cloned()).collect()
-    }
-
-    fn installed(&self, tool: Tool, places: &[PathBuf], directory: &Path, search_path: &OsString) -> Option<Installed> {
-        let program = tool.programs().iter().find_map(|name| first(places, name))?;
-        let ask = |arguments: &[&str]| answer(&program, arguments, directory, search_path);
-        let version = match tool {
-            Tool::RustTarget => {
-                let library = ask(&["--print", "target-libdir", "--target", TARGET])?;
-                return (!files::names(Path::new(library.trim())).ok()?.is_empty())
-                    .then_some(Installed { program, version: TARGET.to_owned() });
-            }
-            // It has no option for that, but npm knows.
-            Tool::ComponentizeQjs => npm_version(&program),
-            Tool::Zig => ask(&["version"]),
-            _ => ask(&["--version"]),
-        };
-        let line = version.as_deref().and_then(|version| version.lines().next()).map(str::trim).filter(|line| !line.is_empty());
-        let line = line.unwrap_or("unknown");
-        let bare = line.strip_prefix(tool.as_str()).unwrap_or(line).trim();
-        Some(Installed { program, version: bare.to_owned() })
+        given.filter(|place| place.is_dir()).chain(self.search_path.iter().cloned()).collect()
     }
 }
 
+fn installed(tool: Tool, places: &[PathBuf], asker: &mut Asker<'_>) -> Option<Installed> {
+    let program = tool.programs().iter().find_map(|name| first(places, name))?;
+    let version = match tool {
+        Tool::RustTarget => {
+            let library = asker.ask(&program, &["--print", "target-libdir", "--target", TARGET])?;
+            return (!files::names(Path::new(library.trim())).ok()?.is_empty())
+                .then_some(Installed { program, version: TARGET.to_owned() });
+        }
+        // It has no option for that, but npm knows.
+        Tool::ComponentizeQjs => npm_version(&program),
+        Tool::Zig => asker.ask(&program, &["version"]),
+        _ => asker.ask(&program, &["--version"]),
+    };
+    let line = version.as_deref().and_then(|version| version.lines().next()).map(str::trim).filter(|line| !line.is_empty());
+    let line = line.unwrap_or("unknown");
+    let bare = line.strip_prefix(tool.as_str()).unwrap_or(line).trim();
+    Some(Installed { program, version: bare.to_owned() })
+}
+
 impl Rust {
-    fn of(rustc: &Installed, directory: &Path, search_path: &OsString) -> Self {
-        let ask = |arguments: &[&str]| answer(&rustc.program, arguments, directory, search_path).unwrap_or_default();
-        let version = ask(&["--version", "--verbose"]);
+    fn of(rustc: &Installed, cargo: &Installed, asker: &mut Asker<'_>) -> Self {
+        let version = asker.ask(&rustc.program, &["--version", "--verbose"]).unwrap_or_default();
         let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: ")).unwrap_or("unknown").to_owned();
-        Self { sysroot: PathBuf::from(ask(&["--print", "sysroot"]).trim()), commit }
+        let sysroot = asker.ask(&rustc.program, &["--print", "sysroot"]).unwrap_or_default();
+        let manifest = asker.ask(&cargo.program, &["locate-project", "--workspace", "--message-format", "plain"]);
+        let workspace = manifest.and_then(|manifest| Some(Path::new(manifest.trim()).parent()?.to_owned()));
+        Self { sysroot: PathBuf::from(sysroot.trim()), commit, workspace }
     }
 }
 
@@ -129,12 +144,22 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-/// Returns what a program prints when it ends well.
-fn answer(program: &Path, arguments: &[&str], directory: &Path, search_path: &OsString) -> Option<String> {
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(directory).env("PATH", search_path).stdin(Stdio::null());
-    let output = command.output().ok().filter(|output| output.status.success())?;
-    String::from_utf8(output.stdout).ok()
+/// Asks programs for what they know, and says so.
+struct Asker<'a> {
+    directory: &'a Path,
+    search_path: OsString,
+    progress: &'a mut dyn FnMut(&str),
+}
+
+impl Asker<'_> {
+    /// Returns what a program prints when it ends well.
+    fn ask(&mut self, program: &Path, arguments: &[&str]) -> Option<String> {
+        (self.progress)(&format!("$ {} {}", program.display(), arguments.join(" ")));
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(self.directory).env("PATH", &self.search_path).stdin(Stdio::null());
+        let output = command.output().ok().filter(|output| output.status.success())?;
+        String::from_utf8(output.stdout).ok()
+    }
 }
 
 /// Reads the version in the `package.json` that belongs to a program, which npm links to.

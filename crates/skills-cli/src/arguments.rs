@@ -119,7 +119,7 @@ pub(crate) struct Precompile {
     #[arg(value_name = "SKILL")]
     pub(crate) skills: Vec<String>,
 
-    /// Delete all compiled code first
+    /// Delete all compiled code first; without SKILL nothing else is done
     #[arg(long)]
     pub(crate) clear: bool,
 }

@@ -1,6 +1,10 @@
 //! Errors as people and programs want them.
 
-use serde_json::json;
+use std::fmt;
+use std::io::ErrorKind as ErrorKindOfIo;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
 use skills_build::{BuildError, BuildErrorKind};
 use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
 
@@ -10,28 +14,41 @@ use crate::output::Output;
 
 /// Prints an error and chooses the exit code.
 pub(crate) fn report(error: &anyhow::Error, output: &Output) -> Exit {
-    let runtime = error.downcast_ref::<RuntimeError>();
-    let candidates = runtime.map_or(&[][..], RuntimeError::candidates);
-    let build = error.downcast_ref::<BuildError>().map(BuildError::kind);
-    let hint = runtime.and_then(RuntimeError::sandbox).and_then(SandboxError::hint).or_else(|| build.and_then(advice));
-    let message = format!("{error:#}");
-    if output.is_json() {
-        let document = json!({"error": {"code": code(error), "message": message, "candidates": candidates, "hint": hint}});
-        if output.document(&document).is_err() {
-            output.note(&format!("error: {message}"));
-        }
-    } else {
-        // What a compiler says has lines of its own.
-        if build == Some(BuildErrorKind::Failed) {
-            output.notes(&format!("error: {message}"))
-        } else {
-            output.note(&format!("error: {message}"))
-        }
-        if let Some(line) = suggestion(runtime, candidates).or_else(|| Some(format!("  {}", build.and_then(advice)?))) {
-            output.note(&line);
-        }
+    if !output.is_json() {
+        tell(error, output);
+    } else if output.document(&json!({"error": document(error)})).is_err() {
+        output.note(&format!("error: {error:#}"));
     }
     exit(error)
+}
+
+/// Prints an error for people, and what can be done about it.
+pub(crate) fn tell(error: &anyhow::Error, output: &Output) {
+    let message = format!("error: {error:#}");
+    // What a compiler says has lines of its own.
+    if error.downcast_ref::<BuildError>().is_some_and(|build| build.kind() == BuildErrorKind::Failed) {
+        output.notes(&message);
+    } else {
+        output.note(&message);
+    }
+    let runtime = runtime(error);
+    let candidates = runtime.map_or(&[][..], RuntimeError::candidates);
+    if let Some(line) = suggestion(runtime, candidates).or_else(|| Some(format!("  {}", advice(error)?))) {
+        output.note(&line);
+    }
+}
+
+/// Returns an error for programs.
+pub(crate) fn document(error: &anyhow::Error) -> Value {
+    let runtime = runtime(error);
+    let candidates = runtime.map_or(&[][..], RuntimeError::candidates);
+    let of_sandbox = runtime.and_then(RuntimeError::sandbox).and_then(SandboxError::hint);
+    let hint = of_sandbox.map(str::to_owned).or_else(|| advice(error));
+    json!({"code": code(error), "message": format!("{error:#}"), "candidates": candidates, "hint": hint})
+}
+
+fn runtime(error: &anyhow::Error) -> Option<&RuntimeError> {
+    error.downcast_ref::<RuntimeError>().or_else(|| Some(&error.downcast_ref::<Unbuilt>()?.error))
 }
 
 /// Prints what is wrong with the command line, as a document where one was asked for; help and version are no mistakes.
@@ -60,12 +77,69 @@ fn suggestion(error: Option<&RuntimeError>, candidates: &[String]) -> Option<Str
     })
 }
 
+/// What can be done about it.
+fn advice(error: &anyhow::Error) -> Option<String> {
+    if let Some(unbuilt) = error.downcast_ref::<Unbuilt>() {
+        return Some(unbuilt.hint());
+    }
+    of_build(error.downcast_ref::<BuildError>()?).map(str::to_owned)
+}
+
 /// What an author can do about it.
-fn advice(kind: BuildErrorKind) -> Option<&'static str> {
-    match kind {
-        BuildErrorKind::MissingTool => Some("`skills build --install` gets what npm, pip and rustup have, into a directory of its own"),
+fn of_build(error: &BuildError) -> Option<&'static str> {
+    match error.kind() {
+        BuildErrorKind::MissingTool => {
+            let installable = error.missing().iter().filter(|missing| missing.0.is_installable()).count();
+            match error.missing().len() - installable {
+                0 => Some("`skills build --install` gets what npm, pip and rustup have, into a directory of its own"),
+                _ if installable > 0 => Some("once the others are here, `skills build --install` gets what npm, pip and rustup have"),
+                _ => None,
+            }
+        }
         BuildErrorKind::NoSource => Some("`skills new NAME --lang rust` (js, ts, c, python) makes a skill with source"),
+        BuildErrorKind::Stale => Some("`skills build` without --check builds it; the artifact and its lock belong together"),
+        BuildErrorKind::Differs => {
+            Some("use the tools that the lock names, or `skills build --force` with these and keep artifact and lock")
+        }
+        BuildErrorKind::Io => of_io(std::error::Error::source(error)?.downcast_ref()?),
         _ => None,
+    }
+}
+
+fn of_io(error: &std::io::Error) -> Option<&'static str> {
+    Some(match error.kind() {
+        ErrorKindOfIo::NotFound => "look whether the path is right, and what stands there",
+        ErrorKindOfIo::PermissionDenied => "look at the rights of the file and of the directories above it: `ls -ld`",
+        ErrorKindOfIo::ReadOnlyFilesystem => "write elsewhere: --output for the artifact, XDG_CACHE_HOME for what compilers keep",
+        ErrorKindOfIo::StorageFull | ErrorKindOfIo::QuotaExceeded => "make room, or set XDG_CACHE_HOME to where there is some",
+        _ => return None,
+    })
+}
+
+/// A skill that has nothing to run, but source.
+#[derive(Debug)]
+pub(crate) struct Unbuilt {
+    /// The error of the run.
+    pub(crate) error: RuntimeError,
+    /// Where the skill lies.
+    pub(crate) directory: PathBuf,
+}
+
+impl Unbuilt {
+    fn hint(&self) -> String {
+        format!("it has source in `guest`: `skills build {}`", self.directory.display())
+    }
+}
+
+impl fmt::Display for Unbuilt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for Unbuilt {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
     }
 }
 
@@ -73,14 +147,15 @@ fn code(error: &anyhow::Error) -> &'static str {
     if let Some(build) = error.downcast_ref::<BuildError>() {
         return build.kind().code();
     }
-    match error.downcast_ref::<RuntimeError>() {
+    match runtime(error) {
         Some(runtime) => runtime.sandbox().map_or(runtime.kind().code(), |sandbox| sandbox.kind().code()),
         None if error.is::<InputError>() => "input",
         None => "io",
     }
 }
 
-fn exit(error: &anyhow::Error) -> Exit {
+/// Chooses the exit code.
+pub(crate) fn exit(error: &anyhow::Error) -> Exit {
     if error.is::<InputError>() {
         return Exit::Usage;
     }
@@ -88,7 +163,7 @@ fn exit(error: &anyhow::Error) -> Exit {
         let is_usage = matches!(build.kind(), BuildErrorKind::NoSource | BuildErrorKind::SeveralLanguages);
         return if is_usage { Exit::Usage } else { Exit::Failed };
     }
-    let Some(error) = error.downcast_ref::<RuntimeError>() else { return Exit::Failed };
+    let Some(error) = runtime(error) else { return Exit::Failed };
     match error.sandbox().map(SandboxError::kind) {
         None if matches!(error.kind(), ErrorKind::Restricted | ErrorKind::Changed | ErrorKind::Symlink | ErrorKind::Audit) => Exit::Denied,
         Some(SandboxErrorKind::Load) | None => Exit::Failed,

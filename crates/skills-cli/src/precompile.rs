@@ -1,10 +1,11 @@
 //! `skills precompile`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use skills_runtime::{Preparation, SkillRuntime};
 
 use crate::arguments::Precompile;
 use crate::exit::Exit;
+use crate::failure;
 use crate::input;
 use crate::output::Output;
 use crate::state;
@@ -12,46 +13,51 @@ use crate::state;
 /// What became of one skill.
 struct Done {
     skill: String,
-    result: Result<Preparation, String>,
+    result: Result<Preparation, anyhow::Error>,
 }
 
 /// Compiles the WebAssembly of the named skills, or of all, so that no run has to wait for it.
 pub(crate) fn precompile(runtime: &SkillRuntime, arguments: &Precompile, output: &Output) -> anyhow::Result<Exit> {
-    if arguments.clear
-        && let Some(cache) = state::code_cache()
-    {
-        let cleared = cache.clear()?;
+    let cache = state::code_cache()?;
+    let cleared = arguments.clear.then(|| cache.clear()).transpose()?;
+    if let Some(cleared) = &cleared {
         output.note(&format!("deleted {} compiled modules, {} bytes", cleared.artifacts(), cleared.bytes()));
     }
+    let clears_only = arguments.clear && arguments.skills.is_empty();
+    let all = if clears_only { Vec::new() } else { compile(runtime, arguments, output)? };
+    if output.is_json() {
+        let deleted = cleared.map(|usage| json!({"modules": usage.artifacts(), "bytes": usage.bytes()}));
+        output.document(&json!({"deleted": deleted, "skills": all.iter().map(document).collect::<Vec<_>>()}))?;
+    } else if all.is_empty() && !clears_only {
+        output.note("no skill here has WebAssembly");
+    }
+    Ok(all.iter().find_map(|done| Some(failure::exit(done.result.as_ref().err()?))).unwrap_or(Exit::Done))
+}
+
+fn compile(runtime: &SkillRuntime, arguments: &Precompile, output: &Output) -> anyhow::Result<Vec<Done>> {
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut exit = Exit::Done;
     let mut all = Vec::new();
     for name in names(runtime, arguments) {
         let result = match executor.block_on(runtime.precompile_skill(&name)) {
             // Of skills that nobody named only those with WebAssembly are told.
             Err(_) | Ok(Preparation::Nothing) if arguments.skills.is_empty() && !has_module(runtime, &name) => continue,
             Err(error) if arguments.skills.len() == 1 => return Err(error.into()),
-            result => result.map_err(|error| error.to_string()),
+            result => result.map_err(Into::into),
         };
-        if result.is_err() {
-            exit = Exit::Failed;
-        }
         let done = Done { skill: name, result };
         if !output.is_json() {
             tell(&done, output)?;
         }
         all.push(done);
     }
-    if output.is_json() {
-        let document = |done: &Done| match &done.result {
-            Ok(preparation) => json!({"skill": done.skill, "preparation": preparation}),
-            Err(error) => json!({"skill": done.skill, "error": error}),
-        };
-        output.document(&json!({"skills": all.iter().map(document).collect::<Vec<_>>()}))?;
-    } else if all.is_empty() {
-        output.note("no skill here has WebAssembly");
+    Ok(all)
+}
+
+fn document(done: &Done) -> Value {
+    match &done.result {
+        Ok(preparation) => json!({"skill": done.skill, "preparation": preparation}),
+        Err(error) => json!({"skill": done.skill, "error": failure::document(error)}),
     }
-    Ok(exit)
 }
 
 fn names(runtime: &SkillRuntime, arguments: &Precompile) -> Vec<String> {
@@ -73,7 +79,7 @@ fn tell(done: &Done, output: &Output) -> anyhow::Result<()> {
         Ok(Preparation::Cached) => output.text(&format!("{}: was compiled before\n", done.skill)),
         Ok(_) => output.text(&format!("{}: nothing to compile\n", done.skill)),
         Err(error) => {
-            output.note(&format!("error: {}: {error}", done.skill));
+            failure::tell(error, output);
             Ok(())
         }
     }

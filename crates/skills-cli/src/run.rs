@@ -5,12 +5,14 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value, json};
 use skills_runtime::policy::{Denial, Layer, Permission, Reason, Verdict};
 use skills_runtime::{
-    Builder, Captured, ExecutionArtifacts, ExecutionMode, ExecutionStatus, InputFile, RuntimeError, WasmProfile, Workspace,
+    Builder, Captured, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionStatus, InputFile, RuntimeError, SkillRuntime, WasmProfile,
+    Workspace,
 };
 
 use crate::approver::{Answers, approver};
 use crate::arguments::Run;
 use crate::exit::Exit;
+use crate::failure::Unbuilt;
 use crate::input::{self, InputError};
 use crate::output::Output;
 use crate::policy;
@@ -26,16 +28,16 @@ pub(crate) fn run(builder: Builder, arguments: &Run, trust_project: bool, output
     if !arguments.file.is_empty() || arguments.output.is_some() {
         options.workspace = Workspace::Private(files(&arguments.file)?);
     }
+    let name = input::skill_name(&arguments.name);
+    if arguments.dry_run || profile.is_some() {
+        let preview = runtime.preview_skill(&name, &options).map_err(|error| unbuilt(&runtime, &name, error))?;
+        repeatable(profile, &preview.mode)?;
+        if arguments.dry_run {
+            return policy::tell(&preview, output);
+        }
+    }
     // What the program makes has to go somewhere, and that is found out before it runs.
     let keep = arguments.output.as_deref().map(made).transpose()?;
-    let name = input::skill_name(&arguments.name);
-    if arguments.dry_run {
-        return policy::tell(&runtime.preview_skill(&name, &options)?, output);
-    }
-    if profile.is_some() && matches!(runtime.preview_skill(&name, &options)?.mode, ExecutionMode::Native { .. }) {
-        let reason = "--deterministic: the program is a script, and only WebAssembly runs the same way each time";
-        return Err(InputError::new(reason.to_owned()).into());
-    }
     options.approval = approver(match arguments {
         Run { yes: true, .. } => Answers::Yes,
         Run { deny: true, .. } => Answers::No,
@@ -59,7 +61,7 @@ pub(crate) fn run(builder: Builder, arguments: &Run, trust_project: bool, output
     if let Some(unrecorded) = artifacts.as_ref().err().and_then(RuntimeError::artifacts).filter(|_| !output.is_json()) {
         show(unrecorded, arguments, output)?;
     }
-    let artifacts = artifacts?;
+    let artifacts = artifacts.map_err(|error| unbuilt(&runtime, &name, error))?;
     let Some(artifacts) = artifacts else { return Ok(Exit::Interrupted) };
     let not_saved = keep.map(|directory| save(&artifacts, &directory)).unwrap_or_default();
     if output.is_json() {
@@ -72,6 +74,25 @@ pub(crate) fn run(builder: Builder, arguments: &Run, trust_project: bool, output
         Exit::Done if !not_saved.is_empty() => Exit::Failed,
         exit => exit,
     })
+}
+
+/// Refuses to run a script as if it were repeatable.
+fn repeatable(profile: Option<WasmProfile>, mode: &ExecutionMode) -> anyhow::Result<()> {
+    if profile.is_some() && matches!(mode, ExecutionMode::Native { .. }) {
+        let reason = "--deterministic: the program is a script, and only WebAssembly runs the same way each time";
+        return Err(InputError::new(reason.to_owned()).into());
+    }
+    Ok(())
+}
+
+/// Adds to an error that there is source to build, where there is.
+fn unbuilt(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::Error {
+    let has_nothing = error.kind() == ErrorKind::NoProgram;
+    let skill = has_nothing.then(|| runtime.get_skill(name).ok()).flatten();
+    match skill.filter(|skill| skill.resources.resources.iter().any(|file| file.path.starts_with("guest/"))) {
+        Some(skill) => Unbuilt { error, directory: skill.directory }.into(),
+        None => error.into(),
+    }
 }
 
 /// Reads the files for a private workspace; each has its own name there.

@@ -30,12 +30,18 @@ fn base(variable: &str, below_home: &str) -> Option<PathBuf> {
 
 /// Returns the directory for compiled code: `$XDG_CACHE_HOME/skills/code`, else `~/.cache/skills/code`.
 fn code() -> Option<PathBuf> {
-    Some(base("XDG_CACHE_HOME", ".cache")?.join("skills/code"))
+    Some(cache()?.join("code"))
 }
 
-/// Returns the cache of compiled code, where there is a place for it.
-pub(crate) fn code_cache() -> Option<ArtifactCache> {
-    ArtifactCache::open(code()?).ok()
+/// Returns the cache of compiled code.
+///
+/// # Errors
+/// When there is no place for it.
+pub(crate) fn code_cache() -> anyhow::Result<ArtifactCache> {
+    let Some(directory) = code() else {
+        anyhow::bail!("there is no home directory, and so no place for compiled code; set XDG_CACHE_HOME");
+    };
+    Ok(ArtifactCache::open(directory)?)
 }
 
 /// Lets a runtime keep compiled code; without a place for it every process compiles.
@@ -71,7 +77,9 @@ pub(crate) fn policy_files() -> PolicyFiles {
 /// unless the project is trusted.
 pub(crate) fn own_files() -> Vec<PathBuf> {
     let files = policy_files();
-    files.user.into_iter().chain([files.admin]).chain(directory()).chain(code()).collect()
+    // Compiled code, compilers and what these keep run with the rights of the user.
+    let made = cache().into_iter().flat_map(|cache| ["code", "tools", "build"].map(|name| cache.join(name)));
+    files.user.into_iter().chain([files.admin]).chain(directory()).chain(made).collect()
 }
 
 /// Lets a runtime keep approvals and records.

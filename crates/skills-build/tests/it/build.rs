@@ -26,8 +26,10 @@ fn a_skill_is_built_once_and_again_when_it_changed() {
     let artifact = build(&request(&place), Mode::Stale, &mut |line| told.push(line.to_owned())).unwrap();
     assert_eq!((artifact.verdict, artifact.bytes, artifact.path.clone()), (Verdict::Built, 4, place.skill().join("wasm/skill.wasm")));
     assert_eq!(fs::read_to_string(&artifact.path).unwrap(), "one\n");
-    assert!(told[0].starts_with("$ zig cc -target wasm32-wasi"), "{told:?}");
-    assert_eq!(told[1..], ["a warning"]);
+    let zig = stand_ins().join("zig").display().to_string();
+    assert_eq!(told[0], format!("$ {zig} version"));
+    assert!(told[1].starts_with(&format!("$ {zig} cc -target wasm32-wasi")), "{told:?}");
+    assert_eq!(told[2..], ["a warning"]);
     insta::assert_snapshot!(fs::read_to_string(place.skill().join("guest/artifact.lock")).unwrap(), @"
     language c
     sources fa61b1825162fe3cd18cad96dc16cd5a05bb9983a47ec2fc3809aa8fbf23aef9
@@ -109,4 +111,82 @@ fn a_source_without_a_skill_is_built_to_where_it_is_wanted() {
     let artifact = build(&request(&place).output(&output), Mode::Stale, &mut |_| {}).unwrap();
     assert_eq!((artifact.path, fs::read_to_string(&output).unwrap()), (output, "one\n".to_owned()));
     assert!(place.skill().join("artifact.lock").is_file());
+}
+
+#[test]
+fn links_and_special_files_are_no_source() {
+    use std::os::unix::fs::symlink;
+    let place = Place::new(&[("guest/main.c", "one\n"), ("outside.h", "secret")]);
+    symlink("../outside.h", place.skill().join("guest/secret.h")).unwrap();
+    let error = built(&place, Mode::Stale).unwrap_err();
+    assert_eq!(error.kind(), BuildErrorKind::Failed);
+    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/guest/secret.h: it is a link, and source is what lies here itself");
+    fs::remove_file(place.skill().join("guest/secret.h")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(place.skill().join("guest/socket")).unwrap();
+    insta::assert_snapshot!(place.told(built(&place, Mode::Stale).unwrap_err()), @"PLACE/skill/guest/socket: it is no regular file");
+    assert!(!place.skill().join("wasm").exists());
+}
+
+#[test]
+fn a_source_has_bounds() {
+    let place = Place::new(&[("guest/main.c", "one\n"), ("guest/large.h", "")]);
+    // A hole takes no room on the disk.
+    fs::File::options().write(true).open(place.skill().join("guest/large.h")).unwrap().set_len(64 << 20).unwrap();
+    insta::assert_snapshot!(place.told(built(&place, Mode::Stale).unwrap_err()), @"PLACE/skill/guest: the source has more than 64 MiB");
+    fs::remove_file(place.skill().join("guest/large.h")).unwrap();
+    (0..10_000).for_each(|number| place.write(&format!("guest/many/{number}.h"), ""));
+    insta::assert_snapshot!(place.told(built(&place, Mode::Stale).unwrap_err()), @"PLACE/skill/guest: the source has more than 10000 files");
+    fs::remove_file(place.skill().join("guest/many/0.h")).unwrap();
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+}
+
+#[test]
+fn links_are_replaced_and_not_written_through() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let place = Place::new(&[("guest/main.c", "one\n"), ("mine", "kept"), ("wasm/x", "")]);
+    for name in ["wasm/skill.wasm", "wasm/skill.wasm.new", "guest/artifact.lock"] {
+        symlink(place.skill().join("mine"), place.skill().join(name)).unwrap();
+    }
+    // That name is none of ours, and no source is called so.
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    assert_eq!(fs::read_to_string(place.skill().join("mine")).unwrap(), "kept");
+    let metadata = place.skill().join("wasm/skill.wasm").symlink_metadata().unwrap();
+    assert!(metadata.is_file() && metadata.permissions().mode() & 0o400 != 0);
+    assert_eq!(metadata.permissions().mode(), place.skill().join("mine").metadata().unwrap().permissions().mode(), "as all new files");
+    assert_eq!(fs::read_dir(place.skill().join("wasm")).unwrap().count(), 3, "nothing is left behind");
+}
+
+#[test]
+fn directories_that_lead_out_of_the_skill_are_built_only_to_a_named_output() {
+    use std::os::unix::fs::symlink;
+    let place = Place::new(&[("SKILL.md", "")]);
+    let (guest, wasm) = (place.path().join("elsewhere"), place.path().join("artifacts"));
+    fs::create_dir(&guest).unwrap();
+    fs::create_dir(&wasm).unwrap();
+    fs::write(guest.join("main.c"), "one\n").unwrap();
+    symlink(&guest, place.skill().join("guest")).unwrap();
+    let error = built(&place, Mode::Stale).unwrap_err();
+    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/guest leads out of the skill, to PLACE/elsewhere; build it with --output");
+    let output = place.path().join("out.wasm");
+    assert_eq!(build(&request(&place).output(&output), Mode::Stale, &mut |_| {}).unwrap().verdict, Verdict::Built);
+    assert_eq!(fs::read_to_string(output).unwrap(), "one\n");
+    fs::remove_file(place.skill().join("guest")).unwrap();
+    place.write("src/main.c", "one\n");
+    symlink("src", place.skill().join("guest")).unwrap();
+    symlink(&wasm, place.skill().join("wasm")).unwrap();
+    let error = built(&place, Mode::Stale).unwrap_err();
+    insta::assert_snapshot!(place.told(&error), @"PLACE/skill/wasm leads out of the skill, to PLACE/artifacts; build it with --output");
+    assert_eq!(fs::read_dir(&wasm).unwrap().count(), 0);
+    fs::remove_file(place.skill().join("wasm")).unwrap();
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+}
+
+#[test]
+fn the_lock_of_a_skill_speaks_of_its_own_artifact() {
+    let place = Place::new(&[("guest/main.c", "one\n")]);
+    let output = place.path().join("out.wasm");
+    assert_eq!(build(&request(&place).output(&output), Mode::Stale, &mut |_| {}).unwrap().verdict, Verdict::Built);
+    assert!(output.is_file() && !place.skill().join("guest/artifact.lock").exists() && !place.skill().join("wasm").exists());
+    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    assert_eq!(build(&request(&place).output(&output), Mode::Check, &mut |_| {}).unwrap().verdict, Verdict::SameBytes);
 }

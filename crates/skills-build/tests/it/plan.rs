@@ -4,13 +4,24 @@
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use skills_build::{Found, Installed, Language, Places, Plan, Rust, Source, Tool};
+use skills_build::{Found, Installed, Language, Places, Plan, Rust, Source, SourceWrites, Tool};
 
 fn plan(language: Language, entries: &[&str], sources: &[&str], cargo_target: Option<&str>) -> String {
+    plan_in("/skills/x/guest", SourceWrites::LockFile, language, entries, sources, cargo_target)
+}
+
+fn plan_in(
+    workspace: &str,
+    writes: SourceWrites,
+    language: Language,
+    entries: &[&str],
+    sources: &[&str],
+    cargo_target: Option<&str>,
+) -> String {
     let installed = |tool: Tool| Installed { program: PathBuf::from(format!("/tools/{tool}")), version: "1".to_owned() };
     let found = Found {
         tools: Tool::of(language).iter().map(|tool| (*tool, installed(*tool))).collect(),
-        rust: Some(Rust { sysroot: "/toolchain".into(), commit: "abc".to_owned() }),
+        rust: Some(Rust { sysroot: "/toolchain".into(), commit: "abc".to_owned(), workspace: Some(workspace.into()) }),
         search_path: "/tools:/bin".into(),
     };
     let source =
@@ -20,6 +31,7 @@ fn plan(language: Language, entries: &[&str], sources: &[&str], cargo_target: Op
         stage: "/scratch/stage".into(),
         work: "/scratch".into(),
         cargo_target: cargo_target.map(PathBuf::from),
+        source: writes,
         cargo_home: "/home/.cargo".into(),
     };
     Plan::new(&source, &sources, &found, &places).to_string()
@@ -33,12 +45,16 @@ fn rust() {
       CARGO_TARGET_DIR=/target
       CARGO_ENCODED_RUSTFLAGS=--remap-path-prefix=/home/.cargo=/cargo --remap-path-prefix=/skills/x/guest=/guest --remap-path-prefix=/toolchain/lib/rustlib/src/rust=/rustc/abc
       PATH=/tools:/bin
-      cargo build --release --quiet --locked --target wasm32-wasip2
+      /tools/cargo build --release --quiet --locked --target wasm32-wasip2
     product /target/wasm32-wasip2/release/code-review.wasm
     ");
     let without_a_lock = plan(Language::Rust, &["skill"], &["Cargo.toml"], None);
-    assert!(without_a_lock.contains("\n  cargo generate-lockfile\n"), "{without_a_lock}");
+    assert!(without_a_lock.contains("\n  /tools/cargo generate-lockfile\n"), "{without_a_lock}");
     assert!(without_a_lock.contains("CARGO_TARGET_DIR=/scratch/rust/"), "{without_a_lock}");
+    for (workspace, writes) in [("/skills", SourceWrites::LockFile), ("/skills/x/guest", SourceWrites::Nothing)] {
+        let plan = plan_in(workspace, writes, Language::Rust, &["skill"], &["Cargo.toml"], None);
+        assert!(!plan.contains("generate-lockfile") && plan.contains(" --locked "), "{workspace} {writes:?}: {plan}");
+    }
 }
 
 #[test]
@@ -55,10 +71,10 @@ fn javascript_and_typescript() {
     write wit/deps/io/io.wit (441 bytes)
     in /skills/x/guest
       PATH=/tools:/bin
-      esbuild /scratch/stage/entry.js --bundle --format=esm --platform=neutral --main-fields=module,main --target=es2023 --external:wasi:* --log-level=warning --alias:skill=/scratch/stage/skill.js --alias:guest=/skills/x/guest/main.js --outfile=/scratch/stage/bundle.js
+      /tools/esbuild /scratch/stage/entry.js --bundle --format=esm --platform=neutral --main-fields=module,main --target=es2023 --external:wasi:* --log-level=warning --alias:skill=/scratch/stage/skill.js --alias:guest=/skills/x/guest/main.js --outfile=/scratch/stage/bundle.js
     in /scratch/stage
       PATH=/tools:/bin
-      componentize-qjs --sync --world script --wit /scratch/stage/wit --js /scratch/stage/bundle.js --output /scratch/stage/skill.wasm
+      /tools/componentize-qjs --sync --world script --wit /scratch/stage/wit --js /scratch/stage/bundle.js --output /scratch/stage/skill.wasm
     product /scratch/stage/skill.wasm
     ");
     let typescript = plan(Language::TypeScript, &["main.ts"], &["main.ts"], None);
@@ -73,7 +89,7 @@ fn c() {
       ZIG_GLOBAL_CACHE_DIR=/scratch/zig
       ZIG_LOCAL_CACHE_DIR=/scratch/zig
       PATH=/tools:/bin
-      zig cc -target wasm32-wasi -Os -s -Wall -o /scratch/stage/skill.wasm ./a.c ./main.c
+      /tools/zig cc -target wasm32-wasi -Os -s -Wall -o /scratch/stage/skill.wasm ./a.c ./main.c
     product /scratch/stage/skill.wasm
     ");
 }
@@ -91,7 +107,7 @@ fn python() {
     write guest/more/x.py (4 bytes)
     in /scratch/stage
       PATH=/tools:/bin
-      componentize-py --wit-path /scratch/stage/wit --world command componentize --python-path /scratch/stage/guest --python-path /scratch/stage skill_entry --output /scratch/stage/skill.wasm
+      /tools/componentize-py --wit-path /scratch/stage/wit --world command componentize --python-path /scratch/stage/guest --python-path /scratch/stage skill_entry --output /scratch/stage/skill.wasm
     product /scratch/stage/skill.wasm
     ");
 }
@@ -102,7 +118,13 @@ fn names_of_files_are_arguments_and_nothing_more() {
         &Source { language: Language::C, directory: "/x/guest".into(), entries: vec!["a; rm -rf $HOME.c".to_owned()] },
         &[],
         &Found::default(),
-        &Places { stage: "/stage".into(), work: "/scratch".into(), cargo_target: None, cargo_home: "/cargo".into() },
+        &Places {
+            stage: "/stage".into(),
+            work: "/scratch".into(),
+            cargo_target: None,
+            source: SourceWrites::Nothing,
+            cargo_home: "/cargo".into(),
+        },
     );
     assert_eq!(plan.commands[0].arguments.last().unwrap(), "./a; rm -rf $HOME.c");
 }

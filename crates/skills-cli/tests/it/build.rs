@@ -36,6 +36,8 @@ impl Place {
         let home = self.path().join("home");
         std::fs::create_dir_all(&home).unwrap();
         let mut command = command(arguments, &home);
+        // Where the cache lies by default is tried here.
+        command.env_remove("XDG_CACHE_HOME");
         let output = command.current_dir(self.path().join("skills")).envs(variables.iter().copied()).output().unwrap();
         let text = |bytes: Vec<u8>| {
             let text = String::from_utf8(bytes).unwrap().replace(self.path().to_str().unwrap(), "PLACE");
@@ -73,7 +75,8 @@ fn a_new_skill_in_c_is_built_once() {
     built, 4 bytes, sha256 2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806
     c: zig 1.2.3
     -- stderr
-    $ zig cc -target wasm32-wasi -Os -s -Wall -o PLACE/home/.cache/skills/build/STAGE/skill.wasm ./main.c
+    $ TREE/crates/skills-build/tests/it/tools/zig version
+    $ TREE/crates/skills-build/tests/it/tools/zig cc -target wasm32-wasi -Os -s -Wall -o PLACE/home/.cache/skills/build/STAGE/skill.wasm ./main.c
     a warning
     ");
     assert_snapshot!(place.run(&["build", "polite"]).page(), @"
@@ -89,13 +92,15 @@ fn a_new_skill_in_c_is_built_once() {
     assert_snapshot!(place.run(&["build", "polite", "--check", "--tools", &tools]).page(), @"
     exit 1
     -- stderr
-    error: polite/wasm/skill.wasm does not belong to its source, one of them changed; build it again
+    error: polite/wasm/skill.wasm does not belong to its source, one of them changed
+      `skills build` without --check builds it; the artifact and its lock belong together
     ");
     std::fs::write(place.skill("polite/guest/main.c"), "wrong\n").unwrap();
     assert_snapshot!(place.run(&["build", "polite", "--tools", &tools]).page(), @"
     exit 1
     -- stderr
-    $ zig cc -target wasm32-wasi -Os -s -Wall -o PLACE/home/.cache/skills/build/STAGE/skill.wasm ./main.c
+    $ TREE/crates/skills-build/tests/it/tools/zig version
+    $ TREE/crates/skills-build/tests/it/tools/zig cc -target wasm32-wasi -Os -s -Wall -o PLACE/home/.cache/skills/build/STAGE/skill.wasm ./main.c
     error: `zig` ended with exit status: 1
     ./main.c: that is wrong
     ");
@@ -109,7 +114,7 @@ fn what_hinders_a_build_is_told() {
     exit 1
     -- stderr
     error: no node (https://nodejs.org); no esbuild (npm install esbuild); no componentize-qjs (npm install componentize-qjs)
-      `skills build --install` gets what npm, pip and rustup have, into a directory of its own
+      once the others are here, `skills build --install` gets what npm, pip and rustup have
     ");
     let json = place.run(&["build", "talk", "--json"]);
     assert_eq!((json.code, &json.json()["error"]["code"]), (1, &json!("missing-tool")));

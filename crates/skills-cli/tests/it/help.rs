@@ -21,6 +21,7 @@ fn help() {
         ("load", &["load", "--help"]),
         ("detect", &["detect", "--help"]),
         ("run", &["run", "--help"]),
+        ("precompile", &["precompile", "--help"]),
     ] {
         assert_snapshot!(format!("help_{name}"), skills(arguments).page());
     }

@@ -9,6 +9,7 @@ mod inspect;
 mod interpreters;
 mod model;
 mod policy;
+mod precompile;
 #[cfg(target_os = "linux")]
 mod readme;
 mod reference;

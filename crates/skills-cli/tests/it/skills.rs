@@ -50,11 +50,12 @@ pub(crate) fn command(arguments: &[&str], scratch: &Path) -> Command {
     command_with_state(arguments, scratch, Path::new(&state))
 }
 
-/// Prepares a call with a place for state.
+/// Prepares a call with a place for state, and for what can be made again in its `cache`.
 pub(crate) fn command_with_state(arguments: &[&str], scratch: &Path, state: &Path) -> Command {
     let binary = std::env::var_os("SKILLS_TEST_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_skills").into());
     let mut command = Command::new(binary);
-    command.current_dir(tree()).env_clear().env("TMPDIR", scratch).env("HOME", scratch).env("XDG_STATE_HOME", state).args(arguments);
+    command.current_dir(tree()).env_clear().env("TMPDIR", scratch).env("HOME", scratch).args(arguments);
+    command.env("XDG_STATE_HOME", state).env("XDG_CACHE_HOME", state.join("cache"));
     command
 }
 

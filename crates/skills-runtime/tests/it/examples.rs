@@ -95,6 +95,18 @@ async fn every_attempt_of_the_probe_is_denied() {
 }
 
 #[tokio::test]
+async fn csv_check_names_the_lines_that_are_wrong() {
+    let check = async |input: Value| {
+        let artifacts = run("csv-check", ExecutionOptions::default().input(input)).await;
+        assert!(artifacts.exit_status.is_success(), "{:?} {}", artifacts.exit_status, artifacts.stderr.text());
+        artifacts.output
+    };
+    let problems = json!([{"line": 2, "problem": "3 fields instead of 2"}]);
+    let expected = json!({"rows": 2, "columns": 2, "separator": ",", "problems": problems});
+    assert_eq!(check(json!({"csv": "a,b\n1,2,3\n"})).await, expected);
+}
+
+#[tokio::test]
 async fn a_skill_of_references_has_nothing_to_run() {
     let (runtime, _scratch) = runtime();
     let error = runtime.execute_skill("incident-handbook", ExecutionOptions::default()).await.unwrap_err();

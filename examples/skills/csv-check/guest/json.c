@@ -51,7 +51,8 @@ static unsigned escaped(const char **at) {
 
 // Reads the text whose opening quote `*at` stands on, into memory of its own, and moves behind the closing one.
 static char *text(const char **at) {
-    char *start = malloc(strlen(*at) + 1), *to = start;
+    // Nothing grows more: a lone `\u` is two bytes, and becomes the three of a replacement character.
+    char *start = malloc(3 * strlen(*at) + 1), *to = start;
     if (start == NULL) return NULL;
     for ((*at)++; **at != 0 && **at != '"';) {
         if (**at == '\\' && (*at)[1] != 0) {

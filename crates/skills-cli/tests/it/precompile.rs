@@ -1,0 +1,98 @@
+//! `precompile`, and runs that are the same each time.
+
+use insta::{allow_duplicates, assert_snapshot};
+use serde_json::json;
+
+use crate::skills::{EXAMPLES, command, skills, skills_in};
+
+#[test]
+fn what_was_compiled_is_found_until_it_is_cleared() {
+    let state = tempfile::tempdir().unwrap();
+    let precompile = |arguments: &[&str]| skills_in(&[&["precompile"], arguments, &EXAMPLES].concat(), "", state.path());
+    let compiled = precompile(&["code-review", "--json"]);
+    assert_eq!((compiled.code, &compiled.json()["skills"][0]["preparation"]["kind"]), (0, &json!("compiled")), "{}", compiled.page());
+    assert_snapshot!(precompile(&["code-review"]).page(), @"
+    exit 0
+    -- stdout
+    code-review: was compiled before
+    ");
+    let cleared = precompile(&["--clear", "--json"]);
+    assert_eq!((cleared.code, &cleared.json()["deleted"]["modules"], &cleared.json()["skills"]), (0, &json!(1), &json!([])));
+    assert_snapshot!(precompile(&["--clear"]).page(), @"
+    exit 0
+    -- stderr
+    deleted 0 compiled modules, 0 bytes
+    ");
+    let again = precompile(&["code-review", "--json"]);
+    assert_eq!(again.json()["skills"][0]["preparation"]["kind"], "compiled");
+}
+
+#[test]
+fn errors_of_several_are_as_good_as_those_of_one() {
+    let precompile = |arguments: &[&str]| skills(&[&["precompile"], arguments, &EXAMPLES].concat());
+    assert_snapshot!(precompile(&["wether", "text-stats"]).page(), @r#"
+    exit 1
+    -- stdout
+    text-stats: nothing to compile
+    -- stderr
+    error: no skill is named "wether"
+      did you mean `weather`?
+    "#);
+    let document = precompile(&["wether", "text-stats", "--json"]).json();
+    assert_eq!(document["skills"][0]["error"]["code"], "unknown-skill");
+    assert_eq!(document["skills"][0]["error"]["candidates"], json!(["weather"]));
+}
+
+#[test]
+fn without_a_place_there_is_nothing_to_compile_for() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut command = command(&["precompile"], scratch.path());
+    let output = command.env("HOME", "relative").env_remove("XDG_CACHE_HOME").output().unwrap();
+    let expected = "error: there is no home directory, and so no place for compiled code; set XDG_CACHE_HOME\n";
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap()), (Some(1), expected.to_owned()));
+}
+
+#[test]
+fn a_repeatable_run_makes_the_same_bytes_and_scripts_are_refused() {
+    let input = json!({"code": "fn main() { a.unwrap() }", "file": "a.rs"}).to_string();
+    let run = || skills(&[&["run", "code-review", "--deterministic", "7", "--input", &input], &EXAMPLES[..]].concat());
+    let (first, second) = (run(), run());
+    assert_eq!((first.code, first.stdout.contains("unwrap")), (0, true), "{}", first.page());
+    assert_eq!(first.page(), second.page());
+    let place = tempfile::tempdir().unwrap();
+    let output = place.path().join("out");
+    let script = ["run", "text-stats", "--deterministic", "7", "--output", output.to_str().unwrap()];
+    allow_duplicates! {
+    for more in [&[][..], &["--dry-run"]] {
+        assert_snapshot!(skills(&[&script, more, &EXAMPLES].concat()).page(), @"
+        exit 2
+        -- stderr
+        error: --deterministic: the program is a script, and only WebAssembly runs the same way each time
+        ");
+        assert!(!output.exists(), "nothing is made for what does not run");
+    }
+    }
+}
+
+#[test]
+fn source_that_was_not_built_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    let skill = place.path().canonicalize().unwrap().join("one");
+    std::fs::create_dir_all(skill.join("guest")).unwrap();
+    std::fs::write(skill.join("SKILL.md"), "---\nname: one\ndescription: d\n---\n").unwrap();
+    std::fs::write(skill.join("guest/main.c"), "int main(void) {}\n").unwrap();
+    let root = place.path().display().to_string();
+    allow_duplicates! {
+    for more in [&[][..], &["--dry-run"]] {
+        let done = skills(&[&["run", "one", "--root", &root], more].concat());
+        assert_snapshot!(done.page().replace(skill.to_str().unwrap(), "SKILL"), @r#"
+        exit 1
+        -- stderr
+        error: the skill "one" has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`
+          it has source in `guest`: `skills build SKILL`
+        "#);
+        let json = skills(&[&["run", "one", "--json", "--root", &root], more].concat()).json();
+        assert_eq!(json["error"]["code"], "no-program");
+    }
+    }
+}
