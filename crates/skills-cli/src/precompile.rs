@@ -31,7 +31,16 @@ pub(crate) fn precompile(runtime: &SkillRuntime, arguments: &Precompile, output:
     } else if all.is_empty() && !clears_only {
         output.note("no skill here has WebAssembly");
     }
-    Ok(all.iter().find_map(|done| Some(failure::exit(done.result.as_ref().err()?))).unwrap_or(Exit::Done))
+    Ok(all.iter().find_map(trouble).unwrap_or(Exit::Done))
+}
+
+/// What was compiled and could not be kept was compiled for nothing.
+fn trouble(done: &Done) -> Option<Exit> {
+    match &done.result {
+        Ok(Preparation::Compiled { not_kept: Some(_), .. }) => Some(Exit::Failed),
+        Ok(_) => None,
+        Err(error) => Some(failure::exit(error)),
+    }
 }
 
 fn compile(runtime: &SkillRuntime, arguments: &Precompile, output: &Output) -> anyhow::Result<Vec<Done>> {
@@ -75,7 +84,13 @@ fn has_module(runtime: &SkillRuntime, name: &str) -> bool {
 
 fn tell(done: &Done, output: &Output) -> anyhow::Result<()> {
     match &done.result {
-        Ok(Preparation::Compiled { milliseconds }) => output.text(&format!("{}: compiled in {milliseconds} ms\n", done.skill)),
+        Ok(Preparation::Compiled { milliseconds, not_kept: None }) => {
+            output.text(&format!("{}: compiled in {milliseconds} ms\n", done.skill))
+        }
+        Ok(Preparation::Compiled { milliseconds, not_kept: Some(reason) }) => {
+            output.note(&format!("error: {}: compiled in {milliseconds} ms, and not kept: {reason}", done.skill));
+            Ok(())
+        }
         Ok(Preparation::Cached) => output.text(&format!("{}: was compiled before\n", done.skill)),
         Ok(_) => output.text(&format!("{}: nothing to compile\n", done.skill)),
         Err(error) => {

@@ -31,8 +31,9 @@ pub(crate) enum Allocation {
 
 pub(crate) fn config(profile: Profile, allocation: Allocation) -> Config {
     let mut config = Config::new();
-    // What programs are compiled from is checked, and that is all of it.
-    config.parallel_compilation(true).wasm_component_model_async(cfg!(feature = "wasi-p3"));
+    config.parallel_compilation(true);
+    #[cfg(feature = "wasi-p3")]
+    config.wasm_component_model_async(true);
     match profile {
         Profile::Fast => {
             config.epoch_interruption(true);

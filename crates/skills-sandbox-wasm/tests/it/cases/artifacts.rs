@@ -185,7 +185,7 @@ fn case_43_several_processes_compile_a_program_once() {
     let directory = tempfile::tempdir().unwrap();
     let start = || {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["cases::artifacts::another_process", "--exact", "--ignored", "--nocapture"]).arg(directory.path());
+        command.args(["cases::artifacts::another_process", "--exact", "--nocapture"]).arg(directory.path());
         command.stdout(Stdio::piped()).spawn().unwrap()
     };
     let processes: Vec<_> = (0..PROCESSES).map(|_| start()).collect();
@@ -197,11 +197,10 @@ fn case_43_several_processes_compile_a_program_once() {
 
 /// Runs the guest with the cache in the directory that is the last argument.
 #[tokio::test]
-#[ignore = "one of the processes of case 43, which starts it"]
 async fn another_process() {
     let directory = PathBuf::from(std::env::args_os().next_back().unwrap());
-    if !directory.is_absolute() {
-        eprintln!("skipped another_process: nobody named a directory");
+    if !directory.is_absolute() || !directory.is_dir() {
+        eprintln!("nothing to do: this is one of the processes of case 43");
         return;
     }
     let scratch = tempfile::tempdir().unwrap();
