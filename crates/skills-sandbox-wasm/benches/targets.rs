@@ -112,22 +112,32 @@ fn warm(bench: &Bench) {
 
 /// Runs for two seconds on 1, 2 and 4 threads, each with an executor of its own.
 fn throughput(bench: &Bench) {
-    println!("throughput, runs per second");
+    let pooled = Bare::new(&bench.component, Allocation::Pooled);
+    let (job, skill) = (bench.job(), bench.skill.path());
+    println!("throughput, runs per second   bare, pooled / ours");
     for threads in [1, 2, 4] {
-        let (count, end) = (AtomicU64::new(0), Instant::now() + Duration::from_secs(2));
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| {
-                    let (executor, job) = (executor(), bench.job());
-                    while Instant::now() < end {
-                        assert!(executor.block_on(bench.sandbox.run(job.clone())).unwrap().ending.is_success());
-                        count.fetch_add(1, Ordering::Relaxed);
-                    }
-                });
-            }
+        let bare = per_second(threads, &|executor| executor.block_on(pooled.run(skill)));
+        let ours = per_second(threads, &|executor| {
+            assert!(executor.block_on(bench.sandbox.run(job.clone())).unwrap().ending.is_success());
         });
-        println!("  {threads} threads: {}", count.load(Ordering::Relaxed) / 2);
+        println!("  {threads} threads   {bare} / {ours}");
     }
+}
+
+fn per_second(threads: usize, work: &(dyn Fn(&tokio::runtime::Runtime) + Sync)) -> u64 {
+    let (count, end) = (AtomicU64::new(0), Instant::now() + Duration::from_secs(2));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let executor = executor();
+                while Instant::now() < end {
+                    work(&executor);
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    count.load(Ordering::Relaxed) / 2
 }
 
 /// The first run in a new process: ours from its cache, bare from a file with compiled code. Each process says what it took from its engine on.

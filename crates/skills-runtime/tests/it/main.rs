@@ -12,6 +12,7 @@ mod hooks;
 mod interpreters;
 mod mode;
 mod path;
+mod precompile;
 mod secrets;
 mod session;
 mod turn;

@@ -1,0 +1,73 @@
+//! Programs that are compiled before they run.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use skills_runtime::{Cancellation, ErrorKind, ExecutionOptions, Precompile, Preparation, Sandbox};
+use skills_sandbox::{Job, Preparing, Program, Running};
+
+use crate::fixture::Fixture;
+
+/// Tells what it is to prepare.
+struct Preparer(Sender<Vec<u8>>);
+
+impl Sandbox for Preparer {
+    fn name(&self) -> &'static str {
+        "preparer"
+    }
+
+    fn prepare(&self, program: Program) -> Preparing<'_> {
+        let Program::Wasm(bytes) = program else { panic!("only WebAssembly is prepared") };
+        // The test is still there.
+        let _ = self.0.send(bytes.to_vec());
+        Box::pin(std::future::ready(Ok(Preparation::Cached)))
+    }
+
+    fn run(&self, _: Job) -> Running<'_> {
+        panic!("nothing runs")
+    }
+}
+
+fn fixture() -> Fixture {
+    let fixture = Fixture::new();
+    fixture.skill("one", "").file("one/wasm/skill.wasm", b"first");
+    fixture.skill("scripts", "").file("scripts/scripts/a.py", "").file("scripts/scripts/b.py", "");
+    fixture.skill("two", "").file("two/wasm/skill.wasm", b"second");
+    fixture
+}
+
+#[tokio::test]
+async fn one_is_prepared_when_somebody_asks_for_it() {
+    let (sender, prepared) = channel();
+    let (_fixture, runtime) = fixture_runtime(sender, Precompile::OnDemand);
+    assert_eq!(runtime.precompile_skill("two").await.unwrap(), Preparation::Cached);
+    assert_eq!(runtime.precompile_skill("scripts").await.unwrap(), Preparation::Nothing);
+    assert_eq!(runtime.precompile_skill("three").await.unwrap_err().kind(), ErrorKind::UnknownSkill);
+    assert_eq!(prepared.try_iter().collect::<Vec<_>>(), [b"second".to_vec()]);
+}
+
+#[test]
+fn all_are_prepared_when_they_are_found() {
+    let (sender, prepared) = channel();
+    let (_fixture, runtime) = fixture_runtime(sender, Precompile::AtDiscovery);
+    assert_eq!(runtime.discover_skills().len(), 3);
+    let next = || prepared.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert_eq!([next(), next()], [b"first".to_vec(), b"second".to_vec()]);
+}
+
+#[tokio::test]
+async fn what_is_cancelled_before_its_turn_does_not_run() {
+    let (sender, _prepared) = channel();
+    let (_fixture, runtime) = fixture_runtime(sender, Precompile::OnDemand);
+    let cancellation = Cancellation::new();
+    cancellation.cancel();
+    let error = runtime.execute_skill("one", ExecutionOptions::default().cancellation(cancellation)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+}
+
+fn fixture_runtime(sender: Sender<Vec<u8>>, precompile: Precompile) -> (Fixture, skills_runtime::SkillRuntime) {
+    let fixture = fixture();
+    let runtime = fixture.recording().wasm_sandbox(Arc::new(Preparer(sender))).precompile(precompile).build();
+    (fixture, runtime)
+}
