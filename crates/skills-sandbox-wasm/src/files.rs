@@ -8,6 +8,7 @@
 //! - How much is written ([`quota`]).
 
 mod directories;
+mod entry;
 mod guard;
 mod open;
 mod p2;
@@ -17,8 +18,6 @@ mod quota;
 mod refusal;
 mod writer;
 
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
@@ -27,7 +26,6 @@ use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemCtx, WasiFilesyst
 pub(crate) use directories::{Directories, SCRATCH};
 
 use crate::context::Context;
-use crate::files::refusal::Refusal;
 use crate::surface::Generation;
 
 /// What the interfaces of files see of a run.
@@ -35,13 +33,6 @@ pub(crate) struct Files<'a> {
     pub(crate) table: &'a mut ResourceTable,
     pub(crate) wasi: &'a mut WasiFilesystemCtx,
     pub(crate) directories: &'a mut Directories,
-}
-
-/// An entry that may be changed, for a call of the library: the directory, the name in it, and the same directory once more when it was opened for this.
-pub(crate) struct Changeable {
-    fd: Resource<Descriptor>,
-    path: String,
-    held: Option<Resource<Descriptor>>,
 }
 
 /// Stands for [`Files`] where a type without a lifetime is needed.
@@ -72,32 +63,6 @@ impl Files<'_> {
     fn list(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let listed = self.directories.listed();
         listed.map(|(dir, name)| Ok((self.table.push(Descriptor::Dir(dir))?, name))).collect()
-    }
-
-    /// Returns a directory, which is made now when it is the private one and was not used before. Nothing when the descriptor is a file.
-    fn directory(&mut self, fd: &Resource<Descriptor>) -> wasmtime::Result<io::Result<Option<Dir>>> {
-        let Descriptor::Dir(dir) = self.table.get(fd)? else { return Ok(Ok(None)) };
-        if !self.directories.is_unmade(dir) {
-            return Ok(Ok(Some(dir.clone())));
-        }
-        let made = match self.directories.make() {
-            Ok(made) => made,
-            Err(error) => return Ok(Err(error)),
-        };
-        *self.table.get_mut(fd)? = Descriptor::Dir(made.clone());
-        Ok(Ok(Some(made)))
-    }
-
-    /// Refuses to change what has to stay as it is; `path` is what is changed, made or removed itself, not what it leads to. Returns the directory that
-    /// the entry is in and its name there, to act on; nothing where path and directory serve as they are.
-    fn guard(&self, dir: &Dir, path: &str) -> io::Result<Option<(Dir, String)>> {
-        let guard = &self.directories.guard;
-        if dir.perms.write_not_permitted() || guard.is_idle() {
-            return Ok(None);
-        }
-        let entry = guard.check(&dir.dir, Path::new(path))?;
-        let name = entry.name.into_os_string().into_string().map_err(|_| Refusal::Invalid)?;
-        Ok(Some((Dir::new(entry.directory, dir.perms, dir.open_mode, true), name)))
     }
 }
 

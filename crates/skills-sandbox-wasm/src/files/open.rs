@@ -33,6 +33,31 @@ pub(super) enum Create {
     New,
 }
 
+/// Writes `fn wish`, which translates the flags of one generation: their types have the same names and values, and nothing in common.
+macro_rules! translate_flags {
+    () => {
+        fn wish(path_flags: PathFlags, open_flags: OpenFlags, flags: DescriptorFlags) -> Wish {
+            let mut access = OpenMode::empty();
+            access.set(OpenMode::READ, flags.contains(DescriptorFlags::READ));
+            access.set(OpenMode::WRITE, flags.contains(DescriptorFlags::WRITE));
+            let data = DescriptorFlags::DATA_INTEGRITY_SYNC | DescriptorFlags::REQUESTED_WRITE_SYNC;
+            Wish {
+                follow: if path_flags.contains(PathFlags::SYMLINK_FOLLOW) { FollowSymlinks::Yes } else { FollowSymlinks::No },
+                access,
+                create: match (open_flags.contains(OpenFlags::CREATE), open_flags.contains(OpenFlags::EXCLUSIVE)) {
+                    (false, _) => Create::Never,
+                    (true, false) => Create::IfMissing,
+                    (true, true) => Create::New,
+                },
+                truncate: open_flags.contains(OpenFlags::TRUNCATE),
+                directory: open_flags.contains(OpenFlags::DIRECTORY),
+                synchronized: flags.intersects(DescriptorFlags::FILE_INTEGRITY_SYNC | data),
+            }
+        }
+    };
+}
+pub(super) use translate_flags;
+
 impl Wish {
     /// Whether opening alone may change something, or the handle may.
     fn writes(&self) -> bool {

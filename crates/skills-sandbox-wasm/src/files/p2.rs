@@ -1,22 +1,20 @@
 //! Files for WASI 0.2.
 
-use std::fs::File;
-use std::sync::Arc;
-
 use cap_primitives::fs::FollowSymlinks;
 use wasmtime::component::{Linker, Resource};
-use wasmtime_wasi::filesystem::{Descriptor, Dir};
+use wasmtime_wasi::OpenMode;
+use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream, ErrorCode, Filesize, Host,
     HostDescriptor, HostDirectoryEntryStream, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
 };
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
-use wasmtime_wasi::{FsPerms, OpenMode};
 
-use super::open::{Create, Wish, open};
+use super::entry::{Changeable, Failure};
+use super::open::{Create, Wish, open, translate_flags};
 use super::writer::{Position, Writer, write_at};
-use super::{Changeable, Files, HasFiles};
+use super::{Files, HasFiles};
 use crate::context::Context;
 
 type Fd = Resource<Descriptor>;
@@ -42,83 +40,24 @@ impl Host for Files<'_> {
     }
 }
 
+impl From<Failure> for FsError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Told(error) => error.into(),
+            Failure::Trap(error) => Self::trap(error),
+        }
+    }
+}
+
 impl Files<'_> {
-    /// Returns the directory, which exists from now on.
-    fn dir(&mut self, fd: &Fd) -> FsResult<Dir> {
-        let dir = self.directory(fd).map_err(FsError::trap)??;
-        dir.ok_or_else(|| ErrorCode::NotDirectory.into())
-    }
-
-    /// Makes sure that the directory exists, when the descriptor is one.
-    fn used(&mut self, fd: &Fd) -> FsResult<()> {
-        self.directory(fd).map_err(FsError::trap)??;
-        Ok(())
-    }
-
-    /// Makes sure that an entry may be made, changed or removed.
-    fn changeable(&mut self, fd: Fd, path: String) -> FsResult<Changeable> {
-        let dir = self.dir(&fd)?;
-        match self.guard(&dir, &path)? {
-            None => Ok(Changeable { fd, path, held: None }),
-            Some((dir, name)) => {
-                let held = self.table.push(Descriptor::Dir(dir))?;
-                Ok(Changeable { fd: Resource::new_borrow(held.rep()), path: name, held: Some(held) })
-            }
-        }
-    }
-
-    /// Makes sure that an entry may be made.
-    fn makeable(&mut self, fd: Fd, path: String) -> FsResult<Changeable> {
-        let entry = self.changeable(fd, path)?;
-        match self.directories.quota.entry() {
-            Ok(()) => Ok(entry),
-            Err(error) => {
-                self.release(entry.held)?;
-                Err(error.into())
-            }
-        }
-    }
-
-    fn release(&mut self, held: Option<Fd>) -> FsResult<()> {
-        if let Some(held) = held {
-            self.table.delete(held)?;
-        }
-        Ok(())
-    }
-
     fn writer(&mut self, fd: &Fd, position: Position) -> FsResult<Resource<DynOutputStream>> {
         let file = self.writable(fd)?;
         let writer: DynOutputStream = Box::new(Writer::new(file, self.directories.quota.clone(), position));
         Ok(self.table.push(writer)?)
     }
-
-    fn writable(&mut self, fd: &Fd) -> FsResult<Arc<File>> {
-        match self.table.get(fd)? {
-            Descriptor::File(file) if file.perms == FsPerms::ReadWrite => Ok(file.file.clone()),
-            Descriptor::File(_) => Err(ErrorCode::NotPermitted.into()),
-            Descriptor::Dir(_) => Err(ErrorCode::BadDescriptor.into()),
-        }
-    }
 }
 
-fn wish(path_flags: PathFlags, open_flags: OpenFlags, flags: DescriptorFlags) -> Wish {
-    let mut access = OpenMode::empty();
-    access.set(OpenMode::READ, flags.contains(DescriptorFlags::READ));
-    access.set(OpenMode::WRITE, flags.contains(DescriptorFlags::WRITE));
-    let synchronized = DescriptorFlags::FILE_INTEGRITY_SYNC | DescriptorFlags::DATA_INTEGRITY_SYNC | DescriptorFlags::REQUESTED_WRITE_SYNC;
-    Wish {
-        follow: if path_flags.contains(PathFlags::SYMLINK_FOLLOW) { FollowSymlinks::Yes } else { FollowSymlinks::No },
-        access,
-        create: match (open_flags.contains(OpenFlags::CREATE), open_flags.contains(OpenFlags::EXCLUSIVE)) {
-            (false, _) => Create::Never,
-            (true, false) => Create::IfMissing,
-            (true, true) => Create::New,
-        },
-        truncate: open_flags.contains(OpenFlags::TRUNCATE),
-        directory: open_flags.contains(OpenFlags::DIRECTORY),
-        synchronized: flags.intersects(synchronized),
-    }
-}
+translate_flags!();
 
 impl HostDescriptor for Files<'_> {
     async fn open_at(
@@ -164,7 +103,8 @@ impl HostDescriptor for Files<'_> {
     async fn link_at(&mut self, fd: Fd, flags: PathFlags, path: String, new_fd: Fd, new_path: String) -> FsResult<()> {
         // By another name it could be changed.
         let from = self.changeable(fd, path)?;
-        let to = self.makeable(new_fd, new_path)?;
+        let to = self.makeable(new_fd, new_path);
+        let (from, to) = self.or_release(from, to)?;
         let result = self.inner().link_at(from.fd, flags, from.path, to.fd, to.path).await;
         self.release(from.held)?;
         self.release(to.held)?;
@@ -180,7 +120,8 @@ impl HostDescriptor for Files<'_> {
 
     async fn rename_at(&mut self, fd: Fd, path: String, new_fd: Fd, new_path: String) -> FsResult<()> {
         let from = self.changeable(fd, path)?;
-        let to = self.changeable(new_fd, new_path)?;
+        let to = self.changeable(new_fd, new_path);
+        let (from, to) = self.or_release(from, to)?;
         let result = self.inner().rename_at(from.fd, from.path, to.fd, to.path).await;
         self.release(from.held)?;
         self.release(to.held)?;
@@ -267,9 +208,11 @@ impl HostDescriptor for Files<'_> {
 
     async fn is_same_object(&mut self, one: Fd, other: Fd) -> wasmtime::Result<bool> {
         for fd in [&one, &other] {
-            // Where it cannot be made, nothing else is the same.
-            if self.directory(fd)?.is_err() {
-                return Ok(false);
+            match self.used(fd) {
+                Ok(_) => {}
+                // Where it cannot be made, nothing else is the same.
+                Err(Failure::Told(_)) => return Ok(false),
+                Err(Failure::Trap(error)) => return Err(error),
             }
         }
         self.inner().is_same_object(one, other).await

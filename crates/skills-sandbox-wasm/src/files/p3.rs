@@ -1,26 +1,25 @@
 //! Files for WASI 0.3.
 
-use std::fs::File;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use cap_primitives::fs::FollowSymlinks;
 use tokio::sync::oneshot;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Access, Accessor, FutureReader, Linker, Resource, Source, StreamConsumer, StreamReader, StreamResult};
-use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystem, WasiFilesystemView};
+use wasmtime_wasi::OpenMode;
+use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystem, WasiFilesystemView};
 use wasmtime_wasi::p3::bindings::filesystem::types::{
     Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, Filesize, Host, HostDescriptor,
     HostDescriptorWithStore, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
 };
 use wasmtime_wasi::p3::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p3::filesystem::{FilesystemError, FilesystemResult};
-use wasmtime_wasi::{FsPerms, OpenMode};
 
-use super::open::{Create, Wish, open};
+use super::entry::{Changeable, Failure};
+use super::open::{Create, Wish, open, translate_flags};
 use super::writer::{Position, Writer};
-use super::{Changeable, Files, HasFiles};
+use super::{Files, HasFiles};
 use crate::context::Context;
 
 type Fd = Resource<Descriptor>;
@@ -50,73 +49,16 @@ impl HostDescriptor for Files<'_> {
     }
 }
 
-impl Files<'_> {
-    fn dir3(&mut self, fd: &Fd) -> FilesystemResult<Dir> {
-        let dir = self.directory(fd).map_err(FilesystemError::trap)??;
-        dir.ok_or_else(|| ErrorCode::NotDirectory.into())
-    }
-
-    fn used3(&mut self, fd: &Fd) -> FilesystemResult<()> {
-        self.directory(fd).map_err(FilesystemError::trap)??;
-        Ok(())
-    }
-
-    fn changeable3(&mut self, fd: Fd, path: String) -> FilesystemResult<Changeable> {
-        let dir = self.dir3(&fd)?;
-        match self.guard(&dir, &path)? {
-            None => Ok(Changeable { fd, path, held: None }),
-            Some((dir, name)) => {
-                let held = self.table.push(Descriptor::Dir(dir))?;
-                Ok(Changeable { fd: Resource::new_borrow(held.rep()), path: name, held: Some(held) })
-            }
-        }
-    }
-
-    fn makeable3(&mut self, fd: Fd, path: String) -> FilesystemResult<Changeable> {
-        let entry = self.changeable3(fd, path)?;
-        match self.directories.quota.entry() {
-            Ok(()) => Ok(entry),
-            Err(error) => {
-                self.release3(entry.held)?;
-                Err(error.into())
-            }
-        }
-    }
-
-    fn release3(&mut self, held: Option<Fd>) -> FilesystemResult<()> {
-        if let Some(held) = held {
-            self.table.delete(held)?;
-        }
-        Ok(())
-    }
-
-    fn writable3(&mut self, fd: &Fd) -> FilesystemResult<Arc<File>> {
-        match self.table.get(fd)? {
-            Descriptor::File(file) if file.perms == FsPerms::ReadWrite => Ok(file.file.clone()),
-            Descriptor::File(_) => Err(ErrorCode::NotPermitted.into()),
-            Descriptor::Dir(_) => Err(ErrorCode::BadDescriptor.into()),
+impl From<Failure> for FilesystemError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Told(error) => error.into(),
+            Failure::Trap(error) => Self::trap(error),
         }
     }
 }
 
-fn wish(path_flags: PathFlags, open_flags: OpenFlags, flags: DescriptorFlags) -> Wish {
-    let mut access = OpenMode::empty();
-    access.set(OpenMode::READ, flags.contains(DescriptorFlags::READ));
-    access.set(OpenMode::WRITE, flags.contains(DescriptorFlags::WRITE));
-    let synchronized = DescriptorFlags::FILE_INTEGRITY_SYNC | DescriptorFlags::DATA_INTEGRITY_SYNC | DescriptorFlags::REQUESTED_WRITE_SYNC;
-    Wish {
-        follow: if path_flags.contains(PathFlags::SYMLINK_FOLLOW) { FollowSymlinks::Yes } else { FollowSymlinks::No },
-        access,
-        create: match (open_flags.contains(OpenFlags::CREATE), open_flags.contains(OpenFlags::EXCLUSIVE)) {
-            (false, _) => Create::Never,
-            (true, false) => Create::IfMissing,
-            (true, true) => Create::New,
-        },
-        truncate: open_flags.contains(OpenFlags::TRUNCATE),
-        directory: open_flags.contains(OpenFlags::DIRECTORY),
-        synchronized: flags.intersects(synchronized),
-    }
-}
+translate_flags!();
 
 /// What does the work.
 fn inner(store: &Ours) -> Accessor<Context, WasiFilesystem> {
@@ -185,16 +127,16 @@ fn write(
     position: Position,
 ) -> wasmtime::Result<FutureReader<Written>> {
     let (sender, result) = oneshot::channel();
-    let mut files = store.get();
+    let files = store.get();
     let quota = files.directories.quota.clone();
-    match files.writable3(fd) {
+    match files.writable(fd) {
         Ok(file) => {
             let sink = Sink { writer: Writer::new(file, quota, position), result: Some(sender) };
             data.pipe(&mut store, sink)?;
         }
         Err(error) => {
             data.close(&mut store)?;
-            let _ = sender.send(Err(error.downcast()?));
+            let _ = sender.send(Err(FilesystemError::from(error).downcast()?));
         }
     }
     FutureReader::new(&mut store, result)
@@ -210,7 +152,7 @@ impl HostDescriptorWithStore<Context> for HasFiles {
         flags: DescriptorFlags,
     ) -> FilesystemResult<Fd> {
         with(store, |files| {
-            let dir = files.dir3(&fd)?;
+            let dir = files.dir(&fd)?;
             let opened = open(&dir, &path, wish(path_flags, open_flags, flags), files.directories)?;
             Ok(files.table.push(opened)?)
         })
@@ -242,62 +184,70 @@ impl HostDescriptorWithStore<Context> for HasFiles {
         fd: Fd,
     ) -> wasmtime::Result<(StreamReader<DirectoryEntry>, FutureReader<Written>)> {
         // Where it cannot be made, it stays the empty one.
-        let _ = store.get().directory(&fd)?;
+        if let Err(Failure::Trap(error)) = store.get().used(&fd) {
+            return Err(error);
+        }
         WasiFilesystem::read_directory(inner_now(&mut store), fd)
     }
 
     async fn set_size(store: &Ours, fd: Fd, size: Filesize) -> FilesystemResult<()> {
         with(store, |files| {
-            let length = files.writable3(&fd)?.metadata()?.len();
-            FilesystemResult::Ok(files.directories.quota.resize(length, size)?)
+            let length = files.writable(&fd)?.metadata()?.len();
+            files.directories.quota.resize(length, size).map_err(Failure::from)
         })?;
         WasiFilesystem::set_size(&inner(store), fd, size).await
     }
 
     async fn create_directory_at(store: &Ours, fd: Fd, path: String) -> FilesystemResult<()> {
-        let Changeable { fd, path, held } = with(store, |files| files.makeable3(fd, path))?;
+        let Changeable { fd, path, held } = with(store, |files| files.makeable(fd, path))?;
         let result = WasiFilesystem::create_directory_at(&inner(store), fd, path).await;
-        with(store, |files| files.release3(held))?;
+        with(store, |files| files.release(held))?;
         result
     }
 
     async fn link_at(store: &Ours, fd: Fd, flags: PathFlags, path: String, new_fd: Fd, new_path: String) -> FilesystemResult<()> {
         // By another name it could be changed.
-        let from = with(store, |files| files.changeable3(fd, path))?;
-        let to = with(store, |files| files.makeable3(new_fd, new_path))?;
+        let (from, to) = with(store, |files| {
+            let from = files.changeable(fd, path)?;
+            let to = files.makeable(new_fd, new_path);
+            files.or_release(from, to)
+        })?;
         let result = WasiFilesystem::link_at(&inner(store), from.fd, flags, from.path, to.fd, to.path).await;
-        with(store, |files| files.release3(from.held))?;
-        with(store, |files| files.release3(to.held))?;
+        with(store, |files| files.release(from.held))?;
+        with(store, |files| files.release(to.held))?;
         result
     }
 
     async fn symlink_at(store: &Ours, fd: Fd, target: String, path: String) -> FilesystemResult<()> {
-        let Changeable { fd, path, held } = with(store, |files| files.makeable3(fd, path))?;
+        let Changeable { fd, path, held } = with(store, |files| files.makeable(fd, path))?;
         let result = WasiFilesystem::symlink_at(&inner(store), fd, target, path).await;
-        with(store, |files| files.release3(held))?;
+        with(store, |files| files.release(held))?;
         result
     }
 
     async fn rename_at(store: &Ours, fd: Fd, path: String, new_fd: Fd, new_path: String) -> FilesystemResult<()> {
-        let from = with(store, |files| files.changeable3(fd, path))?;
-        let to = with(store, |files| files.changeable3(new_fd, new_path))?;
+        let (from, to) = with(store, |files| {
+            let from = files.changeable(fd, path)?;
+            let to = files.changeable(new_fd, new_path);
+            files.or_release(from, to)
+        })?;
         let result = WasiFilesystem::rename_at(&inner(store), from.fd, from.path, to.fd, to.path).await;
-        with(store, |files| files.release3(from.held))?;
-        with(store, |files| files.release3(to.held))?;
+        with(store, |files| files.release(from.held))?;
+        with(store, |files| files.release(to.held))?;
         result
     }
 
     async fn remove_directory_at(store: &Ours, fd: Fd, path: String) -> FilesystemResult<()> {
-        let Changeable { fd, path, held } = with(store, |files| files.changeable3(fd, path))?;
+        let Changeable { fd, path, held } = with(store, |files| files.changeable(fd, path))?;
         let result = WasiFilesystem::remove_directory_at(&inner(store), fd, path).await;
-        with(store, |files| files.release3(held))?;
+        with(store, |files| files.release(held))?;
         result
     }
 
     async fn unlink_file_at(store: &Ours, fd: Fd, path: String) -> FilesystemResult<()> {
-        let Changeable { fd, path, held } = with(store, |files| files.changeable3(fd, path))?;
+        let Changeable { fd, path, held } = with(store, |files| files.changeable(fd, path))?;
         let result = WasiFilesystem::unlink_file_at(&inner(store), fd, path).await;
-        with(store, |files| files.release3(held))?;
+        with(store, |files| files.release(held))?;
         result
     }
 
@@ -309,7 +259,7 @@ impl HostDescriptorWithStore<Context> for HasFiles {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FilesystemResult<()> {
-        let Changeable { fd, path, held } = with(store, |files| files.changeable3(fd, path))?;
+        let Changeable { fd, path, held } = with(store, |files| files.changeable(fd, path))?;
         let result = if flags.contains(PathFlags::SYMLINK_FOLLOW) {
             // What a link leads to is judged when it is opened.
             match Self::open_at(store, fd, flags, path, OpenFlags::empty(), DescriptorFlags::READ).await {
@@ -325,44 +275,47 @@ impl HostDescriptorWithStore<Context> for HasFiles {
             let path = path.trim_end_matches('/').to_owned();
             WasiFilesystem::set_times_at(&inner(store), fd, flags, path, accessed, modified).await
         };
-        with(store, |files| files.release3(held))?;
+        with(store, |files| files.release(held))?;
         result
     }
 
     async fn set_times(store: &Ours, fd: Fd, accessed: NewTimestamp, modified: NewTimestamp) -> FilesystemResult<()> {
-        with(store, |files| files.used3(&fd))?;
+        with(store, |files| files.used(&fd))?;
         WasiFilesystem::set_times(&inner(store), fd, accessed, modified).await
     }
 
     async fn stat(store: &Ours, fd: Fd) -> FilesystemResult<DescriptorStat> {
-        with(store, |files| files.used3(&fd))?;
+        with(store, |files| files.used(&fd))?;
         WasiFilesystem::stat(&inner(store), fd).await
     }
 
     async fn stat_at(store: &Ours, fd: Fd, flags: PathFlags, path: String) -> FilesystemResult<DescriptorStat> {
-        with(store, |files| files.used3(&fd))?;
+        with(store, |files| files.used(&fd))?;
         WasiFilesystem::stat_at(&inner(store), fd, flags, path).await
     }
 
     async fn readlink_at(store: &Ours, fd: Fd, path: String) -> FilesystemResult<String> {
-        with(store, |files| files.used3(&fd))?;
+        with(store, |files| files.used(&fd))?;
         WasiFilesystem::readlink_at(&inner(store), fd, path).await
     }
 
     async fn metadata_hash(store: &Ours, fd: Fd) -> FilesystemResult<MetadataHashValue> {
-        with(store, |files| files.used3(&fd))?;
+        with(store, |files| files.used(&fd))?;
         WasiFilesystem::metadata_hash(&inner(store), fd).await
     }
 
     async fn metadata_hash_at(store: &Ours, fd: Fd, flags: PathFlags, path: String) -> FilesystemResult<MetadataHashValue> {
-        with(store, |files| files.used3(&fd))?;
+        with(store, |files| files.used(&fd))?;
         WasiFilesystem::metadata_hash_at(&inner(store), fd, flags, path).await
     }
 
     async fn is_same_object(store: &Ours, one: Fd, other: Fd) -> wasmtime::Result<bool> {
-        // Where one cannot be made, nothing else is the same.
-        let made = with(store, |files| Ok::<_, wasmtime::Error>(files.directory(&one)?.is_ok() && files.directory(&other)?.is_ok()))?;
-        Ok(made && WasiFilesystem::is_same_object(&inner(store), one, other).await?)
+        match with(store, |files| files.used(&one).and_then(|_| files.used(&other))) {
+            Ok(_) => WasiFilesystem::is_same_object(&inner(store), one, other).await,
+            // Where one cannot be made, nothing else is the same.
+            Err(Failure::Told(_)) => Ok(false),
+            Err(Failure::Trap(error)) => Err(error),
+        }
     }
 
     async fn advise(store: &Ours, fd: Fd, offset: Filesize, length: Filesize, advice: Advice) -> FilesystemResult<()> {
@@ -370,17 +323,17 @@ impl HostDescriptorWithStore<Context> for HasFiles {
     }
 
     async fn sync(store: &Ours, fd: Fd) -> FilesystemResult<()> {
-        with(store, |files| files.used3(&fd))?;
+        with(store, |files| files.used(&fd))?;
         WasiFilesystem::sync(&inner(store), fd).await
     }
 
     async fn sync_data(store: &Ours, fd: Fd) -> FilesystemResult<()> {
-        with(store, |files| files.used3(&fd))?;
+        with(store, |files| files.used(&fd))?;
         WasiFilesystem::sync_data(&inner(store), fd).await
     }
 
     async fn get_flags(store: &Ours, fd: Fd) -> FilesystemResult<DescriptorFlags> {
-        with(store, |files| files.used3(&fd))?;
+        with(store, |files| files.used(&fd))?;
         WasiFilesystem::get_flags(&inner(store), fd).await
     }
 

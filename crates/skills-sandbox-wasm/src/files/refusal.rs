@@ -6,6 +6,7 @@ use std::io;
 pub(super) enum Refusal {
     NotPermitted,
     NotDirectory,
+    BadDescriptor,
     Invalid,
     Unsupported,
     TooLarge,
@@ -20,6 +21,7 @@ impl From<Refusal> for io::Error {
         let errno = match refusal {
             Refusal::NotPermitted => Errno::PERM,
             Refusal::NotDirectory => Errno::NOTDIR,
+            Refusal::BadDescriptor => Errno::BADF,
             Refusal::Invalid => Errno::INVAL,
             Refusal::Unsupported => Errno::NOTSUP,
             Refusal::TooLarge => Errno::FBIG,
@@ -35,7 +37,7 @@ impl From<Refusal> for io::Error {
         let kind = match refusal {
             Refusal::NotPermitted => io::ErrorKind::PermissionDenied,
             Refusal::NotDirectory => io::ErrorKind::NotADirectory,
-            Refusal::Invalid => io::ErrorKind::InvalidInput,
+            Refusal::BadDescriptor | Refusal::Invalid => io::ErrorKind::InvalidInput,
             Refusal::Unsupported => io::ErrorKind::Unsupported,
             Refusal::TooLarge => io::ErrorKind::FileTooLarge,
             Refusal::NoSpace => io::ErrorKind::StorageFull,
