@@ -18,8 +18,8 @@ use crate::surface::{Surface, component, is_component};
 const SMALL_BYTES: usize = 512 << 10;
 /// How long another process that compiles the same component is awaited; longer than that it is compiled twice.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// The engine and the adapter that compiled code is for, besides what the engine says of itself.
-const VERSIONS: &[u8] = b"wasmtime 48.0.8, preview-1 adapter 48.0.8";
+/// The version of this crate. That of the engine is in its compatibility hash, and that of the adapter in the content, since it is adapted before.
+const VERSION: &[u8] = env!("CARGO_PKG_VERSION").as_bytes();
 
 impl SharedEngine {
     /// Takes a component from the cache, when it is there and so small that it is not worth a thread; else says what was wrong with the cache.
@@ -61,7 +61,7 @@ impl SharedEngine {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let mut hasher = DefaultHasher::new();
         self.roomy.engine.precompile_compatibility_hash().hash(&mut hasher);
-        Key::new(&Key::content_hash(component), &[&hasher.finish().to_le_bytes(), VERSIONS])
+        Key::new(&Key::content_hash(component), &[&hasher.finish().to_le_bytes(), VERSION])
     }
 
     /// Takes compiled code from the cache, or says what was wrong with what was there.
