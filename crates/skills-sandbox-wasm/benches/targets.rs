@@ -4,20 +4,21 @@
 //! one's own is run with the arguments `read /skill/data.txt`.
 #![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
 
-use std::path::{Path, PathBuf};
+#[path = "floor/bare.rs"]
+mod bare;
+
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use bare::{Allocation, Bare, config};
 use skills_policy::{Decision, Limits, Request, Rules};
 use skills_sandbox::{Ending, Job, Program, Sandbox};
 use skills_sandbox_wasm::{ArtifactCache, WasmSandbox};
 use tempfile::TempDir;
-use wasmtime::component::{Component, Linker, ResourceTable};
-use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store};
-use wasmtime_wasi::p2::bindings::CommandPre;
-use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
-use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxView, WasiView};
+use wasmtime::Engine;
+use wasmtime::component::Component;
 
 const PROBE: &[u8] = include_bytes!("../tests/guest/probe.wasm");
 const ROUNDS: usize = 2_000;
@@ -145,7 +146,7 @@ fn cold(bench: &Bench) {
     let directory = bench.scratch.path();
     let component = directory.join("component.wasm");
     std::fs::write(&component, &bench.component).unwrap();
-    let engine = Engine::new(&bare_config(Allocation::OnDemand)).unwrap();
+    let engine = Engine::new(&config(Allocation::OnDemand)).unwrap();
     std::fs::write(directory.join("bare.cwasm"), engine.precompile_component(&bench.component).unwrap()).unwrap();
     let child = |mode: &str| -> Duration {
         let output =
@@ -175,7 +176,7 @@ fn cold_child(mode: &str, component: &Path, directory: &Path) {
     let started = Instant::now();
     // Until there is a result; what is given back afterwards is not awaited by anybody.
     let taken = if mode == "cold-bare" {
-        let bare = Bare::from_file(&directory.join("bare.cwasm"));
+        let bare = from_file(&directory.join("bare.cwasm"));
         executor.block_on(bare.run(skill.path()));
         started.elapsed()
     } else {
@@ -256,72 +257,10 @@ impl std::fmt::Display for Spread {
     }
 }
 
-/// Wasmtime with nothing of ours around it.
-struct Bare {
-    engine: Engine,
-    command: CommandPre<State>,
-}
-
-struct State {
-    wasi: WasiCtx,
-    table: ResourceTable,
-}
-
-impl WasiView for State {
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Allocation {
-    OnDemand,
-    Pooled,
-}
-
-fn bare_config(allocation: Allocation) -> Config {
-    let mut config = Config::new();
-    if let Allocation::Pooled = allocation {
-        let mut pool = PoolingAllocationConfig::new();
-        pool.linear_memory_keep_resident(64 * 1024).table_keep_resident(64 * 1024);
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
-    }
-    config
-}
-
-impl Bare {
-    fn new(component: &[u8], allocation: Allocation) -> Self {
-        let engine = Engine::new(&bare_config(allocation)).unwrap();
-        let component = Component::from_binary(&engine, component).unwrap();
-        Self::linked(engine, &component)
-    }
-
-    #[expect(unsafe_code, reason = "the file was made by this bench")]
-    fn from_file(path: &PathBuf) -> Self {
-        let engine = Engine::new(&bare_config(Allocation::OnDemand)).unwrap();
-        // SAFETY: this bench wrote the file with the same engine, and nobody else knows of it.
-        let component = unsafe { Component::deserialize_file(&engine, path) }.unwrap();
-        Self::linked(engine, &component)
-    }
-
-    fn linked(engine: Engine, component: &Component) -> Self {
-        let mut linker = Linker::new(&engine);
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker).unwrap();
-        let command = CommandPre::new(linker.instantiate_pre(component).unwrap()).unwrap();
-        Self { engine, command }
-    }
-
-    async fn run(&self, directory: &Path) {
-        let stdout = MemoryOutputPipe::new(1 << 20);
-        let wasi = WasiCtx::builder()
-            .args(&["skill", "read", "/skill/data.txt"])
-            .stdout(stdout.clone())
-            .allow_blocking_current_thread(true)
-            .preopened_dir(directory, "/skill", FsPerms::ReadOnly)
-            .unwrap()
-            .build();
-        let mut store = Store::new(&self.engine, State { wasi, table: ResourceTable::new() });
-        let command = self.command.instantiate_async(&mut store).await.unwrap();
-        command.wasi_cli_run().call_run(&mut store).await.unwrap().unwrap();
-    }
+#[expect(unsafe_code, reason = "the file was made by this bench")]
+fn from_file(path: &Path) -> Bare {
+    let engine = Engine::new(&config(Allocation::OnDemand)).unwrap();
+    // SAFETY: this bench wrote the file with the same engine, and nobody else knows of it.
+    let component = unsafe { Component::deserialize_file(&engine, path) }.unwrap();
+    Bare::linked(engine, &component)
 }
