@@ -96,3 +96,31 @@ fn source_that_was_not_built_is_told() {
     }
     }
 }
+
+/// Whoever reads the records sees that somebody changed compiled code.
+#[test]
+fn code_that_was_changed_is_compiled_anew_and_recorded() {
+    let state = tempfile::tempdir().unwrap();
+    let skills = |arguments: &[&str]| skills_in(&[arguments, &EXAMPLES].concat(), "", state.path());
+    assert_eq!(skills(&["precompile", "code-review"]).code, 0);
+    let artifact = find(state.path()).expect("compiled code is kept");
+    let mut bytes = std::fs::read(&artifact).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&artifact, &bytes).unwrap();
+    let run = skills(&["run", "code-review", "--input", r#"{"code": "", "file": "a.rs"}"#, "--json"]);
+    let layers = run.json()["sandbox"]["layers"].to_string();
+    assert!(run.code == 0 && layers.contains("code-cache") && layers.contains("deleted"), "{}", run.page());
+    assert_ne!(std::fs::read(&artifact).unwrap(), bytes, "it was put back");
+    let log = skills(&["audit", "tail", "--json"]);
+    assert!(log.stdout.contains("code-cache"), "{}", log.page());
+}
+
+/// Finds the file with compiled code.
+fn find(directory: &std::path::Path) -> Option<std::path::PathBuf> {
+    std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).find_map(|path| {
+        if path.is_dir() {
+            return find(&path);
+        }
+        path.extension().is_some_and(|extension| extension == "artifact").then_some(path)
+    })
+}
