@@ -1,0 +1,20 @@
+//! The tools that a model calls to find, read, write, make and run skills, whatever carries the calls.
+//!
+//! ```text
+//! ToolSet::definitions() --> names, schemas, annotations --> MCP | OpenAI-style | Anthropic-style
+//! ToolSet::call(name, arguments, context)
+//!      |  arguments against the schema
+//!      |-- files: virtual path -> mount -> handle -> bytes        no path of this machine goes in or out
+//!      `-- programs: words -> SkillRuntime -> sandbox -> Outcome  policy decides, never the model
+//! ```
+//!
+//! This crate must never know JSON-RPC, standard input and output, or which backend confines a program.
+
+mod definition;
+mod error;
+mod outcome;
+mod script;
+
+pub use definition::{Annotations, Definition, Flavour};
+pub use error::{Code, ToolError};
+pub use outcome::Outcome;

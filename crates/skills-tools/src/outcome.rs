@@ -1,0 +1,51 @@
+//! What a tool gives back.
+
+use serde_json::{Map, Value, json};
+
+use crate::{Code, ToolError};
+
+/// What a tool gives back: the same for people and models as text, and for programs as data.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use]
+#[non_exhaustive]
+pub struct Outcome {
+    /// What a model reads.
+    pub text: String,
+    /// The same as data, as the tool's output schema says. When the call failed it has an `error`.
+    pub structured: Value,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// The virtual paths of files that the call made or changed.
+    pub files: Vec<String>,
+}
+
+impl Outcome {
+    pub(crate) fn new(text: impl Into<String>, structured: Value) -> Self {
+        Self { text: text.into(), structured, is_error: false, files: Vec::new() }
+    }
+
+    /// A failed call that still has something to show: `text` and `data` stand as they are, and the error beside them.
+    pub(crate) fn failed(text: impl Into<String>, mut data: Map<String, Value>, error: &ToolError) -> Self {
+        data.insert("error".to_owned(), json!(error));
+        Self { text: text.into(), structured: Value::Object(data), is_error: true, files: Vec::new() }
+    }
+
+    /// Returns the class of the error, when the call failed.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        self.structured.get("error")?.get("code")?.as_str()
+    }
+
+    /// Says whether the call failed in this way.
+    #[must_use]
+    pub fn is(&self, code: Code) -> bool {
+        self.code() == Some(code.as_str())
+    }
+}
+
+impl From<ToolError> for Outcome {
+    fn from(error: ToolError) -> Self {
+        let hint = error.hint.as_ref().map_or_else(String::new, |hint| format!("\nHint: {hint}"));
+        Self::failed(format!("Error: {}{hint}", error.message), Map::new(), &error)
+    }
+}
