@@ -37,7 +37,9 @@ impl Grants {
     /// Gives what the verdicts grant.
     pub(crate) fn of(request: &Request, ruling: Ruling, ceiling: &Limits) -> Self {
         let mut grants = Self { limits: request.limits.narrowed_by(ceiling), ..Self::none() };
-        grants.file(&request.directory, "/skill".into(), Access::ReadOnly);
+        if request.is_home {
+            grants.file(&request.directory, "/skill".into(), Access::ReadOnly);
+        }
         if let Some(private) = &request.private {
             grants.file(private, "/workspace".into(), Access::ReadWrite);
         }

@@ -13,6 +13,8 @@ use crate::{Capability, Limits, Permission};
 #[must_use]
 pub struct Request {
     pub(crate) directory: PathBuf,
+    /// Whether the program lies in the directory; if not, the machine's programs work on it.
+    pub(crate) is_home: bool,
     pub(crate) name: String,
     pub(crate) digest: Option<String>,
     pub(crate) command: Vec<String>,
@@ -71,6 +73,7 @@ impl Request {
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
+            is_home: true,
             name: String::new(),
             digest: None,
             command: Vec::new(),
@@ -83,6 +86,13 @@ impl Request {
             without: BTreeSet::new(),
             limits: Limits::default(),
         }
+    }
+
+    /// Asks for what a command of the machine needs that works on `directory`: to read it. No program lies there, so writing to it can be asked for as well.
+    /// `directory` is canonical.
+    pub fn of_commands(directory: impl Into<PathBuf>) -> Self {
+        let directory = directory.into();
+        Self { is_home: false, ..Self::new(&directory) }.workspace(&directory).read(directory)
     }
 
     /// Says what the program's owner is called. It is shown and decides nothing.
@@ -136,6 +146,18 @@ impl Request {
     /// Asks, for the caller, to write a file or directory, as [`read`](Self::read) does.
     pub fn write(mut self, path: impl Into<PathBuf>) -> Self {
         self.offered.push(Permission::Write(path.into()));
+        self
+    }
+
+    /// Asks, for the caller, to start a program of the machine, named without a path.
+    pub fn start(mut self, program: impl Into<String>) -> Self {
+        self.offered.push(Permission::Program(program.into()));
+        self
+    }
+
+    /// Asks, for the caller, to start whatever programs it takes: a shell does.
+    pub fn start_any(mut self) -> Self {
+        self.offered.push(Permission::AnyProgram);
         self
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::path::is_plain;
+use crate::path::{is_plain, is_program};
 use crate::request::{Claim, Wanted};
 use crate::target::Kind;
 use crate::{
@@ -191,7 +191,7 @@ impl Rules {
     }
 
     fn verdict(&self, request: &Request, wanted: Wanted) -> Verdict {
-        let (fate, reason) = self.judge(&request.directory, &wanted);
+        let (fate, reason) = self.judge(request, &wanted);
         let wants_asked = match (&fate, &reason) {
             (Fate::Open, Reason::Rule { layer, text }) => Some((*layer, text.clone())),
             _ => None,
@@ -199,12 +199,12 @@ impl Rules {
         Verdict { permission: wanted.permission, asked_by: wanted.asked_by, fate, reason, wants_asked }
     }
 
-    fn judge(&self, directory: &Path, wanted: &Wanted) -> (Fate, Reason) {
+    fn judge(&self, request: &Request, wanted: &Wanted) -> (Fate, Reason) {
         let permission = &wanted.permission;
-        if let Some(because) = never(directory, wanted) {
+        if let Some(because) = never(request, wanted) {
             return (Fate::Denied, Reason::Never { because });
         }
-        let Found { deny, admin_ask, ask, session, allow } = self.find(directory, permission);
+        let Found { deny, admin_ask, ask, session, allow } = self.find(&request.directory, permission);
         if let Some(rule) = deny {
             return (Fate::Denied, by(rule));
         }
@@ -268,15 +268,17 @@ fn more_general<'a>(known: &mut Option<&'a Rule>, rule: &'a Rule) {
 }
 
 /// Why something is never granted.
-fn never(directory: &Path, wanted: &Wanted) -> Option<&'static str> {
+fn never(request: &Request, wanted: &Wanted) -> Option<&'static str> {
+    let directory = request.is_home.then_some(&request.directory);
     match &wanted.permission {
         Permission::Unreadable(..) => Some("nobody knows what that means"),
         // Rules compare paths part by part.
         Permission::Read(path) | Permission::Write(path) if !is_plain(path) => Some("the path is relative, no text, or has `..` in it"),
         // A program could change its own instructions.
-        Permission::Write(path) if path.starts_with(directory) || directory.starts_with(path) => {
+        Permission::Write(path) if directory.is_some_and(|directory| path.starts_with(directory) || directory.starts_with(path)) => {
             Some("the program itself lies there, and must stay as it is")
         }
+        Permission::Program(name) if !is_program(name) => Some("that is no name of a program"),
         Permission::Variable(name) if !is_variable_name(name) => Some("that is no name of a variable"),
         Permission::Variable(name) if changes_execution(name) => Some("such a variable decides what runs or whom it talks to"),
         _ if wanted.claim == Claim::Beyond => Some("`allowed-tools` names what the skill needs, and not this"),

@@ -93,29 +93,23 @@ impl Plan {
     /// Makes the plan for a job.
     ///
     /// # Errors
-    /// When the program is no script, its interpreter is missing, or the grants hold what this backend cannot enforce.
+    /// When the program is neither a script nor a command, it or its interpreter is missing, or the grants hold what this backend cannot enforce.
     pub fn new(job: &Job, interpreters: &Interpreters, ground: &Ground) -> Result<Self, SandboxError> {
-        let Program::Script { kind, path: script } = job.program() else {
-            return Err(SandboxError::load("this backend runs scripts only"));
-        };
         let grants = job.grants();
-        let Some(home) = grants.files().first() else {
-            return Err(SandboxError::refused("linux", "the grants make no directory readable, not even the script's own"));
-        };
+        let directory = job.starts_in("linux")?.to_owned();
         if ground.tier == Tier::Isolated && grants.files().iter().any(|file| file.path() == Path::new("/")) {
             return Err(SandboxError::refused("linux", "the root of the file system cannot be granted, only directories in it"));
         }
-        let interpreter = interpreters.find(*kind)?;
-        let script = script.to_str().ok_or_else(|| SandboxError::load("the script's path is not UTF-8"))?;
+        let interpreter = interpreters.for_job(job, "linux")?;
         let listener = (*grants.network() != Network::None).then_some(PROXY_PORT);
         let paths = paths(grants, &interpreter, interpreters, ground);
         let is_isolated = ground.tier == Tier::Isolated;
         Ok(Self {
-            arguments: arguments(job, &interpreter, script),
+            arguments: arguments(job, &interpreter)?,
             environment: environment(job, &interpreter, interpreters, ground, listener),
-            directory: home.path().to_owned(),
+            directory,
             tier: ground.tier,
-            view: is_isolated.then(|| View::new(&paths, grants.limits(), ground, User::inside())),
+            view: is_isolated.then(|| View::new(&paths, grants.limits(), ground, User::inside()).with_aliases(job.aliases())),
             listener,
             paths,
             executable: Some(interpreter.executable),
@@ -224,12 +218,16 @@ fn paths(grants: &Grants, interpreter: &Interpreter, interpreters: &Interpreters
     rules
 }
 
-/// The interpreter as it wants to be called, what it wants before the script, the script, and what the script gets.
-fn arguments(job: &Job, interpreter: &Interpreter, script: &str) -> Vec<String> {
+/// The program as it wants to be called, what it wants before the script, the script where there is one, and the arguments.
+fn arguments(job: &Job, interpreter: &Interpreter) -> Result<Vec<String>, SandboxError> {
     let name = interpreter.name.to_string_lossy().into_owned();
     let heap = interpreter.heap_argument(job.grants().limits().memory_bytes);
     let before = interpreter.arguments.iter().cloned().chain(heap);
-    [name].into_iter().chain(before).chain([script.to_owned()]).chain(job.arguments().iter().cloned()).collect()
+    let script = match job.program() {
+        Program::Script { path, .. } => Some(path.to_str().ok_or_else(|| SandboxError::load("the script's path is not UTF-8"))?.to_owned()),
+        _ => None,
+    };
+    Ok([name].into_iter().chain(before).chain(script).chain(job.arguments().iter().cloned()).collect())
 }
 
 /// What a program of the machine needs to start.

@@ -78,6 +78,17 @@ impl View {
         Self { items }
     }
 
+    /// Adds other names for what is to be seen, but those that are in the way of anything.
+    pub(crate) fn with_aliases(mut self, aliases: &[(PathBuf, PathBuf)]) -> Self {
+        for (path, target) in aliases {
+            let is_free = |item: &Item| !item.path().starts_with(path) && !path.starts_with(item.path());
+            if path.is_absolute() && path.parent().is_some() && self.items.iter().all(is_free) {
+                self.items.push(Item::Link { path: path.clone(), target: target.clone() });
+            }
+        }
+        self
+    }
+
     /// Says whether there is a `/proc`.
     pub(crate) fn shows_processes(&self) -> bool {
         self.items.iter().any(|item| matches!(item, Item::Processes(_)))
@@ -157,6 +168,17 @@ mod tests {
     use skills_policy::{Capability, Decision, Layer, Request, Rules};
 
     use super::*;
+
+    #[test]
+    fn an_alias_hides_nothing() {
+        let rules = ["/work/space", "/usr"].map(|path| PathRule { path: path.into(), right: Right::Read, symlinks: Symlinks::Refused });
+        let ground = Ground { tier: crate::tier::Tier::Isolated, scratch: "/tmp".into(), processes: true };
+        let aliases = ["/workspace", "/work", "/usr/x", "/", "rel", "/skills/pdf", "/skills/pdf/a", "/proc/x"];
+        let aliases = aliases.map(|alias| (PathBuf::from(alias), PathBuf::from("/work/space")));
+        let view = View::new(&rules, &Limits::default(), &ground, User::inside()).with_aliases(&aliases);
+        let links = view.items().iter().filter(|item| matches!(item, Item::Link { target, .. } if target == Path::new("/work/space")));
+        assert_eq!(links.map(|item| item.path().to_string_lossy()).collect::<Vec<_>>(), ["/workspace", "/skills/pdf"]);
+    }
 
     #[test]
     fn scratch_space_covers_nothing_that_was_granted() {

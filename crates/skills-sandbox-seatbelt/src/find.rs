@@ -2,16 +2,13 @@
 
 use skills_policy::Spawn;
 use skills_sandbox::interpreter::{Interpreter, Interpreters};
-use skills_sandbox::{Job, Program, SandboxError};
+use skills_sandbox::{Job, SandboxError};
 
 use crate::executables::{Executable, Executables};
 
 /// Finds what a job needs. A granted program that is missing is left out, and the plan refuses.
 pub(crate) fn executables(job: &Job, interpreters: &Interpreters) -> Result<Executables, SandboxError> {
-    let Program::Script { kind, .. } = job.program() else {
-        return Err(SandboxError::load("this backend runs scripts only"));
-    };
-    let interpreter = interpreters.find(*kind)?;
+    let interpreter = interpreters.for_job(job, "seatbelt")?;
     let heap = interpreter.heap_argument(job.grants().limits().memory_bytes);
     let interpreter = heap.into_iter().fold(Executable::from(interpreter), Executable::argument);
     let mut executables = Executables::new(interpreter).directories(interpreters.path_variable().split(':'));

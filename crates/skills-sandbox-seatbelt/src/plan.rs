@@ -41,17 +41,20 @@ impl Plan {
     /// Makes the plan for a job.
     ///
     /// # Errors
-    /// When the program is no script, or the grants or paths hold what this backend cannot enforce.
+    /// When the program is neither a script nor a command, or the grants or paths hold what this backend cannot enforce.
     pub fn new(job: &Job, executables: &Executables, ground: &Ground) -> Result<Self, SandboxError> {
-        let Program::Script { path: script, .. } = job.program() else {
-            return Err(SandboxError::load("this backend runs scripts only"));
+        let directory = job.starts_in("seatbelt")?.to_owned();
+        // What a command loads lies where it starts, as what a script loads lies beside it.
+        let (script, code) = match job.program() {
+            Program::Script { path, .. } => (Some(path), path.clone()),
+            Program::Command { name } => (None, directory.join(name)),
+            _ => return Err(SandboxError::load("this backend runs scripts and commands only")),
         };
         let grants = job.grants();
         let Ground { scratch, network, .. } = ground;
-        let profile = Profile::new(&Ingredients { grants, executables, script, scratch, network: *network })?;
-        let directory = grants.files().first().map(|file| file.path().to_owned()).unwrap_or_default();
+        let profile = Profile::new(&Ingredients { grants, executables, script: &code, scratch, network: *network })?;
         Ok(Self {
-            arguments: arguments(job, &profile, [&ground.profile, script], executables.interpreter())?,
+            arguments: arguments(job, &profile, &ground.profile, script, executables.interpreter())?,
             environment: environment(job, executables, &text(scratch)?, *network),
             directory,
             profile,
@@ -79,7 +82,7 @@ impl Plan {
         self.environment.variables()
     }
 
-    /// Returns the working directory, which is the skill's own.
+    /// Returns the working directory.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -124,14 +127,21 @@ impl fmt::Debug for Plan {
     }
 }
 
-/// The interpreter as it wants to be called, what it wants before the script, the script, and what the script gets.
-fn arguments(job: &Job, profile: &Profile, [file, script]: [&Path; 2], interpreter: &Executable) -> Result<Vec<String>, SandboxError> {
+/// The program as it wants to be called, what it wants before the script, the script where there is one, and the arguments.
+fn arguments(
+    job: &Job,
+    profile: &Profile,
+    file: &Path,
+    script: Option<&PathBuf>,
+    interpreter: &Executable,
+) -> Result<Vec<String>, SandboxError> {
     let mut arguments = vec!["-f".to_owned(), text(file)?];
     for parameter in profile.parameters() {
         arguments.extend(["-D".to_owned(), parameter.to_string()]);
     }
     arguments.extend(["--".to_owned(), text(interpreter.name())?]);
-    arguments.extend(interpreter.arguments.iter().cloned().chain([text(script)?]));
+    arguments.extend(interpreter.arguments.iter().cloned());
+    arguments.extend(script.map(|script| text(script)).transpose()?);
     arguments.extend(job.arguments().iter().cloned());
     Ok(arguments)
 }

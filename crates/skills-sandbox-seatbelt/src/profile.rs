@@ -132,8 +132,12 @@ impl<'a> Draft<'a> {
     fn new(grants: &'a Grants, scratch: &'a Path) -> Result<Self, ProfileError> {
         let Some((root, others)) = grants.files().split_first() else { return Err(Repr::NoDirectory.into()) };
         let mut parameters = Parameters::default();
-        let root = Spot { path: root.path(), place: parameters.one("SKILL_ROOT", root.path())? };
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        // Commands work on a directory that no program of theirs lies in.
+        if root.access() == Access::ReadWrite {
+            writes.push(Spot { path: root.path(), place: parameters.next("WRITE", root.path())? });
+        }
+        let root = Spot { path: root.path(), place: parameters.one("SKILL_ROOT", root.path())? };
         for file in others {
             let (kind, spots) = match file.access() {
                 Access::ReadOnly => ("READ", &mut reads),
@@ -243,7 +247,8 @@ impl<'a> Draft<'a> {
         // What this run executes, others run later; unless somebody granted just that to be written.
         let is_granted = |path: &Path| self.writes.iter().any(|write| path == write.path);
         let exposed = |spot: &&Spot<'_>| (is_writable(spot.path) || system::is_temporary(spot.path)) && !is_granted(spot.path);
-        let constant: Vec<&Spot<'_>> = [&self.root].into_iter().chain(reads).chain(self.installed.iter().filter(exposed)).collect();
+        let root = Some(&self.root).filter(|root| !self.writes.iter().any(|write| write.path == root.path));
+        let constant: Vec<&Spot<'_>> = root.into_iter().chain(reads).chain(self.installed.iter().filter(exposed)).collect();
         let mut rules: Vec<Rule> = constant.iter().map(|spot| self.read_only(spot)).collect();
         // Renaming a directory above and back again must not help.
         let above: BTreeSet<&Path> = constant.iter().flat_map(|spot| above(spot.path)).collect();

@@ -10,7 +10,7 @@ use crate::{Cancellation, SandboxError};
 
 /// What is to be run, and under which grants.
 ///
-/// Defaults of the builder: no arguments, an empty environment, empty input, nobody who cancels.
+/// Defaults of the builder: no arguments, an empty environment, empty input, the first directory that was granted to start in, nobody who cancels.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Job {
@@ -19,6 +19,8 @@ pub struct Job {
     arguments: Vec<String>,
     environment: Vec<Variable>,
     input: Vec<u8>,
+    directory: Option<PathBuf>,
+    aliases: Vec<(PathBuf, PathBuf)>,
     cancellation: Option<Cancellation>,
 }
 
@@ -42,6 +44,11 @@ pub enum Program {
         kind: ScriptKind,
         /// Its absolute path, inside a directory that the grants make readable.
         path: PathBuf,
+    },
+    /// A program of this machine, which the grants allow to be started.
+    Command {
+        /// Its name, without a path; the backend looks where it looks for interpreters.
+        name: String,
     },
 }
 
@@ -101,12 +108,26 @@ impl Program {
     pub fn script(kind: ScriptKind, path: impl Into<PathBuf>) -> Self {
         Self::Script { kind, path: path.into() }
     }
+
+    /// Names a program of this machine.
+    pub fn command(name: impl Into<String>) -> Self {
+        Self::Command { name: name.into() }
+    }
 }
 
 impl Job {
     /// Starts a job.
     pub fn new(grants: Grants, program: Program) -> Self {
-        Self { grants, program, arguments: Vec::new(), environment: Vec::new(), input: Vec::new(), cancellation: None }
+        Self {
+            grants,
+            program,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            input: Vec::new(),
+            directory: None,
+            aliases: Vec::new(),
+            cancellation: None,
+        }
     }
 
     /// Adds an argument, which reaches the program as it is, never through a shell.
@@ -143,6 +164,20 @@ impl Job {
         self
     }
 
+    /// Sets the directory that the program starts in; without one it is the first that was granted. One that the grants do not make readable is refused.
+    /// A WebAssembly program sees a file system of its own and has no such directory.
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// Asks that the program find what lies at `path` at `alias` as well, both absolute. It grants nothing. A backend that shows the file system of the
+    /// machine cannot do this, and one that can leaves out an alias that would hide or hold anything else.
+    pub fn alias(mut self, alias: impl Into<PathBuf>, path: impl Into<PathBuf>) -> Self {
+        self.aliases.push((alias.into(), path.into()));
+        self
+    }
+
     /// Lets `cancellation` stop the run, which then ends as [cancelled](crate::Ending::Cancelled).
     pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
         self.cancellation = Some(cancellation);
@@ -176,6 +211,28 @@ impl Job {
     pub fn safe_variables(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_told = |name: &str| name.starts_with("SKILL_") || name == "TIMEOUT_MS";
         self.variables().filter(move |(name, _)| is_told(name) || !changes_execution(name))
+    }
+
+    /// Returns the directory that the program starts in.
+    ///
+    /// # Errors
+    /// When the grants make it not readable, or grant nothing at all; `backend` says so.
+    pub fn starts_in(&self, backend: &'static str) -> Result<&Path, SandboxError> {
+        let files = self.grants.files();
+        let Some(home) = files.first() else {
+            return Err(SandboxError::refused(backend, "the grants make no directory readable, not even the script's own"));
+        };
+        let Some(directory) = &self.directory else { return Ok(home.path()) };
+        if files.iter().any(|file| directory.starts_with(file.path())) {
+            return Ok(directory);
+        }
+        Err(SandboxError::refused(backend, "the directory that the program is to start in was not granted"))
+    }
+
+    /// Returns the aliases and the paths that they stand for.
+    #[must_use]
+    pub fn aliases(&self) -> &[(PathBuf, PathBuf)] {
+        &self.aliases
     }
 
     /// Returns what may stop the run from outside.

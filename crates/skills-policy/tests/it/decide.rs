@@ -284,3 +284,24 @@ fn every_verdict_names_its_rule() {
     granted, the caller gives it: see the variable KEY (asked by its requirements)
     ");
 }
+
+#[test]
+fn commands_of_the_machine_work_on_a_directory_that_is_nobodys_home() {
+    let commands = || Request::of_commands("/work");
+    assert_eq!(decide(&Rules::default(), &commands()), "/workspace=/work:ro");
+    let both = allow(&["write:/work", "spawn:ls"]);
+    assert_eq!(decide(&both, &commands().write("/work").start("ls")), "/workspace=/work:rw program ls");
+    assert_snapshot!(decide(&both, &commands().start("rm")), @"denied: may not start rm (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(decide(&both, &commands().start_any()), @"denied: may not start programs (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(decide(&allow(&["spawn"]), &commands().start("../ls")), @"denied: may not start ../ls (asked by the caller): that is no name of a program");
+    assert_snapshot!(decide(&rules(&[(Effect::Deny, Layer::User, "read:/work/secret")]), &commands()), @"denied: may not read /work (asked by the caller): by the rule `deny read:/work/secret (user)`");
+    // Where a program lies it stays as it is, whoever starts what.
+    assert_snapshot!(decide(&allow(&["write"]), &Request::new("/work").write("/work").start("ls")), @"denied: may not write /work (asked by the caller): the program itself lies there, and must stay as it is; may not start ls (asked by the caller): no rule allows it, and there was nobody to ask");
+}
+
+#[test]
+fn a_skill_that_names_what_it_needs_starts_nothing_else() {
+    let everything = allow(&["spawn"]);
+    assert_eq!(decide(&everything, &request(&[("Bash", Some("git:*"))]).start("git")), format!("{LEAST} program git"));
+    assert_snapshot!(decide(&everything, &request(&[("Read", None)]).start("git")), @"denied: may not start git (asked by the caller): `allowed-tools` names what the skill needs, and not this");
+}

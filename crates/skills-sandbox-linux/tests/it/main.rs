@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
 
+mod command;
 mod conformance;
 mod escape;
 mod lifetime;

@@ -7,7 +7,7 @@ use super::cache::Cache;
 use super::kind::{self, Memory};
 use super::program::Interpreter;
 use super::resolve::Resolved;
-use crate::{SandboxError, ScriptKind};
+use crate::{Job, Program, SandboxError, ScriptKind};
 
 /// Where programs are looked for when the caller names no directories.
 const DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
@@ -83,6 +83,25 @@ impl Interpreters {
         }
         let program = places(&self.directories, name).find_map(|path| self.cache.resolve(&path)?.ok())?;
         Some(Interpreter { kind: None, memory: Memory::of_program(name), ..interpreter_of(program) })
+    }
+
+    /// Finds what is executed for a job: the interpreter of a script, or the program that a command names.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find); when the grants do not allow the program of a command to be started, or there is none of its name; when the job is for
+    /// another backend.
+    pub fn for_job(&self, job: &Job, backend: &'static str) -> Result<Interpreter, SandboxError> {
+        match job.program() {
+            Program::Script { kind, .. } => self.find(*kind),
+            Program::Command { name } if !job.grants().spawn().allows_program(name) => {
+                Err(SandboxError::refused(backend, format!("the program {name:?} was not granted")))
+            }
+            Program::Command { name } => self.program(name).ok_or_else(|| {
+                let reason = format!("no {name:?} in {}", listed(self.directories.iter()));
+                SandboxError::unavailable("program", reason, "install it there, or use another")
+            }),
+            Program::Wasm(_) => Err(SandboxError::load("this backend runs scripts and commands only")),
+        }
     }
 
     /// Returns the directories as a `PATH`, the further ones left out.
