@@ -67,11 +67,12 @@ impl Attempt {
         self.note(|event| event.program = Some(bounded(program)));
     }
 
-    pub(crate) fn skill(&mut self, name: &str, digest: Option<String>, manifest: &Manifest) {
+    pub(crate) fn skill(&mut self, name: &str, digest: Option<String>, manifest: Option<&Manifest>) {
         self.note(|event| {
             event.skill = bounded(name);
             event.digest = digest;
-            event.requested = bounded_list(manifest.allowed_tools().iter().map(ToString::to_string));
+            let tools = manifest.map(Manifest::allowed_tools).unwrap_or_default();
+            event.requested = bounded_list(tools.iter().map(ToString::to_string));
         });
     }
 

@@ -56,7 +56,7 @@ impl Backends {
                 let reason = "this program was built without it";
                 SandboxError::unavailable("the WebAssembly backend", reason, "enable the feature `wasm` of skills-runtime")
             }),
-            ExecutionMode::Native { .. } => self.native.as_ref().ok_or_else(no_native),
+            ExecutionMode::Native { .. } | ExecutionMode::Command { .. } => self.native.as_ref().ok_or_else(no_native),
         }
     }
 }

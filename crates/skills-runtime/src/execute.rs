@@ -14,11 +14,12 @@ use tokio::time::timeout;
 
 use crate::attempt::Attempt;
 use crate::error::{Repr, RuntimeError};
-use crate::job::{fits_variable, job};
+use crate::job::{MAX_VARIABLE_INPUT, job};
 use crate::plan::Planned;
 use crate::secrets::Redactor;
+use crate::subject::COMMANDS;
 use crate::workspace::Prepared;
-use crate::{ExecutionArtifacts, ExecutionOptions, SkillRuntime, Unmet};
+use crate::{Convention, ExecutionArtifacts, ExecutionOptions, SkillRuntime, Unmet, Workspace};
 
 impl SkillRuntime {
     /// Runs a skill's program in a sandbox.
@@ -32,6 +33,26 @@ impl SkillRuntime {
     /// sandbox can be had, or when the skill changed after it was decided on: then nothing ran. And when no record of the run can be kept.
     pub async fn execute_skill(&self, name: &str, options: ExecutionOptions) -> Result<ExecutionArtifacts, RuntimeError> {
         self.execute(name, options, None).await
+    }
+
+    /// Runs a [command](ExecutionOptions::command) of the machine that works on a directory and for no skill. It may read the directory where a rule does
+    /// not forbid it, and write it where that is [asked for](ExecutionOptions::write) and allowed; it starts in it unless another one is chosen. The
+    /// workspace of `options` is not looked at.
+    ///
+    /// # Errors
+    /// When the directory is not there, when there is no command, and as [`execute_skill`](Self::execute_skill).
+    pub async fn execute_command(&self, directory: &Path, options: ExecutionOptions) -> Result<ExecutionArtifacts, RuntimeError> {
+        let mut attempt = self.shared.recorder.begin(COMMANDS)?;
+        let result = async {
+            let directory = directory.canonicalize().map_err(|source| Repr::Offered { path: directory.to_owned(), source })?;
+            let options = options.resolved()?;
+            let workspace = Prepared::new(&Workspace::Directory(directory.clone()), &self.shared.scratch)?;
+            let planned = self.plan_command(&directory, options)?;
+            attempt.program(planned.mode.program());
+            self.carry_out(&mut attempt, planned, workspace).await
+        };
+        let result = result.await;
+        attempt.close(result)
     }
 
     /// Runs a program, perhaps as a hook.
@@ -69,9 +90,19 @@ impl SkillRuntime {
         if let Some(hook) = hook {
             planned.request = planned.request.hook(hook);
         }
-        let skill = planned.entry.name().to_string();
         attempt.program(hook.unwrap_or_else(|| planned.mode.program()));
-        attempt.skill(&skill, None, &planned.manifest);
+        self.carry_out(attempt, planned, workspace).await
+    }
+
+    /// Decides, runs and collects.
+    async fn carry_out(
+        &self,
+        attempt: &mut Attempt,
+        planned: Planned,
+        workspace: Option<Prepared>,
+    ) -> Result<ExecutionArtifacts, RuntimeError> {
+        let skill = planned.subject.name().to_owned();
+        attempt.skill(&skill, None, planned.subject.skill().map(|skill| &skill.manifest));
         let missing = self.missing(&planned);
         if !missing.is_empty() && self.shared.unmet == Unmet::Refuse {
             return Err(Repr::Requirements { skill, missing }.into());
@@ -89,11 +120,13 @@ impl SkillRuntime {
         attempt.limits(grants.limits());
         attempt.decided(Recorded::Granted, grants.verdicts());
         let mut workspace = workspace.filter(|workspace| is_writable(workspace, &grants));
-        let (verdicts, used) = (grants.verdicts().to_vec(), used(&grants, &planned.manifest));
+        let used = planned.subject.skill().map(|skill| used(&grants, &skill.manifest)).unwrap_or_default();
+        let verdicts = grants.verdicts().to_vec();
         let short = attempt.redactor.short().iter().filter(|name| grants.variables().contains(*name));
         let short: Vec<String> =
             short.map(|name| format!("the value of {name} is too short to be looked for in what the program wrote")).collect();
-        let long = (!fits_variable(&planned.input))
+        let is_told = planned.options.convention == Convention::OpenSkills && planned.options.stdin.is_none();
+        let long = (is_told && planned.input.len() > MAX_VARIABLE_INPUT)
             .then(|| "the input is too long for SKILL_INPUT; the program got it on standard input alone".to_owned());
         let outcome = self.run(&planned, grants, digest.as_deref(), &mut workspace, attempt, sandbox.as_ref()).await?;
         let mut artifacts = ExecutionArtifacts::new(skill, planned.mode, outcome, &attempt.redactor);
@@ -112,11 +145,11 @@ impl SkillRuntime {
         {
             // With power, what runs is what was there when it was given.
             let has_power = matches!(&*decision, Decision::Granted(grants) if has_power(grants));
-            let digest = if has_power { self.digest(&planned.files) } else { None };
+            let digest = if has_power { planned.subject.digest(self) } else { None };
             return Ok((*decision, digest));
         }
-        let digest = self.digest(&planned.files);
-        attempt.skill(planned.entry.name().as_str(), digest.clone(), &planned.manifest);
+        let digest = planned.subject.digest(self);
+        attempt.skill(planned.subject.name(), digest.clone(), planned.subject.skill().map(|skill| &skill.manifest));
         let request = planned.request_for(digest.as_deref());
         if let Examined::Decided(decision) = permissions.examine(&request) {
             return Ok((*decision, digest));
@@ -160,8 +193,8 @@ impl SkillRuntime {
         make_missing(&grants, planned.workspace.as_deref())?;
         is_canonical(&grants)?;
         let job = job(planned, grants)?;
-        if digest.is_some() && self.digest(&planned.files).as_deref() != digest {
-            let (skill, path) = (planned.entry.name().to_string(), planned.entry.location());
+        if digest.is_some() && planned.subject.digest(self).as_deref() != digest {
+            let (skill, path) = (planned.subject.name().to_owned(), planned.subject.location());
             return Err(Repr::ChangedMeanwhile { skill, path }.into());
         }
         if let Some(workspace) = workspace {

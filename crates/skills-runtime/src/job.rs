@@ -6,19 +6,18 @@ use skills_discovery::{Entry, SkillFiles};
 use skills_policy::Grants;
 use skills_sandbox::{Job, Program};
 
-use crate::ExecutionMode;
 use crate::error::{Repr, RuntimeError};
 use crate::plan::Planned;
+use crate::subject::Subject;
+use crate::{Command, Convention, ExecutionMode, ExecutionOptions, Workspace};
 
 /// The largest module that is read, in bytes.
 const MAX_MODULE_BYTES: u64 = 32 << 20;
 /// The longest `NAME=value` that Linux passes to a program, with its final NUL; longer input comes by standard input alone.
 const MAX_VARIABLE_BYTES: usize = 128 * 1024 - 1;
 
-/// Says whether an input can be in `SKILL_INPUT` as well.
-pub(crate) fn fits_variable(input: &str) -> bool {
-    "SKILL_INPUT=".len() + input.len() < MAX_VARIABLE_BYTES
-}
+/// The longest input that can be in `SKILL_INPUT` as well, in bytes.
+pub(crate) const MAX_VARIABLE_INPUT: usize = MAX_VARIABLE_BYTES - 1 - "SKILL_INPUT=".len();
 
 /// Reads a WebAssembly module of a skill.
 pub(crate) fn module(entry: &Entry, files: &SkillFiles, path: &str) -> Result<Arc<[u8]>, RuntimeError> {
@@ -26,35 +25,67 @@ pub(crate) fn module(entry: &Entry, files: &SkillFiles, path: &str) -> Result<Ar
     Ok(Arc::from(bytes.map_err(|source| Repr::Files { path: entry.directory().join(path), source })?))
 }
 
-/// Makes the job for a program of the skill.
+/// Makes the job for a program.
 pub(crate) fn job(planned: &Planned, grants: Grants) -> Result<Job, RuntimeError> {
-    let Planned { entry, files, mode, options, variables, .. } = planned;
-    let (name, timeout_ms) = (entry.name().as_str(), grants.limits().wall_time.as_millis().to_string());
-    let input = &planned.input;
+    let Planned { mode, options, variables, .. } = planned;
     let granted = grants.variables().clone();
-    let guest = |file: &skills_policy::FileGrant| file.guest() == "/workspace" || file.guest().starts_with("/workspace/");
-    let is_workspace = grants.files().iter().any(guest);
-    let workspace = planned.workspace.as_ref().filter(|_| is_workspace).map(|path| path.to_string_lossy().into_owned());
-    let (job, workspace) = match mode {
-        ExecutionMode::Wasm { wasm_module } => {
-            let bytes = module(entry, files, wasm_module)?;
-            (Job::new(grants, Program::Wasm(bytes)), workspace.map(|_| "/workspace".to_owned()))
-        }
-        ExecutionMode::Native { script_path, script_type } => {
-            let directory = entry.directory();
-            let job = Job::new(grants, Program::script(*script_type, directory.join(script_path)))
-                .environment("SKILL_DIR", directory.to_string_lossy())
-                .environment("SKILL_ASSETS_DIR", directory.join("assets").to_string_lossy());
-            (job, workspace)
-        }
-    };
-    let job = job.environment("SKILL_ID", name).environment("SKILL_NAME", name).environment("TIMEOUT_MS", timeout_ms);
-    let job = workspace.into_iter().fold(job, |job, path| job.environment("SKILL_WORKSPACE", path));
-    let mut job = if fits_variable(input) { job.environment("SKILL_INPUT", input) } else { job };
+    let job = told(Job::new(grants, program(planned)?), planned);
+    let mut job = options.command.iter().flat_map(Command::arguments).fold(job, Job::argument);
     for (name, value) in variables.iter().filter(|(name, _)| granted.contains(name)) {
         job = job.secret(name, value.expose())?;
     }
-    let job = job.input(input.clone().into_bytes());
+    let job = job.input(planned.input.clone());
+    let job = match mode {
+        ExecutionMode::Wasm { .. } => job,
+        _ => options.directory.iter().fold(job, Job::directory),
+    };
+    let job = options.aliases.iter().fold(job, |job, (alias, path)| job.alias(alias, path));
     let job = options.cancellation.iter().cloned().fold(job, Job::cancellation);
     Ok(options.args.iter().fold(job, |job, argument| job.argument(argument.as_str())))
+}
+
+fn program(planned: &Planned) -> Result<Program, RuntimeError> {
+    Ok(match (&planned.mode, &planned.subject) {
+        (ExecutionMode::Wasm { wasm_module }, Subject::Skill(skill)) => Program::Wasm(module(&skill.entry, &skill.files, wasm_module)?),
+        (ExecutionMode::Native { script_path, script_type }, Subject::Skill(skill)) => {
+            Program::script(*script_type, skill.entry.directory().join(script_path))
+        }
+        (mode, _) => Program::command(mode.program()),
+    })
+}
+
+/// Tells the program of itself, as the convention has it.
+fn told(job: Job, planned: &Planned) -> Job {
+    let Planned { mode, options, workspace, .. } = planned;
+    let is_wasm = matches!(mode, ExecutionMode::Wasm { .. });
+    let mut job = job;
+    if let Some(skill) = planned.subject.skill() {
+        let (name, directory) = (skill.entry.name().as_str(), skill.entry.directory());
+        job = job.environment("SKILL_NAME", name);
+        if !is_wasm {
+            job = job.environment("SKILL_DIR", directory.to_string_lossy());
+            job = job.environment("SKILL_ASSETS_DIR", directory.join("assets").to_string_lossy());
+        }
+        if options.convention == Convention::OpenSkills {
+            let timeout_ms = job.grants().limits().wall_time.as_millis().to_string();
+            job = job.environment("SKILL_ID", name).environment("TIMEOUT_MS", timeout_ms);
+        }
+    }
+    let guest = |file: &skills_policy::FileGrant| file.guest() == "/workspace" || file.guest().starts_with("/workspace/");
+    let is_there = job.grants().files().iter().any(guest) && !is_quiet(options);
+    if let Some(path) = workspace.as_ref().filter(|_| is_there) {
+        let path = if is_wasm { "/workspace".into() } else { path.to_string_lossy().into_owned() };
+        job = job.environment("SKILL_WORKSPACE", path);
+    }
+    match std::str::from_utf8(&planned.input) {
+        Ok(input) if options.stdin.is_none() && options.convention == Convention::OpenSkills && input.len() <= MAX_VARIABLE_INPUT => {
+            job.environment("SKILL_INPUT", input)
+        }
+        _ => job,
+    }
+}
+
+/// A script of the script runner finds itself in the directory of its session, and is told of no other.
+fn is_quiet(options: &ExecutionOptions) -> bool {
+    options.convention == Convention::ScriptRunner && matches!(options.workspace, Workspace::Session(_))
 }

@@ -30,22 +30,28 @@ pub enum ExecutionMode {
         /// Its language.
         script_type: ScriptKind,
     },
+    /// A command of the machine.
+    Command {
+        /// The name of the program.
+        program: String,
+    },
 }
 
 impl ExecutionMode {
-    /// Returns the path of the module or script inside the skill.
+    /// Returns the path of the module or script inside the skill, or the name of the command's program.
     #[must_use]
     pub fn program(&self) -> &str {
         match self {
             Self::Wasm { wasm_module } => wasm_module,
             Self::Native { script_path, .. } => script_path,
+            Self::Command { program } => program,
         }
     }
 }
 
 /// Chooses what to run, in the order of the OpenSkills flow:
 ///
-/// 1. [`ExecutionOptions::wasm_module`], then [`ExecutionOptions::script`];
+/// 1. [`ExecutionOptions::command`], [`ExecutionOptions::wasm_module`], then [`ExecutionOptions::script`];
 /// 2. `wasm/skill.wasm`, `skill.wasm`, `module.wasm`, else the first `.wasm` by name in the skill's directory or in `wasm/`;
 /// 3. of the scripts in `scripts/`: those that the frontmatter's `scripts` block names go before all others. Of these the one that the
 ///    input's `action` names, else of all others the one that it names; else of these the only one, else `main`.
@@ -62,6 +68,9 @@ pub fn detect_execution_mode(
     manifest: &Manifest,
     options: &ExecutionOptions,
 ) -> Result<ExecutionMode, RuntimeError> {
+    if let Some(command) = &options.command {
+        return Ok(ExecutionMode::Command { program: command.program().to_owned() });
+    }
     if let Some(module) = &options.wasm_module {
         let is_module = module.ends_with(".wasm") && files.contains(module);
         return if is_module { Ok(wasm(module)) } else { Err(unknown(skill, module, modules(files))) };

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use skills_policy::{Approver, Capability, Limits};
 use skills_sandbox::Cancellation;
 
-use crate::Secret;
 use crate::error::{Repr, RuntimeError};
+use crate::{Command, Convention, Secret, SessionDirectory};
 
 /// How a skill is run.
 #[derive(Clone)]
@@ -27,6 +27,8 @@ pub struct ExecutionOptions {
     pub wasm_module: Option<String>,
     /// Runs this script of the skill: `run.py`, `scripts/run.py` or `run`.
     pub script: Option<String>,
+    /// Runs this command instead of a program of the skill. Default none.
+    pub command: Option<Command>,
     /// Arguments, passed as they are. Default none.
     pub args: Vec<String>,
     /// A directory for the program's input and output files. Default none.
@@ -35,6 +37,16 @@ pub struct ExecutionOptions {
     pub read: Vec<PathBuf>,
     /// Files and directories to read and write besides, as with `read`; a rule or an answer has to allow it. Default none.
     pub write: Vec<PathBuf>,
+    /// The directory that the program starts in, which it may read. Default the skill's own.
+    pub directory: Option<PathBuf>,
+    /// Other names under which a program that sees a file tree of its own finds what it may read, and what they stand for; both absolute. Default none.
+    pub aliases: Vec<(PathBuf, PathBuf)>,
+    /// What the program is told of itself. Default that of the OpenSkills flow.
+    pub convention: Convention,
+    /// Standard input, in place of what the convention puts there. Default nothing of it.
+    pub stdin: Option<Vec<u8>>,
+    /// How much of each output stream is kept, in bytes, half of it from the end; nothing for the default. The rules' ceiling holds.
+    pub output_bytes: Option<usize>,
     /// Variables for the program. One that the skill does not declare has to be allowed. Default none.
     pub env: BTreeMap<String, Secret>,
     /// Capabilities to give up although the skill asks for them. Default none.
@@ -58,6 +70,8 @@ pub enum Workspace {
     /// One that is made for this run with these files in it, may be written without asking, and is gone afterwards. Files that the program makes
     /// or changes are in the artifacts with their content.
     Private(Vec<InputFile>),
+    /// One that was made for several runs, may be written without asking, and is gone with the last of its handles.
+    Session(SessionDirectory),
 }
 
 /// A file for a private workspace.
@@ -77,10 +91,16 @@ impl Default for ExecutionOptions {
             memory_bytes: None,
             wasm_module: None,
             script: None,
+            command: None,
             args: Vec::new(),
             workspace: Workspace::None,
             read: Vec::new(),
             write: Vec::new(),
+            directory: None,
+            aliases: Vec::new(),
+            convention: Convention::default(),
+            stdin: None,
+            output_bytes: None,
             env: BTreeMap::new(),
             without: Vec::new(),
             approval: None,
@@ -147,6 +167,9 @@ impl ExecutionOptions {
         if let Some(memory_bytes) = self.memory_bytes {
             limits.memory_bytes = memory_bytes;
         }
+        if let Some(output_bytes) = self.output_bytes {
+            limits.output_bytes = output_bytes;
+        }
         limits
     }
 
@@ -156,7 +179,8 @@ impl ExecutionOptions {
         if let Workspace::Directory(directory) = &mut options.workspace {
             *directory = resolve(directory)?;
         }
-        for path in options.read.iter_mut().chain(&mut options.write) {
+        let aliased = options.aliases.iter_mut().map(|(_, path)| path);
+        for path in options.read.iter_mut().chain(&mut options.write).chain(&mut options.directory).chain(aliased) {
             *path = resolve(path)?;
         }
         Ok(options)
@@ -176,10 +200,13 @@ impl fmt::Debug for ExecutionOptions {
             .field("memory_bytes", &self.memory_bytes)
             .field("wasm_module", &self.wasm_module)
             .field("script", &self.script)
+            .field("command", &self.command)
             .field("args", &self.args)
             .field("workspace", &self.workspace)
             .field("read", &self.read)
             .field("write", &self.write)
+            .field("directory", &self.directory)
+            .field("convention", &self.convention)
             .field("env", &self.env)
             .field("without", &self.without)
             .finish_non_exhaustive()

@@ -1,26 +1,25 @@
 //! What would run and what it asks for, before anything is decided.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use skills_discovery::{Entry, SkillFiles};
+use skills_discovery::Entry;
 use skills_manifest::{HookAction, Manifest};
 use skills_policy::{Origin, Request};
 
 use crate::error::{Repr, RuntimeError};
 use crate::requirements::{declared_variables, missing};
 use crate::runtime::find;
+use crate::subject::{COMMANDS, Machine, Skill, Subject};
 use crate::workspace::Prepared;
-use crate::{ExecutionMode, ExecutionOptions, Secret, SkillRuntime, Workspace, detect_execution_mode};
+use crate::{Command, Convention, ExecutionMode, ExecutionOptions, Secret, SkillRuntime, Workspace, detect_execution_mode};
 
 /// A run before it is decided on.
 pub(crate) struct Planned {
-    pub(crate) entry: Entry,
-    pub(crate) files: SkillFiles,
-    pub(crate) manifest: Manifest,
+    pub(crate) subject: Subject,
     pub(crate) mode: ExecutionMode,
     pub(crate) options: ExecutionOptions,
-    /// The input as the program gets it.
-    pub(crate) input: String,
+    /// Standard input as the program gets it.
+    pub(crate) input: Vec<u8>,
     pub(crate) request: Request,
     /// The variables of the host that the program might be given.
     pub(crate) variables: Vec<(String, Secret)>,
@@ -32,7 +31,7 @@ impl SkillRuntime {
     /// Finds out what would run and what it asks for. The files of now decide, not those of the scan. All paths of `options` are resolved.
     pub(crate) fn plan(&self, name: &str, options: ExecutionOptions, workspace: Option<&Prepared>) -> Result<Planned, RuntimeError> {
         let catalog = self.catalog();
-        let entry = find(&catalog, name)?.clone();
+        let entry = find(&catalog, name)?;
         let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
         let files = entry.open().map_err(failed)?;
         let manifest = files.document().map_err(failed)?.manifest().clone();
@@ -44,19 +43,36 @@ impl SkillRuntime {
         let mode = detect_execution_mode(entry.name().as_str(), &files, &manifest, &options)?;
         let declared = declared_variables(&files, &manifest);
         let variables = self.variables(&declared, &options);
-        let request = request(&entry, &manifest, &mode, &options);
+        let request = request(entry, &manifest, &mode, &options);
         let request = declared.iter().fold(request, |request, name| request.declares(format!("variable {name}")));
         let request = match (workspace, &options.workspace) {
             (Some(private), Workspace::Private(_)) => request.private_workspace(private.path()),
             // None is made for a look at what would be.
             (None, Workspace::Private(_)) => request.private_workspace("/workspace"),
+            (_, Workspace::Session(directory)) => request.private_workspace(directory.path()),
             _ => request,
         };
         let workspace = workspace.map(|workspace| workspace.path().to_owned());
         let request = variables.iter().fold(request, |request, (name, _, origin)| request.variable(name, *origin));
         let variables = variables.into_iter().map(|(name, value, _)| (name, value)).collect();
-        let input = options.input.to_string();
-        Ok(Planned { entry, files, manifest, mode, options, input, request, variables, workspace })
+        let (input, entry) = (input(&options), entry.clone());
+        let subject = Subject::Skill(Box::new(Skill { entry, files, manifest }));
+        Ok(Planned { subject, mode, options, input, request, variables, workspace })
+    }
+
+    /// Finds out what a command asks for that works on a directory and for no skill. All paths of `options` and `directory` are resolved.
+    pub(crate) fn plan_command(&self, directory: &Path, options: ExecutionOptions) -> Result<Planned, RuntimeError> {
+        let Some(command) = &options.command else { return Err(Repr::NoProgram { skill: COMMANDS.to_owned() }.into()) };
+        let mode = ExecutionMode::Command { program: command.program().to_owned() };
+        let machine = Machine::new(directory, options.directory.as_deref(), command, &options.args);
+        let variables = self.variables(&std::collections::BTreeSet::new(), &options);
+        let request = Request::of_commands(directory).named(COMMANDS).command(words(&mode, &options)).limits(options.limits());
+        let request = variables
+            .iter()
+            .fold(started(offered(request, &options), &options), |request, (name, _, origin)| request.variable(name, *origin));
+        let variables = variables.into_iter().map(|(name, value, _)| (name, value)).collect();
+        let (input, workspace) = (input(&options), Some(directory.to_owned()));
+        Ok(Planned { subject: Subject::Machine(machine), mode, options, input, request, variables, workspace })
     }
 
     /// The declared variables that the host or the caller has, and those that the caller gives undeclared.
@@ -72,8 +88,9 @@ impl SkillRuntime {
 
     /// Lists what the skill needs and is not here.
     pub(crate) fn missing(&self, planned: &Planned) -> Vec<String> {
+        let Some(skill) = planned.subject.skill() else { return Vec::new() };
         let has_variable = |name: &str| planned.variables.iter().any(|(known, value)| known == name && !value.expose().is_empty());
-        missing(&planned.manifest, &self.shared.program_directories, has_variable)
+        missing(&skill.manifest, &self.shared.program_directories, has_variable)
     }
 }
 
@@ -89,17 +106,45 @@ impl Planned {
 
 /// Makes the request: what the skill declares and the caller offers, less what is given up.
 fn request(entry: &Entry, manifest: &Manifest, mode: &ExecutionMode, options: &ExecutionOptions) -> Request {
-    let command = std::iter::once(mode.program()).chain(options.args.iter().map(String::as_str));
-    let request = Request::new(entry.directory()).named(entry.name().as_str()).command(command).limits(options.limits());
+    let request = Request::new(entry.directory()).named(entry.name().as_str()).command(words(mode, options)).limits(options.limits());
     let request = match &options.workspace {
         Workspace::Directory(directory) => request.workspace(directory),
         _ => request,
     };
     let request = manifest.allowed_tools().iter().fold(request, |request, rule| request.tool(rule.tool(), rule.pattern()));
+    let request = hooks(manifest).fold(offered(request, options), Request::declares);
+    started(request, options)
+}
+
+/// Adds what the caller offers, less what is given up.
+fn offered(request: Request, options: &ExecutionOptions) -> Request {
     let request = options.read.iter().fold(request, Request::read);
     let request = options.write.iter().fold(request, Request::write);
-    let request = hooks(manifest).fold(request, Request::declares);
     options.without.iter().fold(request, |request, capability| request.without(*capability))
+}
+
+/// Adds the programs of the machine that a command starts.
+fn started(request: Request, options: &ExecutionOptions) -> Request {
+    match &options.command {
+        None => request,
+        Some(Command::Program(name)) => request.start(name),
+        Some(Command::Shell(_)) => request.start_any(),
+    }
+}
+
+/// What will run, with its arguments.
+fn words(mode: &ExecutionMode, options: &ExecutionOptions) -> Vec<String> {
+    let of_command = options.command.iter().flat_map(Command::arguments);
+    std::iter::once(mode.program().to_owned()).chain(of_command).chain(options.args.iter().cloned()).collect()
+}
+
+/// What the program gets on its standard input.
+fn input(options: &ExecutionOptions) -> Vec<u8> {
+    match (&options.stdin, options.convention) {
+        (Some(bytes), _) => bytes.clone(),
+        (None, Convention::OpenSkills) => options.input.to_string().into_bytes(),
+        (None, Convention::ScriptRunner) => Vec::new(),
+    }
 }
 
 /// The hooks of a skill, each as one text.

@@ -34,7 +34,7 @@ impl SkillRuntime {
     /// As [`execute_skill`](Self::execute_skill), for what is found before the decision; missing requirements are no error here.
     pub fn preview_skill(&self, name: &str, options: &ExecutionOptions) -> Result<Preview, RuntimeError> {
         let planned = self.plan(name, options.resolved()?, None)?;
-        let digest = self.digest(&planned.files);
+        let digest = planned.subject.digest(self);
         let request = planned.request_for(digest.as_deref());
         let question = match self.shared.permissions.examine(&request) {
             Examined::Open(pending) => Some(pending.question().clone()),
@@ -49,7 +49,7 @@ impl SkillRuntime {
             Ok(backend.name())
         });
         Ok(Preview {
-            skill: planned.entry.name().to_string(),
+            skill: planned.subject.name().to_owned(),
             digest,
             decision,
             question,
@@ -68,7 +68,7 @@ impl SkillRuntime {
     /// kept.
     pub fn approve_skill(&self, name: &str, options: &ExecutionOptions, shown: &Question) -> Result<Decision, RuntimeError> {
         let planned = self.plan(name, options.resolved()?, None)?;
-        let digest = self.digest(&planned.files);
+        let digest = planned.subject.digest(self);
         let request = planned.request_for(digest.as_deref());
         match self.shared.permissions.examine(&request) {
             Examined::Decided(decision) => Ok(*decision),
@@ -76,7 +76,7 @@ impl SkillRuntime {
                 self.shared.permissions.approve(*pending).map_err(|source| Repr::Approval(source).into())
             }
             Examined::Open(_) => {
-                let (skill, path) = (planned.entry.name().to_string(), planned.entry.location());
+                let (skill, path) = (planned.subject.name().to_owned(), planned.subject.location());
                 Err(Repr::ChangedMeanwhile { skill, path }.into())
             }
         }

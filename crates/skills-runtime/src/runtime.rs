@@ -82,6 +82,12 @@ impl SkillRuntime {
         &self.shared.discovery
     }
 
+    /// Says whether the host has a value for a variable, which says nothing of who may see it.
+    #[must_use]
+    pub fn has_variable(&self, name: &str) -> bool {
+        self.shared.secrets.get(name).is_some_and(|value| !value.expose().is_empty())
+    }
+
     /// Asks the backends which walls would stand around a run here, for scripts and for WebAssembly; nothing runs.
     ///
     /// A backend that cannot serve here gives the error that a run would give.

@@ -70,6 +70,7 @@ impl Prepared {
         match workspace {
             Workspace::None => Ok(None),
             Workspace::Directory(path) => Ok(Some(Self { path: path.clone(), private: None, before: BTreeMap::new() })),
+            Workspace::Session(directory) => Ok(Some(Self { path: directory.path().to_owned(), private: None, before: BTreeMap::new() })),
             Workspace::Private(files) => {
                 let failed = |error| SandboxError::setup("making a private workspace", error);
                 let private = Scratch::new(scratch).map_err(failed)?;

@@ -3,6 +3,7 @@
 
 mod approve;
 mod audit;
+mod command;
 mod examples;
 mod find;
 mod fixture;

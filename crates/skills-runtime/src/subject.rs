@@ -1,0 +1,78 @@
+//! Whose program runs.
+
+use std::path::{Path, PathBuf};
+
+use skills_audit::Content;
+use skills_discovery::{Entry, SkillFiles};
+use skills_manifest::Manifest;
+
+use crate::{Command, SkillRuntime};
+
+/// Whose program runs.
+pub(crate) enum Subject {
+    /// A skill's, or a command that works for one.
+    Skill(Box<Skill>),
+    /// Nobody's: a command of the machine that works on a directory.
+    Machine(Machine),
+}
+
+/// A skill as it is now.
+pub(crate) struct Skill {
+    pub(crate) entry: Entry,
+    pub(crate) files: SkillFiles,
+    pub(crate) manifest: Manifest,
+}
+
+/// A command that works on a directory.
+pub(crate) struct Machine {
+    pub(crate) directory: PathBuf,
+    /// What stands for its content: whoever approves a command approves these words.
+    digest: String,
+}
+
+/// What commands that work for no skill are called where the name of a skill stands; no skill can be called so.
+pub(crate) const COMMANDS: &str = "commands/";
+
+impl Subject {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Skill(skill) => skill.entry.name().as_str(),
+            Self::Machine(_) => COMMANDS,
+        }
+    }
+
+    /// Returns where it lies.
+    pub(crate) fn location(&self) -> PathBuf {
+        match self {
+            Self::Skill(skill) => skill.entry.location(),
+            Self::Machine(machine) => machine.directory.clone(),
+        }
+    }
+
+    pub(crate) fn skill(&self) -> Option<&Skill> {
+        match self {
+            Self::Skill(skill) => Some(skill),
+            Self::Machine(_) => None,
+        }
+    }
+
+    /// Returns the digest of its content as it is now.
+    pub(crate) fn digest(&self, runtime: &SkillRuntime) -> Option<String> {
+        match self {
+            Self::Skill(skill) => runtime.digest(&skill.files),
+            Self::Machine(machine) => Some(machine.digest.clone()),
+        }
+    }
+}
+
+impl Machine {
+    /// `directory` is where the command works, `starts_in` where it starts.
+    pub(crate) fn new(directory: &Path, starts_in: Option<&Path>, command: &Command, arguments: &[String]) -> Self {
+        let parts = [command.program().to_owned(), starts_in.unwrap_or(directory).display().to_string()];
+        let words: Vec<String> = parts.into_iter().chain(command.arguments()).chain(arguments.iter().cloned()).collect();
+        // A NUL is in no word, so no two commands are written the same.
+        let text = words.join("\0");
+        let digest = format!("sha256:{}", Content::of(text.as_bytes(), text.len() as u64).sha256);
+        Self { directory: directory.to_owned(), digest }
+    }
+}

@@ -1,0 +1,128 @@
+//! Commands of the machine, for a skill and for none.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::Arc;
+
+use insta::assert_snapshot;
+use skills_runtime::audit::{AuditError, AuditSink, Event};
+use skills_runtime::policy::{Effect, Layer, Question, Rule};
+use skills_runtime::{Answer, Command, Convention, ExecutionOptions, ExecutionStatus, Rules, SkillRuntime, Workspace};
+use skills_sandbox::Program;
+
+use crate::fixture::Fixture;
+
+fn allow(texts: &[&str]) -> Rules {
+    texts.iter().fold(Rules::default(), |rules, text| rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap()))
+}
+
+fn options(command: Command) -> ExecutionOptions {
+    let mut options = ExecutionOptions::default();
+    options.convention = Convention::ScriptRunner;
+    options.command = Some(command);
+    options
+}
+
+async fn denied(runtime: &SkillRuntime, skill: &str, options: ExecutionOptions) -> String {
+    match runtime.execute_skill(skill, options).await.unwrap().exit_status {
+        ExecutionStatus::PermissionDenied { denial } => denial.to_string(),
+        status => format!("{status:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_command_of_a_skill_needs_leave_to_start_its_program() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").skill("narrow", "allowed-tools: Read\n");
+    let runtime = fixture.recording().build();
+    let ls = || options(Command::Program("ls".to_owned()));
+    assert_snapshot!(denied(&runtime, "pdf", ls()).await, @"may not start ls (asked by the caller): no rule allows it, and there was nobody to ask");
+    assert_snapshot!(denied(&runtime, "pdf", options(Command::Shell("ls | wc".to_owned()))).await, @"may not start programs (asked by the caller): no rule allows it, and there was nobody to ask");
+    let runtime = fixture.recording().rules(allow(&["spawn"])).build();
+    assert_snapshot!(denied(&runtime, "narrow", ls()).await, @"may not start ls (asked by the caller): `allowed-tools` names what the skill needs, and not this");
+    assert!(fixture.sandbox.jobs().is_empty());
+
+    let mut shell = options(Command::Shell("echo \"$0\"; ls | wc".to_owned()));
+    shell.stdin = Some(b"text".to_vec());
+    assert!(runtime.execute_skill("pdf", shell).await.unwrap().exit_status.is_success());
+    let jobs = fixture.sandbox.jobs();
+    assert!(matches!(jobs[0].program(), Program::Command { name } if name == "sh"));
+    assert_eq!(jobs[0].arguments(), ["-c", "echo \"$0\"; ls | wc"]);
+    assert_eq!(jobs[0].input_bytes(), b"text");
+    let names: BTreeSet<&str> = jobs[0].variables().map(|(name, _)| name).collect();
+    assert_eq!(names, BTreeSet::from(["SKILL_ASSETS_DIR", "SKILL_DIR", "SKILL_NAME"]));
+}
+
+#[tokio::test]
+async fn a_session_has_one_directory_for_all_its_runs_and_nobody_else_has() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
+    let runtime = fixture.recording().scratch_directory(fixture.path("")).build();
+    let directory = runtime.session_directory().unwrap();
+    let other = runtime.session_directory().unwrap();
+    assert_ne!(directory.path(), other.path());
+    for _ in 0..2 {
+        let mut options = ExecutionOptions::default().workspace(Workspace::Session(directory.clone()));
+        options.convention = Convention::ScriptRunner;
+        options.directory = Some(directory.path().to_owned());
+        assert!(runtime.execute_skill("pdf", options).await.unwrap().exit_status.is_success());
+        fs::write(directory.path().join("kept"), "").unwrap();
+    }
+    let jobs = fixture.sandbox.jobs();
+    assert_eq!(jobs[1].starts_in("test").unwrap(), directory.path());
+    assert!(jobs[1].input_bytes().is_empty() && !jobs[1].variables().any(|(name, _)| name == "SKILL_WORKSPACE" || name == "SKILL_INPUT"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(directory.path()).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+    let path = directory.path().to_owned();
+    drop(directory);
+    assert!(!path.exists() && other.path().exists());
+}
+
+/// Remembers what was recorded.
+#[derive(Default)]
+struct Records(std::sync::Mutex<Vec<Event>>);
+
+impl AuditSink for Records {
+    fn record(&self, event: &Event) -> Result<(), AuditError> {
+        self.0.lock().unwrap().push(event.clone());
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_command_for_no_skill_works_on_a_directory_and_is_recorded_as_what_it_is() {
+    let fixture = Fixture::new();
+    fixture.file("work/a", "");
+    let records = Arc::new(Records::default());
+    let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let approver = move |question: &Question| {
+        seen.lock().unwrap().push((question.digest.clone(), question.command.clone()));
+        Answer::Session
+    };
+    let runtime = fixture.recording().audit(records.clone()).approver(Arc::new(approver)).build();
+    let work = fixture.path("work");
+    let run = |words: &'static [&'static str]| {
+        let mut options = options(Command::Program(words[0].to_owned()));
+        options.args = words[1..].iter().map(|word| (*word).to_owned()).collect();
+        options.write = vec![work.clone()];
+        runtime.execute_command(&work, options)
+    };
+    assert!(run(&["ls", "-l"]).await.unwrap().exit_status.is_success());
+    // The same words need no second answer, other words do.
+    assert!(run(&["ls", "-l"]).await.unwrap().exit_status.is_success());
+    assert!(run(&["ls", "-a"]).await.unwrap().exit_status.is_success());
+    let asked = asked.lock().unwrap().clone();
+    assert_eq!(asked.iter().map(|(_, command)| command.join(" ")).collect::<Vec<_>>(), ["ls -l", "ls -a"]);
+    assert!(asked[0].0 != asked[1].0);
+    let recorded = records.0.lock().unwrap().clone();
+    assert_eq!(recorded.len(), 3);
+    assert_eq!((recorded[0].skill.as_str(), recorded[0].program.as_deref()), ("commands/", Some("ls")));
+    assert!(fixture.sandbox.jobs()[0].variables().all(|(name, _)| name == "SKILL_WORKSPACE"));
+    let missing = runtime.execute_command(&fixture.path("nowhere"), options(Command::Program("ls".to_owned()))).await.unwrap_err();
+    assert!(missing.to_string().contains("nowhere"));
+    assert!(runtime.execute_command(&fixture.path("work"), ExecutionOptions::default()).await.is_err());
+}
