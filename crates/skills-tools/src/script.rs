@@ -1,1 +1,183 @@
 //! Scripts of skills as tools: what they are called, what they take, and how arguments reach them.
+//!
+//! Everything here is computed from values: nothing is read, imported or started. What a script says of itself is untrusted text.
+#![cfg_attr(not(test), expect(dead_code, reason = "the set of tools that calls these functions is not wired yet"))]
+
+pub(crate) mod argparse;
+pub(crate) mod argument;
+pub(crate) mod argv;
+pub(crate) mod block;
+pub(crate) mod docstring;
+pub(crate) mod lexer;
+pub(crate) mod name;
+pub(crate) mod scan;
+pub(crate) mod schema;
+mod text;
+pub(crate) mod warning;
+
+use std::time::Duration;
+
+use serde_json::Value;
+use skills_runtime::manifest::ScriptSpec;
+
+pub(crate) use argument::Arguments;
+pub(crate) use warning::ScriptWarning;
+
+/// The longest deadline that a skill may ask for, in seconds.
+const MAX_TIMEOUT_SECONDS: f64 = 3600.0;
+/// The shortest, in seconds.
+const MIN_TIMEOUT_SECONDS: f64 = 0.001;
+
+/// One script as a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ScriptTool {
+    /// The skill's name.
+    pub(crate) skill: String,
+    /// The file's name in `scripts/`.
+    pub(crate) file: String,
+    /// The tool's name, as [`name::names`] gives it.
+    pub(crate) name: String,
+    /// What a model is told that it does: one line of at most 1024 characters.
+    pub(crate) description: String,
+    /// What it takes, and how that reaches it.
+    pub(crate) arguments: Arguments,
+    /// The same as JSON Schema 2020-12.
+    pub(crate) input_schema: Value,
+    /// The deadline that the skill asks for, from 1 ms to an hour; nothing when it asks for none.
+    pub(crate) timeout: Option<Duration>,
+    /// What could not be used of what the skill says of the script.
+    pub(crate) warnings: Vec<ScriptWarning>,
+}
+
+/// What a script is written in, as far as its text is read for what it says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Language {
+    /// `.py`.
+    Python,
+    /// Everything else.
+    Shell,
+}
+
+impl ScriptTool {
+    /// Makes the tool of the script `file` of `skill`, whose bytes are `source`, under a name that [`name::names`] gave.
+    ///
+    /// `spec` is what the skill's `scripts` block says of it, as [`block::entry`] finds it.
+    pub(crate) fn new(skill: &str, file: &str, name: String, source: &[u8], spec: Option<&ScriptSpec>) -> Self {
+        let source = String::from_utf8_lossy(source);
+        let (arguments, warnings) = Arguments::of(spec, &source, Language::of(file));
+        Self {
+            skill: skill.to_owned(),
+            file: file.to_owned(),
+            name,
+            description: docstring::describe(spec, &source, Language::of(file), file, skill),
+            input_schema: schema::schema(&arguments),
+            arguments,
+            timeout: spec.and_then(|spec| spec.timeout_seconds).and_then(timeout),
+            warnings,
+        }
+    }
+}
+
+impl Language {
+    /// Tells it by the ending of a file's name.
+    pub(crate) fn of(file: &str) -> Self {
+        if file.ends_with(".py") { Self::Python } else { Self::Shell }
+    }
+}
+
+/// Returns a file's name without its last ending.
+pub(crate) fn stem(file: &str) -> &str {
+    file.rsplit_once('.').map_or(file, |(stem, _)| stem)
+}
+
+fn timeout(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds.clamp(MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use skills_runtime::manifest::Document;
+
+    use super::*;
+
+    const WEATHER: &[u8] = include_bytes!("../../../examples/skills/weather/SKILL.md");
+
+    fn show(tool: &ScriptTool) -> Value {
+        let ScriptTool { name, description, input_schema, timeout, warnings, .. } = tool;
+        let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+        serde_json::json!({
+            "name": name, "description": description, "input_schema": input_schema,
+            "timeout_ms": timeout.map(|timeout| timeout.as_millis()), "warnings": warnings,
+        })
+    }
+
+    #[test]
+    fn the_weather_has_three_tools() {
+        let document = Document::parse(WEATHER).unwrap();
+        let specs = &document.manifest().extensions().scripts;
+        let files: [(&str, &[u8]); 3] = [
+            ("get_current.py", include_bytes!("../../../examples/skills/weather/scripts/get_current.py")),
+            ("get_forecast.py", include_bytes!("../../../examples/skills/weather/scripts/get_forecast.py")),
+            ("list_cities.py", include_bytes!("../../../examples/skills/weather/scripts/list_cities.py")),
+        ];
+        let names = name::names(&files.map(|(file, _)| ("weather", file))).names;
+        let tool =
+            |((file, source), name): (&(&str, &[u8]), String)| ScriptTool::new("weather", file, name, source, block::entry(specs, file));
+        let tools: Vec<_> = files.iter().zip(names).map(|pair| show(&tool(pair))).collect();
+        insta::assert_json_snapshot!("weather", tools);
+        assert_eq!(block::unmatched(specs, &files.map(|(file, _)| file.to_owned())), []);
+    }
+
+    #[test]
+    fn without_a_word_of_the_skill_the_script_speaks_for_itself() {
+        let source: &[u8] = include_bytes!("../../../examples/skills/weather/scripts/get_forecast.py");
+        insta::assert_json_snapshot!(
+            "derived",
+            show(&ScriptTool::new("weather", "get_forecast.py", "skill__weather__get_forecast".to_owned(), source, None))
+        );
+    }
+
+    #[test]
+    fn a_tricky_source_is_read_for_what_it_says() {
+        let source = r##"#!/usr/bin/env python3
+# Description: not this
+(u'Makes ' \
+  'it\u202e so.'
+)
+parser.add_argument( # one
+    '-c', '--city',
+    help=('Name, e.g. "("' # two
+          ' or ]'), default={'a': 1}, required = True)
+x = f'p.add_argument("--no")'
+g.add_argument('files', nargs='+', help='''Files
+    to read''', choices=['a', "b",])
+if p.add_argument == '--x': pass
+"##;
+        let tool = ScriptTool::new("s", "a.py", "skill__s__a".to_owned(), source.as_bytes(), None);
+        insta::assert_json_snapshot!("tricky", show(&tool));
+        let given = serde_json::json!({"city": "--help", "files": ["a", "b"]});
+        let passed = argv::pass(given.as_object().unwrap(), &tool.arguments).unwrap();
+        assert_eq!(passed.args, ["--city=--help", "a", "b"]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_make_an_open_tool() {
+        let tool = ScriptTool::new("s", "a.py", "skill__s__a".to_owned(), b"\xff\xfe\x00'''\xc3\x28", None);
+        assert_eq!(tool.description, "Execute a from s");
+        assert_eq!(tool.arguments, Arguments::Open);
+        assert_eq!(tool.timeout, None);
+    }
+
+    #[test]
+    fn deadlines_stay_between_a_millisecond_and_an_hour() {
+        let check = |written: &str, expected: Option<u64>| {
+            let specs = block::tests::specs(&format!("  a:\n    timeout: {written}"));
+            let tool = ScriptTool::new("s", "a.sh", String::new(), b"", specs.first());
+            assert_eq!(tool.timeout, expected.map(Duration::from_millis), "{written}");
+        };
+        check("1.5", Some(1500));
+        check("1e-9", Some(1));
+        check("1e300", Some(3_600_000));
+        check("-1", None);
+    }
+}

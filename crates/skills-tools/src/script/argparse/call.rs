@@ -1,0 +1,99 @@
+//! Calls of `add_argument` in Python source.
+
+use serde_json::Value;
+
+use super::super::lexer::Token;
+use super::literal::literal;
+
+/// One call of `add_argument`.
+#[derive(Debug)]
+pub(super) struct Call<'t, 'a> {
+    /// The values without a keyword.
+    pub(super) values: Vec<&'t [Token<'a>]>,
+    keywords: Vec<(&'a str, &'t [Token<'a>])>,
+}
+
+/// Finds the calls, in their order. A call inside another is part of that; one that does not end is none.
+pub(super) fn calls<'t, 'a>(tokens: &'t [Token<'a>]) -> impl Iterator<Item = Call<'t, 'a>> {
+    let mut rest = tokens;
+    std::iter::from_fn(move || {
+        let start = rest.windows(3).position(|three| three == [Token::Symbol('.'), Token::Name("add_argument"), Token::Symbol('(')])?;
+        let inside = &rest[start + 3..];
+        let end = closing(inside)?;
+        rest = &inside[end..];
+        Some(Call::read(&inside[..end]))
+    })
+}
+
+impl<'t, 'a> Call<'t, 'a> {
+    fn read(tokens: &'t [Token<'a>]) -> Self {
+        let mut call = Self { values: Vec::new(), keywords: Vec::new() };
+        let mut depth = 0_usize;
+        let parts = tokens.split(|token| {
+            match token {
+                Token::Symbol('(' | '[' | '{') => depth += 1,
+                Token::Symbol(')' | ']' | '}') => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && *token == Token::Symbol(',')
+        });
+        for part in parts {
+            match part {
+                // `**more` holds keywords that are not constants.
+                [] | [Token::Symbol('*'), Token::Symbol('*'), ..] => {}
+                [Token::Name(keyword), Token::Symbol('='), rest @ ..] if rest.first() != Some(&Token::Symbol('=')) => {
+                    call.keywords.push((keyword, rest));
+                }
+                part => call.values.push(part),
+            }
+        }
+        call
+    }
+
+    fn tokens(&self, keyword: &str) -> Option<&'t [Token<'a>]> {
+        self.keywords.iter().find(|(name, _)| *name == keyword).map(|(_, tokens)| *tokens)
+    }
+
+    /// Returns the value of a keyword, if it is a constant.
+    pub(super) fn literal(&self, keyword: &str) -> Option<Value> {
+        self.tokens(keyword).and_then(literal)
+    }
+
+    /// Returns the value of a keyword, if it is constant text.
+    pub(super) fn text(&self, keyword: &str) -> Option<String> {
+        match self.literal(keyword)? {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the last name of a keyword's value, if that is a name, with or without dots.
+    pub(super) fn name(&self, keyword: &str) -> Option<&'a str> {
+        let tokens = self.tokens(keyword)?;
+        let is_dotted = tokens.iter().enumerate().all(|(at, token)| match token {
+            Token::Name(_) => at % 2 == 0,
+            token => at % 2 == 1 && *token == Token::Symbol('.'),
+        });
+        match tokens.last() {
+            Some(Token::Name(name)) if is_dotted => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// Finds the bracket that closes the one before these tokens.
+fn closing(tokens: &[Token<'_>]) -> Option<usize> {
+    let mut depth = 0_usize;
+    tokens.iter().position(|token| match token {
+        Token::Symbol('(' | '[' | '{') => {
+            depth += 1;
+            false
+        }
+        Token::Symbol(')' | ']' | '}') => {
+            let closes = depth == 0;
+            depth = depth.saturating_sub(1);
+            closes
+        }
+        _ => false,
+    })
+}

@@ -1,0 +1,135 @@
+//! Constants of Python as JSON.
+
+use serde_json::{Number, Value};
+
+use super::super::lexer::Token;
+
+/// How deep lists may lie in lists.
+const MAX_DEPTH: usize = 4;
+
+/// Reads an expression that is a constant: text, a number, a truth, `None`, or a list, tuple or set of such. Nothing else is guessed at.
+pub(super) fn literal(tokens: &[Token<'_>]) -> Option<Value> {
+    let (value, rest) = value(tokens, MAX_DEPTH)?;
+    rest.is_empty().then_some(value)
+}
+
+/// Reads a constant off the front.
+fn value<'t, 'a>(tokens: &'t [Token<'a>], depth: usize) -> Option<(Value, &'t [Token<'a>])> {
+    let (first, rest) = tokens.split_first()?;
+    match first {
+        Token::Text(_) => Some(text(tokens)),
+        Token::Number(written) => Some((Value::Number(number(written, "")?), rest)),
+        Token::Symbol('-') => match rest.split_first()? {
+            (Token::Number(written), rest) => Some((Value::Number(number(written, "-")?), rest)),
+            _ => None,
+        },
+        Token::Name("True") => Some((true.into(), rest)),
+        Token::Name("False") => Some((false.into(), rest)),
+        Token::Name("None") => Some((Value::Null, rest)),
+        Token::Symbol('(') => items(rest, ')', depth),
+        Token::Symbol('[') => items(rest, ']', depth),
+        Token::Symbol('{') => items(rest, '}', depth),
+        _ => None,
+    }
+}
+
+/// Strings that stand beside each other are one.
+fn text<'t, 'a>(mut tokens: &'t [Token<'a>]) -> (Value, &'t [Token<'a>]) {
+    let mut text = String::new();
+    while let Some((Token::Text(more), rest)) = tokens.split_first() {
+        text.push_str(more);
+        tokens = rest;
+    }
+    (text.into(), tokens)
+}
+
+/// Reads up to the closing bracket. One value in round brackets without a comma is that value.
+fn items<'t, 'a>(mut tokens: &'t [Token<'a>], close: char, depth: usize) -> Option<(Value, &'t [Token<'a>])> {
+    let depth = depth.checked_sub(1)?;
+    let mut values = Vec::new();
+    let mut comma = false;
+    loop {
+        if let (Token::Symbol(symbol), rest) = tokens.split_first()?
+            && *symbol == close
+        {
+            let grouped = close == ')' && values.len() == 1 && !comma;
+            let value = if grouped { values.pop()? } else { Value::Array(values) };
+            return (close != '}' || value != Value::Array(Vec::new())).then_some((value, rest));
+        }
+        if !values.is_empty() && !comma {
+            return None;
+        }
+        let (item, rest) = value(tokens, depth)?;
+        values.push(item);
+        comma = rest.first() == Some(&Token::Symbol(','));
+        tokens = if comma { &rest[1..] } else { rest };
+    }
+}
+
+fn number(written: &str, sign: &str) -> Option<Number> {
+    let plain = written.replace('_', "");
+    let radix = |prefix: [&str; 2], radix| {
+        let digits = prefix.iter().find_map(|prefix| plain.strip_prefix(prefix))?;
+        i64::from_str_radix(&format!("{sign}{digits}"), radix).ok()
+    };
+    if let Some(number) = radix(["0x", "0X"], 16).or_else(|| radix(["0o", "0O"], 8)).or_else(|| radix(["0b", "0B"], 2)) {
+        return Some(number.into());
+    }
+    let signed = format!("{sign}{plain}");
+    if plain.bytes().all(|byte| byte.is_ascii_digit()) {
+        return signed.parse::<i64>().map(Number::from).or_else(|_| signed.parse::<u64>().map(Number::from)).ok();
+    }
+    let is_decimal = plain.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));
+    is_decimal.then(|| signed.parse().ok()).flatten().and_then(Number::from_f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::lexer::Lexer;
+    use super::*;
+
+    fn check(source: &str, expected: Option<&str>) {
+        let tokens: Vec<_> = Lexer::new(source).collect();
+        assert_eq!(literal(&tokens).map(|value| value.to_string()).as_deref(), expected, "{source}");
+    }
+
+    #[test]
+    fn constants_are_read() {
+        check("'a' \"b\"", Some("\"ab\""));
+        check("('a'\n 'b')", Some("\"ab\""));
+        check("[1, -2.5, 0x1F, 1_000, 1e3,]", Some("[1,-2.5,31,1000,1000.0]"));
+        check("('a',)", Some("[\"a\"]"));
+        check("{'a', 'b'}", Some("[\"a\",\"b\"]"));
+        check("()", Some("[]"));
+        check("[True, False, None, [1]]", Some("[true,false,null,[1]]"));
+        check("18446744073709551615", Some("18446744073709551615"));
+    }
+
+    #[test]
+    fn nothing_is_guessed() {
+        for source in [
+            "x",
+            "'a' + 'b'",
+            "'a'.b",
+            "1 + 1",
+            "[1 2]",
+            "[1, x]",
+            "[,]",
+            "{}",
+            "{'a': 1}",
+            "f'a'",
+            "range(3)",
+            "-'a'",
+            "1j",
+            "1e999",
+            "[1",
+            "",
+            "99999999999999999999",
+            "[[[[[1]]]]]",
+            "(x)",
+            "not True",
+        ] {
+            check(source, None);
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! The arguments of a script as JSON Schema 2020-12.
+
+use jsonschema::PatternOptions;
+use serde_json::{Map, Value, json};
+
+use super::argument::{Argument, Arguments, Form, Kind};
+use super::{ScriptWarning, text};
+
+/// The longest description of an argument, in characters.
+const MAX_DESCRIPTION_CHARS: usize = 300;
+/// The longest text that is a value or a pattern, in characters.
+const MAX_VALUE_CHARS: usize = 300;
+/// The most values of an `enum`.
+const MAX_VALUES: usize = 100;
+
+/// Writes the schema of what a script takes.
+///
+/// Known arguments are the only ones that may be given. Nothing known: any object. Derived schemas say so in `x-derived`.
+pub(crate) fn schema(arguments: &Arguments) -> Value {
+    match arguments {
+        Arguments::Open => json!({"type": "object", "additionalProperties": true}),
+        Arguments::Listed(arguments) => Value::Object(closed(arguments)),
+        Arguments::Derived(arguments) => {
+            let mut schema = closed(arguments);
+            schema.insert("x-derived".to_owned(), "argparse".into());
+            Value::Object(schema)
+        }
+    }
+}
+
+/// Makes a description fit to stand before a model; nothing when nothing is left of it.
+pub(super) fn description(written: &str) -> Option<String> {
+    Some(text::one_line(written, MAX_DESCRIPTION_CHARS)).filter(|line| !line.is_empty())
+}
+
+/// Takes the keywords that fit the type out of what is written of an argument, under their names in JSON Schema.
+///
+/// What is there but cannot be used gives a warning: left in, it would make the schema invalid or bring hidden text before the model.
+pub(super) fn keywords(argument: &str, kind: Kind, written: &Map<String, Value>, warnings: &mut Vec<ScriptWarning>) -> Map<String, Value> {
+    let mut found = Map::new();
+    for keyword in KEYWORDS.iter().filter(|keyword| keyword.kinds.is_empty() || keyword.kinds.contains(&kind)) {
+        let Some(value) = keyword.written.iter().find_map(|name| written.get(*name)).filter(|value| !value.is_null()) else { continue };
+        match (keyword.read)(value) {
+            Some(value) => {
+                found.insert(keyword.name.to_owned(), value);
+            }
+            None => warnings.push(ScriptWarning::Keyword { argument: argument.to_owned(), keyword: keyword.name }),
+        }
+    }
+    if kind == Kind::Array {
+        found.entry("items").or_insert_with(|| json!({"type": "string"}));
+    }
+    found
+}
+
+/// A keyword of JSON Schema that an argument may have.
+struct Keyword {
+    /// Its name in JSON Schema.
+    name: &'static str,
+    /// The names that skills write.
+    written: &'static [&'static str],
+    /// The types that it belongs to; none for all.
+    kinds: &'static [Kind],
+    /// Reads its value, if it can be used.
+    read: fn(&Value) -> Option<Value>,
+}
+
+const fn keyword(
+    name: &'static str,
+    written: &'static [&'static str],
+    kinds: &'static [Kind],
+    read: fn(&Value) -> Option<Value>,
+) -> Keyword {
+    Keyword { name, written, kinds, read }
+}
+
+const NUMBERS: &[Kind] = &[Kind::Integer, Kind::Number];
+const TEXT: &[Kind] = &[Kind::String];
+const LISTS: &[Kind] = &[Kind::Array];
+
+static KEYWORDS: &[Keyword] = &[
+    keyword("default", &["default"], &[], plain),
+    keyword("enum", &["enum", "choices"], &[], values),
+    keyword("minimum", &["minimum", "min"], NUMBERS, number),
+    keyword("maximum", &["maximum", "max"], NUMBERS, number),
+    keyword("exclusiveMinimum", &["exclusiveMinimum", "exclusive_minimum"], NUMBERS, number),
+    keyword("exclusiveMaximum", &["exclusiveMaximum", "exclusive_maximum"], NUMBERS, number),
+    keyword("multipleOf", &["multipleOf", "multiple_of"], NUMBERS, step),
+    keyword("minLength", &["minLength", "min_length"], TEXT, count),
+    keyword("maxLength", &["maxLength", "max_length"], TEXT, count),
+    keyword("pattern", &["pattern"], TEXT, pattern),
+    keyword("format", &["format"], TEXT, format_name),
+    keyword("items", &["items"], LISTS, items),
+    keyword("minItems", &["minItems", "min_items"], LISTS, count),
+    keyword("maxItems", &["maxItems", "max_items"], LISTS, count),
+    keyword("uniqueItems", &["uniqueItems", "unique_items"], LISTS, truth),
+];
+
+fn closed(arguments: &[Argument]) -> Map<String, Value> {
+    let required: Vec<_> = arguments.iter().filter(|argument| argument.required).map(|argument| argument.name.as_str()).collect();
+    let properties: Map<_, _> = arguments.iter().map(|argument| (argument.name.clone(), property(argument))).collect();
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), properties.into());
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), required.into());
+    }
+    schema.insert("additionalProperties".to_owned(), false.into());
+    schema
+}
+
+fn property(argument: &Argument) -> Value {
+    let mut property = Map::new();
+    property.insert("type".to_owned(), argument.kind.as_str().into());
+    if let Some(description) = &argument.description {
+        property.insert("description".to_owned(), description.as_str().into());
+    }
+    property.extend(argument.keywords.clone());
+    // A list that the script takes only with something in it.
+    if let (Kind::Array, Form::Together { least, .. } | Form::Positional { least, .. }) = (argument.kind, &argument.form)
+        && *least > 0
+    {
+        property.entry("minItems").or_insert_with(|| (*least).into());
+    }
+    Value::Object(property)
+}
+
+/// A value of which every text is plain, and that is no longer than a text may be.
+fn plain(value: &Value) -> Option<Value> {
+    let is_plain = match value {
+        Value::String(value) => text::is_plain(value, MAX_VALUE_CHARS),
+        Value::Array(values) => values.len() <= MAX_VALUES && values.iter().all(|value| !value.is_array() && plain(value).is_some()),
+        Value::Object(_) => text::is_plain(&value.to_string(), MAX_VALUE_CHARS),
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+    };
+    is_plain.then(|| value.clone())
+}
+
+fn values(value: &Value) -> Option<Value> {
+    let values = value.as_array().filter(|values| !values.is_empty() && values.len() <= MAX_VALUES)?;
+    let is_scalar = |value: &Value| !value.is_array() && !value.is_object() && plain(value).is_some();
+    values.iter().all(is_scalar).then(|| value.clone())
+}
+
+fn number(value: &Value) -> Option<Value> {
+    value.is_number().then(|| value.clone())
+}
+
+fn step(value: &Value) -> Option<Value> {
+    value.as_f64().filter(|step| *step > 0.0).map(|_| value.clone())
+}
+
+fn count(value: &Value) -> Option<Value> {
+    value.as_u64().map(Value::from)
+}
+
+fn truth(value: &Value) -> Option<Value> {
+    value.as_bool().map(Value::from)
+}
+
+/// A pattern of the engine whose time is linear in the text.
+fn pattern(value: &Value) -> Option<Value> {
+    plain(value).filter(Value::is_string)?;
+    let schema = json!({ "pattern": value });
+    jsonschema::options().with_pattern_options(PatternOptions::regex()).build(&schema).ok().map(|_| value.clone())
+}
+
+fn format_name(value: &Value) -> Option<Value> {
+    let name = value.as_str().filter(|name| name.len() <= 32)?;
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-').then(|| name.into())
+}
+
+/// `string`, or `{type: string, enum: […]}`. Deeper schemas are not taken over.
+fn items(value: &Value) -> Option<Value> {
+    let written = value.as_object();
+    let kind = value.as_str().or_else(|| written?.get("type")?.as_str()).and_then(Kind::read)?;
+    let mut items = Map::from_iter([("type".to_owned(), kind.as_str().into())]);
+    if let Some(value) = written.and_then(|written| written.get("enum").or_else(|| written.get("choices"))) {
+        items.insert("enum".to_owned(), values(value)?);
+    }
+    Some(items.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Language;
+    use super::super::block::tests::specs;
+    use super::*;
+
+    /// Reads the arguments of one script, in YAML, and returns the schema and the warnings.
+    fn read(args: &str) -> (Value, Vec<String>) {
+        let indented: String = args.lines().map(|line| format!("      {line}\n")).collect();
+        let specs = specs(&format!("  a:\n    args:\n{indented}"));
+        let (arguments, warnings) = Arguments::of(specs.first(), "", Language::Shell);
+        let schema = schema(&arguments);
+        jsonschema::options().with_pattern_options(PatternOptions::regex()).build(&schema).unwrap();
+        (schema, warnings.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn arguments_become_a_closed_schema() {
+        let (schema, warnings) = read(
+            "- {name: city, type: string, required: true, description: \"Name\\n of the\\u200b city\", pattern: '^[A-Z]', min_length: 2}
+- {name: days, type: int, default: 3, min: 1, max: 3}
+- {name: unit, enum: [metric, imperial], min: 3}
+- {name: cities, type: array, items: {type: string, enum: [a, b]}, maxItems: 2}
+- {name: verbose, type: boolean}
+- {name: more, type: object}",
+        );
+        assert_eq!(warnings, [""; 0]);
+        insta::assert_json_snapshot!("arguments", schema);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_left_out_with_a_warning() {
+        let (schema, warnings) = read(
+            "- {name: \"a=b\", type: string}
+- {name: \"a b\"}
+- {name: one, type: colour, pattern: '(', enum: [], default: \"x\\u202ey\"}
+- {name: one}
+- {name: two, type: number, minimum: low, multipleOf: 0}
+- {name: three, type: array, items: {type: {}}}
+- {name: four, pattern: '(?=a)a'}",
+        );
+        insta::assert_snapshot!(warnings.join("\n"), @r#"
+        argument "a=b" is left out: a name starts with a letter or `_` and has at most 64 letters, digits, `_` and `-`
+        argument "a b" is left out: a name starts with a letter or `_` and has at most 64 letters, digits, `_` and `-`
+        argument "one" has the unknown type "colour" and is taken as a string
+        `default` of argument "one" cannot be used
+        `enum` of argument "one" cannot be used
+        `pattern` of argument "one" cannot be used
+        argument "one" is listed twice: the first counts
+        `minimum` of argument "two" cannot be used
+        `multipleOf` of argument "two" cannot be used
+        `items` of argument "three" cannot be used
+        `pattern` of argument "four" cannot be used
+        "#);
+        insta::assert_json_snapshot!(schema["properties"], @r#"
+        {
+          "one": {
+            "type": "string"
+          },
+          "two": {
+            "type": "number"
+          },
+          "three": {
+            "type": "array",
+            "items": {
+              "type": "string"
+            }
+          },
+          "four": {
+            "type": "string"
+          }
+        }
+        "#);
+    }
+
+    #[test]
+    fn nothing_known_is_open_and_no_arguments_is_closed() {
+        assert_eq!(schema(&Arguments::Open), json!({"type": "object", "additionalProperties": true}));
+        assert_eq!(read("[]").0, json!({"type": "object", "properties": {}, "additionalProperties": false}));
+    }
+
+    #[test]
+    fn descriptions_are_capped() {
+        let (schema, _) = read(&format!("- {{name: a, description: {}}}", "word ".repeat(1000)));
+        assert_eq!(schema["properties"]["a"]["description"].as_str().unwrap().chars().count(), MAX_DESCRIPTION_CHARS);
+    }
+}

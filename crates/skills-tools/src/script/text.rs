@@ -1,0 +1,66 @@
+//! Text of skills, made fit to stand before a model.
+
+use skills_runtime::manifest::is_out_of_place;
+
+/// Writes `text` as one line: white space becomes single spaces, hidden characters go, and what is over `max_chars` is cut with `…`.
+pub(super) fn one_line(text: &str, max_chars: usize) -> String {
+    let mut line = String::new();
+    let (mut chars, mut before, mut space) = (0, ' ', false);
+    for c in text.chars() {
+        if c.is_whitespace() {
+            space = chars > 0;
+            continue;
+        }
+        if is_out_of_place(before, c) {
+            continue;
+        }
+        if std::mem::take(&mut space) {
+            line.push(' ');
+            chars += 1;
+        }
+        line.push(c);
+        before = c;
+        chars += 1;
+        if chars > max_chars {
+            return cut(&line, max_chars);
+        }
+    }
+    line
+}
+
+/// Says whether a value may stand before a model as it is: nothing hidden, and at most `max_chars` characters.
+pub(super) fn is_plain(text: &str, max_chars: usize) -> bool {
+    text.chars().take(max_chars + 1).count() <= max_chars && one_line(text, max_chars) == text
+}
+
+fn cut(line: &str, max_chars: usize) -> String {
+    let kept: String = line.chars().take(max_chars.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_characters_and_line_ends_do_not_pass() {
+        assert_eq!(one_line("  a\n\tb\u{200B}\u{E0041}\u{202E}c\u{7}\r\n ", 10), "a bc");
+        assert_eq!(one_line("天气\u{FEFF} 好", 10), "天气 好");
+        assert_eq!(one_line("\n\u{0}", 10), "");
+    }
+
+    #[test]
+    fn long_text_is_cut_at_exactly_the_limit() {
+        assert_eq!(one_line("abcdef", 6), "abcdef");
+        assert_eq!(one_line("abcdefg", 6), "abcde…");
+        assert_eq!(one_line(&"é".repeat(2000), 1024).chars().count(), 1024);
+    }
+
+    #[test]
+    fn only_plain_values_are_plain() {
+        assert!(is_plain("Taipei City", 20));
+        assert!(!is_plain("Taipei\nCity", 20));
+        assert!(!is_plain("Tai\u{200B}pei", 20));
+        assert!(!is_plain("Taipei", 5));
+    }
+}
