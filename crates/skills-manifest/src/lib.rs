@@ -1,12 +1,15 @@
-//! Reads one `SKILL.md`: bytes in, a typed [`Manifest`], a body [`Outline`] and [`Warning`]s out.
+//! Reads one `SKILL.md`: bytes in, a typed [`Manifest`], a body [`Outline`] and [`Warning`]s out; and writes one from a [`Draft`].
 //!
 //! ```text
 //! bytes --Fence::find--> frontmatter --Manifest::from_frontmatter--> Manifest + warnings
 //!                   \--> body        --Outline::of--> headings, relative links
+//! Draft --render--> text
 //! ```
 //!
 //! Reading is lenient: what is merely bad becomes a [`Warning`] and the skill still loads; only a file from which no name
 //! and description can be had is a [`ManifestError`]. Both carry the line they speak of.
+//!
+//! Writing is strict: a [`Draft`] takes only what every reader accepts and renders the file, which reads back as the same texts.
 //!
 //! This crate must never know paths on disk, other skills, policy, async or the model. It opens no file.
 //!
@@ -22,6 +25,7 @@
 
 mod client;
 mod document;
+mod draft;
 mod error;
 mod extensions;
 mod fence;
@@ -45,6 +49,7 @@ mod yaml;
 
 pub use client::{Client, Finding, Severity};
 pub use document::Document;
+pub use draft::{Draft, DraftError, DraftErrorKind};
 pub use error::{ErrorKind, ManifestError};
 pub use extensions::{Command, Context, Extensions};
 pub use fence::Fence;

@@ -3,6 +3,7 @@
 //! The library bounds nesting (128 levels) and the number of aliases it follows, but neither the text that aliases multiply nor the time
 //! that unclosed brackets take. Both are bounded here.
 
+mod emit;
 mod simple;
 mod written;
 
@@ -14,6 +15,7 @@ use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use crate::MAX_FRONTMATTER_BYTES;
+pub(crate) use emit::{Field, write};
 
 /// The most brackets that may be open at once, quoted ones included.
 const MAX_OPEN_BRACKETS: usize = 500;

@@ -3,6 +3,7 @@
 
 mod corpus;
 mod dialects;
+mod draft;
 mod parse;
 mod property;
 mod repair;
