@@ -1,5 +1,6 @@
 //! The tools for files: one virtual file system of the workspace, the skills and the mounts of a host.
 
+pub(crate) mod create;
 pub(crate) mod ls;
 mod place;
 pub(crate) mod read;

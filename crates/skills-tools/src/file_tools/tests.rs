@@ -1,5 +1,6 @@
 //! The tools for files, called as a host calls them, with canaries outside.
 
+mod create;
 mod ls;
 #[cfg(unix)]
 mod race;
@@ -65,6 +66,10 @@ impl Lab {
 
     fn write(&self, arguments: Value) -> Result<Outcome, ToolError> {
         self.checked(self.tools.write(&serde_json::from_value(arguments).unwrap()))
+    }
+
+    fn create(&self, arguments: Value) -> Result<Outcome, ToolError> {
+        self.checked(self.tools.create(&serde_json::from_value(arguments).unwrap()))
     }
 
     /// Whatever a tool says, no path of this machine is in it.
@@ -156,6 +161,7 @@ fn definitions_are_valid_schemas_and_fit_the_results() {
         (super::read::definition(), lab.read(json!({"path": "data/facts.txt"}))),
         (super::write::definition(), lab.write(json!({"path": "a", "content": "b"}))),
         (super::read::definition(), lab.read(json!({"path": "gone"}))),
+        (super::create::definition(), lab.create(json!({"name": "new", "description": "New.", "instructions": ""}))),
     ];
     for (definition, result) in cases {
         jsonschema::meta::validate(&definition.input_schema).unwrap();

@@ -201,14 +201,19 @@ fn publish_new(parent: &Dir, temporary: &str, name: &str) -> std::io::Result<()>
 
 /// Makes a new file with a name that nobody has.
 fn beside(parent: &Dir) -> std::io::Result<(File, String)> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
     loop {
-        let name = format!(".skills-{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let name = temporary_name();
         match parent.open_with(&name, OpenOptions::new().write(true).create_new(true)) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             opened => return opened.map(|file| (file, name)),
         }
     }
+}
+
+/// Returns a name that this process has not used before. Nobody needs to guess wrong: what has it already is never opened.
+pub(crate) fn temporary_name() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!(".skills-{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 #[cfg(unix)]
@@ -235,7 +240,7 @@ fn permit(_file: &File, _old: Option<&Metadata>, _executable: Option<bool>) -> s
 }
 
 /// Makes the new name last. Not every file system can, and then the content is safe all the same.
-fn sync(directory: &Dir) {
+pub(crate) fn sync(directory: &Dir) {
     #[cfg(unix)]
     if let Ok(directory) = directory.try_clone() {
         let _ = directory.into_std_file().sync_all();
