@@ -93,7 +93,7 @@ impl SkillFiles {
     /// file is neither a regular file, a directory nor a symlink.
     pub fn digest(&self, cache: &mut DigestCache) -> Result<Digest, DiscoveryError> {
         let mut paths = Vec::new();
-        collect(self.handle(), Path::new(""), 0, &mut 0, &mut paths)?;
+        collect(self.directory(), Path::new(""), 0, &mut 0, &mut paths)?;
         paths.sort();
         let mut hasher = Sha256::new();
         let (moment, mut budget) = (Moment::now(), MAX_BYTES);
@@ -102,12 +102,12 @@ impl SkillFiles {
             hasher.update((text.len() as u64).to_le_bytes());
             hasher.update(&text);
             if is_symlink {
-                let target = self.handle().read_link_contents(&path).map_err(DiscoveryError::from_io)?;
+                let target = self.directory().read_link_contents(&path).map_err(DiscoveryError::from_io)?;
                 hasher.update([1]);
                 hasher.update(Sha256::digest(target.as_os_str().as_encoded_bytes()));
             } else {
                 hasher.update([0]);
-                hasher.update(cache.of(self.handle(), &path, moment, &mut budget)?);
+                hasher.update(cache.of(self.directory(), &path, moment, &mut budget)?);
             }
         }
         // The instructions are content wherever they lie.

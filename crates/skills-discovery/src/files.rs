@@ -153,7 +153,9 @@ impl SkillFiles {
         self.elsewhere.is_some()
     }
 
-    pub(crate) fn handle(&self) -> &Dir {
+    /// Returns the handle of the skill's directory, for what [`read`](Self::read) and [`list`](Self::list) cannot do.
+    #[must_use]
+    pub fn directory(&self) -> &Dir {
         &self.directory
     }
 

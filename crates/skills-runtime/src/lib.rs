@@ -90,7 +90,7 @@ pub use skills_policy::{Answer, Approver, Capability, Decision, Denial, Limits, 
 /// The layer that writes for a model, and reads what is said to it.
 pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, Catalogue, Secret};
-pub use skills_sandbox::ErrorKind as SandboxErrorKind;
+pub use skills_sandbox::{ErrorKind as SandboxErrorKind, PROTECTED};
 #[cfg(all(feature = "native", unix))]
 pub use skills_sandbox::interpreter::Interpreters;
 pub use skills_sandbox::{

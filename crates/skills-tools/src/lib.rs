@@ -12,9 +12,19 @@
 
 mod definition;
 mod error;
+#[cfg_attr(not(test), expect(dead_code, reason = "the set of tools is not there yet"))]
+mod file_tools;
+#[cfg_attr(not(test), expect(dead_code, reason = "the set of tools is not there yet"))]
+mod files;
+#[cfg_attr(not(test), expect(dead_code, reason = "the set of tools is not there yet"))]
+mod mount;
 mod outcome;
+#[cfg_attr(not(test), expect(dead_code, reason = "the set of tools is not there yet"))]
+mod path;
 mod script;
 
 pub use definition::{Annotations, Definition, Flavour};
 pub use error::{Code, ToolError};
+pub use file_tools::{KeyFiles, SkillWrites};
+pub use mount::{Mount, MountError};
 pub use outcome::Outcome;

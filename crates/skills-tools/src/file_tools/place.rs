@@ -1,0 +1,190 @@
+//! What a virtual path means here.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+use skills_runtime::Entry;
+use skills_runtime::discovery::{InactiveReason, Lookup};
+
+use super::{FileTools, KeyFiles, SkillWrites};
+use crate::files::{failure, guard, open};
+use crate::mount::{Access, Mounted, Quota};
+use crate::path::{Anchor, VirtualPath};
+use crate::{Code, ToolError};
+
+/// What a virtual path means.
+pub(crate) enum Target {
+    /// The list of skills.
+    Catalogue,
+    /// A place in a directory.
+    Place(Place),
+}
+
+/// A place in a directory; whether something is there is another question.
+pub(crate) struct Place {
+    /// The directory that the path cannot leave.
+    pub(crate) top: Arc<Dir>,
+    /// Plain names below it.
+    pub(crate) parts: Vec<String>,
+    pub(crate) access: Access,
+    /// The path that a model sees.
+    pub(crate) shown: String,
+    /// The path on this machine, for sandboxes; no model sees it. Below it symlinks were not followed yet.
+    pub(crate) host: PathBuf,
+    /// The skill that it lies in.
+    pub(crate) skill: Option<SkillPlace>,
+    pub(crate) quota: Arc<Quota>,
+}
+
+/// The skill that a place lies in.
+pub(crate) struct SkillPlace {
+    pub(crate) entry: Entry,
+    /// How its `SKILL.md` is spelled.
+    pub(crate) file_name: String,
+    /// Whether it is a draft: nobody has adopted it, and nothing of it runs.
+    pub(crate) is_draft: bool,
+}
+
+impl FileTools {
+    /// Finds the place that a path means.
+    ///
+    /// # Errors
+    /// As [`locate`](Self::locate), and `is_a_directory` for the list of skills.
+    pub(crate) fn resolve(&self, path: &VirtualPath) -> Result<Place, ToolError> {
+        match self.locate(path)? {
+            Target::Place(place) => Ok(place),
+            Target::Catalogue => {
+                let error = ToolError::new(Code::IsADirectory, "'skills' is the list of skills, not a directory of files");
+                Err(error.at("skills").hint("list it with skills_ls, then use skills/NAME"))
+            }
+        }
+    }
+
+    /// Finds what a path means. Skills are looked for anew.
+    ///
+    /// # Errors
+    /// `path_outside_mounts` when no mount has it, and `skill_not_found`.
+    pub(crate) fn locate(&self, path: &VirtualPath) -> Result<Target, ToolError> {
+        let parts = path.parts();
+        match (path.anchor(), parts.split_first()) {
+            (Anchor::Skills, None) => Ok(Target::Catalogue),
+            (Anchor::Skills, Some((name, rest))) => self.in_skill(name, rest).map(Target::Place),
+            (Anchor::Absolute, _) => match self.table.mirrored(parts) {
+                Some((mount, rest)) => Ok(Target::Place(in_mount(mount, rest))),
+                None => Err(self.outside(path, "lies in no directory that the tools see")),
+            },
+            (Anchor::Relative, Some((name, rest))) if self.table.named(name).is_some() => {
+                self.table.named(name).map(|mount| Target::Place(in_mount(mount, rest))).ok_or_else(|| self.outside(path, "is gone"))
+            }
+            (Anchor::Workspace | Anchor::Relative, _) => match self.table.workspace() {
+                Some(mount) => Ok(Target::Place(in_mount(mount, parts))),
+                None if parts.is_empty() => Ok(Target::Catalogue),
+                None => Err(self.outside(path, "would lie in the workspace, and there is none")),
+            },
+        }
+    }
+
+    fn in_skill(&self, name: &str, rest: &[String]) -> Result<Place, ToolError> {
+        let (entry, is_draft) = self.skill(name)?;
+        let gone =
+            || ToolError::new(Code::SkillNotFound, format!("the files of skill '{name}' cannot be opened")).at(format!("skills/{name}"));
+        let files = entry.open().map_err(|_| gone())?;
+        let top = files.directory().try_clone().map_err(|_| gone())?;
+        let may_write = match self.skill_writes {
+            SkillWrites::Never => false,
+            SkillWrites::Drafts => is_draft,
+            SkillWrites::All => true,
+        };
+        Ok(Place {
+            top: Arc::new(top),
+            parts: rest.to_vec(),
+            access: if may_write { Access::ReadWrite } else { Access::ReadOnly },
+            shown: joined(&format!("skills/{name}"), rest),
+            host: rest.iter().fold(entry.directory().to_owned(), |path, part| path.join(part)),
+            skill: Some(SkillPlace { file_name: files.file_name().to_owned(), entry, is_draft }),
+            quota: Arc::clone(&self.skill_quota),
+        })
+    }
+
+    /// Finds a skill by its name alone, and whether it is a draft.
+    fn skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
+        self.runtime.discover_skills();
+        let catalog = self.runtime.catalog();
+        let error = |message: String| ToolError::new(Code::SkillNotFound, message).at(format!("skills/{name}"));
+        match catalog.find(name) {
+            Lookup::Found(entry) => Ok((entry.clone(), false)),
+            Lookup::Inactive(inactive) if self.is_draft(inactive.entry(), inactive.reason()) => Ok((inactive.entry().clone(), true)),
+            Lookup::Inactive(inactive) => {
+                let reason = inactive.reason().code();
+                Err(error(format!("skill '{name}' is not used here: {reason}")).hint("list the skills that are with skills_ls of `skills`"))
+            }
+            Lookup::Ambiguous(entries) => {
+                Err(error(format!("{} skills have the name '{name}'", entries.len())).hint("a person has to rename or disable all but one"))
+            }
+            Lookup::Unknown(nearest) => {
+                let hint = match nearest.as_slice() {
+                    [] => "list the skills with skills_ls of `skills`".to_owned(),
+                    names => format!("did you mean {}?", names.join(", ")),
+                };
+                Err(error(format!("skill '{name}' not found")).hint(hint))
+            }
+        }
+    }
+
+    /// Whether a skill that is not used is a draft.
+    pub(super) fn is_draft(&self, entry: &Entry, reason: &InactiveReason) -> bool {
+        let Some(Ok(drafts)) = self.drafts.as_ref().map(|drafts| drafts.canonicalize()) else { return false };
+        *reason == InactiveReason::Untrusted && entry.directory().parent() == Some(drafts.as_path())
+    }
+
+    fn outside(&self, path: &VirtualPath, problem: &str) -> ToolError {
+        let names: Vec<String> = self.table.names().iter().map(|name| format!("`{name}`")).collect();
+        let error = ToolError::new(Code::PathOutsideMounts, format!("'{path}' {problem}"));
+        error.at(path.to_string()).hint(format!("paths begin with one of {}", names.join(", ")))
+    }
+
+    /// Finds where an existing path really is, and refuses what holds keys, by its own name or that of where a link leads.
+    pub(super) fn real(&self, place: &Place) -> Result<Vec<OsString>, ToolError> {
+        let real = open::real(&place.top, &place.parts).map_err(|error| failure(&error, &place.shown))?;
+        let names: Vec<_> = real.iter().map(|name| name.to_string_lossy()).collect();
+        if self.key_files == KeyFiles::Refused && (guard::is_key(&names) || guard::is_key(&place.parts)) {
+            let error = ToolError::new(Code::PermissionDenied, format!("'{}' may hold keys or secrets and is not read", place.shown));
+            return Err(error.at(&place.shown).hint("ask the user for what you need of it"));
+        }
+        Ok(real)
+    }
+}
+
+impl Place {
+    /// Opens the place as a directory.
+    ///
+    /// # Errors
+    /// When it is not there, is none, or a link on the way leads out.
+    pub(crate) fn directory(&self) -> Result<Dir, ToolError> {
+        let failed = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotADirectory => {
+                ToolError::new(Code::NotADirectory, format!("'{}' is not a directory", self.shown)).at(&self.shown)
+            }
+            _ => failure(&error, &self.shown),
+        };
+        open::real(&self.top, &self.parts).and_then(|real| open::directory(&self.top, &real)).map_err(failed)
+    }
+}
+
+fn in_mount(mount: &Mounted, parts: &[String]) -> Place {
+    Place {
+        top: Arc::clone(&mount.directory),
+        parts: parts.to_vec(),
+        access: mount.access,
+        shown: joined(&mount.name, parts),
+        host: parts.iter().fold(mount.path.clone(), |path, part| path.join(part)),
+        skill: None,
+        quota: Arc::clone(&mount.quota),
+    }
+}
+
+fn joined(start: &str, parts: &[String]) -> String {
+    parts.iter().fold(start.to_owned(), |path, part| format!("{path}/{part}"))
+}

@@ -1,0 +1,173 @@
+//! The tools for files, called as a host calls them, with canaries outside.
+
+mod create;
+mod ls;
+#[cfg(unix)]
+mod race;
+mod read;
+mod write;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use serde_json::{Value, json};
+use skills_runtime::discovery::Trust;
+use skills_runtime::{Root, Scope, SkillRuntime};
+use tempfile::TempDir;
+
+use super::{FileTools, SkillWrites};
+use crate::mount::{Mount, MountTable};
+use crate::{Code, Outcome, ToolError};
+
+const PDF: &str = "---\nname: pdf\ndescription: Reads PDF files.\n---\n# PDF\n";
+const NOTE: &str = "---\nname: note\ndescription: A draft.\n---\n";
+
+/// A workspace, a mount of each kind, two skills (`pdf`, and `note` as a draft), and a file outside that nothing may touch.
+struct Lab {
+    _held: TempDir,
+    top: Dir,
+    tools: FileTools,
+}
+
+impl Lab {
+    fn new() -> Self {
+        Self::with(|tools| tools)
+    }
+
+    fn with(adjust: impl FnOnce(FileTools) -> FileTools) -> Self {
+        let held = tempfile::tempdir().unwrap();
+        let path = held.path().canonicalize().unwrap();
+        let top = Dir::open_ambient_dir(&path, ambient_authority()).unwrap();
+        for directory in ["work", "data", "out", "skills/pdf/scripts", "drafts/note", "outside"] {
+            top.create_dir_all(directory).unwrap();
+        }
+        top.write("outside/canary", "alive").unwrap();
+        top.write("data/facts.txt", "facts").unwrap();
+        top.write("skills/pdf/SKILL.md", PDF).unwrap();
+        top.write("skills/pdf/scripts/run.py", "print(1)\n").unwrap();
+        top.write("drafts/note/SKILL.md", NOTE).unwrap();
+        let runtime = SkillRuntime::builder()
+            .root(Root::new(path.join("skills"), Scope::Repo))
+            .root(Root::new(path.join("drafts"), Scope::User).trust(Trust::Untrusted))
+            .build();
+        let workspace = Mount::writable("anything", path.join("work")).mirrored();
+        let mounts = vec![Mount::read_only("data", path.join("data")), Mount::writable("out", path.join("out")).quota_bytes(10)];
+        let table = MountTable::new(Some(workspace), mounts).unwrap();
+        let tools = adjust(FileTools::new(runtime, table).drafts(Some(path.join("drafts"))));
+        Self { _held: held, top, tools }
+    }
+
+    fn ls(&self, arguments: Value) -> Result<Outcome, ToolError> {
+        self.checked(self.tools.ls(&serde_json::from_value(arguments).unwrap()))
+    }
+
+    fn read(&self, arguments: Value) -> Result<Outcome, ToolError> {
+        self.checked(self.tools.read(&serde_json::from_value(arguments).unwrap()))
+    }
+
+    fn write(&self, arguments: Value) -> Result<Outcome, ToolError> {
+        self.checked(self.tools.write(&serde_json::from_value(arguments).unwrap()))
+    }
+
+    fn create(&self, arguments: Value) -> Result<Outcome, ToolError> {
+        self.checked(self.tools.create(&serde_json::from_value(arguments).unwrap()))
+    }
+
+    /// Whatever a tool says, no path of this machine is in it.
+    fn checked(&self, result: Result<Outcome, ToolError>) -> Result<Outcome, ToolError> {
+        let path = self._held.path().to_string_lossy().into_owned();
+        let said = match &result {
+            Ok(outcome) => format!("{} {} {:?}", outcome.text, outcome.structured, outcome.files),
+            Err(error) => json!(error).to_string(),
+        };
+        assert!(!said.contains(&path), "{said}");
+        result
+    }
+
+    fn text(&self, path: &str) -> String {
+        self.top.read_to_string(path).unwrap()
+    }
+
+    /// Nothing outside was changed, and nothing was added to it.
+    fn is_outside_untouched(&self) -> bool {
+        self.text("outside/canary") == "alive" && self.top.read_dir("outside").unwrap().count() == 1
+    }
+}
+
+#[track_caller]
+fn code(result: Result<Outcome, ToolError>) -> Code {
+    result.expect_err("it is refused").code
+}
+
+const NOWHERE: [&str; 16] = [
+    "skills/../../x",
+    "./../x",
+    "a/../../x",
+    "/skills/../etc/passwd",
+    "/skillsX/f",
+    "/workspace2/f",
+    "/etc/passwd",
+    "skills/a//etc/passwd",
+    "workspace/%2e%2e/x",
+    "..\\x",
+    "C:\\x",
+    "\\\\h\\s",
+    "~",
+    "a\0b",
+    "trailing ",
+    "trailing.",
+];
+
+#[test]
+fn no_tool_takes_a_path_that_leads_elsewhere() {
+    let lab = Lab::new();
+    for path in NOWHERE {
+        let results = [lab.ls(json!({"path": path})), lab.read(json!({"path": path})), lab.write(json!({"path": path, "content": "x"}))];
+        for result in results {
+            let code = code(result);
+            assert!(matches!(code, Code::InvalidPath | Code::PathOutsideMounts), "{path:?}: {code:?}");
+        }
+    }
+    assert!(lab.is_outside_untouched());
+}
+
+#[test]
+fn wrong_skills_are_answered_with_the_right_ones() {
+    let lab = Lab::new();
+    let error = lab.ls(json!({"path": "skills/pfd"})).unwrap_err();
+    assert_eq!(
+        (error.code, error.message.as_str(), error.hint.as_deref()),
+        (Code::SkillNotFound, "skill 'pfd' not found", Some("did you mean pdf?"))
+    );
+    assert_eq!(Outcome::from(error).text, "Error: skill 'pfd' not found\nHint: did you mean pdf?");
+}
+
+#[test]
+fn a_mirrored_mount_is_reached_by_its_own_path() {
+    let lab = Lab::new();
+    let path = lab._held.path().canonicalize().unwrap().join("work/a.txt");
+    let written = lab.write(json!({"path": path, "content": "x"})).unwrap();
+    assert_eq!(written.text, "Successfully wrote 1 bytes to 'workspace/a.txt'");
+    let data = lab._held.path().canonicalize().unwrap().join("data/facts.txt");
+    let error = lab.tools.read(&serde_json::from_value(json!({"path": data})).unwrap()).unwrap_err();
+    assert_eq!(error.code, Code::PathOutsideMounts);
+}
+
+#[test]
+fn definitions_are_valid_schemas_and_fit_the_results() {
+    let lab = Lab::new();
+    let cases = [
+        (super::ls::definition(), lab.ls(json!({}))),
+        (super::ls::definition(), lab.ls(json!({"path": "skills"}))),
+        (super::read::definition(), lab.read(json!({"path": "data/facts.txt"}))),
+        (super::write::definition(), lab.write(json!({"path": "a", "content": "b"}))),
+        (super::read::definition(), lab.read(json!({"path": "gone"}))),
+        (super::create::definition(), lab.create(json!({"name": "new", "description": "New.", "instructions": ""}))),
+    ];
+    for (definition, result) in cases {
+        jsonschema::meta::validate(&definition.input_schema).unwrap();
+        let schema = jsonschema::validator_for(&definition.output_schema).unwrap();
+        let outcome = result.unwrap_or_else(Outcome::from);
+        assert!(schema.is_valid(&outcome.structured), "{}: {}", definition.name, outcome.structured);
+        assert!(!schema.is_valid(&json!({})));
+    }
+}

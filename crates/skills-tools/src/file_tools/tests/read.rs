@@ -1,0 +1,136 @@
+//! `skills_read`.
+
+use super::*;
+use crate::file_tools::KeyFiles;
+
+#[test]
+fn a_text_is_given_as_it_is() {
+    let lab = Lab::new();
+    let outcome = lab.read(json!({"path": "data/facts.txt"})).unwrap();
+    assert_eq!(outcome.text, "facts");
+    let expected = json!({"path": "data/facts.txt", "content": "facts", "encoding": "utf-8", "mime_type": "text/plain", "size": 5,
+        "sha256": crate::files::read::sha256(b"facts"), "offset": 0, "next_offset": null, "truncated": false});
+    assert_eq!(outcome.structured, expected);
+    for path in ["skills/pdf", "skills/pdf/SKILL.md", "/skills/pdf/SKILL.md"] {
+        assert_eq!(lab.read(json!({"path": path})).unwrap().text, PDF);
+    }
+    assert_eq!(lab.read(json!({"path": "skills/note"})).unwrap().text, NOTE);
+}
+
+#[test]
+fn texts_of_errors_are_those_of_the_reference() {
+    let lab = Lab::new();
+    lab.top.create_dir("work/src").unwrap();
+    lab.top.write("work/x.png", b"\x89PNG\0\0").unwrap();
+    let message = |path: &str| lab.read(json!({"path": path})).unwrap_err().message;
+    assert_eq!(message("src"), "'workspace/src' is a directory, use skills_ls() instead");
+    assert_eq!(message("gone"), "path 'workspace/gone' not found");
+    assert_eq!(message("x.png"), "'workspace/x.png' is not a text file (binary file): image/png, 6 bytes");
+    let outcome = lab.read(json!({"path": "x.png", "encoding": "base64"})).unwrap();
+    assert_eq!((outcome.text.as_str(), &outcome.structured["mime_type"]), ("iVBORwAA", &json!("image/png")));
+}
+
+#[test]
+fn parts_put_together_are_the_whole() {
+    let lab = Lab::new();
+    let text = "äöü漢字🦀abc\n".repeat(20);
+    let wide =
+        |unit: fn(u16) -> [u8; 2]| "\u{FEFF}".chars().chain(text.chars()).collect::<String>().encode_utf16().flat_map(unit).collect();
+    let codings: [(&str, Vec<u8>); 4] = [
+        ("utf-8", text.clone().into_bytes()),
+        ("utf-8", format!("\u{FEFF}{text}").into_bytes()),
+        ("utf-16le", wide(u16::to_le_bytes)),
+        ("utf-16be", wide(u16::to_be_bytes)),
+    ];
+    for (coding, bytes) in codings {
+        lab.top.write("work/t.ts", bytes).unwrap();
+        for (unit, limit) in [("bytes", 1), ("bytes", 7), ("bytes", 4096), ("lines", 3)] {
+            let (mut together, mut offset) = (String::new(), json!(0));
+            while !offset.is_null() {
+                let part = lab.read(json!({"path": "t.ts", "offset": offset, "limit": limit, "unit": unit})).unwrap();
+                assert_eq!((&part.structured["encoding"], &part.structured["mime_type"]), (&json!(coding), &json!("text/plain")));
+                assert_eq!(part.structured["truncated"], json!(!part.structured["next_offset"].is_null()));
+                assert_ne!(part.structured["next_offset"], offset);
+                together.push_str(&part.text);
+                offset = part.structured["next_offset"].clone();
+            }
+            assert_eq!(together, text, "{coding} {unit} {limit}");
+        }
+    }
+}
+
+#[test]
+fn an_offset_inside_a_character_begins_behind_it() {
+    let lab = Lab::new();
+    lab.top.write("work/a", "é1").unwrap();
+    let part = lab.read(json!({"path": "a", "offset": 1})).unwrap();
+    assert_eq!((part.text.as_str(), &part.structured["offset"]), ("1", &json!(2)));
+    assert_eq!(lab.read(json!({"path": "a", "offset": 99})).unwrap().text, "");
+    assert_eq!(code(lab.read(json!({"path": "a", "limit": 0}))), Code::InvalidArguments);
+    assert_eq!(code(lab.read(json!({"path": "a", "limit": 4194305}))), Code::InvalidArguments);
+}
+
+#[test]
+fn much_is_given_in_parts_and_a_sparse_file_costs_nothing() {
+    let lab = Lab::new();
+    lab.top.write("work/long", "x".repeat(300_000)).unwrap();
+    let part = lab.read(json!({"path": "long"})).unwrap();
+    assert_eq!((part.text.len(), &part.structured["next_offset"]), (262_144, &json!(262_144)));
+    let sparse = lab.top.create("work/sparse").unwrap();
+    if let Err(error) = sparse.set_len(10 << 30) {
+        eprintln!("skipped much_is_given_in_parts_and_a_sparse_file_costs_nothing: {error}");
+        return;
+    }
+    assert_eq!(code(lab.read(json!({"path": "sparse"}))), Code::BinaryFile);
+    assert_eq!(code(lab.read(json!({"path": "sparse", "unit": "lines"}))), Code::TooLarge);
+    let part = lab.read(json!({"path": "sparse", "encoding": "base64", "limit": 3, "offset": 5_u64 << 30})).unwrap();
+    assert_eq!((part.text.as_str(), &part.structured["sha256"]), ("AAAA", &Value::Null));
+}
+
+#[test]
+fn key_files_are_read_only_when_the_host_says_so() {
+    let lab = Lab::new();
+    for name in [".env", "id_rsa", "server.PEM", ".npmrc"] {
+        lab.top.write(format!("work/{name}"), "secret").unwrap();
+        assert_eq!(code(lab.read(json!({"path": name}))), Code::PermissionDenied, "{name}");
+    }
+    let lab = Lab::with(|tools| tools.key_files(KeyFiles::Readable));
+    lab.top.write("work/.env", "secret").unwrap();
+    assert_eq!(lab.read(json!({"path": ".env"})).unwrap().text, "secret");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_lead_nowhere_else() {
+    let lab = Lab::new();
+    lab.top.write("work/.env", "secret").unwrap();
+    lab.top.write("work/real", "inside").unwrap();
+    lab.top.symlink("real", "work/inner").unwrap();
+    lab.top.symlink(".env", "work/harmless").unwrap();
+    assert_eq!(lab.read(json!({"path": "inner"})).unwrap().text, "inside");
+    assert_eq!(code(lab.read(json!({"path": "harmless"}))), Code::PermissionDenied);
+    lab.top.symlink_contents("../outside/canary", "work/file").unwrap();
+    lab.top.symlink_contents("../outside", "work/directory").unwrap();
+    lab.top.symlink_contents("file", "work/chain").unwrap();
+    lab.top.symlink_contents("/proc/self/root", "work/magic").unwrap();
+    lab.top.symlink_contents(lab._held.path().join("outside/canary"), "work/absolute").unwrap();
+    lab.top.symlink_contents("loop", "work/loop").unwrap();
+    lab.top.symlink_contents("../../../outside/canary", "skills/pdf/scripts/leak").unwrap();
+    for path in ["file", "directory/canary", "chain", "magic/etc/passwd", "absolute", "loop", "skills/pdf/scripts/leak"] {
+        assert_eq!(code(lab.read(json!({"path": path}))), Code::PermissionDenied, "{path}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_sockets_are_not_waited_for() {
+    let lab = Lab::new();
+    let path = lab._held.path().join("work");
+    nix::unistd::mkfifo(&path.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(path.join("socket")).unwrap();
+    for name in ["pipe", "socket"] {
+        assert_eq!(code(lab.read(json!({"path": name}))), Code::PermissionDenied, "{name}");
+        assert_eq!(code(lab.write(json!({"path": name, "content": "x"}))), Code::PermissionDenied, "{name}");
+        assert_eq!(code(lab.write(json!({"path": name, "content": "x", "mode": "append"}))), Code::PermissionDenied, "{name}");
+    }
+}

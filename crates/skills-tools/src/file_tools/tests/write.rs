@@ -1,0 +1,141 @@
+//! `skills_write`.
+
+use super::*;
+use crate::files::read::sha256;
+
+#[test]
+fn a_write_makes_directories_and_says_what_it_did() {
+    let lab = Lab::new();
+    let outcome = lab.write(json!({"path": "output/deep/result.txt", "content": "héllo"})).unwrap();
+    assert_eq!(outcome.text, "Successfully wrote 6 bytes to 'workspace/output/deep/result.txt'");
+    assert_eq!(outcome.files, ["workspace/output/deep/result.txt"]);
+    let expected =
+        json!({"path": "workspace/output/deep/result.txt", "bytes_written": 6, "sha256": sha256("héllo".as_bytes()), "created": true});
+    assert_eq!(outcome.structured, expected);
+    let again = lab.write(json!({"path": "output/deep/result.txt", "content": "AAE=", "encoding": "base64"})).unwrap();
+    assert_eq!(again.structured["created"], json!(false));
+    assert_eq!(lab.top.read("work/output/deep/result.txt").unwrap(), [0, 1]);
+    assert_eq!(lab.top.read_dir("work/output/deep").unwrap().count(), 1, "no file of the writer is left");
+}
+
+#[test]
+fn modes_do_what_they_say() {
+    let lab = Lab::new();
+    let write = |mode: &str| lab.write(json!({"path": "a", "content": "x", "mode": mode}));
+    assert_eq!(write("create").unwrap().structured["created"], json!(true));
+    assert_eq!(code(write("create")), Code::AlreadyExists);
+    let appended = write("append").unwrap().structured;
+    assert_eq!((&appended["sha256"], &appended["created"]), (&json!(sha256(b"xx")), &json!(false)));
+    assert_eq!(lab.text("work/a"), "xx");
+    lab.write(json!({"path": "new", "content": "y", "mode": "append"})).unwrap();
+    assert_eq!(lab.text("work/new"), "y");
+}
+
+#[test]
+fn what_is_refused_leaves_the_old_file() {
+    let lab = Lab::new();
+    lab.top.write("work/a", "old").unwrap();
+    lab.top.create_dir("work/d").unwrap();
+    let cases = [
+        (json!({"path": "a", "content": "x".repeat((1 << 20) + 1)}), Code::TooLarge),
+        (json!({"path": "a", "content": "x", "if_match": sha256(b"other")}), Code::Conflict),
+        (json!({"path": "gone", "content": "x", "if_match": sha256(b"old")}), Code::Conflict),
+        (json!({"path": "a", "content": "?", "encoding": "base64"}), Code::InvalidArguments),
+        (json!({"path": "a/b", "content": "x"}), Code::NotADirectory),
+        (json!({"path": "d", "content": "x"}), Code::IsADirectory),
+        (json!({"path": "", "content": "x"}), Code::IsADirectory),
+        (json!({"path": "skills", "content": "x"}), Code::IsADirectory),
+        (json!({"path": "data/facts.txt", "content": "x"}), Code::ReadOnly),
+        (json!({"path": "skills/pdf/SKILL.md", "content": PDF}), Code::ReadOnly),
+        (json!({"path": "skills/none/x", "content": "x"}), Code::SkillNotFound),
+        (json!({"path": ".git/hooks/pre-commit", "content": "x"}), Code::PermissionDenied),
+        (json!({"path": "sub/.ENV", "content": "x"}), Code::PermissionDenied),
+        (json!({"path": ".bashrc", "content": "x"}), Code::PermissionDenied),
+    ];
+    for (arguments, expected) in cases {
+        let path = arguments["path"].to_string();
+        assert_eq!(code(lab.write(arguments)), expected, "{path}");
+    }
+    assert_eq!(
+        (lab.text("work/a"), lab.text("data/facts.txt"), lab.text("skills/pdf/SKILL.md")),
+        ("old".into(), "facts".into(), PDF.into())
+    );
+    assert_eq!(lab.top.read_dir("work").unwrap().count(), 2, "nothing else was made");
+    lab.write(json!({"path": "a", "content": "new", "if_match": sha256(b"old").to_uppercase()})).unwrap();
+    assert_eq!(lab.text("work/a"), "new");
+}
+
+#[test]
+fn a_quota_ends() {
+    let lab = Lab::new();
+    lab.write(json!({"path": "out/a", "content": "123456"})).unwrap();
+    assert_eq!(code(lab.write(json!({"path": "out/a", "content": "12345"}))), Code::TooLarge);
+    assert_eq!(code(lab.write(json!({"path": "out/a/b", "content": "1234"}))), Code::NotADirectory);
+    lab.write(json!({"path": "out/b", "content": "1234"})).unwrap();
+    assert_eq!((lab.text("out/a"), lab.text("out/b")), ("123456".into(), "1234".into()));
+}
+
+#[test]
+fn a_draft_stays_a_skill_of_its_name() {
+    let lab = Lab::new();
+    let write = |path: &str, content: &str| lab.write(json!({"path": format!("skills/note/{path}"), "content": content}));
+    for content in ["", "no frontmatter", "---\nname: note\n---\n", "---\nname: other\ndescription: x\n---\n", "---\ndescription: x\n---\n"]
+    {
+        assert_eq!(code(write("SKILL.md", content)), Code::InvalidArguments, "{content:?}");
+    }
+    assert_eq!(code(write("skill.md", NOTE)), Code::PermissionDenied);
+    assert_eq!(lab.text("drafts/note/SKILL.md"), NOTE);
+    write("SKILL.md", "---\nname: note\ndescription: Better.\n---\n").unwrap();
+    let listed = lab.ls(json!({"path": "skills"})).unwrap().text;
+    assert!(listed.contains("note/  - Better."), "{listed}");
+    let appended = lab.write(json!({"path": "skills/note/SKILL.md", "content": "Body\n", "mode": "append"})).unwrap();
+    assert_eq!(appended.structured["bytes_written"], json!(5));
+    assert_eq!(lab.text("drafts/note/SKILL.md"), "---\nname: note\ndescription: Better.\n---\nBody\n");
+    write("scripts/run.py", "print(1)").unwrap();
+    assert_eq!(lab.text("drafts/note/scripts/run.py"), "print(1)");
+}
+
+#[test]
+fn the_host_says_which_skills_are_written_to() {
+    let lab = Lab::with(|tools| tools.skill_writes(SkillWrites::Never));
+    assert_eq!(code(lab.write(json!({"path": "skills/note/a", "content": "x"}))), Code::ReadOnly);
+    let lab = Lab::with(|tools| tools.skill_writes(SkillWrites::All));
+    lab.write(json!({"path": "skills/pdf/a", "content": "x"})).unwrap();
+    assert_eq!(lab.text("skills/pdf/a"), "x");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_mode_of_a_file_stays_and_lends_no_rights() {
+    use cap_std::fs::{Permissions, PermissionsExt};
+    let lab = Lab::new();
+    lab.top.write("work/a", "old").unwrap();
+    lab.top.set_permissions("work/a", Permissions::from_mode(0o4640)).unwrap();
+    let mode = || lab.top.metadata("work/a").unwrap().permissions().mode() & 0o7777;
+    lab.write(json!({"path": "a", "content": "x"})).unwrap();
+    assert_eq!(mode(), 0o640);
+    lab.write(json!({"path": "a", "content": "x", "executable": true})).unwrap();
+    assert_eq!(mode(), 0o750);
+    lab.write(json!({"path": "a", "content": "x", "mode": "append", "executable": false})).unwrap();
+    assert_eq!(mode(), 0o640);
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_links() {
+    let lab = Lab::new();
+    lab.top.symlink_contents("../outside/canary", "work/file").unwrap();
+    lab.top.symlink_contents("../outside", "work/directory").unwrap();
+    lab.top.symlink_contents("../outside/new", "work/dangling").unwrap();
+    lab.top.symlink_contents("directory", "work/chain").unwrap();
+    lab.top.create_dir("work/real").unwrap();
+    lab.top.symlink("real", "work/inner").unwrap();
+    lab.top.hard_link("outside/canary", &lab.top, "work/hard").unwrap();
+    for path in ["file", "directory/canary", "directory/new", "dangling", "dangling/x", "chain/x", "inner/x", "hard"] {
+        for mode in ["overwrite", "append"] {
+            let error = lab.write(json!({"path": path, "content": "x", "mode": mode})).unwrap_err();
+            assert_eq!(error.code, Code::PermissionDenied, "{path} {mode}: {error}");
+        }
+    }
+    assert!(lab.is_outside_untouched());
+}

@@ -1,0 +1,68 @@
+//! The bytes of a file: all of them while it is small, else the part that is wanted.
+
+use std::borrow::Cow;
+use std::io::{Read, Result, Seek, SeekFrom};
+
+use cap_std::fs::File;
+use sha2::{Digest, Sha256};
+
+/// Longer files are neither kept nor hashed: 16 MiB.
+pub(crate) const MAX_WHOLE_BYTES: u64 = 16 << 20;
+
+/// A file that is being read.
+pub(crate) enum Source {
+    /// All of it.
+    Whole(Vec<u8>),
+    /// A long one, and its length.
+    Long(File, u64),
+}
+
+impl Source {
+    /// Takes what an open file of `size` bytes holds.
+    pub(crate) fn of(mut file: File, size: u64) -> Result<Self> {
+        if size > MAX_WHOLE_BYTES {
+            return Ok(Self::Long(file, size));
+        }
+        let mut bytes = Vec::new();
+        (&mut file).take(MAX_WHOLE_BYTES + 1).read_to_end(&mut bytes)?;
+        // It grew meanwhile.
+        let length = bytes.len() as u64;
+        Ok(if length > MAX_WHOLE_BYTES { Self::Long(file, length) } else { Self::Whole(bytes) })
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        match self {
+            Self::Whole(bytes) => bytes.len() as u64,
+            Self::Long(_, size) => *size,
+        }
+    }
+
+    pub(crate) fn sha256(&self) -> Option<String> {
+        match self {
+            Self::Whole(bytes) => Some(sha256(bytes)),
+            Self::Long(..) => None,
+        }
+    }
+
+    /// Reads at most `length` bytes from `offset` on.
+    pub(crate) fn slice(&mut self, offset: u64, length: u64) -> Result<Cow<'_, [u8]>> {
+        match self {
+            Self::Whole(bytes) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                let end = start.saturating_add(usize::try_from(length).unwrap_or(usize::MAX)).min(bytes.len());
+                Ok(Cow::Borrowed(&bytes[start..end]))
+            }
+            Self::Long(file, _) => {
+                file.seek(SeekFrom::Start(offset))?;
+                let mut bytes = Vec::new();
+                file.take(length).read_to_end(&mut bytes)?;
+                Ok(Cow::Owned(bytes))
+            }
+        }
+    }
+}
+
+/// Returns the SHA-256 of bytes in hexadecimal.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

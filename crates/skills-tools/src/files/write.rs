@@ -1,0 +1,250 @@
+//! Writes a file so that it is the old one or the new one and nothing in between.
+
+use std::io::{ErrorKind, Read, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cap_fs_ext::{DirExt, MetadataExt};
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+
+use super::failure;
+use super::open::never_wait;
+use super::read::{MAX_WHOLE_BYTES, sha256};
+use crate::{Code, ToolError};
+
+/// What is to be written.
+pub(crate) struct Writing<'a> {
+    /// The path that errors show.
+    pub(crate) shown: &'a str,
+    pub(crate) content: &'a [u8],
+    pub(crate) mode: Mode,
+    /// The SHA-256 that the file must have.
+    pub(crate) if_match: Option<&'a str>,
+    /// Whether it may be run; unchanged when nothing is said.
+    pub(crate) executable: Option<bool>,
+}
+
+/// What happens to a file that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Overwrite,
+    Create,
+    Append,
+}
+
+/// What was written.
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// Of the whole file, when it is not longer than 16 MiB.
+    pub(crate) sha256: Option<String>,
+    pub(crate) is_new: bool,
+}
+
+/// Opens the directory of these parts, and makes what is missing of it. No symlink is followed.
+pub(crate) fn parent(top: &Dir, parts: &[String], shown: &str) -> Result<Dir, ToolError> {
+    let mut directory = top.try_clone().map_err(|error| failure(&error, shown))?;
+    for part in parts {
+        directory = match directory.open_dir_nofollow(part) {
+            Err(error) if error.kind() == ErrorKind::NotFound => made(&directory, part),
+            opened => opened,
+        }
+        .map_err(|error| refused_part(&directory, part, shown, &error))?;
+    }
+    Ok(directory)
+}
+
+/// Writes a file of one directory.
+pub(crate) fn write(parent: &Dir, name: &str, writing: &Writing<'_>) -> Result<Written, ToolError> {
+    let old = existing(parent, name, writing.shown)?;
+    if old.is_some() && writing.mode == Mode::Create {
+        let error = ToolError::new(Code::AlreadyExists, format!("'{}' exists already", writing.shown));
+        return Err(error.at(writing.shown).hint("use mode `overwrite` or `append`, or another path"));
+    }
+    check_match(parent, name, old.as_ref(), writing)?;
+    let failed = |error: std::io::Error| failure(&error, writing.shown);
+    match &old {
+        Some(_) if writing.mode == Mode::Append => append(parent, name, writing),
+        _ => {
+            replace(parent, name, old.as_ref(), writing).map_err(failed)?;
+            Ok(Written { sha256: Some(sha256(writing.content)), is_new: old.is_none() })
+        }
+    }
+}
+
+/// Reads a whole small file of one directory; nothing when it is not there.
+pub(crate) fn read_small(parent: &Dir, name: &str, shown: &str) -> Result<Option<Vec<u8>>, ToolError> {
+    if existing(parent, name, shown)?.is_none() {
+        return Ok(None);
+    }
+    let mut options = OpenOptions::new();
+    options.read(true);
+    never_wait(&mut options);
+    let file = parent.open_with(name, &options).map_err(|error| failure(&error, shown))?;
+    let mut bytes = Vec::new();
+    file.take(MAX_WHOLE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failure(&error, shown))?;
+    if bytes.len() as u64 > MAX_WHOLE_BYTES {
+        return Err(ToolError::new(Code::TooLarge, format!("'{shown}' is longer than 16 MiB")).at(shown));
+    }
+    Ok(Some(bytes))
+}
+
+/// Somebody else may make it in between.
+fn made(directory: &Dir, part: &str) -> std::io::Result<Dir> {
+    match directory.create_dir(part) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => directory.open_dir_nofollow(part),
+    }
+}
+
+fn refused_part(directory: &Dir, part: &str, shown: &str, error: &std::io::Error) -> ToolError {
+    match directory.symlink_metadata(part) {
+        Ok(metadata) if metadata.is_symlink() => link(shown),
+        _ => failure(error, shown),
+    }
+}
+
+fn link(shown: &str) -> ToolError {
+    let error = ToolError::new(Code::PermissionDenied, format!("nothing is written through the symbolic link on the way to '{shown}'"));
+    error.at(shown).hint("write to the path that the link leads to")
+}
+
+/// Looks at what is there, and refuses what is no plain file of its own.
+fn existing(parent: &Dir, name: &str, shown: &str) -> Result<Option<Metadata>, ToolError> {
+    let metadata = match parent.symlink_metadata(name) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failure(&error, shown)),
+    };
+    let refused = |code, what: &str| Err(ToolError::new(code, format!("'{shown}' {what}")).at(shown));
+    if metadata.is_symlink() {
+        return Err(link(shown));
+    }
+    if metadata.is_dir() {
+        return refused(Code::IsADirectory, "is a directory");
+    }
+    plain(&metadata).map_or(Ok(Some(metadata)), |what| refused(Code::PermissionDenied, what))
+}
+
+/// Says why a file is not written to: a write to a hard link changes what has another name elsewhere.
+fn plain(metadata: &Metadata) -> Option<&'static str> {
+    match metadata.is_file() {
+        false => Some("is no regular file"),
+        true if metadata.nlink() > 1 => Some("has more than one name (hard links) and is not written to"),
+        true => None,
+    }
+}
+
+fn check_match(parent: &Dir, name: &str, old: Option<&Metadata>, writing: &Writing<'_>) -> Result<(), ToolError> {
+    let Some(wanted) = writing.if_match else { return Ok(()) };
+    let shown = writing.shown;
+    let found = match old {
+        Some(_) => read_small(parent, name, shown)?,
+        None => None,
+    };
+    let problem = match found {
+        Some(bytes) if sha256(&bytes).eq_ignore_ascii_case(wanted) => return Ok(()),
+        Some(_) => "has changed since it was read",
+        None => "is not there any more",
+    };
+    let hint = "read it again with skills_read and use its new sha256";
+    Err(ToolError::new(Code::Conflict, format!("'{shown}' {problem}")).at(shown).hint(hint))
+}
+
+/// Adds to the end of a file without copying it.
+fn append(parent: &Dir, name: &str, writing: &Writing<'_>) -> Result<Written, ToolError> {
+    let failed = |error: std::io::Error| failure(&error, writing.shown);
+    let mut options = OpenOptions::new();
+    options.append(true);
+    never_wait(&mut options);
+    let mut file = parent.open_with(name, &options).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    // It may be another file than the one that was looked at.
+    if let Some(what) = plain(&metadata) {
+        return Err(ToolError::new(Code::PermissionDenied, format!("'{}' {what}", writing.shown)).at(writing.shown));
+    }
+    permit(&file, Some(&metadata), writing.executable).map_err(failed)?;
+    file.write_all(writing.content).and_then(|()| file.sync_all()).map_err(failed)?;
+    let is_small = metadata.len().saturating_add(writing.content.len() as u64) <= MAX_WHOLE_BYTES;
+    let whole = if is_small { read_small(parent, name, writing.shown)? } else { None };
+    Ok(Written { sha256: whole.map(|bytes| sha256(&bytes)), is_new: false })
+}
+
+/// Writes beside the file and renames, so that a crash leaves the old one or the new one.
+fn replace(parent: &Dir, name: &str, old: Option<&Metadata>, writing: &Writing<'_>) -> std::io::Result<()> {
+    let (mut file, temporary) = beside(parent)?;
+    let filled = file.write_all(writing.content).and_then(|()| permit(&file, old, writing.executable)).and_then(|()| file.sync_all());
+    drop(file);
+    let published = filled.and_then(|()| match writing.mode {
+        Mode::Create => publish_new(parent, &temporary, name),
+        _ => parent.rename(&temporary, parent, name),
+    });
+    if published.is_err() {
+        // What cannot be removed is a file with a strange name, and the error is worth more.
+        let _ = parent.remove_file(&temporary);
+    }
+    published?;
+    sync(parent);
+    Ok(())
+}
+
+/// A link never takes the place of what is there, as a rename does.
+fn publish_new(parent: &Dir, temporary: &str, name: &str) -> std::io::Result<()> {
+    match parent.hard_link(temporary, parent, name) {
+        Ok(()) => parent.remove_file(temporary),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        // A file system without links: the name is taken first.
+        Err(_) => {
+            parent.open_with(name, OpenOptions::new().write(true).create_new(true))?;
+            parent.rename(temporary, parent, name)
+        }
+    }
+}
+
+/// Makes a new file with a name that nobody has.
+fn beside(parent: &Dir) -> std::io::Result<(File, String)> {
+    loop {
+        let name = temporary_name();
+        match parent.open_with(&name, OpenOptions::new().write(true).create_new(true)) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            opened => return opened.map(|file| (file, name)),
+        }
+    }
+}
+
+/// Returns a name that this process has not used before. Nobody needs to guess wrong: what has it already is never opened.
+pub(crate) fn temporary_name() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!(".skills-{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+#[cfg(unix)]
+fn permit(file: &File, old: Option<&Metadata>, executable: Option<bool>) -> std::io::Result<()> {
+    use cap_std::fs::{Permissions, PermissionsExt};
+    if old.is_none() && executable.is_none() {
+        return Ok(());
+    }
+    let now = file.metadata()?.permissions().mode();
+    // Never the bits that lend somebody's rights.
+    let mode = old.map_or(now, |old| old.permissions().mode()) & 0o777;
+    let mode = match executable {
+        None => mode,
+        // Who may read it may run it.
+        Some(true) => mode | (mode & 0o444) >> 2,
+        Some(false) => mode & !0o111,
+    };
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn permit(_file: &File, _old: Option<&Metadata>, _executable: Option<bool>) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Makes the new name last. Not every file system can, and then the content is safe all the same.
+pub(crate) fn sync(directory: &Dir) {
+    #[cfg(unix)]
+    if let Ok(directory) = directory.try_clone() {
+        let _ = directory.into_std_file().sync_all();
+    }
+    #[cfg(not(unix))]
+    let _ = directory;
+}

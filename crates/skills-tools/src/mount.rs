@@ -1,0 +1,306 @@
+//! The directories that a host lets a model see.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+use crate::path::problem;
+
+/// How much is written below a mount when nobody says otherwise: 256 MiB.
+pub(crate) const DEFAULT_QUOTA_BYTES: u64 = 256 << 20;
+/// What the kernel shows as files; writing there changes the machine, and reading shows other processes.
+const NEVER: [&str; 3] = ["/proc", "/sys", "/dev"];
+/// Names that mean something else.
+const TAKEN: [&str; 2] = ["skills", "workspace"];
+
+/// A directory that a host lets a model see under a name.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Mount {
+    name: String,
+    directory: PathBuf,
+    access: Access,
+    mirror: Mirror,
+    quota_bytes: u64,
+}
+
+/// What may be done below a mount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Access {
+    /// Reading.
+    ReadOnly,
+    /// Reading and writing.
+    ReadWrite,
+}
+
+/// Whether the directory's own path leads to it as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Mirror {
+    NameOnly,
+    Path,
+}
+
+impl Mount {
+    /// Names a directory that a model may read.
+    ///
+    /// Defaults: only its name leads to it, not its path; of a writable one 256 MiB are written.
+    pub fn read_only(name: impl Into<String>, directory: impl Into<PathBuf>) -> Self {
+        Self::new(name.into(), directory.into(), Access::ReadOnly)
+    }
+
+    /// Names a directory that a model may read and write; defaults as for [`read_only`](Self::read_only).
+    pub fn writable(name: impl Into<String>, directory: impl Into<PathBuf>) -> Self {
+        Self::new(name.into(), directory.into(), Access::ReadWrite)
+    }
+
+    /// Lets the directory's absolute path lead to it as well, so that people and models can speak of its files by one path.
+    pub fn mirrored(mut self) -> Self {
+        self.mirror = Mirror::Path;
+        self
+    }
+
+    /// Sets how many bytes the tools write below it as long as they live.
+    pub fn quota_bytes(mut self, bytes: u64) -> Self {
+        self.quota_bytes = bytes;
+        self
+    }
+
+    fn new(name: String, directory: PathBuf, access: Access) -> Self {
+        Self { name, directory, access, mirror: Mirror::NameOnly, quota_bytes: DEFAULT_QUOTA_BYTES }
+    }
+}
+
+/// Why a directory is not mounted.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct MountError(#[from] Repr);
+
+#[derive(Debug, thiserror::Error)]
+enum Repr {
+    #[error("{name:?} cannot be the name of a mount: {reason}")]
+    Name { name: String, reason: &'static str },
+    #[error("there are two mounts of the name {name:?}")]
+    Twice { name: String },
+    #[error("{} cannot be the mount {name:?}: {reason}", directory.display())]
+    Directory { name: String, directory: PathBuf, reason: &'static str },
+    #[error("cannot open {} for the mount {name:?}", directory.display())]
+    Open { name: String, directory: PathBuf, source: std::io::Error },
+}
+
+/// The mounts, opened.
+#[derive(Debug, Default)]
+pub(crate) struct MountTable {
+    workspace: Option<Mounted>,
+    mounts: Vec<Mounted>,
+}
+
+/// An open mount.
+#[derive(Debug, Clone)]
+pub(crate) struct Mounted {
+    pub(crate) name: String,
+    /// Held since the beginning: whatever is put at its path later, this stays the directory that the host meant.
+    pub(crate) directory: Arc<Dir>,
+    /// The canonical path, for sandboxes; no model sees it.
+    pub(crate) path: PathBuf,
+    pub(crate) access: Access,
+    pub(crate) quota: Arc<Quota>,
+    /// The paths that lead to it.
+    mirrors: Vec<PathBuf>,
+}
+
+/// How much may still be written.
+pub(crate) struct Quota {
+    left: AtomicU64,
+}
+
+impl MountTable {
+    /// Opens the directories. The workspace is called `workspace`, whatever its name is.
+    ///
+    /// # Errors
+    /// For a name that is taken, given twice or no plain name, for `/` and what lies in `/proc`, `/sys` and `/dev`, and for what cannot be
+    /// opened as a directory.
+    pub(crate) fn new(workspace: Option<Mount>, mounts: Vec<Mount>) -> Result<Self, MountError> {
+        let workspace = workspace.map(|mount| Mounted::open(Mount { name: "workspace".to_owned(), ..mount })).transpose()?;
+        let mut table = Self { workspace, mounts: Vec::new() };
+        for mount in mounts {
+            let reason = if TAKEN.contains(&mount.name.as_str()) { Some("it is taken") } else { problem(&mount.name) };
+            if let Some(reason) = reason {
+                return Err(Repr::Name { name: mount.name, reason }.into());
+            }
+            if table.named(&mount.name).is_some() {
+                return Err(Repr::Twice { name: mount.name }.into());
+            }
+            table.mounts.push(Mounted::open(mount)?);
+        }
+        Ok(table)
+    }
+
+    pub(crate) fn workspace(&self) -> Option<&Mounted> {
+        self.workspace.as_ref()
+    }
+
+    /// Returns the mount of a name, other than the workspace.
+    pub(crate) fn named(&self, name: &str) -> Option<&Mounted> {
+        self.mounts.iter().find(|mount| mount.name == name)
+    }
+
+    /// Finds the mount that an absolute path of these parts lies in, and what remains of the path below it. The innermost one counts.
+    pub(crate) fn mirrored<'a>(&self, parts: &'a [String]) -> Option<(&Mounted, &'a [String])> {
+        let all = self.workspace.iter().chain(&self.mounts);
+        let found = all.flat_map(|mount| mount.mirrors.iter().filter_map(move |path| Some((mount, below(path, parts)?))));
+        found.min_by_key(|(_, rest)| rest.len())
+    }
+
+    /// Returns the names that lead somewhere, for errors.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let workspace = self.workspace.iter().map(|_| "workspace");
+        workspace.chain(["skills"]).chain(self.mounts.iter().map(|mount| mount.name.as_str())).collect()
+    }
+}
+
+impl Mounted {
+    fn open(mount: Mount) -> Result<Self, MountError> {
+        let Mount { name, directory, access, mirror, quota_bytes } = mount;
+        let path = match directory.canonicalize() {
+            Ok(path) => path,
+            Err(source) => return Err(Repr::Open { name, directory, source }.into()),
+        };
+        if let Some(reason) = unfit(&path) {
+            return Err(Repr::Directory { name, directory, reason }.into());
+        }
+        let handle = match Dir::open_ambient_dir(&path, ambient_authority()) {
+            Ok(handle) => Arc::new(handle),
+            Err(source) => return Err(Repr::Open { name, directory, source }.into()),
+        };
+        let mirrors = match mirror {
+            Mirror::NameOnly => Vec::new(),
+            Mirror::Path => vec![directory, path.clone()],
+        };
+        Ok(Self { name, directory: handle, path, access, quota: Arc::new(Quota::new(quota_bytes)), mirrors })
+    }
+}
+
+impl Quota {
+    pub(crate) fn new(bytes: u64) -> Self {
+        Self { left: AtomicU64::new(bytes) }
+    }
+
+    /// Takes so many bytes, or says how many are left.
+    pub(crate) fn take(&self, bytes: u64) -> Result<(), u64> {
+        let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
+        taken.map(|_| ())
+    }
+
+    /// Gives back what was not written.
+    pub(crate) fn give_back(&self, bytes: u64) {
+        self.left.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Quota {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Quota({})", self.left.load(Ordering::Relaxed))
+    }
+}
+
+fn unfit(path: &Path) -> Option<&'static str> {
+    if path.parent().is_none() {
+        return Some("it is the root of all files");
+    }
+    NEVER.iter().any(|never| path.starts_with(never)).then_some("what the kernel shows as files is never mounted")
+}
+
+/// Part by part: `/data` does not hold `/database`.
+fn below<'a>(path: &Path, parts: &'a [String]) -> Option<&'a [String]> {
+    let mut rest = parts;
+    for component in path.components() {
+        match component {
+            Component::RootDir => {}
+            Component::Normal(name) => {
+                let (first, tail) = rest.split_first()?;
+                rest = (name == first.as_str()).then_some(tail)?;
+            }
+            _ => return None,
+        }
+    }
+    Some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str) -> Vec<String> {
+        text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn absolute_paths_lie_below_mirrored_mounts_part_by_part() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().canonicalize().unwrap();
+        for name in ["data", "data/inner", "database", "plain"] {
+            std::fs::create_dir(top.join(name)).unwrap();
+        }
+        let mounts = vec![
+            Mount::read_only("outer", top.join("data")).mirrored(),
+            Mount::writable("inner", top.join("data/inner")).mirrored(),
+            Mount::read_only("plain", top.join("plain")),
+        ];
+        let table = MountTable::new(None, mounts).unwrap();
+        let check = |path: &str, expected: Option<(&str, &str)>| {
+            let all = parts(top.join(path).to_str().unwrap());
+            let found = table.mirrored(&all).map(|(mount, rest)| (mount.name.clone(), rest.join("/")));
+            assert_eq!(found, expected.map(|(name, rest)| (name.to_owned(), rest.to_owned())), "{path}");
+        };
+        check("data", Some(("outer", "")));
+        check("data/x/y", Some(("outer", "x/y")));
+        check("data/inner/y", Some(("inner", "y")));
+        check("database/x", None);
+        check("plain/x", None);
+        assert_eq!(table.names(), ["skills", "outer", "inner", "plain"]);
+    }
+
+    #[test]
+    fn a_mirrored_mount_is_found_by_the_path_that_the_host_gave() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("real")).unwrap();
+        let link = directory.path().join("link");
+        if let Err(error) = cap_std::fs::Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap().symlink("real", "link") {
+            eprintln!("skipped a_mirrored_mount_is_found_by_the_path_that_the_host_gave: {error}");
+            return;
+        }
+        let table = MountTable::new(None, vec![Mount::read_only("m", &link).mirrored()]).unwrap();
+        assert!(table.mirrored(&parts(link.join("x").to_str().unwrap())).is_some());
+    }
+
+    #[test]
+    fn some_names_and_directories_are_never_mounted() {
+        let directory = tempfile::tempdir().unwrap();
+        let refused = |mounts: Vec<Mount>| MountTable::new(None, mounts).unwrap_err().to_string();
+        for name in ["skills", "workspace", "", "..", "a/b", "a\\b", "a\u{200b}"] {
+            let message = refused(vec![Mount::read_only(name, directory.path())]);
+            assert!(message.contains("cannot be the name of a mount"), "{name:?}: {message}");
+        }
+        let twice = vec![Mount::read_only("a", directory.path()), Mount::writable("a", directory.path())];
+        assert_eq!(refused(twice), "there are two mounts of the name \"a\"");
+        assert!(refused(vec![Mount::read_only("root", "/")]).contains("the root of all files"));
+        assert!(refused(vec![Mount::read_only("gone", directory.path().join("gone"))]).starts_with("cannot open "));
+        if cfg!(target_os = "linux") {
+            for path in ["/proc", "/proc/self", "/sys", "/dev"] {
+                assert!(refused(vec![Mount::read_only("kernel", path)]).contains("never mounted"), "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_quota_is_used_up() {
+        let quota = Quota::new(10);
+        assert_eq!((quota.take(6), quota.take(5), quota.take(4)), (Ok(()), Err(4), Ok(())));
+        quota.give_back(1);
+        assert_eq!(quota.take(1), Ok(()));
+    }
+}

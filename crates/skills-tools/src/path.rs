@@ -1,0 +1,301 @@
+//! The paths that a model writes.
+
+use std::fmt;
+
+use skills_runtime::is_hidden;
+
+use crate::{Code, ToolError};
+
+/// The longest path, in bytes.
+const MAX_BYTES: usize = 4096;
+/// The longest part of a path, in bytes.
+const MAX_PART_BYTES: usize = 255;
+/// The most parts of a path.
+const MAX_PARTS: usize = 32;
+/// The most characters of a refused path that an error shows.
+const MAX_SHOWN: usize = 200;
+
+/// A path as a model writes it, checked: it has no part that is more than a name, and never leads upwards.
+///
+/// It says nothing of what there is: mounts and skills give it a meaning.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct VirtualPath {
+    anchor: Anchor,
+    parts: Vec<String>,
+}
+
+/// What the parts of a path are below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Anchor {
+    /// The workspace: nothing, `.`, `workspace`, `./…`.
+    Workspace,
+    /// The skills: `skills`; the first part is the name of one.
+    Skills,
+    /// A mount, when the first part is the name of one, else the workspace.
+    Relative,
+    /// The root of this machine's files: only what a mount mirrors is there.
+    Absolute,
+}
+
+impl VirtualPath {
+    /// Takes a path apart.
+    ///
+    /// # Errors
+    /// `invalid_path` for what is no path or could be taken for another one: `..`, empty parts, `\`, `~`, drive letters, invisible
+    /// characters, encoded dots and slashes, parts that end in a space or a dot, and what is longer than 4096 bytes, 255 in a part, 32 parts.
+    pub(crate) fn parse(text: &str) -> Result<Self, ToolError> {
+        Self::of(text).map_err(|problem| refusal(text, problem))
+    }
+
+    fn of(text: &str) -> Result<Self, &'static str> {
+        whole(text)?;
+        let (text, is_dotted) = match undotted(text) {
+            Some(rest) => (rest, true),
+            None => (text, false),
+        };
+        let (text, is_absolute) = match text.strip_prefix('/') {
+            Some(_) if is_dotted => return Err("it has an empty part"),
+            Some(rest) => (rest, true),
+            None => (text, false),
+        };
+        let text = text.strip_suffix('/').unwrap_or(text);
+        let mut parts: Vec<String> = if text.is_empty() { Vec::new() } else { text.split('/').map(str::to_owned).collect() };
+        for part in &parts {
+            if let Some(problem) = problem(part) {
+                return Err(problem);
+            }
+        }
+        if parts.len() > MAX_PARTS {
+            return Err("it has more than 32 parts");
+        }
+        let first = parts.first().map(String::as_str);
+        let (anchor, is_named) = match first {
+            _ if is_dotted => (Anchor::Workspace, false),
+            Some("workspace") => (Anchor::Workspace, true),
+            Some("skills") => (Anchor::Skills, true),
+            _ if is_absolute => (Anchor::Absolute, false),
+            None => (Anchor::Workspace, false),
+            Some(_) => (Anchor::Relative, false),
+        };
+        if is_named {
+            parts.remove(0);
+        }
+        Ok(Self { anchor, parts })
+    }
+
+    /// Returns what the parts are below.
+    pub(crate) fn anchor(&self) -> Anchor {
+        self.anchor
+    }
+
+    /// Returns the parts below the anchor: plain names, none of them `.` or `..`.
+    pub(crate) fn parts(&self) -> &[String] {
+        &self.parts
+    }
+}
+
+impl fmt::Display for VirtualPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (start, is_first) = match self.anchor {
+            Anchor::Workspace => ("workspace", false),
+            Anchor::Skills => ("skills", false),
+            Anchor::Relative => ("", true),
+            Anchor::Absolute => ("/", true),
+        };
+        f.write_str(start)?;
+        for (index, part) in self.parts.iter().enumerate() {
+            let slash = if is_first && index == 0 { "" } else { "/" };
+            write!(f, "{slash}{part}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Says why a name cannot be a part of a path, when it cannot.
+pub(crate) fn problem(part: &str) -> Option<&'static str> {
+    let bytes = part.as_bytes();
+    if part.is_empty() {
+        return Some("it has an empty part");
+    }
+    if part == ".." {
+        return Some("`..` is not taken");
+    }
+    if part == "." {
+        return Some("`.` stands only at the beginning");
+    }
+    if part.len() > MAX_PART_BYTES {
+        return Some("a part of it is longer than 255 bytes");
+    }
+    if part.chars().any(is_hidden) {
+        return Some("it has characters that nobody sees");
+    }
+    if part.contains(['\\', '/']) {
+        return Some("parts are divided by `/`, and `\\` is not taken");
+    }
+    // Windows drops these, so that `..` plus a space would be `..` there.
+    if part.ends_with(|c: char| c == '.' || c.is_whitespace()) {
+        return Some("a part of it ends in a space or a dot");
+    }
+    if bytes.len() > 1 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' {
+        return Some("drive letters are not taken");
+    }
+    is_encoded(part).then_some("it has encoded dots or slashes")
+}
+
+/// Makes a text safe to show: invisible characters are written out, and what is too long is cut.
+pub(crate) fn shown(text: &str) -> String {
+    let mut shown = String::new();
+    for (index, c) in text.chars().enumerate() {
+        if index == MAX_SHOWN {
+            shown.push('…');
+            break;
+        }
+        match c {
+            '\\' => shown.push_str("\\\\"),
+            c if is_hidden(c) => shown.extend(c.escape_default()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+fn whole(text: &str) -> Result<(), &'static str> {
+    if text.len() > MAX_BYTES {
+        return Err("it is longer than 4096 bytes");
+    }
+    if text.contains('\0') {
+        return Err("it has a NUL in it");
+    }
+    if text.contains('\\') {
+        return Err("parts are divided by `/`, and `\\` is not taken");
+    }
+    if text.starts_with('~') {
+        return Err("`~` is not taken; there is no home");
+    }
+    if text.starts_with("//") {
+        return Err("it has an empty part");
+    }
+    Ok(())
+}
+
+/// Returns what follows the `.` or `./` at the beginning.
+fn undotted(text: &str) -> Option<&str> {
+    if text == "." {
+        return Some("");
+    }
+    let mut rest = text.strip_prefix("./")?;
+    while let Some(shorter) = rest.strip_prefix("./") {
+        rest = shorter;
+    }
+    Some(if rest == "." { "" } else { rest })
+}
+
+/// Whether somebody who decodes the text once or more often finds a dot, a slash, a backslash or a NUL that was not there before.
+fn is_encoded(part: &str) -> bool {
+    if !part.contains('%') {
+        return false;
+    }
+    let mut text = part.to_ascii_lowercase();
+    while text.contains("%25") {
+        text = text.replace("%25", "%");
+    }
+    ["%2e", "%2f", "%5c", "%00"].iter().any(|code| text.contains(code))
+}
+
+fn refusal(text: &str, problem: &str) -> ToolError {
+    let hint = "paths look like `src/main.py`, `workspace/src/main.py` or `skills/NAME/SKILL.md`";
+    ToolError::new(Code::InvalidPath, format!("'{}' is no path: {problem}", shown(text))).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        let path =
+            VirtualPath::parse(text).map_or_else(|error| error.code.as_str().to_owned(), |path| format!("{:?} {path}", path.anchor()));
+        assert_eq!(path, expected, "{text:?}");
+    }
+
+    #[test]
+    fn paths_have_one_meaning() {
+        for text in ["", ".", "./", "workspace", "workspace/", "/workspace", "./."] {
+            check(text, "Workspace workspace");
+        }
+        check("skills", "Skills skills");
+        check("/skills/", "Skills skills");
+        check("skills/pdf/SKILL.md", "Skills skills/pdf/SKILL.md");
+        check("/workspace/a/b.txt", "Workspace workspace/a/b.txt");
+        check("./data/x", "Workspace workspace/data/x");
+        check("./skills/x", "Workspace workspace/skills/x");
+        check("src/main.py", "Relative src/main.py");
+        check("/Users/me/doc.pdf", "Absolute /Users/me/doc.pdf");
+        check("/skillsX/f", "Absolute /skillsX/f");
+        check("/workspace2/f", "Absolute /workspace2/f");
+        check("/", "Absolute /");
+        check("a b/ü.txt", "Relative a b/ü.txt");
+        check("skills/plugin:name/x", "Skills skills/plugin:name/x");
+        check("100%/50%25", "Relative 100%/50%25");
+    }
+
+    #[test]
+    fn what_could_lead_elsewhere_is_no_path() {
+        let long = ["a".repeat(256), "a/".repeat(33), "a/".repeat(2100)];
+        let texts = [
+            "skills/../../x",
+            "./../x",
+            "a/../../x",
+            "..",
+            "/skills/../etc/passwd",
+            "skills/a//etc/passwd",
+            ".//etc/passwd",
+            "././/etc/passwd",
+            "//host/share",
+            "workspace/%2e%2e/x",
+            "workspace/%2E./x",
+            "workspace/%252e%252e/x",
+            "a%2Fb",
+            "a%255cb",
+            "..\\x",
+            "C:\\x",
+            "C:/x",
+            "workspace/c:/x",
+            "\\\\h\\s",
+            "~",
+            "~/x",
+            "~root/x",
+            "a\0b",
+            "a\nb",
+            "a/b\u{202e}c",
+            "a\u{200b}",
+            "a ",
+            "a./b",
+            "a/...",
+            "a/./b",
+            " /etc/passwd",
+        ];
+        for text in texts.into_iter().chain(long.iter().map(String::as_str)) {
+            check(text, "invalid_path");
+        }
+    }
+
+    #[test]
+    fn a_refusal_shows_no_invisible_characters() {
+        let error = VirtualPath::parse("a\u{202e}\n").unwrap_err();
+        assert_eq!(error.message, "'a\\u{202e}\\n' is no path: it has characters that nobody sees");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_taken_has_only_names_and_reads_back(text in "[./~%2eEfF5c \\\\a-dskillworp:\u{200b}é]{0,24}") {
+            if let Ok(path) = VirtualPath::parse(&text) {
+                let joined: std::path::PathBuf = path.parts().iter().collect();
+                let are_names = joined.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+                prop_assert!(are_names && joined.components().count() == path.parts().len());
+                prop_assert_eq!(VirtualPath::parse(&path.to_string()), Ok(path));
+            }
+        }
+    }
+}
