@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use self::tool::Tool;
-use crate::{Capability, Limits, Permission};
+use crate::{Capability, HostPattern, Limits, Permission};
 
 /// What a program asks for, and what its host offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,6 +158,12 @@ impl Request {
     /// Asks, for the caller, to start whatever programs it takes: a shell does.
     pub fn start_any(mut self) -> Self {
         self.offered.push(Permission::AnyProgram);
+        self
+    }
+
+    /// Asks, for the caller, to reach a host.
+    pub fn reach(mut self, host: HostPattern) -> Self {
+        self.offered.push(Permission::Host(host));
         self
     }
 

@@ -101,6 +101,7 @@ impl SkillRuntime {
         planned: Planned,
         workspace: Option<Prepared>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
+        let planned = self.with_offers(planned);
         let skill = planned.subject.name().to_owned();
         attempt.skill(&skill, None, planned.subject.skill().map(|skill| &skill.manifest));
         let missing = self.missing(&planned);

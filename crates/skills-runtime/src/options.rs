@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skills_policy::{Approver, Capability, Limits};
+use skills_policy::{Access, Approver, Capability, HostPattern, Limits};
 use skills_sandbox::Cancellation;
 
 use crate::error::{Repr, RuntimeError};
@@ -37,6 +37,10 @@ pub struct ExecutionOptions {
     pub read: Vec<PathBuf>,
     /// Files and directories to read and write besides, as with `read`; a rule or an answer has to allow it. Default none.
     pub write: Vec<PathBuf>,
+    /// Directories that the program gets where that needs no answer: to read and write, else to read, else not at all. Default none.
+    pub offer: Vec<(PathBuf, Access)>,
+    /// Hosts that the program may reach besides those that the skill names; a rule or an answer has to allow it. Default none.
+    pub hosts: Vec<HostPattern>,
     /// The directory that the program starts in, which it may read. Default the skill's own.
     pub directory: Option<PathBuf>,
     /// Other names under which a program that sees a file tree of its own finds what it may read, and what they stand for; both absolute. Default none.
@@ -96,6 +100,8 @@ impl Default for ExecutionOptions {
             workspace: Workspace::None,
             read: Vec::new(),
             write: Vec::new(),
+            offer: Vec::new(),
+            hosts: Vec::new(),
             directory: None,
             aliases: Vec::new(),
             convention: Convention::default(),
@@ -179,8 +185,8 @@ impl ExecutionOptions {
         if let Workspace::Directory(directory) = &mut options.workspace {
             *directory = resolve(directory)?;
         }
-        let aliased = options.aliases.iter_mut().map(|(_, path)| path);
-        for path in options.read.iter_mut().chain(&mut options.write).chain(&mut options.directory).chain(aliased) {
+        let more = options.aliases.iter_mut().map(|(_, path)| path).chain(options.offer.iter_mut().map(|(path, _)| path));
+        for path in options.read.iter_mut().chain(&mut options.write).chain(&mut options.directory).chain(more) {
             *path = resolve(path)?;
         }
         Ok(options)
@@ -205,6 +211,8 @@ impl fmt::Debug for ExecutionOptions {
             .field("workspace", &self.workspace)
             .field("read", &self.read)
             .field("write", &self.write)
+            .field("offer", &self.offer)
+            .field("hosts", &self.hosts)
             .field("directory", &self.directory)
             .field("convention", &self.convention)
             .field("env", &self.env)

@@ -120,6 +120,7 @@ fn request(entry: &Entry, manifest: &Manifest, mode: &ExecutionMode, options: &E
 fn offered(request: Request, options: &ExecutionOptions) -> Request {
     let request = options.read.iter().fold(request, Request::read);
     let request = options.write.iter().fold(request, Request::write);
+    let request = options.hosts.iter().cloned().fold(request, Request::reach);
     options.without.iter().fold(request, |request, capability| request.without(*capability))
 }
 

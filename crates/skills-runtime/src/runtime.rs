@@ -1,5 +1,6 @@
 //! The facade.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use crate::attempt::Recorder;
 use crate::backends::Backends;
 use crate::error::{Repr, RuntimeError};
 use crate::precompile::in_background;
+use crate::requirements::declared_variables;
 use crate::{Builder, LoadedSkill, Precompile, Secrets, SkillDescriptor, Unmet};
 
 /// Finds, shows, loads and runs skills.
@@ -86,6 +88,20 @@ impl SkillRuntime {
     #[must_use]
     pub fn has_variable(&self, name: &str) -> bool {
         self.shared.secrets.get(name).is_some_and(|value| !value.expose().is_empty())
+    }
+
+    /// Lists the variables that a skill declares, whether it needs them or not: `requires.env`, those of the OpenClaw block, and the `env_var` tools of
+    /// `agents/openai.yaml`.
+    ///
+    /// # Errors
+    /// As [`get_skill`](Self::get_skill).
+    pub fn declared_variables(&self, name: &str) -> Result<BTreeSet<String>, RuntimeError> {
+        let catalog = self.catalog();
+        let entry = find(&catalog, name)?;
+        let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
+        let files = entry.open().map_err(failed)?;
+        let document = files.document().map_err(failed)?;
+        Ok(declared_variables(&files, document.manifest()))
     }
 
     /// Asks the backends which walls would stand around a run here, for scripts and for WebAssembly; nothing runs.

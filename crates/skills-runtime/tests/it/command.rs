@@ -126,3 +126,36 @@ async fn a_command_for_no_skill_works_on_a_directory_and_is_recorded_as_what_it_
     assert!(missing.to_string().contains("nowhere"));
     assert!(runtime.execute_command(&fixture.path("work"), ExecutionOptions::default()).await.is_err());
 }
+
+#[tokio::test]
+async fn what_is_only_offered_asks_nobody_and_stops_nothing() {
+    use skills_runtime::policy::Access;
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").skill("narrow", "allowed-tools: Bash(git:*)\n").file("pdf/scripts/run.py", "").file("work/a", "");
+    fixture.file("narrow/scripts/run.py", "");
+    let work = fixture.path("work");
+    let offer = || {
+        let mut options = ExecutionOptions::default();
+        options.offer = vec![(work.clone(), Access::ReadWrite)];
+        options
+    };
+    let user = |text: &str| Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, text).unwrap());
+    let write = format!("write:{}", work.display());
+    // Reading is free; a standing rule for writing would first want the content approved.
+    for (rules, expected) in [(Rules::default(), "ro"), (allow(&[&write]), "rw"), (user(&write), "ro"), (deny_reading(&work), "none")] {
+        let runtime = fixture.recording().rules(rules).build();
+        assert!(runtime.execute_skill("pdf", offer()).await.unwrap().exit_status.is_success(), "{expected}");
+        let jobs = fixture.sandbox.jobs();
+        let given = jobs.last().unwrap().grants().files().iter().find(|file| file.path() == work).map(|file| file.access());
+        let given = given.map_or("none", |access| if access == Access::ReadOnly { "ro" } else { "rw" });
+        assert_eq!(given, expected);
+    }
+    // What a skill does not name it is not given either, and here that is no reason to refuse the rest.
+    let runtime = fixture.recording().rules(allow(&["spawn", &write])).build();
+    assert!(runtime.execute_skill("narrow", offer()).await.unwrap().exit_status.is_success());
+    assert!(!fixture.sandbox.jobs().last().unwrap().grants().files().iter().any(|file| file.path() == work));
+}
+
+fn deny_reading(path: &std::path::Path) -> Rules {
+    Rules::default().rule(Rule::parse(Effect::Deny, Layer::User, &format!("read:{}", path.display())).unwrap())
+}

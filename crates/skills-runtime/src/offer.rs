@@ -1,0 +1,44 @@
+//! What a program gets besides, where nobody has to be asked.
+
+use std::path::Path;
+
+use skills_policy::{Access, Decision, Fate, Permission, Request};
+
+use crate::SkillRuntime;
+use crate::plan::Planned;
+
+impl SkillRuntime {
+    /// Asks for what is [offered](crate::ExecutionOptions::offer) as far as rules and approvals give it by themselves; the rest is not asked for, so that
+    /// nobody is asked, and nothing fails, because of what the caller would only like.
+    pub(crate) fn with_offers(&self, mut planned: Planned) -> Planned {
+        let digest = if planned.options.offer.is_empty() { None } else { planned.subject.digest(self) };
+        for (path, access) in &planned.options.offer {
+            let tries: &[Access] = if *access == Access::ReadWrite { &[Access::ReadWrite, Access::ReadOnly] } else { &[Access::ReadOnly] };
+            let with = |request: &Request| match &digest {
+                Some(digest) => request.clone().content(digest),
+                None => request.clone(),
+            };
+            let wider = tries.iter().map(|access| widened(&planned.request, path, *access));
+            let given = wider.into_iter().find(|(wide, wish)| self.gives(&with(&planned.request), &with(wide), wish));
+            if let Some((wide, _)) = given {
+                planned.request = wide;
+            }
+        }
+        planned
+    }
+
+    /// Says whether a wish is granted by itself and makes nothing else a question.
+    fn gives(&self, narrow: &Request, wide: &Request, wish: &Permission) -> bool {
+        let decision = self.shared.permissions.preview(wide);
+        let is_given = decision.verdicts().iter().any(|verdict| verdict.permission() == wish && verdict.fate() == Fate::Granted);
+        let is_free = matches!(decision, Decision::Granted(_));
+        is_given && (is_free || !matches!(self.shared.permissions.preview(narrow), Decision::Granted(_)))
+    }
+}
+
+fn widened(request: &Request, path: &Path, access: Access) -> (Request, Permission) {
+    match access {
+        Access::ReadWrite => (request.clone().write(path), Permission::Write(path.to_owned())),
+        Access::ReadOnly => (request.clone().read(path), Permission::Read(path.to_owned())),
+    }
+}
