@@ -4,7 +4,6 @@ pub(crate) mod create;
 pub(crate) mod ls;
 mod place;
 pub(crate) mod read;
-mod schema;
 #[cfg(test)]
 mod tests;
 pub(crate) mod write;

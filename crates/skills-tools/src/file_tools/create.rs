@@ -11,7 +11,8 @@ use serde_json::json;
 use skills_runtime::discovery::SKILL_FILE;
 use skills_runtime::manifest::{Draft, DraftError, DraftErrorKind};
 
-use super::{FileTools, SkillWrites, schema};
+use super::{FileTools, SkillWrites};
+use crate::schema;
 use crate::definition::{Annotations, Definition};
 use crate::files::failure;
 use crate::files::write::{self, Mode, Writing};

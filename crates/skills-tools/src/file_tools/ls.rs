@@ -9,7 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{FileTools, Place, Target, schema};
+use super::{FileTools, Place, Target};
+use crate::schema;
 use crate::definition::{Annotations, Definition};
 use crate::files::failure;
 use crate::files::list::{self, Dotted, Item, Kind, Page};

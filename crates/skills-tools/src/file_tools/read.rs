@@ -5,7 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{FileTools, Place, schema};
+use super::{FileTools, Place};
+use crate::schema;
 use crate::definition::{Annotations, Definition};
 use crate::files::failure;
 use crate::files::open::{self, Found};

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 use skills_runtime::manifest::Document;
 
-use super::{FileTools, Place, schema};
+use super::{FileTools, Place};
+use crate::schema;
 use crate::definition::{Annotations, Definition};
 use crate::files::guard;
 use crate::files::write::{self, Mode, Writing, Written};

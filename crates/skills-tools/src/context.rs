@@ -1,0 +1,49 @@
+//! Who calls, and what may stop the call.
+
+use std::fmt;
+use std::sync::Arc;
+
+use skills_runtime::{Approver, Cancellation};
+
+/// Who calls, and what may stop the call.
+///
+/// Defaults: the session `default`, nobody who cancels, whom the runtime asks.
+#[derive(Clone)]
+#[must_use]
+pub struct CallContext {
+    pub(crate) session: String,
+    pub(crate) cancellation: Option<Cancellation>,
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+}
+
+impl Default for CallContext {
+    fn default() -> Self {
+        Self { session: "default".to_owned(), cancellation: None, approver: None }
+    }
+}
+
+impl CallContext {
+    /// Says which conversation the call belongs to. Calls of one session share the private working directory of script tools.
+    pub fn session(mut self, session: impl Into<String>) -> Self {
+        self.session = session.into();
+        self
+    }
+
+    /// Lets `cancellation` stop the call; what a program wrote until then is in the outcome.
+    pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
+        self.cancellation = Some(cancellation);
+        self
+    }
+
+    /// Chooses who is asked, instead of whom the runtime asks.
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallContext").field("session", &self.session).finish_non_exhaustive()
+    }
+}

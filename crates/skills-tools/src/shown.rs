@@ -1,0 +1,64 @@
+//! Paths of this machine, as a model sees them.
+
+use std::path::Path;
+
+/// Puts the virtual paths in place of the paths of this machine.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shown {
+    /// Paths of this machine with what stands for them, longer ones first.
+    pairs: Vec<(String, String)>,
+}
+
+impl Shown {
+    /// Adds a directory of this machine.
+    pub(crate) fn with(mut self, host: &Path, shown: impl Into<String>) -> Self {
+        let host = host.to_string_lossy().trim_end_matches('/').to_owned();
+        if !host.is_empty() && !self.pairs.iter().any(|(known, _)| *known == host) {
+            self.pairs.push((host, shown.into()));
+            self.pairs.sort_by_key(|(host, _)| std::cmp::Reverse(host.len()));
+        }
+        self
+    }
+
+    /// Replaces each path that stands in a text, also as the beginning of a longer one; `/a/bc` does not begin with `/a/b`.
+    pub(crate) fn text(&self, text: &str) -> String {
+        self.pairs.iter().fold(text.to_owned(), |text, (host, shown)| replaced(&text, host, shown))
+    }
+}
+
+fn replaced(text: &str, host: &str, shown: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(host) {
+        let (before, after) = (&rest[..at], &rest[at + host.len()..]);
+        out.push_str(before);
+        // `/x/tmp/work` is another path than `/tmp/work`.
+        let begins = !out.ends_with(is_part);
+        let ends = !after.starts_with(is_part) || after.starts_with(['.', '-']) && !after[1..].starts_with(is_part);
+        out.push_str(if begins && ends { shown } else { host });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Whether a character goes on with the name of a file.
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_paths_are_replaced_and_parts_of_names_are_not() {
+        let shown = Shown::default().with(Path::new("/tmp/work"), "/workspace").with(Path::new("/tmp/work/skills/pdf"), "/skills/pdf");
+        let check = |text: &str, expected: &str| assert_eq!(shown.text(text), expected);
+        check("at /tmp/work/a.txt, in /tmp/work.", "at /workspace/a.txt, in /workspace.");
+        check("File \"/tmp/work/skills/pdf/scripts/x.py\", line 1", "File \"/skills/pdf/scripts/x.py\", line 1");
+        check("/tmp/workshop /tmp/work-2 /x/tmp/work /tmp/work.old", "/tmp/workshop /tmp/work-2 /x/tmp/work /tmp/work.old");
+        check("/tmp/work/tmp/work", "/workspace/tmp/work");
+        check("file:///tmp/work", "file:///workspace");
+    }
+}
