@@ -31,7 +31,6 @@ const MAX_SCRIPT_NAME: usize = 64;
 pub(crate) struct CreateArguments {
     name: String,
     description: String,
-    #[serde(default)]
     instructions: String,
     license: Option<String>,
     #[serde(default)]

@@ -15,7 +15,8 @@ use skills_runtime::{Root, Scope, SkillRuntime};
 use tempfile::TempDir;
 
 use super::{FileTools, SkillWrites};
-use crate::mount::{Mount, MountTable};
+use crate::mount::{Access, Mount, MountTable};
+use crate::path::VirtualPath;
 use crate::{Code, Outcome, ToolError};
 
 const PDF: &str = "---\nname: pdf\ndescription: Reads PDF files.\n---\n# PDF\n";
@@ -91,6 +92,11 @@ impl Lab {
     fn is_outside_untouched(&self) -> bool {
         self.text("outside/canary") == "alive" && self.top.read_dir("outside").unwrap().count() == 1
     }
+}
+
+#[track_caller]
+fn done(result: Result<Outcome, ToolError>) {
+    assert!(!result.unwrap().is_error);
 }
 
 #[track_caller]
@@ -170,4 +176,28 @@ fn definitions_are_valid_schemas_and_fit_the_results() {
         assert!(schema.is_valid(&outcome.structured), "{}: {}", definition.name, outcome.structured);
         assert!(!schema.is_valid(&json!({})));
     }
+}
+
+#[test]
+fn places_say_where_programs_find_them() {
+    let lab = Lab::new();
+    lab.top.create_dir("work/src").unwrap();
+    let top = lab._held.path().canonicalize().unwrap();
+    let cases = [
+        ("", "work", "workspace", Access::ReadWrite),
+        ("src", "work/src", "workspace/src", Access::ReadWrite),
+        ("data", "data", "data", Access::ReadOnly),
+        ("skills/pdf/scripts", "skills/pdf/scripts", "skills/pdf/scripts", Access::ReadOnly),
+        ("skills/note", "drafts/note", "skills/note", Access::ReadWrite),
+    ];
+    for (path, host, shown, access) in cases {
+        let place = lab.tools.resolve(&VirtualPath::parse(path).unwrap()).unwrap();
+        assert_eq!((&place.host, place.shown.as_str(), place.access), (&top.join(host), shown, access));
+        assert!(place.directory().is_ok());
+        assert_eq!(place.skill.is_some_and(|skill| skill.is_draft), path == "skills/note");
+    }
+    let file = lab.tools.resolve(&VirtualPath::parse("data/facts.txt").unwrap()).unwrap();
+    assert_eq!(file.directory().unwrap_err().code, Code::NotADirectory);
+    let error = lab.tools.resolve(&VirtualPath::parse("skills").unwrap()).map(|_| ()).unwrap_err();
+    assert_eq!(error.code, Code::IsADirectory);
 }

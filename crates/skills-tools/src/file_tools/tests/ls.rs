@@ -135,6 +135,11 @@ fn links_are_shown_and_not_followed_out() {
     let expected = "Contents of 'workspace' (4 items):\n  away  (a link that leads nowhere here)\n  inner/\n  real/\n  root  (a link that leads nowhere here)";
     assert_eq!(lab.ls(json!({})).unwrap().text, expected);
     assert_eq!(lab.ls(json!({"path": "inner"})).unwrap().text, "Directory 'workspace/inner' is empty");
+    lab.top.symlink_contents("../inner", "work/real/up").unwrap();
+    for arguments in [json!({"path": "real"}), json!({"path": "inner"})] {
+        assert!(lab.ls(arguments).unwrap().text.ends_with("(1 items):\n  up/"));
+    }
+    assert!(lab.ls(json!({"recursive": true})).unwrap().text.contains("\n  real/\n  real/up/\n  root  "));
     assert_eq!(code(lab.ls(json!({"path": "away"}))), Code::PermissionDenied);
     assert_eq!(code(lab.ls(json!({"path": "root/etc"}))), Code::PermissionDenied);
 }
