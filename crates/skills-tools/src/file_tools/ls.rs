@@ -41,12 +41,13 @@ pub(crate) fn definition() -> Definition {
             .to_owned(),
         input_schema: schema::input(
             json!({
-                "path": {"default": "", "description": schema::path("The directory; nothing for the workspace.")["description"],
-                         "type": "string", "maxLength": 4096},
+                "path": schema::path("The directory; nothing for the workspace."),
                 "recursive": {"type": "boolean", "default": false, "description": "Whether to list what is below as well."},
-                "depth": {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH, "default": MAX_DEPTH, "description": "How deep, when recursive."},
+                "depth": {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH, "default": MAX_DEPTH,
+                          "description": "How deep, when recursive."},
                 "cursor": {"type": "string", "maxLength": 8192, "description": "The `next_cursor` of the page before."},
-                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT, "description": "Entries on a page."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT,
+                          "description": "Entries on a page."},
                 "show_hidden": {"type": "boolean", "default": false, "description": "Whether to list names that begin with a dot."},
             }),
             &[],
