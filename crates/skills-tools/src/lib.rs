@@ -14,12 +14,10 @@ mod definition;
 mod error;
 #[cfg_attr(not(test), expect(dead_code, reason = "the set of tools is not there yet"))]
 mod file_tools;
-#[cfg_attr(not(test), expect(dead_code, reason = "the set of tools is not there yet"))]
 mod files;
 #[cfg_attr(not(test), expect(dead_code, reason = "the set of tools is not there yet"))]
 mod mount;
 mod outcome;
-#[cfg_attr(not(test), expect(dead_code, reason = "the set of tools is not there yet"))]
 mod path;
 mod script;
 

@@ -42,40 +42,24 @@ impl VirtualPath {
     ///
     /// # Errors
     /// `invalid_path` for what is no path or could be taken for another one: `..`, empty parts, `\`, `~`, drive letters, invisible
-    /// characters, encoded dots and slashes, parts that end in a space or a dot, and what is longer than 4096 bytes, 255 in a part, 32 parts.
+    /// characters, encoded dots and slashes, parts that end in a space or a dot, more than 4096 bytes, 255 bytes in a part, 32 parts.
     pub(crate) fn parse(text: &str) -> Result<Self, ToolError> {
         Self::of(text).map_err(|problem| refusal(text, problem))
     }
 
     fn of(text: &str) -> Result<Self, &'static str> {
         whole(text)?;
-        let (text, is_dotted) = match undotted(text) {
-            Some(rest) => (rest, true),
-            None => (text, false),
-        };
-        let (text, is_absolute) = match text.strip_prefix('/') {
-            Some(_) if is_dotted => return Err("it has an empty part"),
-            Some(rest) => (rest, true),
-            None => (text, false),
-        };
-        let text = text.strip_suffix('/').unwrap_or(text);
-        let mut parts: Vec<String> = if text.is_empty() { Vec::new() } else { text.split('/').map(str::to_owned).collect() };
-        for part in &parts {
-            if let Some(problem) = problem(part) {
-                return Err(problem);
-            }
+        if let Some(rest) = undotted(text) {
+            return Ok(Self { anchor: Anchor::Workspace, parts: split(rest)? });
         }
-        if parts.len() > MAX_PARTS {
-            return Err("it has more than 32 parts");
-        }
-        let first = parts.first().map(String::as_str);
-        let (anchor, is_named) = match first {
-            _ if is_dotted => (Anchor::Workspace, false),
+        let rest = text.strip_prefix('/');
+        let mut parts = split(rest.unwrap_or(text))?;
+        let (anchor, is_named) = match parts.first().map(String::as_str) {
             Some("workspace") => (Anchor::Workspace, true),
             Some("skills") => (Anchor::Skills, true),
-            _ if is_absolute => (Anchor::Absolute, false),
-            None => (Anchor::Workspace, false),
+            _ if rest.is_some() => (Anchor::Absolute, false),
             Some(_) => (Anchor::Relative, false),
+            None => (Anchor::Workspace, false),
         };
         if is_named {
             parts.remove(0);
@@ -176,6 +160,19 @@ fn whole(text: &str) -> Result<(), &'static str> {
         return Err("it has an empty part");
     }
     Ok(())
+}
+
+/// Divides what has no slash at its beginning; one at its end is a habit.
+fn split(text: &str) -> Result<Vec<String>, &'static str> {
+    let text = text.strip_suffix('/').filter(|rest| !rest.is_empty()).unwrap_or(text);
+    let parts: Vec<&str> = if text.is_empty() { Vec::new() } else { text.split('/').collect() };
+    if let Some(problem) = parts.iter().find_map(|part| problem(part)) {
+        return Err(problem);
+    }
+    if parts.len() > MAX_PARTS {
+        return Err("it has more than 32 parts");
+    }
+    Ok(parts.into_iter().map(str::to_owned).collect())
 }
 
 /// Returns what follows the `.` or `./` at the beginning.

@@ -32,7 +32,6 @@ const MAX_SCRIPT_NAME: usize = 64;
 pub(crate) struct CreateArguments {
     name: String,
     description: String,
-    #[serde(default)]
     instructions: String,
     license: Option<String>,
     #[serde(default)]
@@ -56,7 +55,8 @@ pub(crate) fn definition() -> Definition {
                 "name": {"type": "string", "description": name},
                 "description": {"type": "string", "minLength": 1, "maxLength": 1024,
                                 "description": "What it does and when to use it, on one line."},
-                "instructions": {"type": "string", "maxLength": 65536, "description": "The Markdown of the SKILL.md, without a frontmatter."},
+                "instructions": {"type": "string", "maxLength": 65536,
+                                 "description": "The Markdown of the SKILL.md, without a frontmatter."},
                 "license": {"type": "string", "minLength": 1, "maxLength": 200},
                 "metadata": {"type": "object", "maxProperties": 50, "additionalProperties": {"type": "string", "maxLength": 1024}},
                 "scripts": {"type": "object", "maxProperties": MAX_SCRIPTS,

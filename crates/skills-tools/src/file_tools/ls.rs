@@ -13,7 +13,7 @@ use super::{FileTools, Place, Target};
 use crate::schema;
 use crate::definition::{Annotations, Definition};
 use crate::files::failure;
-use crate::files::list::{self, Dotted, Item, Kind, Page};
+use crate::files::list::{self, Dotted, Ground, Item, Kind, Page};
 use crate::path::VirtualPath;
 use crate::{Code, Outcome, ToolError};
 
@@ -42,12 +42,13 @@ pub(crate) fn definition() -> Definition {
             .to_owned(),
         input_schema: schema::input(
             json!({
-                "path": {"default": "", "description": schema::path("The directory; nothing for the workspace.")["description"],
-                         "type": "string", "maxLength": 4096},
+                "path": schema::path("The directory; nothing for the workspace."),
                 "recursive": {"type": "boolean", "default": false, "description": "Whether to list what is below as well."},
-                "depth": {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH, "default": MAX_DEPTH, "description": "How deep, when recursive."},
+                "depth": {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH, "default": MAX_DEPTH,
+                          "description": "How deep, when recursive."},
                 "cursor": {"type": "string", "maxLength": 8192, "description": "The `next_cursor` of the page before."},
-                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT, "description": "Entries on a page."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT,
+                          "description": "Entries on a page."},
                 "show_hidden": {"type": "boolean", "default": false, "description": "Whether to list names that begin with a dot."},
             }),
             &[],
@@ -88,18 +89,19 @@ impl FileTools {
 
     fn directory(&self, place: &Place, arguments: &LsArguments, depth: usize, limit: usize) -> Result<Outcome, ToolError> {
         let shown = place.shown.as_str();
-        let directory = place.directory().map_err(|error| match error.code {
+        let (directory, real) = place.directory().map_err(|error| match error.code {
             Code::NotADirectory => error.hint("read a file with skills_read"),
             Code::NotFound => error.hint("list the directory above it with skills_ls"),
             _ => error,
         })?;
+        let ground = Ground { top: &place.top, at: real.iter().collect(), directory: &directory };
         let after = arguments.cursor.as_deref().map(read_cursor).transpose()?;
         let dotted = if arguments.show_hidden { Dotted::Listed } else { Dotted::Hidden };
         let page = if arguments.recursive {
-            list::below(&directory, dotted, depth, after.as_deref(), limit, self.bounds)
+            list::below(&ground, dotted, depth, after.as_deref(), limit, self.bounds)
         } else {
             let after = after.as_ref().and_then(|names| names.first()).map(OsString::as_os_str);
-            let page = list::one(&directory, dotted, after, limit, self.bounds).map_err(|error| failure(&error, shown))?;
+            let page = list::one(&ground, dotted, after, limit, self.bounds).map_err(|error| failure(&error, shown))?;
             page.ok_or_else(|| {
                 let message = format!("'{shown}' has more than {} entries", self.bounds.max_entries);
                 ToolError::new(Code::TooLarge, message).at(shown).hint("find what you look for with skills_bash")

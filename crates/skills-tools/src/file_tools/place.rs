@@ -19,7 +19,7 @@ pub(crate) enum Target {
     /// The list of skills.
     Catalogue,
     /// A place in a directory.
-    Place(Place),
+    Place(Box<Place>),
 }
 
 /// A place in a directory; whether something is there is another question.
@@ -54,7 +54,7 @@ impl FileTools {
     /// As [`locate`](Self::locate), and `is_a_directory` for the list of skills.
     pub(crate) fn resolve(&self, path: &VirtualPath) -> Result<Place, ToolError> {
         match self.locate(path)? {
-            Target::Place(place) => Ok(place),
+            Target::Place(place) => Ok(*place),
             Target::Catalogue => {
                 let error = ToolError::new(Code::IsADirectory, "'skills' is the list of skills, not a directory of files");
                 Err(error.at("skills").hint("list it with skills_ls, then use skills/NAME"))
@@ -70,16 +70,16 @@ impl FileTools {
         let parts = path.parts();
         match (path.anchor(), parts.split_first()) {
             (Anchor::Skills, None) => Ok(Target::Catalogue),
-            (Anchor::Skills, Some((name, rest))) => self.in_skill(name, rest).map(Target::Place),
+            (Anchor::Skills, Some((name, rest))) => self.in_skill(name, rest).map(Target::of),
             (Anchor::Absolute, _) => match self.table.mirrored(parts) {
-                Some((mount, rest)) => Ok(Target::Place(in_mount(mount, rest))),
+                Some((mount, rest)) => Ok(Target::of(in_mount(mount, rest))),
                 None => Err(self.outside(path, "lies in no directory that the tools see")),
             },
             (Anchor::Relative, Some((name, rest))) if self.table.named(name).is_some() => {
-                self.table.named(name).map(|mount| Target::Place(in_mount(mount, rest))).ok_or_else(|| self.outside(path, "is gone"))
+                self.table.named(name).map(|mount| Target::of(in_mount(mount, rest))).ok_or_else(|| self.outside(path, "is gone"))
             }
             (Anchor::Workspace | Anchor::Relative, _) => match self.table.workspace() {
-                Some(mount) => Ok(Target::Place(in_mount(mount, parts))),
+                Some(mount) => Ok(Target::of(in_mount(mount, parts))),
                 None if parts.is_empty() => Ok(Target::Catalogue),
                 None => Err(self.outside(path, "would lie in the workspace, and there is none")),
             },
@@ -157,19 +157,26 @@ impl FileTools {
     }
 }
 
+impl Target {
+    fn of(place: Place) -> Self {
+        Self::Place(Box::new(place))
+    }
+}
+
 impl Place {
-    /// Opens the place as a directory.
+    /// Opens the place as a directory, and says where it really is below [`top`](Self::top).
     ///
     /// # Errors
     /// When it is not there, is none, or a link on the way leads out.
-    pub(crate) fn directory(&self) -> Result<Dir, ToolError> {
+    pub(crate) fn directory(&self) -> Result<(Dir, Vec<OsString>), ToolError> {
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotADirectory => {
                 ToolError::new(Code::NotADirectory, format!("'{}' is not a directory", self.shown)).at(&self.shown)
             }
             _ => failure(&error, &self.shown),
         };
-        open::real(&self.top, &self.parts).and_then(|real| open::directory(&self.top, &real)).map_err(failed)
+        let real = open::real(&self.top, &self.parts).map_err(failed)?;
+        Ok((open::directory(&self.top, &real).map_err(failed)?, real))
     }
 }
 

@@ -76,7 +76,7 @@ pub(crate) fn definition() -> Definition {
                 "path": schema::path("The file."),
                 "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Where to begin, in `unit`s."},
                 "limit": {"type": "integer", "minimum": 1, "maximum": MAX_BYTES,
-                          "description": "How much: 262144 bytes or 2000 lines when it is not said; at most 4194304 bytes or 100000 lines."},
+                          "description": "How much; 262144 bytes or 2000 lines when nothing is said, at most 4194304 or 100000."},
                 "unit": {"enum": ["bytes", "lines"], "default": "bytes"},
                 "encoding": {"enum": ["auto", "utf-8", "base64"], "default": "auto"},
             }),

@@ -15,7 +15,8 @@ use skills_runtime::{Root, Scope, SkillRuntime};
 use tempfile::TempDir;
 
 use super::{FileTools, SkillWrites};
-use crate::mount::{Mount, MountTable};
+use crate::mount::{Access, Mount, MountTable};
+use crate::path::VirtualPath;
 use crate::{Code, Outcome, ToolError};
 
 const PDF: &str = "---\nname: pdf\ndescription: Reads PDF files.\n---\n# PDF\n";
@@ -23,7 +24,7 @@ const NOTE: &str = "---\nname: note\ndescription: A draft.\n---\n";
 
 /// A workspace, a mount of each kind, two skills (`pdf`, and `note` as a draft), and a file outside that nothing may touch.
 struct Lab {
-    _held: TempDir,
+    held: TempDir,
     top: Dir,
     tools: FileTools,
 }
@@ -53,7 +54,7 @@ impl Lab {
         let mounts = vec![Mount::read_only("data", path.join("data")), Mount::writable("out", path.join("out")).quota_bytes(10)];
         let table = MountTable::new(Some(workspace), mounts).unwrap();
         let tools = adjust(FileTools::new(runtime, table).drafts(Some(path.join("drafts"))));
-        Self { _held: held, top, tools }
+        Self { held, top, tools }
     }
 
     fn ls(&self, arguments: Value) -> Result<Outcome, ToolError> {
@@ -74,7 +75,7 @@ impl Lab {
 
     /// Whatever a tool says, no path of this machine is in it.
     fn checked(&self, result: Result<Outcome, ToolError>) -> Result<Outcome, ToolError> {
-        let path = self._held.path().to_string_lossy().into_owned();
+        let path = self.held.path().to_string_lossy().into_owned();
         let said = match &result {
             Ok(outcome) => format!("{} {} {:?}", outcome.text, outcome.structured, outcome.files),
             Err(error) => json!(error).to_string(),
@@ -91,6 +92,11 @@ impl Lab {
     fn is_outside_untouched(&self) -> bool {
         self.text("outside/canary") == "alive" && self.top.read_dir("outside").unwrap().count() == 1
     }
+}
+
+#[track_caller]
+fn done(result: Result<Outcome, ToolError>) {
+    assert!(!result.unwrap().is_error);
 }
 
 #[track_caller]
@@ -144,10 +150,10 @@ fn wrong_skills_are_answered_with_the_right_ones() {
 #[test]
 fn a_mirrored_mount_is_reached_by_its_own_path() {
     let lab = Lab::new();
-    let path = lab._held.path().canonicalize().unwrap().join("work/a.txt");
+    let path = lab.held.path().canonicalize().unwrap().join("work/a.txt");
     let written = lab.write(json!({"path": path, "content": "x"})).unwrap();
     assert_eq!(written.text, "Successfully wrote 1 bytes to 'workspace/a.txt'");
-    let data = lab._held.path().canonicalize().unwrap().join("data/facts.txt");
+    let data = lab.held.path().canonicalize().unwrap().join("data/facts.txt");
     let error = lab.tools.read(&serde_json::from_value(json!({"path": data})).unwrap()).unwrap_err();
     assert_eq!(error.code, Code::PathOutsideMounts);
 }
@@ -170,4 +176,28 @@ fn definitions_are_valid_schemas_and_fit_the_results() {
         assert!(schema.is_valid(&outcome.structured), "{}: {}", definition.name, outcome.structured);
         assert!(!schema.is_valid(&json!({})));
     }
+}
+
+#[test]
+fn places_say_where_programs_find_them() {
+    let lab = Lab::new();
+    lab.top.create_dir("work/src").unwrap();
+    let top = lab.held.path().canonicalize().unwrap();
+    let cases = [
+        ("", "work", "workspace", Access::ReadWrite),
+        ("src", "work/src", "workspace/src", Access::ReadWrite),
+        ("data", "data", "data", Access::ReadOnly),
+        ("skills/pdf/scripts", "skills/pdf/scripts", "skills/pdf/scripts", Access::ReadOnly),
+        ("skills/note", "drafts/note", "skills/note", Access::ReadWrite),
+    ];
+    for (path, host, shown, access) in cases {
+        let place = lab.tools.resolve(&VirtualPath::parse(path).unwrap()).unwrap();
+        assert_eq!((&place.host, place.shown.as_str(), place.access), (&top.join(host), shown, access));
+        assert!(place.directory().is_ok());
+        assert_eq!(place.skill.is_some_and(|skill| skill.is_draft), path == "skills/note");
+    }
+    let file = lab.tools.resolve(&VirtualPath::parse("data/facts.txt").unwrap()).unwrap();
+    assert_eq!(file.directory().unwrap_err().code, Code::NotADirectory);
+    let error = lab.tools.resolve(&VirtualPath::parse("skills").unwrap()).map(|_| ()).unwrap_err();
+    assert_eq!(error.code, Code::IsADirectory);
 }

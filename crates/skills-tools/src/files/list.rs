@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::Result;
-use std::path::Path;
+use std::path::PathBuf;
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, Metadata};
@@ -23,6 +23,15 @@ pub(crate) struct Bounds {
 impl Bounds {
     /// What hosts get: 1,000,000 in one directory, 20,000 below one.
     pub(crate) const DEFAULT: Self = Self { max_entries: 1_000_000, max_seen: 20_000 };
+}
+
+/// What is listed.
+pub(crate) struct Ground<'a> {
+    /// The directory that links must stay in.
+    pub(crate) top: &'a Dir,
+    /// Where the directory that is listed is below it.
+    pub(crate) at: PathBuf,
+    pub(crate) directory: &'a Dir,
 }
 
 /// Which names are listed.
@@ -68,10 +77,10 @@ pub(crate) enum Kind {
 }
 
 /// Lists one directory behind the name `after`, in memory for one page only; nothing when it has too many entries.
-pub(crate) fn one(directory: &Dir, dotted: Dotted, after: Option<&OsStr>, limit: usize, bounds: Bounds) -> Result<Option<Page>> {
+pub(crate) fn one(ground: &Ground<'_>, dotted: Dotted, after: Option<&OsStr>, limit: usize, bounds: Bounds) -> Result<Option<Page>> {
     let mut names = BTreeSet::new();
     let (mut total, mut has_more) = (0, false);
-    for (seen, entry) in directory.entries()?.enumerate() {
+    for (seen, entry) in ground.directory.entries()?.enumerate() {
         if seen >= bounds.max_entries {
             return Ok(None);
         }
@@ -89,18 +98,19 @@ pub(crate) fn one(directory: &Dir, dotted: Dotted, after: Option<&OsStr>, limit:
             has_more = true;
         }
     }
-    let items = names.into_iter().filter_map(|name| Item::of(directory, vec![name])).collect();
+    let items = names.into_iter().filter_map(|name| Item::of(ground, ground.directory, vec![name])).collect();
     Ok(Some(Page { items, total, has_more, is_cut: false }))
 }
 
 /// Lists what lies below a directory, `depth` directories deep, behind the entry `after`.
-pub(crate) fn below(directory: &Dir, dotted: Dotted, depth: usize, after: Option<&[OsString]>, limit: usize, bounds: Bounds) -> Page {
-    let mut walk = Walk { dotted, after, limit, left: bounds.max_seen, page: Page::default() };
-    walk.one(directory, &[], depth);
+pub(crate) fn below(ground: &Ground<'_>, dotted: Dotted, depth: usize, after: Option<&[OsString]>, limit: usize, bounds: Bounds) -> Page {
+    let mut walk = Walk { ground, dotted, after, limit, left: bounds.max_seen, page: Page::default() };
+    walk.one(ground.directory, &[], depth);
     walk.page
 }
 
 struct Walk<'a> {
+    ground: &'a Ground<'a>,
     dotted: Dotted,
     after: Option<&'a [OsString]>,
     limit: usize,
@@ -116,7 +126,7 @@ impl Walk<'_> {
         };
         for name in names {
             let names = [above, std::slice::from_ref(&name)].concat();
-            let Some(item) = Item::of(directory, names.clone()) else { continue };
+            let Some(item) = Item::of(self.ground, directory, names.clone()) else { continue };
             let enters = item.kind == Kind::Directory && !item.is_symlink && depth > 1;
             self.page.total += 1;
             if self.after.is_none_or(|after| names.as_slice() > after) {
@@ -151,11 +161,11 @@ impl Walk<'_> {
 
 impl Item {
     /// Looks at an entry; one that vanished meanwhile is none.
-    fn of(directory: &Dir, names: Vec<OsString>) -> Option<Self> {
-        let name = Path::new(names.last()?);
-        let own = directory.symlink_metadata(name).ok()?;
+    fn of(ground: &Ground<'_>, directory: &Dir, names: Vec<OsString>) -> Option<Self> {
+        let own = directory.symlink_metadata(names.last()?).ok()?;
         let is_symlink = own.is_symlink();
-        let target = if is_symlink { directory.metadata(name).ok() } else { None };
+        let path = || names.iter().fold(ground.at.clone(), |path, name| path.join(name));
+        let target = if is_symlink { ground.top.metadata(path()).ok() } else { None };
         let metadata = target.as_ref().unwrap_or(&own);
         let modified = metadata.modified().ok().and_then(|time| {
             let since = time.duration_since(SystemTime::from_std(std::time::UNIX_EPOCH)).ok()?;

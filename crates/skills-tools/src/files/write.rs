@@ -248,3 +248,56 @@ pub(crate) fn sync(directory: &Dir) {
     #[cfg(not(unix))]
     let _ = directory;
 }
+
+#[cfg(test)]
+mod tests {
+    use cap_std::ambient_authority;
+
+    use super::*;
+
+    const WRITING: Writing<'_> = Writing { shown: "a", content: b"new", mode: Mode::Overwrite, if_match: None, executable: None };
+
+    fn directory() -> (tempfile::TempDir, Dir) {
+        let held = tempfile::tempdir().unwrap();
+        let directory = Dir::open_ambient_dir(held.path(), ambient_authority()).unwrap();
+        directory.write("a", "old").unwrap();
+        (held, directory)
+    }
+
+    #[test]
+    fn a_crash_before_the_rename_leaves_the_old_file() {
+        let (_held, directory) = directory();
+        let (mut file, _) = beside(&directory).unwrap();
+        file.write_all(b"ne").unwrap();
+        drop(file);
+        assert_eq!(directory.read_to_string("a").unwrap(), "old");
+        assert!(!write(&directory, "a", &WRITING).unwrap().is_new);
+        assert_eq!(directory.read_to_string("a").unwrap(), "new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn names_that_somebody_guessed_are_not_followed() {
+        let (_held, directory) = directory();
+        directory.write("canary", "alive").unwrap();
+        let now = temporary_name();
+        let number: u64 = now.trim_end_matches(".tmp").rsplit('-').next().unwrap().parse().unwrap();
+        for next in number..number + 500 {
+            directory.symlink("canary", format!(".skills-{}-{next}.tmp", std::process::id())).unwrap();
+        }
+        assert!(!write(&directory, "a", &WRITING).unwrap().is_new);
+        assert_eq!(
+            (directory.read_to_string("a").unwrap().as_str(), directory.read_to_string("canary").unwrap().as_str()),
+            ("new", "alive")
+        );
+    }
+
+    #[test]
+    fn a_new_file_takes_the_place_of_none() {
+        let (_held, directory) = directory();
+        let (_, temporary) = beside(&directory).unwrap();
+        assert_eq!(publish_new(&directory, &temporary, "a").unwrap_err().kind(), ErrorKind::AlreadyExists);
+        publish_new(&directory, &temporary, "b").unwrap();
+        assert_eq!((directory.read_to_string("a").unwrap().as_str(), directory.exists(&temporary)), ("old", false));
+    }
+}

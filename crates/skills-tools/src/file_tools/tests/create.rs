@@ -19,7 +19,7 @@ fn a_new_skill_is_a_draft_that_is_listed_read_and_written() {
     assert_eq!(lab.read(json!({"path": "skills/my-tool"})).unwrap().text, text);
     let listed = lab.ls(json!({"path": "skills"})).unwrap().text;
     assert!(listed.contains("\n  my-tool/  - Does: things.  [draft, not adopted]"), "{listed}");
-    lab.write(json!({"path": "skills/my-tool/scripts/main.py", "content": "print(2)\n"})).unwrap();
+    done(lab.write(json!({"path": "skills/my-tool/scripts/main.py", "content": "print(2)\n"})));
     assert_eq!(lab.text("drafts/my-tool/scripts/main.py"), "print(2)\n");
     assert!(lab.tools.runtime.get_skill("my-tool").is_err(), "nothing of it runs");
     assert_eq!(code(lab.create(arguments)), Code::AlreadyExists);
@@ -40,7 +40,7 @@ fn wrong_names_are_refused_with_the_rule() {
     assert!(error.message.contains("`code-reviewer` would do"), "{error}");
     assert_eq!(lab.top.read_dir("drafts").unwrap().count(), 1, "nothing was made");
     for (number, name) in ["code-reviewer", "data-analyzer", "pdf2image"].into_iter().enumerate() {
-        lab.create(json!({"name": name, "description": "x", "instructions": ""})).unwrap();
+        done(lab.create(json!({"name": name, "description": "x", "instructions": ""})));
         assert_eq!(lab.top.read_dir("drafts").unwrap().count(), number + 2);
     }
 }
@@ -54,7 +54,7 @@ fn a_description_never_breaks_out_of_its_field() {
     }
     assert_eq!(code(create(&"x".repeat(1025))), Code::TooLarge);
     let description = "a: b # 'c' \"d\" --- - {e} [f] *g &h !i |j >k %l @m `n` ~ null";
-    create(description).unwrap();
+    done(create(description));
     let document = Document::parse(lab.text("drafts/x/SKILL.md").as_bytes()).unwrap();
     assert_eq!((document.manifest().description(), document.body().trim()), (description, "Body"));
 }

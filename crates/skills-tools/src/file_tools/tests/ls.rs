@@ -109,7 +109,7 @@ fn names_that_deceive_are_written_out() {
     for name in names {
         if let Err(error) = lab
             .top
-            .create(format!("work/{}", "x"))
+            .create("work/x")
             .and_then(|_| lab.top.rename("work/x", &lab.top.open_dir("work").unwrap(), std::ffi::OsStr::from_bytes(name)))
         {
             eprintln!("skipped names_that_deceive_are_written_out: {error}");
@@ -117,8 +117,8 @@ fn names_that_deceive_are_written_out() {
         }
     }
     let listed = lab.ls(json!({})).unwrap();
-    let expected = "Contents of 'workspace' (5 items):\n  a\\u{202e}txt.exe  (0 bytes)\n  back\\\\slash  (0 bytes)\n  line\\nbreak  (0 bytes)\n  \
-                    zero\\u{200b}  (0 bytes)\n  \\xff\\xfe  (0 bytes)";
+    let expected = "Contents of 'workspace' (5 items):\n  a\\u{202e}txt.exe  (0 bytes)\n  back\\\\slash  (0 bytes)\n  \
+                    line\\nbreak  (0 bytes)\n  zero\\u{200b}  (0 bytes)\n  \\xff\\xfe  (0 bytes)";
     assert_eq!(listed.text, expected);
     assert!(listed.structured["entries"].as_array().unwrap().iter().all(|entry| entry["unreadable_name"] == json!(true)));
     assert_eq!(pages(&lab, json!({"limit": 1})).len(), 5);
@@ -132,9 +132,15 @@ fn links_are_shown_and_not_followed_out() {
     lab.top.symlink_contents("/", "work/root").unwrap();
     lab.top.create_dir("work/real").unwrap();
     lab.top.symlink("real", "work/inner").unwrap();
-    let expected = "Contents of 'workspace' (4 items):\n  away  (a link that leads nowhere here)\n  inner/\n  real/\n  root  (a link that leads nowhere here)";
+    let expected = "Contents of 'workspace' (4 items):\n  away  (a link that leads nowhere here)\n  inner/\n  \
+                    real/\n  root  (a link that leads nowhere here)";
     assert_eq!(lab.ls(json!({})).unwrap().text, expected);
     assert_eq!(lab.ls(json!({"path": "inner"})).unwrap().text, "Directory 'workspace/inner' is empty");
+    lab.top.symlink_contents("../inner", "work/real/up").unwrap();
+    for arguments in [json!({"path": "real"}), json!({"path": "inner"})] {
+        assert!(lab.ls(arguments).unwrap().text.ends_with("(1 items):\n  up/"));
+    }
+    assert!(lab.ls(json!({"recursive": true})).unwrap().text.contains("\n  real/\n  real/up/\n  root  "));
     assert_eq!(code(lab.ls(json!({"path": "away"}))), Code::PermissionDenied);
     assert_eq!(code(lab.ls(json!({"path": "root/etc"}))), Code::PermissionDenied);
 }

@@ -1,4 +1,4 @@
-//! Somebody puts a symlink where a directory was while a tool is at work.
+//! Somebody puts a symlink where a directory or a file was while a tool is at work.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,26 +7,23 @@ use super::*;
 /// How often a tool is called meanwhile.
 const CALLS: usize = 1500;
 
-/// Swaps `work/d`, a directory, and a symlink to the outside until told to stop; returns how often.
-fn swap(top: &Dir, stop: &AtomicBool) -> usize {
+/// Swaps what is at `path` and a symlink to the outside until told to stop; returns how often.
+fn swap(top: &Dir, path: &str, target: &str, stop: &AtomicBool) -> usize {
     let mut swaps = 0;
     while !stop.load(Ordering::Relaxed) {
-        let _ = top.rename("work/d", top, "kept");
-        if top.symlink_contents("../outside", "work/d").is_ok() {
-            top.remove_file("work/d").unwrap();
-            swaps += 1;
-        }
-        // The tool may have made one while the name was free.
-        let _ = top.remove_dir_all("work/d");
-        let _ = top.rename("kept", top, "work/d");
+        let _ = top.rename(path, top, "kept");
+        swaps += usize::from(top.symlink_contents(target, path).is_ok());
+        // It is the link, or what the tool made while the name was free.
+        let _ = top.remove_file(path).or_else(|_| top.remove_dir_all(path));
+        let _ = top.rename("kept", top, path);
     }
     swaps
 }
 
-fn while_swapping(lab: &Lab, call: impl Fn()) {
+fn while_swapping(lab: &Lab, path: &str, target: &str, call: impl Fn()) {
     let (stop, top) = (AtomicBool::new(false), lab.top.try_clone().unwrap());
     std::thread::scope(|scope| {
-        let swapper = scope.spawn(|| swap(&top, &stop));
+        let swapper = scope.spawn(|| swap(&top, path, target, &stop));
         for _ in 0..CALLS {
             call();
         }
@@ -35,24 +32,35 @@ fn while_swapping(lab: &Lab, call: impl Fn()) {
     });
 }
 
+/// Writes in both ways; either may be refused at any time.
+fn write_both(lab: &Lab, path: &str) {
+    for mode in ["overwrite", "append"] {
+        let _ = lab.tools.write(&serde_json::from_value(json!({"path": path, "content": "dead", "mode": mode})).unwrap());
+    }
+}
+
 #[test]
 fn writing_never_follows_a_parent_that_became_a_link() {
     let lab = Lab::new();
     lab.top.create_dir("work/d").unwrap();
-    while_swapping(&lab, || {
-        for mode in ["overwrite", "append"] {
-            let _ = lab.tools.write(&serde_json::from_value(json!({"path": "d/canary", "content": "dead", "mode": mode})).unwrap());
-        }
-    });
+    while_swapping(&lab, "work/d", "../outside", || write_both(&lab, "d/canary"));
     assert!(lab.is_outside_untouched());
 }
 
 #[test]
-fn reading_never_follows_a_parent_that_became_a_link() {
+fn writing_never_follows_a_file_that_became_a_link() {
+    let lab = Lab::new();
+    lab.top.write("work/f", "inside").unwrap();
+    while_swapping(&lab, "work/f", "../outside/canary", || write_both(&lab, "f"));
+    assert!(lab.is_outside_untouched());
+}
+
+#[test]
+fn reading_never_follows_what_became_a_link() {
     let lab = Lab::new();
     lab.top.create_dir("work/d").unwrap();
     lab.top.write("work/d/canary", "inside").unwrap();
-    while_swapping(&lab, || {
+    while_swapping(&lab, "work/d", "../outside", || {
         if let Ok(outcome) = lab.tools.read(&serde_json::from_value(json!({"path": "d/canary"})).unwrap()) {
             assert_eq!(outcome.text, "inside");
         }
@@ -60,4 +68,15 @@ fn reading_never_follows_a_parent_that_became_a_link() {
             assert!(outcome.text.contains("(6 bytes)"), "{}", outcome.text);
         }
     });
+}
+
+#[test]
+fn of_many_who_make_a_skill_one_does() {
+    let lab = Lab::new();
+    let create = || lab.tools.create(&serde_json::from_value(json!({"name": "new", "description": "x", "instructions": ""})).unwrap());
+    let made = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..8).map(|_| scope.spawn(|| create().is_ok())).collect();
+        all.into_iter().map(|one| usize::from(one.join().unwrap())).sum::<usize>()
+    });
+    assert_eq!(made, 1);
 }

@@ -1,5 +1,7 @@
 //! `skills_read`.
 
+use skills_runtime::discovery::FileLinks;
+
 use super::*;
 use crate::file_tools::KeyFiles;
 
@@ -113,7 +115,7 @@ fn links_lead_nowhere_else() {
     lab.top.symlink_contents("../outside", "work/directory").unwrap();
     lab.top.symlink_contents("file", "work/chain").unwrap();
     lab.top.symlink_contents("/proc/self/root", "work/magic").unwrap();
-    lab.top.symlink_contents(lab._held.path().join("outside/canary"), "work/absolute").unwrap();
+    lab.top.symlink_contents(lab.held.path().join("outside/canary"), "work/absolute").unwrap();
     lab.top.symlink_contents("loop", "work/loop").unwrap();
     lab.top.symlink_contents("../../../outside/canary", "skills/pdf/scripts/leak").unwrap();
     for path in ["file", "directory/canary", "chain", "magic/etc/passwd", "absolute", "loop", "skills/pdf/scripts/leak"] {
@@ -125,7 +127,7 @@ fn links_lead_nowhere_else() {
 #[test]
 fn pipes_and_sockets_are_not_waited_for() {
     let lab = Lab::new();
-    let path = lab._held.path().join("work");
+    let path = lab.held.path().join("work");
     nix::unistd::mkfifo(&path.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(path.join("socket")).unwrap();
     for name in ["pipe", "socket"] {
@@ -133,4 +135,21 @@ fn pipes_and_sockets_are_not_waited_for() {
         assert_eq!(code(lab.write(json!({"path": name, "content": "x"}))), Code::PermissionDenied, "{name}");
         assert_eq!(code(lab.write(json!({"path": name, "content": "x", "mode": "append"}))), Code::PermissionDenied, "{name}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_manifest_that_a_root_lets_lie_elsewhere_is_read_and_nothing_else_there() {
+    let lab = Lab::new();
+    let path = lab.held.path().canonicalize().unwrap();
+    let text = "---\nname: linked\ndescription: Elsewhere.\n---\n";
+    lab.top.write("outside/linked.md", text).unwrap();
+    lab.top.create_dir_all("links/linked").unwrap();
+    lab.top.symlink_contents("../../outside/linked.md", "links/linked/SKILL.md").unwrap();
+    lab.top.symlink_contents("../../outside/canary", "links/linked/other.md").unwrap();
+    let root = Root::new(path.join("links"), Scope::Repo).file_links(FileLinks::Follow);
+    let tools = FileTools::new(SkillRuntime::builder().root(root).build(), MountTable::default());
+    let read = |path: &str| tools.read(&serde_json::from_value(json!({"path": path})).unwrap());
+    assert_eq!(read("skills/linked").unwrap().text, text);
+    assert_eq!(code(read("skills/linked/other.md")), Code::PermissionDenied);
 }

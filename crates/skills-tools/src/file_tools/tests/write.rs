@@ -27,7 +27,7 @@ fn modes_do_what_they_say() {
     let appended = write("append").unwrap().structured;
     assert_eq!((&appended["sha256"], &appended["created"]), (&json!(sha256(b"xx")), &json!(false)));
     assert_eq!(lab.text("work/a"), "xx");
-    lab.write(json!({"path": "new", "content": "y", "mode": "append"})).unwrap();
+    done(lab.write(json!({"path": "new", "content": "y", "mode": "append"})));
     assert_eq!(lab.text("work/new"), "y");
 }
 
@@ -61,17 +61,17 @@ fn what_is_refused_leaves_the_old_file() {
         ("old".into(), "facts".into(), PDF.into())
     );
     assert_eq!(lab.top.read_dir("work").unwrap().count(), 2, "nothing else was made");
-    lab.write(json!({"path": "a", "content": "new", "if_match": sha256(b"old").to_uppercase()})).unwrap();
+    done(lab.write(json!({"path": "a", "content": "new", "if_match": sha256(b"old").to_uppercase()})));
     assert_eq!(lab.text("work/a"), "new");
 }
 
 #[test]
 fn a_quota_ends() {
     let lab = Lab::new();
-    lab.write(json!({"path": "out/a", "content": "123456"})).unwrap();
+    done(lab.write(json!({"path": "out/a", "content": "123456"})));
     assert_eq!(code(lab.write(json!({"path": "out/a", "content": "12345"}))), Code::TooLarge);
     assert_eq!(code(lab.write(json!({"path": "out/a/b", "content": "1234"}))), Code::NotADirectory);
-    lab.write(json!({"path": "out/b", "content": "1234"})).unwrap();
+    done(lab.write(json!({"path": "out/b", "content": "1234"})));
     assert_eq!((lab.text("out/a"), lab.text("out/b")), ("123456".into(), "1234".into()));
 }
 
@@ -85,13 +85,13 @@ fn a_draft_stays_a_skill_of_its_name() {
     }
     assert_eq!(code(write("skill.md", NOTE)), Code::PermissionDenied);
     assert_eq!(lab.text("drafts/note/SKILL.md"), NOTE);
-    write("SKILL.md", "---\nname: note\ndescription: Better.\n---\n").unwrap();
+    done(write("SKILL.md", "---\nname: note\ndescription: Better.\n---\n"));
     let listed = lab.ls(json!({"path": "skills"})).unwrap().text;
     assert!(listed.contains("note/  - Better."), "{listed}");
     let appended = lab.write(json!({"path": "skills/note/SKILL.md", "content": "Body\n", "mode": "append"})).unwrap();
     assert_eq!(appended.structured["bytes_written"], json!(5));
     assert_eq!(lab.text("drafts/note/SKILL.md"), "---\nname: note\ndescription: Better.\n---\nBody\n");
-    write("scripts/run.py", "print(1)").unwrap();
+    done(write("scripts/run.py", "print(1)"));
     assert_eq!(lab.text("drafts/note/scripts/run.py"), "print(1)");
 }
 
@@ -100,7 +100,7 @@ fn the_host_says_which_skills_are_written_to() {
     let lab = Lab::with(|tools| tools.skill_writes(SkillWrites::Never));
     assert_eq!(code(lab.write(json!({"path": "skills/note/a", "content": "x"}))), Code::ReadOnly);
     let lab = Lab::with(|tools| tools.skill_writes(SkillWrites::All));
-    lab.write(json!({"path": "skills/pdf/a", "content": "x"})).unwrap();
+    done(lab.write(json!({"path": "skills/pdf/a", "content": "x"})));
     assert_eq!(lab.text("skills/pdf/a"), "x");
 }
 
@@ -112,11 +112,11 @@ fn the_mode_of_a_file_stays_and_lends_no_rights() {
     lab.top.write("work/a", "old").unwrap();
     lab.top.set_permissions("work/a", Permissions::from_mode(0o4640)).unwrap();
     let mode = || lab.top.metadata("work/a").unwrap().permissions().mode() & 0o7777;
-    lab.write(json!({"path": "a", "content": "x"})).unwrap();
+    done(lab.write(json!({"path": "a", "content": "x"})));
     assert_eq!(mode(), 0o640);
-    lab.write(json!({"path": "a", "content": "x", "executable": true})).unwrap();
+    done(lab.write(json!({"path": "a", "content": "x", "executable": true})));
     assert_eq!(mode(), 0o750);
-    lab.write(json!({"path": "a", "content": "x", "mode": "append", "executable": false})).unwrap();
+    done(lab.write(json!({"path": "a", "content": "x", "mode": "append", "executable": false})));
     assert_eq!(mode(), 0o640);
 }
 
