@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use skills_runtime::SkillRuntime;
 
 use crate::files::list::Bounds;
-use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, Quota};
+use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, Mounted, Quota};
 
 pub(crate) use place::{Place, Target};
 
@@ -76,6 +76,16 @@ impl FileTools {
     pub(crate) fn drafts(mut self, directory: Option<PathBuf>) -> Self {
         self.drafts = directory;
         self
+    }
+
+    /// Returns the workspace and the mounts.
+    pub(crate) fn mounts(&self) -> impl Iterator<Item = &Mounted> {
+        self.table.all()
+    }
+
+    /// Returns the workspace.
+    pub(crate) fn workspace(&self) -> Option<&Mounted> {
+        self.table.workspace()
     }
 
     pub(crate) fn skill_writes(mut self, skill_writes: SkillWrites) -> Self {

@@ -10,19 +10,30 @@
 //!
 //! This crate must never know JSON-RPC, standard input and output, or which backend confines a program.
 
+mod context;
 mod definition;
 mod error;
-#[cfg_attr(not(test), expect(dead_code, reason = "the set of tools is not there yet"))]
 mod file_tools;
 mod files;
-#[cfg_attr(not(test), expect(dead_code, reason = "the set of tools is not there yet"))]
+mod knowledge;
 mod mount;
 mod outcome;
+mod overrides;
 mod path;
+mod registry;
+mod run;
+mod schema;
 mod script;
+mod shown;
+mod tool_set;
 
+pub use context::CallContext;
 pub use definition::{Annotations, Definition, Flavour};
 pub use error::{Code, ToolError};
 pub use file_tools::{KeyFiles, SkillWrites};
 pub use mount::{Mount, MountError};
 pub use outcome::Outcome;
+pub use overrides::{Override, OverrideError, Overrides};
+pub use run::engine::ScriptResult;
+pub use run::executor::ScriptExecutor;
+pub use tool_set::{BuildError, Builder, MissingEnv, NewScripts, ToolSet, Toolbox, UnknownTool};

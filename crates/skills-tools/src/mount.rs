@@ -91,6 +91,15 @@ enum Repr {
     Open { name: String, directory: PathBuf, source: std::io::Error },
 }
 
+impl From<Access> for skills_runtime::policy::Access {
+    fn from(access: Access) -> Self {
+        match access {
+            Access::ReadOnly => Self::ReadOnly,
+            Access::ReadWrite => Self::ReadWrite,
+        }
+    }
+}
+
 /// The mounts, opened.
 #[derive(Debug, Default)]
 pub(crate) struct MountTable {
@@ -141,6 +150,11 @@ impl MountTable {
 
     pub(crate) fn workspace(&self) -> Option<&Mounted> {
         self.workspace.as_ref()
+    }
+
+    /// Returns the workspace, then the mounts.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Mounted> {
+        self.workspace.iter().chain(&self.mounts)
     }
 
     /// Returns the mount of a name, other than the workspace.

@@ -12,11 +12,11 @@ use skills_runtime::discovery::SKILL_FILE;
 use skills_runtime::manifest::{Draft, DraftError, DraftErrorKind};
 
 use super::{FileTools, SkillWrites};
-use crate::schema;
 use crate::definition::{Annotations, Definition};
 use crate::files::failure;
 use crate::files::write::{self, Mode, Writing};
 use crate::path::shown;
+use crate::schema;
 use crate::{Code, Outcome, ToolError};
 
 /// The most scripts of a new skill; more are added with `skills_write`.

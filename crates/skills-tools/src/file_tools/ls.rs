@@ -10,11 +10,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{FileTools, Place, Target};
-use crate::schema;
 use crate::definition::{Annotations, Definition};
 use crate::files::failure;
 use crate::files::list::{self, Dotted, Ground, Item, Kind, Page};
 use crate::path::VirtualPath;
+use crate::schema;
 use crate::{Code, Outcome, ToolError};
 
 const DEFAULT_LIMIT: usize = 200;

@@ -43,8 +43,6 @@ pub(crate) struct SkillPlace {
     pub(crate) entry: Entry,
     /// How its `SKILL.md` is spelled.
     pub(crate) file_name: String,
-    /// Whether it is a draft: nobody has adopted it, and nothing of it runs.
-    pub(crate) is_draft: bool,
 }
 
 impl FileTools {
@@ -71,13 +69,16 @@ impl FileTools {
         match (path.anchor(), parts.split_first()) {
             (Anchor::Skills, None) => Ok(Target::Catalogue),
             (Anchor::Skills, Some((name, rest))) => self.in_skill(name, rest).map(Target::of),
-            (Anchor::Absolute, _) => match self.table.mirrored(parts) {
-                Some((mount, rest)) => Ok(Target::of(in_mount(mount, rest))),
-                None => Err(self.outside(path, "lies in no directory that the tools see")),
-            },
-            (Anchor::Relative, Some((name, rest))) if self.table.named(name).is_some() => {
+            (Anchor::Absolute, _) if self.table.mirrored(parts).is_some() => self
+                .table
+                .mirrored(parts)
+                .map(|(mount, rest)| Target::of(in_mount(mount, rest)))
+                .ok_or_else(|| self.outside(path, "is gone")),
+            // `/data/x` is what programs know the mount `data` by.
+            (Anchor::Absolute | Anchor::Relative, Some((name, rest))) if self.table.named(name).is_some() => {
                 self.table.named(name).map(|mount| Target::of(in_mount(mount, rest))).ok_or_else(|| self.outside(path, "is gone"))
             }
+            (Anchor::Absolute, _) => Err(self.outside(path, "lies in no directory that the tools see")),
             (Anchor::Workspace | Anchor::Relative, _) => match self.table.workspace() {
                 Some(mount) => Ok(Target::of(in_mount(mount, parts))),
                 None if parts.is_empty() => Ok(Target::Catalogue),
@@ -103,13 +104,13 @@ impl FileTools {
             access: if may_write { Access::ReadWrite } else { Access::ReadOnly },
             shown: joined(&format!("skills/{name}"), rest),
             host: rest.iter().fold(entry.directory().to_owned(), |path, part| path.join(part)),
-            skill: Some(SkillPlace { file_name: files.file_name().to_owned(), entry, is_draft }),
+            skill: Some(SkillPlace { file_name: files.file_name().to_owned(), entry }),
             quota: Arc::clone(&self.skill_quota),
         })
     }
 
     /// Finds a skill by its name alone, and whether it is a draft.
-    fn skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
+    pub(crate) fn skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
         self.runtime.discover_skills();
         let catalog = self.runtime.catalog();
         let error = |message: String| ToolError::new(Code::SkillNotFound, message).at(format!("skills/{name}"));

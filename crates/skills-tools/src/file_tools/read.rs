@@ -6,13 +6,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{FileTools, Place};
-use crate::schema;
 use crate::definition::{Annotations, Definition};
 use crate::files::failure;
 use crate::files::open::{self, Found};
 use crate::files::read::Source;
 use crate::files::text::{Coding, Edges};
 use crate::path::VirtualPath;
+use crate::schema;
 use crate::{Code, Outcome, ToolError};
 
 const DEFAULT_BYTES: u64 = 256 << 10;

@@ -10,12 +10,12 @@ use serde_json::json;
 use skills_runtime::manifest::Document;
 
 use super::{FileTools, Place};
-use crate::schema;
 use crate::definition::{Annotations, Definition};
 use crate::files::guard;
 use crate::files::write::{self, Mode, Writing, Written};
 use crate::mount::Access;
 use crate::path::VirtualPath;
+use crate::schema;
 use crate::{Code, Outcome, ToolError};
 
 /// The most that one call writes: 1 MiB.

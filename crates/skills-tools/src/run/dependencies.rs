@@ -24,7 +24,8 @@ const MAX_NAMES: usize = 5;
 /// A file that cannot be read needs something that nobody knows: it counts.
 pub(crate) fn needed(files: &SkillFiles, script: Option<&str>) -> Option<Needed> {
     let python = ["scripts/pyproject.toml", "pyproject.toml"].into_iter().find_map(|file| read(files, file, of_pyproject));
-    let python = python.or_else(|| ["scripts/requirements.txt", "requirements.txt"].into_iter().find_map(|file| read(files, file, of_requirements)));
+    let python =
+        python.or_else(|| ["scripts/requirements.txt", "requirements.txt"].into_iter().find_map(|file| read(files, file, of_requirements)));
     let node = || ["scripts/package.json", "package.json"].into_iter().find_map(|file| read(files, file, of_package));
     match script {
         Some(script) if script.ends_with(".py") => python.or_else(|| read(files, script, of_script)),
@@ -121,7 +122,8 @@ mod tests {
         assert_eq!(of_pyproject("not = [toml"), None);
         assert_eq!(of_requirements("# none\n\n-r other.txt\nrequests==2 # why\n").unwrap(), ["-r other.txt", "requests==2"]);
         assert_eq!(of_package(r#"{"dependencies": {"left-pad": "1"}, "devDependencies": {"x": "1"}}"#).unwrap(), ["left-pad"]);
-        let script = "#!/usr/bin/env python3\n# /// script\n# requires-python = '>=3.11'\n# dependencies = [\n#   'rich',\n# ]\n# ///\nprint()\n";
+        let script =
+            "#!/usr/bin/env python3\n# /// script\n# requires-python = '>=3.11'\n# dependencies = [\n#   'rich',\n# ]\n# ///\nprint()\n";
         assert_eq!(of_script(script).unwrap(), ["rich"]);
         assert_eq!(of_script("# /// script\n# dependencies = ['rich']\nprint()\n").unwrap(), [""; 0]);
         assert_eq!(of_script("print()\n").unwrap(), [""; 0]);

@@ -5,7 +5,7 @@ use skills_runtime::policy::{Answer, Denial, Reason};
 use skills_runtime::{Captured, Ending, ErrorKind, ExecutionArtifacts, ExecutionStatus, RuntimeError, SandboxErrorKind, Status};
 
 use crate::shown::Shown;
-use crate::{Code, ToolError};
+use crate::{Code, Outcome, ToolError};
 
 /// What came of a program, without any path of this machine.
 #[derive(Debug, Clone)]
@@ -57,6 +57,49 @@ impl Finished {
     pub(crate) fn is_success(&self) -> bool {
         self.ended == Ended::Exited(0)
     }
+
+    /// Names the changed files below the directory that a model knows.
+    pub(crate) fn in_directory(mut self, directory: &str) -> Self {
+        self.files.iter_mut().for_each(|path| *path = format!("{directory}/{path}"));
+        let changed = self.data.get_mut("files_changed").and_then(Value::as_array_mut);
+        for (file, path) in changed.into_iter().flatten().zip(&self.files) {
+            file["path"] = json!(path);
+        }
+        self
+    }
+
+    /// Puts the texts together that the skills tools are known for; `merge` joins the two streams.
+    pub(crate) fn outcome(self, seconds: &str, merge: impl Fn(&str, &str) -> String) -> Outcome {
+        let (stdout, stderr) = (plain(&self.stdout), plain(&self.stderr));
+        let merged = merge(stdout.trim_end_matches('\n'), stderr.trim_end_matches('\n'));
+        let below = |first: String| if merged.is_empty() { first } else { format!("{first}\n{merged}") };
+        let (text, error) = match &self.ended {
+            Ended::Exited(0) => {
+                let text = if merged.is_empty() { "(no output)".to_owned() } else { merged };
+                return Outcome { files: self.files, ..Outcome::new(text, Value::Object(self.data)) };
+            }
+            Ended::Exited(code) => {
+                (below(format!("Exit code: {code}")), ToolError::new(Code::Failed, format!("the program ended with exit code {code}")))
+            }
+            Ended::TimedOut => {
+                let message = format!("Command timed out after {seconds} seconds");
+                (below(message.clone()), ToolError::new(Code::TimedOut, message))
+            }
+            Ended::Cancelled => (below("Error: cancelled".to_owned()), ToolError::new(Code::Cancelled, "cancelled")),
+            Ended::Otherwise(ending) => {
+                (below(format!("Error: the program was stopped: {ending}")), ToolError::new(Code::Failed, ending.clone()))
+            }
+        };
+        Outcome { files: self.files, ..Outcome::failed(text, self.data, &error) }
+    }
+}
+
+/// The deadline that a program reached, in milliseconds.
+pub(crate) fn reached(artifacts: &ExecutionArtifacts) -> Option<u64> {
+    match artifacts.exit_status {
+        ExecutionStatus::Timeout { limit_ms } => Some(limit_ms),
+        _ => None,
+    }
 }
 
 fn data(artifacts: &ExecutionArtifacts, ended: &Ended, stdout: &str, stderr: &str, shown: &Shown) -> Map<String, Value> {
@@ -91,7 +134,10 @@ fn data(artifacts: &ExecutionArtifacts, ended: &Ended, stdout: &str, stderr: &st
 /// Tells what the policy denies, and whether somebody could still allow it.
 fn denied(denial: &Denial, shown: &Shown) -> ToolError {
     let is_final = |reason: &Reason| {
-        matches!(reason, Reason::Rule { .. } | Reason::Never { .. } | Reason::TooMany { .. } | Reason::Answered { answer: Answer::Deny, .. })
+        matches!(
+            reason,
+            Reason::Rule { .. } | Reason::Never { .. } | Reason::TooMany { .. } | Reason::Answered { answer: Answer::Deny, .. }
+        )
     };
     let code = if denial.refusals().any(|verdict| is_final(verdict.reason())) { Code::DeniedByPolicy } else { Code::ApprovalRequired };
     let message = shown.text(&format!("it was not started: {denial}"));
@@ -137,7 +183,9 @@ fn code(error: &RuntimeError) -> Code {
 fn hint_of(error: &RuntimeError) -> Option<String> {
     let candidates = error.candidates();
     match error.kind() {
-        ErrorKind::UnknownProgram | ErrorKind::AmbiguousScript if !candidates.is_empty() => Some(format!("there are: {}", candidates.join(", "))),
+        ErrorKind::UnknownProgram | ErrorKind::AmbiguousScript if !candidates.is_empty() => {
+            Some(format!("there are: {}", candidates.join(", ")))
+        }
         _ => None,
     }
 }

@@ -1,1 +1,5 @@
 //! Tests of the tools as hosts call them: a name and arguments in, text and data out.
+#![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
+
+mod examples;
+mod fixture;

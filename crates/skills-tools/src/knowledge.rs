@@ -1,0 +1,29 @@
+//! The tools by which a model without file access finds and reads skills.
+
+pub(crate) mod load;
+pub(crate) mod resource;
+pub(crate) mod search;
+
+use serde_json::{Value, json};
+use skills_runtime::{Catalog, SkillRuntime};
+
+/// The most names that a schema lists.
+const MAX_ENUM: usize = 100;
+/// The most bytes of all names in a schema together.
+const MAX_ENUM_BYTES: usize = 4 * 1024;
+
+/// The tools by which a model without file access finds and reads skills.
+pub(crate) struct Knowledge {
+    pub(crate) runtime: SkillRuntime,
+}
+
+/// The name of a skill as a schema says it: one of those that there are, as long as these are few enough to be listed.
+fn name_of_a_skill(catalog: &Catalog) -> Value {
+    let mut names: Vec<&str> = catalog.entries().iter().filter(|entry| entry.is_offered()).map(|entry| entry.name().as_str()).collect();
+    names.dedup();
+    let bytes: usize = names.iter().map(|name| name.len()).sum();
+    if names.is_empty() || names.len() > MAX_ENUM || bytes > MAX_ENUM_BYTES {
+        return json!({"type": "string", "minLength": 1, "maxLength": 128, "description": "The skill; find it with search_skills."});
+    }
+    json!({"type": "string", "enum": names, "description": "The skill."})
+}

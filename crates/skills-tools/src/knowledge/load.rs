@@ -1,0 +1,82 @@
+//! `load_skill`: the text of a skill.
+
+use serde::Deserialize;
+use serde_json::json;
+use skills_runtime::prompt::DEFAULT_MAX_BYTES;
+use skills_runtime::{Catalog, SkillForm};
+
+use super::{Knowledge, name_of_a_skill};
+use crate::definition::{Annotations, Definition};
+use crate::run::result::not_run;
+use crate::schema;
+use crate::shown::Shown;
+use crate::{Code, Outcome, ToolError};
+
+/// The longest text that is given at once, in bytes.
+const MAX_BYTES: usize = 1 << 20;
+
+/// The arguments of `load_skill`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LoadArguments {
+    name: String,
+    max_bytes: Option<usize>,
+}
+
+pub(crate) fn definition(catalog: &Catalog) -> Definition {
+    Definition {
+        name: "load_skill".to_owned(),
+        title: "Load a skill".to_owned(),
+        description:
+            "Gives the instructions of a skill and the list of its files. Follow them for the task at hand; read the files they name with \
+                      read_skill_resource."
+                .to_owned(),
+        input_schema: schema::input(
+            json!({
+                "name": name_of_a_skill(catalog),
+                "max_bytes": {"type": "integer", "minimum": 1024, "maximum": MAX_BYTES, "default": DEFAULT_MAX_BYTES,
+                              "description": "The most text; a longer one is cut at a line, and says so."},
+            }),
+            &["name"],
+        ),
+        output_schema: schema::output(
+            json!({
+                "name": {"type": "string"},
+                "path": {"type": "string"},
+                "text": {"type": "string"},
+                "truncated": {"type": "boolean"},
+            }),
+            &["name", "path", "text", "truncated"],
+        ),
+        annotations: Annotations::LOOKS,
+    }
+}
+
+impl Knowledge {
+    pub(crate) fn load(&self, arguments: &LoadArguments) -> Result<Outcome, ToolError> {
+        let name = arguments.name.as_str();
+        // By its name alone: a path of this machine is none.
+        if name.contains(['/', '\\']) {
+            return Err(ToolError::new(Code::SkillNotFound, format!("skill '{}' not found", crate::path::shown(name))));
+        }
+        self.runtime.discover_skills();
+        let catalog = self.runtime.catalog();
+        let known = catalog.entries().iter().find(|entry| entry.name().as_str() == name);
+        let shown = known.map_or_else(Shown::default, |entry| Shown::default().with(entry.directory(), format!("/skills/{name}")));
+        if known.is_some_and(|entry| !entry.is_offered()) {
+            let error = ToolError::new(Code::PermissionDenied, format!("skill '{name}' is not for models to choose"));
+            return Err(error.hint("the user can name it"));
+        }
+        let injected = self.runtime.inject_skill(name, SkillForm::Fenced, arguments.max_bytes).map_err(|error| {
+            let hint = match error.candidates() {
+                [] => "find skills with search_skills".to_owned(),
+                names if error.kind() == skills_runtime::ErrorKind::UnknownSkill => format!("did you mean {}?", names.join(", ")),
+                _ => "a person has to rename or disable all but one".to_owned(),
+            };
+            not_run(&error, Some(name), &shown).hint(hint)
+        })?;
+        let text = shown.text(&injected.text);
+        let data = json!({"name": name, "path": format!("skills/{name}"), "text": text, "truncated": injected.left_out.is_some()});
+        Ok(Outcome::new(text, data))
+    }
+}

@@ -1,0 +1,69 @@
+//! `read_skill_resource`: a file of a skill.
+
+use serde::Deserialize;
+use serde_json::json;
+use skills_runtime::Catalog;
+
+use super::name_of_a_skill;
+use crate::definition::{Annotations, Definition};
+use crate::file_tools::FileTools;
+use crate::file_tools::read::{self, ReadArguments};
+use crate::path::problem;
+use crate::schema;
+use crate::{Code, Outcome, ToolError};
+
+/// The arguments of `read_skill_resource`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ResourceArguments {
+    name: String,
+    path: String,
+    #[serde(default)]
+    offset: u64,
+    limit: Option<u64>,
+    encoding: Option<String>,
+}
+
+pub(crate) fn definition(catalog: &Catalog) -> Definition {
+    let of_read = read::definition();
+    let mut properties = json!({
+        "name": name_of_a_skill(catalog),
+        "path": {"type": "string", "minLength": 1, "maxLength": 4096, "description": "The file in the skill, such as `references/table.md`."},
+    });
+    for name in ["offset", "limit", "encoding"] {
+        properties[name] = of_read.input_schema["properties"][name].clone();
+    }
+    Definition {
+        name: "read_skill_resource".to_owned(),
+        title: "Read a file of a skill".to_owned(),
+        description: "Reads a file of a skill that its instructions name. Long files come in parts: pass the `next_offset` of one as the `offset` of the next."
+            .to_owned(),
+        input_schema: schema::input(properties, &["name", "path"]),
+        output_schema: of_read.output_schema,
+        annotations: Annotations::LOOKS,
+    }
+}
+
+impl FileTools {
+    /// Reads a file of a skill.
+    pub(crate) fn resource(&self, arguments: &ResourceArguments) -> Result<Outcome, ToolError> {
+        let ResourceArguments { name, path, offset, limit, encoding } = arguments;
+        if let Some(reason) = problem(name) {
+            return Err(ToolError::new(Code::InvalidPath, format!("the name of the skill {reason}")));
+        }
+        if path.starts_with('/') {
+            return Err(
+                ToolError::new(Code::InvalidPath, "the path begins with `/`").hint("write it as it stands below the skill's directory")
+            );
+        }
+        let mut document = json!({"path": format!("skills/{name}/{path}"), "offset": offset});
+        if let Some(limit) = limit {
+            document["limit"] = json!(limit);
+        }
+        if let Some(encoding) = encoding {
+            document["encoding"] = json!(encoding);
+        }
+        let wrong = |error: serde_json::Error| ToolError::new(Code::InvalidArguments, error.to_string());
+        self.read(&serde_json::from_value::<ReadArguments>(document).map_err(wrong)?)
+    }
+}

@@ -1,0 +1,191 @@
+//! The tools that run programs: what they are given, and what is told of what they did.
+
+pub(crate) mod bash;
+mod dependencies;
+pub(crate) mod engine;
+pub(crate) mod executor;
+pub(crate) mod result;
+pub(crate) mod script;
+pub(crate) mod session;
+pub(crate) mod skill;
+mod surroundings;
+mod words;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use skills_runtime::discovery::SkillFiles;
+use skills_runtime::policy::HostPattern;
+use skills_runtime::{Convention, Entry, ExecutionOptions, SkillRuntime};
+
+use crate::file_tools::FileTools;
+use crate::overrides::{Identity, Overrides};
+use crate::{CallContext, Code, ToolError};
+
+pub(crate) use session::Sessions;
+
+/// How much of each output stream is kept, in bytes.
+const OUTPUT_BYTES: usize = 256 * 1024;
+/// The longest standard input that a model gives, in bytes.
+const MAX_STDIN_BYTES: usize = 1 << 20;
+/// The longest deadline, in seconds; the rules' ceiling may be lower.
+const MAX_TIMEOUT: u64 = 3_600;
+/// The most hosts that one call asks for.
+const MAX_HOSTS: usize = 16;
+
+/// The tools that run programs.
+pub(crate) struct Programs {
+    pub(crate) runtime: SkillRuntime,
+    pub(crate) files: Arc<FileTools>,
+    pub(crate) overrides: Arc<Overrides>,
+    pub(crate) sessions: Sessions,
+}
+
+/// A skill that may run, and its files.
+struct Usable {
+    entry: Entry,
+    files: SkillFiles,
+}
+
+/// One deadline over all that a call does.
+struct Deadline {
+    begun: Instant,
+    limit: Duration,
+}
+
+impl Programs {
+    /// Finds a skill by its name alone, which is one that may run.
+    fn usable(&self, name: &str) -> Result<Usable, ToolError> {
+        let (entry, is_draft) = self.files.skill(name)?;
+        if is_draft {
+            let error =
+                ToolError::new(Code::ApprovalRequired, format!("skill '{name}' is a draft that nobody has adopted; nothing of it runs"));
+            return Err(error.hint("a person has to look at it and adopt it; ask them"));
+        }
+        Usable::of(entry)
+    }
+
+    /// Refuses a script that an administrator turned off.
+    fn is_on(&self, entry: &Entry, script: &str) -> Result<(), ToolError> {
+        let failed = |error: crate::OverrideError| {
+            ToolError::new(Code::Internal, "what administrators changed cannot be read, so nothing runs").hint(plain_chain(&error))
+        };
+        let change = self.overrides.all().map_err(failed)?.of(&Identity::of(entry, script));
+        if change.enabled == Some(false) {
+            return Err(ToolError::new(Code::DeniedByPolicy, format!("an administrator turned the script '{script}' off")));
+        }
+        Ok(())
+    }
+
+    /// What all runs have in common.
+    fn options(&self, context: &CallContext) -> ExecutionOptions {
+        let mut options = ExecutionOptions::default();
+        options.convention = Convention::ScriptRunner;
+        options.output_bytes = Some(OUTPUT_BYTES);
+        options.approval.clone_from(&context.approver);
+        options.cancellation.clone_from(&context.cancellation);
+        options
+    }
+}
+
+impl Usable {
+    fn of(entry: Entry) -> Result<Self, ToolError> {
+        let gone = |_| ToolError::new(Code::SkillNotFound, format!("the files of skill '{}' cannot be opened", entry.name()));
+        let files = entry.open().map_err(gone)?;
+        Ok(Self { entry, files })
+    }
+
+    /// Refuses to run without what the skill says that its scripts need.
+    fn is_set_up(&self, script: Option<&str>) -> Result<(), ToolError> {
+        match dependencies::needed(&self.files, script) {
+            None => Ok(()),
+            Some(needed) => {
+                let message = format!("Failed to setup environment: {needed}, and packages are not installed here yet");
+                Err(ToolError::new(Code::SetupFailed, message).hint("a person can rewrite the script to use the standard library alone"))
+            }
+        }
+    }
+}
+
+impl Deadline {
+    fn new(seconds: u64) -> Self {
+        Self { begun: Instant::now(), limit: Duration::from_secs(seconds) }
+    }
+
+    fn of(limit: Duration) -> Self {
+        Self { begun: Instant::now(), limit }
+    }
+
+    /// What is left for the program, in milliseconds, at least one.
+    fn left_ms(&self) -> u64 {
+        let left = self.limit.saturating_sub(self.begun.elapsed());
+        u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// The seconds that a message about the deadline names: those that were asked for, or fewer when the rules allow fewer.
+    fn seconds(&self, reached_ms: Option<u64>, given_ms: u64) -> String {
+        let limit = match reached_ms {
+            Some(reached) if reached < given_ms => Duration::from_millis(reached),
+            _ => self.limit,
+        };
+        limit.as_secs_f64().to_string()
+    }
+}
+
+/// Reads hosts that a call asks for.
+fn hosts(names: &[String]) -> Result<Vec<HostPattern>, ToolError> {
+    let read = |name: &String| {
+        let wrong = |error: skills_runtime::policy::PolicyError| ToolError::new(Code::InvalidArguments, format!("network: {error}"));
+        name.parse::<HostPattern>().map_err(wrong)
+    };
+    names.iter().map(read).collect()
+}
+
+fn stdin(text: Option<&String>) -> Option<Vec<u8>> {
+    text.map(|text| text.clone().into_bytes())
+}
+
+/// The parts of schemas that the tools with commands share.
+fn command_properties(timeout: u64) -> Value {
+    json!({
+        "command": {"type": "string", "minLength": 1, "maxLength": words::MAX_COMMAND_BYTES},
+        "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT, "default": timeout, "description": "Seconds."},
+        "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input; empty unless given."},
+        "network": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_HOSTS,
+                    "description": "Hosts to reach, such as `api.example.com`; somebody has to allow it."},
+    })
+}
+
+/// The data of a result, as schemas say it.
+fn result_properties() -> Value {
+    json!({
+        "exit_code": {"type": ["integer", "null"]},
+        "signal": {"type": ["integer", "null"]},
+        "stdout": {"type": "string"},
+        "stderr": {"type": "string"},
+        "stdout_truncated": {"type": "boolean"},
+        "stderr_truncated": {"type": "boolean"},
+        "timed_out": {"type": "boolean"},
+        "duration_ms": {"type": "integer"},
+        "sandbox": {"type": "object", "properties": {
+            "backend": {"type": ["string", "null"]},
+            "layers": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}, "enforced": {"type": "boolean"}}}},
+        }},
+        "files_changed": {"type": "array", "items": {"type": "object", "properties": {
+            "path": {"type": "string"}, "size": {"type": "integer"}, "created": {"type": "boolean"},
+        }, "required": ["path"]}},
+        "notes": {"type": "array", "items": {"type": "string"}},
+    })
+}
+
+/// An error with all that led to it, for people who keep the host.
+fn plain_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    text
+}

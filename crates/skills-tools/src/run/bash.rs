@@ -1,0 +1,122 @@
+//! `skills_bash`: a command in the workspace.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::json;
+use skills_runtime::Command;
+
+use super::result::{Finished, not_run, reached};
+use super::words::CommandLine;
+use super::{Deadline, Programs, command_properties, hosts, result_properties, stdin};
+use crate::definition::{Annotations, Definition};
+use crate::file_tools::{Place, Target};
+use crate::path::VirtualPath;
+use crate::schema;
+use crate::{CallContext, Code, Outcome, ToolError};
+
+const DEFAULT_TIMEOUT: u64 = 60;
+
+/// The arguments of `skills_bash`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BashArguments {
+    command: String,
+    #[serde(default = "default_timeout")]
+    timeout: u64,
+    #[serde(default)]
+    cwd: String,
+    stdin: Option<String>,
+    #[serde(default)]
+    network: Vec<String>,
+}
+
+fn default_timeout() -> u64 {
+    DEFAULT_TIMEOUT
+}
+
+/// Where a command works.
+struct Ground {
+    /// The directory that it works on.
+    base: PathBuf,
+    /// The one that it starts in.
+    start: PathBuf,
+    /// The skill that it lies in.
+    skill: Option<String>,
+}
+
+pub(crate) fn definition() -> Definition {
+    let mut properties = command_properties(DEFAULT_TIMEOUT);
+    properties["command"]["description"] = json!("Plain words, or text for a POSIX shell. Each program that it starts has to be allowed.");
+    properties["cwd"] = json!({"type": "string", "maxLength": 4096, "default": "", "description": "Directory to start in, which has to be there; the workspace unless given."});
+    Definition {
+        name: "skills_bash".to_owned(),
+        title: "Run a command".to_owned(),
+        description: "Runs a command in the workspace, in a sandbox.".to_owned(),
+        input_schema: schema::input(properties, &["command"]),
+        output_schema: schema::output(result_properties(), &["exit_code", "stdout", "stderr", "timed_out"]),
+        annotations: Annotations::RUNS,
+    }
+}
+
+impl Programs {
+    pub(crate) async fn bash(&self, arguments: BashArguments, context: &CallContext) -> Result<Outcome, ToolError> {
+        let deadline = Deadline::new(arguments.timeout);
+        let line = CommandLine::read(&arguments.command)?;
+        let ground = self.ground(&arguments.cwd)?;
+        let skill = ground.skill.as_deref().map(|name| self.usable(name)).transpose()?;
+        let around = self.surroundings(skill.as_ref().map(|skill| &skill.entry));
+        let mut options = self.options(context);
+        around.add_to(&mut options);
+        options.stdin = stdin(arguments.stdin.as_ref());
+        options.hosts = hosts(&arguments.network)?;
+        options.directory = Some(ground.start);
+        match line {
+            CommandLine::Shell(text) => options.command = Some(Command::Shell(text)),
+            CommandLine::Words(words) => {
+                let mut words = words.into_iter();
+                options.command = words.next().map(Command::Program);
+                options.args = words.map(|word| around.word(&word)).collect();
+            }
+        }
+        let left_ms = deadline.left_ms();
+        options.timeout_ms = Some(left_ms);
+        let shown = around.shown();
+        let ran = match &skill {
+            Some(skill) => {
+                skill.is_set_up(None)?;
+                self.runtime.execute_skill(&skill.entry.directory().to_string_lossy(), options).await
+            }
+            None => self.runtime.execute_command(&ground.base, options).await,
+        };
+        let artifacts = ran.map_err(|error| not_run(&error, None, &shown))?;
+        let seconds = deadline.seconds(reached(&artifacts), left_ms);
+        let finished = Finished::of(&artifacts, &shown)?.in_directory(around.name_of(&ground.base).unwrap_or("workspace"));
+        Ok(finished.outcome(&seconds, |stdout, stderr| match stderr {
+            "" => stdout.to_owned(),
+            stderr => format!("{stdout}\n[stderr]\n{stderr}"),
+        }))
+    }
+
+    fn ground(&self, cwd: &str) -> Result<Ground, ToolError> {
+        let place = match self.files.locate(&VirtualPath::parse(cwd)?)? {
+            Target::Place(place) => place,
+            Target::Catalogue => {
+                let error = ToolError::new(Code::PathOutsideMounts, "there is no directory to start in: there is no workspace");
+                return Err(error.hint("name a directory as `cwd`, such as that of a skill: `skills/NAME`"));
+            }
+        };
+        let (_, real) = place.directory().map_err(|error| match error.code {
+            Code::NotFound => error.hint("`cwd` has to be there; make it with skills_write or with mkdir"),
+            _ => error,
+        })?;
+        let base = base(&place);
+        let start = real.iter().fold(base.clone(), |path, part| path.join(part));
+        Ok(Ground { base, start, skill: place.skill.map(|skill| skill.entry.name().to_string()) })
+    }
+}
+
+/// The directory that a place lies in.
+fn base(place: &Place) -> PathBuf {
+    place.host.ancestors().nth(place.parts.len()).map_or_else(|| place.host.clone(), PathBuf::from)
+}

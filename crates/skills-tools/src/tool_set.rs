@@ -1,0 +1,238 @@
+//! All tools of a host.
+
+mod builder;
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use skills_runtime::{Catalog, SkillRuntime};
+
+use crate::definition::Definition;
+use crate::file_tools::{FileTools, create, ls, read, write};
+use crate::knowledge::{Knowledge, load, resource, search};
+use crate::overrides::{Override, OverrideError, Overrides};
+use crate::registry::{Registry, Terms};
+use crate::run::{Programs, bash, engine, script, skill};
+use crate::schema::Checker;
+use crate::{CallContext, Code, Flavour, Outcome, ToolError};
+
+pub use builder::{BuildError, Builder, MissingEnv, NewScripts, Toolbox};
+
+/// All tools of a host: what a model is told of them, and what they do.
+///
+/// Cheap to clone; clones share the conversations and what is written.
+#[derive(Clone)]
+pub struct ToolSet {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    runtime: SkillRuntime,
+    files: Arc<FileTools>,
+    knowledge: Knowledge,
+    programs: Programs,
+    overrides: Arc<Overrides>,
+    terms: Terms,
+    boxes: Vec<Toolbox>,
+}
+
+impl ToolSet {
+    /// Starts to put the tools for a runtime together.
+    pub fn builder(runtime: SkillRuntime) -> Builder {
+        Builder::new(runtime)
+    }
+
+    /// Says what a model is told of the tools: those that are always there, then those of scripts in the order of the catalogue.
+    ///
+    /// Skills are looked for anew. The same skills give the same definitions, byte for byte. Blocks on the disk.
+    ///
+    /// # Errors
+    /// When what administrators changed cannot be read.
+    pub fn definitions(&self) -> Result<Vec<Definition>, OverrideError> {
+        let catalog = self.catalog();
+        let mut definitions = self.fixed(&catalog);
+        if self.has(Toolbox::Scripts) {
+            let registry = self.registry(&catalog)?;
+            definitions.extend(registry.scripts.iter().filter(|registered| registered.is_enabled).map(script::definition));
+        }
+        Ok(definitions)
+    }
+
+    /// Writes the definitions for a host.
+    ///
+    /// # Errors
+    /// As [`definitions`](Self::definitions).
+    pub fn render(&self, flavour: Flavour) -> Result<Vec<Value>, OverrideError> {
+        Ok(self.definitions()?.iter().map(|definition| definition.render(flavour)).collect())
+    }
+
+    /// Says what a host should know of the skills' scripts: tools that have another name than they would, scripts that are no tools, what of a skill's
+    /// word on its scripts could not be used, variables that are missing.
+    ///
+    /// # Errors
+    /// As [`definitions`](Self::definitions).
+    pub fn notes(&self) -> Result<Vec<String>, OverrideError> {
+        Ok(self.registry(&self.catalog())?.notes)
+    }
+
+    /// Returns what a skill allows by its `allowed-tools`, and with it the tools of its own scripts.
+    ///
+    /// # Errors
+    /// As [`definitions`](Self::definitions).
+    pub fn allowed_tools(&self, skill: &str) -> Result<Vec<String>, OverrideError> {
+        let catalog = self.catalog();
+        let entry = catalog.entries().iter().find(|entry| entry.name().as_str() == skill);
+        let written = entry.map(|entry| entry.manifest().allowed_tools()).unwrap_or_default();
+        let scripts = script::allowed(self.registry(&catalog)?.scripts.iter(), skill);
+        Ok(written.iter().map(ToString::to_string).chain(scripts).collect())
+    }
+
+    /// Calls a tool. Arguments are checked against its schema before anything happens; null for none is taken as an empty object.
+    ///
+    /// Whatever goes wrong is an [`Outcome`] that says so, for the model to read. Must be called inside a Tokio runtime with time and I/O enabled.
+    /// Dropping the future stops the program.
+    ///
+    /// # Errors
+    /// [`UnknownTool`], when there is no such tool: that is the host's mistake, or a list that is not up to date.
+    pub async fn call(&self, name: &str, arguments: Value, context: &CallContext) -> Result<Outcome, UnknownTool> {
+        let arguments = if arguments.is_null() { Value::Object(serde_json::Map::new()) } else { arguments };
+        let set = self.clone();
+        let asked = name.to_owned();
+        let plan = blocking(move || set.plan(&asked, arguments)).await;
+        let outcome = match plan {
+            Err(error) => Err(error),
+            Ok(Planned::Unknown { nearest }) => return Err(UnknownTool { name: name.to_owned(), nearest }),
+            Ok(Planned::Done(outcome)) => outcome,
+            Ok(Planned::Run(arguments)) => self.shared.programs.run(arguments, context).await,
+            Ok(Planned::Bash(arguments)) => self.shared.programs.bash(arguments, context).await,
+            Ok(Planned::Engine(arguments)) => self.shared.programs.run_script(arguments, context).await,
+            Ok(Planned::Script(registered, arguments)) => self.shared.programs.script(&registered, &arguments, context).await,
+        };
+        Ok(outcome.unwrap_or_else(Outcome::from))
+    }
+
+    /// Ends a conversation: the private directory of its scripts goes.
+    pub fn end_session(&self, session: &str) {
+        self.shared.programs.sessions.end(session);
+    }
+
+    /// Changes the tool of a script for good: turns it off or on, or tells a model something else of it. What `change` leaves out stays.
+    ///
+    /// # Errors
+    /// When no script has a tool of that name, turned off or not, and when the change cannot be kept.
+    pub fn change_script_tool(&self, name: &str, change: Override) -> Result<(), OverrideError> {
+        let registry = self.registry(&self.catalog())?;
+        let registered = registry.find(name).ok_or_else(|| OverrideError::unknown(name))?;
+        self.shared.overrides.set(registered.identity.clone(), change)
+    }
+
+    fn catalog(&self) -> Arc<Catalog> {
+        self.shared.runtime.discover_skills();
+        self.shared.runtime.catalog()
+    }
+
+    fn has(&self, toolbox: Toolbox) -> bool {
+        self.shared.boxes.contains(&toolbox)
+    }
+
+    fn registry(&self, catalog: &Catalog) -> Result<Registry, OverrideError> {
+        Ok(Registry::of(&self.shared.runtime, catalog, &self.shared.overrides.all()?, self.shared.terms))
+    }
+
+    /// The tools that are always there.
+    fn fixed(&self, catalog: &Catalog) -> Vec<Definition> {
+        let of_box = |toolbox: &Toolbox| match toolbox {
+            Toolbox::Skills => {
+                vec![
+                    ls::definition(),
+                    read::definition(),
+                    write::definition(),
+                    create::definition(),
+                    skill::definition(),
+                    bash::definition(),
+                ]
+            }
+            Toolbox::Engine => vec![engine::definition()],
+            Toolbox::Knowledge => vec![search::definition(), load::definition(catalog), resource::definition(catalog)],
+            Toolbox::Scripts => Vec::new(),
+        };
+        self.shared.boxes.iter().flat_map(of_box).collect()
+    }
+
+    /// Finds the tool, checks the arguments, and does what only takes the disk.
+    fn plan(&self, name: &str, arguments: Value) -> Result<Planned, ToolError> {
+        let catalog = self.catalog();
+        let fixed = self.fixed(&catalog);
+        let Some(definition) = fixed.iter().find(|definition| definition.name == name) else {
+            return self.plan_script(name, arguments, &catalog, &fixed);
+        };
+        Checker::new(&definition.input_schema)?.check(&arguments)?;
+        let (files, knowledge) = (&self.shared.files, &self.shared.knowledge);
+        Ok(match name {
+            "skills_ls" => Planned::Done(files.ls(&typed(arguments)?)),
+            "skills_read" => Planned::Done(files.read(&typed(arguments)?)),
+            "skills_write" => Planned::Done(files.write(&typed(arguments)?)),
+            "skills_create" => Planned::Done(files.create(&typed(arguments)?)),
+            "skills_run" => Planned::Run(typed(arguments)?),
+            "skills_bash" => Planned::Bash(typed(arguments)?),
+            "run_skill_script" => Planned::Engine(typed(arguments)?),
+            "search_skills" => Planned::Done(knowledge.search(&typed(arguments)?)),
+            "load_skill" => Planned::Done(knowledge.load(&typed(arguments)?)),
+            "read_skill_resource" => Planned::Done(files.resource(&typed(arguments)?)),
+            _ => Planned::Unknown { nearest: None },
+        })
+    }
+
+    fn plan_script(&self, name: &str, arguments: Value, catalog: &Catalog, fixed: &[Definition]) -> Result<Planned, ToolError> {
+        let unreadable = |_| ToolError::new(Code::Internal, "what administrators changed cannot be read, so nothing runs");
+        let registry = if self.has(Toolbox::Scripts) { self.registry(catalog).map_err(unreadable)? } else { Registry::default() };
+        let names = fixed.iter().map(|definition| definition.name.as_str());
+        let on = registry.scripts.iter().filter(|registered| registered.is_enabled);
+        let nearest = nearest(name, names.chain(on.map(|registered| registered.tool.name.as_str())));
+        let Some(registered) = registry.scripts.into_iter().find(|registered| registered.tool.name == name && registered.is_enabled) else {
+            return Ok(Planned::Unknown { nearest });
+        };
+        Checker::new(&registered.tool.input_schema)?.check(&arguments)?;
+        let arguments = match arguments {
+            Value::Object(arguments) => arguments,
+            _ => serde_json::Map::new(),
+        };
+        Ok(Planned::Script(Box::new(registered), arguments))
+    }
+}
+
+/// What is left to do of a call once the disk was looked at.
+enum Planned {
+    Unknown { nearest: Option<String> },
+    Done(Result<Outcome, ToolError>),
+    Run(skill::RunArguments),
+    Bash(bash::BashArguments),
+    Engine(engine::ScriptArguments),
+    Script(Box<crate::registry::Registered>, serde_json::Map<String, Value>),
+}
+
+/// There is no tool of a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no tool is named {name:?}{}", nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?")))]
+pub struct UnknownTool {
+    name: String,
+    nearest: Option<String>,
+}
+
+fn typed<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
+    serde_json::from_value(arguments).map_err(|error| ToolError::new(Code::InvalidArguments, format!("the arguments do not fit: {error}")))
+}
+
+/// Waits for the disk aside, so that nobody else waits.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|_| Err(ToolError::new(Code::Internal, "the tool failed; nothing more is known")))
+}
+
+/// The name that was probably meant.
+fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let scored = names.map(|known| (strsim::jaro_winkler(name, known), known)).filter(|(score, _)| *score > 0.85);
+    scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known.to_owned())
+}

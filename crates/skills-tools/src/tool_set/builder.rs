@@ -1,0 +1,191 @@
+//! Puts the tools of a host together.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use skills_runtime::SkillRuntime;
+
+use super::{Shared, ToolSet};
+use crate::file_tools::FileTools;
+use crate::knowledge::Knowledge;
+use crate::mount::MountTable;
+use crate::overrides::Overrides;
+use crate::registry::Terms;
+use crate::run::{Programs, Sessions};
+use crate::{KeyFiles, Mount, MountError, SkillWrites};
+
+/// Puts a [`ToolSet`] together.
+///
+/// Defaults: all tools, no workspace, no mounts, no place for new skills, changes of administrators kept in memory, new scripts are tools, a missing variable
+/// is told and hinders nothing, keys and secrets are not read, drafts alone are written.
+#[must_use]
+pub struct Builder {
+    runtime: SkillRuntime,
+    workspace: Option<Mount>,
+    mounts: Vec<Mount>,
+    drafts: Option<PathBuf>,
+    skill_writes: SkillWrites,
+    key_files: KeyFiles,
+    overrides: Overrides,
+    terms: Terms,
+    boxes: Vec<Toolbox>,
+}
+
+/// Groups of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Toolbox {
+    /// `skills_ls`, `skills_read`, `skills_write`, `skills_create`, `skills_run`, `skills_bash`.
+    Skills,
+    /// `run_skill_script`.
+    Engine,
+    /// `search_skills`, `load_skill`, `read_skill_resource`: for models without access to files.
+    Knowledge,
+    /// A tool for each script of a skill.
+    Scripts,
+}
+
+/// Whether scripts that nobody said anything of are tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum NewScripts {
+    /// They are.
+    #[default]
+    Enabled,
+    /// They are when an administrator turns them on.
+    Disabled,
+}
+
+/// What becomes of the scripts of a skill whose `primaryEnv` has no value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum MissingEnv {
+    /// They are tools, and the host is told.
+    #[default]
+    Warn,
+    /// They are no tools, and the host is told.
+    Skip,
+}
+
+/// Why tools cannot be put together.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct BuildError(#[from] Repr);
+
+#[derive(Debug, thiserror::Error)]
+enum Repr {
+    #[error(transparent)]
+    Mount(#[from] MountError),
+    #[error("the drafts of skills cannot lie in {}", path.display())]
+    Drafts { path: PathBuf, source: std::io::Error },
+    #[error("the drafts of skills ({}) and the mount {mount:?} lie in each other, so that one would get around the rules of the other", path.display())]
+    DraftsInMount { path: PathBuf, mount: String },
+}
+
+impl Builder {
+    pub(super) fn new(runtime: SkillRuntime) -> Self {
+        Self {
+            runtime,
+            workspace: None,
+            mounts: Vec::new(),
+            drafts: None,
+            skill_writes: SkillWrites::default(),
+            key_files: KeyFiles::default(),
+            overrides: Overrides::in_memory(),
+            terms: Terms { new_scripts: NewScripts::default(), missing_env: MissingEnv::default() },
+            boxes: vec![Toolbox::Skills, Toolbox::Engine, Toolbox::Knowledge, Toolbox::Scripts],
+        }
+    }
+
+    /// Chooses the groups of tools, in their order.
+    pub fn toolboxes(mut self, boxes: impl IntoIterator<Item = Toolbox>) -> Self {
+        self.boxes = boxes.into_iter().collect();
+        self
+    }
+
+    /// Sets the workspace; whatever its name is, it is called `workspace`. Programs write there where rules allow that besides.
+    pub fn workspace(mut self, mount: Mount) -> Self {
+        self.workspace = Some(mount);
+        self
+    }
+
+    /// Adds a directory.
+    pub fn mount(mut self, mount: Mount) -> Self {
+        self.mounts.push(mount);
+        self
+    }
+
+    /// Sets where new skills are made. It is made when it is not there, and has to be a root of the runtime that is not trusted, so that new skills are seen and
+    /// nothing of them runs until a person moves them to another root. It lies in no mount.
+    pub fn drafts(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.drafts = Some(directory.into());
+        self
+    }
+
+    /// Chooses which skills a model may write into.
+    pub fn skill_writes(mut self, skill_writes: SkillWrites) -> Self {
+        self.skill_writes = skill_writes;
+        self
+    }
+
+    /// Chooses whether files that look like keys and secrets are read.
+    pub fn key_files(mut self, key_files: KeyFiles) -> Self {
+        self.key_files = key_files;
+        self
+    }
+
+    /// Chooses where changes of administrators are kept.
+    pub fn overrides(mut self, overrides: Overrides) -> Self {
+        self.overrides = overrides;
+        self
+    }
+
+    /// Chooses whether scripts that nobody said anything of are tools.
+    pub fn new_scripts(mut self, new_scripts: NewScripts) -> Self {
+        self.terms.new_scripts = new_scripts;
+        self
+    }
+
+    /// Chooses what becomes of the scripts of a skill whose `primaryEnv` has no value.
+    pub fn missing_env(mut self, missing_env: MissingEnv) -> Self {
+        self.terms.missing_env = missing_env;
+        self
+    }
+
+    /// Finishes: opens the mounts.
+    ///
+    /// # Errors
+    /// When a mount cannot be had under its name, and when the place for new skills cannot be made or overlaps with a mount.
+    pub fn build(self) -> Result<ToolSet, BuildError> {
+        let table = MountTable::new(self.workspace, self.mounts).map_err(Repr::from)?;
+        if let Some(drafts) = &self.drafts {
+            apart(&made(drafts)?, &table)?;
+        }
+        let files = FileTools::new(self.runtime.clone(), table).drafts(self.drafts);
+        let files = Arc::new(files.skill_writes(self.skill_writes).key_files(self.key_files));
+        let overrides = Arc::new(self.overrides);
+        let programs = Programs {
+            runtime: self.runtime.clone(),
+            files: Arc::clone(&files),
+            overrides: Arc::clone(&overrides),
+            sessions: Sessions::default(),
+        };
+        let knowledge = Knowledge { runtime: self.runtime.clone() };
+        let (runtime, terms, boxes) = (self.runtime, self.terms, self.boxes);
+        Ok(ToolSet { shared: Arc::new(Shared { runtime, files, knowledge, programs, overrides, terms, boxes }) })
+    }
+}
+
+/// Makes the place for new skills.
+fn made(drafts: &Path) -> Result<PathBuf, Repr> {
+    let failed = |source| Repr::Drafts { path: drafts.to_owned(), source };
+    std::fs::create_dir_all(drafts).map_err(failed)?;
+    drafts.canonicalize().map_err(failed)
+}
+
+/// Whoever could write drafts as plain files would get around what is asked of a `SKILL.md`.
+fn apart(drafts: &Path, table: &MountTable) -> Result<(), Repr> {
+    let overlaps = |path: &Path| path.starts_with(drafts) || drafts.starts_with(path);
+    match table.all().find(|mount| overlaps(&mount.path)) {
+        Some(mount) => Err(Repr::DraftsInMount { path: drafts.to_owned(), mount: mount.name.clone() }),
+        None => Ok(()),
+    }
+}

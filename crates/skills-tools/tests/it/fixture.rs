@@ -1,0 +1,127 @@
+//! A host with skills, a workspace and drafts in a temporary directory.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use skills_runtime::discovery::Trust;
+use skills_runtime::policy::{Effect, Layer, Rule};
+use skills_runtime::{Builder as RuntimeBuilder, Root, Rules, Scope, SkillRuntime};
+use skills_tools::{Builder, CallContext, Mount, Outcome, ToolSet};
+use tempfile::TempDir;
+
+pub(crate) struct Host {
+    directory: TempDir,
+}
+
+impl Host {
+    pub(crate) fn new() -> Self {
+        let host = Self { directory: tempfile::tempdir().unwrap() };
+        for name in ["skills", "workspace", "scratch"] {
+            fs::create_dir(host.path(name)).unwrap();
+        }
+        host
+    }
+
+    /// A directory or file of the host; nothing of it may ever be told.
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join(below)
+    }
+
+    pub(crate) fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+        self
+    }
+
+    pub(crate) fn skill(&self, name: &str, extra: &str) -> &Self {
+        self.file(&format!("skills/{name}/SKILL.md"), format!("---\nname: {name}\ndescription: About {name}.\n{extra}---\n# {name}\n"))
+    }
+
+    pub(crate) fn script(&self, skill: &str, file: &str, source: &str) -> &Self {
+        self.file(&format!("skills/{skill}/scripts/{file}"), source)
+    }
+
+    pub(crate) fn runtime(&self) -> RuntimeBuilder {
+        SkillRuntime::builder()
+            .root(Root::new(self.path("skills"), Scope::Custom))
+            .root(Root::new(self.path("drafts"), Scope::User).trust(Trust::Untrusted))
+            .scratch_directory(self.path("scratch"))
+    }
+
+    pub(crate) fn builder(&self, runtime: RuntimeBuilder) -> Builder {
+        ToolSet::builder(runtime.build()).workspace(Mount::writable("workspace", self.path("workspace"))).drafts(self.path("drafts"))
+    }
+
+    /// The tools with the default rules.
+    pub(crate) fn tools(&self) -> Tools {
+        self.tools_with(Rules::default())
+    }
+
+    /// The tools where whoever started the host allows these.
+    pub(crate) fn allowing(&self, texts: &[&str]) -> Tools {
+        let allow = |rules: Rules, text: &&str| rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap());
+        self.tools_with(texts.iter().fold(Rules::default(), allow))
+    }
+
+    pub(crate) fn tools_with(&self, rules: Rules) -> Tools {
+        self.wrap(self.builder(self.runtime().rules(rules)).build().unwrap())
+    }
+
+    pub(crate) fn wrap(&self, set: ToolSet) -> Tools {
+        Tools { set, host: self.path("").to_string_lossy().trim_end_matches('/').to_owned() }
+    }
+
+    /// Whatever may be written where the workspace lies.
+    pub(crate) fn write_rule(&self) -> String {
+        format!("write:{}", self.path("workspace").display())
+    }
+}
+
+/// A set of tools of which no outcome may tell a path of this machine.
+pub(crate) struct Tools {
+    pub(crate) set: ToolSet,
+    host: String,
+}
+
+impl Tools {
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> Outcome {
+        self.call_in(name, arguments, &CallContext::default()).await
+    }
+
+    pub(crate) async fn call_in(&self, name: &str, arguments: Value, context: &CallContext) -> Outcome {
+        let outcome = self.set.call(name, arguments.clone(), context).await.unwrap();
+        let told = format!("{} {} {:?}", outcome.text, outcome.structured, outcome.files);
+        assert!(!told.contains(&self.host), "{name} {arguments} tells a path of this machine: {told}");
+        self.check_data(name, &outcome);
+        outcome
+    }
+
+    /// The data fit the schema that the tool promises.
+    fn check_data(&self, name: &str, outcome: &Outcome) {
+        let definitions = self.set.definitions().unwrap();
+        let definition = definitions.iter().find(|definition| definition.name == name).unwrap();
+        let validator = jsonschema::draft202012::new(&definition.output_schema).unwrap();
+        let mistakes: Vec<String> = validator.iter_errors(&outcome.structured).map(|error| error.to_string()).collect();
+        assert!(mistakes.is_empty(), "{name}: {mistakes:?} {}", outcome.structured);
+        assert_eq!(outcome.is_error, outcome.structured.get("error").is_some(), "{name}");
+    }
+
+    pub(crate) async fn text(&self, name: &str, arguments: Value) -> String {
+        self.call(name, arguments).await.text
+    }
+}
+
+/// The project's own tree; the tests may run as a user who cannot read the one they were built in.
+pub(crate) fn tree() -> PathBuf {
+    let built_in = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::env::var_os("SKILLS_TEST_TREE").map_or_else(built_in, PathBuf::from)
+}
+
+/// Says, with a line on standard error, that this machine cannot serve the running test, since it has no walls for scripts.
+pub(crate) fn lacks_walls() -> bool {
+    let skip = |error: &_| eprintln!("skipped {}: {error}", std::thread::current().name().unwrap_or("a test"));
+    let [(_, scripts), _] = SkillRuntime::builder().build().sandboxes();
+    scripts.inspect_err(skip).is_err()
+}
