@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::command::{cargo, output};
 
 /// The benchmarks: crate, target. In each, `floor` is the least that the machine needs for the same work.
-const BENCHES: [(&str, &str); 7] = [
+const BENCHES: [(&str, &str); 8] = [
     ("skills-manifest", "parse"),
     ("skills-discovery", "scan"),
     ("skills-prompt", "render"),
@@ -14,6 +14,7 @@ const BENCHES: [(&str, &str); 7] = [
     ("skills-runtime", "path"),
     ("skills-sandbox-linux", "spawn"),
     ("skills-sandbox-wasm", "run"),
+    ("skills-tools", "call"),
 ];
 const FLOOR: &str = "floor";
 /// How often each program runs. A machine that others use changes its pace between a bench and its floor; of several rounds the one with

@@ -5,10 +5,11 @@ use anyhow::{Result, bail};
 use crate::command::{cargo, output, run};
 
 /// Each host, and the crates that must not be in its tree.
-const HOSTS: [(&str, &[&str]); 4] = [
+const HOSTS: [(&str, &[&str]); 5] = [
     ("host-text-only", &["skills-sandbox", "skills-policy", "wasmtime", "landlock", "tokio"]),
     ("host-wasm-only", &["skills-sandbox-linux", "landlock", "seccompiler"]),
     ("host-policy-and-sandbox", &["skills-manifest", "serde_yaml", "pulldown-cmark", "wasmtime"]),
+    ("host-middleware", &["wasmtime", "axum", "clap"]),
     ("host-everything", &[]),
 ];
 

@@ -10,7 +10,7 @@ const TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
 /// The heavy features without C code.
 const FEATURES: &str = "skills-runtime/native";
 /// The crates whose trees hold no C code, without other heavy features.
-const CRATES: [&str; 11] = [
+const CRATES: [&str; 12] = [
     "host-text-only",
     "skills-audit",
     "skills-build",
@@ -22,6 +22,7 @@ const CRATES: [&str; 11] = [
     "skills-sandbox",
     "skills-sandbox-linux",
     "skills-sandbox-seatbelt",
+    "skills-tools",
 ];
 
 pub(crate) fn platforms() -> Result<()> {

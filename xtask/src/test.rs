@@ -10,8 +10,16 @@ use crate::command::{cargo, output, run, workspace};
 use crate::guests::{Mode, guests};
 
 /// The crates whose behaviour depends on who the user is.
-const TOUCH_THE_SYSTEM: [&str; 7] =
-    ["skills-audit", "skills-discovery", "skills-sandbox", "skills-sandbox-linux", "skills-sandbox-wasm", "skills-runtime", "skills-cli"];
+const TOUCH_THE_SYSTEM: [&str; 8] = [
+    "skills-audit",
+    "skills-discovery",
+    "skills-sandbox",
+    "skills-sandbox-linux",
+    "skills-sandbox-wasm",
+    "skills-runtime",
+    "skills-tools",
+    "skills-cli",
+];
 const NOBODY: u32 = 65_534;
 
 pub(crate) fn test() -> Result<()> {

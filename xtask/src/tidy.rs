@@ -40,6 +40,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("host-text-only", &["skills-discovery", "skills-prompt"]),
     ("host-wasm-only", &["skills-runtime"]),
     ("host-everything", &["skills-runtime"]),
+    ("host-middleware", &["skills-runtime", "skills-tools"]),
     ("host-policy-and-sandbox", &["skills-policy", "skills-sandbox", "skills-sandbox-linux"]),
     ("xtask", &[]),
 ];

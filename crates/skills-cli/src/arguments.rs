@@ -3,6 +3,7 @@
 mod build;
 mod policy;
 mod run;
+mod tools;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ use skills_runtime::prompt::{Budget, Mode};
 pub(crate) use build::Build;
 pub(crate) use policy::{Audit, AuditCommand, Policy, PolicyCommand, Trust, Verify};
 pub(crate) use run::{Chosen, Run, What};
+pub(crate) use tools::{Adopt, Call, Host, Tools, ToolsCommand};
 
 /// Find, check, show and safely run agent skills
 ///
@@ -101,6 +103,14 @@ pub(crate) enum Command {
     Detect(Detect),
     /// Run a skill's program in a sandbox
     Run(Box<Run>),
+    /// List the tools that a model calls, as a host gives them to it
+    ///
+    /// They are the six skills tools, a tool for each script of a skill, run_skill_script, and those for models without access to files.
+    Tools(Tools),
+    /// Call a tool as a model would
+    Call(Call),
+    /// Use a skill that a model made: move it from the drafts to where skills are
+    Adopt(Adopt),
     /// Compile the WebAssembly of skills ahead of time, so that no run has to wait for it
     Precompile(Precompile),
     /// Say what programs may do, and why

@@ -46,15 +46,15 @@ pub(crate) fn text(argument: &str) -> anyhow::Result<String> {
     }
 }
 
-/// Reads JSON from the argument, from the file behind `@`, or from standard input for `-`.
-pub(crate) fn read(argument: &str) -> anyhow::Result<Value> {
+/// Reads JSON from the argument, which `option` names, from the file behind `@`, or from standard input for `-`.
+pub(crate) fn read(argument: &str, option: &str) -> anyhow::Result<Value> {
     let (text, source) = match argument.strip_prefix('@') {
         Some(path) => {
             let file = std::fs::File::open(path).with_context(|| InputError(format!("the input file {path:?} cannot be opened")))?;
             (all(file)?, path)
         }
         None if argument == "-" => (all(std::io::stdin())?, "standard input"),
-        None => (argument.to_owned(), "--input"),
+        None => (argument.to_owned(), option),
     };
     serde_json::from_str(&text).map_err(|error| InputError(format!("{source} is not JSON: {error}")).into())
 }

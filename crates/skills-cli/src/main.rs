@@ -12,16 +12,19 @@
 //! | 4 | the deadline came |
 //! | 130 | interrupted |
 
+mod adopt;
 mod approver;
 mod arguments;
 mod audit;
 mod build;
+mod call;
 mod completions;
 mod detect;
 mod doctor;
 mod exit;
 mod failure;
 mod find;
+mod host;
 mod input;
 mod interpreters;
 mod list;
@@ -41,6 +44,7 @@ mod search_path;
 mod show;
 mod signals;
 mod state;
+mod tools;
 mod trust;
 mod validate;
 mod what;
@@ -99,6 +103,9 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::Load(load) => load::load(&builder.build(), &load, output),
         Command::Detect(detect) => detect::detect(&builder.build(), &detect, output),
         Command::Precompile(precompile) => precompile::precompile(&builder.build(), &precompile, output),
+        Command::Tools(arguments) => tools::tools(builder, &arguments, output),
+        Command::Call(call) => call::call(builder, &call, arguments.trust_project, output),
+        Command::Adopt(adopt) => adopt::adopt(&builder.build(), &adopt, output),
         Command::Run(run) => run::run(builder, &run, arguments.trust_project, output),
         Command::Policy(policy) => policy::policy(builder, &policy.command, arguments.trust_project, output),
         Command::Trust(trust) => trust::trust(builder, &trust, arguments.trust_project, output),

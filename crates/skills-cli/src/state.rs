@@ -23,6 +23,16 @@ pub(crate) fn cache() -> Option<PathBuf> {
     Some(base("XDG_CACHE_HOME", ".cache")?.join("skills"))
 }
 
+/// Returns where models make new skills: `$XDG_DATA_HOME/skills/drafts`, else `~/.local/share/skills/drafts`; nothing when there is no home.
+pub(crate) fn drafts() -> Option<PathBuf> {
+    Some(base("XDG_DATA_HOME", ".local/share")?.join("skills/drafts"))
+}
+
+/// Returns where administrators' changes to tools lie.
+pub(crate) fn overrides() -> Option<PathBuf> {
+    Some(directory()?.join("tools.json"))
+}
+
 fn base(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     set.or_else(|| Some(env::home_dir().filter(|home| home.is_absolute())?.join(below_home)))
@@ -79,7 +89,7 @@ pub(crate) fn own_files() -> Vec<PathBuf> {
     let files = policy_files();
     // Compiled code, compilers and what these keep run with the rights of the user.
     let made = cache().into_iter().flat_map(|cache| ["code", "tools", "build"].map(|name| cache.join(name)));
-    files.user.into_iter().chain([files.admin]).chain(directory()).chain(made).collect()
+    files.user.into_iter().chain([files.admin]).chain(directory()).chain(drafts()).chain(made).collect()
 }
 
 /// Lets a runtime keep approvals and records.

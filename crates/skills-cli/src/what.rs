@@ -40,7 +40,7 @@ pub(crate) fn prepare(builder: Builder, what: &What, trust_project: bool, output
 pub(crate) fn options(what: &What) -> anyhow::Result<ExecutionOptions> {
     let mut options = ExecutionOptions::default();
     if let Some(argument) = &what.input {
-        options.input = input::read(argument)?;
+        options.input = input::read(argument, "--input")?;
     }
     options.timeout_ms = what.timeout;
     options.memory_bytes = what.memory.map(|mib| mib << 20);

@@ -63,7 +63,7 @@ pub(crate) struct Chosen {
 }
 
 /// What of a skill runs, and what it is offered.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct What {
     /// Script of the skill to run, when it has several
     #[arg(long)]
@@ -160,7 +160,7 @@ fn no_kind(name: &str) -> String {
 const MAX_TYPOS: usize = 2;
 
 /// Reads a positive number of seconds, fractions allowed, as milliseconds.
-fn seconds(text: &str) -> Result<u64, String> {
+pub(super) fn seconds(text: &str) -> Result<u64, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     let milliseconds = (seconds * 1_000.0).round();
     let most = Limits::ceiling().wall_time.as_secs();

@@ -126,7 +126,7 @@ fn an_unknown_skill_offers_the_nearest() {
     exit 1
     -- stderr
     error: no skill is named "tax-calculator"
-      did you mean `tax_calculator`?
+      did you mean one of: tax_calculator, gcd-calculator?
     "#);
     assert_snapshot!(examples(&["run", "wether"]).page(), @r#"
     exit 1

@@ -17,3 +17,4 @@ mod run;
 #[cfg(target_os = "linux")]
 mod signals;
 mod skills;
+mod tools;

@@ -16,7 +16,7 @@ fn prompt() {
     assert!(!names("shortened").is_empty() || !names("omitted").is_empty());
     assert_eq!(examples(&["prompt", "--budget", "150t", "--json"]).json()["unit"], "tokens");
     let window = examples(&["prompt", "--context-window", "200000", "--json"]).json();
-    assert_eq!((window["budget"].as_u64(), window["included"].as_u64()), (Some(4_000), Some(8)));
+    assert_eq!((window["budget"].as_u64(), window["included"].as_u64()), (Some(4_000), Some(9)));
 }
 
 #[test]
@@ -56,6 +56,7 @@ fn prompt_explained() {
     assert_snapshot!(explain("8000"), @"
     code-review whole
     csv-check whole
+    gcd-calculator whole
     incident-handbook whole
     release-notes whole
     sandbox-probe whole

@@ -42,7 +42,7 @@ pub(crate) fn definition() -> Definition {
             .to_owned(),
         input_schema: schema::input(
             json!({
-                "path": schema::path("The directory; nothing for the workspace."),
+                "path": path(),
                 "recursive": {"type": "boolean", "default": false, "description": "Whether to list what is below as well."},
                 "depth": {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH, "default": MAX_DEPTH,
                           "description": "How deep, when recursive."},
@@ -71,6 +71,12 @@ pub(crate) fn definition() -> Definition {
         ),
         annotations: Annotations::LOOKS,
     }
+}
+
+fn path() -> Value {
+    let mut path = schema::path("The directory; nothing for the workspace.");
+    path["default"] = json!("");
+    path
 }
 
 impl FileTools {

@@ -74,8 +74,6 @@ pub struct BuildError(#[from] Repr);
 enum Repr {
     #[error(transparent)]
     Mount(#[from] MountError),
-    #[error("the drafts of skills cannot lie in {}", path.display())]
-    Drafts { path: PathBuf, source: std::io::Error },
     #[error("the drafts of skills ({}) and the mount {mount:?} lie in each other, so that one would get around the rules of the other", path.display())]
     DraftsInMount { path: PathBuf, mount: String },
 }
@@ -113,7 +111,7 @@ impl Builder {
         self
     }
 
-    /// Sets where new skills are made. It is made when it is not there, and has to be a root of the runtime that is not trusted, so that new skills are seen and
+    /// Sets where new skills are made. It is made with the first of them, and has to be a root of the runtime that is not trusted, so that new skills are seen and
     /// nothing of them runs until a person moves them to another root. It lies in no mount.
     pub fn drafts(mut self, directory: impl Into<PathBuf>) -> Self {
         self.drafts = Some(directory.into());
@@ -153,11 +151,11 @@ impl Builder {
     /// Finishes: opens the mounts.
     ///
     /// # Errors
-    /// When a mount cannot be had under its name, and when the place for new skills cannot be made or overlaps with a mount.
+    /// When a mount cannot be had under its name, and when the place for new skills overlaps with a mount.
     pub fn build(self) -> Result<ToolSet, BuildError> {
         let table = MountTable::new(self.workspace, self.mounts).map_err(Repr::from)?;
         if let Some(drafts) = &self.drafts {
-            apart(&made(drafts)?, &table)?;
+            apart(&canonical(drafts), &table)?;
         }
         let files = FileTools::new(self.runtime.clone(), table).drafts(self.drafts);
         let files = Arc::new(files.skill_writes(self.skill_writes).key_files(self.key_files));
@@ -174,11 +172,10 @@ impl Builder {
     }
 }
 
-/// Makes the place for new skills.
-fn made(drafts: &Path) -> Result<PathBuf, Repr> {
-    let failed = |source| Repr::Drafts { path: drafts.to_owned(), source };
-    std::fs::create_dir_all(drafts).map_err(failed)?;
-    drafts.canonicalize().map_err(failed)
+/// Resolves the part of a path that is there.
+fn canonical(path: &Path) -> PathBuf {
+    let there = path.ancestors().find_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
+    there.map_or_else(|| path.to_owned(), |(above, rest)| above.join(rest))
 }
 
 /// Whoever could write drafts as plain files would get around what is asked of a `SKILL.md`.

@@ -1,0 +1,182 @@
+//! The arguments of the tools that a model calls.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use skills_tools::{Flavour, Mount};
+
+#[derive(Debug, Args)]
+pub(crate) struct Tools {
+    #[command(flatten)]
+    pub(crate) host: Host,
+
+    /// Print the definitions as this kind of host takes them
+    #[arg(long = "for", value_name = "HOST", value_enum)]
+    pub(crate) flavour: Option<For>,
+
+    #[command(subcommand)]
+    pub(crate) command: Option<ToolsCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// Change the tool of a script for good: turn it off or on, or tell models something else of it
+    Change(Change),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Change {
+    /// Name of the tool
+    pub(crate) tool: String,
+
+    /// Do not offer it
+    #[arg(long, conflicts_with = "on")]
+    pub(crate) off: bool,
+
+    /// Offer it
+    #[arg(long)]
+    pub(crate) on: bool,
+
+    /// What models are told that it does
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+
+    /// Its deadline in seconds, at most 600
+    #[arg(long, value_name = "SECONDS", value_parser = super::run::seconds)]
+    pub(crate) timeout: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Call {
+    /// Name of the tool
+    pub(crate) tool: String,
+
+    /// Its arguments: JSON, @FILE, or - for standard input
+    #[arg(value_name = "JSON|@FILE|-", default_value = "{}")]
+    pub(crate) arguments: String,
+
+    #[command(flatten)]
+    pub(crate) host: Host,
+
+    /// Allow, for this call: write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME (repeatable)
+    #[arg(long, value_name = "PERMISSION")]
+    pub(crate) allow: Vec<String>,
+
+    /// Take the variables that skills declare from this .env file (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) env_file: Vec<PathBuf>,
+
+    /// Say yes, for this call, to whatever would be asked; what rules forbid stays forbidden
+    #[arg(long, conflicts_with = "deny")]
+    pub(crate) yes: bool,
+
+    /// Say no to whatever would be asked
+    #[arg(long)]
+    pub(crate) deny: bool,
+}
+
+/// What the tools of a host see of this machine.
+#[derive(Debug, Args)]
+pub(crate) struct Host {
+    /// Directory that tools and programs work in, and may write
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+
+    /// Another directory that tools and programs may read, by a name; with `,rw` behind it they may write it, with `,mirror` its own path leads to it as well
+    /// (repeatable)
+    #[arg(long, value_name = "NAME=DIR[,rw][,mirror]", value_parser = mount)]
+    pub(crate) mount: Vec<Chosen>,
+
+    /// Where new skills are made, of which nothing runs until `skills adopt` [default: drafts where this command keeps its data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) drafts: Option<PathBuf>,
+}
+
+/// A mount as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    pub(crate) name: String,
+    pub(crate) directory: PathBuf,
+    pub(crate) is_writable: bool,
+    pub(crate) is_mirrored: bool,
+}
+
+impl Chosen {
+    pub(crate) fn mount(&self) -> Mount {
+        let mount =
+            if self.is_writable { Mount::writable(&self.name, &self.directory) } else { Mount::read_only(&self.name, &self.directory) };
+        if self.is_mirrored { mount.mirrored() } else { mount }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum For {
+    /// Clients of the Model Context Protocol
+    Mcp,
+    /// APIs like OpenAI's
+    Openai,
+    /// Anthropic's API
+    Anthropic,
+}
+
+impl From<For> for Flavour {
+    fn from(flavour: For) -> Self {
+        match flavour {
+            For::Mcp => Self::Mcp,
+            For::Openai => Self::OpenAi,
+            For::Anthropic => Self::Anthropic,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Adopt {
+    /// Name of the draft; without one they are listed
+    pub(crate) name: Option<String>,
+
+    /// Directory to move it to [default: the first place of your own where skills are looked for]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: Option<PathBuf>,
+
+    /// Where drafts lie [default: drafts where this command keeps its data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) drafts: Option<PathBuf>,
+
+    /// Adopt it without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// Reads `NAME=DIR[,rw][,mirror]`.
+fn mount(text: &str) -> Result<Chosen, String> {
+    let (name, rest) = text.split_once('=').filter(|(name, rest)| !name.is_empty() && !rest.is_empty()).ok_or("not NAME=DIR")?;
+    let (mut directory, mut is_writable, mut is_mirrored) = (rest, false, false);
+    loop {
+        if let Some(before) = directory.strip_suffix(",rw").filter(|_| !is_writable) {
+            (directory, is_writable) = (before, true);
+        } else if let Some(before) = directory.strip_suffix(",mirror").filter(|_| !is_mirrored) {
+            (directory, is_mirrored) = (before, true);
+        } else {
+            return Ok(Chosen { name: name.to_owned(), directory: PathBuf::from(directory), is_writable, is_mirrored });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_has_a_name_a_directory_and_what_may_be_done() {
+        let check = |text: &str, name: &str, directory: &str, is_writable, is_mirrored| {
+            let chosen = Chosen { name: name.into(), directory: directory.into(), is_writable, is_mirrored };
+            assert_eq!(mount(text), Ok(chosen), "{text}");
+        };
+        check("data=/srv/data", "data", "/srv/data", false, false);
+        check("data=/a=b,c,rw", "data", "/a=b,c", true, false);
+        check("data=d,mirror,rw", "data", "d", true, true);
+        for wrong in ["data", "=/x", "data="] {
+            assert!(mount(wrong).is_err(), "{wrong}");
+        }
+    }
+}

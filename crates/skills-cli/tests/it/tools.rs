@@ -1,0 +1,202 @@
+//! `tools`, `call` and `adopt`.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+#[cfg(target_os = "linux")]
+use crate::skills::lacks_walls;
+use crate::skills::{examples, skills_in};
+
+#[test]
+fn the_tools_are_listed_for_people_and_for_hosts() {
+    let listed = examples(&["tools"]);
+    assert_eq!(listed.code, 0, "{}", listed.page());
+    let names: Vec<&str> = listed.stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_snapshot!(names.join("\n"), @"
+    skills_ls
+    skills_read
+    skills_write
+    skills_create
+    skills_run
+    skills_bash
+    run_skill_script
+    search_skills
+    load_skill
+    read_skill_resource
+    skill__gcd-calculator__gcd
+    skill__sandbox-probe__probe
+    skill__sandbox-probe__read_shadow
+    skill__tax_calculator__broken
+    skill__tax_calculator__calculate_duty
+    skill__text-stats__stats
+    skill__weather__get_current
+    skill__weather__get_forecast
+    skill__weather__list_cities
+    ");
+    let openai: serde_json::Value = examples(&["tools", "--for", "openai"]).json();
+    assert_eq!(openai[0]["function"]["name"], "skills_ls");
+    assert_eq!(examples(&["tools", "--for", "anthropic"]).json()[0]["input_schema"]["properties"]["path"]["default"], "");
+    let mcp = examples(&["tools", "--for", "mcp"]).json();
+    assert_eq!((&mcp[0]["annotations"]["readOnlyHint"], &mcp[0]["title"]), (&true.into(), &"List files".into()));
+    assert_eq!(examples(&["tools", "--json"]).json()["tools"], mcp);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_tool_is_called_as_a_model_calls_it() {
+    if lacks_walls() {
+        return;
+    }
+    let run = ["call", "skills_run", r#"{"name": "gcd-calculator", "command": "python scripts/gcd.py 12 18"}"#];
+    assert_snapshot!(examples(&run).page(), @"
+    exit 0
+    -- stdout
+    gcd 6
+    lcm 36
+    ");
+    let tax = r#"{"skill_name": "tax_calculator", "script_name": "calculate_duty", "args": {"cif_price": 10000, "hs_code": "85423100"}}"#;
+    let called = examples(&["call", "run_skill_script", tax, "--json"]).json();
+    assert_eq!((&called["structured"]["result"]["vat"], &called["is_error"]), (&1300.into(), &false.into()));
+    assert_snapshot!(examples(&["call", "skill__weather__get_current", r#"{"city": "Berlin"}"#]).page(), @r#"
+    exit 0
+    -- stdout
+    {"celsius": 11.5, "condition": "overcast", "wind_kmh": 14, "city": "Berlin"}
+    "#);
+}
+
+#[test]
+fn what_goes_wrong_has_an_exit_code_and_a_hint() {
+    assert_snapshot!(examples(&["call", "skill_ls"]).page(), @r#"
+    exit 2
+    -- stderr
+    error: no tool is named "skill_ls"; did you mean `skills_ls`?
+    "#);
+    assert_snapshot!(examples(&["call", "skills_ls", r#"{"path": 1, "x": 2}"#]).page(), @r#"
+    exit 2
+    -- stderr
+    Error: the arguments do not fit: /path: 1 is not of type "string"; Additional properties are not allowed ('x' was unexpected)
+    Hint: look at the tool's input schema and call it again
+    "#);
+    assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd", "command": "ls"}"#]).page(), @"
+    exit 1
+    -- stderr
+    Error: skill 'gcd' not found
+    Hint: did you mean gcd-calculator, code-review?
+    ");
+    assert_snapshot!(examples(&["call", "skills_read", r#"{"path": "skills/gcd-calculator/../../x"}"#]).page(), @"
+    exit 1
+    -- stderr
+    Error: 'skills/gcd-calculator/../../x' is no path: `..` is not taken
+    Hint: paths look like `src/main.py`, `workspace/src/main.py` or `skills/NAME/SKILL.md`
+    ");
+    assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd-calculator", "command": "ls -l"}"#]).page(), @"
+    exit 3
+    -- stderr
+    Error: it was not started: may not start ls (asked by the caller): no rule allows it, and there was nobody to ask
+    Hint: a person has to allow it; ask them, and call again when they have
+    ");
+    assert_snapshot!(examples(&["call", "skills_ls", "{nope"]).page(), @"
+    exit 2
+    -- stderr
+    error: --input is not JSON: key must be a string at line 1 column 2
+    ");
+    assert_snapshot!(examples(&["tools", "--mount", "skills=."]).page(), @r#"
+    exit 2
+    -- stderr
+    error: "skills" cannot be the name of a mount: it is taken
+    "#);
+}
+
+#[test]
+fn an_administrator_turns_a_tool_off_for_good() {
+    let state = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| skills_in(&[arguments, &crate::skills::EXAMPLES].concat(), "", state.path());
+    assert_snapshot!(run(&["tools", "change", "skill__weather__list_cities", "--off"]).page(), @"
+    exit 0
+    -- stderr
+    skill__weather__list_cities is not offered, and stays so when the skill changes
+    ");
+    assert!(!run(&["tools"]).stdout.contains("skill__weather__list_cities"));
+    assert!(run(&["tools"]).stdout.contains("skill__weather__get_current"));
+    assert_eq!(run(&["call", "skill__weather__list_cities"]).code, 2);
+    assert_eq!(run(&["tools", "change", "skill__weather__list_cities", "--on", "--json"]).json()["offered"], true);
+    assert!(run(&["tools"]).stdout.contains("skill__weather__list_cities"));
+    assert_snapshot!(run(&["tools", "change", "skill__weather__list_cities"]).page(), @"
+    exit 2
+    -- stderr
+    error: nothing to change: name --off, --on, --description or --timeout
+    ");
+    assert_snapshot!(run(&["tools", "change", "skill__weather__nothing", "--off"]).page(), @r#"
+    exit 1
+    -- stderr
+    error: no script's tool is named "skill__weather__nothing"
+    "#);
+}
+
+#[test]
+fn a_skill_that_a_model_made_is_used_once_a_person_adopts_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |below: &str| directory.path().canonicalize().unwrap().join(below).display().to_string();
+    fs::create_dir(path("skills")).unwrap();
+    let (root, drafts) = (path("skills"), path("drafts"));
+    let state = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut done = skills_in(&[arguments, &["--root", &root, "--drafts", &drafts]].concat(), "", state.path());
+        done.stdout = done.stdout.replace(&path(""), "HERE/");
+        done.stderr = done.stderr.replace(&path(""), "HERE/");
+        done
+    };
+    let made = r##"{"name": "hello", "description": "Says hello: to all.", "instructions": "# Hello", "scripts": {"hi": "print('hi')"}}"##;
+    assert_snapshot!(run(&["call", "skills_create", made]).page(), @r#"
+    exit 0
+    -- stdout
+    {"status":"created","name":"hello","path":"skills/hello","uri":"skill://hello/SKILL.md"}
+    "#);
+    assert_snapshot!(run(&["call", "skills_ls", r#"{"path": "skills"}"#]).page(), @"
+    exit 0
+    -- stdout
+    Skills (1):
+      hello/  - Says hello: to all.  [draft, not adopted]
+    ");
+    assert_snapshot!(run(&["call", "skills_run", r#"{"name": "hello", "command": "python scripts/hi.py"}"#]).page(), @"
+    exit 3
+    -- stderr
+    Error: skill 'hello' is a draft that nobody has adopted; nothing of it runs
+    Hint: a person has to look at it and adopt it; ask them
+    ");
+    assert!(!run(&["tools"]).stdout.contains("skill__hello__hi"));
+    assert_snapshot!(run(&["adopt", "nothing"]).page(), @r#"
+    exit 1
+    -- stderr
+    error: no draft is named "nothing"; there are: hello
+    "#);
+    assert_snapshot!(run(&["adopt", "hello"]).page(), @"
+    exit 3
+    -- stderr
+    hello: Says hello: to all.
+      scripts/hi.py (11 bytes)
+    from HERE/drafts/hello
+    to   HERE/skills/hello
+    read it first: HERE/drafts/hello/SKILL.md
+    error: there is no terminal to ask on; --yes adopts it
+    ");
+    let adopted = run(&["adopt", "hello", "--yes"]);
+    let page: String = adopted.page().lines().map(|line| line.to_owned() + "\n").collect();
+    assert_snapshot!(page, @"
+    exit 0
+    -- stderr
+    hello: Says hello: to all.
+      scripts/hi.py (11 bytes)
+    from HERE/drafts/hello
+    to   HERE/skills/hello
+    read it first: HERE/drafts/hello/SKILL.md
+    hello is in HERE/skills/hello now; what it may do is asked when it runs
+    ");
+    assert!(run(&["tools"]).stdout.contains("skill__hello__hi"));
+    assert_snapshot!(run(&["adopt"]).page(), @"
+    exit 0
+    -- stderr
+    there are no drafts
+    ");
+}

@@ -1,0 +1,92 @@
+//! What the tools cost beside what they do: a call beside the same work without them.
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "benches make their own files and fail by panicking")]
+
+use std::fs;
+
+use divan::Bencher;
+use serde_json::{Value, json};
+use skills_runtime::{Root, Scope, SkillRuntime};
+use skills_tools::{CallContext, Mount, ToolSet, Toolbox};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+fn main() {
+    divan::main();
+}
+
+/// A hundred skills with a script each, and a workspace with a text of 16 KiB.
+struct Host {
+    place: TempDir,
+    executor: Runtime,
+}
+
+impl Host {
+    fn new() -> Self {
+        let place = tempfile::tempdir().unwrap();
+        for number in 0..100 {
+            let scripts = place.path().join(format!("skills/skill-{number}/scripts"));
+            fs::create_dir_all(&scripts).unwrap();
+            let text = format!("---\nname: skill-{number}\ndescription: Does the {number}th thing.\n---\n# Skill\n");
+            fs::write(scripts.parent().unwrap().join("SKILL.md"), text).unwrap();
+            let source =
+                "\"\"\"Does it.\"\"\"\nimport argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--city', required=True)\n";
+            fs::write(scripts.join("run.py"), source).unwrap();
+        }
+        fs::create_dir(place.path().join("workspace")).unwrap();
+        fs::write(place.path().join("workspace/text"), "line\n".repeat(3_276)).unwrap();
+        Self { place, executor: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap() }
+    }
+
+    fn tools(&self, boxes: &[Toolbox]) -> ToolSet {
+        let runtime = SkillRuntime::builder().root(Root::new(self.place.path().join("skills"), Scope::Custom)).build();
+        let workspace = Mount::writable("workspace", self.place.path().join("workspace"));
+        ToolSet::builder(runtime).workspace(workspace).toolboxes(boxes.iter().copied()).build().unwrap()
+    }
+
+    fn call(&self, tools: &ToolSet, name: &str, arguments: &Value) -> usize {
+        let outcome = self.executor.block_on(tools.call(name, arguments.clone(), &CallContext::default())).unwrap();
+        assert!(!outcome.is_error, "{}", outcome.text);
+        outcome.text.len()
+    }
+}
+
+/// What any set of tools has to look at: all files of the skills, read.
+#[divan::bench]
+fn floor(bencher: Bencher<'_, '_>) {
+    let host = Host::new();
+    bencher.bench_local(|| {
+        let mut bytes = 0;
+        for number in 0..100 {
+            let skill = host.place.path().join(format!("skills/skill-{number}"));
+            bytes += fs::read(skill.join("SKILL.md")).unwrap().len();
+            for file in fs::read_dir(skill.join("scripts")).unwrap() {
+                bytes += fs::read(file.unwrap().path()).unwrap().len();
+            }
+        }
+        bytes
+    });
+}
+
+/// The definitions of a hundred scripts.
+#[divan::bench]
+fn definitions(bencher: Bencher<'_, '_>) {
+    let host = Host::new();
+    let tools = host.tools(&[Toolbox::Skills, Toolbox::Engine, Toolbox::Knowledge, Toolbox::Scripts]);
+    bencher.bench_local(|| tools.definitions().unwrap().len());
+}
+
+/// A file of 16 KiB by `skills_read`.
+#[divan::bench]
+fn read(bencher: Bencher<'_, '_>) {
+    let host = Host::new();
+    let tools = host.tools(&[Toolbox::Skills]);
+    bencher.bench_local(|| host.call(&tools, "skills_read", &json!({"path": "text"})));
+}
+
+/// A search among a hundred skills.
+#[divan::bench]
+fn search(bencher: Bencher<'_, '_>) {
+    let host = Host::new();
+    let tools = host.tools(&[Toolbox::Knowledge]);
+    bencher.bench_local(|| host.call(&tools, "search_skills", &json!({"query": "the 42th thing"})));
+}

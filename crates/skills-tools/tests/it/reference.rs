@@ -1,0 +1,74 @@
+//! The page of the tools that are always there is what the definitions say.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+use skills_runtime::SkillRuntime;
+use skills_tools::{Definition, ToolSet};
+
+use crate::fixture::tree;
+
+#[test]
+fn the_page_says_what_the_definitions_say() {
+    let tools = ToolSet::builder(SkillRuntime::builder().build()).build().unwrap();
+    let page = page(&tools.definitions().unwrap());
+    let known = std::fs::read_to_string(tree().join("docs/tool-reference.md")).unwrap_or_default();
+    if known == page {
+        return;
+    }
+    let written = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("tool-reference.md");
+    std::fs::write(&written, page).unwrap();
+    panic!("docs/tool-reference.md is not what the definitions say: cp {} docs/tool-reference.md", written.display());
+}
+
+fn page(definitions: &[Definition]) -> String {
+    let mut page =
+        "# Reference of the tools\n\nMade from the definitions; see [tools](tools.md) for what they mean. Tools of scripts come on top.\n"
+            .to_owned();
+    for definition in definitions {
+        let Definition { name, title, description, input_schema, annotations, .. } = definition;
+        let hints = [
+            (annotations.read_only_hint, "reads only"),
+            (annotations.destructive_hint, "may replace or remove"),
+            (annotations.idempotent_hint, "twice is as good as once"),
+            (annotations.open_world_hint, "may reach beyond this machine"),
+        ];
+        let hints: Vec<&str> = hints.into_iter().filter(|(holds, _)| *holds).map(|(_, hint)| hint).collect();
+        write!(page, "\n## `{name}`\n\n{title}. {description}\n").unwrap();
+        if !hints.is_empty() {
+            write!(page, "\nHints: {}.\n", hints.join(", ")).unwrap();
+        }
+        page.push_str("\n| argument | type | default | meaning |\n|---|---|---|---|\n");
+        for (argument, schema) in input_schema["properties"].as_object().unwrap() {
+            let required = input_schema["required"].as_array().is_some_and(|names| names.contains(&argument.as_str().into()));
+            let default = if required {
+                "required".to_owned()
+            } else {
+                schema.get("default").map_or("none".to_owned(), |value| format!("`{value}`"))
+            };
+            writeln!(page, "| `{argument}` | {} | {default} | {} |", kind(schema), meaning(schema)).unwrap();
+        }
+    }
+    page
+}
+
+/// The type with its bounds.
+fn kind(schema: &Value) -> String {
+    if let Some(values) = schema["enum"].as_array() {
+        return values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ");
+    }
+    let mut text = schema["type"].as_str().unwrap_or("any").to_owned();
+    for (low, high, unit) in [("minimum", "maximum", ""), ("minLength", "maxLength", " characters"), ("minItems", "maxItems", " items")] {
+        match (schema.get(low), schema.get(high)) {
+            (Some(low), Some(high)) => write!(text, ", {low} to {high}{unit}").unwrap(),
+            (None, Some(high)) => write!(text, ", at most {high}{unit}").unwrap(),
+            (Some(low), None) => write!(text, ", at least {low}{unit}").unwrap(),
+            (None, None) => {}
+        }
+    }
+    text
+}
+
+fn meaning(schema: &Value) -> String {
+    schema["description"].as_str().unwrap_or_default().replace('|', "\\|").replace('\n', " ")
+}
