@@ -233,7 +233,7 @@ fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
 }
 
 fn skip_until(characters: &mut std::iter::Peekable<std::str::Chars<'_>>, is_end: impl Fn(char) -> bool) {
-    while let Some(c) = characters.next() {
+    for c in characters.by_ref() {
         if is_end(c) || c == '\n' {
             return;
         }
