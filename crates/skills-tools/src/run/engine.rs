@@ -9,7 +9,7 @@ use super::result::{Ended, Finished, not_run, plain, reached};
 use super::script::failure;
 use super::{Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT, Programs, Usable, stdin};
 use crate::definition::{Annotations, Definition};
-use crate::path::problem;
+use crate::path::{problem, shown};
 use crate::schema;
 use crate::{CallContext, Code, Outcome, ToolError};
 
@@ -122,7 +122,7 @@ impl Programs {
         context: &CallContext,
     ) -> Result<(ScriptResult, Option<ToolError>), ToolError> {
         let deadline = Deadline::of(limit);
-        let skill = self.usable(&arguments.skill_name)?;
+        let skill = self.usable(named(&arguments.skill_name)?)?;
         let script = skill.script(&arguments.script_name)?;
         self.is_on(&skill.entry, script.strip_prefix("scripts/").unwrap_or(&script))?;
         skill.is_set_up(Some(&script))?;
@@ -184,6 +184,14 @@ impl Usable {
                 })
             }
         }
+    }
+}
+
+/// Refuses what is no name: the catalogue would take a path of this machine as well.
+fn named(skill: &str) -> Result<&str, ToolError> {
+    match skill.contains(['/', '\\']) {
+        true => Err(ToolError::new(Code::SkillNotFound, format!("skill '{}' not found", shown(skill)))),
+        false => Ok(skill),
     }
 }
 
