@@ -211,5 +211,9 @@ async fn no_name_and_no_path_leads_out_of_a_skill() {
         let code = refused(name, "secret.txt").await;
         assert!(["invalid_path", "skill_not_found", "path_outside_mounts"].contains(&code.as_str()), "{name:?}: {code}");
     }
-    assert!(tools.call("read_skill_resource", json!({"name": "gcd", "path": "a.md"})).await.text == "A");
+    for name in ["..", "../gcd", "gcd/SKILL.md", "a\\b", "skills/gcd", "gcd\0"] {
+        let loaded = tools.call("load_skill", json!({"name": name})).await;
+        assert!(loaded.is(Code::SkillNotFound), "{name:?}: {}", loaded.text);
+    }
+    assert_eq!(tools.text("read_skill_resource", json!({"name": "gcd", "path": "a.md"})).await, "A");
 }

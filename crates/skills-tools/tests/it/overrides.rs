@@ -82,7 +82,7 @@ async fn a_script_that_is_turned_off_runs_by_no_tool() {
     }
     for command in ["scripts/b.py", "python scripts/b.py", "python3 ./scripts/b.py", "python skills/demo/scripts/b.py"] {
         let run = tools.call("skills_run", json!({"name": "demo", "command": command})).await;
-        assert!(run.is_error && run.structured.get("stdout").is_none(), "{command}: {}", run.text);
+        assert!(run.is(Code::DeniedByPolicy) && run.structured.get("stdout").is_none(), "{command}: {}", run.text);
     }
 }
 
