@@ -209,3 +209,26 @@ fn changes_in_memory_end_with_the_process() {
     assert_eq!(scripts(&set.clone()), "bc");
     assert_eq!(scripts(&host.tools().set), "abc");
 }
+
+#[test]
+fn turning_one_off_gives_its_name_to_no_other() {
+    let host = host();
+    host.script("demo", "a.sh", "echo a\n");
+    host.file("others/demo/SKILL.md", "---\nname: demo\ndescription: Another.\n---\n").file("others/demo/scripts/a.py", SAYS_A);
+    let runtime = host.runtime().root(Root::new(host.path("others"), Scope::Custom));
+    let set = host.builder(runtime).build().unwrap();
+    let names = || -> Vec<String> {
+        let all = set.definitions().unwrap().into_iter().map(|definition| definition.name);
+        let mut names: Vec<String> = all.filter(|name| name.starts_with("skill__demo__a")).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    assert_eq!(before, ["skill__demo__a", "skill__demo__a_py", "skill__demo__a_sh"]);
+    for name in &before {
+        turn_off(&set, name);
+        assert_eq!(names(), before.iter().filter(|other| *other != name).cloned().collect::<Vec<_>>());
+        set.change_script_tool(name, Override::enabled(true)).unwrap();
+    }
+    assert_eq!(names(), before);
+}
