@@ -21,7 +21,8 @@ use skills_runtime::{Convention, Entry, ExecutionOptions, SkillRuntime};
 
 use crate::file_tools::FileTools;
 use crate::overrides::{Identity, Overrides};
-use crate::{CallContext, Code, ToolError};
+use crate::path::{problem, shown};
+use crate::{CallContext, Code, NewScripts, ToolError};
 
 pub(crate) use session::Sessions;
 
@@ -39,6 +40,7 @@ pub(crate) struct Programs {
     pub(crate) runtime: SkillRuntime,
     pub(crate) files: Arc<FileTools>,
     pub(crate) overrides: Arc<Overrides>,
+    pub(crate) new_scripts: NewScripts,
     pub(crate) sessions: Sessions,
 }
 
@@ -57,6 +59,11 @@ struct Deadline {
 impl Programs {
     /// Finds a skill by its name alone, which is one that may run.
     fn usable(&self, name: &str) -> Result<Usable, ToolError> {
+        // The catalogue finds skills by their directories as well, which no model names.
+        if problem(name).is_some() || name.contains('/') {
+            let error = ToolError::new(Code::SkillNotFound, format!("skill '{}' not found", shown(name)));
+            return Err(error.hint("a skill is named by its name alone; list them with skills_ls of `skills`"));
+        }
         let (entry, is_draft) = self.files.skill(name)?;
         if is_draft {
             let error =
@@ -68,14 +75,17 @@ impl Programs {
 
     /// Refuses a script that an administrator turned off.
     fn is_on(&self, entry: &Entry, script: &str) -> Result<(), ToolError> {
-        let failed = |error: crate::OverrideError| {
-            ToolError::new(Code::Internal, "what administrators changed cannot be read, so nothing runs").hint(plain_chain(&error))
-        };
+        // The reason names a file of the host.
+        let failed = |_| ToolError::new(Code::Internal, "what administrators changed cannot be read, so nothing runs");
         let change = self.overrides.all().map_err(failed)?.of(&Identity::of(entry, script));
-        if change.enabled == Some(false) {
-            return Err(ToolError::new(Code::DeniedByPolicy, format!("an administrator turned the script '{script}' off")));
+        if change.enabled.unwrap_or(self.new_scripts == NewScripts::Enabled) {
+            return Ok(());
         }
-        Ok(())
+        let message = match change.enabled {
+            Some(_) => format!("an administrator turned the script '{script}' off"),
+            None => format!("no administrator turned the script '{script}' on"),
+        };
+        Err(ToolError::new(Code::DeniedByPolicy, message))
     }
 
     /// What all runs have in common.
@@ -177,15 +187,4 @@ fn result_properties() -> Value {
         }, "required": ["path"]}},
         "notes": {"type": "array", "items": {"type": "string"}},
     })
-}
-
-/// An error with all that led to it, for people who keep the host.
-fn plain_chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    text
 }

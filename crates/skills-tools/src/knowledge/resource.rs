@@ -12,6 +12,9 @@ use crate::path::problem;
 use crate::schema;
 use crate::{Code, Outcome, ToolError};
 
+/// What a call without a limit reads, as `skills_read` has it.
+const DEFAULT_BYTES: u64 = 256 << 10;
+
 /// The arguments of `read_skill_resource`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,6 +36,9 @@ pub(crate) fn definition(catalog: &Catalog) -> Definition {
     for name in ["offset", "limit", "encoding"] {
         properties[name] = of_read.input_schema["properties"][name].clone();
     }
+    // There is no choice of lines here.
+    properties["offset"]["description"] = json!("Where to begin, in bytes.");
+    properties["limit"]["description"] = json!(format!("How many bytes; {DEFAULT_BYTES} when nothing is said."));
     Definition {
         name: "read_skill_resource".to_owned(),
         title: "Read a file of a skill".to_owned(),

@@ -11,7 +11,7 @@ use super::{Programs, Sessions};
 use crate::file_tools::FileTools;
 use crate::mount::MountTable;
 use crate::overrides::Overrides;
-use crate::{CallContext, ScriptResult, ToolError};
+use crate::{CallContext, NewScripts, ScriptResult, ToolError};
 
 /// Runs scripts of skills from Rust, as the tool `run_skill_script` does.
 ///
@@ -40,7 +40,13 @@ impl ScriptExecutor {
     #[must_use]
     pub fn new(runtime: SkillRuntime) -> Self {
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
-        let programs = Programs { runtime, files, overrides: Arc::new(Overrides::in_memory()), sessions: Sessions::default() };
+        let programs = Programs {
+            runtime,
+            files,
+            overrides: Arc::new(Overrides::in_memory()),
+            new_scripts: NewScripts::default(),
+            sessions: Sessions::default(),
+        };
         Self { programs, timeout: Duration::from_secs(DEFAULT_TIMEOUT), context: CallContext::default() }
     }
 

@@ -93,9 +93,14 @@ impl Builder {
         }
     }
 
-    /// Chooses the groups of tools, in their order.
+    /// Chooses the groups of tools, in their order, each once.
     pub fn toolboxes(mut self, boxes: impl IntoIterator<Item = Toolbox>) -> Self {
-        self.boxes = boxes.into_iter().collect();
+        self.boxes = Vec::new();
+        for toolbox in boxes {
+            if !self.boxes.contains(&toolbox) {
+                self.boxes.push(toolbox);
+            }
+        }
         self
     }
 
@@ -164,6 +169,7 @@ impl Builder {
             runtime: self.runtime.clone(),
             files: Arc::clone(&files),
             overrides: Arc::clone(&overrides),
+            new_scripts: self.terms.new_scripts,
             sessions: Sessions::default(),
         };
         let knowledge = Knowledge { runtime: self.runtime.clone() };

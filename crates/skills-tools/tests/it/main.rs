@@ -1,6 +1,12 @@
 //! Tests of the tools as hosts call them: a name and arguments in, text and data out.
 #![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
 
+mod definitions;
+mod engine;
 mod examples;
+mod files;
 mod fixture;
+mod knowledge;
+mod overrides;
 mod reference;
+mod scripts;

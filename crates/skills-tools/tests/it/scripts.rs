@@ -1,0 +1,221 @@
+//! Scripts of skills as tools: which there are, what they are called, how they run.
+
+mod confined;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+use skills_runtime::is_hidden;
+use skills_tools::{CallContext, Code, Definition, Outcome};
+
+use crate::fixture::{Host, Tools, lacks_walls};
+
+/// Prints its words and its standard input as JSON.
+const ECHO: &str = "import json, sys\nprint(json.dumps({'argv': sys.argv[1:], 'stdin': sys.stdin.read()}))\n";
+
+/// What the `scripts` block says of `main`.
+fn block(says: &str) -> String {
+    format!("scripts:\n  main:\n    {says}\n")
+}
+
+fn host(extra: &str, file: &str, source: &str) -> Host {
+    let host = Host::new();
+    host.skill("demo", extra).script("demo", file, source);
+    host
+}
+
+fn script_tools(tools: &Tools) -> Vec<Definition> {
+    tools.set.definitions().unwrap().into_iter().filter(|definition| definition.name.starts_with("skill__")).collect()
+}
+
+fn names(tools: &Tools) -> Vec<String> {
+    script_tools(tools).into_iter().map(|definition| definition.name).collect()
+}
+
+fn description(extra: &str, file: &str, source: &str) -> String {
+    script_tools(&host(extra, file, source).tools()).pop().unwrap().description
+}
+
+fn data(outcome: &Outcome) -> Value {
+    serde_json::from_str(&outcome.text).unwrap_or_else(|_| panic!("{}", outcome.text))
+}
+
+/// Runs the tool of `main`.
+async fn run(tools: &Tools, arguments: Value) -> Outcome {
+    tools.call("skill__demo__main", arguments).await
+}
+
+#[test]
+fn files_of_scripts_are_tools_and_what_is_passed_over_is_noted() {
+    let host = host("", "a.py", ECHO);
+    for file in ["a.sh", ".hidden.py", "_x.py", "test_x.py", "__init__.py", "deep/inner.py", "b c.py", "天气.py", "d__e.sh", "notes.md"] {
+        host.script("demo", file, "");
+    }
+    host.file("outside.py", "print('CANARY')\n");
+    symlink(host.path("outside.py"), host.path("skills/demo/scripts/link.py")).unwrap();
+    let tools = host.tools();
+    let names = names(&tools);
+    assert_eq!(
+        names,
+        ["skill__demo__a", "skill__demo__a_sh", "skill__demo__b_c", "skill__demo__d__e", "skill__demo________"],
+        "in byte order of the files"
+    );
+    assert_eq!(tools.set.allowed_tools("demo").unwrap(), names);
+    let notes = tools.set.notes().unwrap().join("\n");
+    assert!(
+        notes.contains("\"a.sh\" of \"demo\" is the tool skill__demo__a_sh, because skill__demo__a is \"a.py\" of \"demo\""),
+        "{notes}"
+    );
+    for file in ["_x.py", "test_x.py", "__init__.py"] {
+        assert!(notes.contains(&format!("demo: {file:?} is no tool: ")), "{file}: {notes}");
+    }
+    assert!(!notes.contains(&host.path("").to_string_lossy().into_owned()) && !notes.contains("notes.md"), "{notes}");
+}
+
+#[tokio::test]
+async fn a_link_out_of_the_skill_does_not_run() {
+    let host = host("", "main.py", ECHO);
+    host.file("outside.py", "print('CANARY')\n");
+    symlink(host.path("outside.py"), host.path("skills/demo/scripts/link.py")).unwrap();
+    let tools = host.tools();
+    assert!(tools.set.call("skill__demo__link", json!({}), &CallContext::default()).await.is_err());
+    let engine = tools.call("run_skill_script", json!({"skill_name": "demo", "script_name": "link.py"})).await;
+    assert!(engine.is_error && !engine.structured.to_string().contains("CANARY"), "{}", engine.text);
+}
+
+#[test]
+fn skills_that_a_model_may_not_choose_give_no_tools() {
+    let host = host("disable-model-invocation: true\n", "main.py", ECHO);
+    assert_eq!(names(&host.tools()), [""; 0]);
+    host.skill("demo", "disable-model-invocation: false\n");
+    assert_eq!(names(&host.tools()), ["skill__demo__main"]);
+}
+
+#[test]
+fn descriptions_come_from_the_block_then_the_script_then_its_name() {
+    let source = "\"\"\"From the script.\n\nMore.\n\"\"\"\n# Description: From the comment.\n";
+    assert_eq!(description(&block("description: From the block."), "main.py", source), "From the block.");
+    assert_eq!(description("", "main.py", source), "From the script.");
+    assert_eq!(description("", "main.py", "#!/usr/bin/env python3\n# Description: From the comment.\n"), "From the comment.");
+    assert_eq!(description("", "main.sh", "#!/bin/sh\n# description: From the comment.\n"), "From the comment.");
+    assert_eq!(description("", "main.py", "print(1)\n"), "Execute main from demo");
+    assert_eq!(description("", "get_all.sh", "echo\n"), "Execute get_all from demo");
+}
+
+#[test]
+fn descriptions_are_one_short_line_that_people_can_read() {
+    let hidden = "Adds.\u{202e}\u{200b}\u{e0041}\u{e0042}\u{7}\u{1b}[31m <!--\n\n";
+    let source = format!("\"\"\"{hidden}{}\"\"\"\n", "word ".repeat(20_000));
+    let host = host(&block(&format!("args: [{{name: city, description: \"{}\"}}]", "x \\u202e\\u200b\\n".repeat(500))), "main.py", &source);
+    let definition = script_tools(&host.tools()).pop().unwrap();
+    let argument = definition.input_schema["properties"]["city"]["description"].as_str().unwrap().to_owned();
+    for (text, most) in [(&definition.description, 1024), (&argument, 300)] {
+        assert!(!text.contains(is_hidden) && !text.contains('\n'), "{text:?}");
+        assert!(text.chars().count() <= most, "{}", text.chars().count());
+    }
+    assert!(definition.description.starts_with("Adds."), "{}", definition.description);
+    assert!(serde_json::to_string(&definition).unwrap().len() < 8 * 1024);
+}
+
+#[tokio::test]
+async fn arguments_are_words_as_the_block_lists_them() {
+    if lacks_walls() {
+        return;
+    }
+    let args = "args: [{name: city, required: true}, {name: days, type: integer}, \
+                {name: loud, type: boolean}, {name: tags, type: array}, {name: more, type: object}]";
+    let host = host(&block(args), "main.py", ECHO);
+    let tools = host.tools();
+    let check = async |given: Value, expected: Value| {
+        let outcome = run(&tools, given.clone()).await;
+        assert_eq!(data(&outcome), json!({"argv": expected, "stdin": ""}), "{given}");
+    };
+    check(json!({"city": "Tai pei"}), json!(["--city", "Tai pei"])).await;
+    check(
+        json!({"days": 3, "city": "; rm -rf / $(id) `id` 'a' \"b\"\n台北"}),
+        json!(["--city", "; rm -rf / $(id) `id` 'a' \"b\"\n台北", "--days", "3"]),
+    )
+    .await;
+    check(json!({"city": "--help", "loud": true}), json!(["--city=--help", "--loud"])).await;
+    check(json!({"city": "", "loud": false}), json!(["--city", ""])).await;
+    check(json!({"city": "a", "tags": ["x", "-y"]}), json!(["--city", "a", "--tags", "x", "--tags=-y"])).await;
+    check(json!({"city": "a", "more": {"b": [1, null]}}), json!(["--city", "a", "--more", "{\"b\":[1,null]}"])).await;
+    let long = "長".repeat(20_000);
+    check(json!({"city": long}), json!(["--city", long])).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_passed_is_refused_before_anything_starts() {
+    let host = host(&block("args: [{name: city, required: true}, {name: days, type: integer, max: 3}]"), "main.py", ECHO);
+    let tools = host.tools();
+    for given in [
+        json!({}),
+        Value::Null,
+        json!({"city": 5}),
+        json!({"city": null}),
+        json!({"city": "a", "days": 4}),
+        json!({"city": "a", "town": "b"}),
+        json!({"city": "a\0b"}),
+        json!({"city": "x".repeat(65 * 1024)}),
+    ] {
+        let outcome = run(&tools, given).await;
+        assert!(outcome.is(Code::InvalidArguments), "{}", outcome.text);
+        assert_eq!(outcome.structured.as_object().unwrap().len(), 1, "{}", outcome.structured);
+    }
+    assert_eq!(fs::read_dir(host.path("scratch")).unwrap().count(), 0, "no session was begun");
+}
+
+#[tokio::test]
+async fn without_a_list_arguments_are_json_on_standard_input() {
+    if lacks_walls() {
+        return;
+    }
+    let host = host("", "main.py", ECHO);
+    let tools = host.tools();
+    let given = json!({"city": "台北 'x'", "days": [1, null], "--help": true});
+    assert_eq!(data(&run(&tools, given.clone()).await), json!({"argv": [], "stdin": given.to_string()}));
+    assert_eq!(data(&run(&tools, Value::Null).await), json!({"argv": [], "stdin": "{}"}));
+}
+
+#[tokio::test]
+async fn arguments_that_a_script_parses_itself_are_known() {
+    if lacks_walls() {
+        return;
+    }
+    let source = "import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument('place')
+parser.add_argument('--days', type=int, default=1, help='How many')
+parser.add_argument('--loud', action='store_true')
+args = parser.parse_args()
+print(args.place, args.days, args.loud)
+";
+    let host = host("", "main.py", source);
+    let tools = host.tools();
+    let schema = script_tools(&tools).pop().unwrap().input_schema;
+    assert_eq!((&schema["required"], &schema["x-derived"]), (&json!(["place"]), &json!("argparse")));
+    assert_eq!(run(&tools, json!({"place": "-x", "days": -2, "loud": true})).await.text.trim_end(), "-x -2 True");
+    let missing = run(&tools, json!({"days": 1})).await;
+    assert!(missing.is(Code::InvalidArguments), "{}", missing.text);
+}
+
+#[tokio::test]
+async fn output_is_the_result_and_errors_are_what_the_script_says() {
+    if lacks_walls() {
+        return;
+    }
+    let check = async |source: &str, is_error: bool, text: &str| {
+        let outcome = run(&host("", "main.sh", source).tools(), json!({})).await;
+        assert_eq!((outcome.is_error, outcome.text.trim_end()), (is_error, text), "{source}");
+        outcome.structured
+    };
+    let fine = check("echo result; echo warning >&2\n", false, "result").await;
+    assert_eq!((&fine["stderr"], &fine["exit_code"]), (&json!("warning\n"), &json!(0)));
+    let failed = check("echo partly; echo 'no such city' >&2; exit 4\n", true, "no such city").await;
+    assert_eq!((&failed["stdout"], &failed["exit_code"]), (&json!("partly\n"), &json!(4)));
+    assert_eq!(failed["error"]["code"], "failed");
+    check("echo 'only here'; exit 1\n", true, "only here").await;
+    check("exit 7\n", true, "Script exited with code 7").await;
+    check("printf '\\033[31mred\\033[0m \\377'\n", false, "red \u{fffd}").await;
+}

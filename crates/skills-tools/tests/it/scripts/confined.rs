@@ -1,0 +1,179 @@
+//! What the programs of script tools have around them: a deadline, variables, a directory of their own, and walls.
+
+use std::fs;
+
+use serde_json::json;
+use skills_runtime::policy::{Effect, Layer, Rule};
+use skills_runtime::{Rules, Secrets};
+use skills_tools::{CallContext, Code, MissingEnv};
+
+use super::{ECHO, block, data, host, names, run};
+use crate::fixture::{Host, Tools, lacks_walls};
+
+/// Prints its variables as JSON, with how its skill's directory looks from inside.
+const VARIABLES: &str = "import json, os
+seen = dict(os.environ)
+directory = seen['SKILL_DIR']
+is_assets = seen['SKILL_ASSETS_DIR'] == directory + '/assets'
+seen['directory'] = [os.path.isabs(directory), os.path.isfile(directory + '/SKILL.md'), is_assets]
+print(json.dumps(seen))
+";
+
+#[tokio::test]
+async fn the_deadline_of_the_block_stops_a_script() {
+    if lacks_walls() {
+        return;
+    }
+    let outcome = run(&host(&block("timeout: 1"), "main.sh", "echo begun; while :; do :; done\n").tools(), json!({})).await;
+    assert!(outcome.is(Code::TimedOut), "{}", outcome.text);
+    assert_eq!(outcome.text, "Script execution timed out after 1 seconds");
+    assert_eq!((&outcome.structured["timed_out"], &outcome.structured["stdout"]), (&json!(true), &json!("begun\n")));
+}
+
+#[tokio::test]
+async fn children_that_linger_do_not_keep_a_call() {
+    if lacks_walls() {
+        return;
+    }
+    let source = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\nprint('done')\n";
+    let declares = format!("allowed-tools: Bash\n{}", block("timeout: 60"));
+    let outcome = run(&host(&declares, "main.py", source).allowing(&["spawn"]), json!({})).await;
+    assert_eq!((outcome.is_error, outcome.text.trim_end()), (false, "done"));
+    let alone = run(&host(&block("timeout: 60"), "main.py", source).tools(), json!({})).await;
+    assert!(alone.is(Code::Failed) && alone.text.contains("PermissionError"), "nobody allowed it: {}", alone.text);
+}
+
+#[tokio::test]
+async fn endless_output_is_cut_and_says_so() {
+    if lacks_walls() {
+        return;
+    }
+    let outcome = run(&host("", "main.py", "print('first')\nprint('x' * 3_000_000)\nprint('last')\n").tools(), json!({})).await;
+    assert_eq!((outcome.is_error, &outcome.structured["stdout_truncated"]), (false, &json!(true)));
+    assert!(outcome.text.starts_with("first\n") && outcome.text.trim_end().ends_with("last"));
+    assert!(outcome.text.len() < 300 * 1024, "{}", outcome.text.len());
+}
+
+#[tokio::test]
+async fn a_script_sees_the_documented_variables_and_no_others() {
+    if lacks_walls() {
+        return;
+    }
+    let seen = data(&run(&host("", "main.py", VARIABLES).tools(), json!({})).await);
+    let seen = seen.as_object().unwrap();
+    let mut names: Vec<&str> = seen.keys().map(String::as_str).filter(|name| *name != "directory" && !name.starts_with("__CF")).collect();
+    // macOS itself adds `__CF…` to every program.
+    names.sort_unstable();
+    let documented =
+        ["HOME", "LANG", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONNOUSERSITE", "SKILL_ASSETS_DIR", "SKILL_DIR", "SKILL_NAME", "TMPDIR"];
+    assert_eq!(names, documented);
+    assert_eq!((&seen["SKILL_NAME"], &seen["directory"]), (&json!("demo"), &json!([true, true, true])));
+    assert_eq!(
+        (&seen["SKILL_DIR"], &seen["SKILL_ASSETS_DIR"]),
+        (&json!("/skills/demo"), &json!("/skills/demo/assets")),
+        "as a model is told it"
+    );
+}
+
+/// The tools of a host that has keys, and allows some.
+fn with_keys(host: &Host, allowed: &[&str]) -> Tools {
+    let allow = |rules: Rules, text: &&str| rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap());
+    let (secrets, problems) =
+        Secrets::from_env_text("API_TOKEN=token-0123456789\nOTHER_TOKEN=other-0123456789\nLD_PRELOAD=/tmp/x.so\nPATH=/tmp\n");
+    assert_eq!(problems, []);
+    let runtime = host.runtime().secrets(secrets).rules(allowed.iter().fold(Rules::default(), allow));
+    host.wrap(host.builder(runtime).build().unwrap())
+}
+
+#[tokio::test]
+async fn declared_keys_arrive_where_they_are_allowed_and_are_not_told() {
+    if lacks_walls() {
+        return;
+    }
+    let declares = "metadata:\n  openclaw:\n    requires:\n      env: [API_TOKEN]\n";
+    let source = "import json, os\nprint(json.dumps([os.environ.get('API_TOKEN', '')[:5], os.environ.get('API_TOKEN'), 'OTHER_TOKEN' in os.environ]))\n";
+    let host = host(declares, "main.py", source);
+    let allowed = run(&with_keys(&host, &["env:API_TOKEN", "env:OTHER_TOKEN"]), json!({})).await;
+    let seen = data(&allowed);
+    assert_eq!((&seen[0], &seen[2]), (&json!("token"), &json!(false)), "{}", allowed.text);
+    assert!(!allowed.structured.to_string().contains("token-0123456789") && !allowed.text.contains("token-0123456789"), "{}", allowed.text);
+    let asked = run(&with_keys(&host, &[]), json!({})).await;
+    assert!(!asked.text.contains("token"), "nobody allowed it: {}", asked.text);
+    assert!(asked.is(Code::ApprovalRequired), "{}", asked.text);
+}
+
+#[tokio::test]
+async fn variables_that_change_what_runs_are_never_passed() {
+    if lacks_walls() {
+        return;
+    }
+    let declares = "metadata:\n  openclaw:\n    requires:\n      env: [LD_PRELOAD, PATH]\n";
+    let host = host(declares, "main.py", VARIABLES);
+    let tools = with_keys(&host, &["env:LD_PRELOAD", "env:PATH"]);
+    let outcome = run(&tools, json!({})).await;
+    assert!(outcome.is(Code::DeniedByPolicy), "whatever the rules say: {}", outcome.text);
+    assert!(outcome.text.contains("LD_PRELOAD") && outcome.text.contains("PATH"), "{}", outcome.text);
+    assert_eq!(outcome.structured.as_object().unwrap().len(), 1, "{}", outcome.structured);
+}
+
+#[test]
+fn a_key_that_is_needed_most_and_missing_is_noted() {
+    let host = host("metadata:\n  openclaw:\n    primaryEnv: BAIDU_API_KEY\n", "main.py", ECHO);
+    let note = "Skill demo 缺少環境變數 BAIDU_API_KEY，script tools 可能無法正常運作";
+    let tools = host.tools();
+    assert_eq!((tools.set.notes().unwrap(), names(&tools)), (vec![note.to_owned()], vec!["skill__demo__main".to_owned()]));
+    let skipping = host.wrap(host.builder(host.runtime()).missing_env(MissingEnv::Skip).build().unwrap());
+    assert_eq!((skipping.set.notes().unwrap(), names(&skipping)), (vec![note.to_owned()], Vec::new()));
+    let secrets = Secrets::default().with("BAIDU_API_KEY", "key-0123456789");
+    let having = host.wrap(host.builder(host.runtime().secrets(secrets)).missing_env(MissingEnv::Skip).build().unwrap());
+    assert_eq!((having.set.notes().unwrap(), names(&having).len()), (Vec::new(), 1));
+}
+
+#[tokio::test]
+async fn the_working_directory_belongs_to_one_conversation() {
+    if lacks_walls() {
+        return;
+    }
+    let source = "import os\nprint(os.getcwd(), sorted(os.listdir('.')))\nopen('note.txt', 'a').write('x')\n";
+    let host = host("", "main.py", source);
+    let tools = host.tools();
+    let one = CallContext::default().session("one");
+    let two = CallContext::default().session("../two");
+    let say = async |context: &CallContext| tools.call_in("skill__demo__main", json!({}), context).await.text.trim_end().to_owned();
+    assert_eq!(say(&one).await, "/session []");
+    assert_eq!(say(&one).await, "/session ['note.txt']");
+    assert_eq!(say(&two).await, "/session []");
+    assert_eq!(fs::read_dir(host.path("scratch")).unwrap().count(), 2);
+    tools.set.end_session("one");
+    assert_eq!(fs::read_dir(host.path("scratch")).unwrap().count(), 1, "the files are gone");
+    assert_eq!(say(&one).await, "/session []");
+    assert_eq!(say(&two).await, "/session ['note.txt']");
+    assert!(!host.path("skills/demo/note.txt").exists() && !host.path("two").exists());
+}
+
+#[tokio::test]
+async fn other_skills_the_workspace_and_the_machine_are_out_of_reach() {
+    if lacks_walls() {
+        return;
+    }
+    let source = "import sys
+for path in sys.stdin.read().split('\"')[3].split(';'):
+    try:
+        open(path).read(1)
+        print('read')
+    except OSError:
+        print('refused')
+try:
+    open(__file__, 'a')
+    print('written')
+except OSError:
+    print('kept')
+";
+    let host = host("", "main.py", source);
+    host.skill("other", "").file("workspace/a.txt", "a").file("secret.txt", "CANARY");
+    let paths = ["skills/demo/SKILL.md", "skills/other/SKILL.md", "workspace/a.txt", "secret.txt"];
+    let mut paths: Vec<String> = paths.iter().map(|path| host.path(path).to_string_lossy().into_owned()).collect();
+    paths.push("/etc/shadow".to_owned());
+    let outcome = run(&host.tools(), json!({"paths": paths.join(";")})).await;
+    assert_eq!(outcome.text.split_whitespace().collect::<Vec<_>>(), ["read", "refused", "refused", "refused", "refused", "kept"]);
+}
