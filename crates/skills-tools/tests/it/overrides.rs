@@ -111,8 +111,8 @@ async fn descriptions_and_deadlines_are_changed_one_by_one() {
     assert_eq!(outcome.text, "Script execution timed out after 1.5 seconds");
 }
 
-#[test]
-fn new_scripts_wait_for_an_administrator_where_the_host_wants_that() {
+#[tokio::test]
+async fn new_scripts_wait_for_an_administrator_where_the_host_wants_that() {
     let host = host();
     let process = || {
         let builder = host.builder(host.runtime()).overrides(Overrides::in_file(file(&host)));
@@ -124,6 +124,15 @@ fn new_scripts_wait_for_an_administrator_where_the_host_wants_that() {
     set.change_script_tool("skill__demo__c", Override::enabled(true)).unwrap();
     host.script("demo", "d.py", "print('d')\n");
     assert_eq!(scripts(&process()), "c");
+    // Nobody gets around it by another tool.
+    let tools = host.wrap(process());
+    for (tool, arguments) in [
+        ("run_skill_script", json!({"skill_name": "demo", "script_name": "d"})),
+        ("skills_run", json!({"name": "demo", "command": "python scripts/d.py"})),
+    ] {
+        let outcome = tools.call(tool, arguments).await;
+        assert_eq!(outcome.structured["error"]["message"], "no administrator turned the script 'd.py' on", "{tool}");
+    }
 }
 
 #[cfg(unix)]
