@@ -57,6 +57,11 @@ struct Deadline {
 impl Programs {
     /// Finds a skill by its name alone, which is one that may run.
     fn usable(&self, name: &str) -> Result<Usable, ToolError> {
+        // A path of this machine is no name, although a catalogue knows skills by it too.
+        if name.contains(['/', '\\']) || name.chars().any(skills_runtime::is_hidden) {
+            let error = ToolError::new(Code::SkillNotFound, format!("skill '{}' not found", crate::path::shown(name)));
+            return Err(error.hint("list the skills with skills_ls of `skills`"));
+        }
         let (entry, is_draft) = self.files.skill(name)?;
         if is_draft {
             let error =
