@@ -21,7 +21,7 @@ use skills_runtime::{Convention, Entry, ExecutionOptions, SkillRuntime};
 
 use crate::file_tools::FileTools;
 use crate::overrides::{Identity, Overrides};
-use crate::path::{problem, shown};
+use crate::path::shown;
 use crate::{CallContext, Code, NewScripts, ToolError};
 
 pub(crate) use session::Sessions;
@@ -59,10 +59,10 @@ struct Deadline {
 impl Programs {
     /// Finds a skill by its name alone, which is one that may run.
     fn usable(&self, name: &str) -> Result<Usable, ToolError> {
-        // The catalogue finds skills by their directories as well, which no model names.
-        if problem(name).is_some() || name.contains('/') {
+        // A path of this machine is no name, although a catalogue knows skills by it too.
+        if name.contains(['/', '\\']) || name.chars().any(skills_runtime::is_hidden) {
             let error = ToolError::new(Code::SkillNotFound, format!("skill '{}' not found", shown(name)));
-            return Err(error.hint("a skill is named by its name alone; list them with skills_ls of `skills`"));
+            return Err(error.hint("list the skills with skills_ls of `skills`"));
         }
         let (entry, is_draft) = self.files.skill(name)?;
         if is_draft {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::json;
-use skills_runtime::Command;
+use skills_runtime::{Command, Workspace};
 
 use super::result::{Finished, not_run, reached};
 use super::words::CommandLine;
@@ -71,6 +71,12 @@ impl Programs {
         options.stdin = stdin(arguments.stdin.as_ref());
         options.hosts = hosts(&arguments.network)?;
         options.directory = Some(ground.start);
+        let mut worked_on = around.name_of(&ground.base).unwrap_or("workspace");
+        // In a skill, which cannot be written, it works on the workspace as the skill's own programs do.
+        if let Some(workspace) = self.files.workspace().filter(|_| skill.is_some()) {
+            options.workspace = Workspace::Directory(workspace.path.clone());
+            worked_on = "workspace";
+        }
         match line {
             CommandLine::Shell(text) => options.command = Some(Command::Shell(text)),
             CommandLine::Words(words) => {
@@ -91,7 +97,7 @@ impl Programs {
         };
         let artifacts = ran.map_err(|error| not_run(&error, None, &shown))?;
         let seconds = deadline.seconds(reached(&artifacts), left_ms);
-        let finished = Finished::of(&artifacts, &shown)?.in_directory(around.name_of(&ground.base).unwrap_or("workspace"));
+        let finished = Finished::of(&artifacts, &shown)?.in_directory(worked_on);
         Ok(finished.outcome(&seconds, |stdout, stderr| match stderr {
             "" => stdout.to_owned(),
             stderr => format!("{stdout}\n[stderr]\n{stderr}"),

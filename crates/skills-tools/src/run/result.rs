@@ -1,7 +1,7 @@
 //! What came of a program, for people, models and programs.
 
 use serde_json::{Map, Value, json};
-use skills_runtime::policy::{Answer, Denial, Reason};
+use skills_runtime::policy::{Answer, Denial, Reason, Verdict};
 use skills_runtime::{Captured, Ending, ErrorKind, ExecutionArtifacts, ExecutionStatus, RuntimeError, SandboxErrorKind, Status};
 
 use crate::shown::Shown;
@@ -140,10 +140,40 @@ fn denied(denial: &Denial, shown: &Shown) -> ToolError {
         )
     };
     let code = if denial.refusals().any(|verdict| is_final(verdict.reason())) { Code::DeniedByPolicy } else { Code::ApprovalRequired };
-    let message = shown.text(&format!("it was not started: {denial}"));
+    let message = format!("it was not started: {}", told(denial, shown));
     match code {
         Code::ApprovalRequired => ToolError::new(code, message).hint("a person has to allow it; ask them, and call again when they have"),
         _ => ToolError::new(code, message).hint("do it in another way; asking again changes nothing"),
+    }
+}
+
+/// What was decided and why, without what only people who keep the host can mend, such as approvals that cannot be read.
+fn told(denial: &Denial, shown: &Shown) -> String {
+    const MAX_SHOWN: usize = 10;
+    // What failed stands behind a colon, and may name files of this machine.
+    let first = |reason: &str| reason.split(": ").next().unwrap_or_default().to_owned();
+    let content = denial.content().map(|reason| format!("nobody approved its content for what rules would give it: {}", first(reason)));
+    let refused = denial.refusals().take(MAX_SHOWN);
+    let refused = refused.map(|verdict| format!("may not {} (asked by {}): {}", verdict.permission(), verdict.asked(), because(verdict)));
+    let more = denial.refusals().count().saturating_sub(MAX_SHOWN);
+    let more = (more > 0).then(|| format!("and {more} things more"));
+    shown.text(&content.into_iter().chain(refused).chain(more).collect::<Vec<_>>().join("; "))
+}
+
+/// Why something is denied. People write rules of places that no model knows: of a rule with a path only whose it is is told.
+fn because(verdict: &Verdict) -> String {
+    let because = verdict.because();
+    let rule = match verdict.reason() {
+        Reason::Rule { layer, text } => Some((*layer, text.as_str())),
+        _ => verdict.wants_asked(),
+    };
+    let because = match rule.filter(|(_, text)| text.contains('/')) {
+        Some((layer, text)) => because.replace(&format!("the rule `{text}`"), &format!("a rule ({layer})")),
+        None => because,
+    };
+    match verdict.reason() {
+        Reason::AskingFailed { error } | Reason::Answered { not_stored: Some(error), .. } => because.replace(&format!(": {error}"), ""),
+        _ => because,
     }
 }
 

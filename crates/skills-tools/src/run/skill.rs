@@ -160,8 +160,10 @@ fn program(line: &CommandLine, skill: &Usable, around: &Surroundings) -> Result<
             return Ok(Program::Module { path, arguments: translated(rest) });
         }
     }
-    if first.contains('/') {
-        let error = ToolError::new(Code::ScriptNotFound, format!("'{first}' is no script of the skill '{name}'"));
+    // Behind an interpreter too: to ask for leave to start it would help nobody.
+    let script = rest.first().filter(|word| kind_of(first).is_some_and(|kind| is_script_of(name, word, kind)));
+    if let Some(missing) = script.or(Some(first).filter(|first| first.contains('/'))) {
+        let error = ToolError::new(Code::ScriptNotFound, format!("'{missing}' is no script of the skill '{name}'"));
         return Err(error.hint(format!("list the files with skills_ls of `skills/{name}`, or name a program without a path")));
     }
     Ok(Program::Command { command: Command::Program(first.clone()), arguments: translated(rest) })
@@ -177,6 +179,12 @@ fn kind_of(program: &str) -> Option<ScriptType> {
         "perl" => ScriptType::Perl,
         _ => return None,
     })
+}
+
+/// Whether a word can only mean a script of this kind in the skill, where commands start.
+fn is_script_of(skill: &str, word: &str, kind: ScriptType) -> bool {
+    let is_here = !word.starts_with(['/', '-']) || word.starts_with(&format!("/skills/{skill}/"));
+    is_here && ScriptType::of_path(word.as_ref()) == Some(kind)
 }
 
 /// Returns the path in the skill of a file of it.

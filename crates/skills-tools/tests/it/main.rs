@@ -3,10 +3,12 @@
 
 mod definitions;
 mod engine;
+mod escape;
 mod examples;
 mod files;
 mod fixture;
 mod knowledge;
 mod overrides;
 mod reference;
+mod run;
 mod scripts;

@@ -1,0 +1,151 @@
+//! Words reach a program as they are.
+
+use serde_json::json;
+
+use super::{SHOW, kit, printed, quoted, run};
+use crate::fixture::lacks_walls;
+
+/// Words that a shell or a careless program would do something with.
+const WORDS: &[&str] = &[
+    "",
+    " ",
+    "a b",
+    "; id",
+    "| id",
+    "& id",
+    "&& id",
+    "$(id)",
+    "`id`",
+    "${HOME}",
+    "$HOME",
+    "a'b",
+    "a\"b",
+    "'",
+    "\"",
+    "\\",
+    "\\n",
+    "line\nline",
+    "\r\n",
+    "\t",
+    "-",
+    "--",
+    "-c",
+    "-rf",
+    "--help",
+    "--version",
+    "--x=y",
+    "=",
+    "=x",
+    "A=1",
+    "*",
+    "?",
+    "[a]",
+    "{a,b}",
+    "~",
+    "~root",
+    "#",
+    "!",
+    "!!",
+    "%s",
+    "<x",
+    ">x",
+    "2>&1",
+    "日本 é",
+    "🚀",
+    "../../etc/passwd",
+    "/etc/passwd",
+    "/workspace",
+    "/workspace/a b",
+    "/workspaces",
+    "--out=/workspace/x",
+    "/skills/kit/SKILL.md",
+    "/skills/other",
+    "x=/workspace/y",
+];
+
+#[tokio::test]
+async fn each_word_arrives_as_it_was_written() {
+    if lacks_walls() {
+        return;
+    }
+    let host = kit(&[("show.py", SHOW)]);
+    let tools = host.tools();
+    let line = WORDS.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let outcome = run(&tools, &format!("python scripts/show.py {line}")).await;
+    assert_eq!(printed(&outcome), json!(WORDS));
+}
+
+#[tokio::test]
+async fn the_first_word_after_the_script_is_no_option_of_the_interpreter() {
+    if lacks_walls() {
+        return;
+    }
+    let host = kit(&[("show.py", SHOW), ("show.sh", "printf '%s\\n' \"$@\"\n")]);
+    let tools = host.tools();
+    for word in ["-c", "--help", "-", "--", "-V", "-i"] {
+        assert_eq!(printed(&run(&tools, &format!("scripts/show.py {word}")).await), json!([word]));
+        assert_eq!(run(&tools, &format!("scripts/show.sh {word}")).await.text, word);
+    }
+}
+
+#[tokio::test]
+async fn a_long_word_is_passed_and_a_longer_command_is_not_taken() {
+    if lacks_walls() {
+        return;
+    }
+    let host = kit(&[("size.py", "import sys\nprint([len(a) for a in sys.argv[1:]], set(sys.argv[1]))\n")]);
+    let tools = host.tools();
+    let outcome = run(&tools, &format!("scripts/size.py '{}'", "&".repeat(60 * 1024))).await;
+    assert_eq!(outcome.text, "[61440] {'&'}");
+    let outcome = run(&tools, &format!("scripts/size.py '{}'", "x".repeat(200 * 1024))).await;
+    assert_eq!(outcome.code(), Some("invalid_arguments"));
+}
+
+/// The same script by each of its names.
+#[tokio::test]
+async fn a_script_has_several_names_and_needs_no_leave() {
+    if lacks_walls() {
+        return;
+    }
+    let host = kit(&[("show.py", SHOW), ("say.sh", "echo \"$1\"\n")]);
+    let tools = host.tools();
+    for start in ["", "./", "skills/kit/", "/skills/kit/", "python ", "python3 ", "python /skills/kit/", "python ./"] {
+        assert_eq!(printed(&run(&tools, &format!("{start}scripts/show.py a")).await), json!(["a"]), "{start:?}");
+    }
+    for start in ["", "bash ", "sh ", "sh ./"] {
+        assert_eq!(run(&tools, &format!("{start}scripts/say.sh a")).await.text, "a", "{start:?}");
+    }
+}
+
+#[tokio::test]
+async fn text_for_a_shell_needs_leave_for_any_program() {
+    let host = kit(&[("show.py", SHOW)]);
+    let texts =
+        ["echo a; echo b", "echo $HOME", "echo a | cat", "echo a > x", "A=1 env", "scripts/show.py $(id)", "scripts/show.py\nid", "cd /"];
+    for tools in [host.tools(), host.allowing(&["spawn:echo", "spawn:sh", "spawn:cat"])] {
+        for text in texts {
+            for (tool, arguments) in [("skills_run", json!({"name": "kit", "command": text})), ("skills_bash", json!({"command": text}))] {
+                let outcome = tools.call(tool, arguments).await;
+                assert_eq!(outcome.code(), Some("approval_required"), "{tool} {text:?}: {}", outcome.text);
+            }
+        }
+    }
+    if lacks_walls() {
+        return;
+    }
+    let tools = host.allowing(&["spawn"]);
+    assert_eq!(run(&tools, "printf 'a b' | tr a-z A-Z; echo \"$((1+1))\"").await.text, "A B2");
+    assert_eq!(tools.text("skills_bash", json!({"command": "for i in 1 2; do echo $i; done"})).await, "1\n2");
+}
+
+#[tokio::test]
+async fn what_is_no_command_says_why() {
+    let host = kit(&[]);
+    let tools = host.allowing(&["spawn"]);
+    for command in ["", "   ", "echo 'a", "echo \"a", "echo \0"] {
+        for (tool, arguments) in [("skills_run", json!({"name": "kit", "command": command})), ("skills_bash", json!({"command": command}))]
+        {
+            assert_eq!(tools.call(tool, arguments).await.code(), Some("invalid_arguments"), "{tool} {command:?}");
+        }
+    }
+}
