@@ -14,10 +14,16 @@ use crate::host;
 use crate::input::InputError;
 use crate::output::{Output, line};
 
+/// Where a draft lies while somebody looks at it: in no root, so that no tool finds it.
+const HELD: &str = ".adopting";
+/// The most files of a draft that are named.
+const MAX_FILES: usize = 1_000;
+
 /// Moves a draft to where skills are, once a person has seen what is in it.
 pub(crate) fn adopt(runtime: &SkillRuntime, arguments: &Adopt, output: &Output) -> anyhow::Result<Exit> {
     let no_place = || InputError::new("there is no home directory, and so no drafts; name their directory with --drafts".to_owned());
     let drafts = host::drafts(arguments.drafts.as_ref())?.ok_or_else(no_place)?;
+    give_back(&drafts)?;
     let found = Discovery::new([host::draft_root(&drafts)]).scan();
     let all: Vec<(String, PathBuf)> =
         found.inactive().iter().map(|draft| (draft.entry().name().to_string(), draft.entry().directory().to_owned())).collect();
@@ -34,7 +40,11 @@ pub(crate) fn adopt(runtime: &SkillRuntime, arguments: &Adopt, output: &Output) 
     if place.symlink_metadata().is_ok() {
         return Err(InputError::new(format!("{}: there is something already", place.display())).into());
     }
-    let digest = show(directory, name, &place, output)?;
+    std::fs::create_dir_all(&target).with_context(|| format!("{} cannot be made", target.display()))?;
+    let held = Held::take(&drafts, directory)?;
+    let digest = digest(&held.path)?;
+    show(&held.path, name, runtime, output)?;
+    output.note(&format!("it would go to {}; read it first: {}", place.display(), held.path.display()));
     if !arguments.yes {
         match approver::confirm("Use this skill from now on? y: yes, anything else: no", output) {
             Some(true) => {}
@@ -48,30 +58,63 @@ pub(crate) fn adopt(runtime: &SkillRuntime, arguments: &Adopt, output: &Output) 
             }
         }
     }
-    std::fs::create_dir_all(&target).with_context(|| format!("{} cannot be made", target.display()))?;
-    move_to(directory, &place, &digest)?;
+    if self::digest(&held.path)? != digest {
+        return Err(anyhow!("the draft changed while it was looked at; look at it again"));
+    }
+    held.release(&place)?;
     if output.is_json() {
         output.document(&json!({"skill": name, "directory": place, "digest": digest}))?;
     } else {
-        output.note(&format!("{name} is in {} now; what it may do is asked when it runs", place.display()));
+        output.note(&format!("{name} is in {} and is used from now on; its content is {digest}", place.display()));
     }
     Ok(Exit::Done)
 }
 
-/// What was shown is what is moved: a draft that changed while somebody looked at it stays one.
-fn move_to(directory: &Path, place: &Path, digest: &str) -> anyhow::Result<()> {
-    std::fs::rename(directory, place).map_err(|error| match error.kind() {
-        std::io::ErrorKind::CrossesDevices => {
-            anyhow!("{} lies on another file system; name a directory on the same one with --to, or copy the skill", place.display())
-        }
-        _ => anyhow::Error::from(error).context(format!("{} cannot be moved to {}", directory.display(), place.display())),
-    })?;
-    if self::digest(place)? == digest {
-        return Ok(());
+/// A draft that nobody else finds by its name; dropped, it is a draft again.
+struct Held {
+    path: PathBuf,
+    from: PathBuf,
+}
+
+impl Held {
+    fn take(drafts: &Path, directory: &Path) -> anyhow::Result<Self> {
+        let (aside, name) = (drafts.join(HELD), directory.file_name().unwrap_or_default());
+        std::fs::create_dir_all(&aside).with_context(|| format!("{} cannot be made", aside.display()))?;
+        let path = aside.join(name);
+        std::fs::rename(directory, &path).with_context(|| format!("{} cannot be moved aside", directory.display()))?;
+        Ok(Self { path, from: directory.to_owned() })
     }
-    std::fs::rename(place, directory)
-        .with_context(|| format!("it changed meanwhile, and {} has to be removed by hand", place.display()))?;
-    Err(anyhow!("the draft changed while it was looked at; look at it again"))
+
+    /// Moves it to where it is used.
+    fn release(&self, place: &Path) -> anyhow::Result<()> {
+        std::fs::rename(&self.path, place).map_err(|error| match error.kind() {
+            std::io::ErrorKind::CrossesDevices => {
+                anyhow!("{} lies on another file system; name a directory on the same one with --to, or copy the skill", place.display())
+            }
+            _ => anyhow::Error::from(error).context(format!("it cannot be moved to {}", place.display())),
+        })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // What was released is not there any more; what cannot be given back now is at the next call.
+        let _ = std::fs::rename(&self.path, &self.from);
+        let _ = self.path.parent().map(std::fs::remove_dir);
+    }
+}
+
+/// Makes drafts again of what a call that was interrupted moved aside.
+#[expect(clippy::disallowed_methods, reason = "the directory is the command's own")]
+fn give_back(drafts: &Path) -> anyhow::Result<()> {
+    let aside = drafts.join(HELD);
+    let Ok(entries) = std::fs::read_dir(&aside) else { return Ok(()) };
+    for entry in entries {
+        let entry = entry?;
+        std::fs::rename(entry.path(), drafts.join(entry.file_name()))
+            .with_context(|| format!("{} cannot be moved back", entry.path().display()))?;
+    }
+    Ok(std::fs::remove_dir(&aside)?)
 }
 
 fn digest(directory: &Path) -> anyhow::Result<String> {
@@ -79,19 +122,46 @@ fn digest(directory: &Path) -> anyhow::Result<String> {
     Ok(files.digest(&mut skills_runtime::discovery::DigestCache::default())?.to_string())
 }
 
-/// Shows what would be adopted; returns its digest.
-fn show(directory: &Path, name: &str, place: &Path, output: &Output) -> anyhow::Result<String> {
-    let digest = digest(directory)?;
+/// Shows what would be adopted: every file that its digest counts, and what it asks for.
+fn show(directory: &Path, name: &str, runtime: &SkillRuntime, output: &Output) -> anyhow::Result<()> {
     let files = SkillFiles::at(directory)?;
     let document = files.document()?;
     output.note(&format!("{name}: {}", line(document.manifest().description())));
-    for file in files.list("")?.resources {
-        output.note(&format!("  {} ({} bytes)", line(&file.path), file.bytes));
+    let mut paths = Vec::new();
+    collect(directory, directory, &mut paths)?;
+    paths.sort();
+    for (path, what) in paths.iter().take(MAX_FILES) {
+        output.note(&format!("  {} ({what})", line(path)));
     }
-    output.note(&format!("from {}", directory.display()));
-    output.note(&format!("to   {}", place.display()));
-    output.note(&format!("read it first: {}", directory.join(files.file_name()).display()));
-    Ok(digest)
+    if paths.len() > MAX_FILES {
+        output.note(&format!("  and {} files more", paths.len() - MAX_FILES));
+    }
+    let tools: Vec<String> = document.manifest().allowed_tools().iter().map(ToString::to_string).collect();
+    if !tools.is_empty() {
+        output.note(&format!("asks for {}", line(&tools.join(" "))));
+    }
+    for other in runtime.catalog().all().filter(|entry| entry.name().as_str() == name) {
+        output.note(&format!("warning: another skill has this name: {}", other.directory().display()));
+    }
+    Ok(())
+}
+
+/// Lists all that lies in a draft, hidden files and links too.
+#[expect(clippy::disallowed_methods, reason = "the draft lies where only this command finds it, and links are not followed")]
+fn collect(top: &Path, directory: &Path, paths: &mut Vec<(String, String)>) -> anyhow::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        let metadata = path.symlink_metadata()?;
+        let shown = path.strip_prefix(top).unwrap_or(&path).display().to_string();
+        if metadata.is_dir() {
+            collect(top, &path, paths)?;
+        } else if metadata.is_symlink() {
+            paths.push((shown, format!("a link to {}", line(&std::fs::read_link(&path)?.display().to_string()))));
+        } else {
+            paths.push((shown, format!("{} bytes", metadata.len())));
+        }
+    }
+    Ok(())
 }
 
 /// The first place of the user's own that is trusted.

@@ -41,6 +41,7 @@ fn set(builder: Builder, host: &Host) -> anyhow::Result<ToolSet> {
     };
     let tools = host.mount.iter().fold(tools, |tools, mount| tools.mount(mount.mount()));
     let tools = drafts.into_iter().fold(tools, skills_tools::Builder::drafts);
+    let tools = tools.keep(state::own_files().into_iter().chain(state::overrides()));
     let tools = state::overrides().into_iter().fold(tools, |tools, path| tools.overrides(Overrides::in_file(path)));
     tools.build().map_err(|error| InputError::new(error.to_string()).into())
 }

@@ -13,15 +13,20 @@ use crate::output::{Output, line};
 pub(crate) fn tools(builder: Builder, arguments: &Tools, output: &Output) -> anyhow::Result<Exit> {
     let set = host::to_look_at(builder, &arguments.host)?;
     if let Some(ToolsCommand::Change(change)) = &arguments.command {
+        if change.reset {
+            set.reset_script_tool(&change.tool)?;
+            return told(&set, &change.tool, output);
+        }
         let mut wanted = Override::default();
         wanted.enabled = (change.on || change.off).then_some(change.on);
         wanted.description.clone_from(&change.description);
         wanted.timeout_ms = change.timeout;
         if wanted == Override::default() {
-            let message = "nothing to change: name --off, --on, --description or --timeout";
+            let message = "nothing to change: name --off, --on, --description, --timeout or --reset";
             return Err(InputError::new(message.to_owned()).into());
         }
-        return changed(&set, &change.tool, wanted, output);
+        set.change_script_tool(&change.tool, wanted)?;
+        return told(&set, &change.tool, output);
     }
     for note in set.notes()? {
         output.note(&format!("note: {note}"));
@@ -39,8 +44,7 @@ pub(crate) fn tools(builder: Builder, arguments: &Tools, output: &Output) -> any
     Ok(Exit::Done)
 }
 
-fn changed(set: &ToolSet, tool: &str, wanted: Override, output: &Output) -> anyhow::Result<Exit> {
-    set.change_script_tool(tool, wanted)?;
+fn told(set: &ToolSet, tool: &str, output: &Output) -> anyhow::Result<Exit> {
     let is_offered = set.definitions()?.iter().any(|definition| definition.name == tool);
     if output.is_json() {
         output.document(&json!({"tool": tool, "offered": is_offered}))?;

@@ -39,6 +39,13 @@ impl Grants {
         let mut grants = Self { limits: request.limits.narrowed_by(ceiling), ..Self::none() };
         if request.is_home {
             grants.file(&request.directory, "/skill".into(), Access::ReadOnly);
+        } else if ruling
+            .verdicts
+            .iter()
+            .any(|verdict| verdict.fate == Fate::Granted && verdict.permission.path() == Some(&request.directory))
+        {
+            // Where commands work comes first, as the home of a program does.
+            grants.file(&request.directory, guest(&request.directory, request), Access::ReadOnly);
         }
         if let Some(private) = &request.private {
             grants.file(private, "/workspace".into(), Access::ReadWrite);

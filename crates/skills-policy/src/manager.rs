@@ -125,9 +125,11 @@ impl PermissionManager {
             None
         });
         let approved = self.approved(request, stored.as_ref());
-        let is_content_open = self.asks_for_content(&ruling, &approved);
+        let is_content_open = self.asks_for_content(&ruling, &approved) && self.asks_for_content(&ruling, &self.answered(request));
+        let of_words = self.answered(request);
         for verdict in ruling.verdicts.iter_mut().filter(|verdict| is_open(verdict)) {
-            if approved.iter().any(|approval| approval.covers(&verdict.permission)) {
+            let by_content = if request.is_made_up(&verdict.permission) { &[][..] } else { &approved };
+            if by_content.iter().chain(&of_words).any(|approval| approval.covers(&verdict.permission)) {
                 verdict.settle(Fate::Granted, Reason::Approved);
             }
         }
@@ -170,6 +172,9 @@ impl PermissionManager {
     /// # Errors
     /// When there is no digest, or the store fails.
     pub fn approve(&self, pending: Pending) -> Result<Decision, AskError> {
+        if pending.request.words.is_some() {
+            return Err("a command is approved when it is to run, not beforehand".into());
+        }
         let approval = self.approval(&pending, Answer::Always).ok_or("the content has no digest")?;
         self.store.save(&approval)?;
         let reason = Reason::Answered { answer: Answer::Always, not_stored: None };
@@ -192,6 +197,13 @@ impl PermissionManager {
     fn approved(&self, request: &Request, stored: Option<&Approval>) -> Vec<Approval> {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         stored.into_iter().chain(session.iter()).filter(|approval| is_for(approval, request)).cloned().collect()
+    }
+
+    /// The answers of the session to just these words.
+    fn answered(&self, request: &Request) -> Vec<Approval> {
+        let Some(words) = &request.words else { return Vec::new() };
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        session.iter().filter(|approval| approval.digest == *words && approval.directory == request.directory).cloned().collect()
     }
 
     fn question(
@@ -232,7 +244,9 @@ impl PermissionManager {
     /// Keeps an answer for as long as it should hold; what cannot be stored holds for the session.
     fn remember(&self, pending: &Pending, answer: Answer) -> Reason {
         let mut not_stored = None;
-        if answer == Answer::Always
+        if answer == Answer::Always && pending.request.words.is_some() {
+            not_stored = Some("an answer to a command holds for the session at most".to_owned());
+        } else if answer == Answer::Always
             && let Some(approval) = self.approval(pending, answer)
         {
             not_stored = self.store.save(&approval).err().map(|error| error.to_string());
@@ -264,7 +278,7 @@ impl PermissionManager {
     /// What was asked; for good, with what is stored for just this content. What holds for the session never becomes permanent by another answer.
     fn approval(&self, pending: &Pending, answer: Answer) -> Option<Approval> {
         let request = &pending.request;
-        let digest = request.digest.clone()?;
+        let digest = request.words.clone().or_else(|| request.digest.clone())?;
         let mut permissions: BTreeSet<Permission> = pending.question.open.iter().map(|verdict| verdict.permission.clone()).collect();
         let stored = if answer == Answer::Always { self.store.load(&request.directory).ok().flatten() } else { None };
         let is_dangerous = |verdict: &&Verdict| verdict.permission.capability().is_dangerous();

@@ -18,6 +18,8 @@ pub struct Request {
     pub(crate) name: String,
     pub(crate) digest: Option<String>,
     pub(crate) command: Vec<String>,
+    /// What stands for the words that somebody else than the content made up.
+    pub(crate) words: Option<String>,
     pub(crate) workspace: Option<PathBuf>,
     pub(crate) private: Option<PathBuf>,
     tools: Vec<Tool>,
@@ -77,6 +79,7 @@ impl Request {
             name: String::new(),
             digest: None,
             command: Vec::new(),
+            words: None,
             workspace: None,
             private: None,
             tools: Vec::new(),
@@ -110,6 +113,13 @@ impl Request {
     /// Says what will run, with its arguments. It is shown and decides nothing.
     pub fn command(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.command = words.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Says that the command was not made by the content, but by whoever calls, and what stands for all of it, as a digest. What somebody answers about starting
+    /// programs is for just this then: it holds for the session at most, and what was approved for the content does not count.
+    pub fn made_up(mut self, words: impl Into<String>) -> Self {
+        self.words = Some(words.into());
         self
     }
 
@@ -225,6 +235,11 @@ impl Request {
         self.tools.iter().filter_map(|tool| Some((tool.text(), idle(tool)?))).collect()
     }
 
+    /// Whether it is the words, and not the content, that want this.
+    pub(crate) fn is_made_up(&self, permission: &Permission) -> bool {
+        self.words.is_some() && matches!(permission, Permission::Program(_) | Permission::AnyProgram)
+    }
+
     /// All that the skill declares and that could be dangerous, in its own words.
     pub(crate) fn declared(&self) -> BTreeSet<String> {
         let is_dangerous = |tool: &&Tool| Capability::of_tool(&tool.name).is_some_and(Capability::is_dangerous);
@@ -270,8 +285,11 @@ impl Request {
         let stands_for = |tool: &&Tool| Capability::of_tool(&tool.name) == Some(capability);
         let names_nothing = self.tools.is_empty() || self.tools.iter().any(|tool| tool.name == "*");
         match self.tools.iter().find(stands_for) {
-            // A pattern is about the workspace, and this is not.
-            Some(_) if self.tools.iter().filter(stands_for).all(|tool| tool.pattern.is_some()) => Claim::Undeclared,
+            // A pattern of files is about the workspace, and this is not; one of programs or hosts names those that the skill needs.
+            Some(_) if self.tools.iter().filter(stands_for).all(|tool| tool.pattern.is_some()) => match capability {
+                Capability::Spawn | Capability::Network => Claim::Beyond,
+                _ => Claim::Undeclared,
+            },
             Some(_) => Claim::Declared,
             None if names_nothing => Claim::Undeclared,
             None => Claim::Beyond,

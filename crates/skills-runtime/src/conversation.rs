@@ -126,6 +126,12 @@ impl SkillRuntime {
         injections
     }
 
+    /// Says whether a model may choose a skill by itself: neither the skill nor its [mode](crate::Builder::modes) forbids it.
+    #[must_use]
+    pub fn is_offered(&self, entry: &Entry) -> bool {
+        entry.is_offered() && self.shared.modes.of(entry).is_listed()
+    }
+
     /// Gives a skill's text to a model that asks for it, unless `active` says that the conversation holds it already. A skill any of whose files
     /// has changed is given again, and so is one of which no digest can be had.
     ///
@@ -135,7 +141,7 @@ impl SkillRuntime {
     pub fn activate_skill(&self, name: &str, max_bytes: Option<usize>, active: &mut Active) -> Result<Activated, RuntimeError> {
         let catalog = self.catalog();
         let entry = find(&catalog, name)?;
-        if !entry.is_offered() || !self.shared.modes.of(entry).is_listed() {
+        if !self.is_offered(entry) {
             return Err(Repr::NotOffered { name: entry.name().to_string(), path: entry.location() }.into());
         }
         self.given(entry, SkillForm::Fenced, max_bytes, active)

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use skills_policy::{Access, Decision, Fate, Permission, Request};
+use skills_manifest::ToolRule;
+use skills_policy::{Access, Capability, Decision, Fate, Permission, Request};
 
 use crate::SkillRuntime;
 use crate::plan::Planned;
@@ -18,7 +19,8 @@ impl SkillRuntime {
                 Some(digest) => request.clone().content(digest),
                 None => request.clone(),
             };
-            let wider = tries.iter().map(|access| widened(&planned.request, path, *access));
+            let wanted = tries.iter().filter(|access| planned.names(**access));
+            let wider = wanted.map(|access| widened(&planned.request, path, *access));
             let given = wider.into_iter().find(|(wide, wish)| self.gives(&with(&planned.request), &with(wide), wish));
             if let Some((wide, _)) = given {
                 planned.request = wide;
@@ -33,6 +35,18 @@ impl SkillRuntime {
         let is_given = decision.verdicts().iter().any(|verdict| verdict.permission() == wish && verdict.fate() == Fate::Granted);
         let is_free = matches!(decision, Decision::Granted(_));
         is_given && (is_free || !matches!(self.shared.permissions.preview(narrow), Decision::Granted(_)))
+    }
+}
+
+impl Planned {
+    /// Says whether the skill wants what it may have of any directory: it names nothing, or a tool without a pattern. A pattern is about parts.
+    fn names(&self, access: Access) -> bool {
+        let Some(skill) = self.subject.skill() else { return true };
+        let tools = skill.manifest.allowed_tools();
+        let capability = if access == Access::ReadWrite { Capability::Write } else { Capability::Read };
+        let is_wide =
+            |tool: &ToolRule| tool.tool() == "*" || Capability::of_tool(tool.tool()) == Some(capability) && tool.pattern().is_none();
+        tools.is_empty() || tools.iter().any(is_wide)
     }
 }
 

@@ -37,7 +37,8 @@ pub struct ExecutionOptions {
     pub read: Vec<PathBuf>,
     /// Files and directories to read and write besides, as with `read`; a rule or an answer has to allow it. Default none.
     pub write: Vec<PathBuf>,
-    /// Directories that the program gets where that needs no answer: to read and write, else to read, else not at all. Default none.
+    /// Directories that the program gets where that needs no answer: to read and write, else to read, else not at all; a skill that names what it needs gets
+    /// none that it does not name. The paths are canonical: one that a symlink leads elsewhere by then stops the run. Default none.
     pub offer: Vec<(PathBuf, Access)>,
     /// Hosts that the program may reach besides those that the skill names; a rule or an answer has to allow it. Default none.
     pub hosts: Vec<HostPattern>,
@@ -185,7 +186,7 @@ impl ExecutionOptions {
         if let Workspace::Directory(directory) = &mut options.workspace {
             *directory = resolve(directory)?;
         }
-        let more = options.aliases.iter_mut().map(|(_, path)| path).chain(options.offer.iter_mut().map(|(path, _)| path));
+        let more = options.aliases.iter_mut().map(|(_, path)| path);
         for path in options.read.iter_mut().chain(&mut options.write).chain(&mut options.directory).chain(more) {
             *path = resolve(path)?;
         }

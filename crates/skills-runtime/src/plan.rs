@@ -9,7 +9,7 @@ use skills_policy::{Origin, Request};
 use crate::error::{Repr, RuntimeError};
 use crate::requirements::{declared_variables, missing};
 use crate::runtime::find;
-use crate::subject::{COMMANDS, Machine, Skill, Subject};
+use crate::subject::{COMMANDS, Machine, Skill, Subject, words_of};
 use crate::workspace::Prepared;
 use crate::{Command, Convention, ExecutionMode, ExecutionOptions, Secret, SkillRuntime, Workspace, detect_execution_mode};
 
@@ -64,7 +64,8 @@ impl SkillRuntime {
     pub(crate) fn plan_command(&self, directory: &Path, options: ExecutionOptions) -> Result<Planned, RuntimeError> {
         let Some(command) = &options.command else { return Err(Repr::NoProgram { skill: COMMANDS.to_owned() }.into()) };
         let mode = ExecutionMode::Command { program: command.program().to_owned() };
-        let machine = Machine::new(directory, options.directory.as_deref(), command, &options.args);
+        let machine = Machine::new(directory, command, &options);
+        let options = ExecutionOptions { directory: options.directory.clone().or_else(|| Some(directory.to_owned())), ..options };
         let variables = self.variables(&std::collections::BTreeSet::new(), &options);
         let request = Request::of_commands(directory).named(COMMANDS).command(words(&mode, &options)).limits(options.limits());
         let request = variables
@@ -113,7 +114,11 @@ fn request(entry: &Entry, manifest: &Manifest, mode: &ExecutionMode, options: &E
     };
     let request = manifest.allowed_tools().iter().fold(request, |request, rule| request.tool(rule.tool(), rule.pattern()));
     let request = hooks(manifest).fold(offered(request, options), Request::declares);
-    started(request, options)
+    let request = started(request, options);
+    match &options.command {
+        Some(command) => request.made_up(words_of(entry.directory(), command, options)),
+        None => request,
+    }
 }
 
 /// Adds what the caller offers, less what is given up.
@@ -136,8 +141,18 @@ fn started(request: Request, options: &ExecutionOptions) -> Request {
 /// What will run, with its arguments.
 fn words(mode: &ExecutionMode, options: &ExecutionOptions) -> Vec<String> {
     let of_command = options.command.iter().flat_map(Command::arguments);
-    std::iter::once(mode.program().to_owned()).chain(of_command).chain(options.args.iter().cloned()).collect()
+    // Whoever is asked about `sh` has to see what it is given to read.
+    let stdin = options.stdin.as_deref().filter(|stdin| options.command.is_some() && !stdin.is_empty()).map(|stdin| {
+        let text = String::from_utf8_lossy(stdin);
+        let shown: String = text.chars().take(MAX_SHOWN_INPUT).collect();
+        let cut = if shown.len() < text.len() { "…" } else { "" };
+        format!("<<< {shown:?}{cut} ({} bytes)", stdin.len())
+    });
+    std::iter::once(mode.program().to_owned()).chain(of_command).chain(options.args.iter().cloned()).chain(stdin).collect()
 }
+
+/// So much of a command's standard input is shown to whoever is asked, in characters.
+const MAX_SHOWN_INPUT: usize = 200;
 
 /// What the program gets on its standard input.
 fn input(options: &ExecutionOptions) -> Vec<u8> {

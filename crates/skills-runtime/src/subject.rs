@@ -6,7 +6,7 @@ use skills_audit::Content;
 use skills_discovery::{Entry, SkillFiles};
 use skills_manifest::Manifest;
 
-use crate::{Command, SkillRuntime};
+use crate::{Command, ExecutionOptions, SkillRuntime};
 
 /// Whose program runs.
 pub(crate) enum Subject {
@@ -66,13 +66,20 @@ impl Subject {
 }
 
 impl Machine {
-    /// `directory` is where the command works, `starts_in` where it starts.
-    pub(crate) fn new(directory: &Path, starts_in: Option<&Path>, command: &Command, arguments: &[String]) -> Self {
-        let parts = [command.program().to_owned(), starts_in.unwrap_or(directory).display().to_string()];
-        let words: Vec<String> = parts.into_iter().chain(command.arguments()).chain(arguments.iter().cloned()).collect();
-        // A NUL is in no word, so no two commands are written the same.
-        let text = words.join("\0");
-        let digest = format!("sha256:{}", Content::of(text.as_bytes(), text.len() as u64).sha256);
-        Self { directory: directory.to_owned(), digest }
+    /// `directory` is where the command works.
+    pub(crate) fn new(directory: &Path, command: &Command, options: &ExecutionOptions) -> Self {
+        Self { directory: directory.to_owned(), digest: words_of(directory, command, options) }
     }
+}
+
+/// What stands for all that a caller made up: the words, where they start, and what comes on standard input.
+pub(crate) fn words_of(directory: &Path, command: &Command, options: &ExecutionOptions) -> String {
+    let starts_in = options.directory.as_deref().unwrap_or(directory).display().to_string();
+    let stdin = options.stdin.as_deref().unwrap_or_default();
+    let stdin = Content::of(stdin, stdin.len() as u64).sha256;
+    let parts = [command.program().to_owned(), starts_in, stdin];
+    let words: Vec<String> = parts.into_iter().chain(command.arguments()).chain(options.args.iter().cloned()).collect();
+    // A NUL is in no word, so no two commands are written the same.
+    let text = words.join("\0");
+    format!("sha256:{}", Content::of(text.as_bytes(), text.len() as u64).sha256)
 }

@@ -103,13 +103,14 @@ impl Plan {
         let interpreter = interpreters.for_job(job, "linux")?;
         let listener = (*grants.network() != Network::None).then_some(PROXY_PORT);
         let paths = paths(grants, &interpreter, interpreters, ground);
-        let is_isolated = ground.tier == Tier::Isolated;
+        let view =
+            (ground.tier == Tier::Isolated).then(|| View::new(&paths, grants.limits(), ground, User::inside()).with_aliases(job.aliases()));
         Ok(Self {
-            arguments: arguments(job, &interpreter)?,
+            arguments: arguments(job, &interpreter, view.as_ref())?,
             environment: environment(job, &interpreter, interpreters, ground, listener),
             directory,
             tier: ground.tier,
-            view: is_isolated.then(|| View::new(&paths, grants.limits(), ground, User::inside()).with_aliases(job.aliases())),
+            view,
             listener,
             paths,
             executable: Some(interpreter.executable),
@@ -219,7 +220,7 @@ fn paths(grants: &Grants, interpreter: &Interpreter, interpreters: &Interpreters
 }
 
 /// The program as it wants to be called, what it wants before the script, the script where there is one, and the arguments.
-fn arguments(job: &Job, interpreter: &Interpreter) -> Result<Vec<String>, SandboxError> {
+fn arguments(job: &Job, interpreter: &Interpreter, view: Option<&View>) -> Result<Vec<String>, SandboxError> {
     let name = interpreter.name.to_string_lossy().into_owned();
     let heap = interpreter.heap_argument(job.grants().limits().memory_bytes);
     let before = interpreter.arguments.iter().cloned().chain(heap);
@@ -227,7 +228,11 @@ fn arguments(job: &Job, interpreter: &Interpreter) -> Result<Vec<String>, Sandbo
         Program::Script { path, .. } => Some(path.to_str().ok_or_else(|| SandboxError::load("the script's path is not UTF-8"))?.to_owned()),
         _ => None,
     };
-    Ok([name].into_iter().chain(before).chain(script).chain(job.arguments().iter().cloned()).collect())
+    let words = job.arguments_with(|alias, path| {
+        let is_seen = view.is_some_and(|view| view.links_to(alias, path));
+        (!is_seen).then(|| path.to_string_lossy().into_owned())
+    });
+    Ok([name].into_iter().chain(before).chain(script).chain(words).collect())
 }
 
 /// What a program of the machine needs to start.

@@ -89,6 +89,11 @@ impl View {
         self
     }
 
+    /// Says whether a path can be used under another name.
+    pub(crate) fn links_to(&self, alias: &Path, to: &Path) -> bool {
+        self.items.iter().any(|item| matches!(item, Item::Link { path, target } if path == alias && target == to))
+    }
+
     /// Says whether there is a `/proc`.
     pub(crate) fn shows_processes(&self) -> bool {
         self.items.iter().any(|item| matches!(item, Item::Processes(_)))

@@ -142,7 +142,7 @@ fn arguments(
     arguments.extend(["--".to_owned(), text(interpreter.name())?]);
     arguments.extend(interpreter.arguments.iter().cloned());
     arguments.extend(script.map(|script| text(script)).transpose()?);
-    arguments.extend(job.arguments().iter().cloned());
+    arguments.extend(job.arguments_with(|_, path| Some(path.to_string_lossy().into_owned())));
     Ok(arguments)
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 #[cfg(feature = "http")]
-use skills_policy::Network;
+use skills_policy::{Grants, Network};
 #[cfg(feature = "http")]
 use skills_sandbox::egress::Summary;
 use skills_sandbox::{Captured, Job, SandboxError, Scratch};
@@ -89,7 +89,7 @@ impl Context {
         let streams = Streams { stdout: sink(), stderr: sink() };
         let mut wasi = WasiCtx::builder();
         wasi.stdout(streams.stdout.clone()).stderr(streams.stderr.clone()).max_random_size(MAX_RANDOM_BYTES);
-        wasi.arg("skill").args(job.arguments());
+        wasi.arg("skill").args(&job.arguments_with(|_, path| guest(grants, path)));
         if !job.input_bytes().is_empty() {
             wasi.stdin(MemoryInputPipe::new(job.input_bytes().to_vec()));
         }
@@ -124,6 +124,15 @@ impl Context {
         self.was_called = true;
         Files { table: &mut self.table, wasi: self.wasi.filesystem(), directories: &mut self.directories }
     }
+}
+
+/// Where a program finds a path of the machine.
+fn guest(grants: &Grants, path: &Path) -> Option<String> {
+    grants.files().iter().find_map(|file| {
+        let below = path.strip_prefix(file.path()).ok()?;
+        let is_whole = below.as_os_str().is_empty();
+        Some(if is_whole { file.guest().to_owned() } else { format!("{}/{}", file.guest(), below.display()) })
+    })
 }
 
 /// Refuses what a program could not read as it was given: languages end their strings at the first zero byte.

@@ -15,6 +15,12 @@ impl SandboxError {
         Repr::Unavailable { layer, reason: reason.into(), hint }.into()
     }
 
+    /// There is no program of this name among those of the machine that may be started.
+    #[must_use]
+    pub fn no_program(name: &str, directories: &str) -> Self {
+        Repr::NoProgram { name: name.to_owned(), directories: directories.to_owned() }.into()
+    }
+
     /// The backend cannot enforce, or cannot give, something in the grants.
     #[must_use]
     pub fn refused(backend: &'static str, reason: impl Into<Cow<'static, str>>) -> Self {
@@ -56,6 +62,7 @@ impl SandboxError {
         match &self.0 {
             Repr::Unavailable { .. } => ErrorKind::Unavailable,
             Repr::Refused { .. } | Repr::NotGranted { .. } => ErrorKind::Refused,
+            Repr::NoProgram { .. } => ErrorKind::NoProgram,
             Repr::Load { .. } | Repr::LoadFailed { .. } => ErrorKind::Load,
             Repr::Setup { .. } => ErrorKind::Setup,
             Repr::UnsupportedPlatform { .. } => ErrorKind::UnsupportedPlatform,
@@ -77,6 +84,8 @@ impl SandboxError {
         match &self.0 {
             Repr::Unavailable { hint, .. } => Some(hint),
             Repr::UnsupportedPlatform { .. } => Some(ELSEWHERE),
+            Repr::NoProgram { name, .. } if name == "python" => Some("it is called `python3` here"),
+            Repr::NoProgram { .. } => Some("install it there, or use another"),
             _ => None,
         }
     }
@@ -90,6 +99,8 @@ pub enum ErrorKind {
     Unavailable,
     /// The grants ask for something this backend cannot enforce or give.
     Refused,
+    /// The machine has no such program.
+    NoProgram,
     /// The program cannot be loaded.
     Load,
     /// Something failed before the program was started.
@@ -105,6 +116,7 @@ impl ErrorKind {
         match self {
             Self::Unavailable => "sandbox-unavailable",
             Self::Refused => "sandbox-refused",
+            Self::NoProgram => "no-program",
             Self::Load => "load",
             Self::Setup => "sandbox-setup",
             Self::UnsupportedPlatform => "unsupported-platform",
@@ -121,6 +133,8 @@ enum Repr {
     Unavailable { layer: &'static str, reason: Cow<'static, str>, hint: &'static str },
     #[error("the {backend} sandbox refuses: {reason}")]
     Refused { backend: &'static str, reason: Cow<'static, str> },
+    #[error("there is no program {name:?} in {directories}")]
+    NoProgram { name: String, directories: String },
     #[error("the variable {variable} was not granted")]
     NotGranted { variable: String },
     #[error("the program cannot be loaded: {reason}")]

@@ -172,7 +172,8 @@ impl Job {
     }
 
     /// Asks that the program find what lies at `path` at `alias` as well, both absolute. It grants nothing. A backend that shows the file system of the
-    /// machine cannot do this, and one that can leaves out an alias that would hide or hold anything else.
+    /// machine cannot do this, and one that can leaves out an alias that would hide or hold anything else; there
+    /// [arguments](Self::arguments_with) that are such paths are replaced.
     pub fn alias(mut self, alias: impl Into<PathBuf>, path: impl Into<PathBuf>) -> Self {
         self.aliases.push((alias.into(), path.into()));
         self
@@ -199,6 +200,25 @@ impl Job {
     #[must_use]
     pub fn arguments(&self) -> &[String] {
         &self.arguments
+    }
+
+    /// Returns the arguments with paths in place of aliases, where a word is an alias, lies below one, or has one behind the `=` of an option. `place` says
+    /// what stands for an alias and its path, and nothing where the alias itself can be used. What a text says inside of a word stays as it is.
+    #[must_use]
+    pub fn arguments_with(&self, place: impl Fn(&Path, &Path) -> Option<String>) -> Vec<String> {
+        let placed = |word: &str| {
+            self.aliases.iter().find_map(|(alias, path)| {
+                let rest = word.strip_prefix(alias.to_str()?)?;
+                // What leads upwards is left as it is.
+                let is_below = rest.is_empty() || rest.starts_with('/') && !rest.split('/').any(|part| part == "..");
+                is_below.then(|| place(alias, path)).flatten().map(|place| format!("{place}{rest}"))
+            })
+        };
+        let replaced = |word: &String| match word.split_once('=').filter(|_| word.starts_with('-')) {
+            Some((option, value)) => placed(value).map(|path| format!("{option}={path}")),
+            None => placed(word),
+        };
+        self.arguments.iter().map(|word| replaced(word).unwrap_or_else(|| word.clone())).collect()
     }
 
     /// Returns the environment variables with their values, in the order in which they were set.

@@ -7,25 +7,20 @@ use skills_runtime::{Approver, Cancellation};
 
 /// Who calls, and what may stop the call.
 ///
-/// Defaults: the session `default`, nobody who cancels, whom the runtime asks.
-#[derive(Clone)]
+/// Defaults: a conversation of one call, nobody who cancels, whom the runtime asks.
+#[derive(Clone, Default)]
 #[must_use]
 pub struct CallContext {
-    pub(crate) session: String,
+    pub(crate) session: Option<String>,
     pub(crate) cancellation: Option<Cancellation>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
 }
 
-impl Default for CallContext {
-    fn default() -> Self {
-        Self { session: "default".to_owned(), cancellation: None, approver: None }
-    }
-}
-
 impl CallContext {
-    /// Says which conversation the call belongs to. Calls of one session share the private working directory of script tools.
+    /// Says which conversation the call belongs to. Calls of one session share the private working directory of script tools; without one each call has its
+    /// own. Whoever serves several people gives each their own.
     pub fn session(mut self, session: impl Into<String>) -> Self {
-        self.session = session.into();
+        self.session = Some(session.into());
         self
     }
 

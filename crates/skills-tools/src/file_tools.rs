@@ -15,6 +15,7 @@ use skills_runtime::SkillRuntime;
 
 use crate::files::list::Bounds;
 use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, Mounted, Quota};
+use crate::{Code, ToolError};
 
 pub(crate) use place::{Place, Target};
 
@@ -48,6 +49,8 @@ pub(crate) struct FileTools {
     table: MountTable,
     /// Where new skills are made, when the host has a place for them.
     drafts: Option<PathBuf>,
+    /// What of the host no tool writes, by canonical paths.
+    kept: Vec<PathBuf>,
     skill_writes: SkillWrites,
     key_files: KeyFiles,
     bounds: Bounds,
@@ -64,6 +67,7 @@ impl FileTools {
             runtime,
             table,
             drafts: None,
+            kept: Vec::new(),
             skill_writes: SkillWrites::default(),
             key_files: KeyFiles::default(),
             bounds: Bounds::DEFAULT,
@@ -76,6 +80,29 @@ impl FileTools {
     pub(crate) fn drafts(mut self, directory: Option<PathBuf>) -> Self {
         self.drafts = directory;
         self
+    }
+
+    /// Names what no tool writes, by canonical paths.
+    pub(crate) fn kept(mut self, paths: Vec<PathBuf>) -> Self {
+        self.kept = paths;
+        self
+    }
+
+    /// Refuses what is the host's own. A place to write is not reached through links, so its path is where it is.
+    pub(crate) fn is_writable(&self, place: &Place) -> Result<(), ToolError> {
+        if self.kept.iter().any(|kept| place.host.starts_with(kept) || kept.starts_with(&place.host)) {
+            let error = ToolError::new(Code::PermissionDenied, format!("'{}' is the host's own and is not written", place.shown));
+            return Err(error.at(&place.shown).hint("write elsewhere"));
+        }
+        Ok(())
+    }
+
+    /// Refuses to go on when something else was put in the place of a mount: programs would see that.
+    pub(crate) fn are_in_place(&self) -> Result<(), ToolError> {
+        match self.table.all().find(|mount| mount.path.canonicalize().ok().as_ref() != Some(&mount.path)) {
+            Some(mount) => Err(ToolError::new(Code::Conflict, format!("'{}' is not where it was when the tools began", mount.name))),
+            None => Ok(()),
+        }
     }
 
     /// Returns the workspace and the mounts.

@@ -18,8 +18,9 @@ pub(crate) struct Knowledge {
 }
 
 /// The name of a skill as a schema says it: one of those that there are, as long as these are few enough to be listed.
-fn name_of_a_skill(catalog: &Catalog) -> Value {
-    let mut names: Vec<&str> = catalog.entries().iter().filter(|entry| entry.is_offered()).map(|entry| entry.name().as_str()).collect();
+fn name_of_a_skill(runtime: &SkillRuntime, catalog: &Catalog) -> Value {
+    let mut names: Vec<&str> =
+        catalog.entries().iter().filter(|entry| runtime.is_offered(entry)).map(|entry| entry.name().as_str()).collect();
     names.dedup();
     let bytes: usize = names.iter().map(|name| name.len()).sum();
     if names.is_empty() || names.len() > MAX_ENUM || bytes > MAX_ENUM_BYTES {

@@ -87,6 +87,8 @@ enum Repr {
     Twice { name: String },
     #[error("{} cannot be the mount {name:?}: {reason}", directory.display())]
     Directory { name: String, directory: PathBuf, reason: &'static str },
+    #[error("the mounts {name:?} and {other:?} lie in each other, so that one would get around what the other may not; keep them apart")]
+    Nested { name: String, other: String },
     #[error("cannot open {} for the mount {name:?}", directory.display())]
     Open { name: String, directory: PathBuf, source: std::io::Error },
 }
@@ -143,7 +145,12 @@ impl MountTable {
             if table.named(&mount.name).is_some() {
                 return Err(Repr::Twice { name: mount.name }.into());
             }
-            table.mounts.push(Mounted::open(mount)?);
+            let mount = Mounted::open(mount)?;
+            let overlaps = |known: &&Mounted| known.path.starts_with(&mount.path) || mount.path.starts_with(&known.path);
+            if let Some(other) = table.all().find(overlaps) {
+                return Err(Repr::Nested { name: mount.name, other: other.name.clone() }.into());
+            }
+            table.mounts.push(mount);
         }
         Ok(table)
     }
@@ -256,12 +263,12 @@ mod tests {
     fn absolute_paths_lie_below_mirrored_mounts_part_by_part() {
         let directory = tempfile::tempdir().unwrap();
         let top = directory.path().canonicalize().unwrap();
-        for name in ["data", "data/inner", "database", "plain"] {
+        for name in ["data", "other", "database", "plain"] {
             std::fs::create_dir(top.join(name)).unwrap();
         }
         let mounts = vec![
             Mount::read_only("outer", top.join("data")).mirrored(),
-            Mount::writable("inner", top.join("data/inner")).mirrored(),
+            Mount::writable("inner", top.join("other")).mirrored(),
             Mount::read_only("plain", top.join("plain")),
         ];
         let table = MountTable::new(None, mounts).unwrap();
@@ -272,7 +279,9 @@ mod tests {
         };
         check("data", Some(("outer", "")));
         check("data/x/y", Some(("outer", "x/y")));
-        check("data/inner/y", Some(("inner", "y")));
+        check("other/y", Some(("inner", "y")));
+        let nested = vec![Mount::read_only("outer", top.join("data")), Mount::read_only("same", top.join("data"))];
+        assert!(MountTable::new(None, nested).unwrap_err().to_string().contains("lie in each other"));
         check("database/x", None);
         check("plain/x", None);
         assert_eq!(table.names(), ["skills", "outer", "inner", "plain"]);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use skills_runtime::Entry;
+use skills_runtime::{Catalog, Entry};
 
 /// The version of the file that is written; a newer one is not touched.
 const VERSION: u32 = 1;
@@ -76,19 +76,28 @@ enum Repr {
     Newer { path: PathBuf, version: u32 },
     #[error("no script's tool is named {name:?}")]
     Unknown { name: String },
+    #[error("a deadline of nothing would stop every run")]
+    NoTime,
 }
 
 impl Override {
-    /// Turns the tool off or on.
+    /// Turns the tool on.
     #[must_use]
-    pub fn enabled(enabled: impl Into<Option<bool>>) -> Self {
-        Self { enabled: enabled.into(), ..Self::default() }
+    pub fn on() -> Self {
+        Self { enabled: Some(true), ..Self::default() }
+    }
+
+    /// Turns the tool off.
+    #[must_use]
+    pub fn off() -> Self {
+        Self { enabled: Some(false), ..Self::default() }
     }
 }
 
 impl Identity {
-    pub(crate) fn of(entry: &Entry, script: &str) -> Self {
-        Self { source: entry.root().to_owned(), skill: entry.name().to_string(), script: script.to_owned() }
+    /// The root counts by where it really lies, however it was spelled.
+    pub(crate) fn of(catalog: &Catalog, entry: &Entry, script: &str) -> Self {
+        Self { source: catalog.root_of(entry).to_owned(), skill: entry.name().to_string(), script: script.to_owned() }
     }
 }
 
@@ -120,8 +129,31 @@ impl Overrides {
         }
     }
 
+    /// Forgets what was changed; says whether there was anything.
+    pub(crate) fn forget(&self, identity: &Identity) -> Result<bool, OverrideError> {
+        let without = |all: &mut Vec<Entered>| {
+            let before = all.len();
+            all.retain(|known| known.identity != *identity);
+            all.len() != before
+        };
+        let Some(path) = &self.path else {
+            return Ok(without(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner)));
+        };
+        let failed = |source| Repr::Io { path: path.clone(), source };
+        let _lock = lock(path).map_err(failed)?;
+        let mut entered = read(path)?;
+        let is_changed = without(&mut entered);
+        if is_changed {
+            write(path, entered).map_err(failed)?;
+        }
+        Ok(is_changed)
+    }
+
     /// Changes what `change` says, and leaves the rest of what was changed before.
     pub(crate) fn set(&self, identity: Identity, change: Override) -> Result<(), OverrideError> {
+        if change.timeout_ms == Some(0) {
+            return Err(Repr::NoTime.into());
+        }
         let Some(path) = &self.path else {
             enter(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner), identity, change);
             return Ok(());

@@ -11,22 +11,32 @@ use crate::{MissingEnv, NewScripts};
 
 /// The deadline of a script that nobody says otherwise of.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+/// The most scripts of one skill that become tools.
+const MAX_SCRIPTS: usize = 200;
 
-/// The tools of all scripts that the catalogue has.
+/// The scripts that the catalogue has, with the names of their tools; none of them is read.
 #[derive(Default)]
 pub(crate) struct Registry {
     /// In the order of the catalogue, those that are turned off as well.
-    pub(crate) scripts: Vec<Registered>,
+    pub(crate) scripts: Vec<Listed>,
     /// What the host should know: names that others have, scripts that are no tools, variables that are missing.
     pub(crate) notes: Vec<String>,
+}
+
+/// A script and the name of its tool.
+pub(crate) struct Listed {
+    pub(crate) name: String,
+    pub(crate) identity: Identity,
+    pub(crate) is_enabled: bool,
+    entry: Entry,
+    file: String,
+    change: Override,
 }
 
 /// The tool of one script.
 pub(crate) struct Registered {
     pub(crate) tool: ScriptTool,
     pub(crate) entry: Entry,
-    pub(crate) identity: Identity,
-    pub(crate) is_enabled: bool,
     pub(crate) timeout: Duration,
 }
 
@@ -37,36 +47,38 @@ pub(crate) struct Terms {
     pub(crate) missing_env: MissingEnv,
 }
 
-/// A script before it is a tool.
-struct Found<'a> {
-    entry: &'a Entry,
-    file: String,
-    source: Vec<u8>,
-}
-
 impl Registry {
-    /// Looks at the scripts of all skills that a model may choose.
+    /// Lists the scripts of all skills that a model may choose.
     pub(crate) fn of(runtime: &SkillRuntime, catalog: &Catalog, known: &Known, terms: Terms) -> Self {
         let mut registry = Self::default();
-        let mut found = Vec::new();
-        for entry in catalog.entries().iter().filter(|entry| entry.is_offered()) {
+        let mut found: Vec<(&Entry, String)> = Vec::new();
+        for entry in catalog.entries().iter().filter(|entry| runtime.is_offered(entry)) {
             if registry.lacks_variable(runtime, entry) && terms.missing_env == MissingEnv::Skip {
                 continue;
             }
-            found.extend(registry.scripts_of(entry));
+            found.extend(registry.scripts_of(entry).into_iter().map(|file| (entry, file)));
         }
-        let pairs: Vec<(&str, &str)> = found.iter().map(|script| (script.entry.name().as_str(), script.file.as_str())).collect();
+        let pairs: Vec<(&str, &str)> = found.iter().map(|(entry, file)| (entry.name().as_str(), file.as_str())).collect();
         let names = name::names(&pairs);
         registry.notes.extend(names.collisions.iter().map(ToString::to_string));
-        for (script, name) in found.iter().zip(names.names) {
-            registry.add(script, name, known, terms);
-        }
+        let listed = found.into_iter().zip(names.names).map(|((entry, file), name)| {
+            let identity = Identity::of(catalog, entry, &file);
+            let change = known.of(&identity);
+            let is_enabled = change.enabled.unwrap_or(terms.new_scripts == NewScripts::Enabled);
+            Listed { name, identity, is_enabled, entry: entry.clone(), file, change }
+        });
+        registry.scripts = listed.collect();
         registry
     }
 
     /// Finds a tool by its name, whether it is turned off or not.
-    pub(crate) fn find(&self, name: &str) -> Option<&Registered> {
-        self.scripts.iter().find(|registered| registered.tool.name == name)
+    pub(crate) fn find(&self, name: &str) -> Option<&Listed> {
+        self.scripts.iter().find(|listed| listed.name == name)
+    }
+
+    /// The names of the tools that a skill's scripts became.
+    pub(crate) fn of_skill(&self, skill: &str) -> impl Iterator<Item = String> {
+        self.scripts.iter().filter(move |listed| listed.is_enabled && listed.identity.skill == skill).map(|listed| listed.name.clone())
     }
 
     /// The variable that a skill names as the one it needs most; the words are the script runner's own.
@@ -78,10 +90,9 @@ impl Registry {
         missing.is_some()
     }
 
-    fn scripts_of<'a>(&mut self, entry: &'a Entry) -> Vec<Found<'a>> {
+    fn scripts_of(&mut self, entry: &Entry) -> Vec<String> {
         let (skill, specs) = (entry.name(), &entry.manifest().extensions().scripts);
-        let listed = entry.open().and_then(|files| Ok((files.files_in("scripts")?, files)));
-        let (listed, files) = match listed {
+        let listed = match entry.open().and_then(|files| files.files_in("scripts")) {
             Ok(listed) => listed,
             Err(error) => {
                 self.notes.push(format!("the scripts of the skill {skill} cannot be listed: {error}"));
@@ -94,28 +105,28 @@ impl Registry {
         self.notes.extend(block::unmatched(specs, &all).iter().map(|warning| format!("{skill}: {warning}")));
         let scan = scan::scan(&files_there);
         self.notes.extend(scan.passed_over.iter().map(|passed| format!("{skill}: {passed}")));
-        let mut found = Vec::new();
-        for file in scan.scripts {
-            match files.read(&format!("scripts/{file}"), scan::MAX_SCRIPT_BYTES) {
-                Ok(source) => found.push(Found { entry, file, source }),
-                Err(error) => self.notes.push(format!("{skill}: scripts/{file} cannot be read: {error}")),
-            }
+        let mut scripts = scan.scripts;
+        if scripts.len() > MAX_SCRIPTS {
+            self.notes.push(format!("{skill}: {} scripts beyond the first {MAX_SCRIPTS} are no tools", scripts.len() - MAX_SCRIPTS));
+            scripts.truncate(MAX_SCRIPTS);
         }
-        found
+        scripts
     }
+}
 
-    fn add(&mut self, script: &Found<'_>, name: String, known: &Known, terms: Terms) {
-        let specs: &[ScriptSpec] = &script.entry.manifest().extensions().scripts;
-        let skill = script.entry.name().as_str();
-        let mut tool = ScriptTool::new(skill, &script.file, name, &script.source, block::entry(specs, &script.file));
-        self.notes.extend(tool.warnings.iter().map(|warning| format!("{skill}: {}: {warning}", script.file)));
-        let identity = Identity::of(script.entry, &script.file);
-        let Override { enabled, description, timeout_ms } = known.of(&identity);
-        if let Some(description) = description {
-            tool.description = description;
+impl Listed {
+    /// Reads the script and makes its tool; what went wrong is for the host.
+    pub(crate) fn tool(&self) -> Result<Registered, String> {
+        let skill = self.entry.name().as_str();
+        let path = format!("scripts/{}", self.file);
+        let source = self.entry.open().and_then(|files| files.read(&path, scan::MAX_SCRIPT_BYTES));
+        let source = source.map_err(|error| format!("{skill}: {path} cannot be read: {error}"))?;
+        let specs: &[ScriptSpec] = &self.entry.manifest().extensions().scripts;
+        let mut tool = ScriptTool::new(skill, &self.file, self.name.clone(), &source, block::entry(specs, &self.file));
+        if let Some(description) = &self.change.description {
+            tool.description.clone_from(description);
         }
-        let timeout = timeout_ms.map(Duration::from_millis).or(tool.timeout).unwrap_or(DEFAULT_TIMEOUT);
-        let is_enabled = enabled.unwrap_or(terms.new_scripts == NewScripts::Enabled);
-        self.scripts.push(Registered { tool, entry: script.entry.clone(), identity, is_enabled, timeout });
+        let timeout = self.change.timeout_ms.map(Duration::from_millis).or(tool.timeout).unwrap_or(DEFAULT_TIMEOUT);
+        Ok(Registered { tool, entry: self.entry.clone(), timeout })
     }
 }

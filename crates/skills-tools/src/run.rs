@@ -77,7 +77,7 @@ impl Programs {
     fn is_on(&self, entry: &Entry, script: &str) -> Result<(), ToolError> {
         // The reason names a file of the host.
         let failed = |_| ToolError::new(Code::Internal, "what administrators changed cannot be read, so nothing runs");
-        let change = self.overrides.all().map_err(failed)?.of(&Identity::of(entry, script));
+        let change = self.overrides.all().map_err(failed)?.of(&Identity::of(&self.runtime.catalog(), entry, script));
         if change.enabled.unwrap_or(self.new_scripts == NewScripts::Enabled) {
             return Ok(());
         }

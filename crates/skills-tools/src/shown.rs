@@ -32,8 +32,9 @@ fn replaced(text: &str, host: &str, shown: &str) -> String {
     while let Some(at) = rest.find(host) {
         let (before, after) = (&rest[..at], &rest[at + host.len()..]);
         out.push_str(before);
-        // `/x/tmp/work` is another path than `/tmp/work`.
-        let begins = !out.ends_with(is_part);
+        // `/x/tmp/work` is another path than `/tmp/work`; `-I/tmp/work` and what stands behind a colour is not.
+        let word = out.rsplit(|c: char| !is_part(c) && c != '/').next().unwrap_or_default();
+        let begins = !out.ends_with(is_part) || !word.contains('/');
         let ends = !after.starts_with(is_part) || after.starts_with(['.', '-']) && !after[1..].starts_with(is_part);
         out.push_str(if begins && ends { shown } else { host });
         rest = after;
@@ -60,5 +61,6 @@ mod tests {
         check("/tmp/workshop /tmp/work-2 /x/tmp/work /tmp/work.old", "/tmp/workshop /tmp/work-2 /x/tmp/work /tmp/work.old");
         check("/tmp/work/tmp/work", "/workspace/tmp/work");
         check("file:///tmp/work", "file:///workspace");
+        check("-I/tmp/work -L/tmp/work/a \u{1b}[1m/tmp/work", "-I/workspace -L/workspace/a \u{1b}[1m/workspace");
     }
 }

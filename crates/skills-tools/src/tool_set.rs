@@ -12,10 +12,11 @@ use crate::definition::Definition;
 use crate::file_tools::{FileTools, create, ls, read, write};
 use crate::knowledge::{Knowledge, load, resource, search};
 use crate::overrides::{Override, OverrideError, Overrides};
-use crate::registry::{Registry, Terms};
+use crate::registry::{Registered, Registry, Terms};
 use crate::run::{Programs, bash, engine, script, skill};
 use crate::schema::Checker;
-use crate::{CallContext, Code, Flavour, Outcome, ToolError};
+use crate::script::ScriptTool;
+use crate::{CallContext, Code, Flavour, Outcome, ScriptExecutor, ToolError};
 
 pub use builder::{BuildError, Builder, MissingEnv, NewScripts, Toolbox};
 
@@ -31,7 +32,7 @@ struct Shared {
     runtime: SkillRuntime,
     files: Arc<FileTools>,
     knowledge: Knowledge,
-    programs: Programs,
+    programs: Arc<Programs>,
     overrides: Arc<Overrides>,
     terms: Terms,
     boxes: Vec<Toolbox>,
@@ -54,7 +55,8 @@ impl ToolSet {
         let mut definitions = self.fixed(&catalog);
         if self.has(Toolbox::Scripts) {
             let registry = self.registry(&catalog)?;
-            definitions.extend(registry.scripts.iter().filter(|registered| registered.is_enabled).map(script::definition));
+            let tools = registry.scripts.iter().filter(|listed| listed.is_enabled).filter_map(|listed| listed.tool().ok());
+            definitions.extend(tools.map(|registered| script::definition(&registered)));
         }
         Ok(definitions)
     }
@@ -73,7 +75,15 @@ impl ToolSet {
     /// # Errors
     /// As [`definitions`](Self::definitions).
     pub fn notes(&self) -> Result<Vec<String>, OverrideError> {
-        Ok(self.registry(&self.catalog())?.notes)
+        let mut registry = self.registry(&self.catalog())?;
+        for listed in &registry.scripts {
+            let of_tool = |registered: Registered| {
+                let ScriptTool { skill, file, warnings, .. } = registered.tool;
+                warnings.into_iter().map(|warning| format!("{skill}: {file}: {warning}")).collect()
+            };
+            registry.notes.extend(listed.tool().map_or_else(|note| vec![note], of_tool));
+        }
+        Ok(registry.notes)
     }
 
     /// Returns what a skill allows by its `allowed-tools`, and with it the tools of its own scripts.
@@ -84,8 +94,8 @@ impl ToolSet {
         let catalog = self.catalog();
         let entry = catalog.entries().iter().find(|entry| entry.name().as_str() == skill);
         let written = entry.map(|entry| entry.manifest().allowed_tools()).unwrap_or_default();
-        let scripts = script::allowed(self.registry(&catalog)?.scripts.iter(), skill);
-        Ok(written.iter().map(ToString::to_string).chain(scripts).collect())
+        let registry = self.registry(&catalog)?;
+        Ok(written.iter().map(ToString::to_string).chain(registry.of_skill(skill)).collect())
     }
 
     /// Calls a tool. Arguments are checked against its schema before anything happens; null for none is taken as an empty object.
@@ -127,6 +137,22 @@ impl ToolSet {
         self.shared.overrides.set(registered.identity.clone(), change)
     }
 
+    /// Takes back all that was changed about the tool of a script; says whether anything was.
+    ///
+    /// # Errors
+    /// As [`change_script_tool`](Self::change_script_tool).
+    pub fn reset_script_tool(&self, name: &str) -> Result<bool, OverrideError> {
+        let registry = self.registry(&self.catalog())?;
+        let registered = registry.find(name).ok_or_else(|| OverrideError::unknown(name))?;
+        self.shared.overrides.forget(&registered.identity)
+    }
+
+    /// Runs scripts from Rust under the same changes of administrators.
+    #[must_use]
+    pub fn executor(&self) -> ScriptExecutor {
+        ScriptExecutor::sharing(Arc::clone(&self.shared.programs))
+    }
+
     fn catalog(&self) -> Arc<Catalog> {
         self.shared.runtime.discover_skills();
         self.shared.runtime.catalog()
@@ -154,7 +180,11 @@ impl ToolSet {
                 ]
             }
             Toolbox::Engine => vec![engine::definition()],
-            Toolbox::Knowledge => vec![search::definition(), load::definition(catalog), resource::definition(catalog)],
+            Toolbox::Knowledge => vec![
+                search::definition(),
+                load::definition(&self.shared.runtime, catalog),
+                resource::definition(&self.shared.runtime, catalog),
+            ],
             Toolbox::Scripts => Vec::new(),
         };
         self.shared.boxes.iter().flat_map(of_box).collect()
@@ -188,11 +218,12 @@ impl ToolSet {
         let unreadable = |_| ToolError::new(Code::Internal, "what administrators changed cannot be read, so nothing runs");
         let registry = if self.has(Toolbox::Scripts) { self.registry(catalog).map_err(unreadable)? } else { Registry::default() };
         let names = fixed.iter().map(|definition| definition.name.as_str());
-        let on = registry.scripts.iter().filter(|registered| registered.is_enabled);
-        let nearest = nearest(name, names.chain(on.map(|registered| registered.tool.name.as_str())));
-        let Some(registered) = registry.scripts.into_iter().find(|registered| registered.tool.name == name && registered.is_enabled) else {
+        let on = registry.scripts.iter().filter(|listed| listed.is_enabled);
+        let nearest = nearest(name, names.chain(on.map(|listed| listed.name.as_str())));
+        let Some(listed) = registry.find(name).filter(|listed| listed.is_enabled) else {
             return Ok(Planned::Unknown { nearest });
         };
+        let registered = listed.tool().map_err(|_| ToolError::new(Code::Conflict, "the script is not there any more"))?;
         Checker::new(&registered.tool.input_schema)?.check(&arguments)?;
         let arguments = match arguments {
             Value::Object(arguments) => arguments,
@@ -209,7 +240,7 @@ enum Planned {
     Run(skill::RunArguments),
     Bash(bash::BashArguments),
     Engine(engine::ScriptArguments),
-    Script(Box<crate::registry::Registered>, serde_json::Map<String, Value>),
+    Script(Box<Registered>, serde_json::Map<String, Value>),
 }
 
 /// There is no tool of a name.

@@ -37,6 +37,10 @@ pub(crate) struct Change {
     #[arg(long)]
     pub(crate) on: bool,
 
+    /// Take back all that was changed about it
+    #[arg(long, conflicts_with_all = ["off", "on", "description", "timeout"])]
+    pub(crate) reset: bool,
+
     /// What models are told that it does
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,

@@ -36,8 +36,17 @@ async fn review(code: &str, file: &str) -> String {
 fn all_are_found_and_one_breaks_the_name_rule_on_purpose() {
     let (runtime, _scratch) = runtime();
     let names: Vec<String> = runtime.discover_skills().into_iter().map(|skill| skill.id).collect();
-    let expected =
-        ["code-review", "csv-check", "incident-handbook", "release-notes", "sandbox-probe", "tax_calculator", "text-stats", "weather"];
+    let expected = [
+        "code-review",
+        "csv-check",
+        "gcd-calculator",
+        "incident-handbook",
+        "release-notes",
+        "sandbox-probe",
+        "tax_calculator",
+        "text-stats",
+        "weather",
+    ];
     assert_eq!(names, expected);
     let catalog = runtime.catalog();
     let warned: Vec<&str> = catalog.entries().iter().filter(|e| !e.warnings().is_empty()).map(|e| e.name().as_str()).collect();

@@ -37,7 +37,7 @@ async fn only_what_was_granted_starts() {
         let error = skill.sandbox().run(job(&skill, "ls", |request| request.start("cat"))).await.unwrap_err();
         assert_eq!(error.to_string(), "the linux sandbox refuses: the program \"ls\" was not granted");
         let error = skill.sandbox().run(job(&skill, "no-such-program", |request| request.start_any())).await.unwrap_err();
-        assert!(error.to_string().contains("no \"no-such-program\" in /usr/bin"), "{error}");
+        assert!(error.to_string().contains("no program \"no-such-program\" in /usr/bin"), "{error}");
         // A shell of which nothing more is granted starts nothing more.
         let alone = job(&skill, "sh", |request| request.start("sh")).argument("-c").argument("echo here; ls; echo $?");
         let outcome = skill.run(alone).await;

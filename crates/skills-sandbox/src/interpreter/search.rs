@@ -96,10 +96,7 @@ impl Interpreters {
             Program::Command { name } if !job.grants().spawn().allows_program(name) => {
                 Err(SandboxError::refused(backend, format!("the program {name:?} was not granted")))
             }
-            Program::Command { name } => self.program(name).ok_or_else(|| {
-                let reason = format!("no {name:?} in {}", listed(self.directories.iter()));
-                SandboxError::unavailable("program", reason, "install it there, or use another")
-            }),
+            Program::Command { name } => self.program(name).ok_or_else(|| SandboxError::no_program(name, &listed(self.directories.iter()))),
             Program::Wasm(_) => Err(SandboxError::load("this backend runs scripts and commands only")),
         }
     }

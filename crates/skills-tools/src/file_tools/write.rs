@@ -95,6 +95,7 @@ impl FileTools {
         let content = content(arguments)?;
         let place = self.resolve(&VirtualPath::parse(&arguments.path)?)?;
         check_place(&place)?;
+        self.is_writable(&place)?;
         let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = content.len() as u64;
         place.quota.take(bytes).map_err(|left| over_quota(&place, left))?;

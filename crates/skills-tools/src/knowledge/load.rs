@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 use skills_runtime::prompt::DEFAULT_MAX_BYTES;
-use skills_runtime::{Catalog, SkillForm};
+use skills_runtime::{Catalog, SkillForm, SkillRuntime};
 
 use super::{Knowledge, name_of_a_skill};
 use crate::definition::{Annotations, Definition};
@@ -23,7 +23,7 @@ pub(crate) struct LoadArguments {
     max_bytes: Option<usize>,
 }
 
-pub(crate) fn definition(catalog: &Catalog) -> Definition {
+pub(crate) fn definition(runtime: &SkillRuntime, catalog: &Catalog) -> Definition {
     Definition {
         name: "load_skill".to_owned(),
         title: "Load a skill".to_owned(),
@@ -33,7 +33,7 @@ pub(crate) fn definition(catalog: &Catalog) -> Definition {
                 .to_owned(),
         input_schema: schema::input(
             json!({
-                "name": name_of_a_skill(catalog),
+                "name": name_of_a_skill(runtime, catalog),
                 "max_bytes": {"type": "integer", "minimum": 1024, "maximum": MAX_BYTES, "default": DEFAULT_MAX_BYTES,
                               "description": "The most text; a longer one is cut at a line, and says so."},
             }),
@@ -63,7 +63,7 @@ impl Knowledge {
         let catalog = self.runtime.catalog();
         let known = catalog.entries().iter().find(|entry| entry.name().as_str() == name);
         let shown = known.map_or_else(Shown::default, |entry| Shown::default().with(entry.directory(), format!("/skills/{name}")));
-        if known.is_some_and(|entry| !entry.is_offered()) {
+        if known.is_some_and(|entry| !self.runtime.is_offered(entry)) {
             let error = ToolError::new(Code::PermissionDenied, format!("skill '{name}' is not for models to choose"));
             return Err(error.hint("the user can name it"));
         }

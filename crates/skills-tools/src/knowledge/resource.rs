@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::json;
-use skills_runtime::Catalog;
+use skills_runtime::{Catalog, SkillRuntime};
 
 use super::name_of_a_skill;
 use crate::definition::{Annotations, Definition};
@@ -27,10 +27,10 @@ pub(crate) struct ResourceArguments {
     encoding: Option<String>,
 }
 
-pub(crate) fn definition(catalog: &Catalog) -> Definition {
+pub(crate) fn definition(runtime: &SkillRuntime, catalog: &Catalog) -> Definition {
     let of_read = read::definition();
     let mut properties = json!({
-        "name": name_of_a_skill(catalog),
+        "name": name_of_a_skill(runtime, catalog),
         "path": {"type": "string", "minLength": 1, "maxLength": 4096, "description": "The file in the skill, such as `references/table.md`."},
     });
     for name in ["offset", "limit", "encoding"] {
@@ -56,6 +56,10 @@ impl FileTools {
         let ResourceArguments { name, path, offset, limit, encoding } = arguments;
         if let Some(reason) = problem(name) {
             return Err(ToolError::new(Code::InvalidPath, format!("the name of the skill {reason}")));
+        }
+        if self.skill(name).is_ok_and(|(entry, is_draft)| !is_draft && !self.runtime.is_offered(&entry)) {
+            let error = ToolError::new(Code::PermissionDenied, format!("skill '{name}' is not for models to choose"));
+            return Err(error.hint("the user can name it"));
         }
         if path.starts_with('/') {
             return Err(

@@ -11,7 +11,7 @@ use super::words::CommandLine;
 use super::{Deadline, Programs, command_properties, hosts, result_properties, stdin};
 use crate::definition::{Annotations, Definition};
 use crate::file_tools::{Place, Target};
-use crate::path::VirtualPath;
+use crate::path::{VirtualPath, shown};
 use crate::schema;
 use crate::{CallContext, Code, Outcome, ToolError};
 
@@ -65,7 +65,7 @@ impl Programs {
         let line = CommandLine::read(&arguments.command)?;
         let ground = self.ground(&arguments.cwd)?;
         let skill = ground.skill.as_deref().map(|name| self.usable(name)).transpose()?;
-        let around = self.surroundings(skill.as_ref().map(|skill| &skill.entry));
+        let around = self.surroundings(skill.as_ref().map(|skill| &skill.entry))?;
         let mut options = self.options(context);
         around.add_to(&mut options);
         options.stdin = stdin(arguments.stdin.as_ref());
@@ -81,8 +81,8 @@ impl Programs {
             CommandLine::Shell(text) => options.command = Some(Command::Shell(text)),
             CommandLine::Words(words) => {
                 let mut words = words.into_iter();
-                options.command = words.next().map(Command::Program);
-                options.args = words.map(|word| around.word(&word)).collect();
+                options.command = words.next().map(named).transpose()?.map(Command::Program);
+                options.args = words.collect();
             }
         }
         let left_ms = deadline.left_ms();
@@ -120,6 +120,15 @@ impl Programs {
         let start = real.iter().fold(base.clone(), |path, part| path.join(part));
         Ok(Ground { base, start, skill: place.skill.map(|skill| skill.entry.name().to_string()) })
     }
+}
+
+/// A program of the machine is named without a path.
+fn named(program: String) -> Result<String, ToolError> {
+    if !program.contains('/') {
+        return Ok(program);
+    }
+    let error = ToolError::new(Code::InvalidArguments, format!("'{}' is a path, and programs are named without one", shown(&program)));
+    Err(error.hint(format!("run a script by its interpreter: `sh {program}`, `python3 {program}`")))
 }
 
 /// The directory that a place lies in.

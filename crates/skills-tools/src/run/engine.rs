@@ -126,7 +126,7 @@ impl Programs {
         let script = skill.script(&arguments.script_name)?;
         self.is_on(&skill.entry, script.strip_prefix("scripts/").unwrap_or(&script))?;
         skill.is_set_up(Some(&script))?;
-        let around = self.surroundings(Some(&skill.entry));
+        let around = self.surroundings(Some(&skill.entry))?;
         let mut options = self.options(context);
         options.script = Some(script);
         options.args = vec![argument(&arguments.args)?];

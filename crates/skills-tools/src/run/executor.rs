@@ -30,13 +30,14 @@ use crate::{CallContext, NewScripts, ScriptResult, ToolError};
 /// # }
 /// ```
 pub struct ScriptExecutor {
-    programs: Programs,
+    programs: Arc<Programs>,
     timeout: Duration,
     context: CallContext,
 }
 
 impl ScriptExecutor {
-    /// Runs the scripts that this runtime finds.
+    /// Runs the scripts that this runtime finds. What administrators changed about the tools of a host is not known here: see
+    /// [`ToolSet::executor`](crate::ToolSet::executor).
     #[must_use]
     pub fn new(runtime: SkillRuntime) -> Self {
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
@@ -47,6 +48,10 @@ impl ScriptExecutor {
             new_scripts: NewScripts::default(),
             sessions: Sessions::default(),
         };
+        Self::sharing(Arc::new(programs))
+    }
+
+    pub(crate) fn sharing(programs: Arc<Programs>) -> Self {
         Self { programs, timeout: Duration::from_secs(DEFAULT_TIMEOUT), context: CallContext::default() }
     }
 

@@ -7,6 +7,9 @@ use skills_runtime::{Captured, Ending, ErrorKind, ExecutionArtifacts, ExecutionS
 use crate::shown::Shown;
 use crate::{Code, Outcome, ToolError};
 
+/// The most notes that a result has.
+const MAX_NOTES: usize = 20;
+
 /// What came of a program, without any path of this machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Finished {
@@ -111,7 +114,9 @@ fn data(artifacts: &ExecutionArtifacts, ended: &Ended, stdout: &str, stderr: &st
     let layers = artifacts.report.iter().flat_map(|report| report.layers());
     let layers: Vec<Value> = layers.map(|layer| json!({"name": layer.name(), "enforced": layer.status() == Status::Enforced})).collect();
     let files = artifacts.files.files.iter().map(|file| json!({"path": file.path, "size": file.bytes, "created": file.is_new}));
-    let notes = artifacts.notes.iter().chain(&artifacts.files.left_out).map(|note| shown.text(note));
+    let notes: Vec<&String> = artifacts.notes.iter().chain(&artifacts.files.left_out).collect();
+    let more = notes.len().saturating_sub(MAX_NOTES);
+    let notes = notes.into_iter().take(MAX_NOTES).map(|note| shown.text(note)).chain((more > 0).then(|| format!("and {more} notes more")));
     let value = json!({
         "exit_code": exit_code,
         "signal": signal,
@@ -205,6 +210,7 @@ fn code(error: &RuntimeError) -> Code {
         (ErrorKind::Restricted, _) => Code::DeniedByPolicy,
         (ErrorKind::Cancelled, _) => Code::Cancelled,
         (ErrorKind::Sandbox, Some(SandboxErrorKind::Load)) => Code::Failed,
+        (ErrorKind::Sandbox, Some(SandboxErrorKind::NoProgram)) => Code::NotFound,
         (ErrorKind::Sandbox, _) => Code::SandboxUnavailable,
         _ => Code::Internal,
     }

@@ -39,13 +39,13 @@ impl Programs {
         let skill = Usable::of(registered.entry.clone())?;
         let path = format!("scripts/{}", tool.file);
         skill.is_set_up(Some(&path))?;
-        let session = self.sessions.directory(&self.runtime, &context.session)?;
+        let session = self.sessions.directory(&self.runtime, context.session.as_deref())?;
         let mut options = self.options(context);
         options.script = Some(path);
         options.args = passed.args;
         options.stdin = passed.stdin.map(String::into_bytes);
         options.directory = Some(session.path().to_owned());
-        let shown = self.surroundings(Some(&skill.entry)).shown().with(session.path(), "/session");
+        let shown = self.surroundings(Some(&skill.entry))?.shown().with(session.path(), "/session");
         options.workspace = Workspace::Session(session);
         let left_ms = deadline.left_ms();
         options.timeout_ms = Some(left_ms);
@@ -79,12 +79,4 @@ pub(super) fn failure(finished: &Finished, seconds: &str) -> Option<ToolError> {
         Ended::Cancelled => ToolError::new(Code::Cancelled, "cancelled"),
         Ended::Otherwise(ending) => ToolError::new(Code::Failed, format!("the script was stopped: {ending}")),
     })
-}
-
-/// The tools that a skill's scripts became, as an entry of `allowed-tools` each.
-pub(crate) fn allowed<'a>(registered: impl Iterator<Item = &'a Registered>, skill: &str) -> Vec<String> {
-    registered
-        .filter(|registered| registered.is_enabled && registered.tool.skill == skill)
-        .map(|registered| registered.tool.name.clone())
-        .collect()
 }

@@ -8,7 +8,6 @@ use skills_runtime::discovery::SkillFiles;
 use skills_runtime::{Command, ExecutionOptions, ScriptType, Secret, Workspace};
 
 use super::result::{Finished, not_run};
-use super::surroundings::Surroundings;
 use super::words::CommandLine;
 use super::{Deadline, Programs, Usable, command_properties, hosts, result_properties, stdin};
 use crate::definition::{Annotations, Definition};
@@ -60,17 +59,15 @@ impl Programs {
         let deadline = Deadline::new(arguments.timeout);
         let skill = self.usable(&arguments.name)?;
         let line = CommandLine::read(&arguments.command)?;
-        let around = self.surroundings(Some(&skill.entry));
+        let around = self.surroundings(Some(&skill.entry))?;
         let mut options = self.options(context);
         around.add_to(&mut options);
         options.stdin = stdin(arguments.stdin.as_ref());
         options.hosts = hosts(&arguments.network)?;
         self.declared(&skill, &arguments.env, &mut options)?;
-        let program = program(&line, &skill, &around)?;
-        if let Program::Script { path, .. } = &program
-            && let Some(script) = path.strip_prefix("scripts/")
-        {
-            self.is_on(&skill.entry, script)?;
+        let program = program(&line, &skill)?;
+        if let Some(script) = program.script() {
+            self.is_on(&skill.entry, script.strip_prefix("scripts/").unwrap_or(script))?;
         }
         skill.is_set_up(program.script())?;
         program.choose(&mut options);
@@ -139,25 +136,24 @@ impl Program {
 
 /// Finds out what a command line runs: a script of the skill, named alone or behind its interpreter, needs no more leave than the skill itself; anything
 /// else is a program of the machine.
-fn program(line: &CommandLine, skill: &Usable, around: &Surroundings) -> Result<Program, ToolError> {
+fn program(line: &CommandLine, skill: &Usable) -> Result<Program, ToolError> {
     let words = match line {
         CommandLine::Words(words) => words,
         CommandLine::Shell(text) => return Ok(Program::Command { command: Command::Shell(text.clone()), arguments: Vec::new() }),
     };
     let Some((first, rest)) = words.split_first() else { return Err(ToolError::new(Code::InvalidArguments, "the command is empty")) };
     let name = skill.entry.name().as_str();
-    let translated = |words: &[String]| words.iter().map(|word| around.word(word)).collect::<Vec<_>>();
     if let (Some(kind), Some((script, arguments))) = (kind_of(first), rest.split_first())
         && let Some(path) = inside(&skill.files, name, script).filter(|path| ScriptType::of_path(path.as_ref()) == Some(kind))
     {
-        return Ok(Program::Script { path, arguments: translated(arguments) });
+        return Ok(Program::Script { path, arguments: arguments.to_vec() });
     }
     if let Some(path) = inside(&skill.files, name, first) {
         if ScriptType::of_path(path.as_ref()).is_some() {
-            return Ok(Program::Script { path, arguments: translated(rest) });
+            return Ok(Program::Script { path, arguments: rest.to_vec() });
         }
         if path.ends_with(".wasm") {
-            return Ok(Program::Module { path, arguments: translated(rest) });
+            return Ok(Program::Module { path, arguments: rest.to_vec() });
         }
     }
     // Behind an interpreter too: to ask for leave to start it would help nobody.
@@ -166,7 +162,7 @@ fn program(line: &CommandLine, skill: &Usable, around: &Surroundings) -> Result<
         let error = ToolError::new(Code::ScriptNotFound, format!("'{missing}' is no script of the skill '{name}'"));
         return Err(error.hint(format!("list the files with skills_ls of `skills/{name}`, or name a program without a path")));
     }
-    Ok(Program::Command { command: Command::Program(first.clone()), arguments: translated(rest) })
+    Ok(Program::Command { command: Command::Program(first.clone()), arguments: rest.to_vec() })
 }
 
 /// The kind of scripts that a program runs.
@@ -187,10 +183,12 @@ fn is_script_of(skill: &str, word: &str, kind: ScriptType) -> bool {
     is_here && ScriptType::of_path(word.as_ref()) == Some(kind)
 }
 
-/// Returns the path in the skill of a file of it.
+/// Returns the path in the skill of a file of it, as the directory spells it. Links and hidden files are none: what they lead to has a name of its own.
 fn inside(files: &SkillFiles, skill: &str, word: &str) -> Option<String> {
     let path = word.strip_prefix(&format!("/skills/{skill}/")).or_else(|| word.strip_prefix(&format!("skills/{skill}/")));
     let path = path.unwrap_or_else(|| word.strip_prefix("./").unwrap_or(word));
     let is_plain = path.contains(['/', '.']) && !path.starts_with('/') && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
-    (is_plain && files.contains(path)).then(|| path.to_owned())
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let listed = if is_plain { files.files_in(directory).unwrap_or_default() } else { Vec::new() };
+    listed.into_iter().map(|file| file.path).find(|known| known == path)
 }

@@ -6,6 +6,7 @@ use skills_runtime::policy::Access;
 use skills_runtime::{Entry, ExecutionOptions};
 
 use super::Programs;
+use crate::ToolError;
 use crate::shown::Shown;
 
 /// The directories that a program works on, each with the name that a model knows it by.
@@ -23,7 +24,11 @@ struct Around {
 
 impl Programs {
     /// The workspace, the mounts, and the skill.
-    pub(super) fn surroundings(&self, entry: Option<&Entry>) -> Surroundings {
+    ///
+    /// # Errors
+    /// When something else was put in the place of a mount.
+    pub(super) fn surroundings(&self, entry: Option<&Entry>) -> Result<Surroundings, ToolError> {
+        self.files.are_in_place()?;
         let skill =
             entry.map(|entry| Around { alias: format!("/skills/{}", entry.name()), host: entry.directory().to_owned(), access: None });
         let mounts = self.files.mounts().map(|mount| Around {
@@ -31,7 +36,7 @@ impl Programs {
             host: mount.path.clone(),
             access: Some(mount.access.into()),
         });
-        Surroundings { places: skill.into_iter().chain(mounts).collect() }
+        Ok(Surroundings { places: skill.into_iter().chain(mounts).collect() })
     }
 }
 
@@ -40,27 +45,6 @@ impl Surroundings {
     pub(super) fn add_to(&self, options: &mut ExecutionOptions) {
         options.offer.extend(self.places.iter().filter_map(|place| Some((place.host.clone(), place.access?))));
         options.aliases.extend(self.places.iter().map(|place| (PathBuf::from(&place.alias), place.host.clone())));
-    }
-
-    /// Puts a path of this machine in place of a virtual one that a word is, or that stands behind the `=` of an option. What a text says inside of a
-    /// word stays.
-    pub(super) fn word(&self, word: &str) -> String {
-        if let Some(path) = self.host_of(word) {
-            return path;
-        }
-        match word.split_once('=').filter(|_| word.starts_with('-')) {
-            Some((option, value)) => self.host_of(value).map_or_else(|| word.to_owned(), |path| format!("{option}={path}")),
-            None => word.to_owned(),
-        }
-    }
-
-    fn host_of(&self, word: &str) -> Option<String> {
-        self.places.iter().find_map(|place| {
-            let rest = word.strip_prefix(&place.alias)?;
-            let is_whole = rest.is_empty() || rest.starts_with('/');
-            // What leads upwards is left to the sandbox, as it is.
-            (is_whole && !rest.split('/').any(|part| part == "..")).then(|| format!("{}{rest}", place.host.display()))
-        })
     }
 
     /// How paths of this machine are told.

@@ -21,6 +21,12 @@ impl CommandLine {
     /// `invalid_arguments` when it is empty, has a NUL in it or a quote that nobody closes.
     pub(crate) fn read(text: &str) -> Result<Self, ToolError> {
         let wrong = |message: &str, hint: &str| ToolError::new(Code::InvalidArguments, message).hint(hint);
+        let text = text.trim();
+        if text.len() > MAX_COMMAND_BYTES {
+            let error =
+                ToolError::new(Code::TooLarge, format!("the command has {} bytes, and at most {MAX_COMMAND_BYTES} are taken", text.len()));
+            return Err(error.hint("put what is long into a file, or into `stdin`"));
+        }
         if text.contains('\0') {
             return Err(wrong("the command has a NUL character in it", "leave it out"));
         }
@@ -38,7 +44,6 @@ impl CommandLine {
 /// Says whether a shell would do more with a text than split it: operators, redirections, expansions, patterns, comments, assignments before the
 /// program, several lines. Quotes count as a shell counts them; when in doubt it is the shell's, which needs more leave.
 fn needs_shell(text: &str) -> bool {
-    let text = text.trim();
     let mut quote = None;
     let mut characters = text.chars().peekable();
     let mut at_start = true;

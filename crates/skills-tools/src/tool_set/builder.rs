@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_runtime::SkillRuntime;
+use skills_runtime::{PROTECTED, Root, SkillRuntime};
 
 use super::{Shared, ToolSet};
 use crate::file_tools::FileTools;
 use crate::knowledge::Knowledge;
-use crate::mount::MountTable;
+use crate::mount::{Access, MountTable};
 use crate::overrides::Overrides;
 use crate::registry::Terms;
 use crate::run::{Programs, Sessions};
@@ -24,6 +24,7 @@ pub struct Builder {
     workspace: Option<Mount>,
     mounts: Vec<Mount>,
     drafts: Option<PathBuf>,
+    kept: Vec<PathBuf>,
     skill_writes: SkillWrites,
     key_files: KeyFiles,
     overrides: Overrides,
@@ -74,6 +75,15 @@ pub struct BuildError(#[from] Repr);
 enum Repr {
     #[error(transparent)]
     Mount(#[from] MountError),
+    #[error("the drafts of skills ({}) have to be a root of the runtime that is not trusted, or what a model makes runs unseen", path.display())]
+    DraftsTrusted { path: PathBuf },
+    #[error("the drafts of skills ({}) and the trusted root {} lie in each other, so that drafts would be used unseen", path.display(), root.display())]
+    DraftsInRoot { path: PathBuf, root: PathBuf },
+    #[error(
+        "the mount {mount:?} may be written, and it and the trusted root {} lie in each other, so that skills in use could be changed; keep them \
+         apart, make the mount read-only, or let skills be written", root.display()
+    )]
+    RootInMount { mount: String, root: PathBuf },
     #[error("the drafts of skills ({}) and the mount {mount:?} lie in each other, so that one would get around the rules of the other", path.display())]
     DraftsInMount { path: PathBuf, mount: String },
 }
@@ -85,6 +95,7 @@ impl Builder {
             workspace: None,
             mounts: Vec::new(),
             drafts: None,
+            kept: Vec::new(),
             skill_writes: SkillWrites::default(),
             key_files: KeyFiles::default(),
             overrides: Overrides::in_memory(),
@@ -123,6 +134,13 @@ impl Builder {
         self
     }
 
+    /// Names files and directories of the host's own, such as its rules and records, that no tool writes wherever they are mounted. What programs may write is the
+    /// policy's to say.
+    pub fn keep(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.kept.extend(paths);
+        self
+    }
+
     /// Chooses which skills a model may write into.
     pub fn skill_writes(mut self, skill_writes: SkillWrites) -> Self {
         self.skill_writes = skill_writes;
@@ -156,22 +174,30 @@ impl Builder {
     /// Finishes: opens the mounts.
     ///
     /// # Errors
-    /// When a mount cannot be had under its name, and when the place for new skills overlaps with a mount.
+    /// When a mount cannot be had under its name; when a mount that may be written and a trusted root lie in each other, unless skills may be written; when
+    /// the place for new skills is no untrusted root, or lies in or around a mount or a trusted root.
     pub fn build(self) -> Result<ToolSet, BuildError> {
         let table = MountTable::new(self.workspace, self.mounts).map_err(Repr::from)?;
-        if let Some(drafts) = &self.drafts {
-            apart(&canonical(drafts), &table)?;
+        let trusted = roots(&self.runtime, Root::is_trusted);
+        if let Some(drafts) = self.drafts.as_deref().map(canonical) {
+            apart(&drafts, &table)?;
+            untrusted(&drafts, &trusted, &roots(&self.runtime, |root| !root.is_trusted()))?;
+        }
+        if self.skill_writes != SkillWrites::All {
+            unwritten(&trusted, &table)?;
         }
         let files = FileTools::new(self.runtime.clone(), table).drafts(self.drafts);
-        let files = Arc::new(files.skill_writes(self.skill_writes).key_files(self.key_files));
+        let files = Arc::new(
+            files.kept(self.kept.iter().map(|path| canonical(path)).collect()).skill_writes(self.skill_writes).key_files(self.key_files),
+        );
         let overrides = Arc::new(self.overrides);
-        let programs = Programs {
+        let programs = Arc::new(Programs {
             runtime: self.runtime.clone(),
             files: Arc::clone(&files),
             overrides: Arc::clone(&overrides),
             new_scripts: self.terms.new_scripts,
             sessions: Sessions::default(),
-        };
+        });
         let knowledge = Knowledge { runtime: self.runtime.clone() };
         let (runtime, terms, boxes) = (self.runtime, self.terms, self.boxes);
         Ok(ToolSet { shared: Arc::new(Shared { runtime, files, knowledge, programs, overrides, terms, boxes }) })
@@ -181,7 +207,7 @@ impl Builder {
 /// Resolves the part of a path that is there.
 fn canonical(path: &Path) -> PathBuf {
     let there = path.ancestors().find_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
-    there.map_or_else(|| path.to_owned(), |(above, rest)| above.join(rest))
+    there.map_or_else(|| path.to_owned(), |(above, rest)| if rest.as_os_str().is_empty() { above } else { above.join(rest) })
 }
 
 /// Whoever could write drafts as plain files would get around what is asked of a `SKILL.md`.
@@ -191,4 +217,33 @@ fn apart(drafts: &Path, table: &MountTable) -> Result<(), Repr> {
         Some(mount) => Err(Repr::DraftsInMount { path: drafts.to_owned(), mount: mount.name.clone() }),
         None => Ok(()),
     }
+}
+
+/// The roots of a runtime, by where they really lie.
+fn roots(runtime: &SkillRuntime, is_wanted: impl Fn(&Root) -> bool) -> Vec<PathBuf> {
+    runtime.discovery().roots().iter().filter(|root| is_wanted(root)).map(|root| canonical(root.path())).collect()
+}
+
+/// Refuses drafts that would be skills like others.
+fn untrusted(drafts: &Path, trusted: &[PathBuf], untrusted: &[PathBuf]) -> Result<(), Repr> {
+    if let Some(root) = trusted.iter().find(|root| root.starts_with(drafts) || drafts.starts_with(root)) {
+        return Err(Repr::DraftsInRoot { path: drafts.to_owned(), root: root.clone() });
+    }
+    if untrusted.iter().any(|root| root == drafts) { Ok(()) } else { Err(Repr::DraftsTrusted { path: drafts.to_owned() }) }
+}
+
+/// Refuses a mount through which skills in use could be written. What lies in the protected directories of agents (`.claude`, `.agents`, …) at the top of a mount is not
+/// written anyway, neither by tools nor by programs.
+fn unwritten(trusted: &[PathBuf], table: &MountTable) -> Result<(), Repr> {
+    for mount in table.all().filter(|mount| mount.access == Access::ReadWrite) {
+        let is_protected = |root: &Path| {
+            let first = root.strip_prefix(&mount.path).ok().and_then(|below| below.components().next());
+            first.is_some_and(|first| PROTECTED.iter().any(|name| first.as_os_str() == *name))
+        };
+        let overlaps = |root: &&PathBuf| root.starts_with(&mount.path) && !is_protected(root) || mount.path.starts_with(root);
+        if let Some(root) = trusted.iter().find(overlaps) {
+            return Err(Repr::RootInMount { mount: mount.name.clone(), root: root.clone() });
+        }
+    }
+    Ok(())
 }

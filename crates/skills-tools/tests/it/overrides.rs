@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::thread;
 
 use serde_json::json;
+use skills_runtime::discovery::Trust;
 use skills_runtime::{Root, Scope, SkillRuntime};
 use skills_tools::{CallContext, Code, NewScripts, Override, OverrideError, Overrides, ToolSet};
 
@@ -41,7 +42,7 @@ fn describe(text: &str) -> Override {
 }
 
 fn turn_off(set: &ToolSet, name: &str) {
-    set.change_script_tool(name, Override::enabled(false)).unwrap();
+    set.change_script_tool(name, Override::off()).unwrap();
 }
 
 #[test]
@@ -58,12 +59,12 @@ fn of_three_scripts_one_that_is_turned_off_stays_off() {
     fs::remove_file(host.path("skills/demo/scripts/b.py")).unwrap();
     assert_eq!(scripts(&set), "ac");
     assert_eq!(
-        set.change_script_tool("skill__demo__b", Override::enabled(true)).unwrap_err().to_string(),
+        set.change_script_tool("skill__demo__b", Override::on()).unwrap_err().to_string(),
         "no script's tool is named \"skill__demo__b\""
     );
     host.script("demo", "b.py", "print('back')\n");
     assert_eq!(scripts(&process(&host)), "ac", "after it went and came back");
-    set.change_script_tool("skill__demo__b", Override::enabled(true)).unwrap();
+    set.change_script_tool("skill__demo__b", Override::on()).unwrap();
     assert_eq!(scripts(&process(&host)), "abc");
 }
 
@@ -96,7 +97,7 @@ async fn descriptions_and_deadlines_are_changed_one_by_one() {
     assert_eq!(told(&set), "Says a.");
     set.change_script_tool("skill__demo__a", describe("Does what A does.")).unwrap();
     turn_off(&set, "skill__demo__a");
-    set.change_script_tool("skill__demo__a", Override::enabled(true)).unwrap();
+    set.change_script_tool("skill__demo__a", Override::on()).unwrap();
     assert_eq!(told(&process(&host)), "Does what A does.");
     set.change_script_tool("skill__demo__a", Override::default()).unwrap();
     assert_eq!(told(&set), "Does what A does.");
@@ -121,7 +122,7 @@ async fn new_scripts_wait_for_an_administrator_where_the_host_wants_that() {
     let set = process();
     assert_eq!(scripts(&set), "");
     assert_eq!(set.allowed_tools("demo").unwrap(), [""; 0]);
-    set.change_script_tool("skill__demo__c", Override::enabled(true)).unwrap();
+    set.change_script_tool("skill__demo__c", Override::on()).unwrap();
     host.script("demo", "d.py", "print('d')\n");
     assert_eq!(scripts(&process()), "c");
     // Nobody gets around it by another tool.
@@ -161,7 +162,7 @@ async fn what_cannot_be_read_stops_all_scripts() {
             set.definitions().unwrap_err(),
             set.notes().unwrap_err(),
             set.allowed_tools("demo").unwrap_err(),
-            set.change_script_tool("skill__demo__a", Override::enabled(true)).unwrap_err(),
+            set.change_script_tool("skill__demo__a", Override::on()).unwrap_err(),
         ]
         .into();
         assert!(errors.iter().all(|error| error.to_string().contains(said)), "{errors:?}");
@@ -206,10 +207,45 @@ fn another_root_with_a_skill_of_the_same_name_is_another_skill() {
     let host = host();
     turn_off(&process(&host), "skill__demo__a");
     host.file("others/demo/SKILL.md", "---\nname: demo\ndescription: Another.\n---\n").file("others/demo/scripts/a.py", SAYS_A);
-    let runtime = SkillRuntime::builder().root(Root::new(host.path("others"), Scope::Custom));
+    let drafts = Root::new(host.path("drafts"), Scope::User).trust(Trust::Untrusted);
+    let runtime = SkillRuntime::builder().root(Root::new(host.path("others"), Scope::Custom)).root(drafts);
     let other = host.builder(runtime).overrides(Overrides::in_file(file(&host))).build().unwrap();
     assert_eq!(scripts(&other), "a");
     assert_eq!(scripts(&process(&host)), "bc");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_root_is_the_same_however_it_is_spelled() {
+    let host = host();
+    turn_off(&process(&host), "skill__demo__a");
+    std::os::unix::fs::symlink(host.path("skills"), host.path("linked")).unwrap();
+    let drafts = Root::new(host.path("drafts"), Scope::User).trust(Trust::Untrusted);
+    let runtime = SkillRuntime::builder().root(Root::new(host.path("linked"), Scope::Custom)).root(drafts);
+    let other = host.builder(runtime).overrides(Overrides::in_file(file(&host))).build().unwrap();
+    assert_eq!(scripts(&other), "bc");
+}
+
+#[test]
+fn what_was_changed_can_be_taken_back() {
+    let host = host();
+    let set = process(&host);
+    turn_off(&set, "skill__demo__a");
+    assert!(set.reset_script_tool("skill__demo__a").unwrap());
+    assert!(!set.reset_script_tool("skill__demo__a").unwrap());
+    assert_eq!(scripts(&process(&host)), "abc");
+    let mut none = Override::default();
+    none.timeout_ms = Some(0);
+    assert!(set.change_script_tool("skill__demo__a", none).unwrap_err().to_string().contains("a deadline of nothing"));
+}
+
+#[tokio::test]
+async fn an_executor_knows_what_administrators_changed() {
+    let host = host();
+    let set = process(&host);
+    turn_off(&set, "skill__demo__a");
+    let error = set.executor().execute("demo", "a", serde_json::Value::Null).await.unwrap_err();
+    assert_eq!(error.to_string(), "an administrator turned the script 'a.py' off");
 }
 
 #[test]
@@ -239,7 +275,7 @@ fn turning_one_off_gives_its_name_to_no_other() {
     for name in &before {
         turn_off(&set, name);
         assert_eq!(names(), before.iter().filter(|other| *other != name).cloned().collect::<Vec<_>>());
-        set.change_script_tool(name, Override::enabled(true)).unwrap();
+        set.change_script_tool(name, Override::on()).unwrap();
     }
     assert_eq!(names(), before);
 }

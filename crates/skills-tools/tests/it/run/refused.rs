@@ -64,7 +64,7 @@ async fn a_script_is_found_in_its_skill_alone() {
 async fn a_script_that_is_turned_off_runs_by_no_name() {
     let host = kit(&[("off.py", "print('ran')\n"), ("on.py", "print('on')\n")]);
     let tools = host.tools();
-    tools.set.change_script_tool("skill__kit__off", Override::enabled(false)).unwrap();
+    tools.set.change_script_tool("skill__kit__off", Override::off()).unwrap();
     for start in ["", "./", "skills/kit/", "/skills/kit/", "python ", "python3 ", "python ./", "python skills/kit/"] {
         let outcome = run(&tools, &format!("{start}scripts/off.py")).await;
         assert_eq!(outcome.code(), Some("denied_by_policy"), "{start:?}: {}", outcome.text);
@@ -78,7 +78,7 @@ async fn a_script_that_is_turned_off_runs_by_no_name() {
         return;
     }
     assert_eq!(run(&tools, "scripts/on.py").await.text, "on");
-    tools.set.change_script_tool("skill__kit__off", Override::enabled(true)).unwrap();
+    tools.set.change_script_tool("skill__kit__off", Override::on()).unwrap();
     assert_eq!(run(&tools, "scripts/off.py").await.text, "ran");
 }
 

@@ -1,0 +1,188 @@
+//! What a host may not put together, and what stays out of reach when something changes below it.
+
+use std::fs;
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use skills_runtime::discovery::Selector;
+use skills_runtime::discovery::Trust;
+use skills_runtime::policy::Question;
+use skills_runtime::prompt::{Mode, Modes};
+use skills_runtime::{Answer, Root, Scope, SkillRuntime};
+use skills_tools::{CallContext, Code, Mount, SkillWrites, ToolSet};
+
+use crate::fixture::{Host, lacks_walls};
+
+fn refusal(host: &Host, runtime: skills_runtime::Builder, with: impl FnOnce(skills_tools::Builder) -> skills_tools::Builder) -> String {
+    let error = with(ToolSet::builder(runtime.build())).build().map(|_| ()).unwrap_err().to_string();
+    error.replace(&*host.path("").to_string_lossy(), "HERE/")
+}
+
+#[test]
+fn drafts_lie_where_nothing_of_them_is_used() {
+    let host = Host::new();
+    let plain = || SkillRuntime::builder().root(Root::new(host.path("skills"), Scope::Custom));
+    let drafts = |below: &str| {
+        let path = host.path(below);
+        move |builder: skills_tools::Builder| builder.drafts(path)
+    };
+    insta::assert_snapshot!(refusal(&host, plain(), drafts("drafts")), @"the drafts of skills (HERE/drafts) have to be a root of the runtime that is not trusted, or what a model makes runs unseen");
+    let with_root = plain().root(Root::new(host.path("skills/drafts"), Scope::User).trust(Trust::Untrusted));
+    insta::assert_snapshot!(refusal(&host, with_root, drafts("skills/drafts")), @"the drafts of skills (HERE/skills/drafts) and the trusted root HERE/skills/ lie in each other, so that drafts would be used unseen");
+    let trusted = plain().root(Root::new(host.path("drafts"), Scope::User));
+    insta::assert_snapshot!(refusal(&host, trusted, drafts("drafts")), @"the drafts of skills (HERE/drafts) and the trusted root HERE/drafts lie in each other, so that drafts would be used unseen");
+    let in_mount = host.runtime();
+    let workspace = Mount::writable("workspace", host.path(""));
+    insta::assert_snapshot!(refusal(&host, in_mount, |builder| drafts("drafts")(builder).workspace(workspace)), @r#"the drafts of skills (HERE/drafts) and the mount "workspace" lie in each other, so that one would get around the rules of the other"#);
+}
+
+#[test]
+fn skills_in_use_are_written_through_no_mount() {
+    let host = Host::new();
+    host.skill("demo", "").file("workspace/.agents/skills/own/SKILL.md", "---\nname: own\ndescription: Own.\n---\n");
+    let all = Mount::writable("all", host.path(""));
+    insta::assert_snapshot!(refusal(&host, host.runtime(), |builder| builder.mount(all.clone())), @r#"the mount "all" may be written, and it and the trusted root HERE/skills/ lie in each other, so that skills in use could be changed; keep them apart, make the mount read-only, or let skills be written"#);
+    let within = Mount::writable("within", host.path("skills/demo"));
+    assert!(refusal(&host, host.runtime(), |builder| builder.mount(within)).contains("lie in each other"));
+    let reading = ToolSet::builder(host.runtime().build()).mount(Mount::read_only("all", host.path("")));
+    assert!(reading.build().is_ok());
+    assert!(ToolSet::builder(host.runtime().build()).mount(all).skill_writes(SkillWrites::All).build().is_ok());
+    // The directories of agents are written by nobody anyway.
+    let own = host.runtime().root(Root::new(host.path("workspace/.agents/skills"), Scope::Repo));
+    assert!(host.builder(own).build().is_ok());
+}
+
+#[tokio::test]
+async fn what_is_the_hosts_own_is_not_written_wherever_it_is_mounted() {
+    let host = Host::new();
+    host.file("workspace/state/rules.toml", "mode = 'strict'");
+    let set = host.builder(host.runtime()).keep([host.path("workspace/state")]).build().unwrap();
+    let tools = host.wrap(set);
+    for path in ["state/rules.toml", "state/new", "state"] {
+        let outcome = tools.call("skills_write", json!({"path": path, "content": "x"})).await;
+        assert!(outcome.is(Code::PermissionDenied) || outcome.is(Code::IsADirectory), "{path}: {}", outcome.text);
+    }
+    assert!(!tools.call("skills_write", json!({"path": "stateless", "content": "x"})).await.is_error);
+    assert_eq!(fs::read_to_string(host.path("workspace/state/rules.toml")).unwrap(), "mode = 'strict'");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_mount_that_was_exchanged_leads_nowhere() {
+    if lacks_walls() {
+        return;
+    }
+    let host = Host::new();
+    host.skill("demo", "").file("ref/a", "there").file("private/key", "TOPSECRET");
+    let set = host.builder(host.runtime()).mount(Mount::read_only("ref", host.path("ref"))).build().unwrap();
+    let tools = host.wrap(set);
+    host.script("demo", "look.py", "import os\nprint(os.listdir('/ref'))\n");
+    let look = json!({"name": "demo", "command": "python scripts/look.py"});
+    assert!(tools.call("skills_run", look.clone()).await.text.contains("'a'"));
+    fs::rename(host.path("ref"), host.path("gone")).unwrap();
+    std::os::unix::fs::symlink(host.path("private"), host.path("ref")).unwrap();
+    let outcome = tools.call("skills_run", look).await;
+    assert!(outcome.is(Code::Conflict), "{}", outcome.text);
+    // The handle of the file tools is that of the directory that the host meant.
+    assert_eq!(tools.text("skills_read", json!({"path": "ref/a"})).await, "there");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_to_a_script_is_no_script() {
+    let host = Host::new();
+    host.skill("demo", "").script("demo", "off.py", "print('RAN')\n");
+    std::os::unix::fs::symlink("off.py", host.path("skills/demo/scripts/link.py")).unwrap();
+    std::os::unix::fs::symlink("scripts/off.py", host.path("skills/demo/x.py")).unwrap();
+    let tools = host.tools();
+    for command in ["python scripts/link.py", "python x.py", "scripts/link.py", "./x.py"] {
+        let outcome = tools.call("skills_run", json!({"name": "demo", "command": command})).await;
+        assert!(outcome.is(Code::ScriptNotFound), "{command}: {}", outcome.text);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_a_command_is_for_just_its_words_and_input() {
+    if lacks_walls() {
+        return;
+    }
+    let host = Host::new();
+    host.skill("demo", "allowed-tools: Bash\n");
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let approver = Arc::new(move |question: &Question| {
+        seen.lock().unwrap().push(question.command.join(" "));
+        Answer::Always
+    });
+    let context = CallContext::default().approver(approver);
+    let tools = host.wrap(host.builder(host.runtime()).build().unwrap());
+    let run = |command: &str| json!({"name": "demo", "command": command});
+    for arguments in [run("echo a | cat"), run("echo a | cat"), run("echo b | cat")] {
+        let outcome = tools.call_in("skills_run", arguments, &context).await;
+        assert!(!outcome.is_error, "{}", outcome.text);
+    }
+    for stdin in ["echo first", "echo first", "echo second"] {
+        let outcome = tools.call_in("skills_bash", json!({"command": "sh", "stdin": stdin}), &context).await;
+        assert!(!outcome.is_error, "{}", outcome.text);
+    }
+    insta::assert_snapshot!(asked.lock().unwrap().join("\n"), @r#"
+    sh -c echo a | cat
+    sh -c echo b | cat
+    sh <<< "echo first" (10 bytes)
+    sh <<< "echo second" (11 bytes)
+    "#);
+}
+
+#[tokio::test]
+async fn words_that_look_like_places_stay_words() {
+    if lacks_walls() {
+        return;
+    }
+    let host = Host::new();
+    host.skill("demo", "").file("workspace/notes.txt", "see /workspace/data here\n");
+    host.script("demo", "argv.py", "import sys\nprint(sys.argv[1:], open(sys.argv[1]).read())\n");
+    let tools = host.allowing(&["spawn:grep"]);
+    let found = tools.text("skills_bash", json!({"command": "grep -rn /workspace/data ."})).await;
+    let isolated = tools.call("skills_run", json!({"name": "demo", "command": "python scripts/argv.py /workspace/notes.txt"})).await;
+    assert!(isolated.text.contains("['/workspace/notes.txt'] see"), "{}", isolated.text);
+    if is_isolated() {
+        assert_eq!(found, "./notes.txt:1:see /workspace/data here");
+    } else {
+        eprintln!("skipped a part of words_that_look_like_places_stay_words: no file tree of its own here");
+    }
+}
+
+/// Whether programs have a file tree of their own here.
+fn is_isolated() -> bool {
+    let [(_, scripts), _] = SkillRuntime::builder().build().sandboxes();
+    scripts.is_ok_and(|report| report.lines().iter().any(|line| line.contains("isolated")))
+}
+
+#[tokio::test]
+async fn a_skill_that_the_host_keeps_from_models_is_told_by_no_tool() {
+    let host = Host::new();
+    host.skill("open", "").skill("kept", "").script("kept", "a.py", "print(1)\n");
+    let modes = Modes::default().with(Selector::Name("kept".to_owned()), Mode::Off);
+    let tools = host.wrap(host.builder(host.runtime().modes(modes)).build().unwrap());
+    assert!(!tools.set.definitions().unwrap().iter().any(|definition| definition.name.contains("kept")));
+    assert_eq!(tools.call("search_skills", json!({})).await.structured["total"], 1);
+    assert!(tools.call("load_skill", json!({"name": "kept"})).await.is_error);
+    assert!(tools.call("read_skill_resource", json!({"name": "kept", "path": "SKILL.md"})).await.is_error);
+}
+
+#[tokio::test]
+async fn calls_of_no_conversation_share_nothing() {
+    if lacks_walls() {
+        return;
+    }
+    let host = Host::new();
+    host.skill("demo", "").script("demo", "a.sh", "ls\ntouch seen\n");
+    let tools = host.allowing(&["spawn"]);
+    host.skill("demo", "allowed-tools: Bash\n");
+    for _ in 0..2 {
+        assert_eq!(tools.text("skill__demo__a", json!({})).await, "");
+    }
+    let context = CallContext::default().session("one");
+    assert_eq!(tools.call_in("skill__demo__a", json!({}), &context).await.text, "");
+    assert_eq!(tools.call_in("skill__demo__a", json!({}), &context).await.text, "seen\n");
+}
