@@ -95,11 +95,12 @@ fn what_goes_wrong_has_an_exit_code_and_a_hint() {
     -- stderr
     Error: it was not started: may not start ls (asked by the caller): no rule allows it, and there was nobody to ask
     Hint: a person has to allow it; ask them, and call again when they have
+      for this call: --allow PERMISSION, or --yes; for drafts: skills adopt NAME
     ");
     assert_snapshot!(examples(&["call", "skills_ls", "{nope"]).page(), @"
     exit 2
     -- stderr
-    error: --input is not JSON: key must be a string at line 1 column 2
+    error: what stands behind the tool is not JSON: key must be a string at line 1 column 2
     ");
     assert_snapshot!(examples(&["tools", "--mount", "skills=."]).page(), @r#"
     exit 2
@@ -125,7 +126,7 @@ fn an_administrator_turns_a_tool_off_for_good() {
     assert_snapshot!(run(&["tools", "change", "skill__weather__list_cities"]).page(), @"
     exit 2
     -- stderr
-    error: nothing to change: name --off, --on, --description or --timeout
+    error: nothing to change: name --off, --on, --description, --timeout or --reset
     ");
     assert_snapshot!(run(&["tools", "change", "skill__weather__nothing", "--off"]).page(), @r#"
     exit 1
@@ -164,6 +165,7 @@ fn a_skill_that_a_model_made_is_used_once_a_person_adopts_it() {
     -- stderr
     Error: skill 'hello' is a draft that nobody has adopted; nothing of it runs
     Hint: a person has to look at it and adopt it; ask them
+      for this call: --allow PERMISSION, or --yes; for drafts: skills adopt NAME
     ");
     assert!(!run(&["tools"]).stdout.contains("skill__hello__hi"));
     assert_snapshot!(run(&["adopt", "nothing"]).page(), @r#"
@@ -175,10 +177,9 @@ fn a_skill_that_a_model_made_is_used_once_a_person_adopts_it() {
     exit 3
     -- stderr
     hello: Says hello: to all.
+      SKILL.md (64 bytes)
       scripts/hi.py (11 bytes)
-    from HERE/drafts/hello
-    to   HERE/skills/hello
-    read it first: HERE/drafts/hello/SKILL.md
+    it would go to HERE/skills/hello; read it first: HERE/drafts/.adopting/hello
     error: there is no terminal to ask on; --yes adopts it
     ");
     let adopted = run(&["adopt", "hello", "--yes"]);
@@ -187,11 +188,10 @@ fn a_skill_that_a_model_made_is_used_once_a_person_adopts_it() {
     exit 0
     -- stderr
     hello: Says hello: to all.
+      SKILL.md (64 bytes)
       scripts/hi.py (11 bytes)
-    from HERE/drafts/hello
-    to   HERE/skills/hello
-    read it first: HERE/drafts/hello/SKILL.md
-    hello is in HERE/skills/hello now; what it may do is asked when it runs
+    it would go to HERE/skills/hello; read it first: HERE/drafts/.adopting/hello
+    hello is in HERE/skills/hello and is used from now on; its content is sha256:a62de045506441ce89c03b50414604995644dd24d7b73597b689cab920374117
     ");
     assert!(run(&["tools"]).stdout.contains("skill__hello__hi"));
     assert_snapshot!(run(&["adopt"]).page(), @"

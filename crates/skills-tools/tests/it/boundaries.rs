@@ -28,7 +28,7 @@ fn drafts_lie_where_nothing_of_them_is_used() {
     };
     insta::assert_snapshot!(refusal(&host, plain(), drafts("drafts")), @"the drafts of skills (HERE/drafts) have to be a root of the runtime that is not trusted, or what a model makes runs unseen");
     let with_root = plain().root(Root::new(host.path("skills/drafts"), Scope::User).trust(Trust::Untrusted));
-    insta::assert_snapshot!(refusal(&host, with_root, drafts("skills/drafts")), @"the drafts of skills (HERE/skills/drafts) and the trusted root HERE/skills/ lie in each other, so that drafts would be used unseen");
+    insta::assert_snapshot!(refusal(&host, with_root, drafts("skills/drafts")), @"the drafts of skills (HERE/skills/drafts) and the trusted root HERE/skills lie in each other, so that drafts would be used unseen");
     let trusted = plain().root(Root::new(host.path("drafts"), Scope::User));
     insta::assert_snapshot!(refusal(&host, trusted, drafts("drafts")), @"the drafts of skills (HERE/drafts) and the trusted root HERE/drafts lie in each other, so that drafts would be used unseen");
     let in_mount = host.runtime();
@@ -41,7 +41,7 @@ fn skills_in_use_are_written_through_no_mount() {
     let host = Host::new();
     host.skill("demo", "").file("workspace/.agents/skills/own/SKILL.md", "---\nname: own\ndescription: Own.\n---\n");
     let all = Mount::writable("all", host.path(""));
-    insta::assert_snapshot!(refusal(&host, host.runtime(), |builder| builder.mount(all.clone())), @r#"the mount "all" may be written, and it and the trusted root HERE/skills/ lie in each other, so that skills in use could be changed; keep them apart, make the mount read-only, or let skills be written"#);
+    insta::assert_snapshot!(refusal(&host, host.runtime(), |builder| builder.mount(all.clone())), @r#"the mount "all" may be written, and it and the trusted root HERE/skills lie in each other, so that skills in use could be changed; keep them apart, make the mount read-only, or let skills be written"#);
     let within = Mount::writable("within", host.path("skills/demo"));
     assert!(refusal(&host, host.runtime(), |builder| builder.mount(within)).contains("lie in each other"));
     let reading = ToolSet::builder(host.runtime().build()).mount(Mount::read_only("all", host.path("")));
