@@ -154,7 +154,7 @@ fn check_place(place: &Place) -> Result<(), ToolError> {
 fn other_spelling(place: &Place) -> Option<&str> {
     let file_name = place.skill.as_ref()?.file_name.as_str();
     let [name] = place.parts.as_slice() else { return None };
-    (name != file_name && name.eq_ignore_ascii_case(file_name)).then_some(file_name)
+    (name != file_name && guard::folded(name) == guard::folded(file_name)).then_some(file_name)
 }
 
 fn over_quota(place: &Place, left: u64) -> ToolError {

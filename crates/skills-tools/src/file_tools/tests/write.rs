@@ -51,6 +51,9 @@ fn what_is_refused_leaves_the_old_file() {
         (json!({"path": ".git/hooks/pre-commit", "content": "x"}), Code::PermissionDenied),
         (json!({"path": "sub/.ENV", "content": "x"}), Code::PermissionDenied),
         (json!({"path": ".bashrc", "content": "x"}), Code::PermissionDenied),
+        (json!({"path": "sub/.npmrc", "content": "x"}), Code::PermissionDenied),
+        (json!({"path": ".github/workflows/ci.yml", "content": "x"}), Code::PermissionDenied),
+        (json!({"path": ".\u{17f}\u{17f}h/authorized_keys", "content": "x"}), Code::PermissionDenied),
     ];
     for (arguments, expected) in cases {
         let path = arguments["path"].to_string();
@@ -83,7 +86,9 @@ fn a_draft_stays_a_skill_of_its_name() {
     {
         assert_eq!(code(write("SKILL.md", content)), Code::InvalidArguments, "{content:?}");
     }
-    assert_eq!(code(write("skill.md", NOTE)), Code::PermissionDenied);
+    for spelling in ["skill.md", "S\u{212a}ILL.md", "\u{17f}kill.MD"] {
+        assert_eq!(code(write(spelling, NOTE)), Code::PermissionDenied, "{spelling}");
+    }
     assert_eq!(lab.text("drafts/note/SKILL.md"), NOTE);
     done(write("SKILL.md", "---\nname: note\ndescription: Better.\n---\n"));
     let listed = lab.ls(json!({"path": "skills"})).unwrap().text;
