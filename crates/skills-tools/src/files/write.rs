@@ -353,6 +353,28 @@ mod tests {
         assert_eq!(directory.read_to_string("a").unwrap(), "oldnew");
     }
 
+    #[test]
+    fn of_many_who_begin_a_file_by_appending_none_loses_what_it_wrote() {
+        let (_held, directory) = directory();
+        let append = |name: &str, line: &str| {
+            let writing = Writing { content: line.as_bytes(), mode: Mode::Append, ..WRITING };
+            write(&directory, name, &writing).is_ok().then(|| line.to_owned())
+        };
+        for round in 0..100 {
+            let name = format!("log-{round}");
+            let mut written: Vec<String> = std::thread::scope(|scope| {
+                let all: Vec<_> = ["a\n", "b\n", "c\n", "d\n"].map(|line| scope.spawn(|| append(&name, line))).into();
+                all.into_iter().filter_map(|one| one.join().unwrap()).collect()
+            });
+            // Some are refused: a file that is being published has two names.
+            assert!(!written.is_empty());
+            let mut found: Vec<String> = directory.read_to_string(&name).unwrap().split_inclusive('\n').map(str::to_owned).collect();
+            written.sort();
+            found.sort();
+            assert_eq!(found, written);
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn new_content_is_private_until_it_has_the_mode_of_the_old() {
