@@ -14,8 +14,13 @@ use crate::path::problem;
 pub(crate) const DEFAULT_QUOTA_BYTES: u64 = 256 << 20;
 /// What the kernel shows as files; writing there changes the machine, and reading shows other processes.
 const NEVER: [&str; 3] = ["/proc", "/sys", "/dev"];
-/// Names that mean something else.
-const TAKEN: [&str; 2] = ["skills", "workspace"];
+/// Names of places that the tools have.
+const TAKEN: [&str; 3] = ["skills", "workspace", "session"];
+/// What systems have at the root of their files; programs see it there.
+const SYSTEM: [&str; 20] = [
+    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "media", "mnt", "opt", "proc", "root", "run", "sbin", "srv", "sys",
+    "tmp", "usr", "var",
+];
 
 /// A directory that a host lets a model see under a name.
 #[derive(Debug, Clone)]
@@ -45,7 +50,7 @@ enum Mirror {
 }
 
 impl Mount {
-    /// Names a directory that a model may read.
+    /// Names a directory that a model may read. The name is one part of a path, and none that the tools or systems have (`skills`, `etc`, …).
     ///
     /// Defaults: only its name leads to it, not its path; of a writable one 256 MiB are written.
     pub fn read_only(name: impl Into<String>, directory: impl Into<PathBuf>) -> Self {
@@ -58,6 +63,8 @@ impl Mount {
     }
 
     /// Lets the directory's absolute path lead to it as well, so that people and models can speak of its files by one path.
+    ///
+    /// That is the path without symlinks, and the one that was given when it is absolute.
     pub fn mirrored(mut self) -> Self {
         self.mirror = Mirror::Path;
         self
@@ -132,14 +139,13 @@ impl MountTable {
     /// Opens the directories. The workspace is called `workspace`, whatever its name is.
     ///
     /// # Errors
-    /// For a name that is taken, given twice or no plain name, for `/` and what lies in `/proc`, `/sys` and `/dev`, and for what cannot be
-    /// opened as a directory.
+    /// For a name that is taken, given twice or no plain name, for `/` and what lies in `/proc`, `/sys` and `/dev`, for what cannot be
+    /// opened as a directory, and for mounts that lie in each other unless both may be written or both only read.
     pub(crate) fn new(workspace: Option<Mount>, mounts: Vec<Mount>) -> Result<Self, MountError> {
         let workspace = workspace.map(|mount| Mounted::open(Mount { name: "workspace".to_owned(), ..mount })).transpose()?;
         let mut table = Self { workspace, mounts: Vec::new() };
         for mount in mounts {
-            let reason = if TAKEN.contains(&mount.name.as_str()) { Some("it is taken") } else { problem(&mount.name) };
-            if let Some(reason) = reason {
+            if let Some(reason) = unfit_name(&mount.name) {
                 return Err(Repr::Name { name: mount.name, reason }.into());
             }
             if table.named(&mount.name).is_some() {
@@ -199,6 +205,8 @@ impl Mounted {
         };
         let mirrors = match mirror {
             Mirror::NameOnly => Vec::new(),
+            // A relative path has another meaning in every directory.
+            Mirror::Path if !directory.is_absolute() => vec![path.clone()],
             Mirror::Path => vec![directory, path.clone()],
         };
         Ok(Self { name, directory: handle, path, access, quota: Arc::new(Quota::new(quota_bytes)), mirrors })
@@ -228,6 +236,15 @@ impl fmt::Debug for Quota {
     }
 }
 
+fn unfit_name(name: &str) -> Option<&'static str> {
+    let is_one_of = |names: &[&str]| names.iter().any(|taken| name.eq_ignore_ascii_case(taken));
+    match () {
+        () if is_one_of(&TAKEN) => Some("it is taken"),
+        () if is_one_of(&SYSTEM) => Some("systems have a directory of that name"),
+        () => problem(name),
+    }
+}
+
 fn unfit(path: &Path) -> Option<&'static str> {
     if path.parent().is_none() {
         return Some("it is the root of all files");
@@ -237,6 +254,9 @@ fn unfit(path: &Path) -> Option<&'static str> {
 
 /// Part by part: `/data` does not hold `/database`.
 fn below<'a>(path: &Path, parts: &'a [String]) -> Option<&'a [String]> {
+    if !path.has_root() {
+        return None;
+    }
     let mut rest = parts;
     for component in path.components() {
         match component {
@@ -304,19 +324,55 @@ mod tests {
     fn some_names_and_directories_are_never_mounted() {
         let directory = tempfile::tempdir().unwrap();
         let refused = |mounts: Vec<Mount>| MountTable::new(None, mounts).unwrap_err().to_string();
-        for name in ["skills", "workspace", "", "..", "a/b", "a\\b", "a\u{200b}"] {
+        for name in ["skills", "workspace", "", "..", "a/b", "a\\b", "a\u{200b}", "etc", "session", "Tmp", "usr"] {
             let message = refused(vec![Mount::read_only(name, directory.path())]);
             assert!(message.contains("cannot be the name of a mount"), "{name:?}: {message}");
         }
         let twice = vec![Mount::read_only("a", directory.path()), Mount::writable("a", directory.path())];
         assert_eq!(refused(twice), "there are two mounts of the name \"a\"");
-        assert!(refused(vec![Mount::read_only("root", "/")]).contains("the root of all files"));
+        assert!(refused(vec![Mount::read_only("all", "/")]).contains("the root of all files"));
         assert!(refused(vec![Mount::read_only("gone", directory.path().join("gone"))]).starts_with("cannot open "));
         if cfg!(target_os = "linux") {
             for path in ["/proc", "/proc/self", "/sys", "/dev"] {
                 assert!(refused(vec![Mount::read_only("kernel", path)]).contains("never mounted"), "{path}");
             }
         }
+    }
+
+    #[test]
+    fn a_relative_directory_takes_over_no_absolute_path() {
+        let table = match MountTable::new(None, vec![Mount::read_only("m", "src").mirrored()]) {
+            Ok(table) => table,
+            Err(error) => {
+                eprintln!("skipped a_relative_directory_takes_over_no_absolute_path: not started in the crate's directory: {error}");
+                return;
+            }
+        };
+        assert!(table.mirrored(&parts("/src/lib.rs")).is_none());
+        let own = table.named("m").unwrap().path.join("lib.rs");
+        assert_eq!(table.mirrored(&parts(own.to_str().unwrap())).map(|(_, rest)| rest.join("/")), Some("lib.rs".to_owned()));
+        assert_eq!(below(Path::new("src"), &parts("/src/lib.rs")), None);
+    }
+
+    #[test]
+    fn mounts_lie_apart_from_each_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let (outer, inner) = (directory.path().join("a"), directory.path().join("a/b"));
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::create_dir(directory.path().join("ab")).unwrap();
+        let says = |workspace: Option<Mount>, mounts: Vec<Mount>| match MountTable::new(workspace, mounts) {
+            Ok(_) => String::new(),
+            Err(error) => error.to_string(),
+        };
+        let rest = "so that one would get around what the other may not; keep them apart";
+        let overlap = |second: &str, first: &str| format!("the mounts {second:?} and {first:?} lie in each other, {rest}");
+        let (read_only, writable) = (Mount::read_only("i", &inner), Mount::writable("o", &outer));
+        assert_eq!(says(None, vec![read_only.clone(), writable.clone()]), overlap("o", "i"));
+        assert_eq!(says(None, vec![writable.clone(), read_only.clone()]), overlap("i", "o"));
+        assert_eq!(says(Some(writable.clone()), vec![read_only.clone()]), overlap("i", "workspace"));
+        assert_eq!(says(None, vec![Mount::read_only("x", &outer), writable.clone()]), overlap("o", "x"));
+        assert_eq!(says(Some(writable.clone()), vec![Mount::writable("i", &inner)]), overlap("i", "workspace"));
+        assert_eq!(says(None, vec![writable, Mount::read_only("beside", directory.path().join("ab"))]), "");
     }
 
     #[test]

@@ -47,6 +47,33 @@ impl VirtualPath {
         Self::of(text).map_err(|problem| refusal(text, problem))
     }
 
+    /// Takes a path apart that is written as in a skill's own files: below the directory of the skill `name`, perhaps with `./` before it.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and for what begins with `/` or names the directory itself.
+    pub(crate) fn in_skill(name: &str, text: &str) -> Result<Self, ToolError> {
+        let of_skill = |problem| ToolError::new(Code::InvalidPath, format!("'{}' is no name of a skill: {problem}", shown(name)));
+        if let Some(problem) = problem(name) {
+            return Err(of_skill(problem));
+        }
+        let below = || {
+            whole(text)?;
+            let parts = split(undotted(text).unwrap_or(text))?;
+            match parts.len() {
+                0 => Err("it names no file"),
+                MAX_PARTS.. => Err("it has more than 31 parts"),
+                _ => Ok(parts),
+            }
+        };
+        let hint = "write it as it stands below the skill's directory, such as `references/table.md`";
+        let parts = match below() {
+            _ if text.starts_with('/') => return Err(refusal(text, "it begins with `/`").hint(hint)),
+            Err(problem) => return Err(refusal(text, problem).hint(hint)),
+            Ok(parts) => parts,
+        };
+        Ok(Self { anchor: Anchor::Skills, parts: [vec![name.to_owned()], parts].concat() })
+    }
+
     fn of(text: &str) -> Result<Self, &'static str> {
         whole(text)?;
         if let Some(rest) = undotted(text) {
@@ -276,6 +303,23 @@ mod tests {
         for text in texts.into_iter().chain(long.iter().map(String::as_str)) {
             check(text, "invalid_path");
         }
+    }
+
+    #[test]
+    fn a_path_in_a_skill_never_leaves_it() {
+        let path = |name: &str, text: &str| match VirtualPath::in_skill(name, text) {
+            Ok(path) => path.to_string(),
+            Err(error) => error.message,
+        };
+        assert_eq!(path("pdf", "./a/b.md"), "skills/pdf/a/b.md");
+        assert_eq!(path("pdf", "././a"), "skills/pdf/a");
+        assert_eq!(path("pdf", "skills/x"), "skills/pdf/skills/x");
+        assert_eq!(path("pdf", "./"), "'./' is no path: it names no file");
+        assert_eq!(path("pdf", "./../x"), "'./../x' is no path: `..` is not taken");
+        assert_eq!(path("pdf", ".//etc"), "'.//etc' is no path: it has an empty part");
+        assert_eq!(path("pdf", "/etc/passwd"), "'/etc/passwd' is no path: it begins with `/`");
+        assert_eq!(path("../pdf", "a"), "'../pdf' is no name of a skill: parts are divided by `/`, and `\\` is not taken");
+        assert_eq!(path("pdf", &"a/".repeat(32)), format!("'{}' is no path: it has more than 31 parts", "a/".repeat(32)));
     }
 
     #[test]

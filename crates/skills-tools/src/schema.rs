@@ -1,7 +1,9 @@
 //! Schemas: what all tools have in common, and whether arguments fit.
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::{Value, json};
+use skills_runtime::is_hidden;
 
 use crate::{Code, ToolError};
 
@@ -9,6 +11,10 @@ use crate::{Code, ToolError};
 const MAX_MISTAKES: usize = 5;
 /// The longest text of one mistake, in characters.
 const MAX_MISTAKE: usize = 300;
+/// The longest text of the place of a mistake, in characters.
+const MAX_PLACE: usize = 100;
+/// The longest value that an error shows, in characters; of a longer one only the mistake is told.
+const MAX_VALUE: usize = 60;
 
 /// A schema, ready to check arguments against.
 #[derive(Debug, Clone)]
@@ -25,20 +31,45 @@ impl Checker {
     /// Checks arguments.
     ///
     /// # Errors
-    /// `invalid_arguments`, with every mistake and where it is.
+    /// `invalid_arguments`, with the first mistakes, where they are, and how many more there are.
     pub(crate) fn check(&self, arguments: &Value) -> Result<(), ToolError> {
-        let mistake = |error: jsonschema::ValidationError<'_>| {
-            let (place, text) = (error.instance_path().to_string(), error.to_string());
-            let text: String = text.chars().take(MAX_MISTAKE).collect();
-            if place.is_empty() { text } else { format!("{place}: {text}") }
-        };
-        let mistakes: Vec<String> = self.0.iter_errors(arguments).take(MAX_MISTAKES).map(mistake).collect();
+        let mut errors = self.0.iter_errors(arguments);
+        let mistakes: Vec<String> = errors.by_ref().take(MAX_MISTAKES).map(|error| mistake(&error)).collect();
         if mistakes.is_empty() {
             return Ok(());
         }
-        let error = ToolError::new(Code::InvalidArguments, format!("the arguments do not fit: {}", mistakes.join("; ")));
+        let more = match errors.count() {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        let error = ToolError::new(Code::InvalidArguments, format!("the arguments do not fit: {}{more}", mistakes.join("; ")));
         Err(error.hint("look at the tool's input schema and call it again"))
     }
+}
+
+fn mistake(error: &ValidationError<'_>) -> String {
+    let (place, text) = (plain(&error.instance_path().to_string(), MAX_PLACE), plain(&reason(error), MAX_MISTAKE));
+    if place.is_empty() { text } else { format!("{place}: {text}") }
+}
+
+/// The library's text has the value first, however long that is.
+fn reason(error: &ValidationError<'_>) -> String {
+    if let ValidationErrorKind::PropertyNames { error } = error.kind() {
+        return reason(error);
+    }
+    let value = error.instance().to_string();
+    let value = if value.chars().count() > MAX_VALUE { "the value" } else { &value };
+    error.masked_with(value).to_string()
+}
+
+/// Makes a text safe to show, and cuts it. Backslashes stay, as JSON and patterns have them.
+fn plain(text: &str, max_characters: usize) -> String {
+    let escaped = |c: char| if is_hidden(c) { c.escape_default().to_string() } else { c.to_string() };
+    let mut plain: String = text.chars().take(max_characters).map(escaped).collect();
+    if text.chars().nth(max_characters).is_some() {
+        plain.push('…');
+    }
+    plain
 }
 
 /// An object with these properties and no others.
@@ -79,4 +110,43 @@ pub(crate) fn path(what: &str) -> Value {
     let rules =
         "`workspace/REST` or just `REST` for the workspace, `skills/NAME/REST` for a skill, `MOUNT/REST` for a mount. `..` is not taken.";
     json!({"type": "string", "maxLength": 4096, "description": format!("{what} {rules}")})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(properties: Value, arguments: &Value, expected: &str) {
+        let error = Checker::new(&input(properties, &[])).unwrap().check(arguments).unwrap_err();
+        assert_eq!(error.message, format!("the arguments do not fit: {expected}"));
+    }
+
+    #[test]
+    fn the_reason_is_told_however_long_the_value_is() {
+        let properties = json!({"a": {"type": "string", "maxLength": 3}, "b": {"type": "object", "propertyNames": {"maxLength": 3}}});
+        check(properties.clone(), &json!({"a": "x".repeat(10_000)}), "/a: the value is longer than 3 characters");
+        check(properties.clone(), &json!({"a": "abcd"}), "/a: \"abcd\" is longer than 3 characters");
+        check(properties, &json!({"b": {"x".repeat(10_000): 1}}), "/b: the value is longer than 3 characters");
+    }
+
+    #[test]
+    fn long_names_are_cut_and_hidden_characters_are_written_out() {
+        let properties = json!({"a": {"additionalProperties": {"type": "string"}}});
+        let expected = format!("/a/{}…: 1 is not of type \"string\"", "x".repeat(97));
+        check(properties.clone(), &json!({"a": {"x".repeat(10_000): 1}}), &expected);
+        check(properties.clone(), &json!({"a": {"\u{202e}": 1}}), "/a/\\u{202e}: 1 is not of type \"string\"");
+        let unexpected = "Additional properties are not allowed ('\\u{200b}\\n' was unexpected)";
+        check(properties, &json!({"\u{200b}\n": 1}), unexpected);
+        let typed = json!({"a": {"type": "integer"}});
+        check(typed, &json!({"a": "\u{202e}\\d"}), "/a: \"\\u{202e}\\\\d\" is not of type \"integer\"");
+    }
+
+    #[test]
+    fn what_is_not_told_is_counted() {
+        let properties = json!({"a": {"items": {"type": "string"}}});
+        let told = |count: usize| (0..count).map(|at| format!("/a/{at}: 1 is not of type \"string\"")).collect::<Vec<_>>().join("; ");
+        check(properties.clone(), &json!({"a": [1, 1, 1, 1, 1]}), &told(5));
+        check(properties, &json!({"a": [1, 1, 1, 1, 1, 1, 1]}), &format!("{}; and 2 more", told(5)));
+    }
 }

@@ -197,7 +197,8 @@ impl ToolSet {
         let Some(definition) = fixed.iter().find(|definition| definition.name == name) else {
             return self.plan_script(name, arguments, &catalog, &fixed);
         };
-        Checker::new(&definition.input_schema)?.check(&arguments)?;
+        Checker::new(&checked_schema(definition))?.check(&arguments)?;
+        let arguments = with_integers(arguments, &definition.input_schema);
         let (files, knowledge) = (&self.shared.files, &self.shared.knowledge);
         Ok(match name {
             "skills_ls" => Planned::Done(files.ls(&typed(arguments)?)),
@@ -251,6 +252,33 @@ pub struct UnknownTool {
     nearest: Option<String>,
 }
 
+/// What arguments are checked against. The names of skills are not: the tool itself knows which one was meant.
+fn checked_schema(definition: &Definition) -> Value {
+    let mut schema = definition.input_schema.clone();
+    let takes_a_skill = ["load_skill", "read_skill_resource"].contains(&definition.name.as_str());
+    if let (true, Some(name)) = (takes_a_skill, schema.pointer_mut("/properties/name").and_then(Value::as_object_mut)) {
+        name.remove("enum");
+    }
+    schema
+}
+
+/// Writes `10.0` as `10` where the schema asks for an integer: for a schema it is one, for Rust it is not.
+fn with_integers(mut arguments: Value, schema: &Value) -> Value {
+    let is_integer = |name: &str| schema["properties"][name]["type"] == "integer";
+    for (_, value) in arguments.as_object_mut().into_iter().flatten().filter(|(name, _)| is_integer(name)) {
+        if let Some(integer) = value.as_f64().filter(|_| value.is_f64()).and_then(integer) {
+            *value = integer.into();
+        }
+    }
+    arguments
+}
+
+/// Up to 2^53 a float has all integers.
+fn integer(number: f64) -> Option<i64> {
+    let is_exact = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
+    is_exact.then(|| format!("{number:.0}").parse().ok()).flatten()
+}
+
 fn typed<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
     serde_json::from_value(arguments).map_err(|error| ToolError::new(Code::InvalidArguments, format!("the arguments do not fit: {error}")))
 }
@@ -266,4 +294,28 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError>
 fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let scored = names.map(|known| (strsim::jaro_winkler(name, known), known)).filter(|(score, _)| *score > 0.85);
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn integers_are_integers_however_they_are_written() {
+        let schema = json!({"properties": {"limit": {"type": "integer"}, "args": {"type": "object"}}});
+        let cases = [
+            (json!({"limit": 10.0}), json!({"limit": 10})),
+            (json!({"limit": -0.0}), json!({"limit": 0})),
+            (json!({"limit": 1.5}), json!({"limit": 1.5})),
+            (json!({"limit": 1e300}), json!({"limit": 1e300})),
+            (json!({"limit": u64::MAX}), json!({"limit": u64::MAX})),
+            (json!({"args": {"limit": 10.0}, "other": 10.0}), json!({"args": {"limit": 10.0}, "other": 10.0})),
+            (json!([10.0]), json!([10.0])),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(with_integers(given.clone(), &schema), expected, "{given}");
+        }
+    }
 }

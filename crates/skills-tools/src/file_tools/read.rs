@@ -185,7 +185,7 @@ fn bytes(source: &mut Source, offset: u64, limit: u64, place: &Place) -> Result<
     let (coding, mark) = Coding::of(&source.slice(0, 3).map_err(failed)?);
     let start = offset.max(mark as u64);
     // Characters of UTF-16 begin at even offsets.
-    let start = if coding == Coding::Utf8 { start } else { start + start % 2 };
+    let start = if coding == Coding::Utf8 { start } else { start.saturating_add(start % 2) };
     let slice = source.slice(start, limit.max(LONGEST_CHARACTER)).map_err(failed)?;
     let end = start.saturating_add(slice.len() as u64);
     let edges = Edges { is_first: start == mark as u64, is_last: end >= size };

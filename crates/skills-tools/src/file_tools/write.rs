@@ -20,8 +20,6 @@ use crate::{Code, Outcome, ToolError};
 
 /// The most that one call writes: 1 MiB.
 const MAX_BYTES: usize = 1 << 20;
-/// The same in characters of base64.
-const MAX_CHARACTERS: usize = MAX_BYTES.div_ceil(3) * 4;
 
 /// The arguments of `skills_write`.
 #[derive(Debug, Deserialize)]
@@ -60,13 +58,14 @@ pub(crate) fn definition() -> Definition {
         name: "skills_write".to_owned(),
         title: "Write a file".to_owned(),
         description:
-            "Writes a file of at most 1 MiB and makes the directories above it. The file is the old one or the new one, never half of \
-                      it. Of skills only drafts are written to, unless the host allows more."
+            "Writes at most 1 MiB into a file and makes the directories above it. With `overwrite` and `create` the file is the old one or \
+                      the new one, never half of it; an `append` that fails may have added a part. Of skills only drafts are written to, \
+                      unless the host allows more."
                 .to_owned(),
         input_schema: schema::input(
             json!({
                 "path": schema::path("The file."),
-                "content": {"type": "string", "maxLength": MAX_CHARACTERS, "description": "What is to be in it; of append, what is added."},
+                "content": {"type": "string", "description": "What is to be in it; of `append`, what is added. At most 1048576 bytes."},
                 "encoding": {"enum": ["utf-8", "base64"], "default": "utf-8", "description": "How `content` is written."},
                 "mode": {"enum": ["overwrite", "create", "append"], "default": "overwrite",
                          "description": "`create` fails when the file is there."},
@@ -155,7 +154,7 @@ fn check_place(place: &Place) -> Result<(), ToolError> {
 fn other_spelling(place: &Place) -> Option<&str> {
     let file_name = place.skill.as_ref()?.file_name.as_str();
     let [name] = place.parts.as_slice() else { return None };
-    (name != file_name && name.eq_ignore_ascii_case(file_name)).then_some(file_name)
+    (name != file_name && guard::folded(name) == guard::folded(file_name)).then_some(file_name)
 }
 
 fn over_quota(place: &Place, left: u64) -> ToolError {
@@ -165,7 +164,10 @@ fn over_quota(place: &Place, left: u64) -> ToolError {
 
 fn write_to(place: &Place, content: &[u8], arguments: &WriteArguments) -> Result<Written, ToolError> {
     let Some((name, above)) = place.parts.split_last() else { return Err(ToolError::new(Code::IsADirectory, "it is a directory")) };
-    let parent = write::parent(&place.top, above, &place.shown)?;
+    let parent = match arguments.if_match {
+        None => write::parent(&place.top, above, &place.shown)?,
+        Some(_) => write::known_parent(&place.top, above, &place.shown)?,
+    };
     let mode = match arguments.mode {
         WriteMode::Overwrite => Mode::Overwrite,
         WriteMode::Create => Mode::Create,

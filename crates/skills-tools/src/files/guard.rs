@@ -3,32 +3,71 @@
 use skills_runtime::PROTECTED;
 
 /// Endings of files that hold private keys.
-const KEY_ENDINGS: [&str; 5] = [".pem", ".key", ".p12", ".pfx", ".kdbx"];
+const KEY_ENDINGS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".kdbx"];
 /// Beginnings of files that hold private keys or secrets.
-const KEY_BEGINNINGS: [&str; 4] = [".env", "id_rsa", "id_ed25519", "id_ecdsa"];
-/// Files that hold passwords and tokens.
-const KEY_NAMES: [&str; 4] = [".netrc", ".npmrc", ".pypirc", ".git-credentials"];
+const KEY_BEGINNINGS: [&str; 5] = [".env", "id_rsa", "id_dsa", "id_ed25519", "id_ecdsa"];
+/// Files that hold passwords and tokens, and directories of such.
+const KEY_PATHS: [&str; 14] = [
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".htpasswd",
+    ".git-credentials",
+    ".git/config",
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".docker",
+    ".kube",
+    ".config/gcloud",
+];
+/// What somebody's tools run of a repository, besides what sandboxes protect.
+const STEERING: [&str; 4] = [".git", ".githooks", ".husky", ".github/workflows"];
 
 /// Returns the part of a path for which nothing is written there: what runs or steers somebody the next time, and what holds secrets.
 ///
 /// Case does not count, since it does not on every disk.
 pub(crate) fn protected<S: AsRef<str>>(parts: &[S]) -> Option<String> {
-    let parts: Vec<String> = parts.iter().map(|part| part.as_ref().to_lowercase()).collect();
-    let is_protected = |at: usize| {
-        let part = parts[at].as_str();
-        part == ".git" || part.starts_with(".env") || PROTECTED.iter().any(|name| begins(&parts[at..], name))
+    let parts: Vec<String> = parts.iter().map(|part| folded(part.as_ref())).collect();
+    let is_protected = |at: &usize| {
+        let rest = &parts[*at..];
+        begins_with_key(rest) || STEERING.iter().chain(&PROTECTED).any(|name| begins(rest, name))
     };
-    (0..parts.len()).find(|at| is_protected(*at)).map(|at| parts[at].clone())
+    (0..parts.len()).find(is_protected).map(|at| parts[at].clone())
 }
 
 /// Says whether a file is likely to hold a key, a password or a token.
 pub(crate) fn is_key<S: AsRef<str>>(parts: &[S]) -> bool {
-    parts.iter().any(|part| {
-        let part = part.as_ref().to_lowercase();
-        KEY_NAMES.contains(&part.as_str())
-            || KEY_BEGINNINGS.iter().any(|start| part.starts_with(start))
-            || KEY_ENDINGS.iter().any(|end| part.ends_with(end))
-    })
+    let parts: Vec<String> = parts.iter().map(|part| folded(part.as_ref())).collect();
+    (0..parts.len()).any(|at| begins_with_key(&parts[at..]))
+}
+
+/// Writes a name so that all spellings that some disk takes for the same are the same, when one of them is ASCII.
+pub(crate) fn folded(name: &str) -> String {
+    let mut folded = String::new();
+    for c in name.chars().flat_map(char::to_lowercase) {
+        match c {
+            // Lower-case already, with `S` as its upper case.
+            '\u{17f}' => folded.push('s'),
+            '\u{fb00}' => folded.push_str("ff"),
+            '\u{fb01}' => folded.push_str("fi"),
+            '\u{fb02}' => folded.push_str("fl"),
+            '\u{fb03}' => folded.push_str("ffi"),
+            '\u{fb04}' => folded.push_str("ffl"),
+            '\u{fb05}' | '\u{fb06}' => folded.push_str("st"),
+            c => folded.push(c),
+        }
+    }
+    folded
+}
+
+fn begins_with_key(parts: &[String]) -> bool {
+    let Some(part) = parts.first() else { return false };
+    KEY_BEGINNINGS.iter().any(|start| part.starts_with(start))
+        || KEY_ENDINGS.iter().any(|end| part.ends_with(end))
+        || KEY_PATHS.iter().any(|path| begins(parts, path))
 }
 
 /// Whether a path begins with the parts of `name`.
@@ -60,10 +99,23 @@ mod tests {
             "a/.config/git/config",
             ".ssh/authorized_keys",
             ".vscode/tasks.json",
+            ".\u{17f}\u{17f}h/config",
+            ".\u{17f}\u{212a}ill\u{17f}/x",
+            ".con\u{fb01}g/git",
+            "a/.husky/pre-commit",
+            ".githooks/x",
+            ".GitHub/workflows/ci.yml",
+            ".npmrc",
+            "x/.netrc",
+            ".pypirc",
+            ".git-credentials",
+            "id_rsa",
+            "tls.key",
+            ".aws/credentials",
         ] {
             assert!(protected(&parts(path)).is_some(), "{path}");
         }
-        for path in ["a/git/config", ".gitignore", "config/git", ".config/other", ".github/workflows/ci.yml", "env", "bashrc"] {
+        for path in ["a/git/config", ".gitignore", "config/git", ".config/other", ".github/FUNDING.yml", "env", "bashrc"] {
             assert_eq!(protected(&parts(path)), None, "{path}");
         }
     }
@@ -73,7 +125,15 @@ mod tests {
         for path in [".env", "a/.env.production", "server.PEM", "tls.key", "id_rsa", "id_ed25519.pub", ".npmrc", "x.kdbx", "id_ecdsa_sk"] {
             assert!(is_key(&parts(path)), "{path}");
         }
-        for path in ["environment.md", "keys.txt", "pem.md", "my_id_rsa.md", "npmrc"] {
+        for path in
+            [".pgpass", "a/.htpasswd", "x.PPK", "id_dsa", ".ssh/known", ".aws/x/y", ".gnupg/k", ".docker/config.json", "h/.kube/config"]
+        {
+            assert!(is_key(&parts(path)), "{path}");
+        }
+        for path in [".azure/x", ".config/gcloud/x", ".Git/config", "sub/.git/config", ".\u{17f}\u{17f}h/x", ".\u{212a}ube/x"] {
+            assert!(is_key(&parts(path)), "{path}");
+        }
+        for path in ["environment.md", "keys.txt", "pem.md", "my_id_rsa.md", "npmrc", ".config/x", ".git/HEAD", "docker/x", "aws.ppk.md"] {
             assert!(!is_key(&parts(path)), "{path}");
         }
     }

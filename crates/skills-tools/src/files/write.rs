@@ -41,10 +41,22 @@ pub(crate) struct Written {
 
 /// Opens the directory of these parts, and makes what is missing of it. No symlink is followed.
 pub(crate) fn parent(top: &Dir, parts: &[String], shown: &str) -> Result<Dir, ToolError> {
+    walk(top, parts, shown, made)
+}
+
+/// Opens the directory of these parts for a file that has to be there already, and makes nothing. No symlink is followed.
+pub(crate) fn known_parent(top: &Dir, parts: &[String], shown: &str) -> Result<Dir, ToolError> {
+    walk(top, parts, shown, |_, _| Err(ErrorKind::NotFound.into())).map_err(|error| match error.code {
+        Code::NotFound => conflict(shown, "is not there any more"),
+        _ => error,
+    })
+}
+
+fn walk(top: &Dir, parts: &[String], shown: &str, missing: fn(&Dir, &str) -> std::io::Result<Dir>) -> Result<Dir, ToolError> {
     let mut directory = top.try_clone().map_err(|error| failure(&error, shown))?;
     for part in parts {
         directory = match directory.open_dir_nofollow(part) {
-            Err(error) if error.kind() == ErrorKind::NotFound => made(&directory, part),
+            Err(error) if error.kind() == ErrorKind::NotFound => missing(&directory, part),
             opened => opened,
         }
         .map_err(|error| refused_part(&directory, part, shown, &error))?;
@@ -60,13 +72,14 @@ pub(crate) fn write(parent: &Dir, name: &str, writing: &Writing<'_>) -> Result<W
         return Err(error.at(writing.shown).hint("use mode `overwrite` or `append`, or another path"));
     }
     check_match(parent, name, old.as_ref(), writing)?;
-    let failed = |error: std::io::Error| failure(&error, writing.shown);
-    match &old {
-        Some(_) if writing.mode == Mode::Append => append(parent, name, writing),
-        _ => {
-            replace(parent, name, old.as_ref(), writing).map_err(failed)?;
-            Ok(Written { sha256: Some(sha256(writing.content)), is_new: old.is_none() })
-        }
+    if old.is_some() && writing.mode == Mode::Append {
+        return append(parent, name, writing);
+    }
+    match replace(parent, name, old.as_ref(), writing) {
+        Ok(()) => Ok(Written { sha256: Some(sha256(writing.content)), is_new: old.is_none() }),
+        // Somebody made the file meanwhile, and what is in it stays.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && writing.mode == Mode::Append => append(parent, name, writing),
+        Err(error) => Err(failure(&error, writing.shown)),
     }
 }
 
@@ -145,11 +158,15 @@ fn check_match(parent: &Dir, name: &str, old: Option<&Metadata>, writing: &Writi
         Some(_) => "has changed since it was read",
         None => "is not there any more",
     };
-    let hint = "read it again with skills_read and use its new sha256";
-    Err(ToolError::new(Code::Conflict, format!("'{shown}' {problem}")).at(shown).hint(hint))
+    Err(conflict(shown, problem))
 }
 
-/// Adds to the end of a file without copying it.
+fn conflict(shown: &str, problem: &str) -> ToolError {
+    let hint = "read it again with skills_read and use its new sha256";
+    ToolError::new(Code::Conflict, format!("'{shown}' {problem}")).at(shown).hint(hint)
+}
+
+/// Adds to the end of a file without copying it. Once that is done, it is not reported as a failure.
 fn append(parent: &Dir, name: &str, writing: &Writing<'_>) -> Result<Written, ToolError> {
     let failed = |error: std::io::Error| failure(&error, writing.shown);
     let mut options = OpenOptions::new();
@@ -161,21 +178,27 @@ fn append(parent: &Dir, name: &str, writing: &Writing<'_>) -> Result<Written, To
     if let Some(what) = plain(&metadata) {
         return Err(ToolError::new(Code::PermissionDenied, format!("'{}' {what}", writing.shown)).at(writing.shown));
     }
-    permit(&file, Some(&metadata), writing.executable).map_err(failed)?;
     file.write_all(writing.content).and_then(|()| file.sync_all()).map_err(failed)?;
+    permit(&file, Some(&metadata), writing.executable).map_err(|_| not_permitted(writing.shown))?;
     let is_small = metadata.len().saturating_add(writing.content.len() as u64) <= MAX_WHOLE_BYTES;
-    let whole = if is_small { read_small(parent, name, writing.shown)? } else { None };
+    // Not everybody who may add to a file may read it.
+    let whole = if is_small { read_small(parent, name, writing.shown).ok().flatten() } else { None };
     Ok(Written { sha256: whole.map(|bytes| sha256(&bytes)), is_new: false })
+}
+
+fn not_permitted(shown: &str) -> ToolError {
+    let message = format!("the content was added to '{shown}', but whether the file may be run could not be changed");
+    ToolError::new(Code::PermissionDenied, message).at(shown).hint("do not add it again")
 }
 
 /// Writes beside the file and renames, so that a crash leaves the old one or the new one.
 fn replace(parent: &Dir, name: &str, old: Option<&Metadata>, writing: &Writing<'_>) -> std::io::Result<()> {
-    let (mut file, temporary) = beside(parent)?;
+    let (mut file, temporary) = beside(parent, old)?;
     let filled = file.write_all(writing.content).and_then(|()| permit(&file, old, writing.executable)).and_then(|()| file.sync_all());
     drop(file);
     let published = filled.and_then(|()| match writing.mode {
-        Mode::Create => publish_new(parent, &temporary, name),
-        _ => parent.rename(&temporary, parent, name),
+        Mode::Create | Mode::Append => publish_new(parent, &temporary, name),
+        Mode::Overwrite => parent.rename(&temporary, parent, name),
     });
     if published.is_err() {
         // What cannot be removed is a file with a strange name, and the error is worth more.
@@ -199,11 +222,16 @@ fn publish_new(parent: &Dir, temporary: &str, name: &str) -> std::io::Result<()>
     }
 }
 
-/// Makes a new file with a name that nobody has.
-fn beside(parent: &Dir) -> std::io::Result<(File, String)> {
+/// Makes a new file with a name that nobody has. Until it has the mode of the old one, nobody else opens it.
+fn beside(parent: &Dir, old: Option<&Metadata>) -> std::io::Result<(File, String)> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    if old.is_some() {
+        keep_private(&mut options);
+    }
     loop {
         let name = temporary_name();
-        match parent.open_with(&name, OpenOptions::new().write(true).create_new(true)) {
+        match parent.open_with(&name, &options) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             opened => return opened.map(|file| (file, name)),
         }
@@ -216,6 +244,16 @@ pub(crate) fn temporary_name() -> String {
     format!(".skills-{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
+#[cfg(unix)]
+fn keep_private(options: &mut OpenOptions) {
+    use cap_std::fs::OpenOptionsExt;
+    options.mode(0o600);
+}
+
+#[cfg(not(unix))]
+fn keep_private(_options: &mut OpenOptions) {}
+
+/// Gives a file the mode of the old one, and what is said of running it; does nothing when it has that already.
 #[cfg(unix)]
 fn permit(file: &File, old: Option<&Metadata>, executable: Option<bool>) -> std::io::Result<()> {
     use cap_std::fs::{Permissions, PermissionsExt};
@@ -231,6 +269,9 @@ fn permit(file: &File, old: Option<&Metadata>, executable: Option<bool>) -> std:
         Some(true) => mode | (mode & 0o444) >> 2,
         Some(false) => mode & !0o111,
     };
+    if mode == now & 0o7777 {
+        return Ok(());
+    }
     file.set_permissions(Permissions::from_mode(mode))
 }
 
@@ -267,7 +308,7 @@ mod tests {
     #[test]
     fn a_crash_before_the_rename_leaves_the_old_file() {
         let (_held, directory) = directory();
-        let (mut file, _) = beside(&directory).unwrap();
+        let (mut file, _) = beside(&directory, None).unwrap();
         file.write_all(b"ne").unwrap();
         drop(file);
         assert_eq!(directory.read_to_string("a").unwrap(), "old");
@@ -295,9 +336,69 @@ mod tests {
     #[test]
     fn a_new_file_takes_the_place_of_none() {
         let (_held, directory) = directory();
-        let (_, temporary) = beside(&directory).unwrap();
+        let (_, temporary) = beside(&directory, None).unwrap();
         assert_eq!(publish_new(&directory, &temporary, "a").unwrap_err().kind(), ErrorKind::AlreadyExists);
         publish_new(&directory, &temporary, "b").unwrap();
         assert_eq!((directory.read_to_string("a").unwrap().as_str(), directory.exists(&temporary)), ("old", false));
+    }
+
+    #[test]
+    fn appending_takes_the_place_of_no_file_that_came_meanwhile() {
+        let (_held, directory) = directory();
+        let writing = Writing { mode: Mode::Append, ..WRITING };
+        // As when it was looked for before somebody made it.
+        assert_eq!(replace(&directory, "a", None, &writing).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(directory.entries().unwrap().count(), 1, "no file of the writer is left");
+        assert!(!append(&directory, "a", &writing).unwrap().is_new);
+        assert_eq!(directory.read_to_string("a").unwrap(), "oldnew");
+    }
+
+    #[test]
+    fn of_many_who_begin_a_file_by_appending_none_loses_what_it_wrote() {
+        let (_held, directory) = directory();
+        let append = |name: &str, line: &str| {
+            let writing = Writing { content: line.as_bytes(), mode: Mode::Append, ..WRITING };
+            write(&directory, name, &writing).is_ok().then(|| line.to_owned())
+        };
+        for round in 0..100 {
+            let name = format!("log-{round}");
+            let mut written: Vec<String> = std::thread::scope(|scope| {
+                let all: Vec<_> = ["a\n", "b\n", "c\n", "d\n"].map(|line| scope.spawn(|| append(&name, line))).into();
+                all.into_iter().filter_map(|one| one.join().unwrap()).collect()
+            });
+            // Some are refused: a file that is being published has two names.
+            assert!(!written.is_empty());
+            let mut found: Vec<String> = directory.read_to_string(&name).unwrap().split_inclusive('\n').map(str::to_owned).collect();
+            written.sort();
+            found.sort();
+            assert_eq!(found, written);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn new_content_is_private_until_it_has_the_mode_of_the_old() {
+        use cap_std::fs::{MetadataExt, Permissions, PermissionsExt};
+        let (_held, directory) = directory();
+        directory.set_permissions("a", Permissions::from_mode(0o640)).unwrap();
+        let old = directory.metadata("a").unwrap();
+        let (file, _) = beside(&directory, Some(&old)).unwrap();
+        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
+        permit(&file, Some(&old), None).unwrap();
+        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_mode_that_is_right_is_not_set_again() {
+        use cap_std::fs::MetadataExt;
+        let (_held, directory) = directory();
+        let changed = || directory.metadata("a").map(|metadata| (metadata.ctime(), metadata.ctime_nsec())).unwrap();
+        let (file, before) = (directory.open("a").unwrap(), changed());
+        // The clock of files stands still for some milliseconds, but not for as many calls as these.
+        for _ in 0..10_000 {
+            permit(&file, Some(&file.metadata().unwrap()), Some(false)).unwrap();
+        }
+        assert_eq!(changed(), before);
     }
 }

@@ -8,7 +8,7 @@ use super::name_of_a_skill;
 use crate::definition::{Annotations, Definition};
 use crate::file_tools::FileTools;
 use crate::file_tools::read::{self, ReadArguments};
-use crate::path::problem;
+use crate::path::{VirtualPath, shown};
 use crate::schema;
 use crate::{Code, Outcome, ToolError};
 
@@ -54,19 +54,12 @@ impl FileTools {
     /// Reads a file of a skill.
     pub(crate) fn resource(&self, arguments: &ResourceArguments) -> Result<Outcome, ToolError> {
         let ResourceArguments { name, path, offset, limit, encoding } = arguments;
-        if let Some(reason) = problem(name) {
-            return Err(ToolError::new(Code::InvalidPath, format!("the name of the skill {reason}")));
-        }
+        let whole = VirtualPath::in_skill(name, path)?.to_string();
         if self.skill(name).is_ok_and(|(entry, is_draft)| !is_draft && !self.runtime.is_offered(&entry)) {
             let error = ToolError::new(Code::PermissionDenied, format!("skill '{name}' is not for models to choose"));
             return Err(error.hint("the user can name it"));
         }
-        if path.starts_with('/') {
-            return Err(
-                ToolError::new(Code::InvalidPath, "the path begins with `/`").hint("write it as it stands below the skill's directory")
-            );
-        }
-        let mut document = json!({"path": format!("skills/{name}/{path}"), "offset": offset});
+        let mut document = json!({"path": whole, "offset": offset});
         if let Some(limit) = limit {
             document["limit"] = json!(limit);
         }
@@ -74,6 +67,7 @@ impl FileTools {
             document["encoding"] = json!(encoding);
         }
         let wrong = |error: serde_json::Error| ToolError::new(Code::InvalidArguments, error.to_string());
-        self.read(&serde_json::from_value::<ReadArguments>(document).map_err(wrong)?)
+        let read = self.read(&serde_json::from_value::<ReadArguments>(document).map_err(wrong)?);
+        read.map_err(|error| ToolError { message: error.message.replace(&format!("'{whole}'"), &format!("'{}'", shown(path))), ..error })
     }
 }

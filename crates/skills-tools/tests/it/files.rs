@@ -27,6 +27,15 @@ async fn a_file_is_written_read_and_listed() {
 }
 
 #[tokio::test]
+async fn what_is_too_long_to_write_comes_in_parts() {
+    let host = Host::new();
+    let tools = host.tools();
+    let written = tools.call("skills_write", json!({"path": "long", "content": "x".repeat(3 << 20)})).await;
+    assert!(written.is(Code::TooLarge) && written.text.contains("with mode `append`"), "{}", written.text);
+    assert!(!host.path("workspace/long").exists());
+}
+
+#[tokio::test]
 async fn a_draft_is_made_written_read_and_listed_and_nothing_of_it_runs() {
     let host = Host::new();
     host.skill("demo", "");

@@ -125,6 +125,38 @@ async fn a_skill_that_models_may_not_choose_is_not_told() {
 }
 
 #[tokio::test]
+async fn a_name_that_no_skill_has_is_answered_with_the_nearest() {
+    let host = host();
+    let tools = host.tools();
+    for (tool, arguments) in [("load_skill", json!({"name": "wether"})), ("read_skill_resource", json!({"name": "wether", "path": "a.md"}))]
+    {
+        let unknown = tools.call(tool, arguments).await;
+        assert!(unknown.is(Code::SkillNotFound) && unknown.text.contains("did you mean weather"), "{tool}: {}", unknown.text);
+    }
+    for name in [json!(""), json!(3)] {
+        let refused = tools.call("load_skill", json!({"name": name})).await;
+        assert!(refused.is_error, "{name}: {}", refused.text);
+    }
+}
+
+#[tokio::test]
+async fn paths_are_taken_and_told_as_instructions_write_them() {
+    let host = host();
+    host.file("skills/gcd/references/table.md", "0123456789");
+    let tools = host.tools();
+    let read = async |path: &str| tools.call("read_skill_resource", json!({"name": "gcd", "path": path, "limit": 4.0})).await;
+    let part = read("./references/table.md").await;
+    assert_eq!((part.text.as_str(), &part.structured["path"]), ("0123", &json!("skills/gcd/references/table.md")));
+    assert_eq!(read("./gone.md").await.text, "Error: path './gone.md' not found");
+    let refused = read("a/../b").await;
+    assert!(
+        refused.is(Code::InvalidPath) && refused.text.starts_with("Error: 'a/../b' is no path: `..` is not taken\n"),
+        "{}",
+        refused.text
+    );
+}
+
+#[tokio::test]
 async fn names_are_listed_while_they_are_few() {
     let host = host();
     let names = |tools: &Tools, tool: &str| {

@@ -68,6 +68,11 @@ fn an_offset_inside_a_character_begins_behind_it() {
     let part = lab.read(json!({"path": "a", "offset": 1})).unwrap();
     assert_eq!((part.text.as_str(), &part.structured["offset"]), ("1", &json!(2)));
     assert_eq!(lab.read(json!({"path": "a", "offset": 99})).unwrap().text, "");
+    lab.top.write("work/wide", b"\xff\xfea\0b\0").unwrap();
+    for (path, unit) in [("a", "bytes"), ("a", "lines"), ("wide", "bytes"), ("wide", "lines")] {
+        let part = lab.read(json!({"path": path, "unit": unit, "offset": u64::MAX})).unwrap();
+        assert_eq!((part.text.as_str(), &part.structured["next_offset"]), ("", &Value::Null), "{path} {unit}");
+    }
     assert_eq!(code(lab.read(json!({"path": "a", "limit": 0}))), Code::InvalidArguments);
     assert_eq!(code(lab.read(json!({"path": "a", "limit": 4194305}))), Code::InvalidArguments);
 }
@@ -87,6 +92,8 @@ fn much_is_given_in_parts_and_a_sparse_file_costs_nothing() {
     assert_eq!(code(lab.read(json!({"path": "sparse", "unit": "lines"}))), Code::TooLarge);
     let part = lab.read(json!({"path": "sparse", "encoding": "base64", "limit": 3, "offset": 5_u64 << 30})).unwrap();
     assert_eq!((part.text.as_str(), &part.structured["sha256"]), ("AAAA", &Value::Null));
+    let part = lab.read(json!({"path": "sparse", "encoding": "base64", "offset": u64::MAX})).unwrap();
+    assert_eq!((part.text.as_str(), &part.structured["next_offset"]), ("", &Value::Null));
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn what_is_refused_leaves_the_old_file() {
         (json!({"path": "a", "content": "x".repeat((1 << 20) + 1)}), Code::TooLarge),
         (json!({"path": "a", "content": "x", "if_match": sha256(b"other")}), Code::Conflict),
         (json!({"path": "gone", "content": "x", "if_match": sha256(b"old")}), Code::Conflict),
+        (json!({"path": "e/f/gone", "content": "x", "if_match": sha256(b"old")}), Code::Conflict),
         (json!({"path": "a", "content": "?", "encoding": "base64"}), Code::InvalidArguments),
         (json!({"path": "a/b", "content": "x"}), Code::NotADirectory),
         (json!({"path": "d", "content": "x"}), Code::IsADirectory),
@@ -51,6 +52,9 @@ fn what_is_refused_leaves_the_old_file() {
         (json!({"path": ".git/hooks/pre-commit", "content": "x"}), Code::PermissionDenied),
         (json!({"path": "sub/.ENV", "content": "x"}), Code::PermissionDenied),
         (json!({"path": ".bashrc", "content": "x"}), Code::PermissionDenied),
+        (json!({"path": "sub/.npmrc", "content": "x"}), Code::PermissionDenied),
+        (json!({"path": ".github/workflows/ci.yml", "content": "x"}), Code::PermissionDenied),
+        (json!({"path": ".\u{17f}\u{17f}h/authorized_keys", "content": "x"}), Code::PermissionDenied),
     ];
     for (arguments, expected) in cases {
         let path = arguments["path"].to_string();
@@ -83,7 +87,9 @@ fn a_draft_stays_a_skill_of_its_name() {
     {
         assert_eq!(code(write("SKILL.md", content)), Code::InvalidArguments, "{content:?}");
     }
-    assert_eq!(code(write("skill.md", NOTE)), Code::PermissionDenied);
+    for spelling in ["skill.md", "S\u{212a}ILL.md", "\u{17f}kill.MD"] {
+        assert_eq!(code(write(spelling, NOTE)), Code::PermissionDenied, "{spelling}");
+    }
     assert_eq!(lab.text("drafts/note/SKILL.md"), NOTE);
     done(write("SKILL.md", "---\nname: note\ndescription: Better.\n---\n"));
     let listed = lab.ls(json!({"path": "skills"})).unwrap().text;
@@ -118,6 +124,23 @@ fn the_mode_of_a_file_stays_and_lends_no_rights() {
     assert_eq!(mode(), 0o750);
     done(lab.write(json!({"path": "a", "content": "x", "mode": "append", "executable": false})));
     assert_eq!(mode(), 0o640);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_added_to_a_file_that_nobody_reads_is_no_failure() {
+    use cap_std::fs::{Permissions, PermissionsExt};
+    let lab = Lab::new();
+    lab.top.write("work/log", "old").unwrap();
+    lab.top.set_permissions("work/log", Permissions::from_mode(0o200)).unwrap();
+    if lab.top.open("work/log").is_ok() {
+        eprintln!("skipped what_was_added_to_a_file_that_nobody_reads_is_no_failure: root reads every file");
+        return;
+    }
+    let written = lab.write(json!({"path": "log", "content": "new", "mode": "append"})).unwrap().structured;
+    assert_eq!((&written["sha256"], &written["bytes_written"]), (&Value::Null, &json!(3)));
+    lab.top.set_permissions("work/log", Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(lab.text("work/log"), "oldnew");
 }
 
 #[cfg(unix)]
