@@ -69,8 +69,9 @@ impl Annotations {
     pub(crate) const LOOKS: Self = Self { read_only_hint: true, destructive_hint: false, idempotent_hint: true, open_world_hint: false };
     /// It makes something new.
     pub(crate) const MAKES: Self = Self { read_only_hint: false, destructive_hint: false, idempotent_hint: false, open_world_hint: false };
-    /// It puts something in the place of what was there.
-    pub(crate) const REPLACES: Self = Self { read_only_hint: false, destructive_hint: true, idempotent_hint: true, open_world_hint: false };
+    /// It puts something in the place of what was there, or adds to it.
+    pub(crate) const REPLACES: Self =
+        Self { read_only_hint: false, destructive_hint: true, idempotent_hint: false, open_world_hint: false };
     /// It runs a program.
     pub(crate) const RUNS: Self = Self { read_only_hint: false, destructive_hint: true, idempotent_hint: false, open_world_hint: true };
 }

@@ -112,6 +112,11 @@ impl FileTools {
     /// Finds a skill by its name alone, and whether it is a draft.
     pub(crate) fn skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
         self.runtime.discover_skills();
+        self.known_skill(name)
+    }
+
+    /// Finds a skill in the catalogue of the last look.
+    pub(crate) fn known_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
         let catalog = self.runtime.catalog();
         let error = |message: String| ToolError::new(Code::SkillNotFound, message).at(format!("skills/{name}"));
         match catalog.find(name) {
