@@ -16,6 +16,8 @@ use crate::output::{Output, line};
 
 /// Where a draft lies while somebody looks at it: in no root, so that no tool finds it.
 const HELD: &str = ".adopting";
+/// The file by which calls take turns.
+const LOCK: &str = ".adopting.lock";
 /// The most files of a draft that are named.
 const MAX_FILES: usize = 1_000;
 
@@ -23,7 +25,8 @@ const MAX_FILES: usize = 1_000;
 pub(crate) fn adopt(runtime: &SkillRuntime, arguments: &Adopt, output: &Output) -> anyhow::Result<Exit> {
     let no_place = || InputError::new("there is no home directory, and so no drafts; name their directory with --drafts".to_owned());
     let drafts = host::drafts(arguments.drafts.as_ref())?.ok_or_else(no_place)?;
-    give_back(&drafts)?;
+    let _turn = turn(&drafts)?;
+    give_back(&drafts, output)?;
     let found = Discovery::new([host::draft_root(&drafts)]).scan();
     let all: Vec<(String, PathBuf)> =
         found.inactive().iter().map(|draft| (draft.entry().name().to_string(), draft.entry().directory().to_owned())).collect();
@@ -81,6 +84,9 @@ impl Held {
         let (aside, name) = (drafts.join(HELD), directory.file_name().unwrap_or_default());
         std::fs::create_dir_all(&aside).with_context(|| format!("{} cannot be made", aside.display()))?;
         let path = aside.join(name);
+        if path.symlink_metadata().is_ok() {
+            return Err(anyhow!("{} stands in the way: look at it, and move or remove it", path.display()));
+        }
         std::fs::rename(directory, &path).with_context(|| format!("{} cannot be moved aside", directory.display()))?;
         Ok(Self { path, from: directory.to_owned() })
     }
@@ -104,17 +110,41 @@ impl Drop for Held {
     }
 }
 
-/// Makes drafts again of what a call that was interrupted moved aside.
+/// Waits for nobody: while a person looks at one draft, no other call moves any. Nothing is locked where there are no drafts.
+#[expect(clippy::disallowed_methods, reason = "the file is the command's own")]
+fn turn(drafts: &Path) -> anyhow::Result<Option<std::fs::File>> {
+    if !drafts.is_dir() {
+        return Ok(None);
+    }
+    let path = drafts.join(LOCK);
+    let file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+    let file = file.with_context(|| format!("{} cannot be opened", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(std::fs::TryLockError::WouldBlock) => {
+            Err(anyhow!("another `skills adopt` looks at the drafts in {}; wait until it is done", drafts.display()))
+        }
+        Err(std::fs::TryLockError::Error(error)) => Err(error).with_context(|| format!("{} cannot be locked", path.display())),
+    }
+}
+
+/// Makes drafts again of what a call that was interrupted moved aside. One whose name was taken meanwhile stays where it is, and that is said.
 #[expect(clippy::disallowed_methods, reason = "the directory is the command's own")]
-fn give_back(drafts: &Path) -> anyhow::Result<()> {
+fn give_back(drafts: &Path, output: &Output) -> anyhow::Result<()> {
     let aside = drafts.join(HELD);
     let Ok(entries) = std::fs::read_dir(&aside) else { return Ok(()) };
     for entry in entries {
         let entry = entry?;
+        if drafts.join(entry.file_name()).symlink_metadata().is_ok() {
+            output.note(&format!("warning: {} stays aside, since there is another draft of its name", entry.path().display()));
+            continue;
+        }
         std::fs::rename(entry.path(), drafts.join(entry.file_name()))
             .with_context(|| format!("{} cannot be moved back", entry.path().display()))?;
     }
-    Ok(std::fs::remove_dir(&aside)?)
+    // What is not empty is what was told of.
+    let _ = std::fs::remove_dir(&aside);
+    Ok(())
 }
 
 fn digest(directory: &Path) -> anyhow::Result<String> {

@@ -14,7 +14,9 @@ pub(crate) fn tools(builder: Builder, arguments: &Tools, output: &Output) -> any
     let set = host::to_look_at(builder, &arguments.host)?;
     if let Some(ToolsCommand::Change(change)) = &arguments.command {
         if change.reset {
-            set.reset_script_tool(&change.tool)?;
+            if !set.reset_script_tool(&change.tool)? {
+                output.note(&format!("nothing of {} was changed", change.tool));
+            }
             return told(&set, &change.tool, output);
         }
         let mut wanted = Override::default();

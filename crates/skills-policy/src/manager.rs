@@ -201,9 +201,9 @@ impl PermissionManager {
 
     /// The answers of the session to just these words.
     fn answered(&self, request: &Request) -> Vec<Approval> {
-        let Some(words) = &request.words else { return Vec::new() };
+        let Some(words) = request.words_for_content() else { return Vec::new() };
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        session.iter().filter(|approval| approval.digest == *words && approval.directory == request.directory).cloned().collect()
+        session.iter().filter(|approval| approval.digest == words && approval.directory == request.directory).cloned().collect()
     }
 
     fn question(
@@ -278,7 +278,7 @@ impl PermissionManager {
     /// What was asked; for good, with what is stored for just this content. What holds for the session never becomes permanent by another answer.
     fn approval(&self, pending: &Pending, answer: Answer) -> Option<Approval> {
         let request = &pending.request;
-        let digest = request.words.clone().or_else(|| request.digest.clone())?;
+        let digest = if request.words.is_some() { request.words_for_content() } else { request.digest.clone() }?;
         let mut permissions: BTreeSet<Permission> = pending.question.open.iter().map(|verdict| verdict.permission.clone()).collect();
         let stored = if answer == Answer::Always { self.store.load(&request.directory).ok().flatten() } else { None };
         let is_dangerous = |verdict: &&Verdict| verdict.permission.capability().is_dangerous();

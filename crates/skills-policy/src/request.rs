@@ -117,7 +117,7 @@ impl Request {
     }
 
     /// Says that the command was not made by the content, but by whoever calls, and what stands for all of it, as a digest. What somebody answers about starting
-    /// programs is for just this then: it holds for the session at most, and what was approved for the content does not count.
+    /// programs is for just this and this content then: it holds for the session at most, and what was approved for the content does not count.
     pub fn made_up(mut self, words: impl Into<String>) -> Self {
         self.words = Some(words.into());
         self
@@ -233,6 +233,11 @@ impl Request {
             })
         };
         self.tools.iter().filter_map(|tool| Some((tool.text(), idle(tool)?))).collect()
+    }
+
+    /// What an answer to made-up words is for: these words and this content; nothing where the content has no digest.
+    pub(crate) fn words_for_content(&self) -> Option<String> {
+        Some(format!("{} {}", self.words.as_ref()?, self.digest.as_ref()?))
     }
 
     /// Whether it is the words, and not the content, that want this.

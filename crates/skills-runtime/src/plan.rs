@@ -65,9 +65,11 @@ impl SkillRuntime {
         let Some(command) = &options.command else { return Err(Repr::NoProgram { skill: COMMANDS.to_owned() }.into()) };
         let mode = ExecutionMode::Command { program: command.program().to_owned() };
         let machine = Machine::new(directory, command, &options);
+        let made_up = words_of(directory, command, &options);
         let options = ExecutionOptions { directory: options.directory.clone().or_else(|| Some(directory.to_owned())), ..options };
         let variables = self.variables(&std::collections::BTreeSet::new(), &options);
-        let request = Request::of_commands(directory).named(COMMANDS).command(words(&mode, &options)).limits(options.limits());
+        let request = Request::of_commands(directory).named(COMMANDS).command(words(directory, &mode, &options)).limits(options.limits());
+        let request = request.made_up(made_up);
         let request = variables
             .iter()
             .fold(started(offered(request, &options), &options), |request, (name, _, origin)| request.variable(name, *origin));
@@ -107,7 +109,10 @@ impl Planned {
 
 /// Makes the request: what the skill declares and the caller offers, less what is given up.
 fn request(entry: &Entry, manifest: &Manifest, mode: &ExecutionMode, options: &ExecutionOptions) -> Request {
-    let request = Request::new(entry.directory()).named(entry.name().as_str()).command(words(mode, options)).limits(options.limits());
+    let request = Request::new(entry.directory())
+        .named(entry.name().as_str())
+        .command(words(entry.directory(), mode, options))
+        .limits(options.limits());
     let request = match &options.workspace {
         Workspace::Directory(directory) => request.workspace(directory),
         _ => request,
@@ -139,20 +144,27 @@ fn started(request: Request, options: &ExecutionOptions) -> Request {
 }
 
 /// What will run, with its arguments.
-fn words(mode: &ExecutionMode, options: &ExecutionOptions) -> Vec<String> {
+fn words(base: &Path, mode: &ExecutionMode, options: &ExecutionOptions) -> Vec<String> {
     let of_command = options.command.iter().flat_map(Command::arguments);
+    let is_command = options.command.is_some();
     // Whoever is asked about `sh` has to see what it is given to read.
-    let stdin = options.stdin.as_deref().filter(|stdin| options.command.is_some() && !stdin.is_empty()).map(|stdin| {
+    let stdin = options.stdin.as_deref().filter(|stdin| is_command && !stdin.is_empty()).map(|stdin| {
         let text = String::from_utf8_lossy(stdin);
         let shown: String = text.chars().take(MAX_SHOWN_INPUT).collect();
-        let cut = if shown.len() < text.len() { "…" } else { "" };
-        format!("<<< {shown:?}{cut} ({} bytes)", stdin.len())
+        let more = text.len() - shown.len();
+        let cut = if more > 0 { format!(" and {more} bytes that are not shown") } else { String::new() };
+        format!("<<< {shown:?}{cut}")
     });
-    std::iter::once(mode.program().to_owned()).chain(of_command).chain(options.args.iter().cloned()).chain(stdin).collect()
+    let starts_in = options
+        .directory
+        .as_ref()
+        .filter(|directory| is_command && *directory != base)
+        .map(|directory| format!("(in {})", directory.display()));
+    std::iter::once(mode.program().to_owned()).chain(of_command).chain(options.args.iter().cloned()).chain(stdin).chain(starts_in).collect()
 }
 
-/// So much of a command's standard input is shown to whoever is asked, in characters.
-const MAX_SHOWN_INPUT: usize = 200;
+/// So much of a command's standard input is shown to whoever is asked, in characters; of more it is said that it is more.
+const MAX_SHOWN_INPUT: usize = 4_096;
 
 /// What the program gets on its standard input.
 fn input(options: &ExecutionOptions) -> Vec<u8> {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 #[cfg(feature = "http")]
-use skills_policy::{Grants, Network};
+use skills_policy::Network;
 #[cfg(feature = "http")]
 use skills_sandbox::egress::Summary;
 use skills_sandbox::{Captured, Job, SandboxError, Scratch};
@@ -127,7 +127,7 @@ impl Context {
 }
 
 /// Where a program finds a path of the machine.
-fn guest(grants: &Grants, path: &Path) -> Option<String> {
+fn guest(grants: &skills_policy::Grants, path: &Path) -> Option<String> {
     grants.files().iter().find_map(|file| {
         let below = path.strip_prefix(file.path()).ok()?;
         let is_whole = below.as_os_str().is_empty();

@@ -94,7 +94,7 @@ enum Repr {
     Twice { name: String },
     #[error("{} cannot be the mount {name:?}: {reason}", directory.display())]
     Directory { name: String, directory: PathBuf, reason: &'static str },
-    #[error("the mounts {name:?} and {other:?} lie in each other, so that one would get around what the other may not; keep them apart")]
+    #[error("the mounts {name:?} and {other:?} lie in each other, so that one thing would have several names and rules; keep them apart")]
     Nested { name: String, other: String },
     #[error("cannot open {} for the mount {name:?}", directory.display())]
     Open { name: String, directory: PathBuf, source: std::io::Error },
@@ -140,7 +140,7 @@ impl MountTable {
     ///
     /// # Errors
     /// For a name that is taken, given twice or no plain name, for `/` and what lies in `/proc`, `/sys` and `/dev`, for what cannot be
-    /// opened as a directory, and for mounts that lie in each other unless both may be written or both only read.
+    /// opened as a directory, and for mounts that lie in each other.
     pub(crate) fn new(workspace: Option<Mount>, mounts: Vec<Mount>) -> Result<Self, MountError> {
         let workspace = workspace.map(|mount| Mounted::open(Mount { name: "workspace".to_owned(), ..mount })).transpose()?;
         let mut table = Self { workspace, mounts: Vec::new() };
@@ -364,7 +364,7 @@ mod tests {
             Ok(_) => String::new(),
             Err(error) => error.to_string(),
         };
-        let rest = "so that one would get around what the other may not; keep them apart";
+        let rest = "so that one thing would have several names and rules; keep them apart";
         let overlap = |second: &str, first: &str| format!("the mounts {second:?} and {first:?} lie in each other, {rest}");
         let (read_only, writable) = (Mount::read_only("i", &inner), Mount::writable("o", &outer));
         assert_eq!(says(None, vec![read_only.clone(), writable.clone()]), overlap("o", "i"));

@@ -32,15 +32,22 @@ fn replaced(text: &str, host: &str, shown: &str) -> String {
     while let Some(at) = rest.find(host) {
         let (before, after) = (&rest[..at], &rest[at + host.len()..]);
         out.push_str(before);
-        // `/x/tmp/work` is another path than `/tmp/work`; `-I/tmp/work` and what stands behind a colour is not.
+        // `/x/tmp/work` and `x/tmp/work` are other paths than `/tmp/work`; `-I/tmp/work` and what stands behind a colour are not.
         let word = out.rsplit(|c: char| !is_part(c) && c != '/').next().unwrap_or_default();
-        let begins = !out.ends_with(is_part) || !word.contains('/');
+        let begins = !out.ends_with(is_part) || (word.starts_with('-') && !word.contains('/')) || ends_sequence(&out);
         let ends = !after.starts_with(is_part) || after.starts_with(['.', '-']) && !after[1..].starts_with(is_part);
         out.push_str(if begins && ends { shown } else { host });
         rest = after;
     }
     out.push_str(rest);
     out
+}
+
+/// Whether a text ends in an escape sequence such as those of colours.
+fn ends_sequence(text: &str) -> bool {
+    let Some((_, sequence)) = text.rsplit_once("\u{1b}[") else { return false };
+    let letters = sequence.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+    letters.len() == 1 && letters.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
 /// Whether a character goes on with the name of a file.
@@ -62,5 +69,6 @@ mod tests {
         check("/tmp/work/tmp/work", "/workspace/tmp/work");
         check("file:///tmp/work", "file:///workspace");
         check("-I/tmp/work -L/tmp/work/a \u{1b}[1m/tmp/work", "-I/workspace -L/workspace/a \u{1b}[1m/workspace");
+        check("backup/tmp/work/a \u{1b}[0;31m/tmp/work/b", "backup/tmp/work/a \u{1b}[0;31m/workspace/b");
     }
 }

@@ -136,6 +136,24 @@ fn an_administrator_turns_a_tool_off_for_good() {
 }
 
 #[test]
+fn drafts_have_a_place_of_their_own_by_default() {
+    let (home, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let run = |arguments: &[&str]| {
+        let all = [arguments, &crate::skills::EXAMPLES].concat();
+        let done = crate::skills::command_with_state(&all, home.path(), state.path()).output().unwrap();
+        (done.status.code().unwrap(), String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap())
+    };
+    let made = r##"{"name": "hello", "description": "Says hello.", "instructions": "# Hello"}"##;
+    assert_eq!(run(&["call", "skills_create", made]).0, 0);
+    let written = run(&["call", "skills_write", r#"{"path": "skills/hello/scripts/hi.py", "content": "print(1)"}"#]);
+    assert_eq!(written, (0, "Successfully wrote 8 bytes to 'skills/hello/scripts/hi.py'\n".to_owned()));
+    assert!(home.path().join(".local/share/skills/drafts/hello/scripts/hi.py").is_file());
+    assert!(run(&["adopt"]).1.starts_with("hello  "));
+    assert!(run(&["adopt", "hello", "--yes", "--to", &home.path().join("mine").to_string_lossy()]).1.contains("is used from now on"));
+    assert!(home.path().join("mine/hello/SKILL.md").is_file());
+}
+
+#[test]
 fn a_skill_that_a_model_made_is_used_once_a_person_adopts_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = |below: &str| directory.path().canonicalize().unwrap().join(below).display().to_string();
@@ -168,6 +186,8 @@ fn a_skill_that_a_model_made_is_used_once_a_person_adopts_it() {
       for this call: --allow PERMISSION, or --yes; for drafts: skills adopt NAME
     ");
     assert!(!run(&["tools"]).stdout.contains("skill__hello__hi"));
+    let shown = r#"{"path": "skills/hello/.hidden/run.sh", "content": "echo hidden"}"#;
+    assert_eq!(run(&["call", "skills_write", shown]).code, 0);
     assert_snapshot!(run(&["adopt", "nothing"]).page(), @r#"
     exit 1
     -- stderr
@@ -177,6 +197,7 @@ fn a_skill_that_a_model_made_is_used_once_a_person_adopts_it() {
     exit 3
     -- stderr
     hello: Says hello: to all.
+      .hidden/run.sh (11 bytes)
       SKILL.md (64 bytes)
       scripts/hi.py (11 bytes)
     it would go to HERE/skills/hello; read it first: HERE/drafts/.adopting/hello
@@ -188,10 +209,11 @@ fn a_skill_that_a_model_made_is_used_once_a_person_adopts_it() {
     exit 0
     -- stderr
     hello: Says hello: to all.
+      .hidden/run.sh (11 bytes)
       SKILL.md (64 bytes)
       scripts/hi.py (11 bytes)
     it would go to HERE/skills/hello; read it first: HERE/drafts/.adopting/hello
-    hello is in HERE/skills/hello and is used from now on; its content is sha256:a62de045506441ce89c03b50414604995644dd24d7b73597b689cab920374117
+    hello is in HERE/skills/hello and is used from now on; its content is sha256:7144816ea71be6db0c4047e0fb5301243aaad2b596822412112f81c8414fe5c9
     ");
     assert!(run(&["tools"]).stdout.contains("skill__hello__hi"));
     assert_snapshot!(run(&["adopt"]).page(), @"

@@ -16,6 +16,8 @@ const MAX_SESSIONS: usize = 256;
 const MAX_BYTES: u64 = 256 << 20;
 /// The most files and directories in it.
 const MAX_FILES: usize = 20_000;
+/// How deep directories may lie in it.
+const MAX_DEPTH: usize = 64;
 
 /// The private directories of conversations, made when they are first used.
 #[derive(Default)]
@@ -29,29 +31,37 @@ impl Sessions {
     pub(crate) fn directory(&self, runtime: &SkillRuntime, session: Option<&str>) -> Result<SessionDirectory, ToolError> {
         let make = || runtime.session_directory().map_err(|error| not_run(&error, None, &Shown::default()));
         let Some(session) = session else { return make() };
-        let known = self.known(session);
-        let directory = match known {
+        let directory = match self.known(session) {
             Some(directory) => directory,
-            None => make()?,
+            None => {
+                // What is made in vain, or not needed any more, is removed once the lock is free.
+                let (directory, _gone) = self.keep(session, make()?);
+                directory
+            }
         };
         has_room(&directory)?;
-        drop(self.keep(session, directory.clone()));
         Ok(directory)
     }
 
+    /// Finds the directory of a conversation, which is the one that was used last then.
     fn known(&self, session: &str) -> Option<SessionDirectory> {
-        let sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.iter().find(|(known, _)| known == session).map(|(_, directory)| directory.clone())
+        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = sessions.iter().position(|(known, _)| known == session)?;
+        let found = sessions.remove(index);
+        let directory = found.1.clone();
+        sessions.push(found);
+        Some(directory)
     }
 
-    /// Keeps a directory as the one that was used last; returns what nobody needs any more, whose removal takes its time.
-    fn keep(&self, session: &str, directory: SessionDirectory) -> Vec<(String, SessionDirectory)> {
+    /// Keeps a directory, unless somebody was faster; returns the one that counts, and those that nobody needs any more.
+    fn keep(&self, session: &str, made: SessionDirectory) -> (SessionDirectory, Vec<(String, SessionDirectory)>) {
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut gone: Vec<_> = sessions.extract_if(.., |(known, _)| known == session).collect();
-        sessions.push((session.to_owned(), directory));
+        if let Some((_, directory)) = sessions.iter().find(|(known, _)| known == session) {
+            return (directory.clone(), vec![(session.to_owned(), made)]);
+        }
+        sessions.push((session.to_owned(), made.clone()));
         let surplus = sessions.len().saturating_sub(MAX_SESSIONS);
-        gone.extend(sessions.drain(..surplus));
-        gone
+        (made, sessions.drain(..surplus).collect())
     }
 
     /// Forgets a conversation; its directory goes with the last run that uses it.
@@ -61,24 +71,34 @@ impl Sessions {
     }
 }
 
-/// Refuses a directory that is full; nobody else watches what many runs leave in it.
+/// Refuses a directory that is full; nobody else watches what many runs leave in it. What cannot be looked at may be anything.
 fn has_room(directory: &SessionDirectory) -> Result<(), ToolError> {
     let (mut bytes, mut files) = (0, 0);
     let top = Dir::open_ambient_dir(directory.path(), ambient_authority());
-    let mut open: Vec<Dir> = top.into_iter().collect();
-    while let Some(one) = open.pop() {
-        for entry in one.entries().into_iter().flatten().flatten() {
-            files += 1;
-            if let Ok(metadata) = entry.metadata() {
-                bytes += metadata.len();
-                if metadata.is_dir() && files <= MAX_FILES {
-                    open.extend(entry.open_dir());
-                }
-            }
-            if bytes > MAX_BYTES || files > MAX_FILES {
-                let error = ToolError::new(Code::TooLarge, "the private directory of this conversation is full");
-                return Err(error.hint("run a script that removes what it left there, or begin another conversation"));
-            }
+    match top.and_then(|top| count(&top, 0, &mut bytes, &mut files)) {
+        Ok(()) if bytes <= MAX_BYTES && files <= MAX_FILES => Ok(()),
+        _ => {
+            let error = ToolError::new(Code::TooLarge, "the private directory of this conversation is full");
+            Err(error.hint("begin another conversation, which has a directory of its own"))
+        }
+    }
+}
+
+/// Counts what lies in a directory, one open directory for each level, and stops when it is enough.
+fn count(directory: &Dir, depth: usize, bytes: &mut u64, files: &mut usize) -> std::io::Result<()> {
+    if depth > MAX_DEPTH {
+        return Err(std::io::Error::other("too deep"));
+    }
+    for entry in directory.entries()? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        *files += 1;
+        *bytes += metadata.len();
+        if *bytes > MAX_BYTES || *files > MAX_FILES {
+            return Ok(());
+        }
+        if metadata.is_dir() {
+            count(&entry.open_dir()?, depth + 1, bytes, files)?;
         }
     }
     Ok(())

@@ -125,11 +125,15 @@ async fn an_answer_to_a_command_is_for_just_its_words_and_input() {
         let outcome = tools.call_in("skills_bash", json!({"command": "sh", "stdin": stdin}), &context).await;
         assert!(!outcome.is_error, "{}", outcome.text);
     }
+    // Other content may mean something else by the same words.
+    host.script("demo", "new.sh", "");
+    assert!(!tools.call_in("skills_run", run("echo a | cat"), &context).await.is_error);
     insta::assert_snapshot!(asked.lock().unwrap().join("\n"), @r#"
     sh -c echo a | cat
     sh -c echo b | cat
-    sh <<< "echo first" (10 bytes)
-    sh <<< "echo second" (11 bytes)
+    sh <<< "echo first"
+    sh <<< "echo second"
+    sh -c echo a | cat
     "#);
 }
 
