@@ -1,13 +1,11 @@
 //! Approvals in a file.
-#![expect(clippy::disallowed_methods, reason = "the file is the host's own, not a skill's")]
 
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use skills_policy::{Approval, ApprovalStore, AskError};
+
+use crate::PrivateFile;
 
 /// The version of the file that is written; a newer one is not touched.
 const VERSION: u32 = 1;
@@ -17,7 +15,7 @@ const VERSION: u32 = 1;
 /// It is replaced as a whole, and several processes may do so. A file that cannot be read approves nothing and is not overwritten.
 #[derive(Debug, Clone)]
 pub struct FileApprovals {
-    path: PathBuf,
+    file: PrivateFile,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -29,7 +27,7 @@ struct Content {
 impl FileApprovals {
     /// Keeps approvals in this file; it and its directory are made when there is something to keep.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { file: PrivateFile::new(path) }
     }
 
     /// Lists all approvals, ordered by directory.
@@ -37,14 +35,11 @@ impl FileApprovals {
     /// # Errors
     /// When the file cannot be read or was written by a newer version.
     pub fn all(&self) -> Result<Vec<Approval>, AskError> {
-        let text = match fs::read_to_string(&self.path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(format!("{}: {error}", self.path.display()).into()),
-        };
-        let content: Content = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", self.path.display()))?;
+        let path = self.file.path().display();
+        let Some(text) = self.file.read().map_err(|error| format!("{path}: {error}"))? else { return Ok(Vec::new()) };
+        let content: Content = serde_json::from_str(&text).map_err(|error| format!("{path}: {error}"))?;
         if content.version > VERSION {
-            return Err(format!("{}: version {} is newer than this program", self.path.display(), content.version).into());
+            return Err(format!("{path}: version {} is newer than this program", content.version).into());
         }
         Ok(content.approvals)
     }
@@ -54,7 +49,7 @@ impl FileApprovals {
     /// # Errors
     /// As [`all`](Self::all), and when the file cannot be written.
     pub fn revoke(&self, directory: &Path) -> Result<bool, AskError> {
-        let _lock = self.lock()?;
+        let _lock = self.file.lock()?;
         let mut approvals = self.all()?;
         let before = approvals.len();
         approvals.retain(|approval| approval.directory != directory);
@@ -68,34 +63,7 @@ impl FileApprovals {
     fn write(&self, mut approvals: Vec<Approval>) -> Result<(), AskError> {
         approvals.sort_by(|a, b| a.directory.cmp(&b.directory));
         let text = serde_json::to_string_pretty(&Content { version: VERSION, approvals })?;
-        let new = self.beside("new");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        owner_only(&mut options);
-        let mut file = options.open(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        Ok(fs::rename(new, &self.path)?)
-    }
-
-    /// Waits for its turn among all writers; the lock goes with the file.
-    fn lock(&self) -> Result<File, AskError> {
-        if let Some(parent) = self.path.parent() {
-            make_private(parent)?;
-        }
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true);
-        owner_only(&mut options);
-        let file = options.open(self.beside("lock"))?;
-        file.lock()?;
-        Ok(file)
-    }
-
-    fn beside(&self, ending: &str) -> PathBuf {
-        let mut name = OsString::from(&self.path);
-        name.push(".");
-        name.push(ending);
-        PathBuf::from(name)
+        Ok(self.file.replace(&text)?)
     }
 }
 
@@ -105,30 +73,10 @@ impl ApprovalStore for FileApprovals {
     }
 
     fn save(&self, approval: &Approval) -> Result<(), AskError> {
-        let _lock = self.lock()?;
+        let _lock = self.file.lock()?;
         let mut approvals = self.all()?;
         approvals.retain(|known| known.directory != approval.directory);
         approvals.push(approval.clone());
         self.write(approvals)
     }
 }
-
-#[cfg(unix)]
-fn make_private(directory: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
-}
-
-#[cfg(not(unix))]
-fn make_private(directory: &Path) -> io::Result<()> {
-    fs::create_dir_all(directory)
-}
-
-#[cfg(unix)]
-fn owner_only(options: &mut OpenOptions) {
-    use std::os::unix::fs::OpenOptionsExt;
-    options.mode(0o600);
-}
-
-#[cfg(not(unix))]
-fn owner_only(_options: &mut OpenOptions) {}

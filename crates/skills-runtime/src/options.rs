@@ -50,7 +50,7 @@ pub struct ExecutionOptions {
     pub convention: Convention,
     /// Standard input, in place of what the convention puts there. Default nothing of it.
     pub stdin: Option<Vec<u8>>,
-    /// How much of each output stream is kept, in bytes, half of it from the end; nothing for the default. The rules' ceiling holds.
+    /// How much of each output stream is kept, in bytes, a quarter of it from the end; nothing for the default. The rules' ceiling holds.
     pub output_bytes: Option<usize>,
     /// Variables for the program. One that the skill does not declare has to be allowed. Default none.
     pub env: BTreeMap<String, Secret>,

@@ -1,13 +1,11 @@
 //! What administrators change about the tools of scripts.
-#![expect(clippy::disallowed_methods, reason = "the file is the host's own, not a skill's")]
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use skills_runtime::{Catalog, Entry};
+use skills_runtime::{Catalog, Entry, PrivateFile};
 
 /// The version of the file that is written; a newer one is not touched.
 const VERSION: u32 = 1;
@@ -18,7 +16,7 @@ const VERSION: u32 = 1;
 /// process ends, and when the script goes away and comes back.
 #[derive(Debug, Default)]
 pub struct Overrides {
-    path: Option<PathBuf>,
+    file: Option<PrivateFile>,
     memory: Mutex<Vec<Entered>>,
 }
 
@@ -112,7 +110,7 @@ impl Overrides {
     /// processes may use it.
     #[must_use]
     pub fn in_file(path: impl Into<PathBuf>) -> Self {
-        Self { path: Some(path.into()), memory: Mutex::default() }
+        Self { file: Some(PrivateFile::new(path)), memory: Mutex::default() }
     }
 
     /// Keeps changes for as long as the process lives.
@@ -123,8 +121,8 @@ impl Overrides {
 
     /// Returns all that was changed, once for a look at many scripts.
     pub(crate) fn all(&self) -> Result<Known, OverrideError> {
-        match &self.path {
-            Some(path) => read(path).map(Known),
+        match &self.file {
+            Some(file) => read(file).map(Known),
             None => Ok(Known(self.memory.lock().unwrap_or_else(PoisonError::into_inner).clone())),
         }
     }
@@ -136,15 +134,14 @@ impl Overrides {
             all.retain(|known| known.identity != *identity);
             all.len() != before
         };
-        let Some(path) = &self.path else {
+        let Some(file) = &self.file else {
             return Ok(without(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner)));
         };
-        let failed = |source| Repr::Io { path: path.clone(), source };
-        let _lock = lock(path).map_err(failed)?;
-        let mut entered = read(path)?;
+        let _lock = file.lock().map_err(|source| failed(file, source))?;
+        let mut entered = read(file)?;
         let is_changed = without(&mut entered);
         if is_changed {
-            write(path, entered).map_err(failed)?;
+            write(file, entered)?;
         }
         Ok(is_changed)
     }
@@ -154,15 +151,14 @@ impl Overrides {
         if change.timeout_ms == Some(0) {
             return Err(Repr::NoTime.into());
         }
-        let Some(path) = &self.path else {
+        let Some(file) = &self.file else {
             enter(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner), identity, change);
             return Ok(());
         };
-        let failed = |source| Repr::Io { path: path.clone(), source };
-        let _lock = lock(path).map_err(failed)?;
-        let mut entered = read(path)?;
+        let _lock = file.lock().map_err(|source| failed(file, source))?;
+        let mut entered = read(file)?;
         enter(&mut entered, identity, change);
-        Ok(write(path, entered).map_err(failed)?)
+        write(file, entered)
     }
 }
 
@@ -187,72 +183,20 @@ fn enter(all: &mut Vec<Entered>, identity: Identity, change: Override) {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<Entered>, OverrideError> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(Repr::Io { path: path.to_owned(), source }.into()),
-    };
-    let content: Content = serde_json::from_str(&text).map_err(|source| Repr::Syntax { path: path.to_owned(), source })?;
+fn read(file: &PrivateFile) -> Result<Vec<Entered>, OverrideError> {
+    let Some(text) = file.read().map_err(|source| failed(file, source))? else { return Ok(Vec::new()) };
+    let content: Content = serde_json::from_str(&text).map_err(|source| Repr::Syntax { path: file.path().to_owned(), source })?;
     if content.version > VERSION {
-        return Err(Repr::Newer { path: path.to_owned(), version: content.version }.into());
+        return Err(Repr::Newer { path: file.path().to_owned(), version: content.version }.into());
     }
     Ok(content.overrides)
 }
 
-/// Replaces the file as a whole.
-fn write(path: &Path, overrides: Vec<Entered>) -> io::Result<()> {
-    let text = serde_json::to_string_pretty(&Content { version: VERSION, overrides })?;
-    let next = beside(path, "next");
-    match fs::remove_file(&next) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut options = OpenOptions::new();
-    options.create_new(true).write(true);
-    owner_only(&mut options);
-    let mut file = options.open(&next)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&next, path)
+fn write(file: &PrivateFile, overrides: Vec<Entered>) -> Result<(), OverrideError> {
+    let text = serde_json::to_string_pretty(&Content { version: VERSION, overrides }).map_err(io::Error::from);
+    text.and_then(|text| file.replace(&text)).map_err(|source| failed(file, source))
 }
 
-/// One writer at a time; the lock goes with the file handle.
-fn lock(path: &Path) -> io::Result<File> {
-    if let Some(parent) = path.parent() {
-        make_private(parent)?;
-    }
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    owner_only(&mut options);
-    let file = options.open(beside(path, "lock"))?;
-    file.lock()?;
-    Ok(file)
+fn failed(file: &PrivateFile, source: io::Error) -> OverrideError {
+    Repr::Io { path: file.path().to_owned(), source }.into()
 }
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(ending);
-    PathBuf::from(name)
-}
-
-#[cfg(unix)]
-fn make_private(directory: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
-}
-
-#[cfg(not(unix))]
-fn make_private(directory: &Path) -> io::Result<()> {
-    fs::create_dir_all(directory)
-}
-
-#[cfg(unix)]
-fn owner_only(options: &mut OpenOptions) {
-    use std::os::unix::fs::OpenOptionsExt;
-    options.mode(0o600);
-}
-
-#[cfg(not(unix))]
-fn owner_only(_options: &mut OpenOptions) {}
