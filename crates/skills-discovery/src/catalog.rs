@@ -133,18 +133,29 @@ impl Catalog {
     /// Looks a skill up by its exact name, or by the path of its directory or `SKILL.md`.
     #[must_use]
     pub fn find(&self, name: &str) -> Lookup<'_> {
+        let path = Path::new(name);
+        match self.named(name) {
+            Lookup::Unknown(nearest) => {
+                let used = self.entries.iter().find(|entry| is_at(entry, path)).map(Lookup::Found);
+                let inactive = || self.inactive.iter().find(|inactive| is_at(&inactive.entry, path)).map(Lookup::Inactive);
+                used.or_else(inactive).unwrap_or(Lookup::Unknown(nearest))
+            }
+            found => found,
+        }
+    }
+
+    /// Looks a skill up by its exact name alone, as whoever may not know where skills lie does.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Lookup<'_> {
         let named: Vec<&Entry> = self.entries.iter().filter(|entry| entry.name.as_str() == name).collect();
         match named.as_slice() {
-            [entry] => return Lookup::Found(entry),
-            [] => {}
-            _ => return Lookup::Ambiguous(named),
+            [entry] => Lookup::Found(entry),
+            [] => {
+                let inactive = self.inactive.iter().find(|inactive| inactive.entry.name.as_str() == name);
+                inactive.map_or_else(|| Lookup::Unknown(self.nearest(name)), Lookup::Inactive)
+            }
+            _ => Lookup::Ambiguous(named),
         }
-        let path = Path::new(name);
-        if let Some(entry) = self.entries.iter().find(|entry| is_at(entry, path)) {
-            return Lookup::Found(entry);
-        }
-        let inactive = self.inactive.iter().find(|inactive| inactive.entry.name.as_str() == name || is_at(&inactive.entry, path));
-        inactive.map_or_else(|| Lookup::Unknown(self.nearest(name)), Lookup::Inactive)
     }
 
     fn nearest(&self, name: &str) -> Vec<&str> {

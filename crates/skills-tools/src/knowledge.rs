@@ -4,8 +4,12 @@ pub(crate) mod load;
 pub(crate) mod resource;
 pub(crate) mod search;
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use skills_runtime::{Catalog, SkillRuntime};
+
+use crate::file_tools::FileTools;
 
 /// The most names that a schema lists.
 const MAX_ENUM: usize = 100;
@@ -15,6 +19,7 @@ const MAX_ENUM_BYTES: usize = 4 * 1024;
 /// The tools by which a model without file access finds and reads skills.
 pub(crate) struct Knowledge {
     pub(crate) runtime: SkillRuntime,
+    pub(crate) files: Arc<FileTools>,
 }
 
 /// The name of a skill as a schema says it: one of those that there are, as long as these are few enough to be listed.

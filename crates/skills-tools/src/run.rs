@@ -21,7 +21,6 @@ use skills_runtime::{Convention, Entry, ExecutionOptions, SkillRuntime};
 
 use crate::file_tools::FileTools;
 use crate::overrides::{Identity, Overrides};
-use crate::path::shown;
 use crate::{CallContext, Code, NewScripts, ToolError};
 
 pub(crate) use session::Sessions;
@@ -59,11 +58,6 @@ struct Deadline {
 impl Programs {
     /// Finds a skill by its name alone, which is one that may run, in the catalogue that the call began with.
     fn usable(&self, name: &str) -> Result<Usable, ToolError> {
-        // A path of this machine is no name, although a catalogue knows skills by it too.
-        if name.contains(['/', '\\']) || name.chars().any(skills_runtime::is_hidden) {
-            let error = ToolError::new(Code::SkillNotFound, format!("skill '{}' not found", shown(name)));
-            return Err(error.hint("list the skills with skills_ls of `skills`"));
-        }
         let (entry, is_draft) = self.files.known_skill(name)?;
         if is_draft {
             let error =

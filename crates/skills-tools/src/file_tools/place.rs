@@ -11,7 +11,7 @@ use skills_runtime::discovery::{InactiveReason, Lookup};
 use super::{FileTools, KeyFiles, SkillWrites};
 use crate::files::{failure, guard, open};
 use crate::mount::{Access, Mounted, Quota};
-use crate::path::{Anchor, VirtualPath};
+use crate::path::{Anchor, VirtualPath, shown};
 use crate::{Code, ToolError};
 
 /// What a virtual path means.
@@ -117,24 +117,24 @@ impl FileTools {
 
     /// Finds a skill in the catalogue of the last look.
     pub(crate) fn known_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
-        let catalog = self.runtime.catalog();
-        let error = |message: String| ToolError::new(Code::SkillNotFound, message).at(format!("skills/{name}"));
-        match catalog.find(name) {
+        let (catalog, told) = (self.runtime.catalog(), shown(name));
+        let error = |message: String| ToolError::new(Code::SkillNotFound, message).at(format!("skills/{told}"));
+        match catalog.named(name) {
             Lookup::Found(entry) => Ok((entry.clone(), false)),
             Lookup::Inactive(inactive) if self.is_draft(inactive.entry(), inactive.reason()) => Ok((inactive.entry().clone(), true)),
             Lookup::Inactive(inactive) => {
                 let reason = inactive.reason().code();
-                Err(error(format!("skill '{name}' is not used here: {reason}")).hint("list the skills that are with skills_ls of `skills`"))
+                Err(error(format!("skill '{told}' is not used here: {reason}")).hint("list the skills that are with skills_ls of `skills`"))
             }
             Lookup::Ambiguous(entries) => {
-                Err(error(format!("{} skills have the name '{name}'", entries.len())).hint("a person has to rename or disable all but one"))
+                Err(error(format!("{} skills have the name '{told}'", entries.len())).hint("a person has to rename or disable all but one"))
             }
             Lookup::Unknown(nearest) => {
                 let hint = match nearest.as_slice() {
                     [] => "list the skills with skills_ls of `skills`".to_owned(),
                     names => format!("did you mean {}?", names.join(", ")),
                 };
-                Err(error(format!("skill '{name}' not found")).hint(hint))
+                Err(error(format!("skill '{told}' not found")).hint(hint))
             }
         }
     }

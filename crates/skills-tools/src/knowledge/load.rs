@@ -55,26 +55,15 @@ pub(crate) fn definition(runtime: &SkillRuntime, catalog: &Catalog) -> Definitio
 impl Knowledge {
     pub(crate) fn load(&self, arguments: &LoadArguments) -> Result<Outcome, ToolError> {
         let name = arguments.name.as_str();
-        // By its name alone: a path of this machine is none.
-        if name.contains(['/', '\\']) {
-            return Err(ToolError::new(Code::SkillNotFound, format!("skill '{}' not found", crate::path::shown(name))));
-        }
-        self.runtime.discover_skills();
-        let catalog = self.runtime.catalog();
-        let known = catalog.entries().iter().find(|entry| entry.name().as_str() == name);
-        let shown = known.map_or_else(Shown::default, |entry| Shown::default().with(entry.directory(), format!("/skills/{name}")));
-        if known.is_some_and(|entry| !self.runtime.is_offered(entry)) {
+        let (entry, is_draft) = self.files.skill(name)?;
+        let shown = Shown::default().with(entry.directory(), format!("/skills/{name}"));
+        if is_draft || !self.runtime.is_offered(&entry) {
             let error = ToolError::new(Code::PermissionDenied, format!("skill '{name}' is not for models to choose"));
-            return Err(error.hint("the user can name it"));
+            return Err(error.hint(if is_draft { "it is a draft; read it with skills_read" } else { "the user can name it" }));
         }
-        let injected = self.runtime.inject_skill(name, SkillForm::Fenced, arguments.max_bytes).map_err(|error| {
-            let hint = match error.candidates() {
-                [] => "find skills with search_skills".to_owned(),
-                names if error.kind() == skills_runtime::ErrorKind::UnknownSkill => format!("did you mean {}?", names.join(", ")),
-                _ => "a person has to rename or disable all but one".to_owned(),
-            };
-            not_run(&error, Some(name), &shown).hint(hint)
-        })?;
+        let directory = entry.directory().to_string_lossy();
+        let injected = self.runtime.inject_skill(&directory, SkillForm::Fenced, arguments.max_bytes);
+        let injected = injected.map_err(|error| not_run(&error, Some(name), &shown))?;
         let text = shown.text(&injected.text);
         let data = json!({"name": name, "path": format!("skills/{name}"), "text": text, "truncated": injected.left_out.is_some()});
         Ok(Outcome::new(text, data))

@@ -198,7 +198,7 @@ impl Builder {
             new_scripts: self.terms.new_scripts,
             sessions: Sessions::default(),
         });
-        let knowledge = Knowledge { runtime: self.runtime.clone() };
+        let knowledge = Knowledge { runtime: self.runtime.clone(), files: Arc::clone(&files) };
         let (runtime, terms, boxes) = (self.runtime, self.terms, self.boxes);
         Ok(ToolSet { shared: Arc::new(Shared { runtime, files, knowledge, programs, overrides, terms, boxes }) })
     }
