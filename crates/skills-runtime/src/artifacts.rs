@@ -128,6 +128,9 @@ fn output(stdout: &Captured) -> Value {
     if stdout.bytes().is_empty() {
         return Value::Null;
     }
-    let json = if stdout.is_truncated() { None } else { serde_json::from_slice(stdout.bytes()).ok() };
+    // Programs of Windows begin with a byte order mark.
+    let bytes = stdout.bytes();
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    let json = if stdout.is_truncated() { None } else { serde_json::from_slice(bytes).ok() };
     json.unwrap_or_else(|| Value::String(stdout.text()))
 }

@@ -11,16 +11,20 @@ pub(crate) mod skill;
 mod surroundings;
 mod words;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use skills_runtime::discovery::SkillFiles;
 use skills_runtime::policy::HostPattern;
-use skills_runtime::{Convention, Entry, ExecutionOptions, SkillRuntime};
+use skills_runtime::{Convention, Entry, ExecutionArtifacts, ExecutionOptions, SkillRuntime};
+
+use self::result::{Finished, not_run, reached};
 
 use crate::file_tools::FileTools;
 use crate::overrides::{Identity, Overrides};
+use crate::shown::Shown;
 use crate::{CallContext, Code, NewScripts, ToolError};
 
 pub(crate) use session::Sessions;
@@ -47,6 +51,21 @@ pub(crate) struct Programs {
 struct Usable {
     entry: Entry,
     files: SkillFiles,
+}
+
+/// What a program works for.
+enum Target<'a> {
+    Skill(&'a Entry),
+    /// A directory and no skill.
+    Directory(&'a Path),
+}
+
+/// What came of a program.
+struct Ran {
+    artifacts: ExecutionArtifacts,
+    finished: Finished,
+    /// The seconds that a message about the deadline names.
+    seconds: String,
 }
 
 /// One deadline over all that a call does.
@@ -80,6 +99,31 @@ impl Programs {
             None => format!("no administrator turned the script '{script}' on"),
         };
         Err(ToolError::new(Code::DeniedByPolicy, message))
+    }
+
+    /// Runs a program in what is left of the time, and tells what came of it with the paths that a model knows.
+    ///
+    /// # Errors
+    /// When nothing ran.
+    async fn execute(
+        &self,
+        target: Target<'_>,
+        mut options: ExecutionOptions,
+        deadline: &Deadline,
+        shown: &Shown,
+    ) -> Result<Ran, ToolError> {
+        let left_ms = deadline.left_ms();
+        options.timeout_ms = Some(left_ms);
+        let (ran, name) = match target {
+            Target::Skill(entry) => {
+                (self.runtime.execute_skill(&entry.directory().to_string_lossy(), options).await, Some(entry.name().as_str()))
+            }
+            Target::Directory(directory) => (self.runtime.execute_command(directory, options).await, None),
+        };
+        let artifacts = ran.map_err(|error| not_run(&error, name, shown))?;
+        let finished = Finished::of(&artifacts, shown)?;
+        let seconds = deadline.seconds(reached(&artifacts), left_ms);
+        Ok(Ran { artifacts, finished, seconds })
     }
 
     /// What all runs have in common.

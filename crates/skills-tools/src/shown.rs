@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 /// Puts the virtual paths in place of the paths of this machine.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shown {
@@ -18,6 +20,16 @@ impl Shown {
             self.pairs.sort_by_key(|(host, _)| std::cmp::Reverse(host.len()));
         }
         self
+    }
+
+    /// Replaces paths in all texts of a value, the keys among them.
+    pub(crate) fn value(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.text(text)),
+            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::Object(map) => map.iter().map(|(key, value)| (self.text(key), self.value(value))).collect(),
+            other => other.clone(),
+        }
     }
 
     /// Replaces each path that stands in a text, also as the beginning of a longer one; `/a/bc` does not begin with `/a/b`.

@@ -6,7 +6,6 @@ use serde::Deserialize;
 use serde_json::json;
 use skills_runtime::{Command, Workspace};
 
-use super::result::{Finished, not_run, reached};
 use super::words::CommandLine;
 use super::{Deadline, Programs, command_properties, hosts, result_properties, stdin};
 use crate::definition::{Annotations, Definition};
@@ -85,20 +84,15 @@ impl Programs {
                 options.args = words.collect();
             }
         }
-        let left_ms = deadline.left_ms();
-        options.timeout_ms = Some(left_ms);
-        let shown = around.shown();
-        let ran = match &skill {
+        let target = match &skill {
             Some(skill) => {
                 skill.is_set_up(None)?;
-                self.runtime.execute_skill(&skill.entry.directory().to_string_lossy(), options).await
+                super::Target::Skill(&skill.entry)
             }
-            None => self.runtime.execute_command(&ground.base, options).await,
+            None => super::Target::Directory(&ground.base),
         };
-        let artifacts = ran.map_err(|error| not_run(&error, None, &shown))?;
-        let seconds = deadline.seconds(reached(&artifacts), left_ms);
-        let finished = Finished::of(&artifacts, &shown)?.in_directory(worked_on);
-        Ok(finished.outcome(&seconds, |stdout, stderr| match stderr {
+        let ran = self.execute(target, options, &deadline, &around.shown()).await?;
+        Ok(ran.finished.in_directory(worked_on).outcome(&ran.seconds, |stdout, stderr| match stderr {
             "" => stdout.to_owned(),
             stderr => format!("{stdout}\n[stderr]\n{stderr}"),
         }))

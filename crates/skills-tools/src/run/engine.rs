@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::result::{Ended, Finished, not_run, plain, reached};
+use super::result::{Ended, plain};
 use super::script::failure;
-use super::{Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT, Programs, Usable, stdin};
+use super::{Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT, Programs, Ran, Target, Usable, stdin};
 use crate::definition::{Annotations, Definition};
 use crate::path::problem;
 use crate::schema;
@@ -131,19 +131,14 @@ impl Programs {
         options.script = Some(script);
         options.args = vec![argument(&arguments.args)?];
         options.stdin = stdin(arguments.stdin.as_ref());
-        let left_ms = deadline.left_ms();
-        options.timeout_ms = Some(left_ms);
         let shown = around.shown();
-        let directory = skill.entry.directory().to_string_lossy().into_owned();
-        let ran = self.runtime.execute_skill(&directory, options).await;
-        let artifacts = ran.map_err(|error| not_run(&error, Some(&arguments.skill_name), &shown))?;
-        let seconds = deadline.seconds(reached(&artifacts), left_ms);
-        let finished = Finished::of(&artifacts, &shown)?;
+        let Ran { artifacts, finished, seconds } = self.execute(Target::Skill(&skill.entry), options, &deadline, &shown).await?;
         let error = failure(&finished, &seconds);
-        let is_whole = !artifacts.stdout.is_truncated();
+        let is_json = finished.is_success() && !artifacts.stdout.is_truncated() && is_json(&finished.stdout);
         let result = ScriptResult {
             success: finished.is_success(),
-            result: if finished.is_success() && is_whole { parsed(&finished.stdout) } else { None },
+            // What the runtime read, since it took the values of secrets out of it however JSON spells them.
+            result: is_json.then(|| shown.value(&artifacts.output)),
             error: error.as_ref().map(|error| error.message.clone()),
             exit_code: if let Ended::Exited(code) = finished.ended { Some(code) } else { None },
             duration_ms: u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
@@ -206,11 +201,10 @@ fn argument(args: &Map<String, Value>) -> Result<String, ToolError> {
     Ok(text)
 }
 
-/// Reads what a script printed as one JSON value. What is none, or has numbers with more digits than are kept, stays text.
-fn parsed(stdout: &str) -> Option<Value> {
+/// Says whether what a script printed is one JSON value. What has numbers with more digits than are kept stays text.
+fn is_json(stdout: &str) -> bool {
     let text = stdout.trim_start_matches('\u{feff}').trim();
-    let value: Value = serde_json::from_str(text).ok()?;
-    (!loses_digits(text)).then_some(value)
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() && !loses_digits(text)
 }
 
 /// Whether a number outside of texts is a whole one of 19 digits or more, which may not fit into 64 bits.
@@ -242,11 +236,11 @@ mod tests {
 
     #[test]
     fn output_is_json_when_all_of_it_is() {
-        assert_eq!(parsed("\u{feff} {\"duty\": 0}\n"), Some(json!({"duty": 0})));
-        assert_eq!(parsed("[1, 2.5, \"12345678901234567890123\", 1e30]"), Some(json!([1, 2.5, "12345678901234567890123", 1e30])));
-        assert_eq!(parsed("null"), Some(Value::Null));
+        for text in ["\u{feff} {\"duty\": 0}\n", "[1, 2.5, \"12345678901234567890123\", 1e30]", "null"] {
+            assert!(is_json(text), "{text}");
+        }
         for text in ["", "log\n{}", "{}\n{}", "{\"a\": NaN}", "Infinity", "{'a': 1}", "{\"a\": 12345678901234567890123}", "{} x"] {
-            assert_eq!(parsed(text), None, "{text}");
+            assert!(!is_json(text), "{text}");
         }
     }
 }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 use skills_runtime::Workspace;
 
-use super::result::{Ended, Finished, not_run, plain, reached};
-use super::{Deadline, Programs, Usable, result_properties};
+use super::result::{Ended, Finished, plain};
+use super::{Deadline, Programs, Target, Usable, result_properties};
 use crate::definition::{Annotations, Definition};
 use crate::registry::Registered;
 use crate::schema;
@@ -47,13 +47,8 @@ impl Programs {
         options.directory = Some(session.path().to_owned());
         let shown = self.surroundings(Some(&skill.entry))?.shown().with(session.path(), "/session");
         options.workspace = Workspace::Session(session);
-        let left_ms = deadline.left_ms();
-        options.timeout_ms = Some(left_ms);
-        let directory = skill.entry.directory().to_string_lossy().into_owned();
-        let ran = self.runtime.execute_skill(&directory, options).await;
-        let artifacts = ran.map_err(|error| not_run(&error, Some(&tool.skill), &shown))?;
-        let seconds = deadline.seconds(reached(&artifacts), left_ms);
-        Ok(outcome(Finished::of(&artifacts, &shown)?, &seconds))
+        let ran = self.execute(Target::Skill(&skill.entry), options, &deadline, &shown).await?;
+        Ok(outcome(ran.finished, &ran.seconds))
     }
 }
 

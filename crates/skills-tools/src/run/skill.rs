@@ -7,9 +7,8 @@ use serde_json::json;
 use skills_runtime::discovery::SkillFiles;
 use skills_runtime::{Command, ExecutionOptions, ScriptType, Secret, Workspace};
 
-use super::result::{Finished, not_run};
 use super::words::CommandLine;
-use super::{Deadline, Programs, Usable, command_properties, hosts, result_properties, stdin};
+use super::{Deadline, Programs, Target, Usable, command_properties, hosts, result_properties, stdin};
 use crate::definition::{Annotations, Definition};
 use crate::schema;
 use crate::{CallContext, Code, Outcome, ToolError};
@@ -74,15 +73,8 @@ impl Programs {
         if let Some(workspace) = self.files.workspace() {
             options.workspace = Workspace::Directory(workspace.path.clone());
         }
-        let left_ms = deadline.left_ms();
-        options.timeout_ms = Some(left_ms);
-        let shown = around.shown();
-        let directory = skill.entry.directory().to_string_lossy().into_owned();
-        let ran = self.runtime.execute_skill(&directory, options).await;
-        let artifacts = ran.map_err(|error| not_run(&error, Some(&arguments.name), &shown))?;
-        let seconds = deadline.seconds(super::result::reached(&artifacts), left_ms);
-        let finished = Finished::of(&artifacts, &shown)?.in_directory("workspace");
-        Ok(finished.outcome(&seconds, |stdout, stderr| match (stdout, stderr) {
+        let ran = self.execute(Target::Skill(&skill.entry), options, &deadline, &around.shown()).await?;
+        Ok(ran.finished.in_directory("workspace").outcome(&ran.seconds, |stdout, stderr| match (stdout, stderr) {
             ("", stderr) => stderr.to_owned(),
             (stdout, "") => stdout.to_owned(),
             (stdout, stderr) => format!("{stdout}\n{stderr}"),

@@ -80,6 +80,14 @@ async fn a_secret_of_the_host_is_taken_out_of_what_is_told() {
     assert!(!outcome.structured.to_string().contains("hunter2"), "{}", outcome.structured);
     let outcome = tools.call("run_skill_script", json!({"skill_name": "kit", "script_name": "key"})).await;
     assert_eq!(outcome.text, "14 [redacted API_KEY]");
+    // However JSON spells it, it is not in what is read out of it.
+    host.script(
+        "kit",
+        "spell.py",
+        "import os\nkey = os.environ['API_KEY']\nprint('[\"' + ''.join(f'\\\\u{ord(c):04x}' for c in key) + '\"]')\n",
+    );
+    let outcome = tools.call("run_skill_script", json!({"skill_name": "kit", "script_name": "spell"})).await;
+    assert_eq!(outcome.structured["result"], json!(["[redacted API_KEY]"]), "{}", outcome.structured);
     // Who does not declare it has none, and without a rule nobody has.
     assert_eq!(tools.text("skills_run", json!({"name": "nosy", "command": "scripts/key.py"})).await, "4 none\nnone");
     let tools = host.wrap(host.builder(host.runtime().secrets(secrets())).build().unwrap());
