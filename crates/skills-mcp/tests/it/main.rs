@@ -1,0 +1,1 @@
+//! The server as clients see it.
