@@ -60,7 +60,7 @@ pub enum Content {
 pub enum Answer {
     /// Yes, for this run.
     Once,
-    /// Yes, until the host ends, for this content.
+    /// Yes, for this content, until the [session](crate::Request::session) or the host ends.
     Session,
     /// Yes, for this content, for good.
     Always,

@@ -35,6 +35,7 @@
 //! # Ok::<(), skills_policy::PolicyError>(())
 //! ```
 
+mod answers;
 mod approval;
 mod capability;
 mod decision;

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
 
+use crate::answers::Answers;
 use crate::approval::NoStore;
 use crate::rules::Ruling;
 use crate::{
@@ -15,18 +16,17 @@ use crate::{
 
 /// The most things that somebody is asked about at once. Whoever wants more is denied: nobody reads it.
 const MAX_OPEN: usize = 64;
-/// The most contents of which answers for the session are remembered; the oldest is forgotten.
-const MAX_SESSION: usize = 1_000;
 
 /// Decides by rules, stored approvals and answers, in this order.
 ///
-/// Defaults: the default [`Rules`], nobody to ask, no store. Then everything that would have to be asked for is denied.
+/// Defaults: the default [`Rules`], nobody to ask, no store. Then everything that would have to be asked for is denied. Of all sessions together the answers for at
+/// most 1,000 contents are remembered; of more the oldest is forgotten.
 #[must_use]
 pub struct PermissionManager {
     rules: Rules,
     approver: Option<Arc<dyn Approver>>,
     store: Arc<dyn ApprovalStore>,
-    session: Mutex<Vec<Approval>>,
+    answers: Answers,
 }
 
 /// What rules and approvals come to.
@@ -68,7 +68,7 @@ impl Default for PermissionManager {
 impl PermissionManager {
     /// Decides by these rules.
     pub fn new(rules: Rules) -> Self {
-        Self { rules, approver: None, store: Arc::new(NoStore), session: Mutex::default() }
+        Self { rules, approver: None, store: Arc::new(NoStore), answers: Answers::default() }
     }
 
     /// Asks this one.
@@ -163,6 +163,11 @@ impl PermissionManager {
         self.settle(pending, Fate::Denied, &Reason::NoAnswer)
     }
 
+    /// Forgets what was answered for a [session](Request::session). A question that is open then is answered for a session that nobody knows.
+    pub fn forget_session(&self, session: &str) {
+        self.answers.forget(session);
+    }
+
     fn without_answer(&self, pending: Pending) -> Decision {
         self.settle(pending, Fate::Denied, &self.rules.silence())
     }
@@ -195,15 +200,14 @@ impl PermissionManager {
 
     /// The approvals for just this content.
     fn approved(&self, request: &Request, stored: Option<&Approval>) -> Vec<Approval> {
-        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        stored.into_iter().chain(session.iter()).filter(|approval| is_for(approval, request)).cloned().collect()
+        let stored = stored.filter(|approval| is_for(approval, request)).cloned();
+        stored.into_iter().chain(self.answers.of(request.session.as_deref(), |approval| is_for(approval, request))).collect()
     }
 
-    /// The answers of the session to just these words.
+    /// The answers of the request's session to just these words.
     fn answered(&self, request: &Request) -> Vec<Approval> {
         let Some(words) = request.words_for_content() else { return Vec::new() };
-        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        session.iter().filter(|approval| approval.digest == words && approval.directory == request.directory).cloned().collect()
+        self.answers.of(request.session.as_deref(), |approval| approval.digest == words && approval.directory == request.directory)
     }
 
     fn question(
@@ -254,25 +258,9 @@ impl PermissionManager {
         if (answer == Answer::Session || not_stored.is_some())
             && let Some(approval) = self.approval(pending, Answer::Session)
         {
-            self.remember_for_session(approval);
+            self.answers.keep(pending.request.session.as_deref(), approval);
         }
         Reason::Answered { answer, not_stored }
-    }
-
-    /// One entry for each content, and an end to how many.
-    fn remember_for_session(&self, approval: Approval) {
-        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |known: &Approval| known.directory == approval.directory && known.digest == approval.digest;
-        match session.iter_mut().find(|known| is_same(known)) {
-            Some(known) => {
-                known.permissions.extend(approval.permissions);
-                known.granted.extend(approval.granted);
-            }
-            None => session.push(approval),
-        }
-        if session.len() > MAX_SESSION {
-            session.remove(0);
-        }
     }
 
     /// What was asked; for good, with what is stored for just this content. What holds for the session never becomes permanent by another answer.

@@ -20,6 +20,8 @@ pub struct Request {
     pub(crate) command: Vec<String>,
     /// What stands for the words that somebody else than the content made up.
     pub(crate) words: Option<String>,
+    /// Whose answers for the session count; nothing for the host's own.
+    pub(crate) session: Option<String>,
     pub(crate) workspace: Option<PathBuf>,
     pub(crate) private: Option<PathBuf>,
     tools: Vec<Tool>,
@@ -80,6 +82,7 @@ impl Request {
             digest: None,
             command: Vec::new(),
             words: None,
+            session: None,
             workspace: None,
             private: None,
             tools: Vec::new(),
@@ -120,6 +123,12 @@ impl Request {
     /// programs is for just this and this content then: it holds for the session at most, and what was approved for the content does not count.
     pub fn made_up(mut self, words: impl Into<String>) -> Self {
         self.words = Some(words.into());
+        self
+    }
+
+    /// Says which session asks: answers for the session are remembered for it, and count in it alone. Default nothing, which is a session of its own: the host's.
+    pub fn session(mut self, session: Option<String>) -> Self {
+        self.session = session;
         self
     }
 

@@ -58,6 +58,9 @@ pub struct ExecutionOptions {
     pub without: Vec<Capability>,
     /// Who is asked, instead of whom the runtime asks.
     pub approval: Option<Arc<dyn Approver>>,
+    /// The conversation that the run is part of: what somebody answers for the session counts in it alone, until it is
+    /// [forgotten](crate::SkillRuntime::forget_answers). Default nothing, which is a session of its own: the host's.
+    pub session: Option<String>,
     /// Stops the run, which then ends as [cancelled](crate::Ending::Cancelled) with what it wrote until then. Default nobody.
     pub cancellation: Option<Cancellation>,
 }
@@ -111,6 +114,7 @@ impl Default for ExecutionOptions {
             env: BTreeMap::new(),
             without: Vec::new(),
             approval: None,
+            session: None,
             cancellation: None,
         }
     }
@@ -218,6 +222,7 @@ impl fmt::Debug for ExecutionOptions {
             .field("convention", &self.convention)
             .field("env", &self.env)
             .field("without", &self.without)
+            .field("session", &self.session)
             .finish_non_exhaustive()
     }
 }

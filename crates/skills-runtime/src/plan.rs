@@ -69,7 +69,7 @@ impl SkillRuntime {
         let options = ExecutionOptions { directory: options.directory.clone().or_else(|| Some(directory.to_owned())), ..options };
         let variables = self.variables(&std::collections::BTreeSet::new(), &options);
         let request = Request::of_commands(directory).named(COMMANDS).command(words(directory, &mode, &options)).limits(options.limits());
-        let request = request.made_up(made_up);
+        let request = request.made_up(made_up).session(options.session.clone());
         let request = variables
             .iter()
             .fold(started(offered(request, &options), &options), |request, (name, _, origin)| request.variable(name, *origin));
@@ -112,7 +112,8 @@ fn request(entry: &Entry, manifest: &Manifest, mode: &ExecutionMode, options: &E
     let request = Request::new(entry.directory())
         .named(entry.name().as_str())
         .command(words(entry.directory(), mode, options))
-        .limits(options.limits());
+        .limits(options.limits())
+        .session(options.session.clone());
     let request = match &options.workspace {
         Workspace::Directory(directory) => request.workspace(directory),
         _ => request,

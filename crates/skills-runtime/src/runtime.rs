@@ -90,6 +90,11 @@ impl SkillRuntime {
         self.shared.secrets.get(name).is_some_and(|value| !value.expose().is_empty())
     }
 
+    /// Forgets what was answered for a [session](crate::ExecutionOptions::session).
+    pub fn forget_answers(&self, session: &str) {
+        self.shared.permissions.forget_session(session);
+    }
+
     /// Lists the variables that a skill declares, whether it needs them or not: `requires.env`, those of the OpenClaw block, and the `env_var` tools of
     /// `agents/openai.yaml`.
     ///

@@ -17,8 +17,9 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// Says which conversation the call belongs to. Calls of one session share the private working directory of script tools; without one each call has its
-    /// own. Whoever serves several people gives each their own.
+    /// Says which conversation the call belongs to. Calls of one session share the private working directory of script tools and what somebody answers for
+    /// the session. Without one each call has a directory of its own, and answers are those of the host itself. Whoever serves several people gives each their
+    /// own.
     pub fn session(mut self, session: impl Into<String>) -> Self {
         self.session = Some(session.into());
         self

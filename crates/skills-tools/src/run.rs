@@ -132,6 +132,7 @@ impl Programs {
         options.convention = Convention::ScriptRunner;
         options.output_bytes = Some(OUTPUT_BYTES);
         options.approval.clone_from(&context.approver);
+        options.session.clone_from(&context.session);
         options.cancellation.clone_from(&context.cancellation);
         options
     }

@@ -122,9 +122,10 @@ impl ToolSet {
         Ok(outcome.unwrap_or_else(Outcome::from))
     }
 
-    /// Ends a conversation: the private directory of its scripts goes.
+    /// Ends a conversation: the private directory of its scripts goes, and what somebody answered for it is forgotten.
     pub fn end_session(&self, session: &str) {
         self.shared.programs.sessions.end(session);
+        self.shared.runtime.forget_answers(session);
     }
 
     /// Changes the tool of a script for good: turns it off or on, or tells a model something else of it. What `change` leaves out stays.

@@ -171,6 +171,50 @@ fn an_approval_is_for_one_directory() {
 }
 
 #[test]
+fn an_answer_for_the_session_is_for_one_session() {
+    let host = Host::new(Answer::Session);
+    let manager = PermissionManager::default().approver(host.clone());
+    let asks = |request: Request| {
+        let before = host.asked();
+        assert!(matches!(block_on(manager.decide(&request, None)), Decision::Granted(_)));
+        host.asked() > before
+    };
+    let (one, two) = (|| Some("one".to_owned()), || Some("two".to_owned()));
+    assert!(asks(deploy("1").session(one())) && !asks(deploy("1").session(one())));
+    // The host is no session of anybody, and what is answered for it is answered for nobody else.
+    assert!(asks(deploy("1").session(two())) && asks(deploy("1")));
+    assert!(!asks(deploy("1").session(two())) && !asks(deploy("1")));
+    // So it is for words, and for what rules would give content.
+    assert!(asks(deploy("1").made_up("ls").session(one())) && asks(deploy("1").made_up("ls").session(two())));
+    manager.forget_session("one");
+    assert!(asks(deploy("1").session(one())) && asks(deploy("1").made_up("ls").session(one())));
+    assert!(!asks(deploy("1").session(two())) && !asks(deploy("1")) && !asks(deploy("1").made_up("ls").session(two())));
+}
+
+#[test]
+fn content_that_one_session_approved_is_new_to_another() {
+    let host = Host::new(Answer::Session);
+    let rules = Rules::default().allow(Layer::User, Capability::Spawn);
+    let manager = PermissionManager::new(rules).approver(host.clone());
+    let request = |session: &str| Request::new("/s").content("1").tool("Bash", None).session(Some(session.to_owned()));
+    for (session, asked) in [("one", 1), ("one", 1), ("two", 2), ("two", 2)] {
+        assert!(matches!(block_on(manager.decide(&request(session), None)), Decision::Granted(_)));
+        assert_eq!(host.asked(), asked, "{session}");
+    }
+    assert_eq!((host.last().content, host.last().asks_for_content), (Content::New, true));
+}
+
+#[test]
+fn an_answer_for_good_is_for_all_sessions_and_is_not_forgotten_with_one() {
+    let host = Host::new(Answer::Always);
+    let manager = PermissionManager::default().approver(host.clone()).store(Arc::new(Memory::default()));
+    let _ = block_on(manager.decide(&deploy("1").session(Some("one".to_owned())), None));
+    manager.forget_session("one");
+    assert!(matches!(block_on(manager.decide(&deploy("1").session(Some("two".to_owned())), None)), Decision::Granted(_)));
+    assert_eq!(host.asked(), 1);
+}
+
+#[test]
 fn without_a_digest_nothing_lasts() {
     let host = Host::new(Answer::Always);
     let manager = PermissionManager::default().approver(host.clone());

@@ -244,3 +244,38 @@ async fn a_standing_rule_gives_no_power_to_new_content() {
     let all = fixture.recording().rules(rules()).build();
     assert!(all.execute_skill("review", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
 }
+
+/// Who talks to somebody else was not answered.
+#[tokio::test]
+async fn an_answer_for_the_session_is_for_one_conversation() {
+    let fixture = Fixture::new();
+    fixture.skill("deploy", "allowed-tools: Bash(git:*)\n").file("deploy/scripts/run.sh", "");
+    let asked = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    let approver = move |_: &skills_runtime::policy::Question| {
+        counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Answer::Session
+    };
+    let runtime = fixture.recording().approver(Arc::new(approver)).build();
+    let check = async |session: Option<&str>, is_command: bool, questions: usize| {
+        let mut options = ExecutionOptions::default();
+        options.session = session.map(str::to_owned);
+        options.command = is_command.then(|| skills_runtime::Command::Program("git".to_owned()));
+        let ran = match is_command {
+            true => runtime.execute_command(&fixture.path(""), options).await,
+            false => runtime.execute_skill("deploy", options).await,
+        };
+        assert!(ran.unwrap().exit_status.is_success());
+        assert_eq!(asked.load(std::sync::atomic::Ordering::Relaxed), questions, "{session:?}");
+    };
+    for (session, questions) in [(Some("one"), 1), (Some("one"), 1), (Some("two"), 2), (None, 3), (None, 3)] {
+        check(session, false, questions).await;
+    }
+    for (session, questions) in [(Some("one"), 4), (Some("one"), 4), (Some("two"), 5)] {
+        check(session, true, questions).await;
+    }
+    runtime.forget_answers("one");
+    for (session, is_command, questions) in [(Some("two"), false, 5), (None, false, 5), (Some("one"), false, 6), (Some("one"), true, 7)] {
+        check(session, is_command, questions).await;
+    }
+}

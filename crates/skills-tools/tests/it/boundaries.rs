@@ -190,3 +190,45 @@ async fn calls_of_no_conversation_share_nothing() {
     assert_eq!(tools.call_in("skill__demo__a", json!({}), &context).await.text, "");
     assert_eq!(tools.call_in("skill__demo__a", json!({}), &context).await.text, "seen\n");
 }
+
+#[tokio::test]
+async fn what_is_answered_for_one_conversation_is_asked_again_in_another() {
+    if lacks_walls() {
+        return;
+    }
+    let host = Host::new();
+    host.skill("demo", "allowed-tools: Bash(ls:*)\n").script("demo", "a.sh", "echo done\n");
+    let asked = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&asked);
+    let approver = move |_: &Question| {
+        *counted.lock().unwrap() += 1;
+        Answer::Session
+    };
+    let approver: Arc<dyn skills_runtime::Approver> = Arc::new(approver);
+    let tools = host.tools();
+    let check = async |session: Option<&str>, name: &str, questions: usize| {
+        let context = CallContext::default().approver(Arc::clone(&approver));
+        let context = session.map_or(context.clone(), |session| context.session(session));
+        let arguments = match name {
+            "skills_run" => json!({"name": "demo", "command": "sh scripts/a.sh"}),
+            "skills_bash" => json!({"command": "echo done"}),
+            "run_skill_script" => json!({"skill_name": "demo", "script_name": "a"}),
+            _ => json!({}),
+        };
+        let outcome = tools.call_in(name, arguments, &context).await;
+        assert!(!outcome.is_error, "{name}: {}", outcome.text);
+        assert_eq!(*asked.lock().unwrap(), questions, "{name} {session:?}");
+    };
+    for name in ["skill__demo__a", "run_skill_script", "skills_run"] {
+        check(Some("one"), name, 1).await;
+    }
+    check(Some("two"), "run_skill_script", 2).await;
+    check(None, "run_skill_script", 3).await;
+    check(Some("one"), "skills_bash", 4).await;
+    check(Some("two"), "skills_bash", 5).await;
+    tools.set.end_session("one");
+    check(Some("two"), "skills_bash", 5).await;
+    check(None, "skill__demo__a", 5).await;
+    check(Some("one"), "skill__demo__a", 6).await;
+    check(Some("one"), "skills_bash", 7).await;
+}
