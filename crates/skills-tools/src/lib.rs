@@ -15,6 +15,7 @@ mod definition;
 mod error;
 mod file_tools;
 mod files;
+mod fixed;
 mod knowledge;
 mod mount;
 mod outcome;

@@ -9,8 +9,9 @@ use serde_json::Value;
 use skills_runtime::{Catalog, SkillRuntime};
 
 use crate::definition::Definition;
-use crate::file_tools::{FileTools, create, ls, read, write};
-use crate::knowledge::{Knowledge, load, resource, search};
+use crate::file_tools::FileTools;
+use crate::fixed::{self, FixedTool, Kind};
+use crate::knowledge::Knowledge;
 use crate::overrides::{Override, OverrideError, Overrides};
 use crate::registry::{Registered, Registry, Terms};
 use crate::run::{Programs, bash, engine, script, skill};
@@ -52,7 +53,7 @@ impl ToolSet {
     /// When what administrators changed cannot be read.
     pub fn definitions(&self) -> Result<Vec<Definition>, OverrideError> {
         let catalog = self.catalog();
-        let mut definitions = self.fixed(&catalog);
+        let mut definitions: Vec<Definition> = self.fixed().map(|tool| tool.told(&self.shared.runtime, &catalog)).collect();
         if self.has(Toolbox::Scripts) {
             let registry = self.registry(&catalog)?;
             let tools = registry.scripts.iter().filter(|listed| listed.is_enabled).filter_map(|listed| listed.tool().ok());
@@ -167,63 +168,42 @@ impl ToolSet {
         Ok(Registry::of(&self.shared.runtime, catalog, &self.shared.overrides.all()?, self.shared.terms))
     }
 
-    /// The tools that are always there.
-    fn fixed(&self, catalog: &Catalog) -> Vec<Definition> {
-        let of_box = |toolbox: &Toolbox| match toolbox {
-            Toolbox::Skills => {
-                vec![
-                    ls::definition(),
-                    read::definition(),
-                    write::definition(),
-                    create::definition(),
-                    skill::definition(),
-                    bash::definition(),
-                ]
-            }
-            Toolbox::Engine => vec![engine::definition()],
-            Toolbox::Knowledge => vec![
-                search::definition(),
-                load::definition(&self.shared.runtime, catalog),
-                resource::definition(&self.shared.runtime, catalog),
-            ],
-            Toolbox::Scripts => Vec::new(),
-        };
-        self.shared.boxes.iter().flat_map(of_box).collect()
+    /// The tools of this host that are always there.
+    fn fixed(&self) -> impl Iterator<Item = &'static FixedTool> {
+        self.shared.boxes.iter().flat_map(|toolbox| fixed::tools(*toolbox))
     }
 
     /// Finds the tool, checks the arguments, and does what only takes the disk.
     fn plan(&self, name: &str, arguments: Value) -> Result<Planned, ToolError> {
-        let catalog = self.catalog();
-        let fixed = self.fixed(&catalog);
-        let Some(definition) = fixed.iter().find(|definition| definition.name == name) else {
-            return self.plan_script(name, arguments, &catalog, &fixed);
+        let Some(tool) = self.fixed().find(|tool| tool.name == name) else {
+            return self.plan_script(name, arguments);
         };
-        Checker::new(&checked_schema(definition))?.check(&arguments)?;
-        let arguments = with_integers(arguments, &definition.input_schema);
+        let arguments = tool.checked(arguments)?;
         let (files, knowledge) = (&self.shared.files, &self.shared.knowledge);
-        Ok(match name {
-            "skills_ls" => Planned::Done(files.ls(&typed(arguments)?)),
-            "skills_read" => Planned::Done(files.read(&typed(arguments)?)),
-            "skills_write" => Planned::Done(files.write(&typed(arguments)?)),
-            "skills_create" => Planned::Done(files.create(&typed(arguments)?)),
-            "skills_run" => Planned::Run(typed(arguments)?),
-            "skills_bash" => Planned::Bash(typed(arguments)?),
-            "run_skill_script" => Planned::Engine(typed(arguments)?),
-            "search_skills" => Planned::Done(knowledge.search(&typed(arguments)?)),
-            "load_skill" => Planned::Done(knowledge.load(&typed(arguments)?)),
-            "read_skill_resource" => Planned::Done(files.resource(&typed(arguments)?)),
-            _ => Planned::Unknown { nearest: None },
+        if matches!(tool.kind, Kind::Run | Kind::Engine) {
+            // What runs is found in the catalogue of now, and is not looked for again while others wait.
+            self.catalog();
+        }
+        Ok(match tool.kind {
+            Kind::Ls => Planned::Done(files.ls(&typed(arguments)?)),
+            Kind::Read => Planned::Done(files.read(&typed(arguments)?)),
+            Kind::Write => Planned::Done(files.write(&typed(arguments)?)),
+            Kind::Create => Planned::Done(files.create(&typed(arguments)?)),
+            Kind::Run => Planned::Run(typed(arguments)?),
+            Kind::Bash => Planned::Bash(typed(arguments)?),
+            Kind::Engine => Planned::Engine(typed(arguments)?),
+            Kind::Search => Planned::Done(knowledge.search(&typed(arguments)?)),
+            Kind::Load => Planned::Done(knowledge.load(&typed(arguments)?)),
+            Kind::Resource => Planned::Done(files.resource(&typed(arguments)?)),
         })
     }
 
-    fn plan_script(&self, name: &str, arguments: Value, catalog: &Catalog, fixed: &[Definition]) -> Result<Planned, ToolError> {
+    fn plan_script(&self, name: &str, arguments: Value) -> Result<Planned, ToolError> {
         let unreadable = |_| ToolError::new(Code::Internal, "what administrators changed cannot be read, so nothing runs");
-        let registry = if self.has(Toolbox::Scripts) { self.registry(catalog).map_err(unreadable)? } else { Registry::default() };
-        let names = fixed.iter().map(|definition| definition.name.as_str());
-        let on = registry.scripts.iter().filter(|listed| listed.is_enabled);
-        let nearest = nearest(name, names.chain(on.map(|listed| listed.name.as_str())));
+        let registry = if self.has(Toolbox::Scripts) { self.registry(&self.catalog()).map_err(unreadable)? } else { Registry::default() };
         let Some(listed) = registry.find(name).filter(|listed| listed.is_enabled) else {
-            return Ok(Planned::Unknown { nearest });
+            let on = registry.scripts.iter().filter(|listed| listed.is_enabled).map(|listed| listed.name.as_str());
+            return Ok(Planned::Unknown { nearest: nearest(name, self.fixed().map(|tool| tool.name).chain(on)) });
         };
         let registered = listed.tool().map_err(|_| ToolError::new(Code::Conflict, "the script is not there any more"))?;
         Checker::new(&registered.tool.input_schema)?.check(&arguments)?;
@@ -253,33 +233,6 @@ pub struct UnknownTool {
     nearest: Option<String>,
 }
 
-/// What arguments are checked against. The names of skills are not: the tool itself knows which one was meant.
-fn checked_schema(definition: &Definition) -> Value {
-    let mut schema = definition.input_schema.clone();
-    let takes_a_skill = ["load_skill", "read_skill_resource"].contains(&definition.name.as_str());
-    if let (true, Some(name)) = (takes_a_skill, schema.pointer_mut("/properties/name").and_then(Value::as_object_mut)) {
-        name.remove("enum");
-    }
-    schema
-}
-
-/// Writes `10.0` as `10` where the schema asks for an integer: for a schema it is one, for Rust it is not.
-fn with_integers(mut arguments: Value, schema: &Value) -> Value {
-    let is_integer = |name: &str| schema["properties"][name]["type"] == "integer";
-    for (_, value) in arguments.as_object_mut().into_iter().flatten().filter(|(name, _)| is_integer(name)) {
-        if let Some(integer) = value.as_f64().filter(|_| value.is_f64()).and_then(integer) {
-            *value = integer.into();
-        }
-    }
-    arguments
-}
-
-/// Up to 2^53 a float has all integers.
-fn integer(number: f64) -> Option<i64> {
-    let is_exact = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
-    is_exact.then(|| format!("{number:.0}").parse().ok()).flatten()
-}
-
 fn typed<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
     serde_json::from_value(arguments).map_err(|error| ToolError::new(Code::InvalidArguments, format!("the arguments do not fit: {error}")))
 }
@@ -295,28 +248,4 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError>
 fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let scored = names.map(|known| (strsim::jaro_winkler(name, known), known)).filter(|(score, _)| *score > 0.85);
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn integers_are_integers_however_they_are_written() {
-        let schema = json!({"properties": {"limit": {"type": "integer"}, "args": {"type": "object"}}});
-        let cases = [
-            (json!({"limit": 10.0}), json!({"limit": 10})),
-            (json!({"limit": -0.0}), json!({"limit": 0})),
-            (json!({"limit": 1.5}), json!({"limit": 1.5})),
-            (json!({"limit": 1e300}), json!({"limit": 1e300})),
-            (json!({"limit": u64::MAX}), json!({"limit": u64::MAX})),
-            (json!({"args": {"limit": 10.0}, "other": 10.0}), json!({"args": {"limit": 10.0}, "other": 10.0})),
-            (json!([10.0]), json!([10.0])),
-        ];
-        for (given, expected) in cases {
-            assert_eq!(with_integers(given.clone(), &schema), expected, "{given}");
-        }
-    }
 }

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 use serde_json::json;
+use skills_runtime::SkillForm;
 use skills_runtime::prompt::DEFAULT_MAX_BYTES;
-use skills_runtime::{Catalog, SkillForm, SkillRuntime};
 
-use super::{Knowledge, name_of_a_skill};
+use super::{Knowledge, name_of_any_skill};
 use crate::definition::{Annotations, Definition};
 use crate::run::result::not_run;
 use crate::schema;
@@ -23,7 +23,7 @@ pub(crate) struct LoadArguments {
     max_bytes: Option<usize>,
 }
 
-pub(crate) fn definition(runtime: &SkillRuntime, catalog: &Catalog) -> Definition {
+pub(crate) fn definition() -> Definition {
     Definition {
         name: "load_skill".to_owned(),
         title: "Load a skill".to_owned(),
@@ -33,7 +33,7 @@ pub(crate) fn definition(runtime: &SkillRuntime, catalog: &Catalog) -> Definitio
                 .to_owned(),
         input_schema: schema::input(
             json!({
-                "name": name_of_a_skill(runtime, catalog),
+                "name": name_of_any_skill(),
                 "max_bytes": {"type": "integer", "minimum": 1024, "maximum": MAX_BYTES, "default": DEFAULT_MAX_BYTES,
                               "description": "The most text; a longer one is cut at a line, and says so."},
             }),

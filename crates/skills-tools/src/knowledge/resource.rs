@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::json;
-use skills_runtime::{Catalog, SkillRuntime};
 
-use super::name_of_a_skill;
+use super::name_of_any_skill;
 use crate::definition::{Annotations, Definition};
 use crate::file_tools::FileTools;
 use crate::file_tools::read::{self, ReadArguments};
@@ -27,10 +26,10 @@ pub(crate) struct ResourceArguments {
     encoding: Option<String>,
 }
 
-pub(crate) fn definition(runtime: &SkillRuntime, catalog: &Catalog) -> Definition {
+pub(crate) fn definition() -> Definition {
     let of_read = read::definition();
     let mut properties = json!({
-        "name": name_of_a_skill(runtime, catalog),
+        "name": name_of_any_skill(),
         "path": {"type": "string", "minLength": 1, "maxLength": 4096, "description": "The file in the skill, such as `references/table.md`."},
     });
     for name in ["offset", "limit", "encoding"] {
