@@ -1,7 +1,5 @@
 //! How to look: roots, limits, rules.
 
-use std::sync::OnceLock;
-
 use crate::{Catalog, Limits, Precedence, Root, Rule};
 
 /// Finds the skills below `roots` with the defaults of [`Discovery`].
@@ -109,8 +107,6 @@ impl Discovery {
     }
 
     pub(crate) fn thread_count(&self) -> usize {
-        const MOST: usize = 8;
-        static CORES: OnceLock<usize> = OnceLock::new();
-        self.threads.unwrap_or_else(|| *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from).min(MOST)))
+        self.threads.unwrap_or_else(crate::parallel::cores)
     }
 }

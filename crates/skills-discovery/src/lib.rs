@@ -48,6 +48,7 @@ mod rule;
 mod seen;
 mod skipped;
 mod stamp;
+mod stamps;
 mod visit;
 mod walk;
 #[cfg(feature = "watch")]
@@ -69,8 +70,9 @@ pub use root::{Depth, FileLinks, Namespace, Nested, Root, Scope, Symlinks, Trust
 pub use rule::{Rule, Selector, canonical_skill_path};
 pub use skipped::{SkipReason, Skipped};
 pub use stamp::Stamp;
+pub use stamps::Stamps;
 #[cfg(feature = "watch")]
-pub use watch::{Change, WatchOptions, Watcher};
+pub use watch::{Change, Look, WatchOptions, Watcher};
 
 /// The file that makes a directory a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

@@ -1,5 +1,6 @@
 //! Does the same with many things on several threads, and keeps their order.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -9,6 +10,13 @@ const BLOCK: usize = 16;
 const WORTH_A_THREAD: usize = 64;
 /// How many things are worth a thread, when each is only a little work in memory.
 pub(crate) const MANY: usize = 4_096;
+
+/// How many threads are used unless somebody says: as many as there are cores, at most eight.
+pub(crate) fn cores() -> usize {
+    const MOST: usize = 8;
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from).min(MOST))
+}
 
 /// Calls `work` on each of `items` and gives the results in their order. Few items are done on this thread, when they are asked for.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> impl Iterator<Item = R> {

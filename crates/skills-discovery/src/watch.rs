@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use crate::{Catalog, CatalogDiff, Discovery, Stamp};
 pub struct WatchOptions {
     /// How long the files must be still before they are looked at. Default 200 ms. Changes that go on are looked at every ten times that.
     pub quiet: Duration,
-    /// How often the files are looked at without an event. Default 30 s while the system reports events, and 2 s where it cannot.
+    /// How often the files are looked at without an event. Default 30 s while the system reports all events, and 2 s where it cannot.
     pub poll: Option<Duration>,
     /// Whether to do without the system's events.
     pub only_poll: bool,
@@ -38,6 +39,16 @@ pub struct Change {
     pub diff: CatalogDiff,
 }
 
+/// What a look at the disk came to.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Look {
+    /// The new catalogue, when it says something else than the one before. Files that no catalogue is made of, such as scripts, may have changed all the same.
+    pub change: Option<Change>,
+    /// Whether the system reports whatever happens from the beginning of this look on; else the next look shows it.
+    pub reports_events: bool,
+}
+
 /// Watches the roots until it is dropped.
 ///
 /// An event only says that it is time to look: what changed is found by comparing the disk with the catalogue, so lost, doubled and
@@ -46,7 +57,7 @@ pub struct Change {
 pub struct Watcher {
     stop: Option<Sender<Signal>>,
     thread: Option<JoinHandle<()>>,
-    reports_events: bool,
+    reports_events: Arc<AtomicBool>,
 }
 
 enum Signal {
@@ -54,25 +65,39 @@ enum Signal {
     Touched,
     /// Events were lost.
     Overflow,
+    /// Something could not be watched.
+    Failed,
     Stop,
 }
 
 impl Watcher {
     /// Starts to watch and calls `changed` with each new catalogue, on a thread of its own. `known` is what the caller has.
     #[must_use]
-    pub fn start(discovery: Discovery, known: Arc<Catalog>, options: WatchOptions, changed: impl FnMut(Change) + Send + 'static) -> Self {
+    pub fn start(
+        discovery: Discovery,
+        known: Arc<Catalog>,
+        options: WatchOptions,
+        mut changed: impl FnMut(Change) + Send + 'static,
+    ) -> Self {
+        Self::looking(discovery, known, options, move |look| look.change.into_iter().for_each(&mut changed))
+    }
+
+    /// Starts to watch and calls `looked` after each look at the disk, on a thread of its own: once the watches stand, whenever something happened below the
+    /// roots, and from time to time. `known` is what the caller has.
+    #[must_use]
+    pub fn looking(discovery: Discovery, known: Arc<Catalog>, options: WatchOptions, looked: impl FnMut(Look) + Send + 'static) -> Self {
         let (sender, receiver) = channel();
         let events = if options.only_poll { None } else { Events::new(sender.clone()) };
-        let reports_events = events.is_some();
-        let mut state = State { discovery, known, options, events, changed };
+        let reports_events = Arc::new(AtomicBool::new(events.is_some()));
+        let mut state = State { discovery, known, options, events, looked, reports_events: Arc::clone(&reports_events) };
         let thread = std::thread::spawn(move || state.run(&receiver));
         Self { stop: Some(sender), thread: Some(thread), reports_events }
     }
 
-    /// Says whether the system reports events; else the files are looked at from time to time.
+    /// Says whether the system reports events of all that is watched; else the files are looked at from time to time.
     #[must_use]
     pub fn reports_events(&self) -> bool {
-        self.reports_events
+        self.reports_events.load(Ordering::Relaxed)
     }
 }
 
@@ -93,42 +118,58 @@ struct State<F> {
     known: Arc<Catalog>,
     options: WatchOptions,
     events: Option<Events>,
-    changed: F,
+    looked: F,
+    reports_events: Arc<AtomicBool>,
 }
 
-impl<F: FnMut(Change)> State<F> {
+impl<F: FnMut(Look)> State<F> {
     fn run(&mut self, signals: &Receiver<Signal>) {
         self.watch();
         // What changed before the watches stood.
-        self.look(Look::Careful);
-        let usual = self.options.poll.unwrap_or(Duration::from_secs(if self.events.is_some() { 30 } else { 2 }));
-        let mut wait = usual;
+        let mut wait = self.look(Way::Careful);
         loop {
             let signal = signals.recv_timeout(wait);
-            // In a new directory much can happen before it is watched: a second look follows the first.
-            wait = if matches!(signal, Err(RecvTimeoutError::Timeout)) { usual } else { usual.min(self.options.quiet * 5) };
-            let look = match signal {
+            let is_quiet = matches!(signal, Err(RecvTimeoutError::Timeout));
+            let way = match signal {
                 Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(Signal::Touched) => match self.settle(signals) {
-                    Some(look) => look,
+                    Some(way) => way,
                     None => return,
                 },
-                Ok(Signal::Overflow) => Look::Anew,
-                Err(RecvTimeoutError::Timeout) => Look::Careful,
+                Ok(Signal::Overflow) => Way::Anew,
+                Ok(Signal::Failed) => self.fail(),
+                Err(RecvTimeoutError::Timeout) => Way::Careful,
             };
-            self.look(look);
+            wait = self.look(way);
+            if !is_quiet {
+                // In a new directory much can happen before it is watched: a second look follows the first.
+                wait = wait.min(self.soon());
+            }
         }
     }
 
+    fn soon(&self) -> Duration {
+        self.options.quiet * 5
+    }
+
+    /// From now on not everything is reported.
+    fn fail(&mut self) -> Way {
+        if let Some(events) = &mut self.events {
+            events.has_failed = true;
+        }
+        Way::Anew
+    }
+
     /// Waits until the files are still, ten times as long at most; nothing when it is time to stop.
-    fn settle(&self, signals: &Receiver<Signal>) -> Option<Look> {
-        let mut look = Look::Careful;
+    fn settle(&mut self, signals: &Receiver<Signal>) -> Option<Way> {
+        let mut way = Way::Careful;
         let latest = Instant::now() + self.options.quiet * 10;
         loop {
             let left = latest.saturating_duration_since(Instant::now());
             match signals.recv_timeout(self.options.quiet.min(left)) {
                 Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
-                Ok(Signal::Overflow) => look = Look::Anew,
+                Ok(Signal::Overflow) => way = Way::Anew,
+                Ok(Signal::Failed) => way = self.fail(),
                 Ok(Signal::Touched) if left.is_zero() => {}
                 Ok(Signal::Touched) => continue,
                 Err(RecvTimeoutError::Timeout) => break,
@@ -141,36 +182,58 @@ impl<F: FnMut(Change)> State<F> {
         while let Ok(signal) = signals.try_recv() {
             match signal {
                 Signal::Stop => return None,
-                Signal::Overflow => look = Look::Anew,
+                Signal::Overflow => way = Way::Anew,
+                Signal::Failed => way = self.fail(),
                 Signal::Touched => {}
             }
         }
-        Some(look)
+        Some(way)
     }
 
-    fn look(&mut self, look: Look) {
-        let catalog = match look {
-            Look::Careful => self.discovery.rescan(&self.known),
-            Look::Anew => Some(self.discovery.scan()),
+    /// Looks, tells of it, and says how long to wait for the next.
+    fn look(&mut self, way: Way) -> Duration {
+        let was_whole = self.reports_events.load(Ordering::Relaxed);
+        let catalog = match way {
+            Way::Careful => self.discovery.rescan(&self.known),
+            Way::Anew => Some(self.discovery.scan()),
         };
-        let Some(catalog) = catalog else { return self.watch() };
+        let change = catalog.and_then(|catalog| self.change(catalog));
+        let watches = self.watch();
+        // What is watched from now on may have changed since the look.
+        let reports_events = was_whole && watches == Watches::Stood;
+        (self.looked)(Look { change, reports_events });
+        let usual = self.options.poll.unwrap_or(Duration::from_secs(if watches == Watches::Lack { 2 } else { 30 }));
+        if watches == Watches::Added { usual.min(self.soon()) } else { usual }
+    }
+
+    /// Takes a catalogue for the known one, and says how they differ.
+    fn change(&mut self, catalog: Catalog) -> Option<Change> {
         let catalog = Arc::new(catalog);
         let diff = CatalogDiff::between(&self.known, &catalog);
         let same_rest = rest(&self.known) == rest(&catalog);
         self.known = Arc::clone(&catalog);
-        self.watch();
-        if !(diff.is_empty() && same_rest) {
-            (self.changed)(Change { catalog, diff });
-        }
+        (!(diff.is_empty() && same_rest)).then_some(Change { catalog, diff })
     }
 
     /// Watches what the catalogue was made of.
-    fn watch(&mut self) {
-        if let Some(events) = &mut self.events {
-            let roots = self.discovery.roots().iter().map(crate::Root::path);
-            events.watch(roots.chain(self.known.fingerprint().targets()));
-        }
+    fn watch(&mut self) -> Watches {
+        let Some(events) = &mut self.events else { return Watches::Lack };
+        let roots = self.discovery.roots().iter().map(crate::Root::path);
+        let watches = events.watch(roots.chain(self.known.fingerprint().targets()));
+        self.reports_events.store(watches != Watches::Lack, Ordering::Relaxed);
+        watches
     }
+}
+
+/// What watches there are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Watches {
+    /// All, and before already.
+    Stood,
+    /// All, some of them new.
+    Added,
+    /// Not all.
+    Lack,
 }
 
 /// What a catalogue says beside the skills that are used.
@@ -182,7 +245,7 @@ fn rest(catalog: &Catalog) -> Vec<(PathBuf, &'static str)> {
 
 /// How to look.
 #[derive(Clone, Copy)]
-enum Look {
+enum Way {
     /// At what looks different.
     Careful,
     /// At everything.
@@ -194,6 +257,8 @@ struct Events {
     watcher: RecommendedWatcher,
     /// What is watched, and which directory it was: one that was put in its place is another.
     watched: Vec<(PathBuf, Option<Stamp>)>,
+    /// Whether the system gave up somewhere.
+    has_failed: bool,
 }
 
 impl Events {
@@ -205,16 +270,16 @@ impl Events {
                 // Reading is no change.
                 Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
                 Ok(_) => Signal::Touched,
-                Err(_) => Signal::Overflow,
+                Err(_) => Signal::Failed,
             };
             // The watcher may be gone already.
             let _ = sender.send(signal);
         });
-        watcher.ok().map(|watcher| Self { watcher, watched: Vec::new() })
+        watcher.ok().map(|watcher| Self { watcher, watched: Vec::new(), has_failed: false })
     }
 
     /// Watches the directories of these paths that exist, each once and recursively; missing ones through the nearest one above.
-    fn watch<'a>(&mut self, paths: impl Iterator<Item = &'a Path>) {
+    fn watch<'a>(&mut self, paths: impl Iterator<Item = &'a Path>) -> Watches {
         let mut wanted: Vec<(PathBuf, RecursiveMode)> = paths.filter_map(nearest).collect();
         wanted.sort_by(|a, b| a.0.cmp(&b.0));
         wanted.dedup_by(|later, earlier| {
@@ -230,6 +295,7 @@ impl Events {
                 kept.push((path, mode));
             }
         }
+        let mut watches = if self.has_failed { Watches::Lack } else { Watches::Stood };
         for (path, mode) in kept {
             let now = Stamp::of_path(&path);
             let known = self.watched.iter().position(|(watched, _)| *watched == path);
@@ -241,10 +307,15 @@ impl Events {
                 let _ = self.watcher.unwatch(&path);
                 self.watched.swap_remove(index);
             }
-            if self.watcher.watch(&path, mode).is_ok() {
-                self.watched.push((path, now));
+            match self.watcher.watch(&path, mode) {
+                Ok(()) => {
+                    self.watched.push((path, now));
+                    watches = if watches == Watches::Lack { watches } else { Watches::Added };
+                }
+                Err(_) => watches = Watches::Lack,
             }
         }
+        watches
     }
 }
 

@@ -9,6 +9,7 @@ mod profiles;
 mod property;
 mod rescan;
 mod scan;
+mod stamps;
 mod tree;
 mod usage;
 #[cfg(feature = "watch")]

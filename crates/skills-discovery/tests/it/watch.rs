@@ -95,3 +95,39 @@ fn a_replaced_root_is_watched_on() {
     tree.skill("skills/c", "c");
     watched.until(&["b", "c"]);
 }
+
+/// What no catalogue is made of changes the catalogue of nobody, and whoever wants to know of it is told that it was looked.
+#[test]
+fn a_look_is_told_when_a_script_changes() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a").file("skills/a/scripts/run.py", "1");
+    let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
+    let known = Arc::new(discovery.scan());
+    let mut options = WatchOptions::default();
+    (options.quiet, options.poll) = (Duration::from_millis(20), Some(PATIENCE * 10));
+    let (sender, looks) = channel();
+    let watcher = Watcher::looking(discovery, known, options, move |look| sender.send(look).unwrap_or_default());
+    if !watcher.reports_events() {
+        eprintln!("skipped a_look_is_told_when_a_script_changes: this system reports no events");
+        return;
+    }
+    // The first look may find watches that are new; one of the next knows that all stood before it.
+    while !looks.recv_timeout(PATIENCE).unwrap().reports_events {}
+    tree.file("skills/a/scripts/run.py", "22");
+    let look = looks.recv_timeout(PATIENCE).unwrap();
+    assert!(look.change.is_none() && look.reports_events);
+}
+
+#[test]
+fn who_only_polls_is_told_that_nothing_is_reported() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a");
+    let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
+    let known = Arc::new(discovery.scan());
+    let mut options = WatchOptions::default();
+    (options.poll, options.only_poll) = (Some(Duration::from_millis(20)), true);
+    let (sender, looks) = channel();
+    let watcher = Watcher::looking(discovery, known, options, move |look| sender.send(look).unwrap_or_default());
+    assert!(!looks.recv_timeout(PATIENCE).unwrap().reports_events && !looks.recv_timeout(PATIENCE).unwrap().reports_events);
+    assert!(!watcher.reports_events());
+}
