@@ -1,6 +1,7 @@
 //! Puts a runtime together.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, SystemTime};
 
@@ -245,6 +246,7 @@ impl Builder {
             running: Semaphore::new(self.max_concurrent_runs.min(Semaphore::MAX_PERMITS)),
             asking: tokio::sync::Mutex::default(),
             known: RwLock::default(),
+            looks: AtomicU64::default(),
             digests: Mutex::default(),
         })
     }

@@ -55,6 +55,8 @@ mod session_directory;
 mod skill;
 mod subject;
 mod tool_access;
+#[cfg(feature = "watch")]
+mod watch;
 mod workspace;
 
 pub use approvals::FileApprovals;
@@ -77,6 +79,8 @@ pub use session::{Record, SessionEnd, SessionSummary, SkillSession};
 pub use session_directory::SessionDirectory;
 pub use skill::{LoadedSkill, SkillDescriptor};
 pub use tool_access::ToolAccess;
+#[cfg(feature = "watch")]
+pub use watch::Watching;
 pub use workspace::{Artefact, Artefacts};
 
 /// The layer that keeps records.

@@ -1,6 +1,6 @@
 //! Compiles ahead of time.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use skills_discovery::{Catalog, Entry};
 use skills_sandbox::{Preparation, Program};
@@ -37,8 +37,7 @@ impl SkillRuntime {
 
 impl Shared {
     fn is_current(&self, catalog: &Arc<Catalog>) -> bool {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.as_ref().is_some_and(|known| Arc::ptr_eq(&known.catalog, catalog))
+        self.latest().is_some_and(|known| Arc::ptr_eq(&known.catalog, catalog))
     }
 
     async fn precompile(&self, entry: &Entry) -> Result<Preparation, RuntimeError> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -43,8 +44,17 @@ pub(crate) struct Shared {
     pub(crate) running: Semaphore,
     /// One question at a time.
     pub(crate) asking: tokio::sync::Mutex<()>,
-    pub(crate) known: RwLock<Option<Arc<Known>>>,
+    pub(crate) known: RwLock<Latest>,
+    /// How many looks at the disk have begun.
+    pub(crate) looks: AtomicU64,
     pub(crate) digests: Mutex<DigestCache>,
+}
+
+/// What the look at the disk found that began last of all that have ended.
+#[derive(Default)]
+pub(crate) struct Latest {
+    pub(crate) known: Option<Arc<Known>>,
+    look: u64,
 }
 
 /// A catalogue, and what was prepared for looking things up in it.
@@ -74,9 +84,13 @@ impl SkillRuntime {
         Arc::clone(&self.known().catalog)
     }
 
+    /// Looks at the disk again and returns the catalogue. An unchanged disk costs a look at the metadata of each file, and the catalogue stays the same.
+    pub fn refresh(&self) -> Arc<Catalog> {
+        Arc::clone(&self.rescan().catalog)
+    }
+
     pub(crate) fn known(&self) -> Arc<Known> {
-        let known = self.shared.known.read().unwrap_or_else(PoisonError::into_inner).clone();
-        known.unwrap_or_else(|| self.rescan())
+        self.shared.latest().unwrap_or_else(|| self.rescan())
     }
 
     /// Returns how skills are looked for.
@@ -116,19 +130,17 @@ impl SkillRuntime {
         self.shared.backends.probe()
     }
 
-    /// Looks at the disk again. An unchanged one costs a look at the metadata of each file, and the catalogue stays the same.
     fn rescan(&self) -> Arc<Known> {
-        let known = self.shared.known.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let catalog = match known {
+        let look = self.shared.looks.fetch_add(1, Ordering::Relaxed) + 1;
+        let found = match self.shared.latest() {
             Some(known) => match self.shared.discovery.rescan(&known.catalog) {
-                Some(catalog) => catalog,
-                None => return known,
+                Some(catalog) => Arc::new(Known::new(catalog)),
+                None => known,
             },
-            None => self.shared.discovery.scan(),
+            None => Arc::new(Known::new(self.shared.discovery.scan())),
         };
-        let known = Arc::new(Known { catalog: Arc::new(catalog), mentions: OnceLock::new(), implicit: OnceLock::new() });
-        *self.shared.known.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&known));
-        if self.shared.precompile == Precompile::AtDiscovery {
+        let (known, is_new) = self.shared.settle(look, found);
+        if is_new && self.shared.precompile == Precompile::AtDiscovery {
             in_background(&self.shared, &known.catalog);
         }
         known
@@ -144,6 +156,29 @@ impl SkillRuntime {
         let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
         let files = entry.open().map_err(failed)?;
         Ok(LoadedSkill::new(entry, &files.document().map_err(failed)?, files.list("").map_err(failed)?))
+    }
+}
+
+impl Shared {
+    pub(crate) fn latest(&self) -> Option<Arc<Known>> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).known.clone()
+    }
+
+    /// Takes what a look found for what is known, unless a look that began later has ended before. Returns what counts, and whether it is new.
+    fn settle(&self, look: u64, found: Arc<Known>) -> (Arc<Known>, bool) {
+        let mut latest = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = latest.known.as_ref().filter(|_| latest.look > look) {
+            return (Arc::clone(known), false);
+        }
+        let is_new = latest.known.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &found));
+        *latest = Latest { known: Some(Arc::clone(&found)), look };
+        (found, is_new)
+    }
+}
+
+impl Known {
+    fn new(catalog: Catalog) -> Self {
+        Self { catalog: Arc::new(catalog), mentions: OnceLock::new(), implicit: OnceLock::new() }
     }
 }
 

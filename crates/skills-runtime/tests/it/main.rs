@@ -17,5 +17,7 @@ mod precompile;
 mod secrets;
 mod session;
 mod turn;
+#[cfg(feature = "watch")]
+mod watch;
 mod workflows;
 mod workspace;

@@ -1,0 +1,109 @@
+//! A catalogue that is kept up to date.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use skills_runtime::discovery::WatchOptions;
+use skills_runtime::{ExecutionOptions, SkillRuntime, Watching};
+
+use crate::fixture::Fixture;
+
+/// Nothing waits this long but a test that fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn names(runtime: &SkillRuntime) -> String {
+    runtime.catalog().entries().iter().map(|entry| entry.name().as_str().to_owned()).collect::<Vec<_>>().join(" ")
+}
+
+/// Tells after each look whether it found something new.
+fn watch(runtime: &SkillRuntime, only_poll: bool) -> (Watching, Receiver<bool>) {
+    let mut options = WatchOptions::default();
+    (options.quiet, options.only_poll) = (Duration::from_millis(20), only_poll);
+    options.poll = only_poll.then_some(Duration::from_millis(20));
+    let (sender, looks) = channel();
+    let watching = runtime.watch(options, move |look| sender.send(look.change.is_some()).unwrap_or_default());
+    (watching, looks)
+}
+
+/// Waits for the look that finds something new.
+fn changed(looks: &Receiver<bool>) {
+    while !looks.recv_timeout(PATIENCE).unwrap() {}
+}
+
+#[test]
+fn a_watched_catalogue_is_up_to_date_without_a_scan() {
+    for only_poll in [false, true] {
+        let fixture = Fixture::new();
+        fixture.skill("first", "");
+        let runtime = fixture.builder().build();
+        let (watching, looks) = watch(&runtime, only_poll);
+        assert!(!only_poll || !watching.reports_events());
+        looks.recv_timeout(PATIENCE).unwrap();
+        fixture.skill("second", "");
+        changed(&looks);
+        while names(&runtime) != "first second" {
+            changed(&looks);
+        }
+        std::fs::remove_dir_all(fixture.path("first")).unwrap();
+        changed(&looks);
+        while names(&runtime) != "second" {
+            changed(&looks);
+        }
+        drop(watching);
+        while looks.try_recv().is_ok() {}
+        assert_eq!(looks.recv_timeout(PATIENCE), Err(RecvTimeoutError::Disconnected), "its thread is gone");
+    }
+}
+
+/// Whoever looks for themselves knows at once, whatever the watcher knows.
+#[test]
+fn a_scan_of_ones_own_counts_at_once() {
+    let fixture = Fixture::new();
+    fixture.skill("first", "");
+    let runtime = fixture.builder().build();
+    let mut options = WatchOptions::default();
+    (options.quiet, options.poll) = (PATIENCE, Some(PATIENCE * 10));
+    let (sender, looks) = channel();
+    let _watching = runtime.watch(options, move |_| sender.send(()).unwrap_or_default());
+    looks.recv_timeout(PATIENCE).unwrap();
+    fixture.skill("second", "");
+    assert_eq!(names(&runtime), "first");
+    assert_eq!(runtime.refresh().entries().len(), 2);
+    assert_eq!(names(&runtime), "first second");
+}
+
+/// What runs is what is there when it runs, not what the last look saw.
+#[tokio::test]
+async fn what_runs_is_read_when_it_runs() {
+    let fixture = Fixture::new();
+    fixture.skill("demo", "").file("demo/scripts/run.py", "print(1)");
+    let runtime = fixture.recording().build();
+    let mut options = WatchOptions::default();
+    (options.quiet, options.poll) = (PATIENCE, Some(PATIENCE * 10));
+    let (sender, looks) = channel();
+    let _watching = runtime.watch(options, move |_| sender.send(()).unwrap_or_default());
+    looks.recv_timeout(PATIENCE).unwrap();
+    fixture.skill("demo", "allowed-tools: Bash(git:*)\n");
+    let artifacts = runtime.execute_skill("demo", ExecutionOptions::default()).await.unwrap();
+    assert!(!artifacts.exit_status.is_success(), "the skill wants more by now, and nobody allowed it");
+    std::fs::remove_dir_all(fixture.path("demo")).unwrap();
+    assert!(runtime.execute_skill("demo", ExecutionOptions::default()).await.is_err());
+}
+
+/// The catalogue that a look found which began last is the one that stays.
+#[test]
+fn many_scans_at_once_leave_the_last_state() {
+    let fixture = Fixture::new();
+    fixture.skill("first", "");
+    let runtime = fixture.builder().build();
+    for round in 0..20 {
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| runtime.refresh());
+            }
+            fixture.skill(&format!("skill-{round}"), "");
+            runtime.refresh();
+        });
+        assert_eq!(runtime.catalog().entries().len(), round + 2);
+    }
+}
