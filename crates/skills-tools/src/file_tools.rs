@@ -9,11 +9,12 @@ mod tests;
 pub(crate) mod write;
 
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use skills_runtime::SkillRuntime;
 
 use crate::files::list::Bounds;
+use crate::looks::Looks;
 use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, Mounted, Quota};
 use crate::{Code, ToolError};
 
@@ -46,6 +47,7 @@ pub enum KeyFiles {
 /// The tools for files.
 pub(crate) struct FileTools {
     pub(crate) runtime: SkillRuntime,
+    pub(crate) looks: Arc<Looks>,
     table: MountTable,
     /// Where new skills are made, when the host has a place for them.
     drafts: Option<PathBuf>,
@@ -55,7 +57,7 @@ pub(crate) struct FileTools {
     key_files: KeyFiles,
     bounds: Bounds,
     /// For all skills together.
-    skill_quota: std::sync::Arc<Quota>,
+    skill_quota: Arc<Quota>,
     /// One write at a time: what is compared is what is replaced.
     writing: Mutex<()>,
 }
@@ -64,6 +66,7 @@ impl FileTools {
     /// Puts the tools together; drafts have no place, [`SkillWrites`] and [`KeyFiles`] are the defaults.
     pub(crate) fn new(runtime: SkillRuntime, table: MountTable) -> Self {
         Self {
+            looks: Arc::new(Looks::new(runtime.clone())),
             runtime,
             table,
             drafts: None,
@@ -71,7 +74,7 @@ impl FileTools {
             skill_writes: SkillWrites::default(),
             key_files: KeyFiles::default(),
             bounds: Bounds::DEFAULT,
-            skill_quota: std::sync::Arc::new(Quota::new(DEFAULT_QUOTA_BYTES)),
+            skill_quota: Arc::new(Quota::new(DEFAULT_QUOTA_BYTES)),
             writing: Mutex::new(()),
         }
     }
@@ -105,6 +108,11 @@ impl FileTools {
             Some(mount) => Err(ToolError::new(Code::Conflict, format!("'{}' is not where it was when the tools began", mount.name))),
             None => Ok(()),
         }
+    }
+
+    /// Says whether whoever watches has to look again because of something that was written anywhere: mounts may lie where skills do.
+    pub(crate) fn reaches_skills(&self) -> bool {
+        self.skill_writes == SkillWrites::All && self.looks.is_watched()
     }
 
     /// Returns the workspace and the mounts.

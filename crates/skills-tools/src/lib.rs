@@ -17,6 +17,7 @@ mod file_tools;
 mod files;
 mod fixed;
 mod knowledge;
+mod looks;
 mod mount;
 mod outcome;
 mod overrides;
@@ -27,6 +28,8 @@ mod schema;
 mod script;
 mod shown;
 mod tool_set;
+#[cfg(feature = "watch")]
+mod watch;
 
 pub use context::CallContext;
 pub use definition::{Annotations, Definition, Flavour};
@@ -38,3 +41,5 @@ pub use overrides::{Override, OverrideError, Overrides};
 pub use run::engine::ScriptResult;
 pub use run::executor::ScriptExecutor;
 pub use tool_set::{BuildError, Builder, MissingEnv, NewScripts, ToolSet, Toolbox, UnknownTool};
+#[cfg(feature = "watch")]
+pub use watch::Watching;

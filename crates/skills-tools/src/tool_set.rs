@@ -13,7 +13,7 @@ use crate::file_tools::FileTools;
 use crate::fixed::{self, FixedTool, Kind};
 use crate::knowledge::Knowledge;
 use crate::overrides::{Override, OverrideError, Overrides};
-use crate::registry::{Registered, Registry, Terms};
+use crate::registry::{Registered, Registry, ScriptFinder, Terms};
 use crate::run::{Programs, bash, engine, script, skill};
 use crate::schema::Checker;
 use crate::script::ScriptTool;
@@ -26,14 +26,15 @@ pub use builder::{BuildError, Builder, MissingEnv, NewScripts, Toolbox};
 /// Cheap to clone; clones share the conversations and what is written.
 #[derive(Clone)]
 pub struct ToolSet {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
-struct Shared {
-    runtime: SkillRuntime,
-    files: Arc<FileTools>,
+pub(crate) struct Shared {
+    pub(crate) runtime: SkillRuntime,
+    pub(crate) files: Arc<FileTools>,
     knowledge: Knowledge,
     programs: Arc<Programs>,
+    pub(crate) scripts: Arc<ScriptFinder>,
     overrides: Arc<Overrides>,
     terms: Terms,
     boxes: Vec<Toolbox>,
@@ -47,7 +48,7 @@ impl ToolSet {
 
     /// Says what a model is told of the tools: those that are always there, then those of scripts in the order of the catalogue.
     ///
-    /// Skills are looked for anew. The same skills give the same definitions, byte for byte. Blocks on the disk.
+    /// Skills are looked for anew, unless they are watched. The same skills give the same definitions, byte for byte. Blocks on the disk.
     ///
     /// # Errors
     /// When what administrators changed cannot be read.
@@ -56,7 +57,7 @@ impl ToolSet {
         let mut definitions: Vec<Definition> = self.fixed().map(|tool| tool.told(&self.shared.runtime, &catalog)).collect();
         if self.has(Toolbox::Scripts) {
             let registry = self.registry(&catalog)?;
-            let tools = registry.scripts.iter().filter(|listed| listed.is_enabled).filter_map(|listed| listed.tool().ok());
+            let tools = registry.scripts().filter(|listed| listed.is_enabled).filter_map(|listed| listed.tool().ok());
             definitions.extend(tools.map(|registered| script::definition(&registered)));
         }
         Ok(definitions)
@@ -76,15 +77,16 @@ impl ToolSet {
     /// # Errors
     /// As [`definitions`](Self::definitions).
     pub fn notes(&self) -> Result<Vec<String>, OverrideError> {
-        let mut registry = self.registry(&self.catalog())?;
-        for listed in &registry.scripts {
+        let registry = self.registry(&self.catalog())?;
+        let mut notes = registry.notes().to_vec();
+        for listed in registry.scripts() {
             let of_tool = |registered: Registered| {
                 let ScriptTool { skill, file, warnings, .. } = registered.tool;
                 warnings.into_iter().map(|warning| format!("{skill}: {file}: {warning}")).collect()
             };
-            registry.notes.extend(listed.tool().map_or_else(|note| vec![note], of_tool));
+            notes.extend(listed.tool().map_or_else(|note| vec![note], of_tool));
         }
-        Ok(registry.notes)
+        Ok(notes)
     }
 
     /// Returns what a skill allows by its `allowed-tools`, and with it the tools of its own scripts.
@@ -111,6 +113,7 @@ impl ToolSet {
         let set = self.clone();
         let asked = name.to_owned();
         let plan = blocking(move || set.plan(&asked, arguments)).await;
+        let runs = plan.as_ref().is_ok_and(Planned::runs);
         let outcome = match plan {
             Err(error) => Err(error),
             Ok(Planned::Unknown { nearest }) => return Err(UnknownTool { name: name.to_owned(), nearest }),
@@ -120,6 +123,11 @@ impl ToolSet {
             Ok(Planned::Engine(arguments)) => self.shared.programs.run_script(arguments, context).await,
             Ok(Planned::Script(registered, arguments)) => self.shared.programs.script(&registered, &arguments, context).await,
         };
+        if runs && self.shared.files.reaches_skills() {
+            let looks = Arc::clone(&self.shared.files.looks);
+            // When the look fails, so does that of the next call, with its reason.
+            let _ = blocking(move || Ok(drop(looks.anew()))).await;
+        }
         Ok(outcome.unwrap_or_else(Outcome::from))
     }
 
@@ -136,7 +144,7 @@ impl ToolSet {
     pub fn change_script_tool(&self, name: &str, change: Override) -> Result<(), OverrideError> {
         let registry = self.registry(&self.catalog())?;
         let registered = registry.find(name).ok_or_else(|| OverrideError::unknown(name))?;
-        self.shared.overrides.set(registered.identity.clone(), change)
+        self.shared.overrides.set(registered.identity().clone(), change)
     }
 
     /// Takes back all that was changed about the tool of a script; says whether anything was.
@@ -146,7 +154,7 @@ impl ToolSet {
     pub fn reset_script_tool(&self, name: &str) -> Result<bool, OverrideError> {
         let registry = self.registry(&self.catalog())?;
         let registered = registry.find(name).ok_or_else(|| OverrideError::unknown(name))?;
-        self.shared.overrides.forget(&registered.identity)
+        self.shared.overrides.forget(registered.identity())
     }
 
     /// Runs scripts from Rust under the same changes of administrators.
@@ -156,16 +164,15 @@ impl ToolSet {
     }
 
     fn catalog(&self) -> Arc<Catalog> {
-        self.shared.runtime.discover_skills();
-        self.shared.runtime.catalog()
+        self.shared.files.looks.catalog()
     }
 
-    fn has(&self, toolbox: Toolbox) -> bool {
+    pub(crate) fn has(&self, toolbox: Toolbox) -> bool {
         self.shared.boxes.contains(&toolbox)
     }
 
-    fn registry(&self, catalog: &Catalog) -> Result<Registry, OverrideError> {
-        Ok(Registry::of(&self.shared.runtime, catalog, &self.shared.overrides.all()?, self.shared.terms))
+    fn registry(&self, catalog: &Arc<Catalog>) -> Result<Registry, OverrideError> {
+        Ok(Registry::new(self.shared.scripts.of(catalog), self.shared.overrides.all()?, self.shared.terms))
     }
 
     /// The tools of this host that are always there.
@@ -200,9 +207,10 @@ impl ToolSet {
 
     fn plan_script(&self, name: &str, arguments: Value) -> Result<Planned, ToolError> {
         let unreadable = |_| ToolError::new(Code::Internal, "what administrators changed cannot be read, so nothing runs");
-        let registry = if self.has(Toolbox::Scripts) { self.registry(&self.catalog()).map_err(unreadable)? } else { Registry::default() };
-        let Some(listed) = registry.find(name).filter(|listed| listed.is_enabled) else {
-            let on = registry.scripts.iter().filter(|listed| listed.is_enabled).map(|listed| listed.name.as_str());
+        let registry = self.has(Toolbox::Scripts).then(|| self.registry(&self.catalog())).transpose().map_err(unreadable)?;
+        let found = registry.as_ref().and_then(|registry| registry.find(name)).filter(|listed| listed.is_enabled);
+        let Some(listed) = found else {
+            let on = registry.iter().flat_map(Registry::scripts).filter(|listed| listed.is_enabled).map(|listed| listed.name());
             return Ok(Planned::Unknown { nearest: nearest(name, self.fixed().map(|tool| tool.name).chain(on)) });
         };
         let registered = listed.tool().map_err(|_| ToolError::new(Code::Conflict, "the script is not there any more"))?;
@@ -223,6 +231,13 @@ enum Planned {
     Bash(bash::BashArguments),
     Engine(engine::ScriptArguments),
     Script(Box<Registered>, serde_json::Map<String, Value>),
+}
+
+impl Planned {
+    /// Whether a program is to run.
+    fn runs(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Bash(_) | Self::Engine(_) | Self::Script(..))
+    }
 }
 
 /// There is no tool of a name.

@@ -94,7 +94,7 @@ impl FileTools {
         let over = |left| ToolError::new(Code::TooLarge, format!("only {left} bytes may still be written into skills")).at(&path);
         self.skill_quota.take(bytes).map_err(over)?;
         build(&drafts, draft.name(), &files, &path).inspect_err(|_| self.skill_quota.give_back(bytes))?;
-        self.runtime.discover_skills();
+        self.looks.anew();
         let uri = format!("skill://{}/{SKILL_FILE}", draft.name());
         let data = json!({"status": "created", "name": draft.name(), "path": path, "uri": uri});
         let mut outcome = Outcome::new(data.to_string(), data);
@@ -104,8 +104,7 @@ impl FileTools {
 
     /// A name that a skill has is taken, wherever that skill lies and whether it is used or not.
     fn check_free(&self, name: &str) -> Result<(), ToolError> {
-        self.runtime.discover_skills();
-        let is_taken = self.runtime.catalog().all().any(|entry| entry.name().as_str() == name);
+        let is_taken = self.looks.anew().all().any(|entry| entry.name().as_str() == name);
         if is_taken { Err(taken(name)) } else { Ok(()) }
     }
 

@@ -60,7 +60,7 @@ impl FileTools {
         }
     }
 
-    /// Finds what a path means. Skills are looked for anew.
+    /// Finds what a path means.
     ///
     /// # Errors
     /// `path_outside_mounts` when no mount has it, and `skill_not_found`.
@@ -111,7 +111,7 @@ impl FileTools {
 
     /// Finds a skill by its name alone, and whether it is a draft.
     pub(crate) fn skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
-        self.runtime.discover_skills();
+        self.looks.catalog();
         self.known_skill(name)
     }
 

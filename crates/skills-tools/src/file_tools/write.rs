@@ -99,8 +99,8 @@ impl FileTools {
         let bytes = content.len() as u64;
         place.quota.take(bytes).map_err(|left| over_quota(&place, left))?;
         let written = write_to(&place, &content, arguments).inspect_err(|_| place.quota.give_back(bytes))?;
-        if place.skill.is_some() {
-            self.runtime.discover_skills();
+        if place.skill.is_some() || self.reaches_skills() {
+            self.looks.anew();
         }
         let data = json!({"path": place.shown, "bytes_written": bytes, "sha256": written.sha256, "created": written.is_new});
         let mut outcome = Outcome::new(format!("Successfully wrote {bytes} bytes to '{}'", place.shown), data);

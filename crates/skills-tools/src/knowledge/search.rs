@@ -60,8 +60,7 @@ pub(crate) fn definition() -> Definition {
 
 impl Knowledge {
     pub(crate) fn search(&self, arguments: &SearchArguments) -> Result<Outcome, ToolError> {
-        self.runtime.discover_skills();
-        let catalog = self.runtime.catalog();
+        let catalog = self.files.looks.catalog();
         let offered: Vec<&Entry> = catalog.entries().iter().filter(|entry| self.runtime.is_offered(entry)).collect();
         let found = ranked(&offered, &arguments.query);
         let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);

@@ -81,9 +81,9 @@ impl ScriptExecutor {
             Value::Null => Map::new(),
             _ => return Err(ToolError::new(crate::Code::InvalidArguments, "the arguments of a script are one JSON object")),
         };
-        let runtime = self.programs.runtime.clone();
+        let looks = Arc::clone(&self.programs.files.looks);
         // The disk is looked at aside; when that fails, so does what follows, with its reason.
-        let _ = tokio::task::spawn_blocking(move || runtime.discover_skills()).await;
+        let _ = tokio::task::spawn_blocking(move || looks.catalog()).await;
         let arguments = ScriptArguments { skill_name: skill.to_owned(), script_name: script.to_owned(), args, timeout: None, stdin: None };
         self.programs.engine(arguments, self.timeout, &self.context).await
     }

@@ -52,7 +52,7 @@ pub(crate) enum Reason {
 /// Files that end in neither `.py` nor `.sh` are not scripts that become tools, and nothing is said of them.
 pub(crate) fn scan(files: &[(String, u64)]) -> Scan {
     let mut found = Scan::default();
-    for (file, bytes) in files.iter().filter(|(file, _)| file.ends_with(".py") || file.ends_with(".sh")) {
+    for (file, bytes) in files.iter().filter(|(file, _)| may_be_script(file)) {
         match reason(file, *bytes) {
             None => found.scripts.push(file.clone()),
             Some(reason) => found.passed_over.push(PassedOver { file: file.clone(), reason }),
@@ -61,6 +61,11 @@ pub(crate) fn scan(files: &[(String, u64)]) -> Scan {
     found.scripts.sort_unstable();
     found.passed_over.sort_unstable_by(|one, other| one.file.cmp(&other.file));
     found
+}
+
+/// Whether a file of this name may become a tool.
+pub(crate) fn may_be_script(file: &str) -> bool {
+    file.ends_with(".py") || file.ends_with(".sh")
 }
 
 fn reason(file: &str, bytes: u64) -> Option<Reason> {

@@ -10,7 +10,7 @@ use crate::file_tools::FileTools;
 use crate::knowledge::Knowledge;
 use crate::mount::{Access, MountTable};
 use crate::overrides::Overrides;
-use crate::registry::Terms;
+use crate::registry::{ScriptFinder, Terms};
 use crate::run::{Programs, Sessions};
 use crate::{KeyFiles, Mount, MountError, SkillWrites};
 
@@ -198,9 +198,10 @@ impl Builder {
             new_scripts: self.terms.new_scripts,
             sessions: Sessions::default(),
         });
+        let scripts = Arc::new(ScriptFinder::new(self.runtime.clone(), Arc::clone(&files.looks), self.terms));
         let knowledge = Knowledge { runtime: self.runtime.clone(), files: Arc::clone(&files) };
         let (runtime, terms, boxes) = (self.runtime, self.terms, self.boxes);
-        Ok(ToolSet { shared: Arc::new(Shared { runtime, files, knowledge, programs, overrides, terms, boxes }) })
+        Ok(ToolSet { shared: Arc::new(Shared { runtime, files, knowledge, programs, scripts, overrides, terms, boxes }) })
     }
 }
 

@@ -13,3 +13,5 @@ mod overrides;
 mod reference;
 mod run;
 mod scripts;
+#[cfg(feature = "watch")]
+mod watch;

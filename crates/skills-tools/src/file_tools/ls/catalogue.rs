@@ -13,8 +13,7 @@ const MAX_DESCRIPTION: usize = 1024;
 
 impl FileTools {
     pub(super) fn catalogue(&self, cursor: Option<&str>, limit: usize) -> Result<Outcome, ToolError> {
-        self.runtime.discover_skills();
-        let catalog = self.runtime.catalog();
+        let catalog = self.looks.catalog();
         let used = catalog.entries().iter().map(|entry| (line(entry), data(entry)));
         let unused = catalog.inactive().iter().map(|inactive| self.unused(inactive));
         let all: Vec<(String, Value)> = used.chain(unused).collect();

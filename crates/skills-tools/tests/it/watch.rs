@@ -1,0 +1,133 @@
+//! Tools whose skills are watched.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use serde_json::json;
+use skills_runtime::Rules;
+use skills_runtime::discovery::WatchOptions;
+use skills_tools::{SkillWrites, Watching};
+
+use crate::fixture::{Host, Tools};
+
+/// Nothing waits this long but a test that fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Watches with such a quiet time, and waits until calls rely on it; nothing where the system does not report all that happens.
+fn watch(tools: &Tools, quiet: Duration) -> Option<(Watching, Receiver<()>)> {
+    let (sender, changes) = channel();
+    let mut options = WatchOptions::default();
+    (options.quiet, options.poll) = (quiet, Some(PATIENCE * 10));
+    let watching = tools.set.watch_with(options, move || sender.send(()).unwrap_or_default());
+    if !watching.reports_events() {
+        eprintln!("skipped {}: this system reports no events", std::thread::current().name().unwrap_or("a test"));
+        return None;
+    }
+    Some((watching, changes))
+}
+
+fn told(tools: &Tools) -> String {
+    let definitions = tools.set.definitions().unwrap();
+    let names = definitions.iter().map(|definition| definition.name.as_str()).filter(|name| name.starts_with("skill__"));
+    names.collect::<Vec<_>>().join(" ")
+}
+
+/// Waits until the tools of scripts are these.
+fn until(tools: &Tools, changes: &Receiver<()>, expected: &str) {
+    while told(tools) != expected {
+        changes.recv_timeout(PATIENCE).unwrap();
+    }
+}
+
+#[test]
+fn whoever_watches_is_told_of_skills_and_of_scripts() {
+    let host = Host::new();
+    host.skill("demo", "").script("demo", "a.py", "print(1)\n");
+    let tools = host.tools();
+    let Some((watching, changes)) = watch(&tools, Duration::from_millis(20)) else { return };
+    assert_eq!(told(&tools), "skill__demo__a");
+    host.script("demo", "b.py", "print(2)\n");
+    changes.recv_timeout(PATIENCE).unwrap();
+    until(&tools, &changes, "skill__demo__a skill__demo__b");
+    host.skill("new", "").script("new", "c.py", "");
+    changes.recv_timeout(PATIENCE).unwrap();
+    until(&tools, &changes, "skill__demo__a skill__demo__b skill__new__c");
+    std::fs::remove_dir_all(host.path("skills/demo")).unwrap();
+    changes.recv_timeout(PATIENCE).unwrap();
+    until(&tools, &changes, "skill__new__c");
+    // The content of a script is what its tool takes.
+    while changes.try_recv().is_ok() {}
+    host.script("new", "c.py", "\"\"\"Says something else.\"\"\"\n");
+    changes.recv_timeout(PATIENCE).unwrap();
+    drop(watching);
+    while changes.try_recv().is_ok() {}
+    assert_eq!(changes.recv_timeout(PATIENCE), Err(RecvTimeoutError::Disconnected), "its thread is gone and has closed the channel");
+}
+
+/// As long as an event is not looked at, what is known counts; without a watch each call looks.
+#[tokio::test]
+async fn watched_skills_are_not_looked_for() {
+    let host = Host::new();
+    host.skill("demo", "").script("demo", "a.py", "");
+    let tools = host.tools();
+    let Some((watching, _changes)) = watch(&tools, PATIENCE) else { return };
+    let skills = async || tools.call("skills_ls", json!({"path": "skills"})).await.structured["total"].clone();
+    // The first look makes calls rely on the watch.
+    let mut number = 1;
+    loop {
+        host.skill(&format!("more-{number}"), "");
+        if skills().await != number + 1 {
+            break;
+        }
+        number += 1;
+    }
+    assert_eq!(told(&tools), "skill__demo__a");
+    host.skill("unseen", "").script("demo", "b.py", "");
+    assert_eq!((skills().await, told(&tools).as_str()), (json!(number), "skill__demo__a"));
+    drop(watching);
+    assert_eq!((skills().await, told(&tools).as_str()), (json!(number + 2), "skill__demo__a skill__demo__b"));
+}
+
+/// What the tools themselves write is there at the next call, before any event is looked at.
+#[tokio::test]
+async fn what_the_tools_write_is_there_at_once() {
+    let host = Host::new();
+    host.skill("demo", "").script("demo", "a.py", "print(1)\n");
+    let builder = host.builder(host.runtime().rules(Rules::default()));
+    let tools = host.wrap(builder.skill_writes(SkillWrites::All).build().unwrap());
+    let Some((_watching, _changes)) = watch(&tools, PATIENCE) else { return };
+    for round in 0..20 {
+        let name = format!("new-{round}");
+        let draft = json!({"name": name, "description": "New.", "instructions": "Do it.", "scripts": {"x": "print(1)\n"}});
+        assert!(!tools.call("skills_create", draft).await.is_error);
+        let listed = tools.text("skills_ls", json!({"path": "skills"})).await;
+        assert!(listed.contains(&format!("{name}/")), "{listed}");
+        let path = format!("skills/demo/scripts/s{round}.py");
+        assert!(!tools.call("skills_write", json!({"path": path, "content": "print(2)\n"})).await.is_error);
+        let names = told(&tools);
+        assert!(names.contains(&format!("skill__demo__s{round}")), "{names}");
+        let text = format!("---\nname: demo\ndescription: Round {round}.\n---\n");
+        assert!(!tools.call("skills_write", json!({"path": "skills/demo/SKILL.md", "content": text})).await.is_error);
+        let found = tools.text("search_skills", json!({"query": "demo"})).await;
+        assert!(found.contains(&format!("Round {round}.")), "{found}");
+    }
+}
+
+/// Two who watch do not get into each other's way.
+#[tokio::test]
+async fn calls_rely_on_the_watch_that_is_left() {
+    let host = Host::new();
+    host.skill("demo", "");
+    let tools = host.tools();
+    let Some((first, _)) = watch(&tools, Duration::from_millis(20)) else { return };
+    let Some((second, changes)) = watch(&tools, Duration::from_millis(20)) else { return };
+    drop(first);
+    host.skill("more", "");
+    changes.recv_timeout(PATIENCE).unwrap();
+    while !tools.text("skills_ls", json!({"path": "skills"})).await.contains("more/") {
+        changes.recv_timeout(PATIENCE).unwrap();
+    }
+    drop(second);
+    host.skill("last", "");
+    assert!(tools.text("skills_ls", json!({"path": "skills"})).await.contains("last/"));
+}
