@@ -23,6 +23,7 @@ fn settled(tree: &Tree) -> Stamps {
 fn a_change_of_what_was_looked_at_is_noticed() {
     let tree = Tree::new();
     tree.file("scripts/a.py", "one");
+    let write = |path: &str, content: &str| fs::write(tree.path(path), content).unwrap();
     let check = |change: &dyn Fn()| {
         let stamps = settled(&tree);
         assert!(stamps.are_current() && stamps == settled(&tree));
@@ -30,10 +31,10 @@ fn a_change_of_what_was_looked_at_is_noticed() {
         assert!(!stamps.are_current());
         assert!(stamps != settled(&tree));
     };
-    check(&|| drop(tree.file("scripts/a.py", "longer")));
-    check(&|| drop(tree.file("scripts/b.py", "")));
+    check(&|| write("scripts/a.py", "longer"));
+    check(&|| write("scripts/b.py", ""));
     check(&|| fs::remove_file(tree.path("scripts/b.py")).unwrap());
-    check(&|| drop(tree.file("missing", "")));
+    check(&|| write("missing", ""));
     check(&|| fs::remove_dir_all(tree.path("scripts")).unwrap());
 }
 
