@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal, Write};
 use serde::Serialize;
 use skills_runtime::is_hidden;
 
+pub(crate) use skills_runtime::{one_line as line, printable};
+
 /// Where results go: text or one JSON document.
 pub(crate) struct Output {
     json: bool,
@@ -60,22 +62,6 @@ fn quiet(result: io::Result<()>) -> anyhow::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => Ok(other?),
     }
-}
-
-/// Makes what a reader cannot see visible, so that no text moves the cursor, talks to the terminal or turns the line around. Line ends and
-/// tabs stay, and so do the joiners that scripts and emoji need.
-pub(crate) fn printable(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    for c in text.replace("\r\n", "\n").chars() {
-        let stays = !is_hidden(c) || matches!(c, '\n' | '\t' | '\u{200C}' | '\u{200D}');
-        if stays { clean.push(c) } else { clean.extend(c.escape_unicode()) }
-    }
-    clean
-}
-
-/// Puts a value on one line of ours: a line end in it is shown, not made.
-pub(crate) fn line(text: &str) -> String {
-    printable(&text.replace('\n', "\\n").replace('\t', " "))
 }
 
 /// Writes the characters that JSON allows but a terminal would act on, as JSON escapes.

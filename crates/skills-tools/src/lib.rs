@@ -40,6 +40,8 @@ pub use outcome::Outcome;
 pub use overrides::{Override, OverrideError, Overrides};
 pub use run::engine::ScriptResult;
 pub use run::executor::ScriptExecutor;
+/// The layer that finds and runs skills.
+pub use skills_runtime as runtime;
 pub use tool_set::{BuildError, Builder, MissingEnv, NewScripts, ToolSet, Toolbox, UnknownTool};
 #[cfg(feature = "watch")]
 pub use watch::Watching;

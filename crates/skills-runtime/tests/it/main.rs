@@ -14,6 +14,7 @@ mod interpreters;
 mod mode;
 mod path;
 mod precompile;
+mod question;
 mod secrets;
 mod session;
 mod turn;
