@@ -6,7 +6,7 @@ use std::fs;
 use divan::Bencher;
 use serde_json::{Value, json};
 use skills_runtime::{Root, Scope, SkillRuntime};
-use skills_tools::{CallContext, Mount, ToolSet, Toolbox};
+use skills_tools::{CallContext, Code, Mount, ToolSet, Toolbox};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -14,7 +14,7 @@ fn main() {
     divan::main();
 }
 
-/// A hundred skills with a script each, and a workspace with a text of 16 KiB.
+/// Skills with a script each, a hundred unless said, and a workspace with a text of 16 KiB.
 struct Host {
     place: TempDir,
     executor: Runtime,
@@ -22,8 +22,12 @@ struct Host {
 
 impl Host {
     fn new() -> Self {
+        Self::of(100)
+    }
+
+    fn of(skills: usize) -> Self {
         let place = tempfile::tempdir().unwrap();
-        for number in 0..100 {
+        for number in 0..skills {
             let scripts = place.path().join(format!("skills/skill-{number}/scripts"));
             fs::create_dir_all(&scripts).unwrap();
             let text = format!("---\nname: skill-{number}\ndescription: Does the {number}th thing.\n---\n# Skill\n");
@@ -46,6 +50,12 @@ impl Host {
     fn call(&self, tools: &ToolSet, name: &str, arguments: &Value) -> usize {
         let outcome = self.executor.block_on(tools.call(name, arguments.clone(), &CallContext::default())).unwrap();
         assert!(!outcome.is_error, "{}", outcome.text);
+        outcome.text.len()
+    }
+
+    fn refused(&self, tools: &ToolSet, name: &str) -> usize {
+        let outcome = self.executor.block_on(tools.call(name, json!({"nothing": 1}), &CallContext::default())).unwrap();
+        assert!(outcome.is(Code::InvalidArguments), "{}", outcome.text);
         outcome.text.len()
     }
 }
@@ -89,4 +99,68 @@ fn search(bencher: Bencher<'_, '_>) {
     let host = Host::new();
     let tools = host.tools(&[Toolbox::Knowledge]);
     bencher.bench_local(|| host.call(&tools, "search_skills", &json!({"query": "the 42th thing"})));
+}
+
+/// A list of a small workspace beside a thousand skills, which it does not need.
+#[divan::bench]
+fn ls_beside_a_thousand(bencher: Bencher<'_, '_>) {
+    let host = Host::of(1_000);
+    let tools = host.tools(&[Toolbox::Skills, Toolbox::Engine, Toolbox::Knowledge, Toolbox::Scripts]);
+    host.call(&tools, "skills_ls", &json!({"path": "skills"}));
+    bencher.bench_local(|| host.call(&tools, "skills_ls", &json!({})));
+}
+
+/// A page of a thousand skills, which are looked for in each call.
+#[divan::bench]
+fn ls_a_thousand(bencher: Bencher<'_, '_>) {
+    let host = Host::of(1_000);
+    let tools = host.tools(&[Toolbox::Skills]);
+    bencher.bench_local(|| host.call(&tools, "skills_ls", &json!({"path": "skills", "limit": 1})));
+}
+
+/// A tool of a script among a thousand, with arguments that do not fit, so that nothing runs.
+#[divan::bench]
+fn script_among_a_thousand(bencher: Bencher<'_, '_>) {
+    let host = Host::of(1_000);
+    let tools = host.tools(&[Toolbox::Scripts]);
+    bencher.bench_local(|| host.refused(&tools, "skill__skill-7__run"));
+}
+
+/// The same while the skills are watched.
+#[cfg(feature = "watch")]
+mod watched {
+    use super::*;
+
+    /// Waits until calls rely on the watch.
+    fn tools(host: &Host, boxes: &[Toolbox]) -> (ToolSet, skills_tools::Watching) {
+        let tools = host.tools(boxes);
+        let (sender, changes) = std::sync::mpsc::channel();
+        let watching = tools.watch(move || sender.send(()).unwrap_or_default());
+        assert!(watching.reports_events(), "this system reports no events");
+        fs::create_dir(host.place.path().join("skills/last")).unwrap();
+        fs::write(host.place.path().join("skills/last/SKILL.md"), "---\nname: last\ndescription: Comes last.\n---\n").unwrap();
+        changes.recv().unwrap();
+        (tools, watching)
+    }
+
+    #[divan::bench]
+    fn ls_beside_a_thousand(bencher: Bencher<'_, '_>) {
+        let host = Host::of(1_000);
+        let (tools, _watching) = tools(&host, &[Toolbox::Skills, Toolbox::Engine, Toolbox::Knowledge, Toolbox::Scripts]);
+        bencher.bench_local(|| host.call(&tools, "skills_ls", &json!({})));
+    }
+
+    #[divan::bench]
+    fn ls_a_thousand(bencher: Bencher<'_, '_>) {
+        let host = Host::of(1_000);
+        let (tools, _watching) = tools(&host, &[Toolbox::Skills]);
+        bencher.bench_local(|| host.call(&tools, "skills_ls", &json!({"path": "skills", "limit": 1})));
+    }
+
+    #[divan::bench]
+    fn script_among_a_thousand(bencher: Bencher<'_, '_>) {
+        let host = Host::of(1_000);
+        let (tools, _watching) = tools(&host, &[Toolbox::Scripts]);
+        bencher.bench_local(|| host.refused(&tools, "skill__skill-7__run"));
+    }
 }
