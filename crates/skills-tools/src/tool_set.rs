@@ -126,7 +126,7 @@ impl ToolSet {
         if runs && self.shared.files.reaches_skills() {
             let looks = Arc::clone(&self.shared.files.looks);
             // When the look fails, so does that of the next call, with its reason.
-            let _ = blocking(move || Ok(drop(looks.anew()))).await;
+            let _ = blocking(move || Ok(looks.anew())).await;
         }
         Ok(outcome.unwrap_or_else(Outcome::from))
     }

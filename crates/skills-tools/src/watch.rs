@@ -1,7 +1,6 @@
 //! Watches the skills, so that calls need not look for them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use skills_runtime::discovery::{Look, WatchOptions};
 
@@ -13,16 +12,24 @@ use crate::{ToolSet, Toolbox};
 #[derive(Debug)]
 #[must_use = "it ends when it is dropped"]
 pub struct Watching {
-    /// Goes first, so that its thread has ended before what it counted is taken back.
+    /// Nothing once it has ended.
     watching: Option<skills_runtime::Watching>,
     counted: Counted,
 }
 
-/// Whether calls rely on this one.
+/// Whether calls rely on a watch. It is over when the handle or the thread ends, whichever is first, and stays so.
 #[derive(Clone)]
 struct Counted {
     looks: Arc<Looks>,
-    is_on: Arc<AtomicBool>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Off,
+    On,
+    Over,
 }
 
 impl ToolSet {
@@ -32,22 +39,24 @@ impl ToolSet {
     /// While the handle lives and the system reports all that happens, calls and definitions take the skills as the last event left them, and do not look at
     /// the disk for them. What the tools themselves change is there at once. Where the system does not report everything, each call looks as it does without a watch, and
     /// `changed` is called when a look every two seconds finds something. Files are read when they are needed, and what runs is what was decided on, as ever.
+    ///
+    /// Blocks on the disk for a first look.
     pub fn watch(&self, changed: impl FnMut() + Send + 'static) -> Watching {
         self.watch_with(WatchOptions::default(), changed)
     }
 
     /// Watches as [`watch`](Self::watch) does, with other times.
     pub fn watch_with(&self, options: WatchOptions, mut changed: impl FnMut() + Send + 'static) -> Watching {
-        let counted = Counted { looks: Arc::clone(&self.shared.files.looks), is_on: Arc::default() };
+        let counted = Counted { looks: Arc::clone(&self.shared.files.looks), state: Arc::default() };
         let finder = self.has(Toolbox::Scripts).then(|| Arc::clone(&self.shared.scripts));
         let runtime = self.shared.runtime.clone();
         let mut known = finder.as_ref().map(|finder| finder.anew(&runtime.refresh()));
-        let of_watch = counted.clone();
+        let of_thread = OfThread(counted.clone());
         let looked = move |look: &Look| {
             let now = finder.as_ref().map(|finder: &Arc<ScriptFinder>| finder.anew(&runtime.catalog()));
             let is_other = known.as_ref().zip(now.as_ref()).is_some_and(|(known, now)| known.differ(now));
             known = now;
-            of_watch.set(look.reports_events);
+            of_thread.0.set(if look.reports_events { State::On } else { State::Off });
             if look.change.is_some() || is_other {
                 changed();
             }
@@ -68,22 +77,34 @@ impl Watching {
 impl Drop for Watching {
     fn drop(&mut self) {
         self.watching = None;
-        self.counted.set(false);
+        self.counted.set(State::Over);
     }
 }
 
 impl Counted {
-    fn set(&self, is_on: bool) {
-        match (self.is_on.swap(is_on, Ordering::SeqCst), is_on) {
-            (false, true) => self.looks.watch_begins(),
-            (true, false) => self.looks.watch_ends(),
+    fn set(&self, next: State) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match (*state, next) {
+            (State::Over, _) => return,
+            (State::Off, State::On) => self.looks.watch_begins(),
+            (State::On, State::Off | State::Over) => self.looks.watch_ends(),
             _ => {}
         }
+        *state = next;
+    }
+}
+
+/// The thread's end of it: where `changed` panics nobody watches any more.
+struct OfThread(Counted);
+
+impl Drop for OfThread {
+    fn drop(&mut self) {
+        self.0.set(State::Over);
     }
 }
 
 impl std::fmt::Debug for Counted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Counted").field("is_on", &self.is_on).finish_non_exhaustive()
+        f.debug_struct("Counted").field("state", &self.state).finish_non_exhaustive()
     }
 }

@@ -131,3 +131,47 @@ async fn calls_rely_on_the_watch_that_is_left() {
     host.skill("last", "");
     assert!(tools.text("skills_ls", json!({"path": "skills"})).await.contains("last/"));
 }
+
+/// Whoever is told and panics watches no more, and calls look again.
+#[tokio::test]
+async fn no_call_relies_on_a_watch_that_broke() {
+    let host = Host::new();
+    host.skill("demo", "");
+    let tools = host.tools();
+    let (sender, told) = channel();
+    let mut options = WatchOptions::default();
+    options.quiet = Duration::from_millis(20);
+    // What the thread owns goes with it.
+    let changed = move || {
+        sender.send(()).unwrap();
+        panic!("on purpose");
+    };
+    let watching = tools.set.watch_with(options, changed);
+    host.skill("more", "");
+    told.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(told.recv_timeout(PATIENCE), Err(RecvTimeoutError::Disconnected));
+    host.skill("last", "");
+    assert!(tools.text("skills_ls", json!({"path": "skills"})).await.contains("last/"));
+    drop(watching);
+}
+
+#[test]
+fn a_watch_may_end_where_it_is_told_of_a_change() {
+    let host = Host::new();
+    host.skill("demo", "");
+    let tools = host.tools();
+    let (sender, told) = channel();
+    let handle = std::sync::Arc::new(std::sync::Mutex::new(None::<Watching>));
+    let of_thread = std::sync::Arc::clone(&handle);
+    let mut options = WatchOptions::default();
+    options.quiet = Duration::from_millis(20);
+    let changed = move || {
+        drop(of_thread.lock().unwrap().take());
+        sender.send(()).unwrap_or_default();
+    };
+    *handle.lock().unwrap() = Some(tools.set.watch_with(options, changed));
+    host.skill("more", "").script("more", "a.py", "");
+    while told.recv_timeout(PATIENCE).is_ok() {}
+    host.script("more", "b.py", "");
+    assert!(self::told(&tools).ends_with("skill__more__b"));
+}
