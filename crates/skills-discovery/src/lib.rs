@@ -48,6 +48,7 @@ mod rule;
 mod seen;
 mod skipped;
 mod stamp;
+mod stamped;
 mod visit;
 mod walk;
 #[cfg(feature = "watch")]
@@ -69,6 +70,7 @@ pub use root::{Depth, FileLinks, Namespace, Nested, Root, Scope, Symlinks, Trust
 pub use rule::{Rule, Selector, canonical_skill_path};
 pub use skipped::{SkipReason, Skipped};
 pub use stamp::Stamp;
+pub use stamped::{StampedFile, StampedListing};
 #[cfg(feature = "watch")]
 pub use watch::{Change, WatchOptions, Watcher};
 
