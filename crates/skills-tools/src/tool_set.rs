@@ -1,6 +1,8 @@
 //! All tools of a host.
 
 mod builder;
+mod guided;
+mod published;
 
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use crate::definition::Definition;
 use crate::file_tools::{FileTools, create, ls, read, write};
 use crate::knowledge::{Knowledge, load, resource, search};
 use crate::overrides::{Override, OverrideError, Overrides};
+use crate::publication::Library;
 use crate::registry::{Registered, Registry, Terms};
 use crate::run::{Programs, bash, engine, script, skill};
 use crate::schema::Checker;
@@ -32,6 +35,7 @@ struct Shared {
     runtime: SkillRuntime,
     files: Arc<FileTools>,
     knowledge: Knowledge,
+    library: Library,
     programs: Arc<Programs>,
     overrides: Arc<Overrides>,
     terms: Terms,
