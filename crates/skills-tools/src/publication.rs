@@ -157,6 +157,12 @@ impl PublishedBytes {
         &self.content
     }
 
+    /// Takes the content out.
+    #[must_use]
+    pub fn into_content(self) -> Vec<u8> {
+        self.content
+    }
+
     /// Returns the content as text, byte for byte; nothing when it is none.
     #[must_use]
     pub fn text(&self) -> Option<&str> {

@@ -32,25 +32,30 @@ impl Library {
     /// Looks at all skills of a catalogue.
     pub(crate) fn all(&self, catalog: &Catalog) -> Publications {
         let mut publications = Publications::default();
-        let mut published = HashSet::new();
+        let mut kept = HashSet::new();
         let mut told = HashSet::new();
         let names = counted(catalog);
         for entry in catalog.entries() {
             let name = entry.name().as_str();
             let is_one = names.get(name) == Some(&1);
+            kept.insert(entry.directory());
             let made = if is_one { self.eligible(entry).and_then(|()| self.looked(entry)) } else { Err(Refusal::SameName) };
             match made {
-                Ok(snapshot) => {
-                    publications.skills.push(Arc::clone(&snapshot.publication));
-                    published.insert(entry.directory());
+                Ok(snapshot) => publications.skills.push(Arc::clone(&snapshot.publication)),
+                Err(refusal) => {
+                    // What is still the same of a skill that is changing can be read on.
+                    if !matches!(refusal, Refusal::Changing) {
+                        kept.remove(entry.directory());
+                    }
+                    // Of several that share a name it is said once.
+                    if told.insert(name) {
+                        publications.notes.push(refusal.note(name));
+                    }
                 }
-                // Of several that share a name it is said once.
-                Err(refusal) if told.insert(name) => publications.notes.push(refusal.note(name)),
-                Err(_) => {}
             }
         }
         publications.notes.extend(self.untrusted(catalog));
-        self.kept_ones().retain(|directory, _| published.contains(directory.as_path()));
+        self.kept_ones().retain(|directory, _| kept.contains(directory.as_path()));
         publications
     }
 
@@ -127,9 +132,11 @@ impl Library {
     fn keep(&self, directory: &Path, taken: Result<Arc<Snapshot>, Refusal>) -> Result<Arc<Snapshot>, Refusal> {
         let mut kept = self.kept_ones();
         match &taken {
-            Ok(snapshot) => kept.insert(directory.to_owned(), Arc::clone(snapshot)),
-            Err(_) => kept.remove(directory),
-        };
+            Ok(snapshot) => drop(kept.insert(directory.to_owned(), Arc::clone(snapshot))),
+            Err(Refusal::Changing) => {}
+            Err(_) => drop(kept.remove(directory)),
+        }
+        drop(kept);
         taken
     }
 
