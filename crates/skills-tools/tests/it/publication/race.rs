@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use skills_tools::PublicationErrorKind;
@@ -10,7 +12,7 @@ use super::{read, set, sha256};
 use crate::fixture::Host;
 
 /// How often the skill is looked at and read meanwhile.
-const LOOKS: usize = 300;
+const LOOKS: usize = 1_000;
 
 /// Does something over and over while `look` is called; `change` gets a number that grows.
 fn while_changing(change: impl Fn(usize) + Sync, look: impl Fn()) {
@@ -24,23 +26,41 @@ fn while_changing(change: impl Fn(usize) + Sync, look: impl Fn()) {
             }
             round
         });
+        let stopping = Stopping(&stop);
         for _ in 0..LOOKS {
             look();
         }
-        stop.store(true, Ordering::Relaxed);
+        drop(stopping);
         assert!(changer.join().unwrap() > 0);
     });
+}
+
+/// Ends the changes, also when a look fails.
+struct Stopping<'a>(&'a AtomicBool);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Writes over what is there.
+fn in_place(path: &Path, content: &str) {
+    fs::OpenOptions::new().write(true).open(path).unwrap().write_all(content.as_bytes()).unwrap();
 }
 
 #[test]
 fn every_content_that_is_given_is_listed() {
     let host = Host::new();
-    host.skill("demo", "").file("skills/demo/data", "0").file("skills/demo/still", "still");
+    host.skill("demo", "").file("skills/demo/data", "000000000").file("skills/demo/still", "still");
     let set = set(&host);
     assert!(set.publication("demo").is_some());
     let path = host.path("skills/demo/data");
-    // Not all of it at once, and as long as before or longer.
-    let change = |round: usize| fs::write(&path, round.to_string().repeat(1 + round % 7)).unwrap();
+    // As long as before most times, and now and then cut to nothing on the way.
+    let change = |round: usize| match round % 10 {
+        0 => fs::write(&path, format!("{round:09}")).unwrap(),
+        _ => in_place(&path, &format!("{round:09}")),
+    };
     let look = || {
         match read(&set, "demo", "data") {
             Ok(_) | Err(PublicationErrorKind::Changing) => {}
@@ -52,6 +72,18 @@ fn every_content_that_is_given_is_listed() {
     while_changing(change, look);
     let last = fs::read(&path).unwrap();
     assert_eq!(read(&set, "demo", "data"), Ok(last));
+}
+
+#[test]
+fn what_is_written_at_once_after_a_look_shows_at_the_next() {
+    let host = Host::new();
+    host.skill("demo", "").file("skills/demo/data", "000000000");
+    let set = set(&host);
+    for round in 0..300 {
+        let content = format!("{round:09}");
+        in_place(&host.path("skills/demo/data"), &content);
+        assert_eq!(set.publication("demo").unwrap().file("data").unwrap().sha256(), sha256(content.as_bytes()), "{round}");
+    }
 }
 
 #[test]
