@@ -11,6 +11,8 @@ use crate::entry::FileOf;
 use crate::error::{DiscoveryError, ErrorKind, Repr};
 use crate::handle::{fill, open_canonical, open_regular, open_root};
 use crate::host::Host;
+use crate::stamp::Moment;
+use crate::{Stamp, StampedFile, StampedListing};
 
 /// The most files a listing names.
 const MAX_LISTED: usize = 1_000;
@@ -170,10 +172,31 @@ impl SkillFiles {
     /// # Errors
     /// When `directory` itself cannot be read. One that does not exist has no files.
     pub fn list(&self, directory: &str) -> Result<Listing, DiscoveryError> {
+        let Found { files, cut, .. } = self.walk(directory, SkillFile::LeftOut)?;
+        let truncated = cut || files.len() > MAX_LISTED;
+        let resources = files.into_iter().take(MAX_LISTED).map(Resource::from).collect();
+        Ok(Listing { resources, truncated })
+    }
+
+    /// Lists all files, the skill file among them, with how each looks now; the bounds are those of [`list`](Self::list). Nothing is read.
+    ///
+    /// # Errors
+    /// When the skill's directory cannot be read.
+    pub fn stamped(&self) -> Result<StampedListing, DiscoveryError> {
+        let moment = Moment::now();
+        let Found { mut files, cut, .. } = self.walk("", SkillFile::Listed)?;
+        let truncated = cut || files.len() > MAX_LISTED;
+        files.truncate(MAX_LISTED);
+        files.iter_mut().for_each(|file| file.stamp = file.stamp.at(moment));
+        Ok(StampedListing { files, truncated })
+    }
+
+    /// Walks through a directory, breadth first; the files come ordered by path.
+    fn walk(&self, directory: &str, skill_file: SkillFile) -> Result<Found, DiscoveryError> {
         let mut found = Found::default();
         let mut open = VecDeque::from([(PathBuf::from(directory), 0)]);
         while let Some((path, depth)) = open.pop_front() {
-            let below = match self.list_one(&path, &mut found) {
+            let below = match self.list_one(&path, skill_file, &mut found) {
                 Ok(below) => below,
                 Err(error) if depth == 0 => return Err(error),
                 Err(_) => {
@@ -187,10 +210,8 @@ impl SkillFiles {
                 found.cut |= !below.is_empty();
             }
         }
-        found.files.sort();
-        let truncated = found.cut || found.files.len() > MAX_LISTED;
-        found.files.truncate(MAX_LISTED);
-        Ok(Listing { resources: found.files, truncated })
+        found.files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(found)
     }
 
     /// Lists the files in `directory` itself, ordered by path.
@@ -199,14 +220,15 @@ impl SkillFiles {
     /// As [`list`](Self::list).
     pub fn files_in(&self, directory: &str) -> Result<Vec<Resource>, DiscoveryError> {
         let mut found = Found::default();
-        self.list_one(Path::new(directory), &mut found)?;
-        found.files.sort();
-        Ok(found.files)
+        self.list_one(Path::new(directory), SkillFile::LeftOut, &mut found)?;
+        found.files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(found.files.into_iter().map(Resource::from).collect())
     }
 
     /// Adds the files of one directory, and returns the directories in it in order.
-    fn list_one(&self, path: &Path, found: &mut Found) -> Result<Vec<PathBuf>, DiscoveryError> {
+    fn list_one(&self, path: &Path, skill_file: SkillFile, found: &mut Found) -> Result<Vec<PathBuf>, DiscoveryError> {
         let is_top = path.as_os_str().is_empty();
+        let leaves_out_own = is_top && skill_file == SkillFile::LeftOut;
         let handle = if is_top { self.directory.try_clone() } else { self.directory.open_dir(path) };
         let entries = match handle.and_then(|handle| handle.entries()).map_err(DiscoveryError::from_io) {
             Ok(entries) => entries,
@@ -225,16 +247,20 @@ impl SkillFiles {
             }
             let entry = entry.map_err(DiscoveryError::from_io)?;
             let Ok(name) = entry.file_name().into_string() else { continue };
-            if name.starts_with('.') || name.chars().any(is_hidden) || (is_top && name == self.file_name) {
+            if name.starts_with('.') || name.chars().any(is_hidden) || (leaves_out_own && name == self.file_name) {
                 continue;
             }
-            // A file that vanishes while it is listed is not there.
             let Ok(file_type) = entry.file_type() else { continue };
             let below = path.join(&name);
             if file_type.is_dir() {
                 directories.push(below);
-            } else if let (true, Ok(metadata)) = (file_type.is_file(), entry.metadata()) {
-                found.files.push(Resource { path: slashes(&below), bytes: metadata.len() });
+            } else if file_type.is_file() {
+                match entry.metadata().map_err(DiscoveryError::from_io) {
+                    Ok(metadata) => found.files.push(StampedFile { path: slashes(&below), stamp: Stamp::of_metadata(&metadata) }),
+                    // A file that vanishes while it is listed is not there.
+                    Err(error) if error.kind() == ErrorKind::Missing => {}
+                    Err(_) => found.cut = true,
+                }
             }
         }
         directories.sort();
@@ -270,10 +296,17 @@ fn percent_decoded(path: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Whether the skill file is one of those that are listed.
+#[derive(Clone, Copy, PartialEq)]
+enum SkillFile {
+    Listed,
+    LeftOut,
+}
+
 /// What a listing has found so far.
 #[derive(Default)]
 struct Found {
-    files: Vec<Resource>,
+    files: Vec<StampedFile>,
     seen: usize,
     cut: bool,
 }

@@ -48,6 +48,7 @@ mod rule;
 mod seen;
 mod skipped;
 mod stamp;
+mod stamped;
 mod stamps;
 mod visit;
 mod walk;
@@ -70,6 +71,7 @@ pub use root::{Depth, FileLinks, Namespace, Nested, Root, Scope, Symlinks, Trust
 pub use rule::{Rule, Selector, canonical_skill_path};
 pub use skipped::{SkipReason, Skipped};
 pub use stamp::Stamp;
+pub use stamped::{StampedFile, StampedListing};
 pub use stamps::Stamps;
 #[cfg(feature = "watch")]
 pub use watch::{Change, Look, WatchOptions, Watcher};

@@ -40,8 +40,10 @@ impl Stamp {
         self.look.bytes
     }
 
-    /// Says whether the file can be taken for unchanged: it looks the same, and it was not read in the tick in which it was written.
-    pub(crate) fn is_still(self, now: Option<Self>) -> bool {
+    /// Says whether the file can be taken for unchanged: it looks the same, and it was not read in the tick in which it was written. A stamp that no
+    /// listing made does not know that, and then it cannot.
+    #[must_use]
+    pub fn is_still(self, now: Option<Self>) -> bool {
         self.settled && now == Some(self)
     }
 
@@ -99,7 +101,9 @@ impl Stamp {
         rustix::fs::stat(path).ok().map(|stat| Self::of(&stat))
     }
 
-    pub(crate) fn of_metadata(metadata: &cap_std::fs::Metadata) -> Self {
+    /// Takes what a handle says of its file. It is equal to the stamp of a listing when the file is the same and looks the same.
+    #[must_use]
+    pub fn of_metadata(metadata: &cap_std::fs::Metadata) -> Self {
         use cap_std::fs::MetadataExt;
         let look = Look {
             device: metadata.dev(),
@@ -119,7 +123,9 @@ impl Stamp {
         Some(Self::from_parts(metadata.len(), metadata.modified().ok()))
     }
 
-    pub(crate) fn of_metadata(metadata: &cap_std::fs::Metadata) -> Self {
+    /// Takes what a handle says of its file. It is equal to the stamp of a listing when the file is the same and looks the same.
+    #[must_use]
+    pub fn of_metadata(metadata: &cap_std::fs::Metadata) -> Self {
         Self::from_parts(metadata.len(), metadata.modified().ok().map(cap_std::time::SystemTime::into_std))
     }
 

@@ -37,6 +37,20 @@ pub(crate) struct Read {
     pub(crate) tagged: bool,
 }
 
+/// What a text of YAML holds, and what of it JSON cannot say or readers take differently.
+#[derive(Debug)]
+pub(crate) struct Exact {
+    pub(crate) value: Value,
+    /// The first key that stands twice in one mapping.
+    pub(crate) repeated: Option<String>,
+    /// Whether a value had a tag.
+    pub(crate) tagged: bool,
+    /// Whether a key was no text, or `<<`.
+    pub(crate) odd_key: bool,
+    /// Whether a number was infinite, none, or longer than 64 bits.
+    pub(crate) odd_number: bool,
+}
+
 /// A key that stands twice in one mapping.
 #[derive(Debug)]
 pub(crate) struct Repeated {
@@ -69,6 +83,23 @@ pub(crate) fn glance(yaml: &str) -> Option<Option<&str>> {
 /// Tags are dropped and never acted on, merge keys are ordinary keys; keys that are not text are written as text. A number is a number
 /// only when JSON writes it the same way: `1.10`, `0x1F` and `1e3` are text.
 pub(crate) fn read(yaml: &str) -> Result<Read, Failure> {
+    let (mut value, state) = build(yaml)?;
+    let repeated = state.repeated.into_inner();
+    // With a key left out, the second reading would not stand beside the first.
+    if state.numbers.get() && repeated.is_empty() {
+        written::restore(yaml, &mut value);
+    }
+    Ok(Read { value, repeated, tagged: state.tagged.get() })
+}
+
+/// Reads one document as YAML has it, numbers among them: `1.10` is 1.1, `0x1F` is 31.
+pub(crate) fn exact(yaml: &str) -> Result<Exact, Failure> {
+    let (value, state) = build(yaml)?;
+    let repeated = state.repeated.into_inner().into_iter().next().map(|repeated| repeated.key);
+    Ok(Exact { value, repeated, tagged: state.tagged.get(), odd_key: state.odd_key.get(), odd_number: state.odd_number.get() })
+}
+
+fn build(yaml: &str) -> Result<(Value, State), Failure> {
     if let Some(line) = too_many_brackets(yaml) {
         return Err(Failure::Budget {
             message: format!("more than {MAX_OPEN_BRACKETS} open brackets, or {MAX_BRACKETS} in all"),
@@ -77,13 +108,8 @@ pub(crate) fn read(yaml: &str) -> Result<Read, Failure> {
     }
     let state = State::default();
     let result = Json { state: &state, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(yaml));
-    let mut value = result.map_err(|error| describe(&error, &state))?;
-    let repeated = state.repeated.into_inner();
-    // With a key left out, the second reading would not stand beside the first.
-    if state.numbers.get() && repeated.is_empty() {
-        written::restore(yaml, &mut value);
-    }
-    Ok(Read { value, repeated, tagged: state.tagged.get() })
+    let value = result.map_err(|error| describe(&error, &state))?;
+    Ok((value, state))
 }
 
 /// Takes the library's own position out of its message.
@@ -134,6 +160,8 @@ struct State {
     overspent: Cell<bool>,
     numbers: Cell<bool>,
     tagged: Cell<bool>,
+    odd_key: Cell<bool>,
+    odd_number: Cell<bool>,
     repeated: RefCell<Vec<Repeated>>,
 }
 
@@ -144,6 +172,8 @@ impl Default for State {
             overspent: Cell::new(false),
             numbers: Cell::new(false),
             tagged: Cell::new(false),
+            odd_key: Cell::new(false),
+            odd_number: Cell::new(false),
             repeated: RefCell::default(),
         }
     }
@@ -173,6 +203,12 @@ impl Json<'_> {
         let value = value.into();
         self.state.numbers.set(self.state.numbers.get() || value.is_number());
         Ok(value)
+    }
+
+    /// A number that JSON does not have.
+    fn odd_number<E: Error>(self, written: &str) -> Result<Value, E> {
+        self.state.odd_number.set(true);
+        self.text(written)
     }
 
     fn text<E: Error>(self, text: &str) -> Result<Value, E> {
@@ -217,17 +253,17 @@ impl<'de> Visitor<'de> for Json<'_> {
     }
 
     fn visit_i128<E: Error>(self, number: i128) -> Result<Value, E> {
-        self.text(&number.to_string())
+        self.odd_number(&number.to_string())
     }
 
     fn visit_u128<E: Error>(self, number: u128) -> Result<Value, E> {
-        self.text(&number.to_string())
+        self.odd_number(&number.to_string())
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
         match Number::from_f64(number) {
             Some(number) => self.scalar(number),
-            None => self.text(&number.to_string()),
+            None => self.odd_number(&number.to_string()),
         }
     }
 
@@ -259,6 +295,8 @@ impl<'de> Visitor<'de> for Json<'_> {
         self.spend(0)?;
         let mut map = Map::new();
         while let Some(key) = entries.next_key_seed(self.deeper())? {
+            let is_odd = !key.is_string() || key == "<<";
+            self.state.odd_key.set(self.state.odd_key.get() || is_odd);
             let key = match key {
                 Value::String(text) => text,
                 other => other.to_string(),

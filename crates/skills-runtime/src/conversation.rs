@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use skills_discovery::{Entry, Listing, SkillFiles};
 use skills_prompt::{
-    Activation, Active, Budget, Catalogue, Fate, ImplicitIndex, Injected, Injection, Item, MentionIndex, Nonce, Rendering, Scripts,
+    Activation, Active, Budget, Catalogue, Fate, ImplicitIndex, Injected, Injection, Item, MentionIndex, Mode, Nonce, Rendering, Scripts,
     already_active, offered, roots, script_strategy,
 };
 use skills_sandbox::SandboxError;
@@ -130,6 +130,12 @@ impl SkillRuntime {
     #[must_use]
     pub fn is_offered(&self, entry: &Entry) -> bool {
         entry.is_offered() && self.shared.modes.of(entry).is_listed()
+    }
+
+    /// Says whether a user may call a skill by its name: neither the skill nor its [mode](crate::Builder::modes) forbids it.
+    #[must_use]
+    pub fn is_callable(&self, entry: &Entry) -> bool {
+        entry.manifest().user_invocable() && self.shared.modes.of(entry) != Mode::Off
     }
 
     /// Gives a skill's text to a model that asks for it, unless `active` says that the conversation holds it already. A skill any of whose files

@@ -164,3 +164,18 @@ mod watched {
         bencher.bench_local(|| host.refused(&tools, "skill__skill-7__run"));
     }
 }
+
+/// A hundred skills that are published for the first time: all files are read.
+#[divan::bench]
+fn publications_first(bencher: Bencher<'_, '_>) {
+    let host = Host::new();
+    bencher.with_inputs(|| host.tools(&[])).bench_local_values(|tools| tools.publications().skills.len());
+}
+
+/// A hundred skills that have not changed since they were published.
+#[divan::bench]
+fn publications_again(bencher: Bencher<'_, '_>) {
+    let host = Host::new();
+    let tools = host.tools(&[]);
+    bencher.bench_local(|| tools.publications().skills.len());
+}

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use skills_runtime::SkillRuntime;
 
+use crate::files::guard;
 use crate::files::list::Bounds;
 use crate::looks::Looks;
 use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, Mounted, Quota};
@@ -100,6 +101,11 @@ impl FileTools {
             return Err(error.at(&place.shown).hint("write elsewhere"));
         }
         Ok(())
+    }
+
+    /// Says whether a file is not read because its names say that it may hold keys or secrets.
+    pub(crate) fn is_withheld<S: AsRef<str>>(&self, parts: &[S]) -> bool {
+        self.key_files == KeyFiles::Refused && guard::is_key(parts)
     }
 
     /// Refuses to go on when something else was put in the place of a mount: programs would see that.

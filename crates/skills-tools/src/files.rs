@@ -2,6 +2,7 @@
 
 pub(crate) mod guard;
 pub(crate) mod list;
+pub(crate) mod media;
 pub(crate) mod open;
 pub(crate) mod read;
 pub(crate) mod text;

@@ -90,7 +90,8 @@ impl FixedTool {
         Ok(with_integers(arguments, schema))
     }
 
-    fn definition(&self) -> &Definition {
+    /// What is told of it, without the names of skills.
+    pub(crate) fn definition(&self) -> &Definition {
         self.definition.get_or_init(self.make)
     }
 }

@@ -1,6 +1,8 @@
 //! All tools of a host.
 
 mod builder;
+mod guided;
+mod published;
 
 use std::sync::Arc;
 
@@ -13,6 +15,7 @@ use crate::file_tools::FileTools;
 use crate::fixed::{self, FixedTool, Kind};
 use crate::knowledge::Knowledge;
 use crate::overrides::{Override, OverrideError, Overrides};
+use crate::publication::Library;
 use crate::registry::{Registered, Registry, ScriptFinder, Terms};
 use crate::run::{Programs, bash, engine, script, skill};
 use crate::schema::Checker;
@@ -33,6 +36,7 @@ pub(crate) struct Shared {
     pub(crate) runtime: SkillRuntime,
     pub(crate) files: Arc<FileTools>,
     knowledge: Knowledge,
+    library: Library,
     programs: Arc<Programs>,
     pub(crate) scripts: Arc<ScriptFinder>,
     overrides: Arc<Overrides>,

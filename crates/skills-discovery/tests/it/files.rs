@@ -1,4 +1,4 @@
-use skills_discovery::{Entry, ErrorKind, Limits, Root, Scope, discover};
+use skills_discovery::{Entry, ErrorKind, Limits, Root, Scope, Stamp, discover};
 
 use crate::tree::Tree;
 
@@ -49,6 +49,32 @@ fn a_long_listing_says_that_there_is_more() {
     }
     let listing = only(&tree).open().unwrap().list("").unwrap();
     assert_eq!((listing.resources.len(), listing.truncated), (1_000, true));
+}
+
+#[test]
+fn a_stamped_listing_has_the_skill_file_and_shows_changes() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a").file("skills/a/data/x", "1").file("skills/a/.hidden", "1").symlink("data/x", "skills/a/link");
+    let files = only(&tree).open().unwrap();
+    let listing = files.stamped().unwrap();
+    let paths: Vec<(&str, u64)> = listing.files.iter().map(|file| (file.path.as_str(), file.stamp.bytes())).collect();
+    assert_eq!((paths, listing.truncated), (vec![("SKILL.md", 43), ("data/x", 1)], false));
+    let by_handle = |path: &str| Stamp::of_metadata(&files.directory().open(path).unwrap().metadata().unwrap());
+    assert!(listing.files.iter().all(|file| file.stamp == by_handle(&file.path)));
+    assert!(!by_handle("SKILL.md").is_still(Some(by_handle("SKILL.md"))), "nobody said when it was looked at");
+    assert_eq!(files.stamped().unwrap(), listing);
+    tree.file("skills/a/data/x", "12");
+    assert_ne!(files.stamped().unwrap(), listing);
+
+    // Files that are this young may change unseen, until they are old enough.
+    let settled = std::iter::repeat_with(|| files.stamped().unwrap()).find(|listing| {
+        let now = files.stamped().unwrap();
+        listing.files.iter().zip(&now.files).all(|(before, now)| before.stamp.is_still(Some(now.stamp)))
+    });
+    tree.file("skills/a/data/x", "34");
+    let (before, now) = (settled.unwrap(), files.stamped().unwrap());
+    let still: Vec<bool> = before.files.iter().zip(&now.files).map(|(before, now)| before.stamp.is_still(Some(now.stamp))).collect();
+    assert_eq!(still, [true, false]);
 }
 
 #[test]

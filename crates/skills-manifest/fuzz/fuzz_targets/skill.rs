@@ -18,6 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
             let (manifest, _) = Manifest::from_frontmatter(&frontmatter).expect("a glance keeps its word");
             assert_eq!(glance.name.as_ref(), manifest.name());
         }
+        let _ = frontmatter.plain();
         if let Ok(Fence::Closed(prefix)) = Fence::find(&bytes[..bytes.len() / 2]) {
             assert_eq!(prefix.yaml(), frontmatter.yaml());
         }

@@ -32,6 +32,22 @@ proptest! {
         }
     }
 
+    /// What is plain to everybody is what is loaded.
+    #[test]
+    fn plain_fields_are_those_that_are_loaded(text in "((name|x|name|metadata): ?[ -~]{0,12}\n| {0,2}- ?[a-z:&*!<{}]{0,6}\n| {1,2}[a-z]: [a-z&*.0-9]{0,4}\n){0,5}", description in "[ -~]{1,20}") {
+        let file = format!("---\ndescription: {description}\n{text}---\n");
+        let frontmatter = Fence::of_file(file.as_bytes()).unwrap();
+        if let (Ok(fields), Ok((manifest, _))) = (frontmatter.plain(), Manifest::from_frontmatter(&frontmatter)) {
+            let written = |field: &str| fields.get(field).and_then(serde_json::Value::as_str);
+            if let Some(text) = written("description") {
+                prop_assert_eq!(text, manifest.description());
+            }
+            if let (Some(text), Some(name)) = (written("name"), manifest.name()) {
+                prop_assert_eq!(text.trim(), name.as_str());
+            }
+        }
+    }
+
     #[test]
     fn what_was_written_is_read(name in "[a-z][a-z0-9]{0,20}", description in "[ -~]{0,60}[!-~]", body in "[ -~\n]{0,200}") {
         let file = format!("---\nname: {}\ndescription: {}\n---\n{body}", yaml_text(&name), yaml_text(&description));

@@ -8,8 +8,8 @@ use cap_std::fs::Dir;
 use skills_runtime::Entry;
 use skills_runtime::discovery::{InactiveReason, Lookup};
 
-use super::{FileTools, KeyFiles, SkillWrites};
-use crate::files::{failure, guard, open};
+use super::{FileTools, SkillWrites};
+use crate::files::{failure, open};
 use crate::mount::{Access, Mounted, Quota};
 use crate::path::{Anchor, VirtualPath, shown};
 use crate::{Code, ToolError};
@@ -140,7 +140,7 @@ impl FileTools {
     }
 
     /// Whether a skill that is not used is a draft.
-    pub(super) fn is_draft(&self, entry: &Entry, reason: &InactiveReason) -> bool {
+    pub(crate) fn is_draft(&self, entry: &Entry, reason: &InactiveReason) -> bool {
         let Some(Ok(drafts)) = self.drafts.as_ref().map(|drafts| drafts.canonicalize()) else { return false };
         *reason == InactiveReason::Untrusted && entry.directory().parent() == Some(drafts.as_path())
     }
@@ -155,7 +155,7 @@ impl FileTools {
     pub(super) fn real(&self, place: &Place) -> Result<Vec<OsString>, ToolError> {
         let real = open::real(&place.top, &place.parts).map_err(|error| failure(&error, &place.shown))?;
         let names: Vec<_> = real.iter().map(|name| name.to_string_lossy()).collect();
-        if self.key_files == KeyFiles::Refused && (guard::is_key(&names) || guard::is_key(&place.parts)) {
+        if self.is_withheld(&names) || self.is_withheld(&place.parts) {
             let error = ToolError::new(Code::PermissionDenied, format!("'{}' may hold keys or secrets and is not read", place.shown));
             return Err(error.at(&place.shown).hint("ask the user for what you need of it"));
         }

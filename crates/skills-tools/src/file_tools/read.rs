@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{FileTools, Place};
 use crate::definition::{Annotations, Definition};
 use crate::files::failure;
+use crate::files::media::media_type;
 use crate::files::open::{self, Found};
 use crate::files::read::Source;
 use crate::files::text::{Coding, Edges};
@@ -110,20 +111,19 @@ impl FileTools {
             place.shown = format!("{}/{}", place.shown, skill.file_name);
         }
         let mut source = self.source(&place)?;
-        let mime = mime_guess::from_path(place.parts.last().map_or("", String::as_str));
         let part = match (arguments.encoding, arguments.unit) {
             (Encoding::Base64, Unit::Bytes) => base64(&mut source, arguments.offset, limit, &place)?,
             (Encoding::Base64, Unit::Lines) => {
                 return Err(ToolError::new(Code::InvalidArguments, "base64 has no lines").hint("use unit `bytes`"));
             }
-            (_, Unit::Bytes) => bytes(&mut source, arguments.offset, limit, &place)?.ok_or_else(|| binary(&place, &source, mime))?,
-            (_, Unit::Lines) => lines(&mut source, arguments.offset, limit, &place)?.ok_or_else(|| binary(&place, &source, mime))?,
+            (_, Unit::Bytes) => bytes(&mut source, arguments.offset, limit, &place)?.ok_or_else(|| binary(&place, &source))?,
+            (_, Unit::Lines) => lines(&mut source, arguments.offset, limit, &place)?.ok_or_else(|| binary(&place, &source))?,
         };
         let data = json!({
             "path": place.shown,
             "content": part.content,
             "encoding": part.encoding,
-            "mime_type": mime_type(mime, part.encoding),
+            "mime_type": media_type(name_of(&place), part.encoding != "base64"),
             "size": source.size(),
             "sha256": source.sha256(),
             "offset": part.offset,
@@ -222,17 +222,12 @@ fn lines(source: &mut Source, offset: u64, limit: u64, place: &Place) -> Result<
     Ok(Some(Part { content, encoding: coding.as_str(), offset, next }))
 }
 
-fn binary(place: &Place, source: &Source, mime: mime_guess::MimeGuess) -> ToolError {
-    let (mime, size) = (mime_type(mime, "base64"), source.size());
+fn binary(place: &Place, source: &Source) -> ToolError {
+    let (mime, size) = (media_type(name_of(place), false), source.size());
     let message = format!("'{}' is not a text file (binary file): {mime}, {size} bytes", place.shown);
     ToolError::new(Code::BinaryFile, message).at(&place.shown).hint("read it with encoding `base64`, or work on it with a program")
 }
 
-/// What is text is none of the films and pictures that have the same ending.
-fn mime_type(guess: mime_guess::MimeGuess, encoding: &str) -> String {
-    let is_text = encoding != "base64";
-    let fits =
-        |mime: &mime_guess::Mime| !is_text || !["audio", "video", "image"].contains(&mime.type_().as_str()) || mime.subtype() == "svg";
-    let fallback = if is_text { "text/plain" } else { "application/octet-stream" };
-    guess.first().filter(fits).map_or_else(|| fallback.to_owned(), |mime| mime.essence_str().to_owned())
+fn name_of(place: &Place) -> &str {
+    place.parts.last().map_or("", String::as_str)
 }

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::json;
-use skills_runtime::SkillForm;
 use skills_runtime::prompt::DEFAULT_MAX_BYTES;
+use skills_runtime::{Entry, SkillForm};
 
 use super::{Knowledge, name_of_any_skill};
 use crate::definition::{Annotations, Definition};
@@ -21,6 +21,13 @@ const MAX_BYTES: usize = 1 << 20;
 pub(crate) struct LoadArguments {
     name: String,
     max_bytes: Option<usize>,
+}
+
+/// The text of a skill as a model is given it.
+pub(crate) struct SkillText {
+    pub(crate) text: String,
+    /// Whether it is not all of it.
+    pub(crate) is_cut: bool,
 }
 
 pub(crate) fn definition() -> Definition {
@@ -56,16 +63,22 @@ impl Knowledge {
     pub(crate) fn load(&self, arguments: &LoadArguments) -> Result<Outcome, ToolError> {
         let name = arguments.name.as_str();
         let (entry, is_draft) = self.files.skill(name)?;
-        let shown = Shown::default().with(entry.directory(), format!("/skills/{name}"));
         if is_draft || !self.runtime.is_offered(&entry) {
             let error = ToolError::new(Code::PermissionDenied, format!("skill '{name}' is not for models to choose"));
             return Err(error.hint(if is_draft { "it is a draft; read it with skills_read" } else { "the user can name it" }));
         }
-        let directory = entry.directory().to_string_lossy();
-        let injected = self.runtime.inject_skill(&directory, SkillForm::Fenced, arguments.max_bytes);
-        let injected = injected.map_err(|error| not_run(&error, Some(name), &shown))?;
-        let text = shown.text(&injected.text);
-        let data = json!({"name": name, "path": format!("skills/{name}"), "text": text, "truncated": injected.left_out.is_some()});
+        let SkillText { text, is_cut } = self.text_of(&entry, arguments.max_bytes)?;
+        let data = json!({"name": name, "path": format!("skills/{name}"), "text": text, "truncated": is_cut});
         Ok(Outcome::new(text, data))
+    }
+
+    /// Reads the text of a skill, framed, without paths of this machine.
+    pub(crate) fn text_of(&self, entry: &Entry, max_bytes: Option<usize>) -> Result<SkillText, ToolError> {
+        let name = entry.name().as_str();
+        let shown = Shown::default().with(entry.directory(), format!("/skills/{name}"));
+        let directory = entry.directory().to_string_lossy();
+        let injected = self.runtime.inject_skill(&directory, SkillForm::Fenced, max_bytes);
+        let injected = injected.map_err(|error| not_run(&error, Some(name), &shown))?;
+        Ok(SkillText { text: shown.text(&injected.text), is_cut: injected.left_out.is_some() })
     }
 }

@@ -87,7 +87,8 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn short(description: &str) -> String {
+/// Writes a description on one line without what nobody sees, and not too long.
+pub(crate) fn short(description: &str) -> String {
     let line = plain(description).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_DESCRIPTION) {
         None => line,

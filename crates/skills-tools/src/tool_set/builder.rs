@@ -10,6 +10,7 @@ use crate::file_tools::FileTools;
 use crate::knowledge::Knowledge;
 use crate::mount::{Access, MountTable};
 use crate::overrides::Overrides;
+use crate::publication::Library;
 use crate::registry::{ScriptFinder, Terms};
 use crate::run::{Programs, Sessions};
 use crate::{KeyFiles, Mount, MountError, SkillWrites};
@@ -200,8 +201,9 @@ impl Builder {
         });
         let scripts = Arc::new(ScriptFinder::new(self.runtime.clone(), Arc::clone(&files.looks), self.terms));
         let knowledge = Knowledge { runtime: self.runtime.clone(), files: Arc::clone(&files) };
+        let library = Library::new(self.runtime.clone(), Arc::clone(&files));
         let (runtime, terms, boxes) = (self.runtime, self.terms, self.boxes);
-        Ok(ToolSet { shared: Arc::new(Shared { runtime, files, knowledge, programs, scripts, overrides, terms, boxes }) })
+        Ok(ToolSet { shared: Arc::new(Shared { runtime, files, knowledge, library, programs, scripts, overrides, terms, boxes }) })
     }
 }
 

@@ -10,6 +10,8 @@ mod files;
 mod fixture;
 mod knowledge;
 mod overrides;
+mod prompts;
+mod publication;
 mod reference;
 mod run;
 mod scripts;

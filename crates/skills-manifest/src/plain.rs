@@ -1,0 +1,142 @@
+//! Frontmatter as any reader of YAML has it.
+
+use serde_json::{Map, Value};
+
+use crate::frontmatter::Frontmatter;
+use crate::yaml::{self, Exact, Failure};
+use crate::{Warning, WarningKind};
+
+impl Frontmatter<'_> {
+    /// Reads all fields as YAML has them, in their order: unknown ones stay, nothing is repaired, renamed or normalised, and a number is a number
+    /// (`1.10` is 1.1, which [`Manifest::extra`](crate::Manifest::extra) would keep as text).
+    ///
+    /// Whoever parses the same file with another reader finds the same values, as far as YAML 1.2 goes: older readers take words such as `yes`, and
+    /// dates, for something else than text.
+    ///
+    /// # Errors
+    /// [`NotPlain`], when readers would disagree about the file: when it has no usual fences, is no YAML or no mapping, or holds what JSON does not have.
+    pub fn plain(&self) -> Result<Map<String, Value>, NotPlain> {
+        if let Some(kind) = self.warnings.iter().map(Warning::kind).next() {
+            return Err(NotPlain::Fences(kind.clone()));
+        }
+        if self.yaml.replace("\r\n", "\n").contains('\r') {
+            return Err(NotPlain::CarriageReturns);
+        }
+        let exact = yaml::exact(self.yaml).map_err(|failure| match failure {
+            Failure::Syntax { message, line, .. } | Failure::Budget { message, line } => {
+                NotPlain::Yaml { message, line: self.position(line, 1).line }
+            }
+        })?;
+        exact.fields()
+    }
+}
+
+/// Why frontmatter is not read in the same way by everybody.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotPlain {
+    /// The fences are not the usual ones, or something stands before them.
+    #[error("the frontmatter does not stand between plain `---` lines at the beginning: {0}")]
+    Fences(WarningKind),
+    /// Lines end in a carriage return alone.
+    #[error("lines of the frontmatter end in a carriage return alone")]
+    CarriageReturns,
+    /// It is no YAML, or beyond the bounds of YAML that is read.
+    #[error("line {line} is not read as YAML: {message}")]
+    Yaml {
+        /// What the YAML library says of it.
+        message: String,
+        /// The line of the file, counted from 1.
+        line: usize,
+    },
+    /// It is YAML but no mapping.
+    #[error("the frontmatter is no mapping")]
+    NotMapping,
+    /// A key stands twice in one mapping.
+    #[error("the key {0:?} stands twice")]
+    Repeated(String),
+    /// A value has a tag.
+    #[error("a value has a YAML tag (`!…`)")]
+    Tagged,
+    /// A key is no text, or `<<`, which some readers merge.
+    #[error("a key is `<<` or no text")]
+    Key,
+    /// A number that JSON does not have: infinite, none at all, longer than 64 bits.
+    #[error("a number is none that JSON has")]
+    Number,
+}
+
+impl Exact {
+    fn fields(self) -> Result<Map<String, Value>, NotPlain> {
+        match self {
+            Self { tagged: true, .. } => Err(NotPlain::Tagged),
+            Self { odd_key: true, .. } => Err(NotPlain::Key),
+            Self { odd_number: true, .. } => Err(NotPlain::Number),
+            Self { repeated: Some(key), .. } => Err(NotPlain::Repeated(key)),
+            Self { value: Value::Object(fields), .. } => Ok(fields),
+            _ => Err(NotPlain::NotMapping),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Fence;
+
+    fn plain(file: &str) -> Result<Value, String> {
+        let frontmatter = Fence::of_file(file.as_bytes()).map_err(|error| error.to_string())?;
+        frontmatter.plain().map(Value::Object).map_err(|problem| problem.to_string())
+    }
+
+    fn check(yaml: &str, expected: &str) {
+        let read = plain(&format!("---\n{yaml}---\nBody\n"));
+        assert_eq!(read.map_or_else(|problem| problem, |value| value.to_string()), expected, "{yaml:?}");
+    }
+
+    #[test]
+    fn values_are_what_yaml_says() {
+        check(
+            "name: a\nDescription: ' b '\nx-odd: {deep: [1, {e: null}]}\nversion: 1.10\nhex: 0x1F\nflag: yes\nday: 2024-01-01\n",
+            r#"{"name":"a","Description":" b ","x-odd":{"deep":[1,{"e":null}]},"version":1.1,"hex":31,"flag":"yes","day":"2024-01-01"}"#,
+        );
+        check("a: &x [1]\nb: *x\nc: !!str 1\n", r#"{"a":[1],"b":[1],"c":"1"}"#);
+        check("text: |\n  one\n  two\n", r#"{"text":"one\ntwo\n"}"#);
+    }
+
+    #[test]
+    fn line_ends_of_two_characters_are_line_ends() {
+        let file = "---\r\nname: a\r\ntext: |\r\n  one\r\n  two\r\n---\r\nBody\r\n";
+        assert_eq!(plain(file).unwrap().to_string(), r#"{"name":"a","text":"one\ntwo\n"}"#);
+    }
+
+    #[test]
+    fn what_readers_take_differently_is_refused() {
+        check("a: 1\na: 2\n", "the key \"a\" stands twice");
+        check("a: {b: 1, b: 2}\n", "the key \"b\" stands twice");
+        check("a: !mine 1\n", "a value has a YAML tag (`!…`)");
+        check("base: &b {x: 1}\nc:\n  <<: *b\n", "a key is `<<` or no text");
+        check("a: {1: b}\n", "a key is `<<` or no text");
+        check("a: .inf\n", "a number is none that JSON has");
+        check("a: 99999999999999999999\n", "a number is none that JSON has");
+        check("- a\n", "the frontmatter is no mapping");
+        check("hint: [a] [b]\n", "line 2 is not read as YAML: did not find expected key, while parsing a block mapping");
+    }
+
+    #[test]
+    fn only_plain_fences_are_taken() {
+        let field = "name: a\ndescription: b\n";
+        for file in [
+            format!("\u{feff}---\n{field}---\n"),
+            format!("\n---\n{field}---\n"),
+            format!("---\n{field}----\n"),
+            format!("{field}\nBody\n"),
+            format!("---\n{field}\nBody\n"),
+            format!("```yaml\n---\n{field}---\n```\n"),
+            format!("---\n{field}---\n").replace('\n', "\r"),
+        ] {
+            let problem = plain(&file).unwrap_err();
+            assert!(problem.contains("plain `---` lines") || problem.contains("carriage return"), "{file:?}: {problem}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+use std::fs;
+
+use skills_runtime::{Root, Scope};
+use tempfile::TempDir;
+
+use super::*;
+use crate::mount::MountTable;
+
+#[test]
+fn names_are_those_that_every_client_takes() {
+    for name in ["a", "9", "pdf-tools", "a-b-c", &"a".repeat(64)] {
+        assert!(is_name(name), "{name}");
+    }
+    for name in ["", "-a", "a-", "a--b", "A", "tax_calculator", "a b", "plugin:a", "日本", "a.b", &"a".repeat(65)] {
+        assert!(!is_name(name), "{name}");
+    }
+}
+
+/// Skills in a directory, and what is published of them.
+struct Shelf {
+    directory: TempDir,
+    library: Library,
+}
+
+impl Shelf {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::Custom)).build();
+        let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
+        Self { library: Library::new(runtime, files), directory }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+    fn skill(&self, name: &str) -> &Self {
+        fs::create_dir_all(self.directory.path().join(name)).unwrap();
+        fs::write(self.directory.path().join(name).join("SKILL.md"), format!("---\nname: {name}\ndescription: d\n---\n")).unwrap();
+        self
+    }
+
+    fn without(&self, name: &str) -> &Self {
+        fs::remove_dir_all(self.directory.path().join(name)).unwrap();
+        self
+    }
+
+    fn catalog(&self) -> Arc<Catalog> {
+        self.library.runtime.discover_skills();
+        self.library.runtime.catalog()
+    }
+}
+
+#[test]
+fn nothing_is_kept_of_skills_that_are_gone() {
+    let shelf = Shelf::new();
+    shelf.skill("a").skill("b");
+    assert_eq!(shelf.library.all(&shelf.catalog()).skills.len(), 2);
+    assert_eq!(shelf.library.kept_ones().len(), 2);
+    shelf.without("a").without("b").skill("c");
+    assert!(shelf.library.one(&shelf.catalog(), "c").is_ok());
+    assert_eq!(shelf.library.kept_ones().len(), 1, "more than there are is too many");
+    shelf.without("c");
+    assert_eq!(shelf.library.all(&shelf.catalog()).skills, []);
+    assert!(shelf.library.kept_ones().is_empty());
+}
+
+#[test]
+fn a_publication_that_is_known_is_not_trusted_beyond_its_digests() {
+    let shelf = Shelf::new();
+    shelf.skill("a");
+    let catalog = shelf.catalog();
+    let known = shelf.library.one(&catalog, "a").unwrap();
+    // As when two looks at the same time end in the wrong order.
+    shelf.skill("b");
+    let of_b = shelf.library.looked(shelf.catalog().entries().iter().find(|entry| entry.name().as_str() == "b").unwrap()).unwrap();
+    let directory = catalog.entries()[0].directory().to_owned();
+    shelf.library.kept_ones().insert(directory, of_b);
+    let given = shelf.library.read(&catalog, "a", "SKILL.md").unwrap();
+    assert_eq!((given.publication().name(), given.file()), ("a", &known.files()[0]));
+}

@@ -1,0 +1,156 @@
+//! One consistent look at a skill.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::sync::Arc;
+
+use cap_std::fs::File;
+use serde_json::{Map, Value};
+use skills_runtime::Entry;
+use skills_runtime::discovery::{SKILL_FILE, SkillFiles, Stamp, StampedFile, StampedListing};
+use skills_runtime::manifest::{Document, Fence, MAX_FILE_BYTES};
+
+use super::refusal::Refusal;
+use super::{MAX_BYTES, MAX_FILES, Publication, PublishedFile};
+use crate::file_tools::FileTools;
+use crate::files::media::media_type;
+use crate::files::open::{self, Found};
+use crate::files::read::sha256;
+use crate::path::problem;
+
+/// How often a skill whose files change meanwhile is looked at.
+pub(super) const MAX_ATTEMPTS: usize = 3;
+
+/// A publication, and how the files looked that it was made of.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) publication: Arc<Publication>,
+    listing: StampedListing,
+}
+
+impl Snapshot {
+    /// Looks at a skill and reads what is not known from `before`. When nothing has changed since then, that is given back.
+    ///
+    /// The files are listed, read and listed again; what changes in between is looked at anew.
+    pub(crate) fn take(entry: &Entry, tools: &FileTools, before: Option<&Arc<Self>>) -> Result<Arc<Self>, Refusal> {
+        let before = before.filter(|before| before.publication.name == entry.name().as_str());
+        for _ in 0..MAX_ATTEMPTS {
+            let files = entry.open().map_err(|_| Refusal::Closed)?;
+            let listing = files.stamped().map_err(|_| Refusal::Closed)?;
+            if let Some(before) = before.filter(|before| before.is_current(&listing)) {
+                return Ok(Arc::clone(before));
+            }
+            let made = publish(entry, tools, &files, &listing, before.map(Arc::as_ref));
+            let is_same = files.stamped().is_ok_and(|now| now == listing);
+            match made {
+                // Whatever went wrong while something changed may be no more than that.
+                Err(Refusal::Changing) => {}
+                _ if !is_same => {}
+                made => return made.map(|publication| Arc::new(Self { publication: Arc::new(publication), listing })),
+            }
+        }
+        Err(Refusal::Changing)
+    }
+
+    /// Says whether all files look as they did, and none can have changed unseen.
+    fn is_current(&self, now: &StampedListing) -> bool {
+        let is_still = |(before, now): (&StampedFile, &StampedFile)| before.path == now.path && before.stamp.is_still(Some(now.stamp));
+        let (before, now_files) = (&self.listing.files, &now.files);
+        self.listing.truncated == now.truncated && before.len() == now_files.len() && before.iter().zip(now_files).all(is_still)
+    }
+
+    /// What is known of a file that looks as it did.
+    fn known(&self, now: &StampedFile) -> Option<&PublishedFile> {
+        let index = self.listing.files.binary_search_by(|file| file.path.cmp(&now.path)).ok()?;
+        let is_still = self.listing.files.get(index)?.stamp.is_still(Some(now.stamp));
+        if is_still { self.publication.file(&now.path) } else { None }
+    }
+}
+
+/// Reads a file that is listed, and no other: no symlink on the way, and none that looks otherwise by now.
+pub(super) fn read(files: &SkillFiles, path: &str, is_listed: impl Fn(Stamp) -> bool) -> Result<Vec<u8>, Refusal> {
+    let unreadable = || Refusal::Unreadable { path: path.to_owned() };
+    let parts: Vec<OsString> = path.split('/').map(OsString::from).collect();
+    let (file, stamp) = match open::file(files.directory(), &parts) {
+        Ok(Found::File(file, metadata)) => (file, Stamp::of_metadata(&metadata)),
+        Ok(Found::Directory | Found::Special) => return Err(Refusal::Changing),
+        Err(_) => return Err(unreadable()),
+    };
+    if !is_listed(stamp) {
+        return Err(Refusal::Changing);
+    }
+    let content = whole(file, stamp.bytes()).map_err(|_| unreadable())?;
+    if content.len() as u64 == stamp.bytes() { Ok(content) } else { Err(Refusal::Changing) }
+}
+
+/// One byte more than there should be tells that it grew.
+fn whole(file: File, bytes: u64) -> std::io::Result<Vec<u8>> {
+    let mut content = Vec::with_capacity(usize::try_from(bytes.min(MAX_BYTES)).unwrap_or_default());
+    file.take(bytes.saturating_add(1)).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+fn publish(
+    entry: &Entry,
+    tools: &FileTools,
+    files: &SkillFiles,
+    listing: &StampedListing,
+    before: Option<&Snapshot>,
+) -> Result<Publication, Refusal> {
+    let listed = listed(tools, listing)?;
+    let read_now = |file: &StampedFile| read(files, &file.path, |stamp| stamp == file.stamp);
+    let skill_file = listed.iter().find(|file| file.path == SKILL_FILE).ok_or(Refusal::SkillFile)?;
+    if skill_file.stamp.bytes() > MAX_FILE_BYTES {
+        return Err(Refusal::Unreadable { path: SKILL_FILE.to_owned() });
+    }
+    let text = read_now(skill_file)?;
+    let (description, frontmatter) = fields(&text, entry.name().as_str())?;
+    let published = listed.iter().map(|file| match before.and_then(|before| before.known(file)) {
+        _ if file.path == SKILL_FILE => Ok(PublishedFile::of(&file.path, &text)),
+        Some(known) => Ok(known.clone()),
+        None => read_now(file).map(|content| PublishedFile::of(&file.path, &content)),
+    });
+    let files = published.collect::<Result<_, _>>()?;
+    Ok(Publication { name: entry.name().to_string(), description, frontmatter, files })
+}
+
+/// The files that are given away, when they are not too many.
+fn listed<'a>(tools: &FileTools, listing: &'a StampedListing) -> Result<Vec<&'a StampedFile>, Refusal> {
+    if listing.truncated {
+        return Err(Refusal::Cut);
+    }
+    let is_given = |file: &&StampedFile| {
+        let parts: Vec<&str> = file.path.split('/').collect();
+        // What the tools for files take for no path, or do not read, is not read this way either.
+        parts.iter().all(|part| problem(part).is_none()) && !tools.is_withheld(&parts)
+    };
+    let files: Vec<&StampedFile> = listing.files.iter().filter(is_given).collect();
+    let bytes = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.stamp.bytes()));
+    match files.len() {
+        files if files > MAX_FILES => Err(Refusal::Files { files }),
+        _ if bytes > MAX_BYTES => Err(Refusal::Bytes { bytes }),
+        _ => Ok(files),
+    }
+}
+
+/// Reads the fields as everybody does. What the file forbids by now counts, not what it said when the skill was found.
+fn fields(text: &[u8], name: &str) -> Result<(String, Map<String, Value>), Refusal> {
+    if !Document::parse(text)?.manifest().model_invocable() {
+        return Err(Refusal::ForNobody);
+    }
+    let fields = Fence::of_file(text)?.plain()?;
+    let written = |field| fields.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty()).ok_or(Refusal::Field(field));
+    let (found, description) = (written("name")?.to_owned(), written("description")?.to_owned());
+    if found != name {
+        return Err(Refusal::NameDiffers { written: found });
+    }
+    Ok((description, fields))
+}
+
+impl PublishedFile {
+    fn of(path: &str, content: &[u8]) -> Self {
+        let is_text = std::str::from_utf8(content).is_ok_and(|text| !text.contains('\0'));
+        let name = path.rsplit('/').next().unwrap_or(path);
+        Self { path: path.to_owned(), bytes: content.len() as u64, sha256: sha256(content), media_type: media_type(name, is_text), is_text }
+    }
+}

@@ -1,0 +1,67 @@
+//! Skills that a user calls by name.
+
+use skills_runtime::discovery::Lookup;
+use skills_runtime::{Catalog, Entry, SkillRuntime};
+
+use crate::knowledge::Knowledge;
+use crate::knowledge::load::SkillText;
+use crate::knowledge::search::short;
+use crate::path::shown;
+use crate::{Code, ToolError};
+
+/// A skill that a user may call by its name, whether or not models may choose it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SkillPrompt {
+    /// The skill's name; no two are the same.
+    pub name: String,
+    /// What it is for: one line of at most 300 characters that people see.
+    pub description: String,
+    /// What to type behind the name, as the skill says it.
+    pub argument_hint: Option<String>,
+}
+
+/// What a model is given when a user calls a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Prompted {
+    /// What the skill is for, as in [`SkillPrompt::description`].
+    pub description: String,
+    /// The skill's text, in a frame that it cannot close. It goes before the request.
+    pub text: String,
+    /// Whether the text is not all of the skill's; it says itself what is missing.
+    pub is_cut: bool,
+    /// What the user wants, in the user's own words after the skill's name.
+    pub request: String,
+}
+
+/// Lists the skills that a user may call, in the order of the catalogue. One whose name others have is none.
+pub(crate) fn all(runtime: &SkillRuntime, catalog: &Catalog) -> Vec<SkillPrompt> {
+    let callable = catalog.entries().iter().filter(|entry| runtime.is_callable(entry));
+    let alone = callable.filter(|entry| matches!(catalog.named(entry.name().as_str()), Lookup::Found(_)));
+    alone.map(SkillPrompt::of).collect()
+}
+
+/// Gives what a model is given when a user calls a skill.
+pub(crate) fn call(knowledge: &Knowledge, catalog: &Catalog, name: &str, arguments: &str) -> Result<Prompted, ToolError> {
+    let entry = match catalog.named(name) {
+        Lookup::Found(entry) if knowledge.runtime.is_callable(entry) => entry,
+        _ => return Err(ToolError::new(Code::SkillNotFound, format!("users cannot call a skill '{}'", shown(name)))),
+    };
+    let SkillText { text, is_cut } = knowledge.text_of(entry, None)?;
+    let (name, words) = (entry.name(), arguments.trim());
+    let request = if words.is_empty() { format!("Use the skill {name}.") } else { format!("Use the skill {name}: {words}") };
+    Ok(Prompted { description: SkillPrompt::of(entry).description, text, is_cut, request })
+}
+
+impl SkillPrompt {
+    fn of(entry: &Entry) -> Self {
+        let manifest = entry.manifest();
+        let hint = manifest.extensions().argument_hint.as_deref().map(short);
+        Self {
+            name: entry.name().to_string(),
+            description: short(manifest.description()),
+            argument_hint: hint.filter(|hint| !hint.is_empty()),
+        }
+    }
+}

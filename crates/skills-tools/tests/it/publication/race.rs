@@ -1,0 +1,136 @@
+//! Files change while skills are looked at.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use skills_tools::PublicationErrorKind;
+
+use super::{read, set, sha256};
+use crate::fixture::Host;
+
+/// How often the skill is looked at and read meanwhile.
+const LOOKS: usize = 1_000;
+
+/// Does something over and over while `look` is called; `change` gets a number that grows.
+fn while_changing(change: impl Fn(usize) + Sync, look: impl Fn()) {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let changer = scope.spawn(|| {
+            let mut round = 0;
+            while !stop.load(Ordering::Relaxed) {
+                change(round);
+                round += 1;
+            }
+            round
+        });
+        let stopping = Stopping(&stop);
+        for _ in 0..LOOKS {
+            look();
+        }
+        drop(stopping);
+        assert!(changer.join().unwrap() > 0);
+    });
+}
+
+/// Ends the changes, also when a look fails.
+struct Stopping<'a>(&'a AtomicBool);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Writes over what is there.
+fn in_place(path: &Path, content: &str) {
+    fs::OpenOptions::new().write(true).open(path).unwrap().write_all(content.as_bytes()).unwrap();
+}
+
+#[test]
+fn every_content_that_is_given_is_listed() {
+    let host = Host::new();
+    host.skill("demo", "").file("skills/demo/data", "000000000").file("skills/demo/still", "still");
+    let set = set(&host);
+    assert!(set.publication("demo").is_some());
+    let path = host.path("skills/demo/data");
+    // As long as before most times, and now and then cut to nothing on the way.
+    let change = |round: usize| match round % 10 {
+        0 => fs::write(&path, format!("{round:09}")).unwrap(),
+        _ => in_place(&path, &format!("{round:09}")),
+    };
+    let look = || {
+        match read(&set, "demo", "data") {
+            Ok(_) | Err(PublicationErrorKind::Changing) => {}
+            Err(other) => panic!("{other:?}"),
+        }
+        // What stays as it was listed can be read whatever else changes.
+        assert_eq!(read(&set, "demo", "still"), Ok(b"still".to_vec()));
+    };
+    while_changing(change, look);
+    let last = fs::read(&path).unwrap();
+    assert_eq!(read(&set, "demo", "data"), Ok(last));
+}
+
+#[test]
+fn what_is_written_at_once_after_a_look_shows_at_the_next() {
+    let host = Host::new();
+    host.skill("demo", "").file("skills/demo/data", "000000000");
+    let set = set(&host);
+    for round in 0..300 {
+        let content = format!("{round:09}");
+        in_place(&host.path("skills/demo/data"), &content);
+        assert_eq!(set.publication("demo").unwrap().file("data").unwrap().sha256(), sha256(content.as_bytes()), "{round}");
+    }
+}
+
+#[test]
+fn the_frontmatter_is_that_of_the_text_that_is_listed() {
+    let host = Host::new();
+    let text = |round: usize| format!("---\nname: demo\ndescription: Round {:03}.\n---\n# Demo\n", round % 50);
+    let known: HashMap<String, String> = (0..50).map(|round| (sha256(text(round).as_bytes()), format!("Round {round:03}."))).collect();
+    host.file("skills/demo/SKILL.md", text(0));
+    let set = set(&host);
+    let (path, beside) = (host.path("skills/demo/SKILL.md"), host.path("beside"));
+    let change = |round| {
+        fs::write(&beside, text(round)).unwrap();
+        fs::rename(&beside, &path).unwrap();
+    };
+    while_changing(change, || {
+        for publication in set.publications().skills {
+            let digest = publication.file("SKILL.md").unwrap().sha256();
+            assert_eq!(known.get(digest).map(String::as_str), Some(publication.description()));
+        }
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_takes_the_place_of_a_file_or_directory_leads_nowhere() {
+    let host = Host::new();
+    host.skill("demo", "").file("skills/demo/data", "good").file("skills/demo/sub/data", "good");
+    host.file("outside/data", "TOPSECRET");
+    let set = set(&host);
+    let at = |below: &str| host.path(&format!("skills/demo/{below}"));
+    let (file, directory) = (host.path("outside/data"), host.path("outside"));
+    let swap = |name: &str, target: &std::path::Path| {
+        fs::rename(at(name), host.path("kept")).unwrap();
+        std::os::unix::fs::symlink(target, at(name)).unwrap();
+        fs::remove_file(at(name)).unwrap();
+        fs::rename(host.path("kept"), at(name)).unwrap();
+    };
+    let change = |_| {
+        swap("data", &file);
+        swap("sub", &directory);
+    };
+    while_changing(change, || {
+        for path in ["data", "sub/data"] {
+            if let Ok(content) = read(&set, "demo", path) {
+                assert_eq!(content, b"good");
+            }
+        }
+    });
+    assert_eq!(read(&set, "demo", "sub/data"), Ok(b"good".to_vec()));
+}
