@@ -4,34 +4,32 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use skills_tools::PublicationErrorKind;
 
 use super::{read, set, sha256};
 use crate::fixture::Host;
 
-/// How often the skill is looked at and read meanwhile.
+/// How often the skill is looked at and read, and how often it is changed meanwhile, at least.
 const LOOKS: usize = 1_000;
+const CHANGES: usize = 1_000;
+/// So much longer may it take until both were done often enough: a busy machine lets one side alone for long.
+const PATIENCE: usize = 1_000;
 
 /// Does something over and over while `look` is called; `change` gets a number that grows.
 fn while_changing(change: impl Fn(usize) + Sync, look: impl Fn()) {
-    let stop = AtomicBool::new(false);
+    let (stop, changes) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
-        let changer = scope.spawn(|| {
-            let mut round = 0;
+        scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                change(round);
-                round += 1;
+                change(changes.fetch_add(1, Ordering::Relaxed));
             }
-            round
         });
-        let stopping = Stopping(&stop);
-        for _ in 0..LOOKS {
-            look();
-        }
-        drop(stopping);
-        assert!(changer.join().unwrap() > 0);
+        let _stopping = Stopping(&stop);
+        let done = |looks: &usize| *looks >= LOOKS && changes.load(Ordering::Relaxed) >= CHANGES;
+        let looks = (0..LOOKS * PATIENCE).inspect(|_| look()).find(done);
+        assert!(looks.is_some(), "{} changes", changes.load(Ordering::Relaxed));
     });
 }
 
