@@ -1,6 +1,7 @@
 //! The command line.
 
 mod build;
+mod mcp;
 mod policy;
 mod run;
 mod tools;
@@ -12,6 +13,7 @@ use skills_build::Language;
 use skills_runtime::prompt::{Budget, Mode};
 
 pub(crate) use build::Build;
+pub(crate) use mcp::{Install, Mcp, McpCommand};
 pub(crate) use policy::{Audit, AuditCommand, Policy, PolicyCommand, Trust, Verify};
 pub(crate) use run::{Chosen, Run, What};
 pub(crate) use tools::{Adopt, Call, Host, Tools, ToolsCommand};
@@ -111,6 +113,8 @@ pub(crate) enum Command {
     Call(Call),
     /// Use a skill that a model made: move it from the drafts to where skills are
     Adopt(Adopt),
+    /// Let clients of the Model Context Protocol use skills
+    Mcp(Mcp),
     /// Compile the WebAssembly of skills ahead of time, so that no run has to wait for it
     Precompile(Precompile),
     /// Say what programs may do, and why

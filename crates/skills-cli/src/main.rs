@@ -29,6 +29,7 @@ mod input;
 mod interpreters;
 mod list;
 mod load;
+mod mcp;
 mod mentions;
 mod needs;
 mod new;
@@ -55,7 +56,7 @@ use clap::Parser;
 use skills_runtime::SkillRuntime;
 use skills_runtime::prompt::Modes;
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, McpCommand};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -79,6 +80,9 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::Build(build) => return build::build(build, output),
         Command::Completions(completions) => return completions::completions(completions, output),
         Command::Audit(audit) => return audit::audit(audit, output),
+        Command::Mcp(mcp) => match &mcp.command {
+            McpCommand::Install(install) => return mcp::install::install(install, &arguments, output),
+        },
         _ => {}
     }
     let builder = SkillRuntime::builder().discovery(roots::discovery(&arguments)?).scratch_directory(roots::scratch_directory());
@@ -116,6 +120,7 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         | Command::New(_)
         | Command::Build(_)
         | Command::Completions(_)
+        | Command::Mcp(_)
         | Command::Audit(_) => Ok(Exit::Done),
     }
 }

@@ -1,0 +1,3 @@
+//! `skills mcp`.
+
+pub(crate) mod install;

@@ -1,0 +1,109 @@
+//! What changes between two texts, line by line.
+
+use std::ops::Range;
+
+/// How many lines are shown around a change.
+const CONTEXT: usize = 2;
+/// The longest line that is shown whole, in characters.
+const MAX_LINE: usize = 600;
+/// How much is shown of each end of a longer one.
+const END: usize = 250;
+
+/// Shows the change: removed lines behind `-`, added ones behind `+`, and a few that stay. Nothing changed is an empty text.
+pub(crate) fn show(before: &str, after: &str) -> String {
+    let (before, after) = (lines(before), lines(after));
+    let (old, new) = change(&before, &after);
+    if old.is_empty() && new.is_empty() {
+        return String::new();
+    }
+    let context = |range: Range<usize>| before[range].iter().map(|line| (' ', *line));
+    let above = context(old.start.saturating_sub(CONTEXT)..old.start);
+    let below = context(old.end..before.len().min(old.end + CONTEXT));
+    let removed = before[old].iter().map(|line| ('-', *line));
+    let added = after[new].iter().map(|line| ('+', *line));
+    above.chain(removed).chain(added).chain(below).map(|(sign, line)| format!("{sign} {}\n", cut(bare(line)))).collect()
+}
+
+/// Takes from `after` what changed and from `before` all other bytes, so that line ends stay as they were. New lines end as the first of
+/// `before` does.
+pub(crate) fn graft(before: &str, after: &str) -> String {
+    let (old_lines, new_lines) = (lines(before), lines(after));
+    let (old, new) = change(&old_lines, &new_lines);
+    let end = if old_lines.first().is_some_and(|line| line.ends_with("\r\n")) { "\r\n" } else { "\n" };
+    let mut text: String = old_lines[..old.start].concat();
+    for line in &new_lines[new] {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push_str(end);
+        }
+        text.push_str(bare(line));
+        text.push_str(if line.ends_with('\n') { end } else { "" });
+    }
+    text.extend(old_lines[old.end..].iter().copied());
+    text
+}
+
+/// Finds the lines that differ: those between what both begin with and what both end with.
+fn change(before: &[&str], after: &[&str]) -> (Range<usize>, Range<usize>) {
+    let same = |(a, b): &(&&str, &&str)| bare(a) == bare(b);
+    let start = before.iter().zip(after).take_while(same).count();
+    let (rest, new_rest) = (&before[start..], &after[start..]);
+    let end = rest.iter().rev().zip(new_rest.iter().rev()).take_while(same).count();
+    (start..before.len() - end, start..after.len() - end)
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// A line without its end.
+fn bare(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+fn cut(line: &str) -> String {
+    let count = line.chars().count();
+    if count <= MAX_LINE {
+        return line.to_owned();
+    }
+    let (head, tail): (String, String) = (line.chars().take(END).collect(), line.chars().skip(count - END).collect());
+    format!("{head} … {} characters … {tail}", count - 2 * END)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_stands_between_lines_that_stay() {
+        insta::assert_snapshot!(show("a\nb\nc\nd\ne\nf\n", "a\nb\nc\nX\nY\ne\nf\n"), @r"
+          b
+          c
+        - d
+        + X
+        + Y
+          e
+          f
+        ");
+        assert_eq!(show("a\nb\n", "a\r\nb"), "", "line ends are no change");
+        assert_eq!(show("", "a\n"), "+ a\n");
+        assert_eq!(show("a\na\n", "a\na\na\n"), "  a\n  a\n+ a\n");
+    }
+
+    #[test]
+    fn long_lines_are_cut_in_their_middle() {
+        let shown = show("", &format!("begin{}end\n", "x".repeat(10_000)));
+        assert!(shown.starts_with("+ beginx") && shown.ends_with("xend\n") && shown.contains("… 9508 characters …"), "{shown}");
+        assert!(shown.chars().count() < MAX_LINE);
+    }
+
+    #[test]
+    fn bytes_that_do_not_change_stay() {
+        assert_eq!(graft("a\r\nb\nc\r\n", "a\nb\nX\nc\n"), "a\r\nb\nX\r\nc\r\n");
+        assert_eq!(graft("a\nb", "a\nb\nc\n"), "a\nb\nc\n");
+        assert_eq!(graft("a\r\nb", "a\nb\nc\n"), "a\r\nb\r\nc\r\n");
+        assert_eq!(graft("a\r\nb", "X\nb\n"), "X\r\nb");
+        assert_eq!(graft("", "a\n"), "a\n");
+        assert_eq!(graft("a\r\n", "a\n"), "a\r\n");
+    }
+}
