@@ -162,7 +162,7 @@ impl Reply {
     #[track_caller]
     pub(super) fn message(&self) -> Value {
         let lines = self.0.lines().map(|line| line.strip_prefix("data:").unwrap_or(line).trim());
-        let last = lines.filter(|line| line.starts_with('{')).last().unwrap_or_else(|| panic!("no message: {:?}", self.0));
+        let last = lines.filter(|line| line.starts_with('{')).next_back().unwrap_or_else(|| panic!("no message: {:?}", self.0));
         serde_json::from_str(last).unwrap()
     }
 
