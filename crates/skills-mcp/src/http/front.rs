@@ -220,7 +220,7 @@ type Answer = (Response, Option<Held>);
 const PROTOCOL: &str = "/mcp";
 const HEALTH: &str = "/healthz";
 
-/// The library shows heads in its own records, with all fields that do not say that they are secret.
+/// Handlers get the head. None of them needs what only opens the door, and a head is soon shown in some record.
 fn forget_secrets(parts: &mut Parts) {
     for name in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE] {
         parts.headers.remove(name);

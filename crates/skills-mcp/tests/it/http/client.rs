@@ -161,8 +161,8 @@ impl Reply {
     /// Returns the one message in the body, be it JSON or the last event of a stream.
     #[track_caller]
     pub(super) fn message(&self) -> Value {
-        let lines = self.0.lines().map(|line| line.strip_prefix("data:").unwrap_or(line).trim());
-        let last = lines.filter(|line| line.starts_with('{')).next_back().unwrap_or_else(|| panic!("no message: {:?}", self.0));
+        let mut lines = self.0.lines().map(|line| line.strip_prefix("data:").unwrap_or(line).trim());
+        let last = lines.rfind(|line| line.starts_with('{')).unwrap_or_else(|| panic!("no message: {:?}", self.0));
         serde_json::from_str(last).unwrap()
     }
 
