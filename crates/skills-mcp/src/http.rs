@@ -151,9 +151,9 @@ impl Http {
         self
     }
 
-    /// Sets how long requests may take to finish once the server is told to stop.
+    /// Sets how long requests may take to finish once the server is told to stop, at most a day.
     pub fn drain(mut self, drain: Duration) -> Self {
-        self.limits.drain = drain;
+        self.limits.drain = drain.min(Duration::from_secs(24 * 60 * 60));
         self
     }
 

@@ -11,6 +11,7 @@ use rmcp::ServerHandler;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::Limits;
 use super::connection;
@@ -40,8 +41,9 @@ impl Bound {
 
     /// Answers requests until told to stop.
     ///
-    /// Then no connection is accepted and no request taken any more, streams that clients listen to end, and requests that are being
-    /// answered have the drain time to finish. Those that have not by then are cancelled, and sessions are closed.
+    /// Then no connection is accepted and no request taken any more. Streams of sessions end at once, and subscriptions after a second if the
+    /// handler does not end them itself, which it should, since the client is then told so. Requests that are being answered have
+    /// the drain time to finish. Those that have not by then are cancelled, and sessions are closed.
     ///
     /// # Errors
     ///
@@ -52,7 +54,7 @@ impl Bound {
     {
         let stages = Stages::default();
         // However this ends, even by being dropped, nothing of it goes on.
-        let _end = (stages.stopping.clone().drop_guard(), stages.over.clone().drop_guard());
+        let _end = [&stages.stopping, &stages.parted, &stages.over].map(|stage| stage.clone().drop_guard());
         let Self { listener, address, hosts, origins, keyring, limits } = self;
         let front = Front::new(hosts, origins, keyring, limits.clone(), handler, stages.clone());
         let mut open = Open::new(front.into_router(), &limits, stages);
@@ -117,21 +119,24 @@ impl Open {
     }
 
     async fn close(mut self, drain: Duration) {
-        self.stages.stopping.cancel();
-        if tokio::time::timeout(drain, self.all_closed()).await.is_err() {
-            self.stages.over.cancel();
-            _ = tokio::time::timeout(LAST_WORDS, self.all_closed()).await;
-        }
+        let deadline = Instant::now() + drain;
+        let Stages { stopping, parted, over } = self.stages.clone();
+        stopping.cancel();
+        self.all_closed(deadline.min(Instant::now() + LAST_WORDS)).await;
+        parted.cancel();
+        self.all_closed(deadline).await;
+        over.cancel();
+        self.all_closed(Instant::now() + LAST_WORDS).await;
         self.tasks.shutdown().await;
     }
 
-    async fn all_closed(&mut self) {
-        while self.tasks.join_next().await.is_some() {}
+    async fn all_closed(&mut self, deadline: Instant) {
+        while let Ok(Some(_)) = tokio::time::timeout_at(deadline, self.tasks.join_next()).await {}
     }
 }
 
 /// How often in a row a connection may not be accepted: ten seconds.
 const MAX_FAILURES: usize = 100;
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long answers that were cut short may take to leave.
+/// How long subscriptions may take to end, and answers that were cut short to leave.
 const LAST_WORDS: Duration = Duration::from_secs(1);

@@ -40,17 +40,21 @@ pub(super) struct Front<H> {
     stages: Stages,
     /// Answers what ends by itself: it may finish while the server stops.
     calls: Protocol<H>,
-    /// Answers what the client listens to: it ends as soon as the server stops.
+    /// Answers what the client subscribes to: it has a moment to end by itself when the server stops.
+    subscriptions: Protocol<H>,
+    /// Keeps the streams of sessions open, which have no end of their own: they end as soon as the server stops.
     streams: Protocol<H>,
 }
 
 type Protocol<H> = StreamableHttpService<H, LocalSessionManager>;
 
-/// The two steps of the end.
+/// The steps of the end.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stages {
     /// No request is taken any more.
     pub(super) stopping: CancellationToken,
+    /// Subscriptions that did not end by themselves are cut short.
+    pub(super) parted: CancellationToken,
     /// Those that are not answered by now will not be.
     pub(super) over: CancellationToken,
 }
@@ -69,8 +73,8 @@ impl<H: ServerHandler + Clone + Send + Sync + 'static> Front<H> {
                 .with_cancellation_token(end.clone());
             StreamableHttpService::new(move || Ok(handler.clone()), kept.clone(), config)
         };
-        let (calls, streams) = (protocol(&stages.over), protocol(&stages.stopping));
-        Self { hosts, origins, keyring, limits, sessions, stages, calls, streams }
+        let [calls, subscriptions, streams] = [&stages.over, &stages.parted, &stages.stopping].map(protocol);
+        Self { hosts, origins, keyring, limits, sessions, stages, calls, subscriptions, streams }
     }
 
     /// Makes the service that connections are served with.
@@ -155,7 +159,7 @@ impl<H: ServerHandler + Clone + Send + Sync + 'static> Front<H> {
         let (place, service) = match envelope.purpose() {
             Purpose::Listen => {
                 drop(place);
-                (account.stream()?, &self.streams)
+                (account.stream()?, &self.subscriptions)
             }
             Purpose::Begin | Purpose::Call => (place, &self.calls),
         };

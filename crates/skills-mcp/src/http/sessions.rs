@@ -61,8 +61,8 @@ impl Sessions {
 
     /// Enters a session with a message, which may be a request with an id, until the guard is dropped.
     ///
-    /// Fails alike if the session is another's and if there is none, and if a request with the id is still being answered: the library would mix up
-    /// the two answers.
+    /// Fails alike if the session is another's and if there is none. It also fails if a request with the same id is still being answered,
+    /// since the library would mix up the two answers.
     pub(super) fn enter(&self, id: &str, principal: &Principal, request: Option<&Id>) -> Result<Visit, Refusal> {
         let mut all = lock(&self.owned);
         let owned = all.get_mut(id).filter(|owned| owned.principal == *principal).ok_or(Refusal::Session)?;

@@ -37,17 +37,24 @@ impl Call {
 
     /// Calls a tool as clients of 2026-07-28 do.
     pub(super) fn tool(name: &str) -> Self {
-        let meta = json!({
+        Self::modern("tools/call", json!({ "name": name, "arguments": {} })).with("mcp-name", name)
+    }
+
+    /// Subscribes to changes of the tools as clients of 2026-07-28 do.
+    pub(super) fn subscribe() -> Self {
+        Self::modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }))
+    }
+
+    fn modern(method: &str, mut params: Value) -> Self {
+        params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
             "io.modelcontextprotocol/clientCapabilities": {},
             "progressToken": 1,
         });
-        let params = json!({ "name": name, "arguments": {}, "_meta": meta });
-        Self::post(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string())
+        Self::post(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string())
             .with("mcp-protocol-version", "2026-07-28")
-            .with("mcp-method", "tools/call")
-            .with("mcp-name", name)
+            .with("mcp-method", method)
     }
 
     /// Begins a session as clients of 2025-11-25 do.

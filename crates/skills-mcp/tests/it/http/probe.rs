@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProgressNotificationParam, ServerCapabilities, ServerConfig,
+    SubscriptionFilter,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use skills_mcp::{Http, HttpError, Principal};
 use tokio::sync::{Notify, oneshot};
@@ -16,7 +17,7 @@ use tokio::time::timeout;
 use super::client::{Call, PATIENCE};
 
 /// Its tools: `whoami` gives the principal, `head` the fields of the request's head, `wait` waits until it is told to go on or is
-/// cancelled, and `tell` reports progress before it waits.
+/// cancelled, and `tell` reports progress before it waits. Who subscribes waits in the same way.
 #[derive(Clone, Default)]
 pub(super) struct Probe {
     pub(super) started: Arc<Notify>,
@@ -26,7 +27,20 @@ pub(super) struct Probe {
 
 impl ServerHandler for Probe {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.started.notify_one();
+        tokio::select! {
+            () = self.go_on.notified() => {}
+            () = context.cancelled() => self.cancelled.notify_one(),
+        }
+        Ok(())
     }
 
     async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {

@@ -69,3 +69,30 @@ async fn streams_end_when_the_server_stops() {
     timeout(PATIENCE, stopped).await.expect("long before the drain time").unwrap().unwrap();
     assert!(listening.rest().await.0.ends_with("0\r\n\r\n"), "the stream ended as it should");
 }
+
+#[tokio::test]
+async fn subscriptions_may_say_that_they_end() {
+    let server = Server::start(|http| http.concurrency(1)).await;
+    let probe = server.probe.clone();
+    let mut subscribed = Open::send(server.address, &Call::subscribe().bytes()).await;
+    subscribed.until("notifications/subscriptions/acknowledged").await;
+    heard(&probe.started).await;
+    server.answers().await;
+    let stopped = server.stop();
+    probe.go_on.notify_one();
+    let end = subscribed.rest().await.message();
+    assert!(end["id"] == 1 && end["result"].is_object(), "{end}");
+    timeout(PATIENCE, stopped).await.expect("in time").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn subscriptions_that_do_not_end_are_cut_short() {
+    let server = Server::start(|http| http.drain(PATIENCE * 10)).await;
+    let probe = server.probe.clone();
+    let subscribed = Open::send(server.address, &Call::subscribe().bytes()).await;
+    heard(&probe.started).await;
+    let stopped = server.stop();
+    heard(&probe.cancelled).await;
+    assert!(subscribed.rest().await.0.ends_with("0\r\n\r\n"), "the stream ended as it should");
+    timeout(PATIENCE, stopped).await.expect("long before the drain time").unwrap().unwrap();
+}
