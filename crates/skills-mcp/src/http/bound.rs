@@ -41,9 +41,9 @@ impl Bound {
 
     /// Answers requests until told to stop.
     ///
-    /// Then no connection is accepted and no request taken any more. Streams of sessions end at once, and subscriptions after a second if the
-    /// handler does not end them itself, which it should, since the client is then told so. Requests that are being answered have
-    /// the drain time to finish. Those that have not by then are cancelled, and sessions are closed.
+    /// Then no connection is accepted and no request taken any more. Streams of sessions end at once. Subscriptions end after a second,
+    /// but a handler should end them itself, for only then is the client told. Requests that are being answered have the drain time
+    /// to finish. Those that have not by then are cancelled, and sessions are closed.
     ///
     /// # Errors
     ///
