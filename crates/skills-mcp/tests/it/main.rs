@@ -1,1 +1,4 @@
 //! The server as clients see it.
+
+#[cfg(feature = "http")]
+mod http;

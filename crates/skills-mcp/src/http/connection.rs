@@ -1,0 +1,34 @@
+//! One connection.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use axum::Router;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+
+/// Answers the requests of a connection until it closes, is idle for too long, or has answered the last one before the
+/// server stops.
+pub(super) async fn serve(stream: TcpStream, router: Router, head_timeout: Duration, stopping: CancellationToken) {
+    // Answers are small and whole; waiting for more to send would only delay them.
+    _ = stream.set_nodelay(true);
+    let mut builder = Builder::new(TokioExecutor::new()).http1_only();
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(head_timeout).max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD_BYTES);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
+    let served = tokio::select! {
+        served = connection.as_mut() => served,
+        () = stopping.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(error = %error, "a connection failed");
+    }
+}
+
+const MAX_HEADERS: usize = 64;
+const MAX_HEAD_BYTES: usize = 64 << 10;

@@ -1,0 +1,95 @@
+//! The outside of a message.
+
+use serde::Deserialize;
+
+use super::refusal::Refusal;
+
+/// What of a message must be known before the protocol reads it.
+///
+/// Reading it passes over everything else without keeping it, so however deep a message is nested, this costs no memory.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Envelope {
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    id: Option<Id>,
+}
+
+/// The id of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Id {
+    /// A whole number.
+    Number(i64),
+    /// Any text.
+    Text(String),
+}
+
+/// What a message is for, as far as limits go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// It begins a session.
+    Begin,
+    /// It keeps a stream open until the client has enough.
+    Listen,
+    /// It wants one answer, or none.
+    Call,
+}
+
+impl Envelope {
+    /// Reads a body.
+    pub(super) fn read(body: &[u8]) -> Result<Self, Refusal> {
+        if body.trim_ascii_start().first() == Some(&b'[') {
+            return Err(Refusal::Batch);
+        }
+        serde_json::from_slice(body).map_err(|error| if error.is_data() { Refusal::Message } else { Refusal::Syntax })
+    }
+
+    pub(super) fn purpose(&self) -> Purpose {
+        match self.method.as_deref() {
+            Some("initialize") => Purpose::Begin,
+            Some("subscriptions/listen") => Purpose::Listen,
+            _ => Purpose::Call,
+        }
+    }
+
+    /// Returns the id if the message is a request; an answer to one of the server's has an id of the server.
+    pub(super) fn request_id(&self) -> Option<&Id> {
+        self.method.as_ref().and(self.id.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_say_what_they_are_for() {
+        let purpose = |method: &str| Envelope::read(format!(r#"{{"method":"{method}","id":1}}"#).as_bytes()).unwrap().purpose();
+        assert_eq!(purpose("initialize"), Purpose::Begin);
+        assert_eq!(purpose("subscriptions/listen"), Purpose::Listen);
+        assert_eq!(purpose("tools/call"), Purpose::Call);
+        let id = |text: &str| Envelope::read(text.as_bytes()).unwrap().request_id().cloned();
+        assert_eq!(id(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#), Some(Id::Text("a".to_owned())));
+        assert_eq!(id(r#"{"id":-7,"params":{"id":[1,{}]},"method":"ping"}"#), Some(Id::Number(-7)));
+        assert_eq!(id(r#"{"id":7,"result":{}}"#), None, "an answer");
+        assert_eq!(id(r#"{"method":"notifications/initialized"}"#), None);
+    }
+
+    #[test]
+    fn what_is_no_message_is_told_so() {
+        for syntax in ["", "x", "{", r#"{"id":1"#, "{}{}", "{'id':1}"] {
+            assert_eq!(Envelope::read(syntax.as_bytes()), Err(Refusal::Syntax), "{syntax}");
+        }
+        for message in ["1", "null", r#""x""#, r#"{"id":1.5,"method":"ping"}"#, r#"{"id":1,"id":2}"#, r#"{"method":7}"#] {
+            assert_eq!(Envelope::read(message.as_bytes()), Err(Refusal::Message), "{message}");
+        }
+        assert_eq!(Envelope::read(br#" [{"id":1,"method":"ping"}]"#), Err(Refusal::Batch));
+    }
+
+    #[test]
+    fn depth_costs_nothing() {
+        let deep = format!(r#"{{"method":"ping","id":1,"params":{}{}}}"#, "[".repeat(1_000_000), "]".repeat(1_000_000));
+        assert_eq!(Envelope::read(deep.as_bytes()).unwrap().request_id(), Some(&Id::Number(1)));
+    }
+}

@@ -1,0 +1,95 @@
+//! What clients may use up.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use skills_mcp::Token;
+
+use super::client::{Call, Open};
+use super::probe::{Server, heard};
+
+const SHORT: Duration = Duration::from_millis(200);
+
+#[tokio::test]
+async fn heads_that_do_not_come_close_the_connection() {
+    let server = Server::start(|http| http.head_timeout(SHORT)).await;
+    for begun in ["", "POST /mcp HT", "POST /mcp HTTP/1.1\r\nhost: localhost\r\nx: "] {
+        let reply = Open::send(server.address, begun.as_bytes()).await.rest().await;
+        assert!(!reply.0.contains("200"), "{reply:?}");
+    }
+    let idle = Call::new("GET", "/healthz").without("connection");
+    assert_eq!(idle.send(server.address).await.status(), 200, "and then the connection is closed");
+    server.answers().await;
+}
+
+#[tokio::test]
+async fn bodies_that_do_not_come_are_given_up() {
+    let server = Server::start(|http| http.body_timeout(SHORT)).await;
+    let bytes = Call::tool("whoami").bytes();
+    let reply = Open::send(server.address, &bytes[..bytes.len() - 1]).await.rest().await;
+    assert_eq!(reply.status(), 408);
+    server.answers().await;
+}
+
+#[tokio::test]
+async fn heads_that_are_too_long_are_refused() {
+    let server = Server::start(|http| http).await;
+    let many = (0..100).fold(Call::tool("whoami"), |call, number| call.also(&format!("x-{number}"), "1"));
+    assert_eq!(many.send(server.address).await.status(), 431);
+    let long = Call::tool("whoami").with("x-long", &"x".repeat(200 << 10));
+    assert_eq!(long.send(server.address).await.status(), 431);
+    server.answers().await;
+}
+
+#[tokio::test]
+async fn connections_wait_for_a_place() {
+    let server = Server::start(|http| http.connections(2).head_timeout(SHORT)).await;
+    let mut idle = vec![];
+    for _ in 0..20 {
+        idle.push(Open::send(server.address, b"").await);
+    }
+    server.answers().await;
+    for open in idle {
+        assert_eq!(open.rest().await.0, "", "closed without a word");
+    }
+}
+
+#[tokio::test]
+async fn principals_have_limits_of_their_own() {
+    let [one, two] = ["ci", "laptop"].map(|name| Token::generate(name).unwrap());
+    let server = Server::start(|http| http.token(one.clone()).token(two.clone()).concurrency(1)).await;
+    let call = |tool: &str, token: &Token| Call::tool(tool).with("authorization", &format!("Bearer {}", token.reveal()));
+    let waiting = Open::send(server.address, &call("wait", &one).bytes()).await;
+    heard(&server.probe.started).await;
+    let reply = call("whoami", &one).send(server.address).await;
+    assert_eq!((reply.status(), reply.header("retry-after")), (429, Some("1")));
+    assert_eq!(call("whoami", &two).send(server.address).await.text(), "laptop");
+    server.probe.go_on.notify_one();
+    assert_eq!(waiting.rest().await.text(), "went on");
+    assert_eq!(call("whoami", &one).send(server.address).await.text(), "ci");
+}
+
+#[tokio::test]
+async fn streams_hold_their_place_to_the_end() {
+    let server = Server::start(|http| http.concurrency(1)).await;
+    let mut telling = Open::send(server.address, &Call::tool("tell").bytes()).await;
+    let head = telling.until("notifications/progress").await;
+    assert!(
+        head.contains("text/event-stream") && head.contains("x-accel-buffering: no") && head.contains("cache-control: no-store"),
+        "{head}"
+    );
+    assert_eq!(Call::tool("whoami").send(server.address).await.status(), 429);
+    server.probe.go_on.notify_one();
+    assert_eq!(telling.rest().await.text(), "went on");
+    server.answers().await;
+}
+
+#[tokio::test]
+async fn floods_are_stopped() {
+    let server = Server::start(|http| http.requests_per_second(NonZeroU32::MIN)).await;
+    let flood = Call::tool("whoami").without("connection").bytes().repeat(50);
+    let reply = Open::send(server.address, &[flood, Call::tool("whoami").bytes()].concat()).await.rest().await;
+    assert_eq!(reply.status(), 200, "the first one passes");
+    assert!(reply.0.contains("HTTP/1.1 429 ") && reply.0.contains("retry-after: "), "{}", reply.0);
+    assert_eq!(Call::new("GET", "/healthz").send(server.address).await.status(), 200);
+}

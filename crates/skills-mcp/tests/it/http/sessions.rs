@@ -1,0 +1,106 @@
+//! Clients of the revisions before 2026-07-28.
+
+use skills_mcp::Token;
+
+use super::client::{Call, Open};
+use super::probe::{Server, heard};
+
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// Begins a session, and returns its id.
+async fn begin(server: &Server, change: impl Fn(Call) -> Call) -> String {
+    let reply = change(Call::initialize()).send(server.address).await;
+    assert_eq!(reply.status(), 200, "{reply:?}");
+    let id = reply.header("mcp-session-id").unwrap().to_owned();
+    let initialized = change(Call::post(INITIALIZED)).with("mcp-session-id", &id).send(server.address).await;
+    assert_eq!(initialized.status(), 202);
+    id
+}
+
+fn call(session: &str, tool: &str, id: u32) -> Call {
+    Call::old_tool(tool, id).with("mcp-session-id", session)
+}
+
+#[tokio::test]
+async fn a_session_begins_answers_and_ends() {
+    let server = Server::start(|http| http).await;
+    let id = begin(&server, |call| call).await;
+    assert_eq!(call(&id, "whoami", 1).send(server.address).await.text(), "local");
+    let mut listening = Open::send(server.address, &Call::get().with("mcp-session-id", &id).bytes()).await;
+    assert!(listening.until("\r\n\r\n").await.starts_with("HTTP/1.1 200 "));
+    let end = Call::new("DELETE", "/mcp").with("mcp-session-id", &id).with("mcp-protocol-version", "2025-11-25");
+    assert_eq!(end.send(server.address).await.status(), 202);
+    assert_eq!(call(&id, "whoami", 2).send(server.address).await.status(), 404);
+    assert_eq!(Call::old_tool("whoami", 3).send(server.address).await.status(), 400, "without one");
+}
+
+#[tokio::test]
+async fn sessions_are_their_owners_alone() {
+    let [one, two] = ["ci", "laptop"].map(|name| Token::generate(name).unwrap());
+    let server = Server::start(|http| http.token(one.clone()).token(two.clone())).await;
+    let by = |token: &Token, call: Call| call.with("authorization", &format!("Bearer {}", token.reveal()));
+    let id = begin(&server, |call| by(&one, call)).await;
+    assert_eq!(by(&one, call(&id, "whoami", 1)).send(server.address).await.text(), "ci");
+    let get = Call::get().with("mcp-session-id", &id);
+    let delete = Call::new("DELETE", "/mcp").with("mcp-session-id", &id);
+    for theirs in [call(&id, "whoami", 2), get, delete, Call::initialize().with("mcp-session-id", &id)] {
+        assert_eq!(by(&two, theirs).send(server.address).await.status(), 404);
+    }
+    let newer = by(&two, Call::tool("whoami").with("mcp-session-id", &id));
+    assert_eq!(newer.send(server.address).await.text(), "laptop", "newer revisions know no sessions");
+    assert_eq!(by(&one, call(&id, "whoami", 3)).send(server.address).await.text(), "ci", "it is still there");
+}
+
+#[tokio::test]
+async fn silent_sessions_make_room() {
+    let server = Server::start(|http| http.sessions(2)).await;
+    let [first, second] = [begin(&server, |call| call).await, begin(&server, |call| call).await];
+    assert_eq!(call(&first, "whoami", 1).send(server.address).await.status(), 200, "now the second was silent longest");
+    let third = begin(&server, |call| call).await;
+    assert_eq!(call(&second, "whoami", 1).send(server.address).await.status(), 404);
+    for kept in [&first, &third] {
+        assert_eq!(call(kept, "whoami", 2).send(server.address).await.status(), 200);
+    }
+}
+
+#[tokio::test]
+async fn sessions_in_use_stay() {
+    let server = Server::start(|http| http.sessions(1)).await;
+    let id = begin(&server, |call| call).await;
+    let waiting = Open::send(server.address, &call(&id, "wait", 1).bytes()).await;
+    heard(&server.probe.started).await;
+    let reply = Call::initialize().send(server.address).await;
+    assert_eq!((reply.status(), reply.header("retry-after")), (503, Some("1")));
+    server.answers().await;
+    server.probe.go_on.notify_one();
+    assert_eq!(waiting.rest().await.text(), "went on");
+    begin(&server, |call| call).await;
+}
+
+#[tokio::test]
+async fn ids_are_not_used_twice_at_once() {
+    let server = Server::start(|http| http).await;
+    let id = begin(&server, |call| call).await;
+    let waiting = Open::send(server.address, &call(&id, "wait", 1).bytes()).await;
+    heard(&server.probe.started).await;
+    let reply = call(&id, "whoami", 1).send(server.address).await;
+    assert_eq!((reply.status(), reply.code()), (400, -32600));
+    assert_eq!(call(&id, "whoami", 2).send(server.address).await.text(), "local");
+    server.probe.go_on.notify_one();
+    assert_eq!(waiting.rest().await.text(), "went on");
+    assert_eq!(call(&id, "whoami", 1).send(server.address).await.text(), "local", "once it is answered, it may be used again");
+}
+
+#[tokio::test]
+async fn without_sessions_each_request_stands_alone() {
+    let server = Server::start(|http| http.sessions(0)).await;
+    let reply = Call::initialize().send(server.address).await;
+    assert_eq!((reply.status(), reply.header("mcp-session-id")), (200, None));
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    assert_eq!(reply.message()["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(Call::old_tool("whoami", 1).send(server.address).await.text(), "local");
+    assert_eq!(call("none", "whoami", 1).send(server.address).await.text(), "local", "the name of a session means nothing");
+    for method in ["GET", "DELETE"] {
+        assert_eq!(Call::new(method, "/mcp").with("accept", "text/event-stream").send(server.address).await.status(), 405);
+    }
+}

@@ -1,0 +1,98 @@
+//! How requests end early: the client goes, or the server.
+
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::client::{Call, Open, PATIENCE};
+use super::probe::{Server, heard};
+
+#[tokio::test]
+async fn a_client_that_goes_cancels_its_request() {
+    let server = Server::start(|http| http).await;
+    let waiting = Open::send(server.address, &Call::tool("wait").bytes()).await;
+    heard(&server.probe.started).await;
+    drop(waiting);
+    heard(&server.probe.cancelled).await;
+    server.answers().await;
+}
+
+#[tokio::test]
+async fn a_client_that_goes_amid_a_stream_cancels_its_request() {
+    let server = Server::start(|http| http).await;
+    let mut telling = Open::send(server.address, &Call::tool("tell").bytes()).await;
+    telling.until("notifications/progress").await;
+    heard(&server.probe.started).await;
+    drop(telling);
+    heard(&server.probe.cancelled).await;
+    server.answers().await;
+}
+
+#[tokio::test]
+async fn requests_may_finish_while_the_server_stops() {
+    let server = Server::start(|http| http.drain(PATIENCE)).await;
+    let (address, probe) = (server.address, server.probe.clone());
+    let waiting = Open::send(address, &Call::tool("wait").bytes()).await;
+    heard(&probe.started).await;
+    let stopped = server.stop();
+    // It stops listening at once, in its own task.
+    while TcpStream::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    assert!(!stopped.is_finished());
+    probe.go_on.notify_one();
+    assert_eq!(waiting.rest().await.text(), "went on");
+    timeout(PATIENCE, stopped).await.expect("in time").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn requests_that_do_not_finish_are_cancelled() {
+    let server = Server::start(|http| http.drain(Duration::from_millis(50))).await;
+    let probe = server.probe.clone();
+    let waiting = Open::send(server.address, &Call::tool("wait").bytes()).await;
+    heard(&probe.started).await;
+    let stopped = server.stop();
+    heard(&probe.cancelled).await;
+    assert_eq!(waiting.rest().await.status(), 503);
+    timeout(PATIENCE, stopped).await.expect("in time").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn streams_end_when_the_server_stops() {
+    let server = Server::start(|http| http.drain(PATIENCE * 10)).await;
+    let begun = Call::initialize().send(server.address).await;
+    let get = Call::get().with("mcp-session-id", begun.header("mcp-session-id").unwrap());
+    let mut listening = Open::send(server.address, &get.bytes()).await;
+    listening.until("\r\n\r\n").await;
+    let stopped = server.stop();
+    timeout(PATIENCE, stopped).await.expect("long before the drain time").unwrap().unwrap();
+    assert!(listening.rest().await.0.ends_with("0\r\n\r\n"), "the stream ended as it should");
+}
+
+#[tokio::test]
+async fn subscriptions_may_say_that_they_end() {
+    let server = Server::start(|http| http.concurrency(1)).await;
+    let probe = server.probe.clone();
+    let mut subscribed = Open::send(server.address, &Call::subscribe().bytes()).await;
+    subscribed.until("notifications/subscriptions/acknowledged").await;
+    heard(&probe.started).await;
+    server.answers().await;
+    let stopped = server.stop();
+    probe.go_on.notify_one();
+    let end = subscribed.rest().await.message();
+    assert!(end["id"] == 1 && end["result"].is_object(), "{end}");
+    timeout(PATIENCE, stopped).await.expect("in time").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn subscriptions_that_do_not_end_are_cut_short() {
+    let server = Server::start(|http| http.drain(PATIENCE * 10)).await;
+    let probe = server.probe.clone();
+    let subscribed = Open::send(server.address, &Call::subscribe().bytes()).await;
+    heard(&probe.started).await;
+    let stopped = server.stop();
+    heard(&probe.cancelled).await;
+    assert!(subscribed.rest().await.0.ends_with("0\r\n\r\n"), "the stream ended as it should");
+    timeout(PATIENCE, stopped).await.expect("long before the drain time").unwrap().unwrap();
+}
