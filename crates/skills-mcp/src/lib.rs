@@ -1,11 +1,42 @@
 //! Serves skills and their tools over the Model Context Protocol.
 //!
-//! `rmcp` is used in this crate alone. It must never know the files of skills or the policy.
+//! ```text
+//! a stream of one client --serve--> Connection --> tools, prompts, resources, skills --> ToolSet
+//! HTTP: guards -----------connection-----^   |
+//!                                            `--> questions of the policy --> the client's user
+//! ```
+//!
+//! Both eras of the protocol are spoken: 2026-07-28, where each request stands for itself and a question is a result, and the revisions up to 2025-11-25 with
+//! their handshake. `rmcp` is used in this crate alone. It must never know the files of skills or the policy.
 
+mod about;
+mod approval;
+mod call;
+mod caller;
+mod changes;
+mod completion;
+mod connection;
+mod error;
 #[cfg(feature = "http")]
 mod http;
+mod listen;
+mod page;
 mod principal;
+mod progress;
+mod prompts;
+mod resources;
+mod seal;
+mod server;
+mod skills;
+mod spent;
+mod tools;
+mod turns;
+mod uri;
 
 #[cfg(feature = "http")]
 pub use crate::http::{Bound, Http, HttpError, HttpErrorKind, Token, TokenError};
-pub use crate::principal::Principal;
+pub use connection::Connection;
+pub use error::{BuildError, ServeError};
+pub use principal::Principal;
+pub use server::{Builder, Server};
+pub use spent::{Spent, SpentInDirectory, SpentInMemory};

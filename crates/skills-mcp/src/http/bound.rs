@@ -39,7 +39,8 @@ impl Bound {
         self.address
     }
 
-    /// Answers requests until told to stop.
+    /// Answers requests until told to stop, each session, and each request that belongs to none, by a handler of its own:
+    /// [`Server::connection`](crate::Server::connection) makes them.
     ///
     /// Then no connection is accepted and no request taken any more. Streams of sessions end at once. Subscriptions end after a second,
     /// but a handler should end them itself, for only then is the client told. Requests that are being answered have the drain time
@@ -48,15 +49,15 @@ impl Bound {
     /// # Errors
     ///
     /// Fails if no connection can be accepted any longer.
-    pub async fn serve<H>(self, handler: H, stop: impl Future<Output = ()>) -> Result<(), HttpError>
+    pub async fn serve<H>(self, handlers: impl Fn() -> H + Send + Sync + 'static, stop: impl Future<Output = ()>) -> Result<(), HttpError>
     where
-        H: ServerHandler + Clone + Send + Sync + 'static,
+        H: ServerHandler,
     {
         let stages = Stages::default();
         // However this ends, even by being dropped, nothing of it goes on.
         let _end = [&stages.stopping, &stages.parted, &stages.over].map(|stage| stage.clone().drop_guard());
         let Self { listener, address, hosts, origins, keyring, limits } = self;
-        let front = Front::new(hosts, origins, keyring, limits.clone(), handler, stages.clone());
+        let front = Front::new(hosts, origins, keyring, limits.clone(), Arc::new(handlers), stages.clone());
         let mut open = Open::new(front.into_router(), &limits, stages);
         let accepted = open.accept(&listener, pin!(stop)).await;
         drop(listener);

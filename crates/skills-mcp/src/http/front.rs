@@ -46,6 +46,9 @@ pub(super) struct Front<H> {
     streams: Protocol<H>,
 }
 
+/// Makes what answers one session, or one request that belongs to none.
+pub(super) type Handlers<H> = Arc<dyn Fn() -> H + Send + Sync>;
+
 type Protocol<H> = StreamableHttpService<H, LocalSessionManager>;
 
 /// The steps of the end.
@@ -59,19 +62,19 @@ pub(super) struct Stages {
     pub(super) over: CancellationToken,
 }
 
-impl<H: ServerHandler + Clone + Send + Sync + 'static> Front<H> {
-    pub(super) fn new(hosts: Hosts, origins: Origins, keyring: Keyring, limits: Limits, handler: H, stages: Stages) -> Self {
+impl<H: ServerHandler> Front<H> {
+    pub(super) fn new(hosts: Hosts, origins: Origins, keyring: Keyring, limits: Limits, handlers: Handlers<H>, stages: Stages) -> Self {
         let sessions = (limits.sessions > 0).then(|| Sessions::new(limits.sessions, limits.session_idle));
         let kept = sessions.as_ref().map_or_else(Arc::default, Sessions::kept);
         let protocol = |end: &CancellationToken| {
-            let handler = handler.clone();
+            let handlers = Arc::clone(&handlers);
             let config = StreamableHttpServerConfig::default()
                 .disable_allowed_hosts() // Checked before, for every path.
                 .with_legacy_session_mode(limits.sessions > 0)
                 .with_json_response(true)
                 .with_max_request_body_bytes(limits.max_body_bytes)
                 .with_cancellation_token(end.clone());
-            StreamableHttpService::new(move || Ok(handler.clone()), kept.clone(), config)
+            StreamableHttpService::new(move || Ok(handlers()), kept.clone(), config)
         };
         let [calls, subscriptions, streams] = [&stages.over, &stages.parted, &stages.stopping].map(protocol);
         Self { hosts, origins, keyring, limits, sessions, stages, calls, subscriptions, streams }
@@ -257,7 +260,6 @@ mod tests {
 
     use super::*;
 
-    #[derive(Clone)]
     struct Silent;
 
     impl ServerHandler for Silent {}
@@ -267,7 +269,7 @@ mod tests {
         let limits = Limits::default();
         let (hosts, origins) = (Hosts::new(local, &[]).unwrap(), Origins::new(local, &[]).unwrap());
         let keyring = Keyring::new(&[], &limits).unwrap();
-        let router = Front::new(hosts, origins, keyring, limits, Silent, stages.clone()).into_router();
+        let router = Front::new(hosts, origins, keyring, limits, Arc::new(|| Silent), stages.clone()).into_router();
         let request = Request::builder().method(method).uri(path).header(HOST, "localhost").body(Body::empty()).unwrap();
         router.oneshot(request).await.unwrap().status()
     }

@@ -84,7 +84,11 @@ impl Server {
         let bound = change(Http::new("127.0.0.1:0".parse().unwrap())).bind().await.unwrap();
         let (address, probe) = (bound.address(), Probe::default());
         let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(bound.serve(probe.clone(), async {
+        let handlers = {
+            let probe = probe.clone();
+            move || probe.clone()
+        };
+        let task = tokio::spawn(bound.serve(handlers, async {
             _ = stopped.await;
         }));
         Self { address, probe, stop, task }

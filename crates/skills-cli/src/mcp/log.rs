@@ -1,0 +1,45 @@
+//! What the server says of itself, on standard error.
+
+use clap::ValueEnum;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt};
+
+/// How much is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Level {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+/// How it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A line of text each
+    Text,
+    /// A JSON object each
+    Json,
+}
+
+/// Writes what is logged to standard error. The protocol's library shows whole messages from `info` on, so it never tells more than warnings.
+pub(crate) fn to_stderr(level: Level, format: Format) {
+    let level = match level {
+        Level::Off => LevelFilter::OFF,
+        Level::Error => LevelFilter::ERROR,
+        Level::Warn => LevelFilter::WARN,
+        Level::Info => LevelFilter::INFO,
+        Level::Debug => LevelFilter::DEBUG,
+    };
+    let filter = Targets::new().with_default(level.min(LevelFilter::WARN)).with_targets(["skills_mcp", "skills_tools"].map(|ours| (ours, level)));
+    let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let layer = match format {
+        Format::Text => layer.with_target(false).boxed(),
+        Format::Json => layer.json().boxed(),
+    };
+    // A second server in one process keeps the first one's log.
+    let _ = tracing_subscriber::registry().with(layer.with_filter(filter)).try_init();
+}

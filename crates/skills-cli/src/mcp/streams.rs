@@ -1,0 +1,125 @@
+//! The streams of the protocol, out of the reach of everything else in the process.
+//!
+//! The client's ends of standard input and output are moved to where nobody looks for them. In their place stand an empty input and standard error, so
+//! what a program, a library or a forgotten line prints disturbs no message, and what reads standard input takes none.
+
+#[cfg(unix)]
+pub(crate) use unix::{Streams, take};
+
+#[cfg(not(unix))]
+pub(crate) use other::{Streams, take};
+
+#[cfg(unix)]
+mod unix {
+    #![expect(clippy::disallowed_methods, reason = "the streams of this process are no files of a skill")]
+
+    use std::fs::{File, OpenOptions};
+    use std::io;
+    use std::os::fd::{AsFd, OwnedFd};
+    use std::os::unix::fs::FileTypeExt;
+
+    use nix::unistd::{dup2_stdin, dup2_stdout};
+    use tokio::io::{AsyncRead, AsyncWrite};
+
+    /// The client's ends.
+    pub(crate) struct Streams {
+        input: OwnedFd,
+        output: OwnedFd,
+    }
+
+    type Reader = Box<dyn AsyncRead + Send + Unpin>;
+    type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+
+    /// Takes standard input and output for the protocol alone. No program that is started inherits them.
+    pub(crate) fn take() -> io::Result<Streams> {
+        let streams =
+            Streams { input: io::stdin().as_fd().try_clone_to_owned()?, output: io::stdout().as_fd().try_clone_to_owned()? };
+        dup2_stdin(File::open("/dev/null")?)?;
+        dup2_stdout(io::stderr())?;
+        Ok(streams)
+    }
+
+    impl Streams {
+        /// Makes them readable and writable without a thread where they are pipes or sockets, which they are under a client.
+        ///
+        /// Must be called inside a Tokio runtime.
+        pub(crate) fn open(self) -> io::Result<(Reader, Writer)> {
+            Ok((reader(self.input)?, writer(self.output)?))
+        }
+    }
+
+    /// What a stream is.
+    enum Kind {
+        Pipe,
+        Socket,
+        Other,
+    }
+
+    fn kind(descriptor: &OwnedFd) -> io::Result<Kind> {
+        let file_type = File::from(descriptor.try_clone()?).metadata()?.file_type();
+        Ok(match () {
+            () if file_type.is_fifo() => Kind::Pipe,
+            () if file_type.is_socket() => Kind::Socket,
+            () => Kind::Other,
+        })
+    }
+
+    fn reader(descriptor: OwnedFd) -> io::Result<Reader> {
+        Ok(match kind(&descriptor)? {
+            Kind::Pipe => match reopened(&descriptor, OpenOptions::new().read(true)) {
+                Some(pipe) => Box::new(tokio::net::unix::pipe::Receiver::from_file(pipe)?),
+                None => Box::new(tokio::fs::File::from_std(descriptor.into())),
+            },
+            Kind::Socket => Box::new(socket(descriptor)?),
+            Kind::Other => Box::new(tokio::fs::File::from_std(descriptor.into())),
+        })
+    }
+
+    fn writer(descriptor: OwnedFd) -> io::Result<Writer> {
+        Ok(match kind(&descriptor)? {
+            Kind::Pipe => match reopened(&descriptor, OpenOptions::new().write(true)) {
+                Some(pipe) => Box::new(tokio::net::unix::pipe::Sender::from_file(pipe)?),
+                None => Box::new(tokio::fs::File::from_std(descriptor.into())),
+            },
+            Kind::Socket => Box::new(socket(descriptor)?),
+            Kind::Other => Box::new(tokio::fs::File::from_std(descriptor.into())),
+        })
+    }
+
+    /// Opens a pipe once more, so that not waiting for it is a habit of this process alone: whoever shares it keeps theirs.
+    fn reopened(descriptor: &OwnedFd, options: &mut OpenOptions) -> Option<File> {
+        use std::os::fd::AsRawFd;
+        use std::os::unix::fs::OpenOptionsExt;
+        let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
+        options.custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits()).open(path).ok()
+    }
+
+    fn socket(descriptor: OwnedFd) -> io::Result<tokio::net::UnixStream> {
+        let socket = std::os::unix::net::UnixStream::from(descriptor);
+        socket.set_nonblocking(true)?;
+        tokio::net::UnixStream::from_std(socket)
+    }
+}
+
+#[cfg(not(unix))]
+mod other {
+    use std::io;
+
+    use tokio::io::{Stdin, Stdout};
+
+    /// Standard input and output.
+    pub(crate) struct Streams;
+
+    /// Takes them as they are; programs that are started get others.
+    #[expect(clippy::unnecessary_wraps, reason = "on other systems it can fail")]
+    pub(crate) fn take() -> io::Result<Streams> {
+        Ok(Streams)
+    }
+
+    impl Streams {
+        #[expect(clippy::unnecessary_wraps, reason = "on other systems it can fail")]
+        pub(crate) fn open(self) -> io::Result<(Stdin, Stdout)> {
+            Ok((tokio::io::stdin(), tokio::io::stdout()))
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Asking the user behind a client for leave.
+//!
+//! ```text
+//! policy has a question --> Desk --> older revisions: `elicitation/create`, awaited
+//!                            |----> 2026-07-28: the call ends with the question and sealed state; the client calls again with the answer
+//!                            `----> a client that cannot be asked: denied, with the command that allows it beforehand
+//! ```
+//!
+//! It is one question in all of them, and one set of answers.
+
+mod ask;
+mod desk;
+mod hint;
+
+pub(crate) use ask::{Ask, Offers, answered};
+pub(crate) use desk::{Desk, Way};
+pub(crate) use hint::hint;
+
+/// What a question is called in `inputRequests`.
+pub(crate) const PERMISSION: &str = "permission";

@@ -1,0 +1,166 @@
+//! One client, as the protocol sees it.
+
+use std::future::{Future, ready};
+use std::sync::OnceLock;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse,
+    GetSkillRequestParams, GetSkillResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, ReadResourceRequestParams,
+    ReadResourceResponse, ServerConfig, SubscriptionFilter,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::caller::{Caller, Era};
+use crate::{Server, about, call, completion, listen, prompts, resources, skills, tools};
+
+/// One client of a [`Server`]: what the protocol's library calls.
+pub struct Connection {
+    server: Server,
+    kind: Kind,
+    /// What tools know this client by. Clients never learn it.
+    session: OnceLock<String>,
+    gone: CancellationToken,
+    _gone: DropGuard,
+}
+
+/// What a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A stream that belongs to one client for as long as it is open.
+    Stream,
+    /// Requests over HTTP. They belong together only where the client names a session of an older revision.
+    Requests,
+}
+
+impl Connection {
+    pub(crate) fn of_stream(server: &Server) -> Self {
+        Self::new(server, Kind::Stream)
+    }
+
+    pub(crate) fn of_requests(server: &Server) -> Self {
+        Self::new(server, Kind::Requests)
+    }
+
+    fn new(server: &Server, kind: Kind) -> Self {
+        let gone = CancellationToken::new();
+        Self { server: server.clone(), kind, session: OnceLock::new(), _gone: gone.clone().drop_guard(), gone }
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Returns what tools know this client by, which nobody can guess.
+    pub(crate) fn session(&self) -> &str {
+        self.session.get_or_init(|| {
+            let mut bytes = [0_u8; 16];
+            // Without random numbers the place in memory still tells connections apart.
+            let _ = getrandom::fill(&mut bytes);
+            let random: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("mcp-{random}-{:p}", &raw const self.session)
+        })
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.get() {
+            self.server.shared.tools.end_session(session);
+        }
+    }
+}
+
+impl ServerHandler for Connection {
+    fn get_info(&self) -> ServerConfig {
+        about::config(&self.server.shared.version)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        tools::list(&self.server, Era::of(&context)).await
+    }
+
+    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+        call::call(&self.server, &Caller::of(self, &context), request, &context).await
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        prompts::list(&self.server, Era::of(&context)).await
+    }
+
+    async fn get_prompt(&self, request: GetPromptRequestParams, _: RequestContext<RoleServer>) -> Result<GetPromptResponse, ErrorData> {
+        prompts::get(&self.server, request).await.map(Into::into)
+    }
+
+    async fn complete(&self, request: CompleteRequestParams, _: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
+        completion::complete(&self.server, request).await
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        resources::list(&self.server, Era::of(&context), request).await
+    }
+
+    fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<ListResourceTemplatesResult, ErrorData>> + Send + '_ {
+        ready(Ok(resources::templates(Era::of(&context))))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        resources::read(&self.server, &Caller::of(self, &context), &request.uri).await.map(Into::into)
+    }
+
+    async fn list_skills(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        skills::list(&self.server, request).await
+    }
+
+    async fn get_skill(&self, request: GetSkillRequestParams, _: RequestContext<RoleServer>) -> Result<GetSkillResult, ErrorData> {
+        skills::get(&self.server, request.uri).await
+    }
+
+    async fn read_resource_directory(
+        &self,
+        request: ReadResourceDirectoryRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceDirectoryResult, ErrorData> {
+        skills::directory(&self.server, request).await
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(listen::accepted(requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        listen::listen(&self.server, &context).await;
+        Ok(())
+    }
+
+    fn on_initialized(&self, context: NotificationContext<RoleServer>) -> impl Future<Output = ()> + Send + '_ {
+        listen::tell(&self.server, context.peer, self.gone.clone());
+        ready(())
+    }
+}

@@ -1,0 +1,74 @@
+//! Telling clients that a list has changed.
+
+use rmcp::RoleServer;
+use rmcp::model::SubscriptionFilter;
+use rmcp::service::{Peer, ServiceError, SubscriptionContext, SubscriptionSendError};
+use tokio_util::sync::CancellationToken;
+
+use crate::Server;
+use crate::changes::List;
+
+/// Returns what of a subscription can be served: all lists.
+pub(crate) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
+    let all = SubscriptionFilter::builder().tools_list_changed().prompts_list_changed().resources_list_changed().build();
+    requested.intersection(&all)
+}
+
+/// Tells a client of 2026-07-28 what it subscribed to, until it ends the subscription or the server stops.
+pub(crate) async fn listen(server: &Server, context: &SubscriptionContext) {
+    server.watch();
+    let mut listener = server.shared.changes.listen();
+    let mut known = *listener.borrow_and_update();
+    loop {
+        tokio::select! {
+            () = context.cancelled() => return,
+            () = server.shared.stop.cancelled() => return,
+            changed = listener.changed() => if changed.is_err() { return },
+        }
+        let now = *listener.borrow_and_update();
+        for list in now.since(known) {
+            let sink = context.sink();
+            let told = match list {
+                List::Tools => sink.notify_tool_list_changed().await,
+                List::Prompts => sink.notify_prompt_list_changed().await,
+                List::Resources => sink.notify_resource_list_changed().await,
+            };
+            match told {
+                // What it did not subscribe to.
+                Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_)) => {}
+                Err(_) => return,
+            }
+        }
+        known = now;
+    }
+}
+
+/// Tells a client of an older revision from now on, until it has gone.
+pub(crate) fn tell(server: &Server, peer: Peer<RoleServer>, gone: CancellationToken) {
+    server.watch();
+    let mut listener = server.shared.changes.listen();
+    tokio::spawn(async move {
+        let mut known = *listener.borrow_and_update();
+        loop {
+            tokio::select! {
+                () = gone.cancelled() => return,
+                changed = listener.changed() => if changed.is_err() { return },
+            }
+            let now = *listener.borrow_and_update();
+            for list in now.since(known) {
+                if notify(&peer, list).await.is_err() {
+                    return;
+                }
+            }
+            known = now;
+        }
+    });
+}
+
+async fn notify(peer: &Peer<RoleServer>, list: List) -> Result<(), ServiceError> {
+    match list {
+        List::Tools => peer.notify_tool_list_changed().await,
+        List::Prompts => peer.notify_prompt_list_changed().await,
+        List::Resources => peer.notify_resource_list_changed().await,
+    }
+}

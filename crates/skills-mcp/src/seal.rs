@@ -1,0 +1,154 @@
+//! State that travels through a client and back.
+
+use std::time::Duration;
+
+use rmcp::model::{RequestStateCodec, SealOptions};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::{BuildError, Principal, Spent};
+
+/// How long an answer is waited for.
+pub(crate) const LIFETIME: Duration = Duration::from_secs(300);
+/// What keeps these seals apart from any others under the same key.
+const PURPOSE: &str = "skills-mcp/permission/1";
+
+/// Seals what a client has to bring back, and opens it once.
+pub(crate) struct Seal {
+    codec: RequestStateCodec,
+    spent: Box<dyn Spent>,
+}
+
+/// What a call is: who calls which tool with which arguments. A seal of one opens for no other.
+pub(crate) struct Bound(Vec<u8>);
+
+/// What is sealed: the question that was asked. Not secret; clients can read it.
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    question: String,
+    nonce: String,
+}
+
+/// Why state that came back counts for nothing. Clients are told no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotOpened {
+    #[error("requestState is not what this server gave for this call, or it is too old; call again without it")]
+    Foreign,
+    #[error("requestState was used before; call again without it")]
+    Spent,
+    #[error("it cannot be told whether requestState was used before, so it counts for nothing; call again without it")]
+    Unknown,
+}
+
+impl Seal {
+    pub(crate) fn new(key: &[u8], spent: Box<dyn Spent>) -> Result<Self, BuildError> {
+        let codec = RequestStateCodec::try_new(key).map_err(|_| BuildError::key_too_short(RequestStateCodec::MIN_KEY_LENGTH, key.len()))?;
+        Ok(Self { codec, spent })
+    }
+
+    /// Seals a question that is asked for a call.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub(crate) fn close(&self, bound: &Bound, question: &str) -> Result<String, String> {
+        let sealed = Sealed { question: question.to_owned(), nonce: nonce()? };
+        let options = SealOptions::new().associated_data(&bound.0).ttl(LIFETIME);
+        self.codec.seal_json_with(&sealed, &options).map_err(|error| error.to_string())
+    }
+
+    /// Opens what came back with the same call, which is then spent whatever comes of it. Blocks when what was spent is kept in files.
+    ///
+    /// # Errors
+    /// When it was not sealed for this call by this key, is too old, or was opened before.
+    pub(crate) fn open(&self, bound: &Bound, state: &str) -> Result<String, NotOpened> {
+        let sealed: Sealed = self.codec.open_json_with(state, &bound.0).map_err(|_| NotOpened::Foreign)?;
+        match self.spent.spend(&sealed.nonce, LIFETIME) {
+            Ok(true) => Ok(sealed.question),
+            Ok(false) => Err(NotOpened::Spent),
+            Err(error) => {
+                tracing::error!(%error, "what was answered before cannot be looked up");
+                Err(NotOpened::Unknown)
+            }
+        }
+    }
+}
+
+impl Bound {
+    pub(crate) fn to(principal: &Principal, tool: &str, arguments: &Map<String, Value>) -> Self {
+        let arguments = Sha256::digest(sorted(&Value::Object(arguments.clone())).to_string());
+        let mut hasher = Sha256::new();
+        for part in [PURPOSE.as_bytes(), principal.as_str().as_bytes(), tool.as_bytes(), &arguments] {
+            // With its length before it no part can reach into the next.
+            hasher.update((part.len() as u64).to_be_bytes());
+            hasher.update(part);
+        }
+        Self(hasher.finalize().to_vec())
+    }
+}
+
+/// Clients may write the members of an object in another order the second time.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<(&String, &Value)> = members.iter().collect();
+            members.sort_by_key(|(name, _)| *name);
+            members.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect::<Map<_, _>>().into()
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
+}
+
+fn nonce() -> Result<String, String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::SpentInMemory;
+
+    fn seal(key: u8) -> Seal {
+        Seal::new(&[key; 32], Box::new(SpentInMemory::default())).unwrap()
+    }
+
+    fn bound(principal: &str, tool: &str, arguments: &Value) -> Bound {
+        Bound::to(&Principal::named(principal), tool, arguments.as_object().unwrap())
+    }
+
+    #[test]
+    fn a_seal_opens_once_and_for_the_same_call_only() {
+        let arguments = json!({"name": "a", "command": "x", "more": {"z": 1, "a": [1, {"y": 2, "b": 3}]}});
+        let call = || bound("alice", "skills_run", &arguments);
+        let (here, there) = (seal(1), seal(2));
+        let state = here.close(&call(), "question").unwrap();
+        let others = [
+            bound("bob", "skills_run", &arguments),
+            bound("alice", "skills_bash", &arguments),
+            bound("alice", "skills_run", &json!({"name": "a", "command": "x"})),
+            bound("alice", "skills_run", &json!({})),
+            // Parts do not run into each other.
+            bound("aliceskills", "_run", &arguments),
+        ];
+        for other in others {
+            assert_eq!(here.open(&other, &state), Err(NotOpened::Foreign));
+        }
+        assert_eq!(there.open(&call(), &state), Err(NotOpened::Foreign));
+        for broken in ["", "rs1", "rs1.a.b", &state[1..], &state[..state.len() - 1], &format!("{state}A"), &state.to_uppercase()] {
+            assert_eq!(here.open(&call(), broken), Err(NotOpened::Foreign), "{broken}");
+        }
+        let reordered = json!({"more": {"a": [1, {"b": 3, "y": 2}], "z": 1}, "command": "x", "name": "a"});
+        assert_eq!(here.open(&bound("alice", "skills_run", &reordered), &state).as_deref(), Ok("question"));
+        assert_eq!(here.open(&call(), &state), Err(NotOpened::Spent));
+    }
+
+    #[test]
+    fn a_short_key_is_refused() {
+        assert!(Seal::new(&[1; 31], Box::new(SpentInMemory::default())).is_err());
+    }
+}

@@ -1,0 +1,146 @@
+//! What was used and may not be used again.
+#![expect(clippy::disallowed_methods, reason = "the files here are this server's own, and none of a skill")]
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The most that is remembered in memory; when so much is spent within its lifetime, nothing more can be.
+const MAX_REMEMBERED: usize = 100_000;
+
+/// Remembers what was used, for as long as somebody could try to use it again.
+pub trait Spent: Send + Sync {
+    /// Notes that something is used now; says no when it was before. Something is named by 32 hexadecimal digits.
+    ///
+    /// # Errors
+    /// When it cannot be noted. Then it counts as used.
+    fn spend(&self, nonce: &str, lifetime: Duration) -> io::Result<bool>;
+}
+
+/// Remembers in this process: right for a server that is one process.
+#[derive(Debug, Default)]
+pub struct SpentInMemory(Mutex<HashMap<String, Instant>>);
+
+/// Remembers by empty files in a directory, which several processes may share.
+#[derive(Debug)]
+pub struct SpentInDirectory {
+    directory: PathBuf,
+    /// When old files were removed last.
+    tidied: Mutex<Option<Instant>>,
+}
+
+impl Spent for SpentInMemory {
+    fn spend(&self, nonce: &str, lifetime: Duration) -> io::Result<bool> {
+        let now = Instant::now();
+        let mut spent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if spent.len() >= MAX_REMEMBERED {
+            spent.retain(|_, until| *until > now);
+        }
+        if spent.len() >= MAX_REMEMBERED {
+            return Err(io::Error::other("too many answers at once"));
+        }
+        // Twice as long, since a seal that is opened now may have been made just before.
+        Ok(spent.insert(nonce.to_owned(), now + lifetime * 2).is_none())
+    }
+}
+
+impl SpentInDirectory {
+    /// Remembers in this directory, which is made, and readable by its owner alone, when it is first needed.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into(), tidied: Mutex::new(None) }
+    }
+
+    /// Removes what nobody can use any more, once in a lifetime.
+    fn tidy(&self, lifetime: Duration) {
+        let mut tidied = self.tidied.lock().unwrap_or_else(PoisonError::into_inner);
+        if tidied.is_some_and(|last| last.elapsed() < lifetime) {
+            return;
+        }
+        *tidied = Some(Instant::now());
+        drop(tidied);
+        let is_old = |modified: SystemTime| modified.elapsed().is_ok_and(|age| age > lifetime * 2);
+        for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+            let is_ours = entry.file_name().to_str().is_some_and(is_nonce);
+            if is_ours && entry.metadata().and_then(|metadata| metadata.modified()).is_ok_and(is_old) {
+                // What another process has removed meanwhile is gone as well.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+impl Spent for SpentInDirectory {
+    fn spend(&self, nonce: &str, lifetime: Duration) -> io::Result<bool> {
+        if !is_nonce(nonce) {
+            return Err(io::Error::from(ErrorKind::InvalidInput));
+        }
+        make_private(&self.directory)?;
+        self.tidy(lifetime);
+        match File::create_new(self.directory.join(nonce)) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn is_nonce(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(unix)]
+fn make_private(directory: &std::path::Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+}
+
+#[cfg(not(unix))]
+fn make_private(directory: &std::path::Path) -> io::Result<()> {
+    fs::create_dir_all(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_used_twice() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().join("deep/spent");
+        let stores: [(&dyn Spent, &dyn Spent); 2] = [(&SpentInDirectory::new(&place), &SpentInDirectory::new(&place)), {
+            let memory: &'static SpentInMemory = Box::leak(Box::default());
+            (memory, memory)
+        }];
+        let (one, other) = ("0".repeat(32), "f".repeat(32));
+        for (here, there) in stores {
+            assert!(here.spend(&one, Duration::from_secs(60)).unwrap());
+            assert!(!there.spend(&one, Duration::from_secs(60)).unwrap());
+            assert!(there.spend(&other, Duration::from_secs(60)).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_name_is_never_a_path() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SpentInDirectory::new(directory.path());
+        for name in ["", "../x", "/etc/x", &"g".repeat(32), &"0".repeat(33)] {
+            assert!(store.spend(name, Duration::from_secs(60)).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn old_files_go() {
+        let directory = tempfile::tempdir().unwrap();
+        let old = directory.path().join("a".repeat(32));
+        let kept = directory.path().join("kept");
+        for path in [&old, &kept] {
+            let file = File::create(path).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(1_000)).unwrap();
+        }
+        assert!(SpentInDirectory::new(directory.path()).spend(&"b".repeat(32), Duration::from_secs(60)).unwrap());
+        assert_eq!((old.exists(), kept.exists()), (false, true));
+    }
+}

@@ -1,0 +1,201 @@
+//! Leave of the client's user.
+
+use serde_json::{Value, json};
+use skills_mcp::Server;
+
+use crate::client::{Client, Era};
+use crate::fixture::{Host, lacks_walls};
+
+const FORMS: &str = r#"{"elicitation": {"form": {}}}"#;
+
+fn forms() -> Value {
+    serde_json::from_str(FORMS).unwrap()
+}
+
+fn host() -> Host {
+    let host = Host::new();
+    host.skill("greet", "allowed-tools: Bash(sh:*)\n").script("greet", "hello.sh", "echo hello\n");
+    host
+}
+
+fn run() -> Value {
+    json!({"name": "skills_run", "arguments": {"name": "greet", "command": "sh scripts/hello.sh"}})
+}
+
+fn accept(decision: &str) -> Value {
+    json!({"action": "accept", "content": {"decision": decision}})
+}
+
+fn code(result: &Value) -> &Value {
+    &result["structuredContent"]["error"]["code"]
+}
+
+#[tokio::test]
+async fn an_older_client_is_asked_while_the_call_waits() {
+    if lacks_walls() {
+        return;
+    }
+    let host = host();
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::Old, forms()).await;
+    for (answer, expected) in [
+        (json!({"action": "decline"}), "denied_by_policy"),
+        (json!({"action": "cancel"}), "approval_required"),
+        (accept("deny"), "denied_by_policy"),
+        (accept("allow_everything"), "denied_by_policy"),
+        (json!({"action": "accept"}), "denied_by_policy"),
+    ] {
+        client.answer = answer.clone();
+        let result = client.ok("tools/call", run()).await;
+        assert_eq!(code(&result), expected, "{answer}: {result}");
+    }
+    let form = &client.asked[0]["params"];
+    assert!(form["message"].as_str().unwrap().starts_with("greet wants to run: "), "{form}");
+    assert_eq!(form["requestedSchema"]["properties"]["decision"]["enum"], json!(["allow_once", "allow_session", "allow_always", "deny"]));
+    let asked = client.asked.len();
+    client.answer = accept("allow_once");
+    assert_eq!(client.ok("tools/call", run()).await["content"][0]["text"], "hello");
+    client.answer = accept("allow_session");
+    assert_eq!(client.ok("tools/call", run()).await["content"][0]["text"], "hello");
+    assert_eq!(client.asked.len(), asked + 2);
+    assert_eq!(client.ok("tools/call", run()).await["content"][0]["text"], "hello");
+    assert_eq!(client.asked.len(), asked + 2, "the answer holds for the connection");
+    let mut other = Client::connect(&server, Era::Old, forms()).await;
+    other.answer = json!({"action": "decline"});
+    assert_eq!(code(&other.ok("tools/call", run()).await), "denied_by_policy", "and for no other connection");
+}
+
+/// Calls until there is a question, and returns it and what has to come back with the answer.
+async fn asked(client: &mut Client) -> (Value, Value) {
+    let result = client.ok("tools/call", run()).await;
+    assert_eq!(result["resultType"], "input_required", "{result}");
+    let request = result["inputRequests"]["permission"].clone();
+    assert_eq!(request["method"], "elicitation/create");
+    (request["params"].clone(), result["requestState"].clone())
+}
+
+fn again(state: &Value, answer: Value) -> Value {
+    let mut call = run();
+    call["requestState"] = state.clone();
+    call["inputResponses"] = json!({"permission": answer});
+    call
+}
+
+#[tokio::test]
+async fn a_newer_client_is_asked_by_the_result() {
+    if lacks_walls() {
+        return;
+    }
+    let host = host();
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::New, forms()).await;
+    let (form, state) = asked(&mut client).await;
+    assert!(form["message"].as_str().unwrap().starts_with("greet wants to run: "), "{form}");
+    let result = client.ok("tools/call", again(&state, accept("allow_once"))).await;
+    assert_eq!(result["content"][0]["text"], "hello", "{result}");
+    let replayed = client.call("tools/call", again(&state, accept("allow_once"))).await;
+    assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
+
+    for (answer, expected) in [(json!({"action": "decline"}), "denied_by_policy"), (json!({"action": "cancel"}), "approval_required")] {
+        let (_, state) = asked(&mut client).await;
+        let result = client.ok("tools/call", again(&state, answer)).await;
+        assert_eq!(code(&result), expected, "{result}");
+    }
+}
+
+#[tokio::test]
+async fn state_of_another_call_starts_nothing() {
+    if lacks_walls() {
+        return;
+    }
+    let host = host();
+    host.script("greet", "canary.sh", "echo alive > /workspace/canary\n");
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::New, forms()).await;
+    let (_, state) = asked(&mut client).await;
+    let canary = json!({"name": "greet", "command": "sh scripts/canary.sh"});
+    let mut wrong = Vec::new();
+    let mut other_arguments = again(&state, accept("allow_once"));
+    other_arguments["arguments"] = canary.clone();
+    wrong.push(other_arguments);
+    let mut other_tool = again(&state, accept("allow_once"));
+    other_tool["name"] = json!("skills_bash");
+    wrong.push(other_tool);
+    wrong.push(again(&json!("made up"), accept("allow_once")));
+    let mut more = again(&state, accept("allow_once"));
+    more["inputResponses"]["sampling"] = json!({});
+    wrong.push(more);
+    let mut without_state = again(&state, accept("allow_once"));
+    without_state.as_object_mut().unwrap().remove("requestState");
+    wrong.push(without_state);
+    let mut without_answer = again(&state, accept("allow_once"));
+    without_answer.as_object_mut().unwrap().remove("inputResponses");
+    wrong.push(without_answer);
+    wrong.push(again(&state, json!("yes")));
+    for call in wrong {
+        let answer = client.call("tools/call", call.clone()).await;
+        assert_eq!(answer["error"]["code"], -32602, "{call}: {answer}");
+    }
+    // Another server does not know the seal, unless it has the key.
+    let mut foreign = Client::connect(&host.server(&[]), Era::New, forms()).await;
+    assert_eq!(foreign.call("tools/call", again(&state, accept("allow_once"))).await["error"]["code"], -32602);
+    // What changed since the question is asked for anew.
+    host.script("greet", "hello.sh", "echo something else\n");
+    let result = client.ok("tools/call", again(&state, accept("allow_once"))).await;
+    assert_eq!(result["resultType"], "input_required", "{result}");
+    assert!(!host.path("workspace/canary").exists());
+}
+
+#[tokio::test]
+async fn servers_that_share_a_key_stand_for_each_other() {
+    if lacks_walls() {
+        return;
+    }
+    let host = host();
+    let spent = host.path("spent");
+    let server = || {
+        let server = Server::builder(host.tools(&[])).key([7; 32]).spent(skills_mcp::SpentInDirectory::new(&spent));
+        server.build().unwrap()
+    };
+    let mut first = Client::connect(&server(), Era::New, forms()).await;
+    let mut second = Client::connect(&server(), Era::New, forms()).await;
+    let (_, state) = asked(&mut first).await;
+    let result = second.ok("tools/call", again(&state, accept("allow_once"))).await;
+    assert_eq!(result["content"][0]["text"], "hello", "{result}");
+    let replayed = first.call("tools/call", again(&state, accept("allow_once"))).await;
+    assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_be_asked_is_told_what_allows_it() {
+    if lacks_walls() {
+        return;
+    }
+    let host = host();
+    let server = host.server(&[]);
+    for (era, capabilities) in [(Era::Old, json!({})), (Era::New, json!({})), (Era::New, json!({"elicitation": {"url": {}}}))] {
+        let mut client = Client::connect(&server, era, capabilities).await;
+        let result = client.ok("tools/call", run()).await;
+        assert_eq!(code(&result), "approval_required", "{result}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("`skills trust greet`"), "{text}");
+        assert!(text.contains("skills mcp --allow"), "{text}");
+        assert!(!text.contains(host.path("").to_str().unwrap()), "{text}");
+        assert!(client.asked.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn several_callers_do_not_decide_for_each_other() {
+    if lacks_walls() {
+        return;
+    }
+    let host = host();
+    let server = Server::builder(host.tools(&[])).several_callers().build().unwrap();
+    let mut client = Client::connect(&server, Era::Old, forms()).await;
+    client.answer = accept("allow_always");
+    assert_eq!(code(&client.ok("tools/call", run()).await), "denied_by_policy");
+    let offered = &client.asked[0]["params"]["requestedSchema"]["properties"]["decision"]["enum"];
+    assert_eq!(offered, &json!(["allow_once", "allow_session", "deny"]));
+    assert!(!host.path("approvals.json").exists());
+}

@@ -1,0 +1,101 @@
+//! `tools/call`.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, Era};
+use crate::fixture::{Host, lacks_walls};
+
+#[tokio::test]
+async fn results_are_text_data_and_links() {
+    let host = Host::new();
+    host.skill("greet", "");
+    let server = host.server(&[]);
+    for era in [Era::Old, Era::New] {
+        let mut client = Client::connect(&server, era, json!({})).await;
+        let listed = client.tool("skills_ls", json!({"path": "skills"})).await;
+        assert_eq!(listed["content"][0]["text"], "Skills (1):\n  greet/  - About greet.");
+        assert_eq!(listed["structuredContent"]["entries"][0]["name"], "greet");
+        assert_eq!(listed["isError"], false);
+
+        let written = client.tool("skills_write", json!({"path": "workspace/a b.txt", "content": "x"})).await;
+        let link = &written["content"][1];
+        assert_eq!(link["type"], "resource_link", "{written}");
+        assert_eq!((&link["uri"], &link["name"]), (&json!("skills-files:///workspace/a%20b.txt"), &json!("a b.txt")));
+        let read = client.ok("resources/read", json!({"uri": link["uri"]})).await;
+        assert_eq!(read["contents"][0]["text"], "x", "{read}");
+
+        let failed = client.tool("skills_read", json!({"path": "workspace/none"})).await;
+        assert_eq!((&failed["isError"], &failed["structuredContent"]["error"]["code"]), (&json!(true), &json!("not_found")));
+        let wrong = client.tool("skills_ls", json!({"path": 7})).await;
+        assert_eq!(wrong["structuredContent"]["error"]["code"], "invalid_arguments");
+        let unknown = client.call("tools/call", json!({"name": "skills_lx", "arguments": {}})).await;
+        assert_eq!(unknown["error"]["code"], -32602);
+        assert!(unknown["error"]["message"].as_str().unwrap().contains("did you mean `skills_ls`"), "{unknown}");
+    }
+}
+
+#[tokio::test]
+async fn scripts_run_and_whoever_cancels_ends_them() {
+    if lacks_walls() {
+        return;
+    }
+    let host = Host::new();
+    host.skill("greet", "allowed-tools: Bash\n");
+    host.script("greet", "hello.sh", "echo hello \"$1\"\ncat\n");
+    host.script("greet", "slow.sh", "echo begun\nsleep 1000 & sleep 1000\n");
+    let server = host.server(&["spawn"]);
+    for era in [Era::Old, Era::New] {
+        let mut client = Client::connect(&server, era, json!({})).await;
+        let ran = client.tool("skills_run", json!({"name": "greet", "command": "sh scripts/hello.sh you"})).await;
+        assert_eq!(ran["content"][0]["text"], "hello you", "nothing of the protocol's input reaches a program: {ran}");
+
+        let id = client.send("tools/call", json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": "p"}})).await;
+        let progress = client.notification("notifications/progress").await;
+        assert_eq!(progress["params"]["progressToken"], "p");
+        assert!(progress["params"]["message"].as_str().unwrap().starts_with("running, "), "{progress}");
+        let second = client.notification("notifications/progress").await;
+        assert!(second["params"]["progress"].as_f64() > progress["params"]["progress"].as_f64(), "{second}");
+        client.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"})).await;
+        // The tool is free again, and nothing of it is answered.
+        let ran = client.tool("skills_run", json!({"name": "greet", "command": "sh scripts/hello.sh again"})).await;
+        assert_eq!(ran["content"][0]["text"], "hello again");
+        ended(&host).await;
+    }
+}
+
+/// Waits until no program works in the directories of this host any more.
+async fn ended(host: &Host) {
+    let scratch = host.path("scratch");
+    let is_left = || std::fs::read_dir(&scratch).unwrap().count();
+    for _ in 0..600 {
+        if is_left() <= 1 {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("{} directories of programs are left", is_left());
+}
+
+#[tokio::test]
+async fn one_client_has_so_many_calls_at_a_time() {
+    if lacks_walls() {
+        return;
+    }
+    let host = Host::new();
+    host.skill("greet", "allowed-tools: Bash\n").script("greet", "slow.sh", "sleep 1000\n");
+    let server = skills_mcp::Server::builder(host.tools(&["spawn"])).calls_at_once(1).build().unwrap();
+    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let slow = json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}});
+    let id = client.send("tools/call", slow).await;
+    client.notification("notifications/progress").await;
+    let refused = client.tool("skills_ls", json!({})).await;
+    assert_eq!(refused["isError"], true);
+    assert_eq!(refused["content"][0]["text"], "Error: 1 calls are being answered already; call again when one of them is done");
+    client.notify("notifications/cancelled", json!({"requestId": id})).await;
+    loop {
+        let listed: Value = client.tool("skills_ls", json!({})).await;
+        if listed["isError"] == false {
+            break;
+        }
+    }
+}

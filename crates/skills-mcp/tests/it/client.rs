@@ -1,0 +1,133 @@
+//! A client that speaks the protocol by hand, so that what is tested is what stands on the wire.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use skills_mcp::Server;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+
+/// How long anything may take; only a test that hangs takes so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How a client talks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    Old,
+    New,
+}
+
+pub(crate) struct Client {
+    era: Era,
+    capabilities: Value,
+    reader: BufReader<ReadHalf<DuplexStream>>,
+    writer: Option<WriteHalf<DuplexStream>>,
+    next: u64,
+    /// What came besides answers.
+    pub(crate) notifications: Vec<Value>,
+    /// How requests of the server are answered.
+    pub(crate) answer: Value,
+    pub(crate) asked: Vec<Value>,
+}
+
+impl Client {
+    /// Connects a client that can do this, and greets as it does.
+    pub(crate) async fn connect(server: &Server, era: Era, capabilities: Value) -> Self {
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(theirs);
+        let server = server.clone();
+        tokio::spawn(async move { server.serve(reader, writer, std::future::pending()).await.unwrap() });
+        let (reader, writer) = tokio::io::split(ours);
+        let reader = BufReader::new(reader);
+        let (notifications, asked) = (Vec::new(), Vec::new());
+        let mut client = Self { era, capabilities, reader, writer: Some(writer), next: 0, notifications, answer: json!(null), asked };
+        if era == Era::Old {
+            let capabilities = client.capabilities.clone();
+            let greeting =
+                json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}});
+            client.ok("initialize", greeting).await;
+            client.notify("notifications/initialized", json!({})).await;
+        }
+        client
+    }
+
+    /// Sends a request, and returns its id.
+    pub(crate) async fn send(&mut self, method: &str, mut params: Value) -> u64 {
+        self.next += 1;
+        if self.era == Era::New {
+            let meta = &mut params["_meta"];
+            meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
+            meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "test", "version": "1"});
+        }
+        self.write(&json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params})).await;
+        self.next
+    }
+
+    pub(crate) async fn notify(&mut self, method: &str, params: Value) {
+        self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
+    }
+
+    /// Sends a request and returns the whole answer; what comes meanwhile is kept, and what is asked answered.
+    pub(crate) async fn call(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params).await;
+        self.answer_to(id).await
+    }
+
+    /// Sends a request that has to be answered well, and returns the result.
+    pub(crate) async fn ok(&mut self, method: &str, params: Value) -> Value {
+        let answer = self.call(method, params).await;
+        assert!(answer.get("error").is_none(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    pub(crate) async fn tool(&mut self, name: &str, arguments: Value) -> Value {
+        self.ok("tools/call", json!({"name": name, "arguments": arguments})).await
+    }
+
+    pub(crate) async fn answer_to(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.message().await;
+            if message.get("method").is_none() && message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    /// Waits for a notification.
+    pub(crate) async fn notification(&mut self, method: &str) -> Value {
+        loop {
+            if let Some(index) = self.notifications.iter().position(|notification| notification["method"] == method) {
+                return self.notifications.remove(index);
+            }
+            self.message().await;
+        }
+    }
+
+    /// Reads one message.
+    pub(crate) async fn message(&mut self) -> Value {
+        let mut line = String::new();
+        let read = tokio::time::timeout(PATIENCE, self.reader.read_line(&mut line)).await;
+        assert_ne!(read.unwrap().unwrap(), 0, "the server closed the connection");
+        let message: Value = serde_json::from_str(&line).unwrap();
+        match (message.get("method").is_some(), message.get("id").cloned()) {
+            (true, Some(id)) => {
+                self.asked.push(message.clone());
+                if !self.answer.is_null() {
+                    let answer = json!({"jsonrpc": "2.0", "id": id, "result": self.answer});
+                    self.write(&answer).await;
+                }
+            }
+            (true, None) => self.notifications.push(message.clone()),
+            _ => {}
+        }
+        message
+    }
+
+    pub(crate) async fn write(&mut self, message: &Value) {
+        self.raw(&format!("{message}\n")).await;
+    }
+
+    pub(crate) async fn raw(&mut self, text: &str) {
+        self.writer.as_mut().unwrap().write_all(text.as_bytes()).await.unwrap();
+    }
+}

@@ -1,0 +1,110 @@
+//! Both eras of the protocol.
+
+use serde_json::json;
+
+use crate::client::{Client, Era};
+use crate::fixture::Host;
+
+#[tokio::test]
+async fn what_the_server_says_of_itself() {
+    let host = Host::new();
+    let server = host.server(&[]);
+    let mut new = Client::connect(&server, Era::New, json!({})).await;
+    let discovered = new.ok("server/discover", json!({})).await;
+    let capabilities = json!({
+        "completions": {},
+        "extensions": {"io.modelcontextprotocol/skills": {"directoryRead": true}},
+        "prompts": {"listChanged": true},
+        "resources": {"listChanged": true},
+        "tools": {"listChanged": true},
+    });
+    assert_eq!(discovered["capabilities"], capabilities);
+    assert_eq!(discovered["resultType"], "complete");
+    assert_eq!(discovered["supportedVersions"], json!(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]));
+    assert_eq!(discovered["cacheScope"], "private");
+    assert!(discovered["instructions"].as_str().unwrap().len() < 1_000);
+
+    for (asked, expected) in [("2025-11-25", "2025-11-25"), ("2024-11-05", "2024-11-05"), ("1999-01-01", "2025-11-25")] {
+        let (mut old, _) = (Client::connect(&server, Era::New, json!({})).await, ());
+        old.write(&json!({"jsonrpc": "2.0", "id": 99, "method": "initialize", "params": {
+            "protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
+        }}))
+        .await;
+        let greeted = old.answer_to(99).await;
+        assert_eq!(greeted["result"]["protocolVersion"], expected, "{greeted}");
+        assert_eq!(greeted["result"]["capabilities"], capabilities);
+        assert_eq!(greeted["result"]["serverInfo"]["name"], "skills");
+    }
+}
+
+#[tokio::test]
+async fn tools_have_titles_schemas_and_hints_in_both_eras() {
+    let host = Host::new();
+    host.skill("greet", "").script("greet", "hello.sh", "# Description: Says hello.\necho hello\n");
+    let server = host.server(&[]);
+    let mut lists = Vec::new();
+    for era in [Era::Old, Era::New] {
+        let mut client = Client::connect(&server, era, json!({})).await;
+        let listed = client.ok("tools/list", json!({})).await;
+        assert_eq!(listed.get("ttlMs").is_some(), era == Era::New, "{era:?}");
+        assert_eq!(listed.get("resultType").is_some(), era == Era::New, "{era:?}");
+        lists.push(listed["tools"].clone());
+    }
+    assert_eq!(lists[0], lists[1]);
+    let names: Vec<&str> = lists[0].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "skills_ls",
+            "skills_read",
+            "skills_write",
+            "skills_create",
+            "skills_run",
+            "skills_bash",
+            "run_skill_script",
+            "search_skills",
+            "load_skill",
+            "read_skill_resource",
+            "skill__greet__hello",
+        ]
+    );
+    for tool in lists[0].as_array().unwrap() {
+        for (part, kind) in [("title", "string"), ("inputSchema", "object"), ("outputSchema", "object"), ("annotations", "object")] {
+            assert_eq!(tool[part].is_string(), kind == "string", "{tool}");
+            assert_eq!(tool[part].is_object(), kind == "object", "{tool}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_of_the_new_era_says_what_it_speaks() {
+    let host = Host::new();
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    client.write(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})).await;
+    assert_eq!(client.answer_to(1).await["error"]["code"], -32602);
+    let future = json!({"io.modelcontextprotocol/protocolVersion": "2099-01-01", "io.modelcontextprotocol/clientCapabilities": {}});
+    client.write(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": future}})).await;
+    assert_eq!(client.answer_to(2).await["error"]["code"], -32022);
+    assert!(client.call("tools/list", json!({})).await.get("result").is_some(), "the server still serves");
+}
+
+#[tokio::test]
+async fn lines_that_are_no_messages_do_no_harm() {
+    let host = Host::new();
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::Old, json!({})).await;
+    for line in ["{", "null", "[]", "\"x\"", "{\"jsonrpc\":\"1.0\"}", "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", "\u{0}"] {
+        client.raw(&format!("{line}\n")).await;
+    }
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    client.raw(&format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{deep}}}\n")).await;
+    // A line longer than what is kept, and then the next one.
+    let chunk = "x".repeat(1 << 20);
+    for _ in 0..20 {
+        client.raw(&chunk).await;
+    }
+    client.raw("\n").await;
+    let pinged = client.call("ping", json!({})).await;
+    assert_eq!(pinged["result"], json!({}), "{pinged}");
+}

@@ -1,0 +1,65 @@
+//! A host with skills and a workspace in a temporary directory.
+
+use std::fs;
+use std::path::PathBuf;
+
+use skills_mcp::Server;
+use skills_tools::runtime::policy::{Effect, Layer, Rule};
+use skills_tools::runtime::{FileApprovals, Root, Rules, Scope, SkillRuntime};
+use skills_tools::{Mount, ToolSet};
+use tempfile::TempDir;
+
+pub(crate) struct Host {
+    directory: TempDir,
+}
+
+impl Host {
+    pub(crate) fn new() -> Self {
+        let host = Self { directory: tempfile::tempdir().unwrap() };
+        for name in ["skills", "workspace", "scratch"] {
+            fs::create_dir(host.path(name)).unwrap();
+        }
+        host
+    }
+
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join(below)
+    }
+
+    pub(crate) fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+        self
+    }
+
+    pub(crate) fn skill(&self, name: &str, extra: &str) -> &Self {
+        self.file(&format!("skills/{name}/SKILL.md"), format!("---\nname: {name}\ndescription: About {name}.\n{extra}---\n# {name}\n"))
+    }
+
+    pub(crate) fn script(&self, skill: &str, file: &str, source: &str) -> &Self {
+        self.file(&format!("skills/{skill}/scripts/{file}"), source)
+    }
+
+    /// The tools where whoever started the host allows these.
+    pub(crate) fn tools(&self, allowed: &[&str]) -> ToolSet {
+        let allow = |rules: Rules, text: &&str| rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap());
+        let runtime = SkillRuntime::builder()
+            .root(Root::new(self.path("skills"), Scope::Custom))
+            .scratch_directory(self.path("scratch"))
+            .approvals(std::sync::Arc::new(FileApprovals::new(self.path("approvals.json"))))
+            .rules(allowed.iter().fold(Rules::default(), allow));
+        ToolSet::builder(runtime.build()).workspace(Mount::writable("workspace", self.path("workspace"))).build().unwrap()
+    }
+
+    pub(crate) fn server(&self, allowed: &[&str]) -> Server {
+        Server::builder(self.tools(allowed)).build().unwrap()
+    }
+}
+
+/// Says, with a line on standard error, that this machine cannot serve the running test, since it has no walls for scripts.
+pub(crate) fn lacks_walls() -> bool {
+    let skip = |error: &_| eprintln!("skipped {}: {error}", std::thread::current().name().unwrap_or("a test"));
+    let [(_, scripts), _] = SkillRuntime::builder().build().sandboxes();
+    scripts.inspect_err(skip).is_err()
+}
