@@ -13,7 +13,7 @@ use skills_build::Language;
 use skills_runtime::prompt::{Budget, Mode};
 
 pub(crate) use build::Build;
-pub(crate) use mcp::{Install, Mcp, McpCommand};
+pub(crate) use mcp::{Install, Mcp, McpCommand, Serve};
 pub(crate) use policy::{Audit, AuditCommand, Policy, PolicyCommand, Trust, Verify};
 pub(crate) use run::{Chosen, Run, What};
 pub(crate) use tools::{Adopt, Call, Host, Tools, ToolsCommand};
@@ -113,8 +113,11 @@ pub(crate) enum Command {
     Call(Call),
     /// Use a skill that a model made: move it from the drafts to where skills are
     Adopt(Adopt),
-    /// Let clients of the Model Context Protocol use skills
-    Mcp(Mcp),
+    /// Serve skills and their tools to clients of the Model Context Protocol
+    ///
+    /// Clients start this command and talk to it over standard input and output; `skills mcp install` writes that into their configuration. With --http they
+    /// connect to it.
+    Mcp(Box<Mcp>),
     /// Compile the WebAssembly of skills ahead of time, so that no run has to wait for it
     Precompile(Precompile),
     /// Say what programs may do, and why

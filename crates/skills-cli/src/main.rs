@@ -56,7 +56,7 @@ use clap::Parser;
 use skills_runtime::SkillRuntime;
 use skills_runtime::prompt::Modes;
 
-use crate::arguments::{Arguments, Command, McpCommand};
+use crate::arguments::{Arguments, Command, Mcp, McpCommand};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -80,9 +80,9 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::Build(build) => return build::build(build, output),
         Command::Completions(completions) => return completions::completions(completions, output),
         Command::Audit(audit) => return audit::audit(audit, output),
-        Command::Mcp(mcp) => match &mcp.command {
-            McpCommand::Install(install) => return mcp::install::install(install, &arguments, output),
-        },
+        Command::Mcp(mcp) if let Mcp { command: Some(McpCommand::Install(install)), .. } = &**mcp => {
+            return mcp::install::install(install, &arguments, output);
+        }
         _ => {}
     }
     let builder = SkillRuntime::builder().discovery(roots::discovery(&arguments)?).scratch_directory(roots::scratch_directory());
@@ -110,6 +110,7 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::Tools(arguments) => tools::tools(builder, &arguments, output),
         Command::Call(call) => call::call(builder, &call, arguments.trust_project, output),
         Command::Adopt(adopt) => adopt::adopt(&builder.build(), &adopt, output),
+        Command::Mcp(mcp) => mcp::serve::serve(builder, &mcp.serve, arguments.trust_project, output),
         Command::Run(run) => run::run(builder, &run, arguments.trust_project, output),
         Command::Policy(policy) => policy::policy(builder, &policy.command, arguments.trust_project, output),
         Command::Trust(trust) => trust::trust(builder, &trust, arguments.trust_project, output),
@@ -120,7 +121,6 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         | Command::New(_)
         | Command::Build(_)
         | Command::Completions(_)
-        | Command::Mcp(_)
         | Command::Audit(_) => Ok(Exit::Done),
     }
 }

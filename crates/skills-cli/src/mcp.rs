@@ -1,3 +1,7 @@
 //! `skills mcp`.
 
 pub(crate) mod install;
+pub(crate) mod log;
+pub(crate) mod serve;
+mod streams;
+mod tokens;

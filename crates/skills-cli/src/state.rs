@@ -28,6 +28,11 @@ pub(crate) fn drafts() -> Option<PathBuf> {
     Some(base("XDG_DATA_HOME", ".local/share")?.join("skills/drafts"))
 }
 
+/// Returns where the token lies that this command makes for clients over HTTP.
+pub(crate) fn token() -> Option<PathBuf> {
+    Some(directory()?.join("mcp-token"))
+}
+
 /// Returns where administrators' changes to tools lie.
 pub(crate) fn overrides() -> Option<PathBuf> {
     Some(directory()?.join("tools.json"))
@@ -107,14 +112,15 @@ pub(crate) fn keep(builder: Builder) -> anyhow::Result<Builder> {
     Ok(builder.approvals(Arc::new(approvals)).audit(Arc::new(Log::open(log)?)))
 }
 
+/// Makes a directory that only its owner may enter.
 #[cfg(unix)]
-fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
+pub(crate) fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
 #[cfg(not(unix))]
-fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
+pub(crate) fn make_private(directory: &std::path::Path) -> std::io::Result<()> {
     std::fs::create_dir_all(directory)
 }
 
@@ -130,6 +136,18 @@ pub(crate) fn is_anybodys(path: &std::path::Path) -> bool {
 
 #[cfg(not(unix))]
 pub(crate) fn is_anybodys(_path: &std::path::Path) -> bool {
+    false
+}
+
+/// Says whether others than its owner may read a file.
+#[cfg(unix)]
+pub(crate) fn is_readable_by_others(path: &std::path::Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o044 != 0)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_readable_by_others(_path: &std::path::Path) -> bool {
     false
 }
 

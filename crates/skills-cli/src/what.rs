@@ -81,22 +81,11 @@ fn secrets(what: &What, output: &Output) -> anyhow::Result<Secrets> {
         for problem in problems {
             output.note(&format!("warning: {}: {problem}", path.display()));
         }
-        if is_readable_by_others(path) {
+        if state::is_readable_by_others(path) {
             output.note(&format!("warning: others may read {}; run `chmod 600` on it", path.display()));
         }
         let names: Vec<String> = secrets.names().map(str::to_owned).collect();
         all.extend(names.into_iter().filter_map(|name| Some((name.clone(), secrets.get(&name)?.clone()))));
     }
     Ok(all.into_iter().collect())
-}
-
-#[cfg(unix)]
-fn is_readable_by_others(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o044 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_readable_by_others(_path: &Path) -> bool {
-    false
 }

@@ -1,13 +1,82 @@
 //! The arguments of the server for clients of the Model Context Protocol.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 pub(crate) use crate::mcp::install::Client;
+use crate::mcp::log::{Format, Level};
+
+/// The heading of what is for HTTP alone.
+const HTTP: &str = "Over HTTP";
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Mcp {
+    #[command(flatten)]
+    pub(crate) serve: Serve,
+
     #[command(subcommand)]
-    pub(crate) command: McpCommand,
+    pub(crate) command: Option<McpCommand>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) host: super::Host,
+
+    /// Allow, while the server runs: write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME (repeatable)
+    #[arg(long, value_name = "PERMISSION")]
+    pub(crate) allow: Vec<String>,
+
+    /// Take the variables that skills declare from this .env file (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) env_file: Vec<PathBuf>,
+
+    /// How many calls of one client are answered at a time
+    #[arg(long, value_name = "NUMBER", default_value_t = 64, hide_short_help = true)]
+    pub(crate) calls: usize,
+
+    /// How much is logged to standard error
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = Level::Warn)]
+    pub(crate) log: Level,
+
+    /// How it is logged
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
+    pub(crate) log_format: Format,
+
+    /// Serve over HTTP at this address and port instead of standard input and output; port 0 takes one that is free
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8640", help_heading = HTTP)]
+    pub(crate) http: Option<SocketAddr>,
+
+    /// Take the tokens of clients from this file, one in a line as `NAME: TOKEN` [default: one that is made where this command keeps its state]
+    #[arg(long, value_name = "FILE", requires = "http", help_heading = HTTP)]
+    pub(crate) token_file: Option<PathBuf>,
+
+    /// Serve without a token, to everybody on this machine
+    #[arg(long, requires = "http", conflicts_with_all = ["token_file", "allow_remote"], help_heading = HTTP)]
+    pub(crate) no_token: bool,
+
+    /// Serve at an address that other machines reach; needs --allow-host. There is no encryption: put something in front that does it
+    #[arg(long, requires = "http", help_heading = HTTP)]
+    pub(crate) allow_remote: bool,
+
+    /// Name by which clients may call the server (repeatable)
+    #[arg(long, value_name = "HOST[:PORT]", requires = "http", help_heading = HTTP)]
+    pub(crate) allow_host: Vec<String>,
+
+    /// Origin whose web pages may call the server (repeatable)
+    #[arg(long, value_name = "ORIGIN", requires = "http", help_heading = HTTP)]
+    pub(crate) allow_origin: Vec<String>,
+
+    /// Keep no sessions for clients of revisions before 2026-07-28; such clients cannot be asked anything then
+    #[arg(long, requires = "http", help_heading = HTTP)]
+    pub(crate) no_sessions: bool,
+
+    /// Seal questions with the key in this file, at least 32 bytes; servers that stand for each other share it
+    #[arg(long, value_name = "FILE", requires = "http", help_heading = HTTP)]
+    pub(crate) key_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

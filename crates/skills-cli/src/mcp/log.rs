@@ -34,7 +34,8 @@ pub(crate) fn to_stderr(level: Level, format: Format) {
         Level::Info => LevelFilter::INFO,
         Level::Debug => LevelFilter::DEBUG,
     };
-    let filter = Targets::new().with_default(level.min(LevelFilter::WARN)).with_targets(["skills_mcp", "skills_tools"].map(|ours| (ours, level)));
+    let filter =
+        Targets::new().with_default(level.min(LevelFilter::WARN)).with_targets(["skills_mcp", "skills_tools"].map(|ours| (ours, level)));
     let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let layer = match format {
         Format::Text => layer.with_target(false).boxed(),

@@ -4,10 +4,10 @@
 //! what a program, a library or a forgotten line prints disturbs no message, and what reads standard input takes none.
 
 #[cfg(unix)]
-pub(crate) use unix::{Streams, take};
+pub(crate) use unix::take;
 
 #[cfg(not(unix))]
-pub(crate) use other::{Streams, take};
+pub(crate) use other::take;
 
 #[cfg(unix)]
 mod unix {
@@ -32,8 +32,7 @@ mod unix {
 
     /// Takes standard input and output for the protocol alone. No program that is started inherits them.
     pub(crate) fn take() -> io::Result<Streams> {
-        let streams =
-            Streams { input: io::stdin().as_fd().try_clone_to_owned()?, output: io::stdout().as_fd().try_clone_to_owned()? };
+        let streams = Streams { input: io::stdin().as_fd().try_clone_to_owned()?, output: io::stdout().as_fd().try_clone_to_owned()? };
         dup2_stdin(File::open("/dev/null")?)?;
         dup2_stdout(io::stderr())?;
         Ok(streams)

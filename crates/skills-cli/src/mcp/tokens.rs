@@ -27,7 +27,8 @@ pub(crate) fn choose(arguments: &Serve, output: &Output) -> anyhow::Result<Vec<T
         anyhow::ensure!(!tokens.is_empty(), InputError::new(format!("{} has no token", path.display())));
         return Ok(tokens);
     }
-    let path = state::token().ok_or_else(|| InputError::new("there is no place for a token: set XDG_STATE_HOME, or use --token-file".to_owned()))?;
+    let path = state::token()
+        .ok_or_else(|| InputError::new("there is no place for a token: set XDG_STATE_HOME, or use --token-file".to_owned()))?;
     if !path.exists() {
         make(&path)?;
     }
