@@ -40,8 +40,8 @@ impl Stamp {
         self.look.bytes
     }
 
-    /// Says whether the file can be taken for unchanged: it looks the same, and it was not read in the tick in which it was written. A stamp that no
-    /// listing made does not know that, and then it cannot.
+    /// Says whether the file can be taken for unchanged: it looks the same, and it was not read in the tick in which it was written. A stamp
+    /// that no listing made does not know that, and then it cannot.
     #[must_use]
     pub fn is_still(self, now: Option<Self>) -> bool {
         self.settled && now == Some(self)

@@ -2,7 +2,8 @@
 
 use crate::{Resource, Stamp};
 
-/// The files of a skill and how they looked when they were listed. Two are equal when nothing was written in between, as far as [`Stamp`] can tell.
+/// The files of a skill and how they looked when they were listed. Two are equal when nothing was written in between, as far as
+/// [`Stamp`] can tell.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct StampedListing {
     /// The regular files, the skill file among them, ordered by path. What [`Listing`](crate::Listing) leaves out is left out.

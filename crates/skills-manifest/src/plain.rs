@@ -7,14 +7,15 @@ use crate::yaml::{self, Exact, Failure};
 use crate::{Warning, WarningKind};
 
 impl Frontmatter<'_> {
-    /// Reads all fields as YAML has them, in their order: unknown ones stay, nothing is repaired, renamed or normalised, and a number is a number
-    /// (`1.10` is 1.1, which [`Manifest::extra`](crate::Manifest::extra) would keep as text).
+    /// Reads all fields as YAML has them, in their order: unknown ones stay, nothing is repaired, renamed or normalised, and a number is a
+    /// number (`1.10` is 1.1, which [`Manifest::extra`](crate::Manifest::extra) would keep as text).
     ///
-    /// Whoever parses the same file with another reader finds the same values, as far as YAML 1.2 goes: older readers take words such as `yes`, and
-    /// dates, for something else than text.
+    /// Whoever parses the same file with another reader finds the same values, as far as YAML 1.2 goes: older readers take words such as
+    /// `yes`, and dates, for something else than text.
     ///
     /// # Errors
-    /// [`NotPlain`], when readers would disagree about the file: when it has no usual fences, is no YAML or no mapping, or holds what JSON does not have.
+    /// [`NotPlain`], when readers would disagree about the file: when it has no usual fences, is no YAML or no mapping, or holds what JSON
+    /// does not have.
     pub fn plain(&self) -> Result<Map<String, Value>, NotPlain> {
         if let Some(kind) = self.warnings.iter().map(Warning::kind).next() {
             return Err(NotPlain::Fences(kind.clone()));

@@ -106,8 +106,8 @@ impl Publication {
 }
 
 impl PublishedFile {
-    /// Returns the path below the skill's directory, with `/` between the parts. No part is `.` or `..`, is hidden or has invisible characters,
-    /// but spaces, `%` and other characters that a URI has to encode may be in it.
+    /// Returns the path below the skill's directory, with `/` between the parts. No part is `.` or `..`, is hidden or has invisible
+    /// characters, but spaces, `%` and other characters that a URI has to encode may be in it.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path

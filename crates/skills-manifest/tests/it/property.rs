@@ -34,7 +34,10 @@ proptest! {
 
     /// What is plain to everybody is what is loaded.
     #[test]
-    fn plain_fields_are_those_that_are_loaded(text in "((name|x|name|metadata): ?[ -~]{0,12}\n| {0,2}- ?[a-z:&*!<{}]{0,6}\n| {1,2}[a-z]: [a-z&*.0-9]{0,4}\n){0,5}", description in "[ -~]{1,20}") {
+    fn plain_fields_are_those_that_are_loaded(
+        text in "((name|x|name|metadata): ?[ -~]{0,12}\n| {0,2}- ?[a-z:&*!<{}]{0,6}\n| {1,2}[a-z]: [a-z&*.0-9]{0,4}\n){0,5}",
+        description in "[ -~]{1,20}",
+    ) {
         let file = format!("---\ndescription: {description}\n{text}---\n");
         let frontmatter = Fence::of_file(file.as_bytes()).unwrap();
         if let (Ok(fields), Ok((manifest, _))) = (frontmatter.plain(), Manifest::from_frontmatter(&frontmatter)) {

@@ -24,6 +24,9 @@ pub(crate) struct Library {
     taken: Mutex<HashMap<PathBuf, Arc<Snapshot>>>,
 }
 
+/// What a look at a skill comes to.
+type Taken = Result<Arc<Snapshot>, Refusal>;
+
 impl Library {
     pub(crate) fn new(runtime: SkillRuntime, files: Arc<FileTools>) -> Self {
         Self { runtime, files, taken: Mutex::default() }
@@ -67,30 +70,30 @@ impl Library {
         Ok(Arc::clone(&snapshot.publication))
     }
 
-    /// Reads a file as a publication lists it: as the last one does, else as a new look does, else as one that trusts nothing that was known.
+    /// Reads a file as a publication lists it: as the last one does, else as a new look does, else as one does that trusts nothing that was
+    /// known.
     pub(crate) fn read(&self, catalog: &Catalog, name: &str, path: &str) -> Result<PublishedBytes, PublicationError> {
         let not_published = |_| PublicationError::not_published(name);
         let entry = self.find(catalog, name).map_err(not_published)?;
-        let mut is_listed = false;
-        for look in [Self::known, Self::looked, Self::afresh] {
-            let publication = match look(self, entry) {
+        let known = || self.known(entry, path);
+        let looked = || self.looked(entry);
+        let afresh = || self.keep(entry.directory(), Snapshot::take(entry, &self.files, None));
+        let looks: [&dyn Fn() -> Taken; 3] = [&known, &looked, &afresh];
+        for look in looks {
+            let publication = match look() {
                 Ok(snapshot) => Arc::clone(&snapshot.publication),
                 Err(Refusal::Unknown) => continue,
                 Err(Refusal::Changing) => return Err(PublicationError::changing(name, path)),
                 Err(refusal) => return Err(not_published(refusal)),
             };
             self.forget_strangers(catalog);
-            let Some(file) = publication.file(path).cloned() else {
-                is_listed = false;
-                continue;
-            };
-            is_listed = true;
+            let Some(file) = publication.file(path).cloned() else { return Err(PublicationError::no_such_file(name, path)) };
             let Some(content) = content(entry, path, file.bytes) else { continue };
             if sha256(&content) == file.sha256 {
                 return Ok(PublishedBytes { publication, file, content });
             }
         }
-        Err(if is_listed { PublicationError::changing(name, path) } else { PublicationError::no_such_file(name, path) })
+        Err(PublicationError::changing(name, path))
     }
 
     /// Finds the one skill of a name that may be published.
@@ -112,24 +115,20 @@ impl Library {
         }
     }
 
-    /// The last look at a skill, when there was one.
-    fn known(&self, entry: &Entry) -> Result<Arc<Snapshot>, Refusal> {
+    /// The last look at a skill, when there was one that found the file.
+    fn known(&self, entry: &Entry, path: &str) -> Taken {
         let known = self.kept_ones().get(entry.directory()).cloned();
-        known.filter(|known| known.publication.name() == entry.name().as_str()).ok_or(Refusal::Unknown)
+        let has_file = |known: &Arc<Snapshot>| known.publication.name() == entry.name().as_str() && known.publication.file(path).is_some();
+        known.filter(has_file).ok_or(Refusal::Unknown)
     }
 
     /// Looks at a skill; what looks as it did is not read again.
-    fn looked(&self, entry: &Entry) -> Result<Arc<Snapshot>, Refusal> {
+    fn looked(&self, entry: &Entry) -> Taken {
         let before = self.kept_ones().get(entry.directory()).cloned();
         self.keep(entry.directory(), Snapshot::take(entry, &self.files, before.as_ref()))
     }
 
-    /// Looks at a skill and reads all of it.
-    fn afresh(&self, entry: &Entry) -> Result<Arc<Snapshot>, Refusal> {
-        self.keep(entry.directory(), Snapshot::take(entry, &self.files, None))
-    }
-
-    fn keep(&self, directory: &Path, taken: Result<Arc<Snapshot>, Refusal>) -> Result<Arc<Snapshot>, Refusal> {
+    fn keep(&self, directory: &Path, taken: Taken) -> Taken {
         let mut kept = self.kept_ones();
         match &taken {
             Ok(snapshot) => drop(kept.insert(directory.to_owned(), Arc::clone(snapshot))),

@@ -8,10 +8,11 @@ use crate::publication::{Completion, Publication, PublicationError, Publications
 impl ToolSet {
     /// Lists the skills that can be published, in the order of the catalogue, and says of the others why they are not.
     ///
-    /// Skills are looked for anew. What looks as it did is not read again, so that unchanged skills cost a look at the metadata of each file. A skill is not
-    /// published when models may not choose it, when another one has its name, when its name is one that some client refuses, when its `SKILL.md` is
-    /// spelled otherwise, lies elsewhere or is read differently by other readers of YAML, when it has more than 512 files or 16 MiB or is
-    /// nested deeper than 8 directories, and while its files cannot be read or change all the time. Blocks on the disk.
+    /// Skills are looked for anew. What looks as it did is not read again, so that unchanged skills cost a look at the metadata of each file.
+    /// A skill is not published when models may not choose it, when another one has its name, when its name is one that some client
+    /// refuses, when its `SKILL.md` is spelled otherwise, lies elsewhere or is read differently by other readers of YAML, when it has more
+    /// than 512 files or 16 MiB or is nested deeper than 8 directories, and while its files cannot be read or change all the time. Blocks
+    /// on the disk.
     #[must_use]
     pub fn publications(&self) -> Publications {
         self.shared.library.all(&self.catalog())
