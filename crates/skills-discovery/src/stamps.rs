@@ -20,7 +20,8 @@ impl Stamps {
         stamp
     }
 
-    /// Says whether all look as they did. What was written in the moment in which it was looked at first counts as changed, since it may have been written again.
+    /// Says whether all look as they did. What was written in the moment in which it was looked at first counts as changed, since it may have been
+    /// written again.
     #[must_use]
     pub fn are_current(&self) -> bool {
         let is_as_before = |(path, stamp): &(PathBuf, Option<Stamp>)| is_current(path, *stamp);

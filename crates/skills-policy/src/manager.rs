@@ -19,8 +19,8 @@ const MAX_OPEN: usize = 64;
 
 /// Decides by rules, stored approvals and answers, in this order.
 ///
-/// Defaults: the default [`Rules`], nobody to ask, no store. Then everything that would have to be asked for is denied. Of all sessions together the answers for at
-/// most 1,000 contents are remembered; of more the oldest is forgotten.
+/// Defaults: the default [`Rules`], nobody to ask, no store. Then everything that would have to be asked for is denied. Of all sessions
+/// together the answers for at most 1,000 contents are remembered; of more the oldest is forgotten.
 #[must_use]
 pub struct PermissionManager {
     rules: Rules,

@@ -126,7 +126,8 @@ impl Request {
         self
     }
 
-    /// Says which session asks: answers for the session are remembered for it, and count in it alone. Default nothing, which is a session of its own: the host's.
+    /// Says which session asks: answers for the session are remembered for it, and count in it alone. Default nothing, which is a session of its own:
+    /// the host's.
     pub fn session(mut self, session: Option<String>) -> Self {
         self.session = session;
         self

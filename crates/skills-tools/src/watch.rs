@@ -37,8 +37,8 @@ impl ToolSet {
     /// [definitions](Self::definitions) may be others. Whatever changes within the quiet time of the [default options](WatchOptions) is one call.
     ///
     /// While the handle lives and the system reports all that happens, calls and definitions take the skills as the last event left them, and do not look at
-    /// the disk for them. What the tools themselves change is there at once. Where the system does not report everything, each call looks as it does without a watch, and
-    /// `changed` is called when a look every two seconds finds something. Files are read when they are needed, and what runs is what was decided on, as ever.
+    /// the disk for them. What the tools themselves change is there at once. Where the system does not report everything, each call looks as it does without
+    /// a watch, and `changed` is called when a look every two seconds finds something. Files are read when they are needed, and what runs is what was decided on, as ever.
     ///
     /// Blocks on the disk for a first look.
     pub fn watch(&self, changed: impl FnMut() + Send + 'static) -> Watching {

@@ -219,3 +219,36 @@ async fn output_is_the_result_and_errors_are_what_the_script_says() {
     check("exit 7\n", true, "Script exited with code 7").await;
     check("printf '\\033[31mred\\033[0m \\377'\n", false, "red \u{fffd}").await;
 }
+
+/// What was found once is kept, and never longer than it is so.
+#[test]
+fn scripts_are_listed_again_when_a_file_looks_another_way() {
+    let host = Host::new();
+    host.skill("demo", "").skill("other", "").script("demo", "a.py", "print(1)\n");
+    let tools = host.tools();
+    let check = |expected: &str| {
+        // The second time nothing has changed, however old the files are by then.
+        for _ in 0..2 {
+            let names: Vec<String> = tools.set.definitions().unwrap().into_iter().map(|definition| definition.name).collect();
+            let names: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix("skill__")).collect();
+            assert_eq!(names.join(" "), expected);
+        }
+    };
+    for _ in 0..10 {
+        check("demo__a");
+        host.script("demo", "b.sh", "").script("other", "c.py", "");
+        check("demo__a demo__b other__c");
+        host.script("demo", "b.sh", &"#".repeat((1 << 20) + 1));
+        check("demo__a other__c");
+        host.script("demo", "b.sh", "echo\n");
+        tools.set.change_script_tool("skill__demo__a", skills_tools::Override::off()).unwrap();
+        check("demo__b other__c");
+        assert!(tools.set.reset_script_tool("skill__demo__a").unwrap());
+        fs::remove_dir_all(host.path("skills/other/scripts")).unwrap();
+        fs::rename(host.path("skills/demo/scripts/b.sh"), host.path("skills/demo/scripts/d.sh")).unwrap();
+        check("demo__a demo__d");
+        fs::remove_file(host.path("skills/demo/scripts/d.sh")).unwrap();
+    }
+    host.script("demo", "a.py", "\"\"\"Says more.\"\"\"\n");
+    assert!(tools.set.definitions().unwrap().iter().any(|definition| definition.description.contains("Says more.")));
+}
