@@ -9,13 +9,13 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceResult, Resource, ResourceContents,
     ResourceTemplate,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use skills_tools::{CallContext, Code, Outcome, Publication};
 
 use crate::caller::{Caller, Era};
 use crate::changes::List;
 use crate::page::Page;
-use crate::skills::{SKILL_FILE, published, text, unknown};
+use crate::skills::{SKILL_FILE, published};
 use crate::{Server, uri};
 
 /// The most bytes of a file of tools that are one resource; longer ones are read in parts, by the tools.
@@ -116,4 +116,14 @@ fn refused(outcome: &Outcome, uri: &str) -> ErrorData {
         return ErrorData::internal_error(message, Some(json!({"uri": uri})));
     }
     ErrorData::resource_not_found(message, Some(json!({"uri": uri})))
+}
+
+/// The error for a URI that leads nowhere; its code is that of the client's revision.
+fn unknown(message: &'static str, uri: &str) -> ErrorData {
+    ErrorData::resource_not_found(message, Some(json!({"uri": uri})))
+}
+
+/// The value of a member as text.
+fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name)?.as_str()
 }

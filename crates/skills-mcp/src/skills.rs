@@ -8,7 +8,7 @@ use rmcp::model::{
     CacheScope, DIRECTORY_MIME_TYPE, GetSkillResult, ListSkillsResult, PaginatedRequestParams, ReadResourceDirectoryRequestParams,
     ReadResourceDirectoryResult, Resource, Skill, SkillFrontmatter, SkillResource, SkillResources,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use skills_tools::Publication;
 
 use crate::caller::FRESH_MS;
@@ -35,7 +35,7 @@ pub(crate) async fn get(server: &Server, uri: String) -> Result<GetSkillResult, 
         None => None,
     };
     let entry = skill.map(|skill| entry(&skill)).filter(|entry| entry.uri == uri);
-    let entry = entry.ok_or_else(|| unknown("no skill is served at this URI", &uri))?;
+    let entry = entry.ok_or_else(|| nothing("no skill is served at this URI", &uri))?;
     Ok(GetSkillResult::new(entry).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn directory(
     request: ReadResourceDirectoryRequestParams,
 ) -> Result<ReadResourceDirectoryResult, ErrorData> {
     let asked = request.uri.clone();
-    let none = || unknown("no directory is served at this URI", &asked);
+    let none = || nothing("no directory is served at this URI", &asked);
     let (name, path) = uri::skill(&request.uri).filter(|(name, path)| uri::of_skill(name, path) == request.uri).ok_or_else(none)?;
     let skill = server.blocking(move |server| server.shared.tools.publication(&name)).await?.ok_or_else(none)?;
     let children = children(&skill, &path);
@@ -68,9 +68,9 @@ pub(crate) fn published(server: &Server) -> Vec<Arc<Publication>> {
     skills
 }
 
-/// The error for a URI that leads nowhere.
-pub(crate) fn unknown(message: &'static str, uri: &str) -> ErrorData {
-    ErrorData::resource_not_found(message, Some(json!({"uri": uri})))
+/// The error for a URI that leads nowhere, as the extension wants it in all revisions.
+fn nothing(message: &'static str, uri: &str) -> ErrorData {
+    ErrorData::invalid_params(message, Some(json!({"uri": uri})))
 }
 
 fn entry(skill: &Publication) -> Skill {
@@ -103,9 +103,4 @@ fn children(skill: &Publication, directory: &str) -> BTreeMap<String, Resource> 
 
 fn request_page(request: &ReadResourceDirectoryRequestParams) -> Option<PaginatedRequestParams> {
     request.cursor.clone().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)))
-}
-
-/// The value of a member as text.
-pub(crate) fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
-    value.get(name)?.as_str()
 }

@@ -24,7 +24,7 @@ pub(crate) struct WasmChoice {
 /// There is nothing to choose where there is no backend for WebAssembly.
 #[cfg(not(feature = "wasm"))]
 #[derive(Clone, Default)]
-pub(crate) struct WasmChoice;
+pub(crate) struct WasmChoice {}
 
 /// The backends of a runtime.
 #[derive(Clone, Default)]

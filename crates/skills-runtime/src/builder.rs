@@ -12,6 +12,7 @@ use skills_prompt::Modes;
 use skills_sandbox::Sandbox;
 use tokio::sync::Semaphore;
 
+use crate::asking::Asking;
 use crate::attempt::Recorder;
 use crate::backends::{Backends, Search, WasmChoice};
 use crate::requirements::PROGRAM_DIRECTORIES;
@@ -244,7 +245,7 @@ impl Builder {
             approval_timeout: self.approval_timeout,
             unmet: self.unmet,
             running: Semaphore::new(self.max_concurrent_runs.min(Semaphore::MAX_PERMITS)),
-            asking: tokio::sync::Mutex::default(),
+            asking: Asking::default(),
             known: RwLock::default(),
             looks: AtomicU64::default(),
             digests: Mutex::default(),

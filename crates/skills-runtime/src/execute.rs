@@ -155,9 +155,10 @@ impl SkillRuntime {
         if let Examined::Decided(decision) = permissions.examine(&request) {
             return Ok((*decision, digest));
         }
-        // One question at a time, and what the one before was answered with counts.
+        // One question at a time for each who answers, and what the one before was answered with counts.
         let cancellation = planned.options.cancellation.as_ref();
-        let _turn = unless_cancelled(cancellation, self.shared.asking.lock()).await?;
+        let turns = self.shared.asking.turns(&planned.options);
+        let _turn = unless_cancelled(cancellation, turns.lock()).await?;
         let pending = match permissions.examine(&request) {
             Examined::Decided(decision) => return Ok((*decision, digest)),
             Examined::Open(pending) => *pending,

@@ -30,6 +30,7 @@
 
 mod approvals;
 mod artifacts;
+mod asking;
 mod attempt;
 mod backends;
 mod builder;

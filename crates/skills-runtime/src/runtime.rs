@@ -13,6 +13,7 @@ use skills_policy::PermissionManager;
 use skills_prompt::{ImplicitIndex, MentionIndex, Modes};
 use skills_sandbox::{Report, SandboxError};
 
+use crate::asking::Asking;
 use crate::attempt::Recorder;
 use crate::backends::Backends;
 use crate::error::{Repr, RuntimeError};
@@ -42,8 +43,7 @@ pub(crate) struct Shared {
     pub(crate) unmet: Unmet,
     /// So many programs run at once.
     pub(crate) running: Semaphore,
-    /// One question at a time.
-    pub(crate) asking: tokio::sync::Mutex<()>,
+    pub(crate) asking: Asking,
     pub(crate) known: RwLock<Latest>,
     /// How many looks at the disk have begun.
     pub(crate) looks: AtomicU64,

@@ -7,6 +7,7 @@ mod check;
 mod help;
 mod inspect;
 mod interpreters;
+mod mcp;
 mod mcp_install;
 mod model;
 mod policy;

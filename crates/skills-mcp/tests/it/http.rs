@@ -8,6 +8,7 @@ mod gates;
 mod limits;
 mod probe;
 mod records;
+mod served;
 mod sessions;
 mod setup;
 mod stopping;

@@ -8,3 +8,4 @@ mod eras;
 mod fixture;
 #[cfg(feature = "http")]
 mod http;
+mod skills;

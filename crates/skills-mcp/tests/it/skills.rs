@@ -1,0 +1,197 @@
+//! The Skills extension, resources, prompts and completion.
+
+use serde_json::{Value, json};
+use skills_mcp::Server;
+
+use crate::client::{Client, Era};
+use crate::fixture::Host;
+
+fn host() -> Host {
+    let host = Host::new();
+    host.skill("greet", "license: MIT\nx-own: {deep: [1, two]}\n")
+        .file("skills/greet/references/a b.md", "# Über\n")
+        .file("skills/greet/assets/dot.bin", [0, 159, 146, 150])
+        .skill("other", "")
+        .skill("tax_calculator", "");
+    host
+}
+
+#[tokio::test]
+async fn skills_are_listed_with_the_digests_of_all_files() {
+    let host = host();
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let listed = client.ok("skills/list", json!({})).await;
+    let skills = listed["skills"].as_array().unwrap();
+    let uris: Vec<&str> = skills.iter().map(|skill| skill["uri"].as_str().unwrap()).collect();
+    assert_eq!(uris, ["skill://greet/SKILL.md", "skill://other/SKILL.md"], "a name that the rule forbids is served by tools only");
+    let frontmatter = json!({"name": "greet", "description": "About greet.", "license": "MIT", "x-own": {"deep": [1, "two"]}});
+    assert_eq!(skills[0]["frontmatter"], frontmatter);
+    let resources: Vec<(&str, u64)> = skills[0]["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| (file["uri"].as_str().unwrap(), file["size"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(resources, [("skill://greet/SKILL.md", 91), ("skill://greet/assets/dot.bin", 4), ("skill://greet/references/a%20b.md", 8)]);
+    assert_eq!(client.ok("skills/get", json!({"uri": uris[0]})).await["skill"], skills[0]);
+    for wrong in
+        ["skill://none/SKILL.md", "skill://tax_calculator/SKILL.md", "skill://greet/x/SKILL.md", "skill://greet/", "file:///etc/passwd"]
+    {
+        assert_eq!(client.call("skills/get", json!({"uri": wrong})).await["error"]["code"], -32602, "{wrong}");
+    }
+    let tools = client.tool("skills_ls", json!({"path": "skills"})).await;
+    assert!(tools["content"][0]["text"].as_str().unwrap().contains("tax_calculator/"));
+}
+
+#[tokio::test]
+async fn files_are_read_as_they_are_listed() {
+    let host = host();
+    let server = host.server(&[]);
+    for era in [Era::Old, Era::New] {
+        let mut client = Client::connect(&server, era, json!({})).await;
+        let mut read = async |uri: &str| client.call("resources/read", json!({"uri": uri})).await;
+        let text = read("skill://greet/references/a%20b.md").await;
+        let expected = json!({"uri": "skill://greet/references/a%20b.md", "mimeType": "text/markdown", "text": "# Über\n"});
+        assert_eq!(text["result"]["contents"][0], expected);
+        let blob = read("skill://greet/assets/dot.bin").await;
+        assert_eq!(blob["result"]["contents"][0]["blob"], "AJ+Slg==");
+        let code = if era == Era::New { -32602 } else { -32002 };
+        for wrong in [
+            "skill://greet",
+            "skill://greet/none",
+            "skill://greet/../other/SKILL.md",
+            "skill://greet/%2e%2e/other/SKILL.md",
+            "skill://tax_calculator/SKILL.md",
+            "skills-files:///workspace/none",
+            "skills-files:///etc/passwd",
+            "file:///etc/passwd",
+            "https://example.com/",
+            "",
+        ] {
+            let answer = read(wrong).await;
+            assert_eq!(answer["error"]["code"], code, "{wrong}: {answer}");
+            assert!(!answer.to_string().contains(host.path("").to_str().unwrap()), "{answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn directories_have_children() {
+    let host = host();
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let top = client.ok("resources/directory/read", json!({"uri": "skill://greet"})).await;
+    let names = |result: &Value| -> Vec<(String, String)> {
+        let items = result["resources"].as_array().unwrap().iter();
+        items.map(|item| (item["uri"].as_str().unwrap().to_owned(), item["mimeType"].as_str().unwrap().to_owned())).collect()
+    };
+    let pair = |uri: &str, media_type: &str| (uri.to_owned(), media_type.to_owned());
+    assert_eq!(
+        names(&top),
+        [
+            pair("skill://greet/SKILL.md", "text/markdown"),
+            pair("skill://greet/assets", "inode/directory"),
+            pair("skill://greet/references", "inode/directory"),
+        ]
+    );
+    let below = client.ok("resources/directory/read", json!({"uri": "skill://greet/assets"})).await;
+    assert_eq!(names(&below), [pair("skill://greet/assets/dot.bin", "application/octet-stream")]);
+    for wrong in ["skill://greet/", "skill://greet/SKILL.md", "skill://greet/asset", "skill://none", "skill://greet/none"] {
+        assert_eq!(client.call("resources/directory/read", json!({"uri": wrong})).await["error"]["code"], -32602, "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn many_skills_come_in_pages() {
+    let host = Host::new();
+    for number in 0..230 {
+        host.skill(&format!("skill-{number:03}"), "");
+    }
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    for (method, items) in [("skills/list", "skills"), ("resources/list", "resources")] {
+        let (mut seen, mut params) = (0, json!({}));
+        for expected in [100, 100, 30] {
+            let page = client.ok(method, params.clone()).await;
+            assert_eq!(page[items].as_array().unwrap().len(), expected);
+            seen += expected;
+            params = json!({"cursor": page["nextCursor"]});
+        }
+        assert_eq!((seen, &params["cursor"]), (230, &Value::Null));
+        assert_eq!(client.call(method, json!({"cursor": "!"})).await["error"]["code"], -32602);
+    }
+}
+
+#[tokio::test]
+async fn users_call_skills_by_prompts() {
+    let host = host();
+    host.skill("hidden", "user-invocable: false\n");
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let listed = client.ok("prompts/list", json!({})).await;
+    let names: Vec<&str> = listed["prompts"].as_array().unwrap().iter().map(|prompt| prompt["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["skill_guide", "greet", "other", "tax_calculator"]);
+    let called = client.ok("prompts/get", json!({"name": "greet", "arguments": {"arguments": "my friend"}})).await;
+    let messages = called["messages"].as_array().unwrap();
+    assert!(messages[0]["content"]["text"].as_str().unwrap().contains("# greet"), "{called}");
+    assert_eq!(messages[1]["content"]["text"], "Use the skill greet: my friend");
+    let guide = client.ok("prompts/get", json!({"name": "skill_guide"})).await;
+    assert!(guide["messages"][0]["content"]["text"].as_str().unwrap().contains("load_skill"), "{guide}");
+    for wrong in [
+        json!({"name": "hidden"}),
+        json!({"name": "none"}),
+        json!({"name": "greet", "arguments": {"other": "x"}}),
+        json!({"name": "greet", "arguments": {"arguments": 7}}),
+        json!({"name": "skill_guide", "arguments": {"arguments": "x"}}),
+    ] {
+        assert_eq!(client.call("prompts/get", wrong.clone()).await["error"]["code"], -32602, "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn names_and_paths_are_completed() {
+    let host = host();
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let mut complete = async |name: &str, value: &str, context: Value| {
+        let template = json!({"type": "ref/resource", "uri": "skill://{name}/{+path}"});
+        let params = json!({"ref": template, "argument": {"name": name, "value": value}, "context": context});
+        client.ok("completion/complete", params).await["completion"]["values"].clone()
+    };
+    assert_eq!(complete("name", "gr", json!({})).await, json!(["greet"]));
+    assert_eq!(complete("path", "ref", json!({"arguments": {"name": "greet"}})).await, json!(["references/a b.md"]));
+    assert_eq!(complete("path", "ref", json!({})).await, json!([]));
+    let unknown = json!({"ref": {"type": "ref/resource", "uri": "skill://{x}"}, "argument": {"name": "name", "value": ""}});
+    assert_eq!(client.call("completion/complete", unknown).await["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn who_listens_hears_what_has_changed_and_nothing_else() {
+    let host = host();
+    let server = Server::builder(host.tools(&[])).build().unwrap();
+    let mut old = Client::connect(&server, Era::Old, json!({})).await;
+    let mut new = Client::connect(&server, Era::New, json!({})).await;
+    for client in [&mut old, &mut new] {
+        for list in ["tools/list", "prompts/list", "resources/list"] {
+            client.ok(list, json!({})).await;
+        }
+    }
+    let filter = json!({"notifications": {"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}});
+    let subscription = new.send("subscriptions/listen", filter).await;
+    new.notification("notifications/subscriptions/acknowledged").await;
+    host.skill("third", "").script("third", "run.sh", "echo\n");
+    for client in [&mut old, &mut new] {
+        for list in ["tools", "prompts", "resources"] {
+            client.notification(&format!("notifications/{list}/list_changed")).await;
+        }
+    }
+    // The text of a skill is in no list.
+    host.file("skills/third/SKILL.md", "---\nname: third\ndescription: About third.\n---\n# other\n");
+    host.file("skills/third/scripts/again.sh", "echo\n");
+    old.notification("notifications/tools/list_changed").await;
+    let heard = |client: &Client| client.notifications.iter().filter(|heard| heard["method"] != "notifications/tools/list_changed").count();
+    assert_eq!((heard(&old), heard(&new)), (0, 0), "{:?}", old.notifications);
+    server.stop();
+    assert_eq!(new.answer_to(subscription).await["result"]["resultType"], "complete");
+}
