@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::command::{cargo, output};
 
 /// The benchmarks: crate, target. In each, `floor` is the least that the machine needs for the same work.
-const BENCHES: [(&str, &str); 8] = [
+const BENCHES: [(&str, &str); 9] = [
     ("skills-manifest", "parse"),
     ("skills-discovery", "scan"),
     ("skills-prompt", "render"),
@@ -15,6 +15,7 @@ const BENCHES: [(&str, &str); 8] = [
     ("skills-sandbox-linux", "spawn"),
     ("skills-sandbox-wasm", "run"),
     ("skills-tools", "call"),
+    ("skills-mcp", "serve"),
 ];
 const FLOOR: &str = "floor";
 /// How often each program runs. A machine that others use changes its pace between a bench and its floor; of several rounds the one with

@@ -23,6 +23,7 @@ const CRATES: [&str; 12] = [
     "skills-sandbox-linux",
     "skills-sandbox-seatbelt",
     "skills-tools",
+    "skills-mcp",
 ];
 
 pub(crate) fn platforms() -> Result<()> {

@@ -10,7 +10,7 @@ use crate::command::{cargo, output, run, workspace};
 use crate::guests::{Mode, guests};
 
 /// The crates whose behaviour depends on who the user is.
-const TOUCH_THE_SYSTEM: [&str; 8] = [
+const TOUCH_THE_SYSTEM: [&str; 9] = [
     "skills-audit",
     "skills-discovery",
     "skills-sandbox",
@@ -18,6 +18,7 @@ const TOUCH_THE_SYSTEM: [&str; 8] = [
     "skills-sandbox-wasm",
     "skills-runtime",
     "skills-tools",
+    "skills-mcp",
     "skills-cli",
 ];
 const NOBODY: u32 = 65_534;

@@ -10,6 +10,7 @@ mod plan;
 mod toml;
 
 use anyhow::anyhow;
+use clap::Parser;
 use serde_json::json;
 
 pub(crate) use client::Client;
@@ -18,7 +19,7 @@ use self::client::Scope;
 use self::file::ConfigFile;
 use self::plan::{Change, Entry, PlanError, Planned};
 use crate::approver;
-use crate::arguments::{Arguments, Install};
+use crate::arguments::{Arguments, Command, Install};
 use crate::exit::Exit;
 use crate::input::InputError;
 use crate::output::Output;
@@ -155,8 +156,23 @@ fn entry(install: &Install) -> anyhow::Result<Entry> {
         let message = format!("{title} would put something else in the place of the `$` in {command}: install this program elsewhere");
         return Err(InputError::new(message).into());
     }
-    let arguments = std::iter::once("mcp".to_owned()).chain(install.arguments.iter().cloned()).collect();
+    let arguments: Vec<String> = std::iter::once("mcp".to_owned()).chain(install.arguments.iter().cloned()).collect();
+    check(&arguments)?;
     Ok(Entry { name: install.name.clone(), command, arguments })
+}
+
+/// Reads what the client will start as it will be read then, so that a mistake is told now.
+fn check(arguments: &[String]) -> anyhow::Result<()> {
+    let words = std::iter::once("skills").chain(arguments.iter().map(String::as_str));
+    let wrong = |error: &dyn std::fmt::Display| InputError::new(format!("`skills {}` cannot be started: {error}", arguments.join(" ")));
+    let read = Arguments::try_parse_from(words).map_err(|error| {
+        let text = error.to_string();
+        wrong(&text.lines().next().unwrap_or_default().trim_start_matches("error: "))
+    })?;
+    match read.command {
+        Command::Mcp(mcp) if mcp.command.is_none() && mcp.serve.http.is_none() => Ok(()),
+        _ => Err(wrong(&"a client talks to it over standard input and output").into()),
+    }
 }
 
 fn find(client: Client, scope: Scope) -> anyhow::Result<ConfigFile> {

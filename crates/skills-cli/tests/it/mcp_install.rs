@@ -349,6 +349,16 @@ fn wrong_usage_writes_nothing() {
     -- stderr
     error: --name my_skills: Gemini CLI wants names without `_`; write `-`
     ");
+    assert_snapshot!(place.page(&["--client", "codex", "--yes", "--", "--workspce", "/work"]), @"
+    exit 2
+    -- stderr
+    error: `skills mcp --workspce /work` cannot be started: unexpected argument '--workspce' found
+    ");
+    assert_snapshot!(place.page(&["--client", "codex", "--yes", "--", "--http"]), @"
+    exit 2
+    -- stderr
+    error: `skills mcp --http` cannot be started: a client talks to it over standard input and output
+    ");
     for wrong in
         [["--client", "emacs"].as_slice(), &[], &["--client", "codex", "--name", "a.b"], &["--client", "codex", "--yes", "--dry-run"]]
     {
