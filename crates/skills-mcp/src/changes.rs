@@ -31,15 +31,10 @@ impl Versions {
 }
 
 /// What clients were told last of each list, and whoever wants to know when it changes.
+#[derive(Default)]
 pub(crate) struct Changes {
     told: Mutex<[Option<[u8; 32]>; 3]>,
     versions: watch::Sender<Versions>,
-}
-
-impl Default for Changes {
-    fn default() -> Self {
-        Self { told: Mutex::default(), versions: watch::Sender::default() }
-    }
 }
 
 impl Changes {

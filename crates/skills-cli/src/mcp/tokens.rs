@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the files here are this command's own, and none of a skill")]
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use skills_mcp::Token;
@@ -58,7 +58,7 @@ fn private(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Makes a token in a file of its user's own. Of two commands that do so at once the first wins.
-fn make(path: &PathBuf) -> anyhow::Result<()> {
+fn make(path: &Path) -> anyhow::Result<()> {
     let token = Token::generate(OWN).map_err(|error| anyhow::anyhow!("{error}"))?;
     let failed = || format!("cannot make {}", path.display());
     if let Some(directory) = path.parent() {
