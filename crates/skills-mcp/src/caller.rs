@@ -5,7 +5,6 @@ use rmcp::model::{CacheScope, ProtocolVersion};
 use rmcp::service::RequestContext;
 
 use crate::Principal;
-use crate::connection::{Connection, Kind};
 
 /// The header by which older revisions name a session.
 const SESSION: &str = "mcp-session-id";
@@ -32,6 +31,15 @@ pub(crate) enum Era {
     Stateless,
 }
 
+/// What a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A stream that belongs to one client for as long as it is open.
+    Stream,
+    /// Requests over HTTP. They belong together only where the client names a session of an older revision.
+    Requests,
+}
+
 impl Era {
     pub(crate) fn of(context: &RequestContext<RoleServer>) -> Self {
         let version = context.protocol_version();
@@ -50,9 +58,10 @@ impl Era {
 }
 
 impl Caller {
-    pub(crate) fn of(connection: &Connection, context: &RequestContext<RoleServer>) -> Self {
+    /// Says who sent a request over a connection of this kind, of which `session` is what tools know it by.
+    pub(crate) fn of(context: &RequestContext<RoleServer>, kind: Kind, session: impl FnOnce() -> String) -> Self {
         let era = Era::of(context);
-        let belongs_together = match connection.kind() {
+        let belongs_together = match kind {
             Kind::Stream => true,
             Kind::Requests => era == Era::Sessions && names_session(context),
         };
@@ -62,7 +71,7 @@ impl Caller {
         Self {
             principal: Principal::of(&context.extensions),
             era,
-            session: belongs_together.then(|| connection.session().to_owned()),
+            session: belongs_together.then(session),
             // Without a session no answer would find its way back.
             answers: has_forms && (belongs_together || era == Era::Stateless),
         }

@@ -13,7 +13,8 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::caller::{Caller, Era};
+use crate::caller::{Caller, Era, Kind};
+use crate::watch::watch;
 use crate::{Server, about, call, completion, listen, prompts, resources, skills, tools};
 
 /// One client of a [`Server`]: what the protocol's library calls.
@@ -24,15 +25,6 @@ pub struct Connection {
     session: OnceLock<String>,
     gone: CancellationToken,
     _gone: DropGuard,
-}
-
-/// What a connection is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A stream that belongs to one client for as long as it is open.
-    Stream,
-    /// Requests over HTTP. They belong together only where the client names a session of an older revision.
-    Requests,
 }
 
 impl Connection {
@@ -49,12 +41,12 @@ impl Connection {
         Self { server: server.clone(), kind, session: OnceLock::new(), _gone: gone.clone().drop_guard(), gone }
     }
 
-    pub(crate) fn kind(&self) -> Kind {
-        self.kind
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
+        Caller::of(context, self.kind, || self.session().to_owned())
     }
 
     /// Returns what tools know this client by, which nobody can guess.
-    pub(crate) fn session(&self) -> &str {
+    fn session(&self) -> &str {
         self.session.get_or_init(|| {
             let mut bytes = [0_u8; 16];
             // Without random numbers the place in memory still tells connections apart.
@@ -83,11 +75,12 @@ impl ServerHandler for Connection {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        watch(&self.server);
         tools::list(&self.server, Era::of(&context)).await
     }
 
     async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
-        call::call(&self.server, &Caller::of(self, &context), request, &context).await
+        call::call(&self.server, &self.caller(&context), request, &context).await
     }
 
     async fn list_prompts(
@@ -95,6 +88,7 @@ impl ServerHandler for Connection {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        watch(&self.server);
         prompts::list(&self.server, Era::of(&context)).await
     }
 
@@ -111,6 +105,7 @@ impl ServerHandler for Connection {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        watch(&self.server);
         resources::list(&self.server, Era::of(&context), request).await
     }
 
@@ -127,7 +122,7 @@ impl ServerHandler for Connection {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        resources::read(&self.server, &Caller::of(self, &context), &request.uri).await.map(Into::into)
+        resources::read(&self.server, &self.caller(&context), &request.uri).await.map(Into::into)
     }
 
     async fn list_skills(
@@ -155,11 +150,13 @@ impl ServerHandler for Connection {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        watch(&self.server);
         listen::listen(&self.server, &context).await;
         Ok(())
     }
 
     fn on_initialized(&self, context: NotificationContext<RoleServer>) -> impl Future<Output = ()> + Send + '_ {
+        watch(&self.server);
         listen::tell(&self.server, context.peer, self.gone.clone());
         ready(())
     }

@@ -26,12 +26,14 @@ mod progress;
 mod prompts;
 mod resources;
 mod seal;
+mod serve;
 mod server;
 mod skills;
 mod spent;
 mod tools;
 mod turns;
 mod uri;
+mod watch;
 
 #[cfg(feature = "http")]
 pub use crate::http::{Bound, Http, HttpError, HttpErrorKind, Token, TokenError};

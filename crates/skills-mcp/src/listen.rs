@@ -16,7 +16,6 @@ pub(crate) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
 
 /// Tells a client of 2026-07-28 what it subscribed to, until it ends the subscription or the server stops.
 pub(crate) async fn listen(server: &Server, context: &SubscriptionContext) {
-    server.watch();
     let mut listener = server.shared.changes.listen();
     let mut known = *listener.borrow_and_update();
     loop {
@@ -45,7 +44,6 @@ pub(crate) async fn listen(server: &Server, context: &SubscriptionContext) {
 
 /// Tells a client of an older revision from now on, until it has gone.
 pub(crate) fn tell(server: &Server, peer: Peer<RoleServer>, gone: CancellationToken) {
-    server.watch();
     let mut listener = server.shared.changes.listen();
     tokio::spawn(async move {
         let mut known = *listener.borrow_and_update();

@@ -15,7 +15,6 @@ pub(crate) const ARGUMENTS: &str = "arguments";
 
 /// Lists the guide, and each skill that a user may call by its name.
 pub(crate) async fn list(server: &Server, era: Era) -> Result<ListPromptsResult, ErrorData> {
-    server.watch();
     let mut result = ListPromptsResult::with_all_items(server.blocking(all).await?);
     (result.ttl_ms, result.cache_scope) = era.hints();
     Ok(result)

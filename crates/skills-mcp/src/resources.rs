@@ -23,7 +23,6 @@ const MAX_BYTES: u64 = 4 << 20;
 
 /// Lists the skills by their `SKILL.md`. Their other files are named in `skills/get` and by directories.
 pub(crate) async fn list(server: &Server, era: Era, request: Option<PaginatedRequestParams>) -> Result<ListResourcesResult, ErrorData> {
-    server.watch();
     let page = Page::of(server.blocking(all).await?, |resource| &resource.name, request)?;
     let mut result = ListResourcesResult::with_all_items(page.items);
     (result.ttl_ms, result.cache_scope) = era.hints();

@@ -13,7 +13,6 @@ use crate::changes::List;
 
 /// Lists all tools, on one page.
 pub(crate) async fn list(server: &Server, era: Era) -> Result<ListToolsResult, ErrorData> {
-    server.watch();
     let definitions = server.blocking(all).await?.map_err(|error| {
         tracing::error!(%error, "the tools cannot be listed");
         ErrorData::internal_error("the tools cannot be listed: what administrators changed about them cannot be read", None)

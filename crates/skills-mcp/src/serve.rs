@@ -1,0 +1,54 @@
+//! Clients of a server.
+
+use std::time::Duration;
+
+use rmcp::ServiceExt;
+use rmcp::service::{QuitReason, ServerInitializeError};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::{Connection, ServeError, Server};
+
+/// How long calls that are under way may take once a client has gone.
+const DRAIN: Duration = Duration::from_secs(2);
+
+impl Server {
+    /// Serves one client, such as the one at the other end of standard input and output, until it closes the connection or `stop` is done.
+    ///
+    /// Must be called inside a Tokio runtime with time and I/O enabled. What calls started is ended when this returns and the runtime is dropped.
+    ///
+    /// # Errors
+    /// When the client begins with something that the protocol does not know. A client that goes is no error.
+    pub async fn serve<R, W>(&self, input: R, output: W, stop: impl Future<Output = ()>) -> Result<(), ServeError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let token = self.shared.stop.child_token();
+        let guard = token.clone().drop_guard();
+        let serving = async {
+            let running = match Connection::of_stream(self).serve_with_ct((input, output), token.clone()).await {
+                Ok(running) => running,
+                Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
+                Err(error) => return Err(ServeError::new(error)),
+            };
+            match running.waiting().await {
+                Ok(QuitReason::JoinError(error)) | Err(error) => tracing::error!(%error, "the connection ended unexpectedly"),
+                Ok(_) => tracing::debug!("the client closed the connection"),
+            }
+            Ok(())
+        };
+        tokio::pin!(serving);
+        tokio::select! {
+            served = &mut serving => return served,
+            () = stop => drop(guard),
+        }
+        // What is under way is cancelled, and says so.
+        tokio::time::timeout(DRAIN, serving).await.unwrap_or(Ok(()))
+    }
+
+    /// Opens a connection for a transport of its own; one for each client, or for each request where a transport knows no clients.
+    #[must_use]
+    pub fn connection(&self) -> Connection {
+        Connection::of_requests(self)
+    }
+}
