@@ -8,6 +8,25 @@
 //!
 //! Both eras of the protocol are spoken: 2026-07-28, where each request stands for itself and a question is a result, and the revisions up to 2025-11-25 with
 //! their handshake. `rmcp` is used in this crate alone. It must never know the files of skills or the policy.
+//!
+//! ```no_run
+//! use skills_mcp::Server;
+//! use skills_tools::ToolSet;
+//! use skills_tools::runtime::{Root, Scope, SkillRuntime};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let runtime = SkillRuntime::builder().root(Root::new("/srv/skills", Scope::Custom)).build();
+//! let server = Server::builder(ToolSet::builder(runtime).build()?).build()?;
+//! // One end of any stream: standard input and output, a socket, or this, within a process.
+//! let (client, host) = tokio::io::duplex(64 << 10);
+//! let (input, output) = tokio::io::split(host);
+//! // It ends when the client closes its end.
+//! drop(client);
+//! server.serve(input, output, std::future::pending()).await?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod about;
 mod approval;
