@@ -12,7 +12,7 @@ mod ask;
 mod desk;
 mod hint;
 
-pub(crate) use ask::{Ask, Offers, answered};
+pub(crate) use ask::{Ask, Offers};
 pub(crate) use desk::{Desk, Way};
 pub(crate) use hint::hint;
 

@@ -9,10 +9,10 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
-use skills_tools::runtime::{Answer, Cancellation};
+use skills_tools::runtime::Cancellation;
 use skills_tools::{CallContext, Code, Outcome};
 
-use crate::approval::{Ask, Desk, Offers, PERMISSION, Way, answered, hint};
+use crate::approval::{Ask, Desk, Offers, PERMISSION, Way, hint};
 use crate::caller::{Caller, Era};
 use crate::progress::watched;
 use crate::seal::Bound;
@@ -31,7 +31,7 @@ pub(crate) async fn call(
     let arguments = arguments.unwrap_or_default();
     let bound = Arc::new(Bound::to(&caller.principal, &name, &arguments));
     let offers = offers(server, caller);
-    let given = given(server, caller, &bound, offers, request_state, input_responses).await?;
+    let given = given(server, caller, &bound, request_state, input_responses).await?;
     let way = match caller.era {
         _ if !caller.answers => Way::None,
         Era::Stateless => Way::Result(given),
@@ -60,10 +60,9 @@ async fn given(
     server: &Server,
     caller: &Caller,
     bound: &Arc<Bound>,
-    offers: Offers,
     state: Option<String>,
     responses: Option<InputResponses>,
-) -> Result<Option<(String, Option<Answer>)>, ErrorData> {
+) -> Result<Option<(String, ElicitResult)>, ErrorData> {
     let wrong = |message: &str| ErrorData::invalid_params(message.to_owned(), None);
     let (state, responses) = match (state, responses) {
         (None, None) => return Ok(None),
@@ -83,7 +82,7 @@ async fn given(
     let opened = tokio::task::spawn_blocking(move || server.shared.seal.open(&bound, &state)).await;
     let opened = opened.map_err(|_| ErrorData::internal_error("requestState could not be read", None))?;
     let question = opened.map_err(|error| wrong(&error.to_string()))?;
-    Ok(Some((question, answered(&response, offers))))
+    Ok(Some((question, response)))
 }
 
 /// The result that asks.

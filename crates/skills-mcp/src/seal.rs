@@ -18,6 +18,7 @@ const PURPOSE: &str = "skills-mcp/permission/1";
 pub(crate) struct Seal {
     codec: RequestStateCodec,
     spent: Box<dyn Spent>,
+    lifetime: Duration,
 }
 
 /// What a call is: who calls which tool with which arguments. A seal of one opens for no other.
@@ -42,9 +43,9 @@ pub(crate) enum NotOpened {
 }
 
 impl Seal {
-    pub(crate) fn new(key: &[u8], spent: Box<dyn Spent>) -> Result<Self, BuildError> {
+    pub(crate) fn new(key: &[u8], spent: Box<dyn Spent>, lifetime: Duration) -> Result<Self, BuildError> {
         let codec = RequestStateCodec::try_new(key).map_err(|_| BuildError::key_too_short(RequestStateCodec::MIN_KEY_LENGTH, key.len()))?;
-        Ok(Self { codec, spent })
+        Ok(Self { codec, spent, lifetime })
     }
 
     /// Seals a question that is asked for a call.
@@ -53,7 +54,7 @@ impl Seal {
     /// When the system has no random numbers.
     pub(crate) fn close(&self, bound: &Bound, question: &str) -> Result<String, String> {
         let sealed = Sealed { question: question.to_owned(), nonce: nonce()? };
-        let options = SealOptions::new().associated_data(&bound.0).ttl(LIFETIME);
+        let options = SealOptions::new().associated_data(&bound.0).ttl(self.lifetime);
         self.codec.seal_json_with(&sealed, &options).map_err(|error| error.to_string())
     }
 
@@ -63,7 +64,7 @@ impl Seal {
     /// When it was not sealed for this call by this key, is too old, or was opened before.
     pub(crate) fn open(&self, bound: &Bound, state: &str) -> Result<String, NotOpened> {
         let sealed: Sealed = self.codec.open_json_with(state, &bound.0).map_err(|_| NotOpened::Foreign)?;
-        match self.spent.spend(&sealed.nonce, LIFETIME) {
+        match self.spent.spend(&sealed.nonce, self.lifetime) {
             Ok(true) => Ok(sealed.question),
             Ok(false) => Err(NotOpened::Spent),
             Err(error) => {
@@ -114,7 +115,7 @@ mod tests {
     use crate::SpentInMemory;
 
     fn seal(key: u8) -> Seal {
-        Seal::new(&[key; 32], Box::new(SpentInMemory::default())).unwrap()
+        Seal::new(&[key; 32], Box::new(SpentInMemory::default()), LIFETIME).unwrap()
     }
 
     fn bound(principal: &str, tool: &str, arguments: &Value) -> Bound {
@@ -148,7 +149,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_too_old_does_not_open() {
+        let seal = Seal::new(&[1; 32], Box::new(SpentInMemory::default()), Duration::from_millis(1)).unwrap();
+        let call = bound("alice", "skills_run", &json!({}));
+        let state = seal.close(&call, "question").unwrap();
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < Duration::from_millis(3) {
+            std::hint::spin_loop();
+        }
+        assert_eq!(seal.open(&call, &state), Err(NotOpened::Foreign));
+    }
+
+    #[test]
     fn a_short_key_is_refused() {
-        assert!(Seal::new(&[1; 31], Box::new(SpentInMemory::default())).is_err());
+        assert!(Seal::new(&[1; 31], Box::new(SpentInMemory::default()), LIFETIME).is_err());
     }
 }

@@ -22,6 +22,8 @@ pub struct Question {
     pub digest: Option<String>,
     /// What will run, with its arguments.
     pub command: Vec<String>,
+    /// Whether these are words that no skill wrote: then an answer holds for just these words, and for the session at most.
+    pub is_made_up: bool,
     /// What has to be allowed: paths, hosts, programs, names of variables.
     pub open: Vec<Verdict>,
     /// What is granted anyway.

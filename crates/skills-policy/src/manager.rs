@@ -236,6 +236,7 @@ impl PermissionManager {
             directory: request.directory.clone(),
             digest: request.digest.clone(),
             command: request.command.clone(),
+            is_made_up: request.words.is_some(),
             open: with(Fate::Open),
             granted: with(Fate::Granted),
             content,

@@ -29,12 +29,17 @@ impl Ask {
     /// # Errors
     /// When nobody could read all of it.
     pub(crate) fn of(question: &Question, offers: Offers) -> Result<Self, AskError> {
-        Ok(Self { text: describe_whole_question(question)?, offers, fingerprint: fingerprint(question)? })
+        Ok(Self { text: describe_whole_question(question)?, offers: offers.to(question), fingerprint: fingerprint(question)? })
     }
 
     /// Returns what tells this question from others: two with the same are answered by the same answer.
     pub(crate) fn fingerprint(&self) -> &str {
         &self.fingerprint
+    }
+
+    /// Reads an answer to it; nothing when there is none. What was not offered is no.
+    pub(crate) fn answered(&self, result: &ElicitResult) -> Option<Answer> {
+        self.offers.answered(result)
     }
 
     /// Returns the form for a client.
@@ -60,6 +65,12 @@ impl Ask {
 }
 
 impl Offers {
+    /// Leaves out what an answer to this question cannot be: without a digest nothing is known again, and words of a model are not allowed for good.
+    fn to(self, question: &Question) -> Self {
+        let lasts = question.digest.is_some();
+        Self { session: self.session && lasts, always: self.always && lasts && !question.is_made_up }
+    }
+
     /// Lists the answers that are offered, as clients show them.
     fn all(self) -> impl Iterator<Item = (&'static str, Answer)> {
         let session = self.session.then_some(("allow_session", Answer::Session));
@@ -68,17 +79,19 @@ impl Offers {
     }
 }
 
-/// Reads an answer; nothing when there is none. What was not offered is no.
-pub(crate) fn answered(result: &ElicitResult, offers: Offers) -> Option<Answer> {
-    match result.action {
-        ElicitationAction::Accept => {
-            let decision = result.content.as_ref().and_then(|content| content.get("decision")?.as_str());
-            let chosen = offers.all().find(|(name, _)| Some(*name) == decision);
-            Some(chosen.map_or(Answer::Deny, |(_, answer)| answer))
+impl Offers {
+    /// Reads an answer; nothing when there is none. What was not offered is no.
+    fn answered(self, result: &ElicitResult) -> Option<Answer> {
+        match result.action {
+            ElicitationAction::Accept => {
+                let decision = result.content.as_ref().and_then(|content| content.get("decision")?.as_str());
+                let chosen = self.all().find(|(name, _)| Some(*name) == decision);
+                Some(chosen.map_or(Answer::Deny, |(_, answer)| answer))
+            }
+            ElicitationAction::Decline => Some(Answer::Deny),
+            // Whoever closes the question has not answered it.
+            _ => None,
         }
-        ElicitationAction::Decline => Some(Answer::Deny),
-        // Whoever closes the question has not answered it.
-        _ => None,
     }
 }
 
@@ -100,10 +113,10 @@ mod tests {
 
     #[test]
     fn only_what_was_offered_is_a_yes() {
-        let check = |action, content: Option<Value>, offers, expected| {
+        let check = |action, content: Option<Value>, offers: Offers, expected| {
             let result = ElicitResult::new(action);
             let result = content.into_iter().fold(result, ElicitResult::with_content);
-            assert_eq!(answered(&result, offers), expected, "{result:?}");
+            assert_eq!(offers.answered(&result), expected, "{result:?}");
         };
         let all = Offers { session: true, always: true };
         let few = Offers { session: false, always: false };

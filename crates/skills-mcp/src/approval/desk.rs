@@ -4,11 +4,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::RoleServer;
+use rmcp::model::ElicitResult;
 use rmcp::service::Peer;
 use skills_tools::runtime::policy::{Answering, AskError, Question};
 use skills_tools::runtime::{Answer, Approver, Cancellation};
 
-use super::{Ask, Offers, answered};
+use super::{Ask, Offers};
 
 /// How long a client is waited for.
 const PATIENCE: Duration = Duration::from_secs(290);
@@ -27,7 +28,7 @@ pub(crate) enum Way {
     /// By a request to the client, whose answer is awaited.
     Request(Box<Peer<RoleServer>>),
     /// By the result of the call, which the client repeats with the answer. The answer that came with this call, and the question that it is to.
-    Result(Option<(String, Option<Answer>)>),
+    Result(Option<(String, ElicitResult)>),
     /// Not at all: the client cannot.
     None,
 }
@@ -72,15 +73,15 @@ impl Desk {
             () = self.cancellation.cancelled() => Ok(None),
             result = asking => {
                 let result = result.map_err(|error| format!("the client gave no answer: {error}"))?;
-                Ok(answered(&result, self.offers))
+                Ok(ask.answered(&result))
             }
         }
     }
 
     /// Takes the answer that came with the call, if it is to this very question; else the client is asked by the result.
-    fn result(&self, given: Option<&(String, Option<Answer>)>, ask: Ask) -> Result<Option<Answer>, AskError> {
+    fn result(&self, given: Option<&(String, ElicitResult)>, ask: Ask) -> Result<Option<Answer>, AskError> {
         match given.filter(|(fingerprint, _)| fingerprint == ask.fingerprint()) {
-            Some((_, answer)) => Ok(*answer),
+            Some((_, result)) => Ok(ask.answered(result)),
             None => {
                 self.state().open.get_or_insert(ask);
                 Err("the client was asked, and calls again with the answer".into())

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Owners, Server, Shared};
 use crate::changes::{Changes, Noted};
-use crate::seal::Seal;
+use crate::seal::{LIFETIME, Seal};
 use crate::turns::Turns;
 use crate::{BuildError, Spent, SpentInMemory};
 
@@ -81,7 +81,7 @@ impl Builder {
             }
         };
         let shared = Shared {
-            seal: Seal::new(&key, self.spent)?,
+            seal: Seal::new(&key, self.spent, LIFETIME)?,
             turns: Turns::new(self.calls),
             changes: Changes::default(),
             noted: Noted::default(),

@@ -52,6 +52,14 @@ async fn an_older_client_is_asked_while_the_call_waits() {
     let form = &client.asked[0]["params"];
     assert!(form["message"].as_str().unwrap().starts_with("greet wants to run: "), "{form}");
     assert_eq!(form["requestedSchema"]["properties"]["decision"]["enum"], json!(["allow_once", "allow_session", "allow_always", "deny"]));
+    // Words of a model hold for the session at most.
+    client.answer = json!({"action": "decline"});
+    let asked = client.asked.len();
+    client.tool("skills_run", json!({"name": "greet", "command": "sh -c 'echo x'"})).await;
+    assert_eq!(
+        client.asked[asked]["params"]["requestedSchema"]["properties"]["decision"]["enum"],
+        json!(["allow_once", "allow_session", "deny"])
+    );
     let asked = client.asked.len();
     client.answer = accept("allow_once");
     assert_eq!(client.ok("tools/call", run()).await["content"][0]["text"], "hello");
@@ -178,8 +186,13 @@ async fn a_client_that_cannot_be_asked_is_told_what_allows_it() {
         let result = client.ok("tools/call", run()).await;
         assert_eq!(code(&result), "approval_required", "{result}");
         let text = result["content"][0]["text"].as_str().unwrap();
-        assert!(text.contains("`skills trust greet`"), "{text}");
-        assert!(text.contains("skills mcp --allow"), "{text}");
+        let hint = "where the server runs, `skills trust greet` approves the skill as it is now, and `skills mcp --allow spawn:sh` allows it while the \
+                    server runs";
+        assert!(text.ends_with(hint), "{text}");
+        let made_up = json!({"name": "skills_run", "arguments": {"name": "greet", "command": "sh -c 'echo x'"}});
+        let result = client.ok("tools/call", made_up).await;
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("`skills mcp --allow spawn:sh`") && !text.contains("skills trust"), "{text}");
         assert!(!text.contains(host.path("").to_str().unwrap()), "{text}");
         assert!(client.asked.is_empty());
     }
