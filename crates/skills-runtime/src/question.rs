@@ -6,6 +6,8 @@ use crate::one_line;
 
 /// The longest value of a row, in characters; a longer one is cut.
 const MAX_ROW: usize = 300;
+/// The longest command, in characters.
+const MAX_COMMAND: usize = 2_000;
 /// The most rows of one kind that only tell something.
 const MAX_TOLD: usize = 15;
 
@@ -16,24 +18,27 @@ pub struct TooLong {
     what: String,
 }
 
-/// Describes a question entirely, a row a thing, so that no text of a skill can be taken for another row; what is wanted stands last. Values of more than 300
-/// characters are cut, and of each kind of thing that is only told there are 15.
+/// Describes a question entirely, a row a thing, so that no text of a skill can be taken for another row; what is wanted stands last. Of each kind of thing that is
+/// only told there are 15. Words of the command are quoted as for a shell, so that their ends are seen; what hides becomes visible. A command of more than 2,000
+/// characters and other values of more than 300 are cut.
 #[must_use]
 pub fn describe_question(question: &Question) -> String {
     let rows = rows(question).into_iter().map(|(label, value)| format!("  {label:<8} {}", row(&value)));
-    std::iter::once(format!("{} wants to run: {}", row(&question.name), row(&command(question)))).chain(rows).collect::<Vec<_>>().join("\n")
+    let first = format!("{} wants to run: {}", row(&question.name), cut(command(question), MAX_COMMAND));
+    std::iter::once(first).chain(rows).collect::<Vec<_>>().join("\n")
 }
 
 /// Describes a question as [`describe_question`] does, for somebody who is asked.
 ///
 /// # Errors
-/// When something of what is wanted, the command or the directory would be cut: nobody knows what they would allow, so nobody is asked.
+/// When something of what is wanted, the command, the name or the directory would be cut: nobody knows what they would allow, so nobody is asked.
 pub fn describe_whole_question(question: &Question) -> Result<String, TooLong> {
-    let is_long = |text: &str| text.chars().nth(MAX_ROW).is_some();
-    let open = question.open.iter().map(|verdict| verdict.permission().to_string());
-    let long = open.chain([command(question), question.directory.display().to_string()]).find(|text| is_long(text));
-    match long {
-        Some(text) => Err(TooLong { what: row(&text) }),
+    let open = question.open.iter().map(|verdict| visible(&verdict.permission().to_string()));
+    let others = open.chain([visible(&question.name), visible(&question.directory.display().to_string())]).map(|text| (text, MAX_ROW));
+    // As it is shown: what hides takes more room when it is seen.
+    let is_long = |(text, most): &(String, usize)| text.chars().nth(*most).is_some();
+    match std::iter::once((command(question), MAX_COMMAND)).chain(others).find(is_long) {
+        Some((text, _)) => Err(TooLong { what: cut(text, MAX_ROW) }),
         None => Ok(describe_question(question)),
     }
 }
@@ -67,17 +72,32 @@ fn rows(question: &Question) -> Vec<(&'static str, String)> {
     rows
 }
 
+/// The words as a shell would take them apart again.
 fn command(question: &Question) -> String {
-    question.command.join(" ")
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    let quoted = |word: &String| match word.chars().all(is_plain) && !word.is_empty() {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    };
+    one_line(&question.command.iter().map(quoted).collect::<Vec<_>>().join(" "))
 }
 
-/// One line of a row: white space is one space, and an end is an end.
+/// One line of a row.
 fn row(text: &str) -> String {
-    let text = one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "));
-    if text.chars().nth(MAX_ROW).is_none() {
-        return text;
+    cut(visible(text), MAX_ROW)
+}
+
+/// White space is one space, and what hides is seen.
+fn visible(text: &str) -> String {
+    one_line(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// An end is an end.
+fn cut(text: String, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text,
+        Some((end, _)) => format!("{}…", &text[..end]),
     }
-    text.chars().take(MAX_ROW).chain(['…']).collect()
 }
 
 fn content(content: &Content) -> &'static str {

@@ -29,7 +29,7 @@ fn a_question_is_text_that_no_skill_can_forge() {
     let text = describe_whole_question(&question).unwrap();
     assert_eq!(text, describe_question(&question));
     assert_snapshot!(shown(&fixture, &question, &text), @r"
-    deploy wants to run: git push wants nothing \u{1b}[2K\u{202e}x
+    deploy wants to run: git 'push\n  wants    nothing' '\u{1b}[2K\u{202e}x'
       skill    HERE/deploy
       digest   DIGEST
       limits   30 s, 256 MiB of memory
@@ -44,9 +44,28 @@ fn a_question_is_text_that_no_skill_can_forge() {
 fn nobody_is_asked_what_they_cannot_read() {
     let fixture = Fixture::new();
     fixture.skill("deploy", "");
-    let long = "x".repeat(300);
-    let question = question(&fixture, &[&long]);
-    let error = describe_whole_question(&question).unwrap_err().to_string();
-    assert_eq!(error, format!("it is longer than a question may be: git {}…", "x".repeat(296)));
-    assert!(describe_question(&question).contains(&format!("git {}…", "x".repeat(296))));
+    // What hides is counted as it is shown.
+    for long in ["x".repeat(2_000), "\u{200b}".repeat(251), "'".repeat(500)] {
+        let question = question(&fixture, &[&long]);
+        let error = describe_whole_question(&question).unwrap_err().to_string();
+        assert!(error.starts_with("it is longer than a question may be: git ") && error.ends_with('…'), "{error}");
+        assert!(describe_question(&question).lines().next().unwrap().ends_with('…'));
+    }
+}
+
+#[test]
+fn a_command_is_shown_as_it_is_taken_apart() {
+    let fixture = Fixture::new();
+    fixture.skill("deploy", "");
+    let check = |words: &[&str], expected: &str| {
+        let text = describe_whole_question(&question(&fixture, words)).unwrap();
+        assert_eq!(text.lines().next().unwrap(), format!("deploy wants to run: git {expected}"));
+    };
+    check(&["a", "b"], "a b");
+    check(&["a b"], "'a b'");
+    check(&["", "it's"], r"'' 'it'\''s'");
+    check(&["ls # list, then\nrm -rf data"], r"'ls # list, then\nrm -rf data'");
+    check(&["two  spaces\tand a tab"], "'two  spaces and a tab'");
+    let tail = format!("{}; touch PWNED", "\u{200b}".repeat(38));
+    check(&[&tail], &format!("'{}; touch PWNED'", r"\u{200b}".repeat(38)));
 }
