@@ -5,6 +5,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::command::{cargo, output, run};
+use crate::conformance::conformance;
 use crate::demo::demo;
 use crate::guests::{Mode, guests};
 use crate::hosts::hosts;
@@ -33,7 +34,8 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     run(cargo(&["doc", "--workspace", "--no-deps", "--locked", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     deny()?;
     features()?;
-    platforms()
+    platforms()?;
+    conformance()
 }
 
 fn deny() -> Result<()> {

@@ -1,9 +1,10 @@
 //! Starts programs.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 /// Returns the directory of the workspace.
 pub(crate) fn workspace() -> PathBuf {
@@ -15,6 +16,13 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace()).args(arguments);
     command
+}
+
+/// Builds what the arguments choose, and returns where the last program of it is.
+pub(crate) fn built(choice: &[&str]) -> Result<PathBuf> {
+    let messages = output(cargo(&["build", "--locked", "--quiet", "--message-format=json"]).args(choice).stderr(Stdio::inherit()))?;
+    let executable = |line: &str| serde_json::from_str::<Value>(line).ok()?["executable"].as_str().map(PathBuf::from);
+    messages.lines().filter_map(executable).next_back().context("cargo names what it built")
 }
 
 /// Says what is run, runs it, and fails when it fails.

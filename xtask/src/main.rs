@@ -4,6 +4,7 @@
 mod bench;
 mod ci;
 mod command;
+mod conformance;
 mod demo;
 mod guests;
 mod hosts;
@@ -41,6 +42,8 @@ enum Task {
         #[arg(long)]
         json: bool,
     },
+    /// Hold the server against the official conformance suite and the Inspector of the Model Context Protocol, where Node 22 has them
+    Conformance,
     /// Check edges between crates, file lengths, crate docs and forgotten test files
     Tidy,
     /// Build the WebAssembly guests
@@ -57,6 +60,7 @@ fn main() -> anyhow::Result<()> {
         Task::Test => test::test(),
         Task::Ci { without_tests } => ci::ci(if without_tests { ci::Tests::Skip } else { ci::Tests::Run }),
         Task::Bench { package, json } => bench::bench(package.as_deref(), if json { bench::Format::Json } else { bench::Format::Table }),
+        Task::Conformance => conformance::conformance(),
         Task::Tidy => tidy::tidy(),
         Task::Skills { check } => guests::guests(if check { guests::Mode::Check } else { guests::Mode::Update }),
     }

@@ -1,12 +1,11 @@
 //! The `skills` command, built.
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::{Context, Result};
-use serde_json::Value;
+use anyhow::Result;
 
-use crate::command::{cargo, output, workspace};
+use crate::command::{built, workspace};
 
 /// The built command.
 pub(crate) struct Skills {
@@ -15,10 +14,11 @@ pub(crate) struct Skills {
 
 impl Skills {
     pub(crate) fn build() -> Result<Self> {
-        let messages = output(cargo(&["build", "--locked", "--package", "skills-cli", "--message-format=json"]).stderr(Stdio::inherit()))?;
-        let executable = |line: &str| serde_json::from_str::<Value>(line).ok()?["executable"].as_str().map(PathBuf::from);
-        let path = messages.lines().filter_map(executable).next_back().context("cargo names the command it built")?;
-        Ok(Self { path })
+        Ok(Self { path: built(&["--package", "skills-cli"])? })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Prepares a call in the workspace.

@@ -1,0 +1,48 @@
+//! Tools that change what the real server lists: each call puts one more skill on the disk, which the server has to notice.
+#![expect(clippy::disallowed_methods, reason = "a host puts skills where it likes")]
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rmcp::model::{CallToolResult, ContentBlock, Tool};
+use serde_json::json;
+
+use crate::content::tool;
+
+/// Where the skills go, and how many there are.
+pub(crate) struct Changing {
+    directory: PathBuf,
+    made: AtomicU32,
+}
+
+pub(crate) fn tools() -> Vec<Tool> {
+    let tools = [("test_trigger_tool_change", "Makes the tools others"), ("test_trigger_prompt_change", "Makes the prompts others")];
+    tools.map(|(name, description)| tool(name, description, json!({}))).into()
+}
+
+pub(crate) fn call(name: &str, changing: &Changing) -> Option<CallToolResult> {
+    let is_one = tools().iter().any(|tool| tool.name == name);
+    let text = |text: String| vec![ContentBlock::text(text)];
+    is_one.then(|| match changing.make() {
+        Ok(skill) => CallToolResult::success(text(format!("There is a new skill: {skill}"))),
+        Err(error) => CallToolResult::error(text(error.to_string())),
+    })
+}
+
+impl Changing {
+    pub(crate) fn new(directory: PathBuf) -> Self {
+        Self { directory, made: AtomicU32::new(0) }
+    }
+
+    /// Makes a skill with a script: the prompts and the tools are others then.
+    fn make(&self) -> io::Result<String> {
+        let name = format!("made-{}", self.made.fetch_add(1, Ordering::Relaxed));
+        let skill = self.directory.join(&name);
+        fs::create_dir_all(skill.join("scripts"))?;
+        fs::write(skill.join("scripts/hello.sh"), "# Description: Says hello.\necho hello\n")?;
+        fs::write(skill.join("SKILL.md"), format!("---\nname: {name}\ndescription: Was made while the suite ran.\n---\nSay hello.\n"))?;
+        Ok(name)
+    }
+}

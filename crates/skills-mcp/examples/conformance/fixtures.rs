@@ -1,0 +1,214 @@
+//! The real server, and besides it what the suite knows by name.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse,
+    GetSkillRequestParams, GetSkillResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListSkillsResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion, ReadResourceDirectoryRequestParams,
+    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, RequestStateCodec, ServerConfig, SetLevelRequestMethod,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use skills_mcp::Connection;
+
+use crate::changing::Changing;
+use crate::{asking, changing, content, prompts, requesting, resources, telling};
+
+/// What all connections share.
+pub(crate) struct Fixtures {
+    pub(crate) seal: RequestStateCodec,
+    pub(crate) changing: Changing,
+}
+
+impl Fixtures {
+    /// Makes them; skills that are made while the suite runs go to a directory.
+    pub(crate) fn new(skills: PathBuf) -> Result<Self, Box<dyn Error>> {
+        let mut key = vec![0; 32];
+        getrandom::fill(&mut key)?;
+        Ok(Self { seal: RequestStateCodec::try_new(key)?, changing: Changing::new(skills) })
+    }
+}
+
+/// One client: a connection of the real server, which answers all that is no fixture.
+pub(crate) struct WithFixtures {
+    ours: Connection,
+    fixtures: Arc<Fixtures>,
+    level: Mutex<LoggingLevel>,
+}
+
+impl WithFixtures {
+    pub(crate) fn new(ours: Connection, fixtures: Arc<Fixtures>) -> Self {
+        Self { ours, fixtures, level: Mutex::new(LoggingLevel::Error) }
+    }
+
+    fn level(&self) -> LoggingLevel {
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says whether a request is of revision 2026-07-28 or later.
+pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
+fn tools() -> impl Iterator<Item = Tool> {
+    [content::tools(), telling::tools(), requesting::tools(), asking::tools(), changing::tools()].into_iter().flatten()
+}
+
+impl ServerHandler for WithFixtures {
+    fn get_info(&self) -> ServerConfig {
+        let mut info = self.ours.get_info();
+        info.capabilities.logging = Some(JsonObject::new());
+        if let Some(resources) = &mut info.capabilities.resources {
+            resources.subscribe = Some(true);
+        }
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let mut list = self.ours.list_tools(request, context).await?;
+        if list.next_cursor.is_none() {
+            list.tools.extend(tools());
+        }
+        Ok(list)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tools().find(|tool| tool.name == name).or_else(|| self.ours.get_tool(name))
+    }
+
+    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+        if let Some(result) = content::call(&request.name) {
+            return Ok(result.into());
+        }
+        if let Some(result) = telling::call(&request.name, self.level(), &context).await {
+            return Ok(result.into());
+        }
+        if let Some(result) = requesting::call(&request, &context).await {
+            return Ok(result.into());
+        }
+        if let Some(result) = changing::call(&request.name, &self.fixtures.changing) {
+            return Ok(result.into());
+        }
+        match asking::talk(&request.name) {
+            Some(talk) => talk.call(&self.fixtures.seal, request, &context),
+            None => self.ours.call_tool(request, context).await,
+        }
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let mut list = self.ours.list_prompts(request, context).await?;
+        if list.next_cursor.is_none() {
+            list.prompts.extend(prompts::all());
+        }
+        Ok(list)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        match prompts::get(&request, &self.fixtures.seal, &context) {
+            Some(response) => response,
+            None => self.ours.get_prompt(request, context).await,
+        }
+    }
+
+    async fn complete(&self, request: CompleteRequestParams, context: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
+        self.ours.complete(request, context).await
+    }
+
+    async fn set_level(&self, request: SetLevelRequestParams, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        if is_stateless(&context) {
+            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
+        }
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
+        Ok(())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let mut list = self.ours.list_resources(request, context).await?;
+        if list.next_cursor.is_none() {
+            list.resources.extend(resources::all());
+        }
+        Ok(list)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let mut list = self.ours.list_resource_templates(request, context).await?;
+        list.resource_templates.push(resources::template());
+        Ok(list)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        match resources::read(&request.uri) {
+            Some(result) => Ok(result.into()),
+            None => self.ours.read_resource(request, context).await,
+        }
+    }
+
+    async fn subscribe(&self, request: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        resources::watched(&request.uri)
+    }
+
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        resources::watched(&request.uri)
+    }
+
+    async fn list_skills(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        self.ours.list_skills(request, context).await
+    }
+
+    async fn get_skill(&self, request: GetSkillRequestParams, context: RequestContext<RoleServer>) -> Result<GetSkillResult, ErrorData> {
+        self.ours.get_skill(request, context).await
+    }
+
+    async fn read_resource_directory(
+        &self,
+        request: ReadResourceDirectoryRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceDirectoryResult, ErrorData> {
+        self.ours.read_resource_directory(request, context).await
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.ours.accepted_subscription_filter(requested)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.ours.listen(context).await
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.ours.on_initialized(context).await;
+    }
+}
