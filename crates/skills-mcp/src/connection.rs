@@ -59,8 +59,12 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if let Some(session) = self.session.get() {
-            self.server.shared.tools.end_session(session);
+        let Some(session) = self.session.take() else { return };
+        let tools = self.server.shared.tools.clone();
+        // What is left of a conversation may be many files.
+        match tokio::runtime::Handle::try_current() {
+            Ok(executor) => drop(executor.spawn_blocking(move || tools.end_session(&session))),
+            Err(_) => tools.end_session(&session),
         }
     }
 }

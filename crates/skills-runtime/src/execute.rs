@@ -17,7 +17,7 @@ use crate::error::{Repr, RuntimeError};
 use crate::job::{MAX_VARIABLE_INPUT, job};
 use crate::plan::Planned;
 use crate::secrets::Redactor;
-use crate::subject::COMMANDS;
+use crate::subject::{COMMANDS, Subject};
 use crate::workspace::Prepared;
 use crate::{Convention, ExecutionArtifacts, ExecutionOptions, SkillRuntime, Unmet, Workspace};
 
@@ -101,7 +101,8 @@ impl SkillRuntime {
         planned: Planned,
         workspace: Option<Prepared>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let planned = self.with_offers(planned);
+        let known = if planned.options.offer.is_empty() { None } else { self.digest_of(&planned.subject).await };
+        let planned = self.with_offers(planned, known.as_deref());
         let skill = planned.subject.name().to_owned();
         attempt.skill(&skill, None, planned.subject.skill().map(|skill| &skill.manifest));
         let missing = self.missing(&planned);
@@ -146,10 +147,10 @@ impl SkillRuntime {
         {
             // With power, what runs is what was there when it was given.
             let has_power = matches!(&*decision, Decision::Granted(grants) if has_power(grants));
-            let digest = if has_power { planned.subject.digest(self) } else { None };
+            let digest = if has_power { self.digest_of(&planned.subject).await } else { None };
             return Ok((*decision, digest));
         }
-        let digest = planned.subject.digest(self);
+        let digest = self.digest_of(&planned.subject).await;
         attempt.skill(planned.subject.name(), digest.clone(), planned.subject.skill().map(|skill| &skill.manifest));
         let request = planned.request_for(digest.as_deref());
         if let Examined::Decided(decision) = permissions.examine(&request) {
@@ -175,6 +176,13 @@ impl SkillRuntime {
         Ok((decision, digest))
     }
 
+    /// Computes a digest aside, since it may have to read 256 MiB: nobody else waits for the disk.
+    async fn digest_of(&self, subject: &Subject) -> Option<String> {
+        let Some(skill) = subject.skill() else { return subject.digest(self) };
+        let (runtime, files) = (self.clone(), Arc::clone(&skill.files));
+        tokio::task::spawn_blocking(move || runtime.digest(&files)).await.ok().flatten()
+    }
+
     pub(crate) fn digest(&self, files: &SkillFiles) -> Option<String> {
         let digest = files.digest(&mut self.shared.digests.lock().unwrap_or_else(PoisonError::into_inner));
         digest.ok().map(|digest| digest.to_string())
@@ -195,7 +203,7 @@ impl SkillRuntime {
         make_missing(&grants, planned.workspace.as_deref())?;
         is_canonical(&grants)?;
         let job = job(planned, grants)?;
-        if digest.is_some() && planned.subject.digest(self).as_deref() != digest {
+        if digest.is_some() && self.digest_of(&planned.subject).await.as_deref() != digest {
             let (skill, path) = (planned.subject.name().to_owned(), planned.subject.location());
             return Err(Repr::ChangedMeanwhile { skill, path }.into());
         }

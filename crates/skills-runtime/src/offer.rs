@@ -11,11 +11,10 @@ use crate::plan::Planned;
 impl SkillRuntime {
     /// Asks for what is [offered](crate::ExecutionOptions::offer) as far as rules and approvals give it by themselves; the rest is not asked for, so that
     /// nobody is asked, and nothing fails, because of what the caller would only like.
-    pub(crate) fn with_offers(&self, mut planned: Planned) -> Planned {
-        let digest = if planned.options.offer.is_empty() { None } else { planned.subject.digest(self) };
+    pub(crate) fn with_offers(&self, mut planned: Planned, digest: Option<&str>) -> Planned {
         for (path, access) in &planned.options.offer {
             let tries: &[Access] = if *access == Access::ReadWrite { &[Access::ReadWrite, Access::ReadOnly] } else { &[Access::ReadOnly] };
-            let with = |request: &Request| match &digest {
+            let with = |request: &Request| match digest {
                 Some(digest) => request.clone().content(digest),
                 None => request.clone(),
             };

@@ -1,6 +1,7 @@
 //! What would run and what it asks for, before anything is decided.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use skills_discovery::Entry;
 use skills_manifest::{HookAction, Manifest};
@@ -56,7 +57,7 @@ impl SkillRuntime {
         let request = variables.iter().fold(request, |request, (name, _, origin)| request.variable(name, *origin));
         let variables = variables.into_iter().map(|(name, value, _)| (name, value)).collect();
         let (input, entry) = (input(&options), entry.clone());
-        let subject = Subject::Skill(Box::new(Skill { entry, files, manifest }));
+        let subject = Subject::Skill(Box::new(Skill { entry, files: Arc::new(files), manifest }));
         Ok(Planned { subject, mode, options, input, request, variables, workspace })
     }
 

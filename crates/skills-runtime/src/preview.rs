@@ -33,8 +33,9 @@ impl SkillRuntime {
     /// # Errors
     /// As [`execute_skill`](Self::execute_skill), for what is found before the decision; missing requirements are no error here.
     pub fn preview_skill(&self, name: &str, options: &ExecutionOptions) -> Result<Preview, RuntimeError> {
-        let planned = self.with_offers(self.plan(name, options.resolved()?, None)?);
+        let planned = self.plan(name, options.resolved()?, None)?;
         let digest = planned.subject.digest(self);
+        let planned = self.with_offers(planned, digest.as_deref());
         let request = planned.request_for(digest.as_deref());
         let question = match self.shared.permissions.examine(&request) {
             Examined::Open(pending) => Some(pending.question().clone()),
@@ -67,8 +68,9 @@ impl SkillRuntime {
     /// As [`preview_skill`](Self::preview_skill), when the skill or what it asks for is not what was shown any more, and when the approval cannot be
     /// kept.
     pub fn approve_skill(&self, name: &str, options: &ExecutionOptions, shown: &Question) -> Result<Decision, RuntimeError> {
-        let planned = self.with_offers(self.plan(name, options.resolved()?, None)?);
+        let planned = self.plan(name, options.resolved()?, None)?;
         let digest = planned.subject.digest(self);
+        let planned = self.with_offers(planned, digest.as_deref());
         let request = planned.request_for(digest.as_deref());
         match self.shared.permissions.examine(&request) {
             Examined::Decided(decision) => Ok(*decision),

@@ -1,6 +1,7 @@
 //! Whose program runs.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use skills_audit::Content;
 use skills_discovery::{Entry, SkillFiles};
@@ -19,7 +20,7 @@ pub(crate) enum Subject {
 /// A skill as it is now.
 pub(crate) struct Skill {
     pub(crate) entry: Entry,
-    pub(crate) files: SkillFiles,
+    pub(crate) files: Arc<SkillFiles>,
     pub(crate) manifest: Manifest,
 }
 

@@ -135,7 +135,7 @@ impl ToolSet {
         Ok(outcome.unwrap_or_else(Outcome::from))
     }
 
-    /// Ends a conversation: the private directory of its scripts goes, and what somebody answered for it is forgotten.
+    /// Ends a conversation: the private directory of its scripts goes, and what somebody answered for it is forgotten. Blocks on the disk.
     pub fn end_session(&self, session: &str) {
         self.shared.programs.sessions.end(session);
         self.shared.runtime.forget_answers(session);
