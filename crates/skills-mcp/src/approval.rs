@@ -9,6 +9,7 @@
 //! It is one question in all of them, and one set of answers.
 
 mod ask;
+mod asked;
 mod desk;
 mod hint;
 

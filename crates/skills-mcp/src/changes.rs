@@ -24,6 +24,17 @@ impl List {
 pub(crate) struct Versions([u64; 3]);
 
 impl Versions {
+    /// Returns how often one list has changed.
+    pub(crate) fn of(self, list: List) -> u64 {
+        self.0[list as usize]
+    }
+
+    /// Takes what a client knew of the lists that it has read, and for the others what is.
+    pub(crate) fn seen(mut self, seen: [Option<u64>; 3]) -> Self {
+        self.0.iter_mut().zip(seen).for_each(|(now, seen)| *now = seen.unwrap_or(*now));
+        self
+    }
+
     /// Names the lists that changed since `before`.
     pub(crate) fn since(self, before: Self) -> impl Iterator<Item = List> {
         List::ALL.into_iter().filter(move |list| self.0[*list as usize] != before.0[*list as usize])
@@ -51,6 +62,11 @@ impl Changes {
     /// Says whether anybody was ever told of a list.
     pub(crate) fn is_told(&self, list: List) -> bool {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)[list as usize].is_some()
+    }
+
+    /// Returns how often the lists have changed until now.
+    pub(crate) fn versions(&self) -> Versions {
+        *self.versions.borrow()
     }
 
     /// Listens from now on.

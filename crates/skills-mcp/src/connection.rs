@@ -1,7 +1,8 @@
 //! One client, as the protocol sees it.
 
 use std::future::{Future, ready};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse,
@@ -14,6 +15,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::caller::{Caller, Era, Kind};
+use crate::changes::List;
 use crate::watch::watch;
 use crate::{Server, about, call, completion, listen, prompts, resources, skills, tools};
 
@@ -23,6 +25,9 @@ pub struct Connection {
     kind: Kind,
     /// What tools know this client by. Clients never learn it.
     session: OnceLock<String>,
+    /// How often each list had changed when the client read it last.
+    seen: Mutex<[Option<u64>; 3]>,
+    is_told: AtomicBool,
     gone: CancellationToken,
     _gone: DropGuard,
 }
@@ -38,7 +43,32 @@ impl Connection {
 
     fn new(server: &Server, kind: Kind) -> Self {
         let gone = CancellationToken::new();
-        Self { server: server.clone(), kind, session: OnceLock::new(), _gone: gone.clone().drop_guard(), gone }
+        let _gone = gone.clone().drop_guard();
+        Self {
+            server: server.clone(),
+            kind,
+            session: OnceLock::new(),
+            seen: Mutex::default(),
+            is_told: AtomicBool::new(false),
+            gone,
+            _gone,
+        }
+    }
+
+    /// Returns what is cancelled when the client has gone.
+    pub(crate) fn gone(&self) -> CancellationToken {
+        self.gone.clone()
+    }
+
+    /// Notes that the client reads a list, and begins to look out for changes of it.
+    fn reads(&self, list: List) {
+        watch(&self.server);
+        let version = self.server.shared.changes.versions().of(list);
+        self.seen()[list as usize] = Some(version);
+    }
+
+    fn seen(&self) -> MutexGuard<'_, [Option<u64>; 3]> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
@@ -79,7 +109,7 @@ impl ServerHandler for Connection {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        watch(&self.server);
+        self.reads(List::Tools);
         tools::list(&self.server, Era::of(&context)).await
     }
 
@@ -92,7 +122,7 @@ impl ServerHandler for Connection {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        watch(&self.server);
+        self.reads(List::Prompts);
         prompts::list(&self.server, Era::of(&context)).await
     }
 
@@ -109,7 +139,7 @@ impl ServerHandler for Connection {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        watch(&self.server);
+        self.reads(List::Resources);
         resources::list(&self.server, Era::of(&context), request).await
     }
 
@@ -134,10 +164,12 @@ impl ServerHandler for Connection {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
+        self.reads(List::Resources);
         skills::list(&self.server, request).await
     }
 
     async fn get_skill(&self, request: GetSkillRequestParams, _: RequestContext<RoleServer>) -> Result<GetSkillResult, ErrorData> {
+        self.reads(List::Resources);
         skills::get(&self.server, request.uri).await
     }
 
@@ -155,13 +187,17 @@ impl ServerHandler for Connection {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         watch(&self.server);
-        listen::listen(&self.server, &context).await;
+        let seen = *self.seen();
+        listen::listen(&self.server, &context, &self.gone, seen).await;
         Ok(())
     }
 
     fn on_initialized(&self, context: NotificationContext<RoleServer>) -> impl Future<Output = ()> + Send + '_ {
-        watch(&self.server);
-        listen::tell(&self.server, context.peer, self.gone.clone());
+        // A client that says so again is told nothing twice.
+        if !self.is_told.swap(true, Ordering::Relaxed) {
+            watch(&self.server);
+            listen::tell(&self.server, context.peer, self.gone.clone());
+        }
         ready(())
     }
 }

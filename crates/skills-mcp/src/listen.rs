@@ -14,16 +14,11 @@ pub(crate) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
     requested.intersection(&all)
 }
 
-/// Tells a client of 2026-07-28 what it subscribed to, until it ends the subscription or the server stops.
-pub(crate) async fn listen(server: &Server, context: &SubscriptionContext) {
+/// Tells a client of 2026-07-28 what it subscribed to, from what it has read on, until it ends the subscription, has gone, or the server stops.
+pub(crate) async fn listen(server: &Server, context: &SubscriptionContext, gone: &CancellationToken, seen: [Option<u64>; 3]) {
     let mut listener = server.shared.changes.listen();
-    let mut known = *listener.borrow_and_update();
+    let mut known = listener.borrow().seen(seen);
     loop {
-        tokio::select! {
-            () = context.cancelled() => return,
-            () = server.shared.stop.cancelled() => return,
-            changed = listener.changed() => if changed.is_err() { return },
-        }
         let now = *listener.borrow_and_update();
         for list in now.since(known) {
             let sink = context.sink();
@@ -39,6 +34,12 @@ pub(crate) async fn listen(server: &Server, context: &SubscriptionContext) {
             }
         }
         known = now;
+        tokio::select! {
+            () = context.cancelled() => return,
+            () = gone.cancelled() => return,
+            () = server.shared.stop.cancelled() => return,
+            changed = listener.changed() => if changed.is_err() { return },
+        }
     }
 }
 

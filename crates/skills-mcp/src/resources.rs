@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use skills_tools::{CallContext, Code, Outcome, Publication};
 
 use crate::caller::{Caller, Era};
-use crate::changes::List;
 use crate::page::Page;
 use crate::skills::{SKILL_FILE, published};
 use crate::{Server, uri};
@@ -30,17 +29,15 @@ pub(crate) async fn list(server: &Server, era: Era, request: Option<PaginatedReq
     Ok(result)
 }
 
-/// Lists them as they are now, and notes that clients are told so. Blocks on the disk.
-pub(crate) fn all(server: &Server) -> Vec<Resource> {
+/// Lists them as they are now. Blocks on the disk.
+fn all(server: &Server) -> Vec<Resource> {
     let resource = |skill: &Arc<Publication>| {
         let file = skill.file(SKILL_FILE);
         let resource = Resource::new(uri::of_skill(skill.name(), SKILL_FILE), skill.name());
         let resource = resource.with_description(skill.summary()).with_mime_type("text/markdown");
         file.into_iter().fold(resource, |resource, file| resource.with_size(file.bytes()))
     };
-    let resources = published(server).iter().map(resource).collect();
-    server.shared.changes.note(List::Resources, &resources);
-    resources
+    published(server).iter().map(resource).collect()
 }
 
 /// Says how the names of all other resources are made.

@@ -22,7 +22,10 @@ pub(crate) struct Seal {
 }
 
 /// What a call is: who calls which tool with which arguments. A seal of one opens for no other.
-pub(crate) struct Bound(Vec<u8>);
+pub(crate) struct Bound {
+    principal: Principal,
+    digest: [u8; 32],
+}
 
 /// What is sealed: the question that was asked. Not secret; clients can read it.
 #[derive(Serialize, Deserialize)]
@@ -54,7 +57,7 @@ impl Seal {
     /// When the system has no random numbers.
     pub(crate) fn close(&self, bound: &Bound, question: &str) -> Result<String, String> {
         let sealed = Sealed { question: question.to_owned(), nonce: nonce()? };
-        let options = SealOptions::new().associated_data(&bound.0).ttl(self.lifetime);
+        let options = SealOptions::new().associated_data(&bound.digest).ttl(self.lifetime);
         self.codec.seal_json_with(&sealed, &options).map_err(|error| error.to_string())
     }
 
@@ -63,8 +66,8 @@ impl Seal {
     /// # Errors
     /// When it was not sealed for this call by this key, is too old, or was opened before.
     pub(crate) fn open(&self, bound: &Bound, state: &str) -> Result<String, NotOpened> {
-        let sealed: Sealed = self.codec.open_json_with(state, &bound.0).map_err(|_| NotOpened::Foreign)?;
-        match self.spent.spend(&sealed.nonce, self.lifetime) {
+        let sealed: Sealed = self.codec.open_json_with(state, &bound.digest).map_err(|_| NotOpened::Foreign)?;
+        match self.spent.spend(bound.principal.as_str(), &sealed.nonce, self.lifetime) {
             Ok(true) => Ok(sealed.question),
             Ok(false) => Err(NotOpened::Spent),
             Err(error) => {
@@ -77,28 +80,55 @@ impl Seal {
 
 impl Bound {
     pub(crate) fn to(principal: &Principal, tool: &str, arguments: &Map<String, Value>) -> Self {
-        let arguments = Sha256::digest(sorted(&Value::Object(arguments.clone())).to_string());
+        let mut of_arguments = Sha256::new();
+        members(&mut of_arguments, arguments);
+        let of_arguments = of_arguments.finalize();
         let mut hasher = Sha256::new();
-        for part in [PURPOSE.as_bytes(), principal.as_str().as_bytes(), tool.as_bytes(), &arguments] {
-            // With its length before it no part can reach into the next.
-            hasher.update((part.len() as u64).to_be_bytes());
-            hasher.update(part);
+        for part in [PURPOSE.as_bytes(), principal.as_str().as_bytes(), tool.as_bytes(), &of_arguments] {
+            text(&mut hasher, part);
         }
-        Self(hasher.finalize().to_vec())
+        Self { principal: principal.clone(), digest: hasher.finalize().into() }
     }
 }
 
-/// Clients may write the members of an object in another order the second time.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let mut members: Vec<(&String, &Value)> = members.iter().collect();
-            members.sort_by_key(|(name, _)| *name);
-            members.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect::<Map<_, _>>().into()
+/// Takes a value in, so that no other gives the same; without a copy, since it may be large. Clients may write the members of an object in another order the
+/// second time.
+fn value(hasher: &mut Sha256, json: &Value) {
+    match json {
+        Value::Null => hasher.update(b"n"),
+        Value::Bool(bool) => hasher.update(if *bool { b"t" } else { b"f" }),
+        Value::Number(number) => {
+            hasher.update(b"d");
+            text(hasher, number.to_string().as_bytes());
         }
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        other => other.clone(),
+        Value::String(string) => {
+            hasher.update(b"s");
+            text(hasher, string.as_bytes());
+        }
+        Value::Array(items) => {
+            hasher.update(b"a");
+            hasher.update((items.len() as u64).to_be_bytes());
+            items.iter().for_each(|item| value(hasher, item));
+        }
+        Value::Object(object) => members(hasher, object),
     }
+}
+
+fn members(hasher: &mut Sha256, object: &Map<String, Value>) {
+    let mut members: Vec<(&String, &Value)> = object.iter().collect();
+    members.sort_by_key(|(name, _)| *name);
+    hasher.update(b"o");
+    hasher.update((members.len() as u64).to_be_bytes());
+    for (name, member) in members {
+        text(hasher, name.as_bytes());
+        value(hasher, member);
+    }
+}
+
+/// With its length before it no part can reach into the next.
+fn text(hasher: &mut Sha256, bytes: &[u8]) {
+    hasher.update((bytes.len() as u64).to_be_bytes());
+    hasher.update(bytes);
 }
 
 fn nonce() -> Result<String, String> {

@@ -12,6 +12,7 @@ use serde_json::json;
 use skills_tools::Publication;
 
 use crate::caller::FRESH_MS;
+use crate::changes::List;
 use crate::page::Page;
 use crate::{Server, uri};
 
@@ -59,12 +60,16 @@ pub(crate) async fn directory(
     Ok(result)
 }
 
-/// Returns the skills that can be published, ordered by name. Why others cannot be is logged, once. Blocks on the disk.
+/// Returns the skills that can be published, ordered by name, and notes that clients are told so. Why others cannot be is logged, once. Blocks on the disk.
 pub(crate) fn published(server: &Server) -> Vec<Arc<Publication>> {
     let publications = server.shared.tools.publications();
     publications.notes.iter().filter(|note| server.shared.noted.is_new(note)).for_each(|note| tracing::warn!("{note}"));
     let mut skills = publications.skills;
     skills.sort_by(|a, b| a.name().cmp(b.name()));
+    // Who read `skills/list` holds the digests of all files.
+    let digests = |skill: &Arc<Publication>| skill.files().iter().map(|file| file.sha256().to_owned()).collect::<Vec<_>>();
+    let told: Vec<_> = skills.iter().map(|skill| (skill.name().to_owned(), skill.summary(), digests(skill))).collect();
+    server.shared.changes.note(List::Resources, &told);
     skills
 }
 

@@ -1,28 +1,35 @@
 //! What was used and may not be used again.
 #![expect(clippy::disallowed_methods, reason = "the files here are this server's own, and none of a skill")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The most that is remembered in memory; when so much is spent within its lifetime, nothing more can be.
-const MAX_REMEMBERED: usize = 100_000;
+/// The most that is remembered in memory of one who uses things; whoever uses more within a lifetime uses nothing more, and nobody else minds.
+const MAX_REMEMBERED: usize = 10_000;
 
 /// Remembers what was used, for as long as somebody could try to use it again.
 pub trait Spent: Send + Sync {
-    /// Notes that something is used now; says no when it was before. Something is named by 32 hexadecimal digits.
+    /// Notes that somebody uses something now; says no when it was used before. Something is named by 32 hexadecimal digits that no two things share.
     ///
     /// # Errors
     /// When it cannot be noted. Then it counts as used.
-    fn spend(&self, nonce: &str, lifetime: Duration) -> io::Result<bool>;
+    fn spend(&self, principal: &str, nonce: &str, lifetime: Duration) -> io::Result<bool>;
 }
 
 /// Remembers in this process: right for a server that is one process.
 #[derive(Debug, Default)]
-pub struct SpentInMemory(Mutex<HashMap<String, Instant>>);
+pub struct SpentInMemory(Mutex<HashMap<String, Remembered>>);
+
+/// What one has used, in the order in which it can be forgotten.
+#[derive(Debug, Default)]
+struct Remembered {
+    all: HashSet<String>,
+    order: VecDeque<(Instant, String)>,
+}
 
 /// Remembers by empty files in a directory, which several processes may share.
 #[derive(Debug)]
@@ -33,17 +40,22 @@ pub struct SpentInDirectory {
 }
 
 impl Spent for SpentInMemory {
-    fn spend(&self, nonce: &str, lifetime: Duration) -> io::Result<bool> {
+    fn spend(&self, principal: &str, nonce: &str, lifetime: Duration) -> io::Result<bool> {
         let now = Instant::now();
-        let mut spent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if spent.len() >= MAX_REMEMBERED {
-            spent.retain(|_, until| *until > now);
+        let mut everybody = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        everybody.retain(|_, spent| spent.order.back().is_some_and(|(until, _)| *until > now));
+        let spent = everybody.entry(principal.to_owned()).or_default();
+        while let Some((_, old)) = spent.order.pop_front_if(|(until, _)| *until <= now) {
+            spent.all.remove(&old);
         }
-        if spent.len() >= MAX_REMEMBERED {
+        if spent.all.len() >= MAX_REMEMBERED {
             return Err(io::Error::other("too many answers at once"));
         }
-        // Twice as long, since a seal that is opened now may have been made just before.
-        Ok(spent.insert(nonce.to_owned(), now + lifetime * 2).is_none())
+        if !spent.all.insert(nonce.to_owned()) {
+            return Ok(false);
+        }
+        spent.order.push_back((now + lifetime, nonce.to_owned()));
+        Ok(true)
     }
 }
 
@@ -73,7 +85,7 @@ impl SpentInDirectory {
 }
 
 impl Spent for SpentInDirectory {
-    fn spend(&self, nonce: &str, lifetime: Duration) -> io::Result<bool> {
+    fn spend(&self, _principal: &str, nonce: &str, lifetime: Duration) -> io::Result<bool> {
         if !is_nonce(nonce) {
             return Err(io::Error::from(ErrorKind::InvalidInput));
         }
@@ -116,9 +128,24 @@ mod tests {
         }];
         let (one, other) = ("0".repeat(32), "f".repeat(32));
         for (here, there) in stores {
-            assert!(here.spend(&one, Duration::from_secs(60)).unwrap());
-            assert!(!there.spend(&one, Duration::from_secs(60)).unwrap());
-            assert!(there.spend(&other, Duration::from_secs(60)).unwrap());
+            assert!(here.spend("alice", &one, Duration::from_secs(60)).unwrap());
+            assert!(!there.spend("alice", &one, Duration::from_secs(60)).unwrap());
+            assert!(there.spend("alice", &other, Duration::from_secs(60)).unwrap());
+        }
+    }
+
+    #[test]
+    fn who_uses_too_much_is_the_only_one_to_mind() {
+        let spent = SpentInMemory::default();
+        let (minute, moment) = (Duration::from_secs(60), Duration::ZERO);
+        for number in 0..MAX_REMEMBERED {
+            assert!(spent.spend("alice", &format!("{number:032x}"), minute).unwrap());
+        }
+        assert!(spent.spend("alice", &"f".repeat(32), minute).is_err());
+        assert!(spent.spend("bob", &"f".repeat(32), minute).unwrap());
+        // What nobody can use any more is forgotten.
+        for number in 0..MAX_REMEMBERED * 2 {
+            assert!(spent.spend("carol", &format!("{number:032x}"), moment).unwrap());
         }
     }
 
@@ -127,7 +154,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let store = SpentInDirectory::new(directory.path());
         for name in ["", "../x", "/etc/x", &"g".repeat(32), &"0".repeat(33)] {
-            assert!(store.spend(name, Duration::from_secs(60)).is_err(), "{name}");
+            assert!(store.spend("alice", name, Duration::from_secs(60)).is_err(), "{name}");
         }
     }
 
@@ -140,7 +167,7 @@ mod tests {
             let file = File::create(path).unwrap();
             file.set_modified(SystemTime::now() - Duration::from_secs(1_000)).unwrap();
         }
-        assert!(SpentInDirectory::new(directory.path()).spend(&"b".repeat(32), Duration::from_secs(60)).unwrap());
+        assert!(SpentInDirectory::new(directory.path()).spend("alice", &"b".repeat(32), Duration::from_secs(60)).unwrap());
         assert_eq!((old.exists(), kept.exists()), (false, true));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::changes::List;
-use crate::{Server, prompts, resources, tools};
+use crate::{Server, prompts, skills, tools};
 
 /// Begins to look out, once, when a client wants to know of something.
 pub(crate) fn watch(server: &Server) {
@@ -29,7 +29,7 @@ fn compare(server: &Server) {
         match list {
             List::Tools => drop(tools::all(server)),
             List::Prompts => drop(prompts::all(server)),
-            List::Resources => drop(resources::all(server)),
+            List::Resources => drop(skills::published(server)),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Where the questions of one call arrive.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::ElicitResult;
@@ -9,10 +8,8 @@ use rmcp::service::Peer;
 use skills_tools::runtime::policy::{Answering, AskError, Question};
 use skills_tools::runtime::{Answer, Approver, Cancellation};
 
+use super::asked::Asked;
 use super::{Ask, Offers};
-
-/// How long a client is waited for.
-const PATIENCE: Duration = Duration::from_secs(290);
 
 /// Where the questions of one call arrive.
 pub(crate) struct Desk {
@@ -68,13 +65,10 @@ impl Desk {
 
     async fn request(&self, peer: &Peer<RoleServer>, ask: &Ask) -> Result<Option<Answer>, AskError> {
         let _waiting = Waiting::at(self);
-        let asking = peer.create_elicitation_with_timeout(ask.form()?, Some(PATIENCE));
+        let asked = Asked::ask(peer, ask).await?;
         tokio::select! {
             () = self.cancellation.cancelled() => Ok(None),
-            result = asking => {
-                let result = result.map_err(|error| format!("the client gave no answer: {error}"))?;
-                Ok(ask.answered(&result))
-            }
+            result = asked.answer() => Ok(ask.answered(&result?)),
         }
     }
 

@@ -212,3 +212,25 @@ async fn several_callers_do_not_decide_for_each_other() {
     assert_eq!(offered, &json!(["allow_once", "allow_session", "deny"]));
     assert!(!host.path("approvals.json").exists());
 }
+
+#[tokio::test]
+async fn a_question_that_nobody_waits_for_is_taken_away() {
+    if lacks_walls() {
+        return;
+    }
+    let host = host();
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::Old, forms()).await;
+    let id = client.send("tools/call", run()).await;
+    while client.asked.is_empty() {
+        client.message().await;
+    }
+    client.notify("notifications/cancelled", json!({"requestId": id})).await;
+    let taken = client.notification("notifications/cancelled").await;
+    assert_eq!(taken["params"]["requestId"], client.asked[0]["id"], "{taken}");
+    // An answer that comes all the same does nothing.
+    let late = json!({"jsonrpc": "2.0", "id": client.asked[0]["id"], "result": accept("allow_session")});
+    client.write(&late).await;
+    client.answer = json!({"action": "decline"});
+    assert_eq!(code(&client.ok("tools/call", run()).await), "denied_by_policy");
+}

@@ -42,9 +42,11 @@ async fn scripts_run_and_whoever_cancels_ends_them() {
     let host = Host::new();
     host.skill("greet", "allowed-tools: Bash\n");
     host.script("greet", "hello.sh", "echo hello \"$1\"\ncat\n");
-    host.script("greet", "slow.sh", "echo begun\nsleep 1000 & sleep 1000\n");
     let server = host.server(&["spawn"]);
     for era in [Era::Old, Era::New] {
+        // A number that no other program sleeps for.
+        let words = format!("sleep 1000.{}{}", std::process::id(), era as u8);
+        host.script("greet", "slow.sh", &format!("echo begun\n{words} & {words}\n"));
         let mut client = Client::connect(&server, era, json!({})).await;
         let ran = client.tool("skills_run", json!({"name": "greet", "command": "sh scripts/hello.sh you"})).await;
         assert_eq!(ran["content"][0]["text"], "hello you", "nothing of the protocol's input reaches a program: {ran}");
@@ -55,25 +57,54 @@ async fn scripts_run_and_whoever_cancels_ends_them() {
         assert!(progress["params"]["message"].as_str().unwrap().starts_with("running, "), "{progress}");
         let second = client.notification("notifications/progress").await;
         assert!(second["params"]["progress"].as_f64() > progress["params"]["progress"].as_f64(), "{second}");
+        #[cfg(target_os = "linux")]
+        assert_eq!(running(&words), 2);
         client.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"})).await;
-        // The tool is free again, and nothing of it is answered.
+        #[cfg(target_os = "linux")]
+        ended(&words).await;
+        // The tool is free again.
         let ran = client.tool("skills_run", json!({"name": "greet", "command": "sh scripts/hello.sh again"})).await;
         assert_eq!(ran["content"][0]["text"], "hello again");
-        ended(&host).await;
+        assert!(client.answered.iter().all(|answered| *answered != id), "what was given up is not answered");
     }
 }
 
-/// Waits until no program works in the directories of this host any more.
-async fn ended(host: &Host) {
-    let scratch = host.path("scratch");
-    let is_left = || std::fs::read_dir(&scratch).unwrap().count();
-    for _ in 0..600 {
-        if is_left() <= 1 {
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_client_that_goes_takes_its_programs_with_it() {
+    if lacks_walls() {
+        return;
+    }
+    let host = Host::new();
+    let words = format!("sleep 1001.{}", std::process::id());
+    host.skill("greet", "allowed-tools: Bash\n").script("greet", "slow.sh", &format!("{words} & {words}\n"));
+    let server = host.server(&["spawn"]);
+    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    client.send("tools/call", json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}})).await;
+    client.notification("notifications/progress").await;
+    assert_eq!(running(&words), 2);
+    drop(client);
+    ended(&words).await;
+}
+
+/// Waits until no program has these words any more.
+#[cfg(target_os = "linux")]
+async fn ended(words: &str) {
+    for _ in 0..1_200 {
+        if running(words) == 0 {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    panic!("{} directories of programs are left", is_left());
+    panic!("{} programs are left", running(words));
+}
+
+/// Counts the programs that have these words.
+#[cfg(target_os = "linux")]
+fn running(words: &str) -> usize {
+    let programs = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = programs.filter_map(|program| std::fs::read(program.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).replace('\0', " ").contains(words)).count()
 }
 
 #[tokio::test]

@@ -27,6 +27,8 @@ pub(crate) struct Client {
     /// How requests of the server are answered.
     pub(crate) answer: Value,
     pub(crate) asked: Vec<Value>,
+    /// The ids that were answered.
+    pub(crate) answered: Vec<u64>,
 }
 
 impl Client {
@@ -38,8 +40,9 @@ impl Client {
         tokio::spawn(async move { server.serve(reader, writer, std::future::pending()).await.unwrap() });
         let (reader, writer) = tokio::io::split(ours);
         let reader = BufReader::new(reader);
-        let (notifications, asked) = (Vec::new(), Vec::new());
-        let mut client = Self { era, capabilities, reader, writer: Some(writer), next: 0, notifications, answer: json!(null), asked };
+        let (notifications, asked, answered) = (Vec::new(), Vec::new(), Vec::new());
+        let mut client =
+            Self { era, capabilities, reader, writer: Some(writer), next: 0, notifications, answer: json!(null), asked, answered };
         if era == Era::Old {
             let capabilities = client.capabilities.clone();
             let greeting =
@@ -118,7 +121,7 @@ impl Client {
                 }
             }
             (true, None) => self.notifications.push(message.clone()),
-            _ => {}
+            (false, id) => self.answered.extend(id.and_then(|id| id.as_u64())),
         }
         message
     }

@@ -186,14 +186,41 @@ async fn who_listens_hears_what_has_changed_and_nothing_else() {
             client.notification(&format!("notifications/{list}/list_changed")).await;
         }
     }
-    // The text of a skill is in no list.
-    host.file("skills/third/SKILL.md", "---\nname: third\ndescription: About third.\n---\n# other\n");
+    // A script is a tool, and has a digest; nothing else changed.
     host.file("skills/third/scripts/again.sh", "echo\n");
-    old.notification("notifications/tools/list_changed").await;
-    let heard = |client: &Client| client.notifications.iter().filter(|heard| heard["method"] != "notifications/tools/list_changed").count();
-    assert_eq!((heard(&old), heard(&new)), (0, 0), "{:?}", old.notifications);
+    for client in [&mut old, &mut new] {
+        for list in ["tools", "resources"] {
+            client.notification(&format!("notifications/{list}/list_changed")).await;
+        }
+        assert!(client.notifications.is_empty(), "{:?}", client.notifications);
+    }
     server.stop();
     assert_eq!(new.answer_to(subscription).await["result"]["resultType"], "complete");
+}
+
+#[tokio::test]
+async fn who_read_the_skills_hears_of_other_digests_once() {
+    let host = host();
+    let server = host.server(&[]);
+    let mut old = Client::connect(&server, Era::Old, json!({})).await;
+    // Saying so again brings no more notifications.
+    for _ in 0..10 {
+        old.notify("notifications/initialized", json!({})).await;
+    }
+    let mut new = Client::connect(&server, Era::New, json!({})).await;
+    for client in [&mut old, &mut new] {
+        client.ok("skills/list", json!({})).await;
+    }
+    let subscription = new.send("subscriptions/listen", json!({"notifications": {"resourcesListChanged": true}})).await;
+    new.notification("notifications/subscriptions/acknowledged").await;
+    host.file("skills/other/SKILL.md", "---\nname: other\ndescription: About other.\n---\n# OTHER\n");
+    for client in [&mut old, &mut new] {
+        client.notification("notifications/resources/list_changed").await;
+        client.ok("skills/list", json!({})).await;
+        assert!(client.notifications.is_empty(), "{:?}", client.notifications);
+    }
+    server.stop();
+    new.answer_to(subscription).await;
 }
 
 #[tokio::test]
