@@ -1,6 +1,7 @@
 //! What the server says of itself.
 
-use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
+use rmcp::ErrorData;
+use rmcp::model::{ErrorCode, Implementation, ServerCapabilities, ServerConfig};
 
 /// What a model is told of the server as a whole.
 const INSTRUCTIONS: &str = "\
@@ -23,4 +24,38 @@ pub(crate) fn config(version: &str) -> ServerConfig {
     let implementation =
         Implementation::new("skills", version).with_title("Skills").with_description("Finds, reads and safely runs agent skills");
     ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(INSTRUCTIONS)
+}
+
+/// The requests that have parts.
+const WITH_PARTS: [&str; 13] = [
+    "initialize",
+    "completion/complete",
+    "prompts/get",
+    "prompts/list",
+    "resources/directory/read",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "skills/get",
+    "skills/list",
+    "subscriptions/listen",
+    "tools/call",
+    "tools/list",
+];
+
+/// Says why a request is none that is known: its parts, or its name.
+pub(crate) fn unreadable(method: &str) -> ErrorData {
+    if WITH_PARTS.contains(&method) {
+        return ErrorData::invalid_params(format!("the params of {method} are not what it takes"), None);
+    }
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {}", shown(method)), None)
+}
+
+/// What a client wrote, short enough to be said again.
+pub(crate) fn shown(text: &str) -> String {
+    const MOST: usize = 100;
+    match text.char_indices().nth(MOST) {
+        None => format!("{text:?}"),
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+    }
 }

@@ -118,6 +118,8 @@ fn result(outcome: Outcome) -> CallToolResult {
 }
 
 fn too_many(most: usize) -> CallToolResult {
-    let text = format!("Error: {most} calls are being answered already; call again when one of them is done");
-    CallToolResult::error(vec![ContentBlock::text(text)])
+    let message = format!("{most} calls are being answered already; call again when one of them is done");
+    let mut result = CallToolResult::error(vec![ContentBlock::text(format!("Error: {message}"))]);
+    result.structured_content = Some(json!({"error": {"code": "too_many_calls", "message": message, "retryable": true}}));
+    result
 }

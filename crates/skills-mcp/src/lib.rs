@@ -38,6 +38,7 @@ mod connection;
 mod error;
 #[cfg(feature = "http")]
 mod http;
+mod lines;
 mod listen;
 mod page;
 mod principal;

@@ -5,6 +5,7 @@ use rmcp::model::{GetPromptRequestParams, GetPromptResult, ListPromptsResult, Pr
 use serde_json::Value;
 
 use crate::Server;
+use crate::about::shown;
 use crate::caller::Era;
 use crate::changes::List;
 
@@ -40,7 +41,7 @@ pub(crate) async fn get(server: &Server, request: GetPromptRequestParams) -> Res
     let arguments = arguments.unwrap_or_default();
     let known: &[&str] = if name == GUIDE { &[] } else { &[ARGUMENTS] };
     if let Some(unknown) = arguments.keys().find(|key| !known.contains(&key.as_str())) {
-        return Err(ErrorData::invalid_params(format!("prompt {name:?} has no argument {unknown:?}"), None));
+        return Err(ErrorData::invalid_params(format!("prompt {} has no argument {}", shown(&name), shown(unknown)), None));
     }
     let words = match arguments.get(ARGUMENTS) {
         None => String::new(),

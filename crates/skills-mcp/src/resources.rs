@@ -96,7 +96,7 @@ async fn of_tools(server: &Server, caller: &Caller, uri: &str, path: String) -> 
     let data = &outcome.structured;
     if data["truncated"] == true {
         let message = format!("the file is longer than {MAX_BYTES} bytes; read it in parts with skills_read");
-        return Err(ErrorData::invalid_params(message, Some(json!({"uri": uri}))));
+        return Err(ErrorData::invalid_params(message, Some(json!({"uri": uri::named(uri)}))));
     }
     let content = text(data, "content").unwrap_or_default();
     let contents = match text(data, "encoding") {
@@ -109,14 +109,14 @@ async fn of_tools(server: &Server, caller: &Caller, uri: &str, path: String) -> 
 fn refused(outcome: &Outcome, uri: &str) -> ErrorData {
     let message = outcome.structured["error"]["message"].as_str().unwrap_or("the file cannot be read").to_owned();
     if outcome.is(Code::Internal) {
-        return ErrorData::internal_error(message, Some(json!({"uri": uri})));
+        return ErrorData::internal_error(message, Some(json!({"uri": uri::named(uri)})));
     }
-    ErrorData::resource_not_found(message, Some(json!({"uri": uri})))
+    ErrorData::resource_not_found(message, Some(json!({"uri": uri::named(uri)})))
 }
 
 /// The error for a URI that leads nowhere; its code is that of the client's revision.
 fn unknown(message: &'static str, uri: &str) -> ErrorData {
-    ErrorData::resource_not_found(message, Some(json!({"uri": uri})))
+    ErrorData::resource_not_found(message, Some(json!({"uri": uri::named(uri)})))
 }
 
 /// The value of a member as text.

@@ -1,15 +1,12 @@
 //! Clients of a server.
 
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rmcp::ServiceExt;
 use rmcp::service::{QuitReason, ServerInitializeError};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_util::sync::CancellationToken;
+use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::lines::Stream;
 use crate::{Connection, ServeError, Server};
 
 /// How long calls that are under way may take once a client has gone, or the server is to stop.
@@ -31,9 +28,9 @@ impl Server {
         let guard = token.clone().drop_guard();
         let connection = Connection::of_stream(self);
         let gone = connection.gone();
-        let input = Noticed { input, gone: gone.clone() };
+        let stream = Stream::new(input, output, gone.clone());
         let serving = async {
-            let running = match connection.serve_with_ct((input, output), token.clone()).await {
+            let running = match connection.serve_with_ct(stream, token.clone()).await {
                 Ok(running) => running,
                 Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
                 Err(error) => return Err(ServeError::new(error)),
@@ -62,23 +59,5 @@ impl Server {
     #[must_use]
     pub fn connection(&self) -> Connection {
         Connection::of_requests(self)
-    }
-}
-
-/// An input of which the end is noticed at once.
-struct Noticed<R> {
-    input: R,
-    gone: CancellationToken,
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for Noticed<R> {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let (before, has_room) = (buffer.filled().len(), buffer.remaining() > 0);
-        let read = Pin::new(&mut self.input).poll_read(context, buffer);
-        let is_end = matches!(read, Poll::Ready(Ok(()))) && has_room && buffer.filled().len() == before;
-        if is_end || matches!(read, Poll::Ready(Err(_))) {
-            self.gone.cancel();
-        }
-        read
     }
 }

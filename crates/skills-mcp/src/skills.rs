@@ -75,7 +75,7 @@ pub(crate) fn published(server: &Server) -> Vec<Arc<Publication>> {
 
 /// The error for a URI that leads nowhere, as the extension wants it in all revisions.
 fn nothing(message: &'static str, uri: &str) -> ErrorData {
-    ErrorData::invalid_params(message, Some(json!({"uri": uri})))
+    ErrorData::invalid_params(message, Some(json!({"uri": uri::named(uri)})))
 }
 
 fn entry(skill: &Publication) -> Skill {

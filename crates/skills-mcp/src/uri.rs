@@ -33,6 +33,12 @@ pub(crate) fn file(uri: &str) -> Option<String> {
     Some(decoded(uri.strip_prefix(FILES)?)?.join("/"))
 }
 
+/// Returns what a client wrote for a name, as far as it is said again.
+pub(crate) fn named(uri: &str) -> &str {
+    const MOST: usize = 1_000;
+    uri.char_indices().nth(MOST).map_or(uri, |(end, _)| &uri[..end])
+}
+
 fn encoded<'a>(segments: impl Iterator<Item = &'a str>) -> String {
     segments.map(|segment| utf8_percent_encode(segment, PLAIN).to_string()).collect::<Vec<_>>().join("/")
 }

@@ -120,7 +120,7 @@ impl ToolSet {
         let runs = plan.as_ref().is_ok_and(Planned::runs);
         let outcome = match plan {
             Err(error) => Err(error),
-            Ok(Planned::Unknown { nearest }) => return Err(UnknownTool { name: name.to_owned(), nearest }),
+            Ok(Planned::Unknown { nearest }) => return Err(UnknownTool { name: name.chars().take(MAX_NAME).collect(), nearest }),
             Ok(Planned::Done(outcome)) => outcome,
             Ok(Planned::Run(arguments)) => self.shared.programs.run(arguments, context).await,
             Ok(Planned::Bash(arguments)) => self.shared.programs.bash(arguments, context).await,
@@ -243,6 +243,9 @@ impl Planned {
         matches!(self, Self::Run(_) | Self::Bash(_) | Self::Engine(_) | Self::Script(..))
     }
 }
+
+/// How much of a name that is none is said again, in characters; tools have at most 64.
+const MAX_NAME: usize = 100;
 
 /// There is no tool of a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

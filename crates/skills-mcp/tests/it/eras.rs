@@ -90,6 +90,93 @@ async fn a_request_of_the_new_era_says_what_it_speaks() {
 }
 
 #[tokio::test]
+async fn every_request_is_answered() {
+    let host = Host::new();
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::Old, json!({})).await;
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for (id, request, code) in [
+        (901, r#""method":"tools/call","params":{"name":"skills_ls","arguments":{"path":"\ud800"}}"#.to_owned(), -32600),
+        (902, format!(r#""method":"tools/call","params":{deep}"#), -32600),
+        (903, r#""method":"tools/call","params":{}"#.to_owned(), -32602),
+        (904, r#""method":"tools/call","params":{"name":7}"#.to_owned(), -32602),
+        (905, r#""method":"prompts/get","params":{}"#.to_owned(), -32602),
+        (906, r#""method":"resources/read","params":{"uri":7}"#.to_owned(), -32602),
+        (907, r#""method":"skills/get","params":{}"#.to_owned(), -32602),
+        (908, r#""method":"no/such","params":{}"#.to_owned(), -32601),
+        (909, format!(r#""method":"{}","params":{{}}"#, "x".repeat(100_000)), -32601),
+        (910, format!(r#""method":"tools/call","params":{{"name":"{}"}}"#, "x".repeat(100_000)), -32602),
+        (911, format!(r#""method":"resources/read","params":{{"uri":"{}"}}"#, "x".repeat(100_000)), -32002),
+        (912, format!(r#""method":"prompts/get","params":{{"name":"{}"}}"#, "x".repeat(100_000)), -32602),
+    ] {
+        client.raw(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{request}}}\n")).await;
+        let answer = client.answer_to(id).await;
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+        assert!(answer.to_string().len() < 4_000, "what was said comes back whole");
+    }
+}
+
+#[tokio::test]
+async fn what_comes_before_the_handshake_is_passed_over() {
+    let host = Host::new();
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    for stray in [
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 7, "result": {}}),
+    ] {
+        client.write(&stray).await;
+    }
+    assert!(client.call("tools/list", json!({})).await.get("result").is_some());
+}
+
+#[tokio::test]
+async fn an_id_that_is_in_use_disturbs_nobody() {
+    if crate::fixture::lacks_walls() {
+        return;
+    }
+    let host = Host::new();
+    host.skill("greet", "allowed-tools: Bash\n").script("greet", "slow.sh", "sleep 1000\n");
+    let server = host.server(&["spawn"]);
+    let mut client = Client::connect(&server, Era::Old, json!({})).await;
+    let slow = json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}});
+    client.write(&json!({"jsonrpc": "2.0", "id": 70, "method": "tools/call", "params": slow})).await;
+    client.notification("notifications/progress").await;
+    client.write(&json!({"jsonrpc": "2.0", "id": 70, "method": "ping"})).await;
+    let refused = client.message().await;
+    assert_eq!((refused.get("id"), &refused["error"]["code"]), (None, &json!(-32600)), "{refused}");
+    client.notify("notifications/cancelled", json!({"requestId": 70})).await;
+    // It can be used again, and the call has ended.
+    client.write(&json!({"jsonrpc": "2.0", "id": 70, "method": "ping"})).await;
+    assert_eq!(client.answer_to(70).await["result"], json!({}));
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_given_no_more() {
+    let host = Host::new();
+    for number in 0..100 {
+        host.skill(&format!("skill-{number}"), "");
+    }
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::Old, json!({})).await;
+    // Far more than is answered at a time, with nobody who reads: the server stops reading as well.
+    let line = json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {}}).to_string();
+    let flood = async {
+        for number in 0..1_000_000_u64 {
+            client.raw(&line.replace("\"id\":1,", &format!("\"id\":{number},")).replace('\n', "")).await;
+            client.raw("\n").await;
+        }
+    };
+    let flooded = tokio::time::timeout(std::time::Duration::from_secs(3), flood).await;
+    assert!(flooded.is_err(), "a million requests were taken in");
+    // Whoever begins to read gets an answer to each that was taken in, or is told that it was not.
+    for _ in 0..200 {
+        client.message().await;
+    }
+}
+
+#[tokio::test]
 async fn lines_that_are_no_messages_do_no_harm() {
     let host = Host::new();
     let server = host.server(&[]);
