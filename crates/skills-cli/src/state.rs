@@ -151,6 +151,18 @@ pub(crate) fn is_readable_by_others(_path: &std::path::Path) -> bool {
     false
 }
 
+/// Says whether others than its owner may do anything with a file.
+#[cfg(unix)]
+pub(crate) fn is_of_others(path: &std::path::Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_of_others(_path: &std::path::Path) -> bool {
+    false
+}
+
 /// Returns the value of a variable of this process.
 pub(crate) fn variable(name: &str) -> Option<String> {
     env::var(name).ok()

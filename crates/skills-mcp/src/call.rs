@@ -42,7 +42,7 @@ pub(crate) async fn call(
     let calling = CallContext::default().approver(Arc::clone(&desk) as _).cancellation(cancellation.clone());
     let calling = caller.session.iter().fold(calling, |calling, session| calling.session(session.clone()));
     let work = server.shared.tools.call(&name, Value::Object(arguments), &calling);
-    let outcome = watched(work, &desk, &cancellation, context).await;
+    let outcome = watched(work, &desk, &cancellation, &server.shared.give_up, context).await;
     let outcome = outcome.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
     match desk.open() {
         Some(ask) if outcome.is(Code::ApprovalRequired) => question(server, &bound, &ask).map(Into::into),

@@ -106,11 +106,11 @@ impl ServerHandler for Connection {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         self.reads(List::Tools);
-        tools::list(&self.server, Era::of(&context)).await
+        tools::list(&self.server, Era::of(&context), request).await
     }
 
     async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {

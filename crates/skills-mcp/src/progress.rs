@@ -7,6 +7,7 @@ use rmcp::RoleServer;
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::RequestContext;
 use skills_tools::runtime::Cancellation;
+use tokio_util::sync::CancellationToken;
 
 use crate::approval::Desk;
 
@@ -14,11 +15,13 @@ use crate::approval::Desk;
 const FIRST: Duration = Duration::from_millis(500);
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// Awaits work for a call: tells the client how it goes, if the client wants to know, and stops the work when the client gives up.
+/// Awaits work for a call: tells the client how it goes, if the client wants to know, and stops the work when the client gives up, or the
+/// server does.
 pub(crate) async fn watched<T>(
     work: impl Future<Output = T>,
     desk: &Desk,
     cancellation: &Cancellation,
+    give_up: &CancellationToken,
     context: &RequestContext<RoleServer>,
 ) -> T {
     tokio::pin!(work);
@@ -28,6 +31,7 @@ pub(crate) async fn watched<T>(
         biased;
         done = &mut work => return done,
         () = context.ct.cancelled() => cancellation.cancel(),
+        () = give_up.cancelled() => cancellation.cancel(),
         () = &mut telling => {}
     }
     // What was written until now is still collected, and programs are ended before anything is answered.

@@ -32,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) owners: Owners,
     pub(crate) version: String,
     pub(crate) stop: CancellationToken,
+    /// Calls that are under way are given up.
+    pub(crate) give_up: CancellationToken,
 }
 
 /// Whose server it is.
@@ -56,8 +58,13 @@ impl Server {
         done.map_err(|_| ErrorData::internal_error("the server failed; nothing more is known", None))
     }
 
-    /// Ends all connections.
+    /// Ends streams and subscriptions; whoever subscribed is told so. Over HTTP, calls go on.
     pub fn stop(&self) {
         self.shared.stop.cancel();
+    }
+
+    /// Gives up the calls that are under way: programs end, and clients are told what was written until then.
+    pub fn cancel_calls(&self) {
+        self.shared.give_up.cancel();
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rmcp::ErrorData;
-use rmcp::model::{JsonObject, ListToolsResult, Tool, ToolAnnotations};
+use rmcp::model::{JsonObject, ListToolsResult, PaginatedRequestParams, Tool, ToolAnnotations};
 use serde_json::Value;
 use skills_tools::{Annotations, Definition, OverrideError};
 
@@ -11,14 +11,19 @@ use crate::Server;
 use crate::caller::Era;
 use crate::changes::List;
 
-/// Lists all tools, on one page.
-pub(crate) async fn list(server: &Server, era: Era) -> Result<ListToolsResult, ErrorData> {
+/// The most bytes that the tools of a page have; some clients take no longer message than 1 MiB.
+const MAX_PAGE: usize = 700_000;
+
+/// Lists the tools, on one page unless they are very many.
+pub(crate) async fn list(server: &Server, era: Era, request: Option<PaginatedRequestParams>) -> Result<ListToolsResult, ErrorData> {
     let definitions = server.blocking(all).await?.map_err(|error| {
         tracing::error!(%error, "the tools cannot be listed");
         ErrorData::internal_error("the tools cannot be listed: what administrators changed about them cannot be read", None)
     })?;
+    let (definitions, next) = page(definitions, request.and_then(|request| request.cursor))?;
     let mut result = ListToolsResult::with_all_items(definitions.into_iter().map(tool).collect());
     (result.ttl_ms, result.cache_scope) = era.hints();
+    result.next_cursor = next;
     Ok(result)
 }
 
@@ -27,6 +32,26 @@ pub(crate) fn all(server: &Server) -> Result<Vec<Definition>, OverrideError> {
     let definitions = server.shared.tools.definitions()?;
     server.shared.changes.note(List::Tools, &definitions);
     Ok(definitions)
+}
+
+/// Takes the page that begins behind the tool which the cursor names, and says where the next one begins. A cursor whose tool is gone is none any more: then a
+/// client begins again.
+fn page(mut definitions: Vec<Definition>, cursor: Option<String>) -> Result<(Vec<Definition>, Option<String>), ErrorData> {
+    if let Some(cursor) = cursor {
+        let last = definitions.iter().position(|definition| definition.name == cursor);
+        let last = last.ok_or_else(|| ErrorData::invalid_params("the cursor is none of this server", None))?;
+        definitions.drain(..=last);
+    }
+    let mut bytes = 0;
+    let fits = definitions.iter().take_while(|definition| {
+        bytes += serde_json::to_vec(definition).map_or(0, |bytes| bytes.len());
+        bytes <= MAX_PAGE
+    });
+    let fitting = fits.count().max(1);
+    let is_more = fitting < definitions.len();
+    definitions.truncate(fitting);
+    let next = definitions.last().filter(|_| is_more).map(|last| last.name.clone());
+    Ok((definitions, next))
 }
 
 fn tool(definition: Definition) -> Tool {

@@ -25,7 +25,8 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Writes what is logged to standard error. The protocol's library shows whole messages from `info` on, so it never tells more than warnings.
+/// Writes what is logged to standard error. The protocol's library shows whole messages from `info` on and takes each client that goes for an error, so it
+/// tells its warnings to whoever wants to know more, and nothing else.
 pub(crate) fn to_stderr(level: Level, format: Format) {
     let level = match level {
         Level::Off => LevelFilter::OFF,

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context;
 use serde_json::json;
@@ -17,6 +18,9 @@ use crate::host;
 use crate::input::InputError;
 use crate::output::Output;
 use crate::signals;
+
+/// How long calls over HTTP may go on when the server is to end; two seconds less than they have.
+const PATIENCE: Duration = Duration::from_secs(8);
 
 pub(crate) fn serve(builder: Builder, arguments: &Serve, trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
     log::to_stderr(arguments.log, arguments.log_format);
@@ -41,7 +45,7 @@ fn over_streams(builder: Builder, arguments: &Serve, trust_project: bool, output
     });
     // What still reads standard input is not waited for, and programs end with what is dropped here.
     drop(server);
-    executor.shutdown_timeout(std::time::Duration::from_secs(1));
+    executor.shutdown_timeout(Duration::from_secs(1));
     served.map(|()| Exit::Done)
 }
 
@@ -61,11 +65,22 @@ fn over_http(builder: Builder, arguments: &Serve, address: SocketAddr, trust_pro
             output.note(&format!("serving at {url}"));
         }
         let connections = server.clone();
-        anyhow::Ok(bound.serve(move || connections.connection(), signals::interrupted()).await?)
+        anyhow::Ok(bound.serve(move || connections.connection(), ended(&server)).await?)
     })?;
-    server.stop();
-    executor.shutdown_timeout(std::time::Duration::from_secs(1));
+    executor.shutdown_timeout(Duration::from_secs(1));
     Ok(Exit::Done)
+}
+
+/// Waits until somebody wants the server to end. Then subscriptions end, and calls have some time; who says so again does not want to wait.
+async fn ended(server: &Server) {
+    signals::interrupted().await;
+    server.stop();
+    let server = server.clone();
+    tokio::spawn(async move {
+        // Before they are cut short, so that clients are told.
+        let _ = tokio::time::timeout(PATIENCE, signals::interrupted()).await;
+        server.cancel_calls();
+    });
 }
 
 /// Who may call.

@@ -1,11 +1,10 @@
 //! What clients over HTTP show, and what seals questions.
-#![expect(clippy::disallowed_methods, reason = "the files here are this command's own, and none of a skill")]
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
 use skills_mcp::Token;
+use skills_runtime::PrivateFile;
 
 use crate::arguments::Serve;
 use crate::input::{self, InputError};
@@ -29,17 +28,23 @@ pub(crate) fn choose(arguments: &Serve, output: &Output) -> anyhow::Result<Vec<T
     }
     let path = state::token()
         .ok_or_else(|| InputError::new("there is no place for a token: set XDG_STATE_HOME, or use --token-file".to_owned()))?;
-    if !path.exists() {
+    // One that is empty was never written.
+    if path.metadata().map_or(0, |file| file.len()) == 0 {
         make(&path)?;
     }
     output.note(&format!("clients show the token in {}: Authorization: Bearer TOKEN", path.display()));
     read(&path)
 }
 
-/// Reads the key that seals questions.
+/// Reads the key that seals questions: the bytes of the file, without the end of a line where enough is left.
 pub(crate) fn key(path: &Path) -> anyhow::Result<Vec<u8>> {
+    const ENOUGH: usize = 32;
     private(path)?;
-    Ok(input::bytes(path, MAX_FILE)?.trim_ascii().to_vec())
+    let mut key = input::bytes(path, MAX_FILE)?;
+    if key.len() > ENOUGH && key.ends_with(b"\n") {
+        key.pop();
+    }
+    Ok(key)
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<Token>> {
@@ -48,36 +53,23 @@ fn read(path: &Path) -> anyhow::Result<Vec<Token>> {
     Token::parse_file(&text).map_err(|error| InputError::new(format!("{}: {error}", path.display())).into())
 }
 
-/// What others may read is no secret.
+/// What others may read is no secret, and what they may write is not its owner's.
 fn private(path: &Path) -> anyhow::Result<()> {
-    if state::is_readable_by_others(path) {
-        let message = format!("others may read {}; run `chmod 600` on it", path.display());
+    if state::is_of_others(path) {
+        let message = format!("others may read or change {}; run `chmod 600` on it", path.display());
         return Err(InputError::new(message).into());
     }
     Ok(())
 }
 
-/// Makes a token in a file of its user's own. Of two commands that do so at once the first wins.
+/// Makes a token in a file of its user's own, which is there whole or not at all. Of two commands that do so at once the first one wins.
 fn make(path: &Path) -> anyhow::Result<()> {
     let token = Token::generate(OWN).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let file = PrivateFile::new(path);
     let failed = || format!("cannot make {}", path.display());
-    if let Some(directory) = path.parent() {
-        state::make_private(directory).with_context(failed)?;
+    let _lock = file.lock().with_context(failed)?;
+    if path.metadata().map_or(0, |file| file.len()) > 0 {
+        return Ok(());
     }
-    let mut file = match create(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
-        created => created.with_context(failed)?,
-    };
-    writeln!(file, "{OWN}: {}", token.reveal()).with_context(failed)
-}
-
-#[cfg(unix)]
-fn create(path: &Path) -> std::io::Result<std::fs::File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-#[cfg(not(unix))]
-fn create(path: &Path) -> std::io::Result<std::fs::File> {
-    std::fs::File::create_new(path)
+    file.replace(&format!("{OWN}: {}\n", token.reveal())).with_context(failed)
 }

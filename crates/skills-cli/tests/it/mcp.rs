@@ -215,8 +215,8 @@ fn what_would_let_others_in_is_refused() {
     for (arguments, expected) in [
         (vec!["--http", "0.0.0.0:0"], "other machines can reach 0.0.0.0:0"),
         (vec!["--http", "0.0.0.0:0", "--allow-remote"], "name the hosts"),
-        (vec!["--http", "127.0.0.1:0", "--token-file", &readable], "others may read"),
-        (vec!["--http", "127.0.0.1:0", "--key-file", &readable], "others may read"),
+        (vec!["--http", "127.0.0.1:0", "--token-file", &readable], "others may read or change"),
+        (vec!["--http", "127.0.0.1:0", "--key-file", &readable], "others may read or change"),
         (vec!["--http", "localhost"], "invalid socket address"),
         (vec!["--no-token"], "--http"),
         (vec!["--allow-remote", "--http", "127.0.0.1:0", "--no-token"], "cannot be used with"),

@@ -90,6 +90,7 @@ impl Builder {
             tools: self.tools,
             version: self.version,
             stop: CancellationToken::new(),
+            give_up: CancellationToken::new(),
         };
         Ok(Server { shared: Arc::new(shared) })
     }

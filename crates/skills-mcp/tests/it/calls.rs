@@ -108,6 +108,24 @@ fn running(words: &str) -> usize {
 }
 
 #[tokio::test]
+async fn calls_that_are_given_up_say_what_was_written() {
+    if lacks_walls() {
+        return;
+    }
+    let host = Host::new();
+    host.skill("greet", "allowed-tools: Bash\n").script("greet", "slow.sh", "echo begun\nsleep 1000\n");
+    let server = host.server(&["spawn"]);
+    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let params = json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}});
+    let id = client.send("tools/call", params).await;
+    client.notification("notifications/progress").await;
+    server.cancel_calls();
+    let answer = client.answer_to(id).await;
+    assert_eq!(answer["result"]["structuredContent"]["error"]["code"], "cancelled", "{answer}");
+    assert_eq!(answer["result"]["structuredContent"]["stdout"], "begun\n");
+}
+
+#[tokio::test]
 async fn one_client_has_so_many_calls_at_a_time() {
     if lacks_walls() {
         return;

@@ -77,6 +77,30 @@ async fn tools_have_titles_schemas_and_hints_in_both_eras() {
 }
 
 #[tokio::test]
+async fn very_many_tools_come_in_pages() {
+    let host = Host::new();
+    for number in 0..700 {
+        host.skill(&format!("skill-{number:03}"), "").script(&format!("skill-{number:03}"), "run.sh", "echo\n");
+    }
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::New, json!({})).await;
+    let (mut names, mut params, mut pages) = (std::collections::BTreeSet::new(), json!({}), 0);
+    loop {
+        let page = client.ok("tools/list", params).await;
+        assert!(page.to_string().len() < 1 << 20, "{} bytes", page.to_string().len());
+        names.extend(page["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()));
+        pages += 1;
+        params = json!({"cursor": page["nextCursor"]});
+        if page.get("nextCursor").is_none() {
+            break;
+        }
+    }
+    assert_eq!(names.len(), 710);
+    assert!((2..5).contains(&pages), "{pages} pages");
+    assert_eq!(client.call("tools/list", json!({"cursor": "none"})).await["error"]["code"], -32602);
+}
+
+#[tokio::test]
 async fn a_request_of_the_new_era_says_what_it_speaks() {
     let host = Host::new();
     let server = host.server(&[]);
@@ -168,7 +192,7 @@ async fn a_client_that_does_not_read_is_given_no_more() {
             client.raw("\n").await;
         }
     };
-    let flooded = tokio::time::timeout(std::time::Duration::from_secs(3), flood).await;
+    let flooded = tokio::time::timeout(std::time::Duration::from_secs(1), flood).await;
     assert!(flooded.is_err(), "a million requests were taken in");
     // Whoever begins to read gets an answer to each that was taken in, or is told that it was not.
     for _ in 0..200 {
