@@ -4,6 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::clients::clients;
 use crate::command::{cargo, output, run};
 use crate::demo::demo;
 use crate::guests::{Mode, guests};
@@ -33,7 +34,8 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     run(cargo(&["doc", "--workspace", "--no-deps", "--locked", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     deny()?;
     features()?;
-    platforms()
+    platforms()?;
+    clients()
 }
 
 fn deny() -> Result<()> {

@@ -3,6 +3,7 @@
 
 mod bench;
 mod ci;
+mod clients;
 mod command;
 mod demo;
 mod guests;
@@ -33,6 +34,8 @@ enum Task {
         #[arg(long)]
         without_tests: bool,
     },
+    /// Let clients of the Model Context Protocol that others wrote talk to the server
+    Clients,
     /// Run the benchmarks and print one table: figure, floor of the same run, ratio
     Bench {
         /// Only the benchmarks of this crate
@@ -56,6 +59,7 @@ fn main() -> anyhow::Result<()> {
         Task::Demo => demo::demo(),
         Task::Test => test::test(),
         Task::Ci { without_tests } => ci::ci(if without_tests { ci::Tests::Skip } else { ci::Tests::Run }),
+        Task::Clients => clients::clients(),
         Task::Bench { package, json } => bench::bench(package.as_deref(), if json { bench::Format::Json } else { bench::Format::Table }),
         Task::Tidy => tidy::tidy(),
         Task::Skills { check } => guests::guests(if check { guests::Mode::Check } else { guests::Mode::Update }),

@@ -1,6 +1,6 @@
 //! The `skills` command, built.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
@@ -19,6 +19,11 @@ impl Skills {
         let executable = |line: &str| serde_json::from_str::<Value>(line).ok()?["executable"].as_str().map(PathBuf::from);
         let path = messages.lines().filter_map(executable).next_back().context("cargo names the command it built")?;
         Ok(Self { path })
+    }
+
+    /// Returns where it lies.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Prepares a call in the workspace.

@@ -1,0 +1,21 @@
+"""Runs the tests of the clients of one library: `python all.py mcp|fastmcp [WORD...]`, with the path of the command in SKILLS_COMMAND."""
+
+import sys
+
+import harness
+
+if sys.argv[1] == "fastmcp":
+    import fast  # noqa: F401
+else:
+    import calls  # noqa: F401
+    import changes  # noqa: F401
+    import ends  # noqa: F401
+    import hostile  # noqa: F401
+    import leave  # noqa: F401
+    import meeting  # noqa: F401
+    import progress  # noqa: F401
+    import prompts  # noqa: F401
+    import resources  # noqa: F401
+    import tokens  # noqa: F401
+
+sys.exit(0 if harness.run(sys.argv[2:]) else 1)
