@@ -32,6 +32,10 @@ const LIBRARIES: [Library; 2] = [
 
 /// Runs the tests of each library that is here.
 pub(crate) fn clients() -> Result<()> {
+    if !cfg!(target_os = "linux") {
+        eprintln!("skipped the Python clients: they look in /proc for what outlived its call");
+        return Ok(());
+    }
     let found = LIBRARIES.iter().filter_map(|library| Some((library, library.python()?))).collect::<Vec<_>>();
     if found.is_empty() {
         return Ok(());

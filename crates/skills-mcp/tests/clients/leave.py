@@ -135,3 +135,21 @@ async def many_questions_at_once_find_their_calls(world, way):
             for number in range(20):
                 group.start_soon(call, number)
     assert said == {n: f"said {n}" if n % 2 == 0 else "denied_by_policy" for n in range(20)}, said
+
+
+@test(ways=WAYS)
+async def leave_is_for_what_was_shown(world, way):
+    greet(world)
+    asked = []
+
+    async def swap(context, params):
+        asked.append(params)
+        if len(asked) == 1:
+            world.script("work", "hello.sh", "echo other > /dev/null\necho other\n")
+            return ElicitResult(action="accept", content={"decision": "allow_once"})
+        return ElicitResult(action="decline")
+
+    async with connected(world, way, elicitation_callback=swap) as client:
+        result = await client.call_tool("skills_run", run("hello.sh"))
+    # Newer clients are asked again, older ones may call again.
+    assert code(result) == ("denied_by_policy" if way[1] == "modern" else "conflict"), result
