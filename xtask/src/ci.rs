@@ -4,6 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::clients::clients;
 use crate::command::{cargo, output, run};
 use crate::conformance::conformance;
 use crate::demo::demo;
@@ -35,6 +36,7 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     deny()?;
     features()?;
     platforms()?;
+    clients()?;
     conformance()
 }
 

@@ -3,6 +3,7 @@
 
 mod bench;
 mod ci;
+mod clients;
 mod command;
 mod conformance;
 mod demo;
@@ -34,6 +35,8 @@ enum Task {
         #[arg(long)]
         without_tests: bool,
     },
+    /// Let clients of the Model Context Protocol that others wrote talk to the server
+    Clients,
     /// Run the benchmarks and print one table: figure, floor of the same run, ratio
     Bench {
         /// Only the benchmarks of this crate
@@ -59,6 +62,7 @@ fn main() -> anyhow::Result<()> {
         Task::Demo => demo::demo(),
         Task::Test => test::test(),
         Task::Ci { without_tests } => ci::ci(if without_tests { ci::Tests::Skip } else { ci::Tests::Run }),
+        Task::Clients => clients::clients(),
         Task::Bench { package, json } => bench::bench(package.as_deref(), if json { bench::Format::Json } else { bench::Format::Table }),
         Task::Conformance => conformance::conformance(),
         Task::Tidy => tidy::tidy(),

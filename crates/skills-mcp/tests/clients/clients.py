@@ -1,0 +1,50 @@
+"""Connects the client of `mcp` in each way that there is."""
+
+import contextlib
+
+import httpx2
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from world import COMMAND
+
+WAYS = [("stdio", "modern"), ("stdio", "legacy"), ("http", "modern"), ("http", "legacy")]
+MODE = {"modern": "auto", "legacy": "legacy"}
+# What scripts of the tests start besides themselves.
+PROGRAMS = "allowed-tools: Bash(sh:*) Bash(sleep:*)\n"
+
+
+@contextlib.asynccontextmanager
+async def connected(world, way, *more, **options):
+    """Starts a server and connects a client to it."""
+    transport, era = way
+    if transport == "http":
+        target = world.http(*more).url
+    else:
+        target = StdioServerParameters(
+            command=COMMAND, args=world.arguments(*more), env=world.environment(), cwd=str(world.directory)
+        )
+    async with Client(target, mode=MODE[era], **options) as client:
+        yield client
+
+
+@contextlib.asynccontextmanager
+async def holding(url, era, token, **options):
+    """Connects a client that holds a token."""
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30) as http:
+        async with Client(streamable_http_client(url, http_client=http), mode=MODE[era], **options) as client:
+            yield client
+
+
+def run(script, skill="work", **more):
+    """The arguments of `skills_run` for a script of the shell."""
+    return {"name": skill, "command": f"sh scripts/{script}", **more}
+
+
+def text(result):
+    return result.content[0].text
+
+
+def code(result):
+    """The code of an error that a tool answered with; nothing when it was none."""
+    return (result.structured_content.get("error") or {}).get("code") if result.is_error else None
