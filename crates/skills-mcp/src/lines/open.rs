@@ -4,11 +4,13 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
+use tokio::sync::Notify;
 
 /// The requests that wait for an answer.
 pub(super) struct Open {
     ids: Mutex<HashSet<RequestId>>,
     most: usize,
+    ended: Notify,
 }
 
 /// What a server says that is too busy.
@@ -16,7 +18,7 @@ const BUSY: ErrorCode = ErrorCode(-32_000);
 
 impl Open {
     pub(super) fn new(most: usize) -> Self {
-        Self { ids: Mutex::default(), most }
+        Self { ids: Mutex::default(), most, ended: Notify::new() }
     }
 
     /// Notes that a request came.
@@ -39,6 +41,14 @@ impl Open {
     /// Notes that a request was answered, or given up.
     pub(super) fn end(&self, id: &RequestId) {
         self.ids().remove(id);
+        self.ended.notify_one();
+    }
+
+    /// Waits until another request may begin. For one who waits at a time.
+    pub(super) async fn room(&self) {
+        while self.ids().len() >= self.most {
+            self.ended.notified().await;
+        }
     }
 
     pub(super) fn has(&self, id: &RequestId) -> bool {
