@@ -7,6 +7,7 @@ mod envelope;
 mod error;
 mod front;
 mod headers;
+mod held;
 mod hosts;
 mod keyring;
 mod origins;

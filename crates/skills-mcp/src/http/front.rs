@@ -11,7 +11,7 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{Method, StatusCode, Version};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::Full;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -22,6 +22,7 @@ use super::Limits;
 use super::account::Account;
 use super::envelope::{Envelope, Purpose};
 use super::headers::{SESSION, knows_no_sessions, once};
+use super::held::hold;
 use super::hosts::Hosts;
 use super::keyring::Keyring;
 use super::origins::Origins;
@@ -99,7 +100,9 @@ impl<H: ServerHandler> Front<H> {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         record.status(response.status());
-        if is_stream(response.headers()) { hold(response, (held, record)) } else { response }
+        // Of a stream it is told once it is over.
+        let record = is_stream(response.headers()).then_some(record);
+        if held.is_some() || record.is_some() { hold(response, (held, record)) } else { response }
     }
 
     async fn route(&self, request: Request, record: &mut Record) -> Result<Answer, Refusal> {
@@ -239,16 +242,6 @@ fn forget_secrets(parts: &mut Parts) {
 
 fn is_stream(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
-}
-
-/// Keeps something until the body ends or is given up.
-fn hold<T: Send + 'static>(response: Response, held: T) -> Response {
-    response.map(|body| {
-        Body::new(body.map_frame(move |frame| {
-            let _held = &held;
-            frame
-        }))
-    })
 }
 
 #[cfg(test)]
