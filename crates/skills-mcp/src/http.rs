@@ -15,6 +15,7 @@ mod payload;
 mod record;
 mod refusal;
 mod sessions;
+mod stream;
 mod token;
 
 use std::net::SocketAddr;
@@ -50,6 +51,7 @@ use origins::Origins;
 /// | streams that a principal listens to | 256 at once |
 /// | connections | 512, closed after 10 s without a complete head |
 /// | time for the body of a request | 30 s |
+/// | time that a client may read nothing of what is written to it | 30 s |
 /// | sessions of clients before 2026-07-28 | 256, closed after 65 minutes of silence |
 /// | time to finish at the end | 10 s |
 #[must_use]
@@ -136,6 +138,12 @@ impl Http {
         self
     }
 
+    /// Sets how long a client may read nothing while something is written to it, before its connection ends.
+    pub fn write_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.write_timeout = timeout;
+        self
+    }
+
     /// Sets how many sessions are kept for clients of the revisions before 2026-07-28, which know no other way. When all are taken, a
     /// new one takes the place of the one that was silent longest, first among those of the same principal; those in use stay.
     ///
@@ -204,6 +212,7 @@ struct Limits {
     connections: usize,
     head_timeout: Duration,
     body_timeout: Duration,
+    write_timeout: Duration,
     sessions: usize,
     session_idle: Duration,
     drain: Duration,
@@ -219,6 +228,7 @@ impl Default for Limits {
             connections: 512,
             head_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
             sessions: 256,
             // A call may run for an hour and need not say anything meanwhile.
             session_idle: Duration::from_secs(65 * 60),

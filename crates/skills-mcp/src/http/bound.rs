@@ -70,7 +70,7 @@ impl Bound {
 struct Open {
     router: Router,
     places: Arc<Semaphore>,
-    head_timeout: Duration,
+    limits: Limits,
     tasks: JoinSet<()>,
     stages: Stages,
 }
@@ -78,7 +78,7 @@ struct Open {
 impl Open {
     fn new(router: Router, limits: &Limits, stages: Stages) -> Self {
         let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
-        Self { router, places, head_timeout: limits.head_timeout, tasks: JoinSet::new(), stages }
+        Self { router, places, limits: limits.clone(), tasks: JoinSet::new(), stages }
     }
 
     /// Serves connections until `stop`, or until accepting them keeps failing.
@@ -112,7 +112,7 @@ impl Open {
 
     fn serve(&mut self, stream: TcpStream, place: impl Send + 'static) {
         while self.tasks.try_join_next().is_some() {}
-        let served = connection::serve(stream, self.router.clone(), self.head_timeout, self.stages.stopping.clone());
+        let served = connection::serve(stream, self.router.clone(), self.limits.clone(), self.stages.stopping.clone());
         self.tasks.spawn(async move {
             served.await;
             drop(place);

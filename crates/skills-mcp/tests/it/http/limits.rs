@@ -4,8 +4,11 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use skills_mcp::Token;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
-use super::client::{Call, Open};
+use super::client::{Call, Open, PATIENCE};
 use super::probe::{Server, heard};
 
 const SHORT: Duration = Duration::from_millis(200);
@@ -28,6 +31,16 @@ async fn bodies_that_do_not_come_are_given_up() {
     let bytes = Call::tool("whoami").bytes();
     let reply = Open::send(server.address, &bytes[..bytes.len() - 1]).await.rest().await;
     assert_eq!(reply.status(), 408);
+    server.answers().await;
+}
+
+#[tokio::test]
+async fn clients_that_do_not_read_lose_their_connection() {
+    let server = Server::start(|http| http.write_timeout(SHORT).connections(1)).await;
+    let mut deaf = TcpStream::connect(server.address).await.unwrap();
+    let flood = Call::new("GET", "/healthz").without("connection").bytes().repeat(1_000);
+    let refused = async { while deaf.write_all(&flood).await.is_ok() {} };
+    timeout(PATIENCE, refused).await.expect("it ends though nobody reads");
     server.answers().await;
 }
 

@@ -19,6 +19,17 @@ async fn a_client_that_goes_cancels_its_request() {
 }
 
 #[tokio::test]
+async fn a_client_that_goes_cancels_its_request_whatever_else_it_sent() {
+    let server = Server::start(|http| http).await;
+    let more = Call::new("GET", "/healthz").without("connection").bytes();
+    let waiting = Open::send(server.address, &[Call::tool("wait").without("connection").bytes(), more].concat()).await;
+    heard(&server.probe.started).await;
+    drop(waiting);
+    heard(&server.probe.cancelled).await;
+    server.answers().await;
+}
+
+#[tokio::test]
 async fn a_client_that_goes_amid_a_stream_cancels_its_request() {
     let server = Server::start(|http| http).await;
     let mut telling = Open::send(server.address, &Call::tool("tell").bytes()).await;
