@@ -14,6 +14,7 @@ mod origins;
 mod payload;
 mod record;
 mod refusal;
+mod room;
 mod sessions;
 mod stream;
 mod token;
@@ -46,7 +47,8 @@ use origins::Origins;
 /// | tokens | none, the principal is `local`; needed where the address is not loopback |
 /// | hosts | for a loopback address `localhost`, `127.0.0.1`, `[::1]` and the address itself; else none, they must be named |
 /// | origins | for a loopback address those of `localhost`, `127.0.0.1` and `[::1]` by `http` at any port; else none |
-/// | body of a request | 4 MiB |
+/// | body of a request | 4 MiB, and one value for each 32 bytes of that |
+/// | bodies of more than 16 KiB that are being read | 64 MiB together, or two of the longest; of several principals each has half |
 /// | requests of a principal | 5,000 per second, 64 at once |
 /// | streams that a principal listens to | 256 at once |
 /// | connections | 512, closed after 10 s without a complete head |
@@ -96,7 +98,8 @@ impl Http {
         self
     }
 
-    /// Sets how many bytes the body of a request may have.
+    /// Sets how many bytes the body of a request may have. One value of JSON for each 32 of them, at least 1,024, is as many as it may
+    /// have: kept on its own, a value takes far more than it does in the body.
     pub fn max_body_bytes(mut self, bytes: usize) -> Self {
         self.limits.max_body_bytes = bytes;
         self
@@ -108,7 +111,7 @@ impl Http {
         self
     }
 
-    /// Sets how many requests of a principal are answered at once. 0 counts as 1.
+    /// Sets how many requests of a principal are answered at once. Notifications and answers are none. 0 counts as 1.
     pub fn concurrency(mut self, requests: usize) -> Self {
         self.limits.concurrency = requests.max(1);
         self
@@ -216,6 +219,12 @@ struct Limits {
     sessions: usize,
     session_idle: Duration,
     drain: Duration,
+}
+
+impl Limits {
+    fn max_values(&self) -> usize {
+        (self.max_body_bytes / 32).max(1_024)
+    }
 }
 
 impl Default for Limits {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use http::header::{
@@ -11,7 +11,7 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{Method, StatusCode, Version};
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full};
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -26,7 +26,7 @@ use super::held::hold;
 use super::hosts::Hosts;
 use super::keyring::Keyring;
 use super::origins::Origins;
-use super::payload;
+use super::payload::Payload;
 use super::record::Record;
 use super::refusal::Refusal;
 use super::sessions::{Sessions, Visit};
@@ -141,45 +141,36 @@ impl<H: ServerHandler> Front<H> {
         forget_secrets(&mut parts);
         parts.extensions.insert(account.principal.clone());
         if parts.method == Method::POST {
-            let place = account.call()?;
-            let body = payload::read(&parts.headers, body, self.limits.max_body_bytes, self.limits.body_timeout).await?;
-            self.post(account, parts, body, place, record).await
+            let payload = Payload::read(&parts.headers, body, &self.limits, &account.room).await?;
+            self.post(account, parts, payload, record).await
         } else {
             let place = account.stream()?;
             let visit = self.enter(&mut parts.headers, account, None, record)?;
-            let response = self.pass(&self.streams, parts, Bytes::new()).await?;
-            Ok((response, Some(Held { _place: place, _visit: visit })))
+            let response = self.pass(&self.streams, parts, Payload::default()).await?;
+            Ok((response, Some(Held { _place: Some(place), _visit: visit })))
         }
     }
 
-    async fn post(
-        &self,
-        account: &Account,
-        mut parts: Parts,
-        body: Bytes,
-        place: OwnedSemaphorePermit,
-        record: &mut Record,
-    ) -> Result<Answer, Refusal> {
-        let envelope = Envelope::read(&body)?;
-        let visit = self.enter(&mut parts.headers, account, Some(&envelope), record)?;
+    async fn post(&self, account: &Account, mut parts: Parts, payload: Payload, record: &mut Record) -> Result<Answer, Refusal> {
+        let envelope = Envelope::read(&payload.bytes, self.limits.max_values())?;
+        // What tells something takes no place: a call may wait for just that.
         let (place, service) = match envelope.purpose() {
-            Purpose::Listen => {
-                drop(place);
-                (account.stream()?, &self.subscriptions)
-            }
-            Purpose::Begin | Purpose::Call => (place, &self.calls),
+            Purpose::Listen => (Some(account.stream()?), &self.subscriptions),
+            Purpose::Begin | Purpose::Call => (Some(account.call().await?), &self.calls),
+            Purpose::Tell => (None, &self.calls),
         };
+        let visit = self.enter(&mut parts.headers, account, Some(&envelope), record)?;
         let response = match (envelope.purpose(), &self.sessions) {
             (Purpose::Begin, Some(sessions)) if visit.is_none() => {
                 let _beginning = sessions.make_room(&account.principal).await?;
-                let response = self.pass(service, parts, body).await?;
+                let response = self.pass(service, parts, payload).await?;
                 if let Some(id) = response.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
                     sessions.give(id, &account.principal);
                     record.session(id);
                 }
                 response
             }
-            _ => self.pass(service, parts, body).await?,
+            _ => self.pass(service, parts, payload).await?,
         };
         Ok((response, Some(Held { _place: place, _visit: visit })))
     }
@@ -206,8 +197,14 @@ impl<H: ServerHandler> Front<H> {
         sessions.enter(id, &account.principal, envelope.and_then(Envelope::request_id)).map(Some)
     }
 
-    async fn pass(&self, service: &Protocol<H>, parts: Parts, body: Bytes) -> Result<Response, Refusal> {
-        let response = service.handle(Request::from_parts(parts, Full::new(body))).await;
+    async fn pass(&self, service: &Protocol<H>, parts: Parts, payload: Payload) -> Result<Response, Refusal> {
+        let Payload { bytes, room } = payload;
+        // The library drops the body once it has taken it apart.
+        let body = Full::new(bytes).map_frame(move |frame| {
+            let _room = &room;
+            frame
+        });
+        let response = service.handle(Request::from_parts(parts, body)).await;
         match response.status() {
             // The library tells what failed, which is nobody's business, and how it ends when it is told to.
             StatusCode::INTERNAL_SERVER_ERROR if self.stages.stopping.is_cancelled() => Err(Refusal::Stopping),
@@ -221,7 +218,7 @@ impl<H: ServerHandler> Front<H> {
 
 /// What an answer takes up until its end.
 struct Held {
-    _place: OwnedSemaphorePermit,
+    _place: Option<OwnedSemaphorePermit>,
     _visit: Option<Visit>,
 }
 

@@ -78,6 +78,21 @@ async fn sessions_in_use_stay() {
 }
 
 #[tokio::test]
+async fn answers_and_cancellations_come_through_when_all_places_are_taken() {
+    let server = Server::start(|http| http.concurrency(1)).await;
+    let id = begin(&server, |call| call).await;
+    let _waiting = Open::send(server.address, &call(&id, "wait", 1).bytes()).await;
+    heard(&server.probe.started).await;
+    assert_eq!(call(&id, "whoami", 2).send(server.address).await.status(), 429);
+    let tell = |message: &str| Call::post(message).with("mcp-session-id", &id).with("mcp-protocol-version", "2025-11-25");
+    let answer = tell(r#"{"jsonrpc":"2.0","id":7,"result":{"action":"decline"}}"#);
+    assert_eq!(answer.send(server.address).await.status(), 202);
+    let cancelled = tell(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    assert_eq!(cancelled.send(server.address).await.status(), 202);
+    heard(&server.probe.cancelled).await;
+}
+
+#[tokio::test]
 async fn ids_are_not_used_twice_at_once() {
     let server = Server::start(|http| http).await;
     let id = begin(&server, |call| call).await;
