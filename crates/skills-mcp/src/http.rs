@@ -54,7 +54,7 @@ use origins::Origins;
 /// | connections | 512, closed after 10 s without a complete head |
 /// | time for the body of a request | 30 s |
 /// | time that a client may read nothing of what is written to it | 30 s |
-/// | sessions of clients before 2026-07-28 | 256, closed after 65 minutes of silence |
+/// | sessions of clients before 2026-07-28 | 256, of several principals each at most half; closed after 65 minutes of silence |
 /// | time to finish at the end | 10 s |
 #[must_use]
 #[derive(Debug, Clone)]
@@ -147,8 +147,12 @@ impl Http {
         self
     }
 
-    /// Sets how many sessions are kept for clients of the revisions before 2026-07-28, which know no other way. When all are taken, a
-    /// new one takes the place of the one that was silent longest, first among those of the same principal; those in use stay.
+    /// Sets how many sessions are kept for clients of the revisions before 2026-07-28, which know no other way. With more than one token
+    /// a principal may have half of them, at least one.
+    ///
+    /// A new one takes the place of the principal's own that was silent longest when all are taken or the principal has as many as it may.
+    /// If it has none that is silent, and fewer than it may, another's goes whose principal has more than would be its part if all had the
+    /// same. Those in use stay.
     ///
     /// With 0 there are none: such clients are answered request by request, as newer ones are, and cannot be asked anything.
     pub fn sessions(mut self, sessions: usize) -> Self {

@@ -65,7 +65,7 @@ pub(super) struct Stages {
 
 impl<H: ServerHandler> Front<H> {
     pub(super) fn new(hosts: Hosts, origins: Origins, keyring: Keyring, limits: Limits, handlers: Handlers<H>, stages: Stages) -> Self {
-        let sessions = (limits.sessions > 0).then(|| Sessions::new(limits.sessions, limits.session_idle));
+        let sessions = (limits.sessions > 0).then(|| Sessions::new(limits.sessions, keyring.principals(), limits.session_idle));
         let kept = sessions.as_ref().map_or_else(Arc::default, Sessions::kept);
         let protocol = |end: &CancellationToken| {
             let handlers = Arc::clone(&handlers);
@@ -161,18 +161,37 @@ impl<H: ServerHandler> Front<H> {
         };
         let visit = self.enter(&mut parts.headers, account, Some(&envelope), record)?;
         let response = match (envelope.purpose(), &self.sessions) {
-            (Purpose::Begin, Some(sessions)) if visit.is_none() => {
-                let _beginning = sessions.make_room(&account.principal).await?;
-                let response = self.pass(service, parts, payload).await?;
-                if let Some(id) = response.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
-                    sessions.give(id, &account.principal);
-                    record.session(id);
-                }
-                response
-            }
+            (Purpose::Begin, Some(sessions)) if visit.is_none() => self.begin(sessions, account, parts, payload, record).await?,
             _ => self.pass(service, parts, payload).await?,
         };
         Ok((response, Some(Held { _place: place, _visit: visit })))
+    }
+
+    /// Begins a session in a task of its own: if the client went meanwhile, the library would keep one that nobody has.
+    async fn begin(
+        &self,
+        sessions: &Sessions,
+        account: &Account,
+        parts: Parts,
+        payload: Payload,
+        record: &mut Record,
+    ) -> Result<Response, Refusal> {
+        let (sessions, principal) = (sessions.clone(), account.principal.clone());
+        let (service, stopping) = (self.calls.clone(), self.stages.stopping.clone());
+        let begun = tokio::spawn(async move {
+            let beginning = sessions.make_room(&principal).await?;
+            let response = pass(&service, &stopping, parts, payload).await?;
+            let id = response.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
+            if let Some(id) = &id {
+                beginning.give(id);
+            }
+            Ok((response, id))
+        });
+        let (response, id) = begun.await.unwrap_or(Err(Refusal::Internal))?;
+        if let Some(id) = id {
+            record.session(&id);
+        }
+        Ok(response)
     }
 
     /// Enters the session that the head names, if sessions are known to it and to the server; else the name is taken away, so that
@@ -198,21 +217,7 @@ impl<H: ServerHandler> Front<H> {
     }
 
     async fn pass(&self, service: &Protocol<H>, parts: Parts, payload: Payload) -> Result<Response, Refusal> {
-        let Payload { bytes, room } = payload;
-        // The library drops the body once it has taken it apart.
-        let body = Full::new(bytes).map_frame(move |frame| {
-            let _room = &room;
-            frame
-        });
-        let response = service.handle(Request::from_parts(parts, body)).await;
-        match response.status() {
-            // The library tells what failed, which is nobody's business, and how it ends when it is told to.
-            StatusCode::INTERNAL_SERVER_ERROR if self.stages.stopping.is_cancelled() => Err(Refusal::Stopping),
-            StatusCode::INTERNAL_SERVER_ERROR => Err(Refusal::Internal),
-            // The type of the body was right, so it was the message that was not.
-            StatusCode::UNSUPPORTED_MEDIA_TYPE => Err(Refusal::Message),
-            _ => Ok(response.map(Body::new)),
-        }
+        pass(service, &self.stages.stopping, parts, payload).await
     }
 }
 
@@ -226,6 +231,29 @@ type Answer = (Response, Option<Held>);
 
 const PROTOCOL: &str = "/mcp";
 const HEALTH: &str = "/healthz";
+
+async fn pass<H: ServerHandler>(
+    service: &Protocol<H>,
+    stopping: &CancellationToken,
+    parts: Parts,
+    payload: Payload,
+) -> Result<Response, Refusal> {
+    let Payload { bytes, room } = payload;
+    // The library drops the body once it has taken it apart.
+    let body = Full::new(bytes).map_frame(move |frame| {
+        let _room = &room;
+        frame
+    });
+    let response = service.handle(Request::from_parts(parts, body)).await;
+    match response.status() {
+        // The library tells what failed, which is nobody's business, and how it ends when it is told to.
+        StatusCode::INTERNAL_SERVER_ERROR if stopping.is_cancelled() => Err(Refusal::Stopping),
+        StatusCode::INTERNAL_SERVER_ERROR => Err(Refusal::Internal),
+        // The type of the body was right, so it was the message that was not.
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Err(Refusal::Message),
+        _ => Ok(response.map(Body::new)),
+    }
+}
 
 /// Handlers get the head. None of them needs what only opens the door, and a head is soon shown in some record.
 fn forget_secrets(parts: &mut Parts) {

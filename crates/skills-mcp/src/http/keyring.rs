@@ -48,6 +48,14 @@ impl Keyring {
         Ok(Self::Tokens(tokens.iter().map(key).collect()))
     }
 
+    /// Returns how many principals there are.
+    pub(super) fn principals(&self) -> usize {
+        match self {
+            Self::Open(_) => 1,
+            Self::Tokens(keys) => keys.len(),
+        }
+    }
+
     /// Returns whose request it is.
     pub(super) fn account(&self, headers: &HeaderMap) -> Result<&Arc<Account>, Refusal> {
         match self {

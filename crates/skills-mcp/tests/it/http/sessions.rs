@@ -1,5 +1,7 @@
 //! Clients of the revisions before 2026-07-28.
 
+use std::sync::Arc;
+
 use skills_mcp::Token;
 
 use super::client::{Call, Open};
@@ -60,6 +62,42 @@ async fn silent_sessions_make_room() {
     assert_eq!(call(&second, "whoami", 1).send(server.address).await.status(), 404);
     for kept in [&first, &third] {
         assert_eq!(call(kept, "whoami", 2).send(server.address).await.status(), 200);
+    }
+}
+
+#[tokio::test]
+async fn no_principal_takes_all_sessions() {
+    let [one, two] = ["ci", "laptop"].map(|name| Token::generate(name).unwrap());
+    let server = Server::start(|http| http.token(one.clone()).token(two.clone()).sessions(4)).await;
+    let by = |token: &Token, call: Call| call.with("authorization", &format!("Bearer {}", token.reveal()));
+    let theirs = begin(&server, |call| by(&two, call)).await;
+    let mut listening = vec![];
+    for _ in 0..2 {
+        let id = begin(&server, |call| by(&one, call)).await;
+        let mut stream = Open::send(server.address, &by(&one, Call::get().with("mcp-session-id", &id)).bytes()).await;
+        stream.until("\r\n\r\n").await;
+        listening.push(stream);
+    }
+    assert_eq!(by(&one, Call::initialize()).send(server.address).await.status(), 503, "it has half of them");
+    assert_eq!(by(&two, call(&theirs, "whoami", 1)).send(server.address).await.text(), "laptop");
+    begin(&server, |call| by(&two, call)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sessions_that_begin_at_once_are_all_kept() {
+    let server = Arc::new(Server::start(|http| http.sessions(1_000)).await);
+    let tasks: Vec<_> = (0..16)
+        .map(|_| {
+            let server = server.clone();
+            tokio::spawn(async move {
+                for _ in 0..20 {
+                    begin(&server, |call| call).await;
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
     }
 }
 
