@@ -168,6 +168,9 @@ impl Http {
     }
 
     /// Sets how long requests may take to finish once the server is told to stop, at most a day.
+    ///
+    /// [`Bound::serve`] waits that long for those that run; a host that wants to cut it short, say at a second signal, uses
+    /// [`Bound::serve_until`].
     pub fn drain(mut self, drain: Duration) -> Self {
         self.limits.drain = drain.min(Duration::from_secs(24 * 60 * 60));
         self

@@ -53,6 +53,26 @@ impl Bound {
     where
         H: ServerHandler,
     {
+        self.serve_until(handlers, stop, std::future::pending()).await
+    }
+
+    /// Does what [`serve`](Self::serve) does, and once told to stop, waits for nothing any more as soon as it is told to hurry.
+    ///
+    /// Then requests that are still being answered are cancelled as if their time to finish had ended, and the end takes two seconds at
+    /// most. `hurry` is asked only once `stop` has come: the first signal to a program may be the one, and the second the other.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no connection can be accepted any longer.
+    pub async fn serve_until<H>(
+        self,
+        handlers: impl Fn() -> H + Send + Sync + 'static,
+        stop: impl Future<Output = ()>,
+        hurry: impl Future<Output = ()>,
+    ) -> Result<(), HttpError>
+    where
+        H: ServerHandler,
+    {
         let stages = Stages::default();
         // However this ends, even by being dropped, nothing of it goes on.
         let _end = [&stages.stopping, &stages.parted, &stages.over].map(|stage| stage.clone().drop_guard());
@@ -61,7 +81,7 @@ impl Bound {
         let mut open = Open::new(front.into_router(), &limits, stages);
         let accepted = open.accept(&listener, pin!(stop)).await;
         drop(listener);
-        open.close(limits.drain).await;
+        open.close(limits.drain, hurry).await;
         accepted.map_err(|source| Repr::Accept { address, source }.into())
     }
 }
@@ -119,16 +139,22 @@ impl Open {
         });
     }
 
-    async fn close(mut self, drain: Duration) {
-        let deadline = Instant::now() + drain;
-        let Stages { stopping, parted, over } = self.stages.clone();
-        stopping.cancel();
-        self.all_closed(deadline.min(Instant::now() + LAST_WORDS)).await;
-        parted.cancel();
-        self.all_closed(deadline).await;
-        over.cancel();
+    async fn close(mut self, drain: Duration, hurry: impl Future<Output = ()>) {
+        self.stages.stopping.cancel();
+        tokio::select! {
+            () = self.drained(drain) => {}
+            () = hurry => self.stages.parted.cancel(),
+        }
+        self.stages.over.cancel();
         self.all_closed(Instant::now() + LAST_WORDS).await;
         self.tasks.shutdown().await;
+    }
+
+    async fn drained(&mut self, drain: Duration) {
+        let deadline = Instant::now() + drain;
+        self.all_closed(deadline.min(Instant::now() + LAST_WORDS)).await;
+        self.stages.parted.cancel();
+        self.all_closed(deadline).await;
     }
 
     async fn all_closed(&mut self, deadline: Instant) {

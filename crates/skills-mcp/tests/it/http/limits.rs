@@ -98,6 +98,16 @@ async fn streams_hold_their_place_to_the_end() {
 }
 
 #[tokio::test]
+async fn answers_hold_their_place_until_they_are_read() {
+    let server = Server::start(|http| http.concurrency(1)).await;
+    let mut unread = Open::send(server.address, &Call::tool("long").bytes()).await;
+    unread.until("HTTP/1.1 200").await;
+    assert_eq!(Call::tool("whoami").send(server.address).await.status(), 429);
+    assert!(unread.rest().await.0.len() > 31 << 20);
+    server.answers().await;
+}
+
+#[tokio::test]
 async fn floods_are_stopped() {
     let server = Server::start(|http| http.requests_per_second(NonZeroU32::MIN)).await;
     let flood = Call::tool("whoami").without("connection").bytes().repeat(50);
