@@ -41,7 +41,10 @@ impl Stream {
         }
         let timeout = self.timeout;
         let late = self.late.get_or_insert_with(|| Box::pin(sleep(timeout)));
-        late.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        ready!(late.as_mut().poll(context));
+        // Else the system would keep what nobody takes for minutes more, and that is megabytes.
+        _ = self.reading.as_ref().as_ref().set_zero_linger();
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
