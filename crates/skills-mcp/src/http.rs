@@ -7,13 +7,16 @@ mod envelope;
 mod error;
 mod front;
 mod headers;
+mod held;
 mod hosts;
 mod keyring;
 mod origins;
 mod payload;
 mod record;
 mod refusal;
+mod room;
 mod sessions;
+mod stream;
 mod token;
 
 use std::net::SocketAddr;
@@ -44,12 +47,14 @@ use origins::Origins;
 /// | tokens | none, the principal is `local`; needed where the address is not loopback |
 /// | hosts | for a loopback address `localhost`, `127.0.0.1`, `[::1]` and the address itself; else none, they must be named |
 /// | origins | for a loopback address those of `localhost`, `127.0.0.1` and `[::1]` by `http` at any port; else none |
-/// | body of a request | 4 MiB |
+/// | body of a request | 4 MiB, and one value for each 32 bytes of that |
+/// | bodies of more than 16 KiB that are being read | 64 MiB together, or two of the longest; of several principals each has half |
 /// | requests of a principal | 5,000 per second, 64 at once |
 /// | streams that a principal listens to | 256 at once |
 /// | connections | 512, closed after 10 s without a complete head |
 /// | time for the body of a request | 30 s |
-/// | sessions of clients before 2026-07-28 | 256, closed after 65 minutes of silence |
+/// | time that a client may read nothing of what is written to it | 30 s |
+/// | sessions of clients before 2026-07-28 | 256, of several principals each at most half; closed after 65 minutes of silence |
 /// | time to finish at the end | 10 s |
 #[must_use]
 #[derive(Debug, Clone)]
@@ -93,7 +98,8 @@ impl Http {
         self
     }
 
-    /// Sets how many bytes the body of a request may have.
+    /// Sets how many bytes the body of a request may have. One value of JSON for each 32 of them, at least 1,024, is as many as it may
+    /// have: kept on its own, a value takes far more than it does in the body.
     pub fn max_body_bytes(mut self, bytes: usize) -> Self {
         self.limits.max_body_bytes = bytes;
         self
@@ -105,7 +111,7 @@ impl Http {
         self
     }
 
-    /// Sets how many requests of a principal are answered at once. 0 counts as 1.
+    /// Sets how many requests of a principal are answered at once. Notifications and answers are none. 0 counts as 1.
     pub fn concurrency(mut self, requests: usize) -> Self {
         self.limits.concurrency = requests.max(1);
         self
@@ -135,8 +141,18 @@ impl Http {
         self
     }
 
-    /// Sets how many sessions are kept for clients of the revisions before 2026-07-28, which know no other way. When all are taken, a
-    /// new one takes the place of the one that was silent longest, first among those of the same principal; those in use stay.
+    /// Sets how long a client may read nothing while something is written to it, before its connection ends.
+    pub fn write_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.write_timeout = timeout;
+        self
+    }
+
+    /// Sets how many sessions are kept for clients of the revisions before 2026-07-28, which know no other way. With more than one token
+    /// a principal may have half of them, at least one.
+    ///
+    /// A new one takes the place of the principal's own that was silent longest when all are taken or the principal has as many as it may.
+    /// If it has none that is silent, and fewer than it may, another's goes whose principal has more than would be its part if all had the
+    /// same. Those in use stay.
     ///
     /// With 0 there are none: such clients are answered request by request, as newer ones are, and cannot be asked anything.
     pub fn sessions(mut self, sessions: usize) -> Self {
@@ -152,6 +168,9 @@ impl Http {
     }
 
     /// Sets how long requests may take to finish once the server is told to stop, at most a day.
+    ///
+    /// [`Bound::serve`] waits that long for those that run; a host that wants to cut it short, say at a second signal, uses
+    /// [`Bound::serve_until`].
     pub fn drain(mut self, drain: Duration) -> Self {
         self.limits.drain = drain.min(Duration::from_secs(24 * 60 * 60));
         self
@@ -203,9 +222,16 @@ struct Limits {
     connections: usize,
     head_timeout: Duration,
     body_timeout: Duration,
+    write_timeout: Duration,
     sessions: usize,
     session_idle: Duration,
     drain: Duration,
+}
+
+impl Limits {
+    fn max_values(&self) -> usize {
+        (self.max_body_bytes / 32).max(1_024)
+    }
 }
 
 impl Default for Limits {
@@ -218,6 +244,7 @@ impl Default for Limits {
             connections: 512,
             head_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
             sessions: 256,
             // A call may run for an hour and need not say anything meanwhile.
             session_idle: Duration::from_secs(65 * 60),

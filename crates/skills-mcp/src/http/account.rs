@@ -1,6 +1,7 @@
 //! What one principal may use up.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultDirectRateLimiter, Quota};
@@ -8,6 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Limits;
 use super::refusal::Refusal;
+use super::room::Room;
 use crate::principal::Principal;
 
 /// A principal and what is left of its limits.
@@ -17,16 +19,19 @@ pub(super) struct Account {
     rate: DefaultDirectRateLimiter,
     calls: Arc<Semaphore>,
     streams: Arc<Semaphore>,
+    /// For the bodies of its requests.
+    pub(super) room: Room,
 }
 
 impl Account {
-    pub(super) fn new(principal: Principal, limits: &Limits) -> Self {
+    pub(super) fn new(principal: Principal, limits: &Limits, room: &Room) -> Self {
         let permits = |number: usize| Arc::new(Semaphore::new(number.min(Semaphore::MAX_PERMITS)));
         Self {
             principal,
             rate: DefaultDirectRateLimiter::direct(Quota::per_second(limits.requests_per_second)),
             calls: permits(limits.concurrency),
             streams: permits(limits.streams),
+            room: room.for_another(),
         }
     }
 
@@ -39,8 +44,11 @@ impl Account {
     }
 
     /// Takes one of the places for requests that are being answered, until the permit is dropped.
-    pub(super) fn call(&self) -> Result<OwnedSemaphorePermit, Refusal> {
-        self.calls.clone().try_acquire_owned().map_err(|_| Refusal::Busy)
+    ///
+    /// A client may have the last byte of an answer a moment before its place is given back, so this waits that long.
+    pub(super) async fn call(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        let place = tokio::time::timeout(MOMENT, self.calls.clone().acquire_owned()).await;
+        place.ok().and_then(Result::ok).ok_or(Refusal::Busy)
     }
 
     /// Takes one of the places for streams that are listened to, until the permit is dropped.
@@ -49,6 +57,8 @@ impl Account {
     }
 }
 
+const MOMENT: Duration = Duration::from_millis(100);
+
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
@@ -56,7 +66,7 @@ mod tests {
     use super::*;
 
     fn account(limits: &Limits) -> Account {
-        Account::new(Principal::local(), limits)
+        Account::new(Principal::local(), limits, &Room::new(1, limits.max_body_bytes))
     }
 
     #[test]
@@ -67,13 +77,13 @@ mod tests {
         assert!(matches!(refused, Some(Refusal::Rate { seconds: 1 | 2 })), "{refused:?}");
     }
 
-    #[test]
-    fn places_are_given_back() {
+    #[tokio::test]
+    async fn places_are_given_back() {
         let account = account(&Limits { concurrency: 1, streams: 1, ..Limits::default() });
-        let call = account.call().unwrap();
-        assert!(matches!(account.call(), Err(Refusal::Busy)));
+        let call = account.call().await.unwrap();
+        assert!(matches!(account.call().await, Err(Refusal::Busy)));
         assert!(account.stream().is_ok(), "streams do not take the places of calls");
         drop(call);
-        assert!(account.call().is_ok());
+        assert!(account.call().await.is_ok());
     }
 }

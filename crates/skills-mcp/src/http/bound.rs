@@ -53,6 +53,26 @@ impl Bound {
     where
         H: ServerHandler,
     {
+        self.serve_until(handlers, stop, std::future::pending()).await
+    }
+
+    /// Does what [`serve`](Self::serve) does, and once told to stop, waits for nothing any more as soon as it is told to hurry.
+    ///
+    /// Then requests that are still being answered are cancelled as if their time to finish had ended, and the end takes two seconds at
+    /// most. `hurry` is asked only once `stop` has come: the first signal to a program may be the one, and the second the other.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no connection can be accepted any longer.
+    pub async fn serve_until<H>(
+        self,
+        handlers: impl Fn() -> H + Send + Sync + 'static,
+        stop: impl Future<Output = ()>,
+        hurry: impl Future<Output = ()>,
+    ) -> Result<(), HttpError>
+    where
+        H: ServerHandler,
+    {
         let stages = Stages::default();
         // However this ends, even by being dropped, nothing of it goes on.
         let _end = [&stages.stopping, &stages.parted, &stages.over].map(|stage| stage.clone().drop_guard());
@@ -61,7 +81,7 @@ impl Bound {
         let mut open = Open::new(front.into_router(), &limits, stages);
         let accepted = open.accept(&listener, pin!(stop)).await;
         drop(listener);
-        open.close(limits.drain).await;
+        open.close(limits.drain, hurry).await;
         accepted.map_err(|source| Repr::Accept { address, source }.into())
     }
 }
@@ -70,7 +90,7 @@ impl Bound {
 struct Open {
     router: Router,
     places: Arc<Semaphore>,
-    head_timeout: Duration,
+    limits: Limits,
     tasks: JoinSet<()>,
     stages: Stages,
 }
@@ -78,7 +98,7 @@ struct Open {
 impl Open {
     fn new(router: Router, limits: &Limits, stages: Stages) -> Self {
         let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
-        Self { router, places, head_timeout: limits.head_timeout, tasks: JoinSet::new(), stages }
+        Self { router, places, limits: limits.clone(), tasks: JoinSet::new(), stages }
     }
 
     /// Serves connections until `stop`, or until accepting them keeps failing.
@@ -112,23 +132,29 @@ impl Open {
 
     fn serve(&mut self, stream: TcpStream, place: impl Send + 'static) {
         while self.tasks.try_join_next().is_some() {}
-        let served = connection::serve(stream, self.router.clone(), self.head_timeout, self.stages.stopping.clone());
+        let served = connection::serve(stream, self.router.clone(), self.limits.clone(), self.stages.stopping.clone());
         self.tasks.spawn(async move {
             served.await;
             drop(place);
         });
     }
 
-    async fn close(mut self, drain: Duration) {
-        let deadline = Instant::now() + drain;
-        let Stages { stopping, parted, over } = self.stages.clone();
-        stopping.cancel();
-        self.all_closed(deadline.min(Instant::now() + LAST_WORDS)).await;
-        parted.cancel();
-        self.all_closed(deadline).await;
-        over.cancel();
+    async fn close(mut self, drain: Duration, hurry: impl Future<Output = ()>) {
+        self.stages.stopping.cancel();
+        tokio::select! {
+            () = self.drained(drain) => {}
+            () = hurry => self.stages.parted.cancel(),
+        }
+        self.stages.over.cancel();
         self.all_closed(Instant::now() + LAST_WORDS).await;
         self.tasks.shutdown().await;
+    }
+
+    async fn drained(&mut self, drain: Duration) {
+        let deadline = Instant::now() + drain;
+        self.all_closed(deadline.min(Instant::now() + LAST_WORDS)).await;
+        self.stages.parted.cancel();
+        self.all_closed(deadline).await;
     }
 
     async fn all_closed(&mut self, deadline: Instant) {

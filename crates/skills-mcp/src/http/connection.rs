@@ -1,7 +1,6 @@
 //! One connection.
 
 use std::pin::pin;
-use std::time::Duration;
 
 use axum::Router;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -10,23 +9,36 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
-/// Answers the requests of a connection until it closes, is idle for too long, or has answered the last one before the
-/// server stops.
-pub(super) async fn serve(stream: TcpStream, router: Router, head_timeout: Duration, stopping: CancellationToken) {
+use super::Limits;
+use super::stream::Stream;
+
+/// Answers the requests of a connection until it closes, is idle or not read for too long, or has answered the last one before
+/// the server stops.
+///
+/// A client that goes takes its requests with it, whatever else it sent.
+pub(super) async fn serve(stream: TcpStream, router: Router, limits: Limits, stopping: CancellationToken) {
     // Answers are small and whole; waiting for more to send would only delay them.
     _ = stream.set_nodelay(true);
+    let stream = Stream::new(stream, limits.write_timeout);
+    let watch = stream.watch();
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(head_timeout).max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD_BYTES);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.head_timeout);
+    builder.http1().max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD_BYTES);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
-    let served = tokio::select! {
-        served = connection.as_mut() => served,
-        () = stopping.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+    let answered = async {
+        tokio::select! {
+            served = connection.as_mut() => served,
+            () = stopping.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
         }
     };
-    if let Err(error) = served {
-        tracing::debug!(error = %error, "a connection failed");
+    tokio::select! {
+        served = answered => if let Err(error) = served {
+            tracing::debug!(error = %error, "a connection failed");
+        },
+        () = watch.gone() => tracing::debug!("a client went before it was answered"),
     }
 }
 

@@ -32,24 +32,30 @@ pub(super) enum Purpose {
     Begin,
     /// It keeps a stream open until the client has enough.
     Listen,
-    /// It wants one answer, or none.
+    /// It wants one answer.
     Call,
+    /// It is an answer itself, or wants none.
+    Tell,
 }
 
 impl Envelope {
-    /// Reads a body.
-    pub(super) fn read(body: &[u8]) -> Result<Self, Refusal> {
+    /// Reads a body, which may have so many values.
+    pub(super) fn read(body: &[u8], max_values: usize) -> Result<Self, Refusal> {
         if body.trim_ascii_start().first() == Some(&b'[') {
             return Err(Refusal::Batch);
+        }
+        if values(body) > max_values {
+            return Err(Refusal::Values { limit: max_values });
         }
         serde_json::from_slice(body).map_err(|error| if error.is_data() { Refusal::Message } else { Refusal::Syntax })
     }
 
     pub(super) fn purpose(&self) -> Purpose {
-        match self.method.as_deref() {
+        match self.request_id().and(self.method.as_deref()) {
+            None => Purpose::Tell,
             Some("initialize") => Purpose::Begin,
             Some("subscriptions/listen") => Purpose::Listen,
-            _ => Purpose::Call,
+            Some(_) => Purpose::Call,
         }
     }
 
@@ -59,17 +65,50 @@ impl Envelope {
     }
 }
 
+/// Counts the values of a text of JSON, give or take a few.
+///
+/// The protocol keeps each of them on its own, and shortly twice. That takes a hundred times the length of a body of nothing but `[]`.
+fn values(text: &[u8]) -> usize {
+    let (mut values, mut quoted, mut escaped) = (1, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' | b',' if !quoted => values += 1,
+            _ => {}
+        }
+    }
+    values
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(body: &[u8]) -> Result<Envelope, Refusal> {
+        Envelope::read(body, usize::MAX)
+    }
+
+    #[test]
+    fn values_are_counted() {
+        for (text, number) in [("1", 1), ("[]", 2), (r#"{"a":[1,2],"b":3}"#, 5), (r#""[[,\"{{,""#, 1), (r#"["\\",1]"#, 3)] {
+            assert_eq!(values(text.as_bytes()), number, "{text}");
+        }
+        assert_eq!(Envelope::read(b"[1,2]", 1), Err(Refusal::Batch));
+        assert_eq!(Envelope::read(br#"{"id":[1,2]}"#, 3), Err(Refusal::Values { limit: 3 }));
+    }
+
     #[test]
     fn messages_say_what_they_are_for() {
-        let purpose = |method: &str| Envelope::read(format!(r#"{{"method":"{method}","id":1}}"#).as_bytes()).unwrap().purpose();
+        let purpose = |method: &str| read(format!(r#"{{"method":"{method}","id":1}}"#).as_bytes()).unwrap().purpose();
         assert_eq!(purpose("initialize"), Purpose::Begin);
         assert_eq!(purpose("subscriptions/listen"), Purpose::Listen);
         assert_eq!(purpose("tools/call"), Purpose::Call);
-        let id = |text: &str| Envelope::read(text.as_bytes()).unwrap().request_id().cloned();
+        let told = |text: &str| read(text.as_bytes()).unwrap().purpose();
+        assert_eq!(told(r#"{"id":1,"result":{}}"#), Purpose::Tell);
+        assert_eq!(told(r#"{"method":"subscriptions/listen"}"#), Purpose::Tell, "without an id it is no request");
+        let id = |text: &str| read(text.as_bytes()).unwrap().request_id().cloned();
         assert_eq!(id(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#), Some(Id::Text("a".to_owned())));
         assert_eq!(id(r#"{"id":-7,"params":{"id":[1,{}]},"method":"ping"}"#), Some(Id::Number(-7)));
         assert_eq!(id(r#"{"id":7,"result":{}}"#), None, "an answer");
@@ -79,17 +118,17 @@ mod tests {
     #[test]
     fn what_is_no_message_is_told_so() {
         for syntax in ["", "x", "{", r#"{"id":1"#, "{}{}", "{'id':1}"] {
-            assert_eq!(Envelope::read(syntax.as_bytes()), Err(Refusal::Syntax), "{syntax}");
+            assert_eq!(read(syntax.as_bytes()), Err(Refusal::Syntax), "{syntax}");
         }
         for message in ["1", "null", r#""x""#, r#"{"id":1.5,"method":"ping"}"#, r#"{"id":1,"id":2}"#, r#"{"method":7}"#] {
-            assert_eq!(Envelope::read(message.as_bytes()), Err(Refusal::Message), "{message}");
+            assert_eq!(read(message.as_bytes()), Err(Refusal::Message), "{message}");
         }
-        assert_eq!(Envelope::read(br#" [{"id":1,"method":"ping"}]"#), Err(Refusal::Batch));
+        assert_eq!(read(br#" [{"id":1,"method":"ping"}]"#), Err(Refusal::Batch));
     }
 
     #[test]
     fn depth_costs_nothing() {
         let deep = format!(r#"{{"method":"ping","id":1,"params":{}{}}}"#, "[".repeat(1_000_000), "]".repeat(1_000_000));
-        assert_eq!(Envelope::read(deep.as_bytes()).unwrap().request_id(), Some(&Id::Number(1)));
+        assert_eq!(read(deep.as_bytes()).unwrap().request_id(), Some(&Id::Number(1)));
     }
 }

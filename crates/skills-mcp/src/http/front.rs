@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use http::header::{
@@ -22,10 +22,11 @@ use super::Limits;
 use super::account::Account;
 use super::envelope::{Envelope, Purpose};
 use super::headers::{SESSION, knows_no_sessions, once};
+use super::held::hold;
 use super::hosts::Hosts;
 use super::keyring::Keyring;
 use super::origins::Origins;
-use super::payload;
+use super::payload::Payload;
 use super::record::Record;
 use super::refusal::Refusal;
 use super::sessions::{Sessions, Visit};
@@ -64,7 +65,7 @@ pub(super) struct Stages {
 
 impl<H: ServerHandler> Front<H> {
     pub(super) fn new(hosts: Hosts, origins: Origins, keyring: Keyring, limits: Limits, handlers: Handlers<H>, stages: Stages) -> Self {
-        let sessions = (limits.sessions > 0).then(|| Sessions::new(limits.sessions, limits.session_idle));
+        let sessions = (limits.sessions > 0).then(|| Sessions::new(limits.sessions, keyring.principals(), limits.session_idle));
         let kept = sessions.as_ref().map_or_else(Arc::default, Sessions::kept);
         let protocol = |end: &CancellationToken| {
             let handlers = Arc::clone(&handlers);
@@ -99,7 +100,9 @@ impl<H: ServerHandler> Front<H> {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         record.status(response.status());
-        if is_stream(response.headers()) { hold(response, (held, record)) } else { response }
+        // Of a stream it is told once it is over.
+        let record = is_stream(response.headers()).then_some(record);
+        if held.is_some() || record.is_some() { hold(response, (held, record)) } else { response }
     }
 
     async fn route(&self, request: Request, record: &mut Record) -> Result<Answer, Refusal> {
@@ -138,47 +141,57 @@ impl<H: ServerHandler> Front<H> {
         forget_secrets(&mut parts);
         parts.extensions.insert(account.principal.clone());
         if parts.method == Method::POST {
-            let place = account.call()?;
-            let body = payload::read(&parts.headers, body, self.limits.max_body_bytes, self.limits.body_timeout).await?;
-            self.post(account, parts, body, place, record).await
+            let payload = Payload::read(&parts.headers, body, &self.limits, &account.room).await?;
+            self.post(account, parts, payload, record).await
         } else {
             let place = account.stream()?;
             let visit = self.enter(&mut parts.headers, account, None, record)?;
-            let response = self.pass(&self.streams, parts, Bytes::new()).await?;
-            Ok((response, Some(Held { _place: place, _visit: visit })))
+            let response = self.pass(&self.streams, parts, Payload::default()).await?;
+            Ok((response, Some(Held { _place: Some(place), _visit: visit })))
         }
     }
 
-    async fn post(
-        &self,
-        account: &Account,
-        mut parts: Parts,
-        body: Bytes,
-        place: OwnedSemaphorePermit,
-        record: &mut Record,
-    ) -> Result<Answer, Refusal> {
-        let envelope = Envelope::read(&body)?;
-        let visit = self.enter(&mut parts.headers, account, Some(&envelope), record)?;
+    async fn post(&self, account: &Account, mut parts: Parts, payload: Payload, record: &mut Record) -> Result<Answer, Refusal> {
+        let envelope = Envelope::read(&payload.bytes, self.limits.max_values())?;
+        // What tells something takes no place: a call may wait for just that.
         let (place, service) = match envelope.purpose() {
-            Purpose::Listen => {
-                drop(place);
-                (account.stream()?, &self.subscriptions)
-            }
-            Purpose::Begin | Purpose::Call => (place, &self.calls),
+            Purpose::Listen => (Some(account.stream()?), &self.subscriptions),
+            Purpose::Begin | Purpose::Call => (Some(account.call().await?), &self.calls),
+            Purpose::Tell => (None, &self.calls),
         };
+        let visit = self.enter(&mut parts.headers, account, Some(&envelope), record)?;
         let response = match (envelope.purpose(), &self.sessions) {
-            (Purpose::Begin, Some(sessions)) if visit.is_none() => {
-                let _beginning = sessions.make_room(&account.principal).await?;
-                let response = self.pass(service, parts, body).await?;
-                if let Some(id) = response.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
-                    sessions.give(id, &account.principal);
-                    record.session(id);
-                }
-                response
-            }
-            _ => self.pass(service, parts, body).await?,
+            (Purpose::Begin, Some(sessions)) if visit.is_none() => self.begin(sessions, account, parts, payload, record).await?,
+            _ => self.pass(service, parts, payload).await?,
         };
         Ok((response, Some(Held { _place: place, _visit: visit })))
+    }
+
+    /// Begins a session in a task of its own: if the client went meanwhile, the library would keep one that nobody has.
+    async fn begin(
+        &self,
+        sessions: &Sessions,
+        account: &Account,
+        parts: Parts,
+        payload: Payload,
+        record: &mut Record,
+    ) -> Result<Response, Refusal> {
+        let (sessions, principal) = (sessions.clone(), account.principal.clone());
+        let (service, stopping) = (self.calls.clone(), self.stages.stopping.clone());
+        let begun = tokio::spawn(async move {
+            let beginning = sessions.make_room(&principal).await?;
+            let response = pass(&service, &stopping, parts, payload).await?;
+            let id = response.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
+            if let Some(id) = &id {
+                beginning.give(id);
+            }
+            Ok((response, id))
+        });
+        let (response, id) = begun.await.unwrap_or(Err(Refusal::Internal))?;
+        if let Some(id) = id {
+            record.session(&id);
+        }
+        Ok(response)
     }
 
     /// Enters the session that the head names, if sessions are known to it and to the server; else the name is taken away, so that
@@ -203,22 +216,14 @@ impl<H: ServerHandler> Front<H> {
         sessions.enter(id, &account.principal, envelope.and_then(Envelope::request_id)).map(Some)
     }
 
-    async fn pass(&self, service: &Protocol<H>, parts: Parts, body: Bytes) -> Result<Response, Refusal> {
-        let response = service.handle(Request::from_parts(parts, Full::new(body))).await;
-        match response.status() {
-            // The library tells what failed, which is nobody's business, and how it ends when it is told to.
-            StatusCode::INTERNAL_SERVER_ERROR if self.stages.stopping.is_cancelled() => Err(Refusal::Stopping),
-            StatusCode::INTERNAL_SERVER_ERROR => Err(Refusal::Internal),
-            // The type of the body was right, so it was the message that was not.
-            StatusCode::UNSUPPORTED_MEDIA_TYPE => Err(Refusal::Message),
-            _ => Ok(response.map(Body::new)),
-        }
+    async fn pass(&self, service: &Protocol<H>, parts: Parts, payload: Payload) -> Result<Response, Refusal> {
+        pass(service, &self.stages.stopping, parts, payload).await
     }
 }
 
 /// What an answer takes up until its end.
 struct Held {
-    _place: OwnedSemaphorePermit,
+    _place: Option<OwnedSemaphorePermit>,
     _visit: Option<Visit>,
 }
 
@@ -226,6 +231,29 @@ type Answer = (Response, Option<Held>);
 
 const PROTOCOL: &str = "/mcp";
 const HEALTH: &str = "/healthz";
+
+async fn pass<H: ServerHandler>(
+    service: &Protocol<H>,
+    stopping: &CancellationToken,
+    parts: Parts,
+    payload: Payload,
+) -> Result<Response, Refusal> {
+    let Payload { bytes, room } = payload;
+    // The library drops the body once it has taken it apart.
+    let body = Full::new(bytes).map_frame(move |frame| {
+        let _room = &room;
+        frame
+    });
+    let response = service.handle(Request::from_parts(parts, body)).await;
+    match response.status() {
+        // The library tells what failed, which is nobody's business, and how it ends when it is told to.
+        StatusCode::INTERNAL_SERVER_ERROR if stopping.is_cancelled() => Err(Refusal::Stopping),
+        StatusCode::INTERNAL_SERVER_ERROR => Err(Refusal::Internal),
+        // The type of the body was right, so it was the message that was not.
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Err(Refusal::Message),
+        _ => Ok(response.map(Body::new)),
+    }
+}
 
 /// Handlers get the head. None of them needs what only opens the door, and a head is soon shown in some record.
 fn forget_secrets(parts: &mut Parts) {
@@ -239,16 +267,6 @@ fn forget_secrets(parts: &mut Parts) {
 
 fn is_stream(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
-}
-
-/// Keeps something until the body ends or is given up.
-fn hold<T: Send + 'static>(response: Response, held: T) -> Response {
-    response.map(|body| {
-        Body::new(body.map_frame(move |frame| {
-            let _held = &held;
-            frame
-        }))
-    })
 }
 
 #[cfg(test)]

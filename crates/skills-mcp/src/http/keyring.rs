@@ -11,6 +11,7 @@ use super::account::Account;
 use super::error::{HttpError, Repr};
 use super::headers::once;
 use super::refusal::Refusal;
+use super::room::Room;
 use super::token::Token;
 use crate::principal::Principal;
 
@@ -38,11 +39,21 @@ impl Keyring {
                 }
             }
         }
+        let room = Room::new(tokens.len(), limits.max_body_bytes);
+        let account = |principal| Arc::new(Account::new(principal, limits, &room));
         if tokens.is_empty() {
-            return Ok(Self::Open(Arc::new(Account::new(Principal::local(), limits))));
+            return Ok(Self::Open(account(Principal::local())));
         }
-        let key = |token: &Token| (Sha256::digest(token.reveal()).into(), Arc::new(Account::new(Principal::named(token.name()), limits)));
+        let key = |token: &Token| (Sha256::digest(token.reveal()).into(), account(Principal::named(token.name())));
         Ok(Self::Tokens(tokens.iter().map(key).collect()))
+    }
+
+    /// Returns how many principals there are.
+    pub(super) fn principals(&self) -> usize {
+        match self {
+            Self::Open(_) => 1,
+            Self::Tokens(keys) => keys.len(),
+        }
     }
 
     /// Returns whose request it is.

@@ -31,6 +31,8 @@ pub(super) enum Refusal {
     MediaType,
     /// The body is longer than any may be.
     TooLarge { limit: usize },
+    /// The body has more values than any may have.
+    Values { limit: usize },
     /// The body took too long.
     Slow,
     /// The body ended too early.
@@ -94,6 +96,7 @@ impl Refusal {
             Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "this may only be read"),
             Self::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "the content-type must be application/json"),
             Self::TooLarge { limit } => return invalid(StatusCode::PAYLOAD_TOO_LARGE, format!("the body may have {limit} bytes")),
+            Self::Values { limit } => return invalid(StatusCode::PAYLOAD_TOO_LARGE, format!("the body may have {limit} values")),
             Self::Slow => (StatusCode::REQUEST_TIMEOUT, "the body took too long"),
             Self::Broken => (StatusCode::BAD_REQUEST, "the body ended too early"),
             Self::Syntax => return (StatusCode::BAD_REQUEST, ErrorCode::PARSE_ERROR, "the body is not JSON".to_owned()),

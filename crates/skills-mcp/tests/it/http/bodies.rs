@@ -25,6 +25,29 @@ async fn bodies_up_to_the_limit_are_read() {
 }
 
 #[tokio::test]
+async fn bodies_of_too_many_values_are_refused() {
+    let server = Server::start(|http| http).await;
+    let values = |number: usize| Call::post(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","x":[{}1]}}"#, "1,".repeat(number)));
+    let reply = values(140_000).send(server.address).await;
+    assert_eq!((reply.status(), reply.code()), (413, -32600));
+    assert_ne!(values(100_000).send(server.address).await.status(), 413);
+    let text = Call::post(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","x":"{}"}}"#, ",[{".repeat(140_000)));
+    assert_ne!(text.send(server.address).await.status(), 413, "text is one value");
+}
+
+#[tokio::test]
+async fn long_bodies_that_do_not_come_keep_out_no_short_ones() {
+    let server = Server::start(|http| http.concurrency(1)).await;
+    let head = Call::post("").with("content-length", &(4 << 20).to_string());
+    let bytes = String::from_utf8(head.bytes()).unwrap().replace("content-length: 0\r\n", "");
+    let mut begun = vec![];
+    for _ in 0..40 {
+        begun.push(Open::send(server.address, &[bytes.as_bytes(), &[b' '; 20 << 10]].concat()).await);
+    }
+    server.answers().await;
+}
+
+#[tokio::test]
 async fn what_is_no_message_is_told_so() {
     let server = Server::start(|http| http).await;
     let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));

@@ -4,8 +4,11 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use skills_mcp::Token;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
-use super::client::{Call, Open};
+use super::client::{Call, Open, PATIENCE};
 use super::probe::{Server, heard};
 
 const SHORT: Duration = Duration::from_millis(200);
@@ -28,6 +31,16 @@ async fn bodies_that_do_not_come_are_given_up() {
     let bytes = Call::tool("whoami").bytes();
     let reply = Open::send(server.address, &bytes[..bytes.len() - 1]).await.rest().await;
     assert_eq!(reply.status(), 408);
+    server.answers().await;
+}
+
+#[tokio::test]
+async fn clients_that_do_not_read_lose_their_connection() {
+    let server = Server::start(|http| http.write_timeout(SHORT).connections(1)).await;
+    let mut deaf = TcpStream::connect(server.address).await.unwrap();
+    let flood = Call::new("GET", "/healthz").without("connection").bytes().repeat(1_000);
+    let refused = async { while deaf.write_all(&flood).await.is_ok() {} };
+    timeout(PATIENCE, refused).await.expect("it ends though nobody reads");
     server.answers().await;
 }
 
@@ -81,6 +94,16 @@ async fn streams_hold_their_place_to_the_end() {
     assert_eq!(Call::tool("whoami").send(server.address).await.status(), 429);
     server.probe.go_on.notify_one();
     assert_eq!(telling.rest().await.text(), "went on");
+    server.answers().await;
+}
+
+#[tokio::test]
+async fn answers_hold_their_place_until_they_are_read() {
+    let server = Server::start(|http| http.concurrency(1)).await;
+    let mut unread = Open::send(server.address, &Call::tool("long").bytes()).await;
+    unread.until("HTTP/1.1 200").await;
+    assert_eq!(Call::tool("whoami").send(server.address).await.status(), 429);
+    assert!(unread.rest().await.0.len() > 31 << 20);
     server.answers().await;
 }
 

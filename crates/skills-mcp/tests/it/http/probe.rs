@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::client::{Call, PATIENCE};
 
-/// Its tools: `whoami` gives the principal, `head` the fields of the request's head, `wait` waits until it is told to go on or is
+/// Its tools: `whoami` gives the principal, `head` the fields of the request's head, `long` more than any socket takes, `wait` waits until it is told to go on or is
 /// cancelled, and `tell` reports progress before it waits. Who subscribes waits in the same way.
 #[derive(Clone, Default)]
 pub(super) struct Probe {
@@ -47,6 +47,7 @@ impl ServerHandler for Probe {
         let text = match request.name.as_ref() {
             "whoami" => Principal::of(&context.extensions).to_string(),
             "head" => format!("{:?}", context.extensions.get::<http::request::Parts>().map(|head| &head.headers)),
+            "long" => "x".repeat(32 << 20),
             "tell" => {
                 let token = context.meta.get_progress_token().unwrap();
                 context.peer.notify_progress(ProgressNotificationParam::new(token, 1.0)).await.unwrap();
@@ -76,6 +77,7 @@ pub(super) struct Server {
     pub(super) address: SocketAddr,
     pub(super) probe: Probe,
     stop: oneshot::Sender<()>,
+    hurry: oneshot::Sender<()>,
     task: JoinHandle<Result<(), HttpError>>,
 }
 
@@ -88,10 +90,14 @@ impl Server {
             let probe = probe.clone();
             move || probe.clone()
         };
-        let task = tokio::spawn(bound.serve(handlers, async {
-            _ = stopped.await;
-        }));
-        Self { address, probe, stop, task }
+        let (hurry, hurried) = oneshot::channel();
+        let told = async |told: oneshot::Receiver<()>| {
+            if told.await.is_err() {
+                std::future::pending().await
+            }
+        };
+        let task = tokio::spawn(bound.serve_until(handlers, told(stopped), told(hurried)));
+        Self { address, probe, stop, hurry, task }
     }
 
     /// Shows that the server answers as ever.
@@ -104,6 +110,12 @@ impl Server {
     pub(super) fn stop(self) -> JoinHandle<Result<(), HttpError>> {
         self.stop.send(()).unwrap();
         self.task
+    }
+
+    /// Stops, and returns what makes it hurry.
+    pub(super) fn stop_without_hurry(self) -> (oneshot::Sender<()>, JoinHandle<Result<(), HttpError>>) {
+        self.stop.send(()).unwrap();
+        (self.hurry, self.task)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Clients of the revisions before 2026-07-28.
 
+use std::sync::Arc;
+
 use skills_mcp::Token;
 
 use super::client::{Call, Open};
@@ -64,6 +66,42 @@ async fn silent_sessions_make_room() {
 }
 
 #[tokio::test]
+async fn no_principal_takes_all_sessions() {
+    let [one, two] = ["ci", "laptop"].map(|name| Token::generate(name).unwrap());
+    let server = Server::start(|http| http.token(one.clone()).token(two.clone()).sessions(4)).await;
+    let by = |token: &Token, call: Call| call.with("authorization", &format!("Bearer {}", token.reveal()));
+    let theirs = begin(&server, |call| by(&two, call)).await;
+    let mut listening = vec![];
+    for _ in 0..2 {
+        let id = begin(&server, |call| by(&one, call)).await;
+        let mut stream = Open::send(server.address, &by(&one, Call::get().with("mcp-session-id", &id)).bytes()).await;
+        stream.until("\r\n\r\n").await;
+        listening.push(stream);
+    }
+    assert_eq!(by(&one, Call::initialize()).send(server.address).await.status(), 503, "it has half of them");
+    assert_eq!(by(&two, call(&theirs, "whoami", 1)).send(server.address).await.text(), "laptop");
+    begin(&server, |call| by(&two, call)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sessions_that_begin_at_once_are_all_kept() {
+    let server = Arc::new(Server::start(|http| http.sessions(1_000)).await);
+    let tasks: Vec<_> = (0..16)
+        .map(|_| {
+            let server = server.clone();
+            tokio::spawn(async move {
+                for _ in 0..20 {
+                    begin(&server, |call| call).await;
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn sessions_in_use_stay() {
     let server = Server::start(|http| http.sessions(1)).await;
     let id = begin(&server, |call| call).await;
@@ -75,6 +113,21 @@ async fn sessions_in_use_stay() {
     server.probe.go_on.notify_one();
     assert_eq!(waiting.rest().await.text(), "went on");
     begin(&server, |call| call).await;
+}
+
+#[tokio::test]
+async fn answers_and_cancellations_come_through_when_all_places_are_taken() {
+    let server = Server::start(|http| http.concurrency(1)).await;
+    let id = begin(&server, |call| call).await;
+    let _waiting = Open::send(server.address, &call(&id, "wait", 1).bytes()).await;
+    heard(&server.probe.started).await;
+    assert_eq!(call(&id, "whoami", 2).send(server.address).await.status(), 429);
+    let tell = |message: &str| Call::post(message).with("mcp-session-id", &id).with("mcp-protocol-version", "2025-11-25");
+    let answer = tell(r#"{"jsonrpc":"2.0","id":7,"result":{"action":"decline"}}"#);
+    assert_eq!(answer.send(server.address).await.status(), 202);
+    let cancelled = tell(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    assert_eq!(cancelled.send(server.address).await.status(), 202);
+    heard(&server.probe.cancelled).await;
 }
 
 #[tokio::test]

@@ -2,16 +2,28 @@
 
 use std::time::Duration;
 
+use skills_mcp::Http;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::client::{Call, Open, PATIENCE};
-use super::probe::{Server, heard};
+use super::probe::{Probe, Server, heard};
 
 #[tokio::test]
 async fn a_client_that_goes_cancels_its_request() {
     let server = Server::start(|http| http).await;
     let waiting = Open::send(server.address, &Call::tool("wait").bytes()).await;
+    heard(&server.probe.started).await;
+    drop(waiting);
+    heard(&server.probe.cancelled).await;
+    server.answers().await;
+}
+
+#[tokio::test]
+async fn a_client_that_goes_cancels_its_request_whatever_else_it_sent() {
+    let server = Server::start(|http| http).await;
+    let more = Call::new("GET", "/healthz").without("connection").bytes();
+    let waiting = Open::send(server.address, &[Call::tool("wait").without("connection").bytes(), more].concat()).await;
     heard(&server.probe.started).await;
     drop(waiting);
     heard(&server.probe.cancelled).await;
@@ -95,4 +107,29 @@ async fn subscriptions_that_do_not_end_are_cut_short() {
     heard(&probe.cancelled).await;
     assert!(subscribed.rest().await.0.ends_with("0\r\n\r\n"), "the stream ended as it should");
     timeout(PATIENCE, stopped).await.expect("long before the drain time").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_stops_can_be_told_to_hurry() {
+    let server = Server::start(|http| http.drain(PATIENCE * 10)).await;
+    let (address, probe) = (server.address, server.probe.clone());
+    let waiting = Open::send(address, &Call::tool("wait").bytes()).await;
+    heard(&probe.started).await;
+    let (hurry, stopped) = server.stop_without_hurry();
+    while TcpStream::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    assert!(!stopped.is_finished(), "until then it waits");
+    hurry.send(()).unwrap();
+    heard(&probe.cancelled).await;
+    assert_eq!(waiting.rest().await.status(), 503);
+    timeout(PATIENCE, stopped).await.expect("long before the drain time").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn hurry_alone_stops_nothing() {
+    let bound = Http::new("127.0.0.1:0".parse().unwrap()).bind().await.unwrap();
+    let address = bound.address();
+    tokio::spawn(bound.serve_until(Probe::default, std::future::pending(), std::future::ready(())));
+    assert_eq!(Call::tool("whoami").send(address).await.text(), "local");
 }
