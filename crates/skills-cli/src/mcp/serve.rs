@@ -65,22 +65,26 @@ fn over_http(builder: Builder, arguments: &Serve, address: SocketAddr, trust_pro
             output.note(&format!("serving at {url}"));
         }
         let connections = server.clone();
-        anyhow::Ok(bound.serve(move || connections.connection(), ended(&server)).await?)
+        anyhow::Ok(bound.serve_until(move || connections.connection(), ended(&server), hurried(&server)).await?)
     })?;
     executor.shutdown_timeout(Duration::from_secs(1));
     Ok(Exit::Done)
 }
 
-/// Waits until somebody wants the server to end. Then subscriptions end, and calls have some time; who says so again does not want to wait.
+/// Waits until somebody wants the server to end; then subscriptions end.
 async fn ended(server: &Server) {
     signals::interrupted().await;
     server.stop();
-    let server = server.clone();
-    tokio::spawn(async move {
-        // Before they are cut short, so that clients are told.
-        let _ = tokio::time::timeout(PATIENCE, signals::interrupted()).await;
-        server.cancel_calls();
-    });
+}
+
+/// Gives calls some time, and less when somebody says so again. They are given up before they are cut short, so that clients are told.
+async fn hurried(server: &Server) {
+    let is_said_again = tokio::time::timeout(PATIENCE, signals::interrupted()).await.is_ok();
+    server.cancel_calls();
+    if !is_said_again {
+        return std::future::pending().await;
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
 }
 
 /// Who may call.

@@ -146,7 +146,12 @@ impl<H: ServerHandler> Front<H> {
         } else {
             let place = account.stream()?;
             let visit = self.enter(&mut parts.headers, account, None, record)?;
-            let response = self.pass(&self.streams, parts, Payload::default()).await?;
+            let is_end = parts.method == Method::DELETE;
+            let mut response = self.pass(&self.streams, parts, Payload::default()).await?;
+            // There are clients that take anything else for a failure.
+            if is_end && response.status() == StatusCode::ACCEPTED {
+                *response.status_mut() = StatusCode::NO_CONTENT;
+            }
             Ok((response, Some(Held { _place: Some(place), _visit: visit })))
         }
     }

@@ -31,7 +31,7 @@ async fn a_session_begins_answers_and_ends() {
     let mut listening = Open::send(server.address, &Call::get().with("mcp-session-id", &id).bytes()).await;
     assert!(listening.until("\r\n\r\n").await.starts_with("HTTP/1.1 200 "));
     let end = Call::new("DELETE", "/mcp").with("mcp-session-id", &id).with("mcp-protocol-version", "2025-11-25");
-    assert_eq!(end.send(server.address).await.status(), 202);
+    assert_eq!(end.send(server.address).await.status(), 204);
     assert_eq!(call(&id, "whoami", 2).send(server.address).await.status(), 404);
     assert_eq!(Call::old_tool("whoami", 3).send(server.address).await.status(), 400, "without one");
 }
