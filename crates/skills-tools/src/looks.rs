@@ -25,7 +25,6 @@ pub(crate) struct Looks {
 type Clock = Box<dyn Fn() -> Instant + Send + Sync>;
 
 /// Says how often a watch has reported something.
-#[cfg_attr(not(feature = "watch"), expect(dead_code, reason = "nobody watches"))]
 pub(crate) type Reported = Box<dyn Fn() -> u64 + Send + Sync>;
 
 /// Those who watch, each by a number of its own.

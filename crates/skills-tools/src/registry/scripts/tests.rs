@@ -48,7 +48,6 @@ fn new_scripts_are_seen_within_a_second_or_after_an_event() {
 fn a_skill_whose_scripts_cannot_be_listed_does_not_spoil_the_others() {
     let hill = Hill::new();
     hill.skill("a");
-    #[expect(clippy::disallowed_methods, reason = "tests make their own files")]
     std::fs::create_dir(hill.path().join("b")).unwrap();
     hill.file("b/SKILL.md", "---\nname: b\ndescription: d\n---\n");
     hill.file("b/scripts", "a file");
@@ -57,9 +56,7 @@ fn a_skill_whose_scripts_cannot_be_listed_does_not_spoil_the_others() {
     assert_eq!((known.all.len(), known.unsure.len()), (1, 1), "{:?}", known.notes);
     assert!(known.notes.iter().any(|note| note.contains("scripts of the skill b cannot be listed")), "{:?}", known.notes);
     assert!(Arc::ptr_eq(&known, &finder.of(&hill.looks.catalog())));
-    #[expect(clippy::disallowed_methods, reason = "tests make their own files")]
     std::fs::remove_file(hill.path().join("b/scripts")).unwrap();
-    #[expect(clippy::disallowed_methods, reason = "tests make their own files")]
     std::fs::create_dir(hill.path().join("b/scripts")).unwrap();
     hill.file("b/scripts/x.py", "");
     assert_eq!(finder.of(&hill.looks.catalog()).all.len(), 2);
