@@ -1,6 +1,5 @@
 //! Tools whose skills are watched.
 
-use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -91,29 +90,40 @@ async fn a_call_does_not_wait_for_the_look_of_the_watch() {
 #[cfg(unix)]
 #[tokio::test]
 async fn what_is_not_reported_is_seen_soon() {
+    use std::io::Write as _;
+
     let host = Host::new();
-    host.skill("demo", "").file("link", "");
-    std::fs::remove_file(host.path("link")).unwrap();
-    std::fs::hard_link(host.path("skills/demo/SKILL.md"), host.path("link")).unwrap();
-    host.file("app/skills/a/SKILL.md", "---\nname: a\ndescription: d\n---\n");
-    host.file("next/skills/b/SKILL.md", "---\nname: b\ndescription: d\n---\n");
-    let runtime = host.runtime().root(skills_runtime::Root::new(host.path("app/skills"), skills_runtime::Scope::Custom));
+    // Above a root that does not exist the directory itself is watched, so what is not to be reported lies deeper.
+    host.skill("demo", "").file("outside/link", "");
+    std::fs::remove_file(host.path("outside/link")).unwrap();
+    std::fs::hard_link(host.path("skills/demo/SKILL.md"), host.path("outside/link")).unwrap();
+    host.file("outside/app/skills/a/SKILL.md", "---\nname: a\ndescription: d\n---\n");
+    host.file("outside/next/skills/b/SKILL.md", "---\nname: b\ndescription: d\n---\n");
+    let runtime = host.runtime().root(skills_runtime::Root::new(host.path("outside/app/skills"), skills_runtime::Scope::Custom));
     let tools = host.wrap(host.builder(runtime).build().unwrap());
     let Some((_watching, _changes)) = watch(&tools, Duration::from_millis(20)) else { return };
     let end = Instant::now() + PATIENCE;
+    let listed = async || tools.text("skills_ls", json!({"path": "skills"})).await;
     let until = async |text: &str| {
-        while !tools.text("skills_ls", json!({"path": "skills"})).await.contains(text) {
+        while !listed().await.contains(text) {
             assert!(Instant::now() < end, "{text} is not seen");
         }
     };
-    for round in 0..2 {
+    let mut round = 0;
+    // One that is not seen at once shows that calls rely on the watch.
+    loop {
+        round += 1;
         let text = format!("---\nname: demo\ndescription: Round {round}.\n---\n");
-        std::fs::OpenOptions::new().write(true).truncate(true).open(host.path("link")).unwrap().write_all(text.as_bytes()).unwrap();
-        until(&format!("Round {round}.")).await;
+        std::fs::OpenOptions::new().write(true).truncate(true).open(host.path("outside/link")).unwrap().write_all(text.as_bytes()).unwrap();
+        if !listed().await.contains(&format!("Round {round}.")) {
+            break;
+        }
+        assert!(Instant::now() < end, "no call relies on the watch");
     }
+    until(&format!("Round {round}.")).await;
     until("a/").await;
-    std::fs::rename(host.path("app"), host.path("old")).unwrap();
-    std::fs::rename(host.path("next"), host.path("app")).unwrap();
+    std::fs::rename(host.path("outside/app"), host.path("outside/old")).unwrap();
+    std::fs::rename(host.path("outside/next"), host.path("outside/app")).unwrap();
     until("b/").await;
 }
 
