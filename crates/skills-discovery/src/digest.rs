@@ -17,6 +17,8 @@ use crate::{SkillFiles, Stamp};
 const MAX_FILES: usize = 10_000;
 /// The most bytes of a skill that are read for its digest: 256 MiB.
 const MAX_BYTES: u64 = 256 << 20;
+/// How many digests are kept before the older ones go: so many lasting ones, and as many that were not asked for since.
+const MAX_KEPT: usize = 20_000;
 /// How deep directories are searched.
 const MAX_DEPTH: usize = 32;
 
@@ -43,9 +45,13 @@ impl fmt::Display for Digest {
 }
 
 /// The digests of files that were read before. A file that looks the same is not read again.
+///
+/// At most 40,000 are kept; those that were not asked for longest go first.
 #[derive(Debug, Default)]
 pub struct DigestCache {
     files: HashMap<Stamp, [u8; 32]>,
+    /// Those that were asked for before: whichever is asked for again becomes one of the others, and the rest goes at the next turn.
+    older: HashMap<Stamp, [u8; 32]>,
     hits: usize,
 }
 
@@ -59,9 +65,9 @@ impl DigestCache {
     fn of(&mut self, directory: &Dir, path: &Path, moment: Moment, budget: &mut u64) -> Result<[u8; 32], DiscoveryError> {
         let (mut file, stamp) = open_regular(directory, path, *budget)?;
         *budget -= stamp.bytes();
-        if let Some(known) = self.files.get(&stamp) {
+        if let Some(known) = self.known(stamp) {
             self.hits += 1;
-            return Ok(*known);
+            return Ok(known);
         }
         let mut hasher = Sha256::new();
         let mut buffer = vec![0; 64 * 1024];
@@ -79,9 +85,25 @@ impl DigestCache {
         let digest = hasher.finalize().into();
         // What may change unseen is read again.
         if cfg!(unix) && stamp.at(moment).is_settled() {
-            self.files.insert(stamp, digest);
+            self.keep(stamp, digest);
         }
         Ok(digest)
+    }
+
+    fn known(&mut self, stamp: Stamp) -> Option<[u8; 32]> {
+        if let Some(known) = self.files.get(&stamp) {
+            return Some(*known);
+        }
+        let known = self.older.remove(&stamp)?;
+        self.keep(stamp, known);
+        Some(known)
+    }
+
+    fn keep(&mut self, stamp: Stamp, digest: [u8; 32]) {
+        if self.files.len() >= MAX_KEPT {
+            self.older = std::mem::take(&mut self.files);
+        }
+        self.files.insert(stamp, digest);
     }
 }
 
@@ -141,4 +163,29 @@ fn collect(handle: &Dir, below: &Path, depth: usize, seen: &mut usize, paths: &m
         }
     }
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_changes_for_ever_does_not_fill_the_memory() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut stat = rustix::fs::stat(directory.path()).unwrap();
+        let mut stamp = |number: usize| {
+            stat.st_size = number.try_into().unwrap();
+            Stamp::of(&stat)
+        };
+        let (mut cache, lasting) = (DigestCache::default(), stamp(0));
+        cache.keep(lasting, [7; 32]);
+        for number in 1..10 * MAX_KEPT {
+            cache.keep(stamp(number), [0; 32]);
+            if number % MAX_KEPT == 0 {
+                assert_eq!(cache.known(lasting), Some([7; 32]), "what is asked for stays");
+            }
+        }
+        assert!(cache.files.len() + cache.older.len() <= 2 * MAX_KEPT);
+        assert_eq!(cache.known(stamp(1)), None);
+    }
 }

@@ -74,7 +74,7 @@ pub use stamp::Stamp;
 pub use stamped::{StampedFile, StampedListing};
 pub use stamps::Stamps;
 #[cfg(feature = "watch")]
-pub use watch::{Change, Look, WatchOptions, Watcher};
+pub use watch::{Change, EventCount, Look, WatchOptions, Watcher};
 
 /// The file that makes a directory a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -47,6 +47,24 @@ pub struct Look {
     pub change: Option<Change>,
     /// Whether the system reports whatever happens from the beginning of this look on; else the next look shows it.
     pub reports_events: bool,
+    /// Counts what the system reports to this watcher, before it is looked at.
+    pub events: EventCount,
+}
+
+/// Counts what the system reports to a watcher. Clones count the same.
+#[derive(Debug, Clone, Default)]
+pub struct EventCount(Arc<AtomicU64>);
+
+impl EventCount {
+    /// Returns how many changes were reported since the watcher began; it says nothing of what the system does not see.
+    #[must_use]
+    pub fn so_far(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn count(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 /// Watches the roots until it is dropped.
@@ -63,6 +81,8 @@ pub struct Watcher {
 enum Signal {
     /// Something happened.
     Touched,
+    /// This is gone.
+    Removed(Vec<PathBuf>),
     /// Events were lost.
     Overflow,
     /// Something could not be watched.
@@ -87,14 +107,17 @@ impl Watcher {
     #[must_use]
     pub fn looking(discovery: Discovery, known: Arc<Catalog>, options: WatchOptions, looked: impl FnMut(Look) + Send + 'static) -> Self {
         let (sender, receiver) = channel();
-        let events = if options.only_poll { None } else { Events::new(sender.clone()) };
+        let count = EventCount::default();
+        let events = if options.only_poll { None } else { Events::new(sender.clone(), count.clone()) };
         let reports_events = Arc::new(AtomicBool::new(events.is_some()));
-        let mut state = State { discovery, known, options, events, looked, reports_events: Arc::clone(&reports_events) };
+        let reporting = Reporting(Arc::clone(&reports_events));
+        let mut state = State { reporting, discovery, known, options, events, count, looked };
         let thread = std::thread::spawn(move || state.run(&receiver));
         Self { stop: Some(sender), thread: Some(thread), reports_events }
     }
 
-    /// Says whether the system reports events of all that is watched; else the files are looked at from time to time.
+    /// Says whether the system reports events of all that is watched; else the files are looked at from time to time. Not once the thread has ended
+    /// because `looked` panicked.
     #[must_use]
     pub fn reports_events(&self) -> bool {
         self.reports_events.load(Ordering::Relaxed)
@@ -114,12 +137,23 @@ impl Drop for Watcher {
 }
 
 struct State<F> {
+    /// The first to go with the thread.
+    reporting: Reporting,
     discovery: Discovery,
     known: Arc<Catalog>,
     options: WatchOptions,
     events: Option<Events>,
+    count: EventCount,
     looked: F,
-    reports_events: Arc<AtomicBool>,
+}
+
+/// Whether the system reports events of all that is watched.
+struct Reporting(Arc<AtomicBool>);
+
+impl Drop for Reporting {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
 }
 
 impl<F: FnMut(Look)> State<F> {
@@ -128,18 +162,13 @@ impl<F: FnMut(Look)> State<F> {
         // What changed before the watches stood.
         let mut wait = self.look(Way::Careful);
         loop {
-            let signal = signals.recv_timeout(wait);
-            let is_quiet = matches!(signal, Err(RecvTimeoutError::Timeout));
-            let way = match signal {
-                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(Signal::Touched) => match self.settle(signals) {
-                    Some(way) => way,
-                    None => return,
-                },
-                Ok(Signal::Overflow) => Way::Anew,
-                Ok(Signal::Failed) => self.fail(),
-                Err(RecvTimeoutError::Timeout) => Way::Careful,
+            let signal = match signals.recv_timeout(wait) {
+                Ok(signal) => Some(signal),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
             };
+            let is_quiet = signal.is_none();
+            let Some(way) = signal.map_or(Some(Way::Careful), |signal| self.settle(signal, signals)) else { return };
             wait = self.look(way);
             if !is_quiet {
                 // In a new directory much can happen before it is watched: a second look follows the first.
@@ -152,27 +181,33 @@ impl<F: FnMut(Look)> State<F> {
         self.options.quiet * 5
     }
 
-    /// From now on not everything is reported.
-    fn fail(&mut self) -> Way {
-        if let Some(events) = &mut self.events {
-            events.has_failed = true;
+    /// Takes note of a signal and says how to look; nothing when it is time to stop.
+    fn note(&mut self, signal: Signal) -> Option<Way> {
+        match (signal, &mut self.events) {
+            (Signal::Stop, _) => return None,
+            (Signal::Touched, _) => return Some(Way::Careful),
+            (Signal::Removed(paths), events) => {
+                events.iter_mut().for_each(|events| events.forget(|watched| paths.iter().any(|path| path == watched)));
+                return Some(Way::Careful);
+            }
+            // That a watch has ended may be among what was lost.
+            (Signal::Overflow, events) => events.iter_mut().for_each(|events| events.forget(|_| true)),
+            // From now on not everything is reported.
+            (Signal::Failed, events) => events.iter_mut().for_each(|events| events.has_failed = true),
         }
-        Way::Anew
+        Some(Way::Anew)
     }
 
-    /// Waits until the files are still, ten times as long at most; nothing when it is time to stop.
-    fn settle(&mut self, signals: &Receiver<Signal>) -> Option<Way> {
-        let mut way = Way::Careful;
+    /// Waits until the files are still, ten times as long at most, when something happened to them; nothing when it is time to stop.
+    fn settle(&mut self, first: Signal, signals: &Receiver<Signal>) -> Option<Way> {
+        let mut way = self.note(first)?;
         let latest = Instant::now() + self.options.quiet * 10;
-        loop {
+        while way == Way::Careful {
             let left = latest.saturating_duration_since(Instant::now());
             match signals.recv_timeout(self.options.quiet.min(left)) {
-                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return None,
-                Ok(Signal::Overflow) => way = Way::Anew,
-                Ok(Signal::Failed) => way = self.fail(),
-                Ok(Signal::Touched) if left.is_zero() => {}
-                Ok(Signal::Touched) => continue,
+                Ok(signal) => way = way.max(self.note(signal)?),
                 Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => return None,
             }
             if left.is_zero() {
                 break;
@@ -180,19 +215,14 @@ impl<F: FnMut(Look)> State<F> {
         }
         // What has come in by now will be seen by the look.
         while let Ok(signal) = signals.try_recv() {
-            match signal {
-                Signal::Stop => return None,
-                Signal::Overflow => way = Way::Anew,
-                Signal::Failed => way = self.fail(),
-                Signal::Touched => {}
-            }
+            way = way.max(self.note(signal)?);
         }
         Some(way)
     }
 
     /// Looks, tells of it, and says how long to wait for the next.
     fn look(&mut self, way: Way) -> Duration {
-        let was_whole = self.reports_events.load(Ordering::Relaxed);
+        let was_whole = self.reporting.0.load(Ordering::Relaxed);
         let catalog = match way {
             Way::Careful => self.discovery.rescan(&self.known),
             Way::Anew => Some(self.discovery.scan()),
@@ -201,7 +231,7 @@ impl<F: FnMut(Look)> State<F> {
         let watches = self.watch();
         // What is watched from now on may have changed since the look.
         let reports_events = was_whole && watches == Watches::Stood;
-        (self.looked)(Look { change, reports_events });
+        (self.looked)(Look { change, reports_events, events: self.count.clone() });
         let usual = self.options.poll.unwrap_or(Duration::from_secs(if watches == Watches::Lack { 2 } else { 30 }));
         if watches == Watches::Added { usual.min(self.soon()) } else { usual }
     }
@@ -220,7 +250,7 @@ impl<F: FnMut(Look)> State<F> {
         let Some(events) = &mut self.events else { return Watches::Lack };
         let roots = self.discovery.roots().iter().map(crate::Root::path);
         let watches = events.watch(roots.chain(self.known.fingerprint().targets()));
-        self.reports_events.store(watches != Watches::Lack, Ordering::Relaxed);
+        self.reporting.0.store(watches != Watches::Lack, Ordering::Relaxed);
         watches
     }
 }
@@ -244,7 +274,7 @@ fn rest(catalog: &Catalog) -> Vec<(PathBuf, &'static str)> {
 }
 
 /// How to look.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     /// At what looks different.
     Careful,
@@ -263,19 +293,32 @@ struct Events {
 
 impl Events {
     /// Starts to listen; nothing where the system cannot.
-    fn new(sender: Sender<Signal>) -> Option<Self> {
+    fn new(sender: Sender<Signal>, count: EventCount) -> Option<Self> {
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let signal = match event {
                 Ok(event) if event.need_rescan() => Signal::Overflow,
                 // Reading is no change.
                 Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
+                Ok(event) if matches!(event.kind, EventKind::Remove(_)) => Signal::Removed(event.paths),
                 Ok(_) => Signal::Touched,
                 Err(_) => Signal::Failed,
             };
+            count.count();
             // The watcher may be gone already.
             let _ = sender.send(signal);
         });
         watcher.ok().map(|watcher| Self { watcher, watched: Vec::new(), has_failed: false })
+    }
+
+    /// Forgets what is watched: a watch ends with its directory, and one that is made again looks like the one before.
+    fn forget(&mut self, is_gone: impl Fn(&Path) -> bool) {
+        let (gone, kept) = std::mem::take(&mut self.watched).into_iter().partition(|(watched, _)| is_gone(watched));
+        self.watched = kept;
+        let gone: Vec<(PathBuf, Option<Stamp>)> = gone;
+        for (path, _) in gone {
+            // The system may have ended it already.
+            let _ = self.watcher.unwatch(&path);
+        }
     }
 
     /// Watches the directories of these paths that exist, each once and recursively; missing ones through the nearest one above.

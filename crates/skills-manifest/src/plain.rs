@@ -1,17 +1,22 @@
 //! Frontmatter as any reader of YAML has it.
 
+mod number;
+
 use serde_json::{Map, Value};
 
 use crate::frontmatter::Frontmatter;
 use crate::yaml::{self, Exact, Failure};
-use crate::{Warning, WarningKind};
+use crate::{Warning, WarningKind, strict};
+
+/// So much of a value is told, in characters.
+const MAX_TOLD: usize = 40;
 
 impl Frontmatter<'_> {
     /// Reads all fields as YAML has them, in their order: unknown ones stay, nothing is repaired, renamed or normalised, and a number is a
     /// number (`1.10` is 1.1, which [`Manifest::extra`](crate::Manifest::extra) would keep as text).
     ///
-    /// Whoever parses the same file with another reader finds the same values, as far as YAML 1.2 goes: older readers take words such as
-    /// `yes`, and dates, for something else than text.
+    /// Whoever parses the same file with another reader finds the same values, but that older readers take words such as `yes`, and dates, for something
+    /// else than text. What only some readers take for a number, such as `017`, `1_000`, `1e3` and `12:30`, has to be quoted.
     ///
     /// # Errors
     /// [`NotPlain`], when readers would disagree about the file: when it has no usual fences, is no YAML or no mapping, or holds what JSON
@@ -23,12 +28,21 @@ impl Frontmatter<'_> {
         if self.yaml.replace("\r\n", "\n").contains('\r') {
             return Err(NotPlain::CarriageReturns);
         }
+        if self.yaml.contains(['\u{85}', '\u{2028}', '\u{2029}']) {
+            return Err(NotPlain::LineSeparators);
+        }
         let exact = yaml::exact(self.yaml).map_err(|failure| match failure {
             Failure::Syntax { message, line, .. } | Failure::Budget { message, line } => {
                 NotPlain::Yaml { message, line: self.position(line, 1).line }
             }
         })?;
-        exact.fields()
+        let fields = exact.fields()?;
+        let not_read = |(message, line): (String, usize)| NotPlain::Yaml { message, line: self.position(line, 1).line };
+        let scalars = strict::plain_scalars(&self.yaml.replace("\r\n", "\n")).map_err(not_read)?;
+        match scalars.into_iter().find(|scalar| number::is_disputed(scalar)) {
+            Some(scalar) => Err(NotPlain::Disputed(scalar.chars().take(MAX_TOLD).collect())),
+            None => Ok(fields),
+        }
     }
 }
 
@@ -42,6 +56,12 @@ pub enum NotPlain {
     /// Lines end in a carriage return alone.
     #[error("lines of the frontmatter end in a carriage return alone")]
     CarriageReturns,
+    /// It has U+0085, U+2028 or U+2029, of which readers disagree whether they end a line.
+    #[error("the frontmatter has U+0085, U+2028 or U+2029, which end a line for some readers only")]
+    LineSeparators,
+    /// A value or key without quotes is a number to some readers and not to others, or another one; at most its first 40 characters.
+    #[error("{0:?} is not the same to all readers of numbers; quote it, or write it otherwise")]
+    Disputed(String),
     /// It is no YAML, or beyond the bounds of YAML that is read.
     #[error("line {line} is not read as YAML: {message}")]
     Yaml {
@@ -122,6 +142,26 @@ mod tests {
         check("a: 99999999999999999999\n", "a number is none that JSON has");
         check("- a\n", "the frontmatter is no mapping");
         check("hint: [a] [b]\n", "line 2 is not read as YAML: did not find expected key, while parsing a block mapping");
+    }
+
+    #[test]
+    fn what_ends_a_line_for_some_is_refused() {
+        for c in ['\u{85}', '\u{2028}', '\u{2029}'] {
+            let problem = "the frontmatter has U+0085, U+2028 or U+2029, which end a line for some readers only";
+            check(&format!("description: one{c}allowed-tools: Bash\n"), problem);
+            check(&format!("description: \"one{c}two\"\n"), problem);
+            check(&format!("a: 1 # x{c}b: 2\n"), problem);
+        }
+        check("a: \"one\\Ltwo\"\n", "{\"a\":\"one\u{2028}two\"}");
+    }
+
+    #[test]
+    fn what_is_a_number_for_some_is_refused_unless_it_is_quoted() {
+        let problem = "\"017\" is not the same to all readers of numbers; quote it, or write it otherwise";
+        for yaml in ["a: 017\n", "017: a\n", "a: [x, {b: 017}]\n", "a: &x 017\n", "a:\r\n  - 017 # x\r\n"] {
+            check(yaml, problem);
+        }
+        check("a: '017'\nb: \"1_000\"\nc: |\n  017\nd: at 12:30 of 017\n", r#"{"a":"017","b":"1_000","c":"017\n","d":"at 12:30 of 017"}"#);
     }
 
     #[test]

@@ -81,6 +81,24 @@ impl fmt::Display for StrictError {
 
 impl std::error::Error for StrictError {}
 
+/// Lists the scalars of a YAML text that stand there without quotes, keys among them, in their order.
+///
+/// # Errors
+/// What this reading finds wrong with the text, and the line, counted from 1.
+pub(crate) fn plain_scalars(yaml: &str) -> Result<Vec<String>, (String, usize)> {
+    let text: Vec<char> = yaml.chars().filter(|c| *c != '\0').chain(['\0']).collect();
+    let mut scanner = scanner::Scanner::new(&text);
+    let mut scalars = Vec::new();
+    loop {
+        let token = scanner.next().map_err(|problem| (problem.text, problem.mark.line + 1))?;
+        match token.kind {
+            token::Kind::StreamEnd => return Ok(scalars),
+            token::Kind::Scalar { value, plain: true } => scalars.push(value),
+            _ => {}
+        }
+    }
+}
+
 /// Lists everything that skills-ref finds wrong with a `SKILL.md` in a directory of the name `directory`.
 ///
 /// A mistake in the YAML hides all others, as it does there. Time and memory are linear in `bytes`, which callers bound.

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Poll;
 
-use crate::answers::Answers;
+use crate::answers::{Answers, Put};
 use crate::approval::NoStore;
 use crate::rules::Ruling;
 use crate::{
@@ -19,8 +19,9 @@ const MAX_OPEN: usize = 64;
 
 /// Decides by rules, stored approvals and answers, in this order.
 ///
-/// Defaults: the default [`Rules`], nobody to ask, no store. Then everything that would have to be asked for is denied. Of all sessions
-/// together the answers for at most 1,000 contents are remembered; of more the oldest is forgotten.
+/// Defaults: the default [`Rules`], nobody to ask, no store. Then everything that would have to be asked for is denied. Of each session
+/// the answers for at most 200 contents are remembered, and of more its oldest is forgotten; of all sessions together 10,000, and of more the oldest of the
+/// session that has most.
 #[must_use]
 pub struct PermissionManager {
     rules: Rules,
@@ -49,6 +50,7 @@ pub struct Pending {
     is_content_open: bool,
     /// Why stored approvals do not count.
     trouble: Vec<String>,
+    put: Put,
 }
 
 impl Pending {
@@ -106,6 +108,7 @@ impl PermissionManager {
 
     /// Applies rules, then approvals.
     pub fn examine(&self, request: &Request) -> Examined {
+        let put = self.answers.put();
         let mut ruling = self.rules.examine(request);
         let is_open = |verdict: &Verdict| verdict.fate == Fate::Open;
         let open = ruling.verdicts.iter().filter(|verdict| is_open(verdict)).count();
@@ -139,7 +142,7 @@ impl PermissionManager {
         let trouble = notes.clone();
         let mut question = self.question(request, &ruling, stored.as_ref(), &approved, notes);
         question.asks_for_content = is_content_open;
-        Examined::Open(Box::new(Pending { request: request.clone(), ruling, question, is_content_open, trouble }))
+        Examined::Open(Box::new(Pending { request: request.clone(), ruling, question, is_content_open, trouble, put }))
     }
 
     /// Asks `approver`, else the manager's own, and decides by the answer.
@@ -163,7 +166,8 @@ impl PermissionManager {
         self.settle(pending, Fate::Denied, &Reason::NoAnswer)
     }
 
-    /// Forgets what was answered for a [session](Request::session). A question that is open then is answered for a session that nobody knows.
+    /// Forgets what was answered for a [session](Request::session). The answer to a question that is open then
+    /// holds for its own run alone.
     pub fn forget_session(&self, session: &str) {
         self.answers.forget(session);
     }
@@ -259,7 +263,7 @@ impl PermissionManager {
         if (answer == Answer::Session || not_stored.is_some())
             && let Some(approval) = self.approval(pending, Answer::Session)
         {
-            self.answers.keep(pending.request.session.as_deref(), approval);
+            self.answers.keep(pending.request.session.as_deref(), pending.put, approval);
         }
         Reason::Answered { answer, not_stored }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use skills_runtime::discovery::{Look, WatchOptions};
+use skills_runtime::discovery::{EventCount, Look, WatchOptions};
 
 use crate::looks::Looks;
 use crate::registry::ScriptFinder;
@@ -28,7 +28,8 @@ struct Counted {
 enum State {
     #[default]
     Off,
-    On,
+    /// By the number that the watch has.
+    On(u64),
     Over,
 }
 
@@ -36,9 +37,13 @@ impl ToolSet {
     /// Watches the skills, and calls `changed` on a thread of its own when the catalogue has changed, or a file of a skill's `scripts/`: then the
     /// [definitions](Self::definitions) may be others. Whatever changes within the quiet time of the [default options](WatchOptions) is one call.
     ///
-    /// While the handle lives and the system reports all that happens, calls and definitions take the skills as the last event left them, and do not look at
-    /// the disk for them. What the tools themselves change is there at once. Where the system does not report everything, each call looks as it does without
-    /// a watch, and `changed` is called when a look every two seconds finds something. Files are read when they are needed, and what runs is what was decided on, as ever.
+    /// While the handle lives and the system reports what happens, calls and definitions look at the disk for skills only when something was reported since
+    /// the last look, or when that began a second ago. No system reports everything, such as edits through another hard link, changes on other machines, or
+    /// that a directory above a root was renamed: calls see those within a second, and `changed` is called when a look of the watch finds them, every 30 s. A
+    /// directory that was removed and made again is watched anew once its removal was reported, or a look finds another one in its place.
+    ///
+    /// What the tools themselves change is there at once. Where the system does not report all that is watched, each call looks as it does without a watch, and
+    /// `changed` is called when a look every two seconds finds something. Files are read when they are needed, and what runs is what was decided on, as ever.
     ///
     /// Blocks on the disk for a first look.
     pub fn watch(&self, changed: impl FnMut() + Send + 'static) -> Watching {
@@ -56,7 +61,7 @@ impl ToolSet {
             let now = finder.as_ref().map(|finder: &Arc<ScriptFinder>| finder.anew(&runtime.catalog()));
             let is_other = known.as_ref().zip(now.as_ref()).is_some_and(|(known, now)| known.differ(now));
             known = now;
-            of_thread.0.set(if look.reports_events { State::On } else { State::Off });
+            of_thread.0.rely(look.reports_events.then_some(&look.events));
             if look.change.is_some() || is_other {
                 changed();
             }
@@ -67,7 +72,8 @@ impl ToolSet {
 }
 
 impl Watching {
-    /// Says whether the system reports events of all that is watched, so that calls do without looking; else they look.
+    /// Says whether the system reports events of all that is watched, so that calls look at most once a second without one; else each looks. Not once the thread
+    /// has ended because `changed` panicked.
     #[must_use]
     pub fn reports_events(&self) -> bool {
         self.watching.as_ref().is_some_and(skills_runtime::Watching::reports_events)
@@ -77,20 +83,29 @@ impl Watching {
 impl Drop for Watching {
     fn drop(&mut self) {
         self.watching = None;
-        self.counted.set(State::Over);
+        self.counted.end();
     }
 }
 
 impl Counted {
-    fn set(&self, next: State) {
+    /// Relies on what is reported here, or on nothing any more.
+    fn rely(&self, events: Option<&EventCount>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match (*state, next) {
-            (State::Over, _) => return,
-            (State::Off, State::On) => self.looks.watch_begins(),
-            (State::On, State::Off | State::Over) => self.looks.watch_ends(),
+        match (*state, events.cloned()) {
+            (State::Off, Some(events)) => *state = State::On(self.looks.watch_begins(Box::new(move || events.so_far()))),
+            (State::On(watch), None) => {
+                self.looks.watch_ends(watch);
+                *state = State::Off;
+            }
             _ => {}
         }
-        *state = next;
+    }
+
+    fn end(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let State::On(watch) = std::mem::replace(&mut *state, State::Over) {
+            self.looks.watch_ends(watch);
+        }
     }
 }
 
@@ -99,7 +114,7 @@ struct OfThread(Counted);
 
 impl Drop for OfThread {
     fn drop(&mut self) {
-        self.0.set(State::Over);
+        self.0.end();
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use skills_discovery::{Change, Discovery, Root, Scope, WatchOptions, Watcher};
+use skills_discovery::{Change, Discovery, Look, Root, Scope, WatchOptions, Watcher};
 
 use crate::tree::Tree;
 
@@ -129,5 +129,72 @@ fn who_only_polls_is_told_that_nothing_is_reported() {
     let (sender, looks) = channel();
     let watcher = Watcher::looking(discovery, known, options, move |look| sender.send(look).unwrap_or_default());
     assert!(!looks.recv_timeout(PATIENCE).unwrap().reports_events && !looks.recv_timeout(PATIENCE).unwrap().reports_events);
+    assert!(!watcher.reports_events());
+}
+
+/// Watches with hardly any look but those that events lead to; nothing where the system reports none.
+fn by_events(tree: &Tree) -> Option<(Watcher, Receiver<Look>)> {
+    let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
+    let known = Arc::new(discovery.scan());
+    let mut options = WatchOptions::default();
+    (options.quiet, options.poll) = (Duration::from_millis(20), Some(PATIENCE * 10));
+    let (sender, looks) = channel();
+    let watcher = Watcher::looking(discovery, known, options, move |look| sender.send(look).unwrap_or_default());
+    if !watcher.reports_events() {
+        eprintln!("skipped {}: this system reports no events", std::thread::current().name().unwrap_or("a test"));
+        return None;
+    }
+    Some((watcher, looks))
+}
+
+/// A directory that was made again may get the number of the one before, but not its watch.
+#[test]
+fn a_root_that_was_made_again_is_watched_on() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a");
+    let Some((_watcher, looks)) = by_events(&tree) else { return };
+    while !looks.recv_timeout(PATIENCE).unwrap().reports_events {}
+    for round in 0..3 {
+        std::fs::remove_dir_all(tree.path("skills")).unwrap();
+        // Of what comes at once some may be found by the look that follows any other.
+        for number in 0..4 {
+            let name = format!("skill-{round}-{number}");
+            tree.skill(&format!("skills/{name}"), &name);
+            let is_there = |look: &Look| {
+                look.change.as_ref().is_some_and(|change| change.catalog.entries().iter().any(|entry| entry.name().as_str() == name))
+            };
+            while !is_there(&looks.recv_timeout(PATIENCE).unwrap()) {}
+        }
+    }
+}
+
+#[test]
+fn what_is_reported_counts_before_it_is_looked_at() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a");
+    let Some((_watcher, looks)) = by_events(&tree) else { return };
+    let look = std::iter::repeat_with(|| looks.recv_timeout(PATIENCE).unwrap()).find(|look| look.reports_events).unwrap();
+    let before = look.events.so_far();
+    tree.file("skills/a/scripts/run.py", "1");
+    let end = Instant::now() + PATIENCE;
+    while look.events.so_far() == before {
+        assert!(Instant::now() < end, "nothing is reported");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn nothing_is_reported_once_the_thread_has_ended() {
+    let tree = Tree::new();
+    tree.skill("skills/a", "a");
+    let discovery = Discovery::new([Root::new(tree.path("skills"), Scope::Repo)]);
+    let known = Arc::new(discovery.scan());
+    let (sender, ended) = channel::<()>();
+    // What the thread owns goes with it.
+    let watcher = Watcher::looking(discovery, known, WatchOptions::default(), move |_| {
+        let _owned = &sender;
+        panic!("on purpose");
+    });
+    assert!(ended.recv_timeout(PATIENCE).is_err());
     assert!(!watcher.reports_events());
 }

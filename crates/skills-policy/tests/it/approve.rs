@@ -205,6 +205,21 @@ fn content_that_one_session_approved_is_new_to_another() {
 }
 
 #[test]
+fn an_answer_after_the_end_of_its_session_holds_for_one_run() {
+    let host = Host::new(Answer::Session);
+    let manager = PermissionManager::default().approver(host.clone());
+    let request = deploy("1").session(Some("one".to_owned()));
+    let open = pending(&manager, &request);
+    manager.forget_session("one");
+    assert!(matches!(block_on(manager.ask(open, None)), Decision::Granted(_)));
+    let _ = pending(&manager, &request);
+    // Whoever is asked in the session of now is not asked again.
+    assert!(matches!(block_on(manager.decide(&request, None)), Decision::Granted(_)));
+    assert!(matches!(manager.examine(&request), Examined::Decided(_)));
+    assert_eq!(host.asked(), 2);
+}
+
+#[test]
 fn an_answer_for_good_is_for_all_sessions_and_is_not_forgotten_with_one() {
     let host = Host::new(Answer::Always);
     let manager = PermissionManager::default().approver(host.clone()).store(Arc::new(Memory::default()));

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 use skills_runtime::prompt::DEFAULT_MAX_BYTES;
-use skills_runtime::{Entry, SkillForm};
+use skills_runtime::{Entry, Manifest, SkillForm};
 
 use super::{Knowledge, name_of_any_skill};
 use crate::definition::{Annotations, Definition};
@@ -28,6 +28,8 @@ pub(crate) struct SkillText {
     pub(crate) text: String,
     /// Whether it is not all of it.
     pub(crate) is_cut: bool,
+    /// What the skill says of itself by now, which may be something else than the catalogue says.
+    pub(crate) manifest: Manifest,
 }
 
 pub(crate) fn definition() -> Definition {
@@ -62,12 +64,18 @@ pub(crate) fn definition() -> Definition {
 impl Knowledge {
     pub(crate) fn load(&self, arguments: &LoadArguments) -> Result<Outcome, ToolError> {
         let name = arguments.name.as_str();
+        let refused = || ToolError::new(Code::PermissionDenied, format!("skill '{name}' is not for models to choose"));
         let (entry, is_draft) = self.files.skill(name)?;
-        if is_draft || !self.runtime.is_offered(&entry) {
-            let error = ToolError::new(Code::PermissionDenied, format!("skill '{name}' is not for models to choose"));
-            return Err(error.hint(if is_draft { "it is a draft; read it with skills_read" } else { "the user can name it" }));
+        if is_draft {
+            return Err(refused().hint("it is a draft; read it with skills_read"));
         }
-        let SkillText { text, is_cut } = self.text_of(&entry, arguments.max_bytes)?;
+        if !self.runtime.is_offered(&entry) {
+            return Err(refused().hint("the user can name it"));
+        }
+        let SkillText { text, is_cut, manifest } = self.text_of(&entry, arguments.max_bytes)?;
+        if !manifest.model_invocable() {
+            return Err(refused().hint("the user can name it"));
+        }
         let data = json!({"name": name, "path": format!("skills/{name}"), "text": text, "truncated": is_cut});
         Ok(Outcome::new(text, data))
     }
@@ -79,6 +87,9 @@ impl Knowledge {
         let directory = entry.directory().to_string_lossy();
         let injected = self.runtime.inject_skill(&directory, SkillForm::Fenced, max_bytes);
         let injected = injected.map_err(|error| not_run(&error, Some(name), &shown))?;
-        Ok(SkillText { text: shown.text(&injected.text), is_cut: injected.left_out.is_some() })
+        // Read after the text: what the skill forbids when its text is read is forbidden here as well.
+        let document = entry.open().and_then(|files| files.document());
+        let document = document.map_err(|_| ToolError::new(Code::SkillNotFound, format!("skill '{name}' cannot be read any more")))?;
+        Ok(SkillText { text: shown.text(&injected.text), is_cut: injected.left_out.is_some(), manifest: document.manifest().clone() })
     }
 }

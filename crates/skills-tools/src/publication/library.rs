@@ -8,7 +8,7 @@ use skills_runtime::discovery::{InactiveReason, Lookup};
 use skills_runtime::{Catalog, Entry, SkillRuntime};
 
 use super::refusal::Refusal;
-use super::snapshot::{self, Snapshot};
+use super::snapshot::{self, Known, Snapshot};
 use super::{Publication, PublicationError, Publications, PublishedBytes};
 use crate::file_tools::FileTools;
 use crate::files::read::sha256;
@@ -16,16 +16,16 @@ use crate::files::read::sha256;
 /// The longest name of a skill that is published.
 const MAX_NAME: usize = 64;
 
-/// What is published. Digests are kept, bytes are not; nothing is kept of a skill that is not published any more.
+/// What is published, and why the rest is not. Digests are kept, bytes are not; nothing is kept of a skill that is gone.
 pub(crate) struct Library {
     runtime: SkillRuntime,
     files: Arc<FileTools>,
     /// By the skills' directories.
-    taken: Mutex<HashMap<PathBuf, Arc<Snapshot>>>,
+    taken: Mutex<HashMap<PathBuf, Known>>,
 }
 
 /// What a look at a skill comes to.
-type Taken = Result<Arc<Snapshot>, Refusal>;
+type Taken = Result<Arc<Snapshot>, Arc<Refusal>>;
 
 impl Library {
     pub(crate) fn new(runtime: SkillRuntime, files: Arc<FileTools>) -> Self {
@@ -41,15 +41,14 @@ impl Library {
         for entry in catalog.entries() {
             let name = entry.name().as_str();
             let is_one = names.get(name) == Some(&1);
-            kept.insert(entry.directory());
-            let made = if is_one { self.eligible(entry).and_then(|()| self.looked(entry)) } else { Err(Refusal::SameName) };
+            let eligible = if is_one { self.eligible(entry) } else { Err(Refusal::SameName) };
+            let made = eligible.map_err(Arc::new).and_then(|()| {
+                kept.insert(entry.directory());
+                self.looked(entry)
+            });
             match made {
                 Ok(snapshot) => publications.skills.push(Arc::clone(&snapshot.publication)),
                 Err(refusal) => {
-                    // What is still the same of a skill that is changing can be read on.
-                    if !matches!(refusal, Refusal::Changing) {
-                        kept.remove(entry.directory());
-                    }
                     // Of several that share a name it is said once.
                     if told.insert(name) {
                         publications.notes.push(refusal.note(name));
@@ -63,7 +62,7 @@ impl Library {
     }
 
     /// Looks at one skill of a catalogue.
-    pub(crate) fn one(&self, catalog: &Catalog, name: &str) -> Result<Arc<Publication>, Refusal> {
+    pub(crate) fn one(&self, catalog: &Catalog, name: &str) -> Result<Arc<Publication>, Arc<Refusal>> {
         let entry = self.find(catalog, name)?;
         let snapshot = self.looked(entry)?;
         self.forget_strangers(catalog);
@@ -73,18 +72,19 @@ impl Library {
     /// Reads a file as a publication lists it: as the last one does, else as a new look does, else as one does that trusts nothing that was
     /// known.
     pub(crate) fn read(&self, catalog: &Catalog, name: &str, path: &str) -> Result<PublishedBytes, PublicationError> {
-        let not_published = |_| PublicationError::not_published(name);
-        let entry = self.find(catalog, name).map_err(not_published)?;
+        let entry = self.find(catalog, name).map_err(|_| PublicationError::not_published(name))?;
         let known = || self.known(entry, path);
         let looked = || self.looked(entry);
-        let afresh = || self.keep(entry.directory(), Snapshot::take(entry, &self.files, None));
+        let afresh = || self.keep(entry.directory(), Known::take(entry, &self.files, None));
         let looks: [&dyn Fn() -> Taken; 3] = [&known, &looked, &afresh];
         for look in looks {
             let publication = match look() {
                 Ok(snapshot) => Arc::clone(&snapshot.publication),
-                Err(Refusal::Unknown) => continue,
-                Err(Refusal::Changing) => return Err(PublicationError::changing(name, path)),
-                Err(refusal) => return Err(not_published(refusal)),
+                Err(refusal) => match *refusal {
+                    Refusal::Unknown => continue,
+                    Refusal::Changing => return Err(PublicationError::changing(name, path)),
+                    _ => return Err(PublicationError::not_published(name)),
+                },
             };
             self.forget_strangers(catalog);
             let Some(file) = publication.file(path).cloned() else { return Err(PublicationError::no_such_file(name, path)) };
@@ -117,26 +117,30 @@ impl Library {
 
     /// The last look at a skill, when there was one that found the file.
     fn known(&self, entry: &Entry, path: &str) -> Taken {
-        let known = self.kept_ones().get(entry.directory()).cloned();
-        let has_file = |known: &Arc<Snapshot>| known.publication.name() == entry.name().as_str() && known.publication.file(path).is_some();
-        known.filter(has_file).ok_or(Refusal::Unknown)
+        let Some(Known::Published(known)) = self.kept_ones().get(entry.directory()).cloned() else { return Err(Refusal::Unknown.into()) };
+        let has_file = known.publication.name() == entry.name().as_str() && known.publication.file(path).is_some();
+        if has_file { Ok(known) } else { Err(Refusal::Unknown.into()) }
     }
 
-    /// Looks at a skill; what looks as it did is not read again.
+    /// Looks at a skill; what looks as it did is not read again, be it published or not.
     fn looked(&self, entry: &Entry) -> Taken {
         let before = self.kept_ones().get(entry.directory()).cloned();
-        self.keep(entry.directory(), Snapshot::take(entry, &self.files, before.as_ref()))
+        self.keep(entry.directory(), Known::take(entry, &self.files, before.as_ref()))
     }
 
-    fn keep(&self, directory: &Path, taken: Taken) -> Taken {
+    fn keep(&self, directory: &Path, taken: Result<Known, Refusal>) -> Taken {
         let mut kept = self.kept_ones();
         match &taken {
-            Ok(snapshot) => drop(kept.insert(directory.to_owned(), Arc::clone(snapshot))),
+            Ok(known) => drop(kept.insert(directory.to_owned(), known.clone())),
+            // What is still the same of a skill that is changing can be read on.
             Err(Refusal::Changing) => {}
             Err(_) => drop(kept.remove(directory)),
         }
         drop(kept);
-        taken
+        match taken? {
+            Known::Published(snapshot) => Ok(snapshot),
+            Known::Refused(refused) => Err(Arc::clone(&refused.refusal)),
+        }
     }
 
     /// Forgets the skills that are gone, once there are more than the catalogue has.
@@ -148,7 +152,7 @@ impl Library {
         }
     }
 
-    fn kept_ones(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Snapshot>>> {
+    fn kept_ones(&self) -> MutexGuard<'_, HashMap<PathBuf, Known>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,6 +1,6 @@
 //! Why a skill is not published.
 
-use skills_runtime::manifest::{ManifestError, NotPlain};
+use skills_runtime::manifest::{MAX_FILE_BYTES, ManifestError, NotPlain};
 
 use super::{MAX_BYTES, MAX_FILES};
 use crate::path::shown;
@@ -30,6 +30,8 @@ pub(crate) enum Refusal {
     Files { files: usize },
     #[error("it has {bytes} bytes, at most {MAX_BYTES} are published")]
     Bytes { bytes: u64 },
+    #[error("its SKILL.md is longer than {MAX_FILE_BYTES} bytes")]
+    SkillFileLength,
     #[error("'{}' cannot be read", shown(path))]
     Unreadable { path: String },
     #[error("its SKILL.md cannot be read: {0}")]

@@ -28,43 +28,96 @@ pub(crate) struct Snapshot {
     listing: StampedListing,
 }
 
-impl Snapshot {
+/// What the last consistent look at a skill came to.
+#[derive(Debug, Clone)]
+pub(crate) enum Known {
+    Published(Arc<Snapshot>),
+    Refused(Arc<Refused>),
+}
+
+/// Why nothing is published of a skill whose files looked so.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    name: String,
+    pub(crate) refusal: Arc<Refusal>,
+    listing: StampedListing,
+}
+
+impl Known {
     /// Looks at a skill and reads what is not known from `before`. When nothing has changed since then, that is given back.
     ///
     /// The files are listed, read and listed again; what changes in between is looked at anew.
-    pub(crate) fn take(entry: &Entry, tools: &FileTools, before: Option<&Arc<Self>>) -> Result<Arc<Self>, Refusal> {
-        let before = before.filter(|before| before.publication.name == entry.name().as_str());
+    pub(crate) fn take(entry: &Entry, tools: &FileTools, before: Option<&Self>) -> Result<Self, Refusal> {
+        let name = entry.name().as_str();
+        let before = before.filter(|before| before.name() == name);
         for _ in 0..MAX_ATTEMPTS {
             let files = entry.open().map_err(|_| Refusal::Closed)?;
             let listing = files.stamped().map_err(|_| Refusal::Closed)?;
-            if let Some(before) = before.filter(|before| before.is_current(&listing)) {
-                return Ok(Arc::clone(before));
+            if let Some(before) = before.filter(|before| before.is_current(&files, &listing)) {
+                return Ok(before.clone());
             }
-            let made = publish(entry, tools, &files, &listing, before.map(Arc::as_ref));
+            let made = publish(entry, tools, &files, &listing, before.and_then(Self::snapshot));
             let is_same = files.stamped().is_ok_and(|now| now == listing);
             match made {
                 // Whatever went wrong while something changed may be no more than that.
                 Err(Refusal::Changing) => {}
                 _ if !is_same => {}
-                made => return made.map(|publication| Arc::new(Self { publication: Arc::new(publication), listing })),
+                Ok(publication) => return Ok(Self::Published(Arc::new(Snapshot { publication: Arc::new(publication), listing }))),
+                Err(refusal) => {
+                    let (name, refusal) = (name.to_owned(), Arc::new(refusal));
+                    return Ok(Self::Refused(Arc::new(Refused { name, refusal, listing })));
+                }
             }
         }
         Err(Refusal::Changing)
     }
 
-    /// Says whether all files look as they did, and none can have changed unseen.
-    fn is_current(&self, now: &StampedListing) -> bool {
-        let is_still = |(before, now): (&StampedFile, &StampedFile)| before.path == now.path && before.stamp.is_still(Some(now.stamp));
-        let (before, now_files) = (&self.listing.files, &now.files);
-        self.listing.truncated == now.truncated && before.len() == now_files.len() && before.iter().zip(now_files).all(is_still)
+    pub(crate) fn snapshot(&self) -> Option<&Snapshot> {
+        match self {
+            Self::Published(snapshot) => Some(snapshot),
+            Self::Refused(_) => None,
+        }
     }
 
+    fn name(&self) -> &str {
+        match self {
+            Self::Published(snapshot) => &snapshot.publication.name,
+            Self::Refused(refused) => &refused.name,
+        }
+    }
+
+    /// Says whether all files look as they did, and a new look would come to the same.
+    fn is_current(&self, files: &SkillFiles, now: &StampedListing) -> bool {
+        match self {
+            Self::Published(snapshot) => is_still(&snapshot.listing, now),
+            Self::Refused(refused) => is_still(&refused.listing, now) && refused.is_as_before(files),
+        }
+    }
+}
+
+impl Refused {
+    /// Whatever kept a file from being read may be gone without a trace in how it looks.
+    fn is_as_before(&self, files: &SkillFiles) -> bool {
+        match &*self.refusal {
+            Refusal::Unreadable { path } => read(files, path, |_| true).is_err(),
+            _ => true,
+        }
+    }
+}
+
+impl Snapshot {
     /// What is known of a file that looks as it did.
     fn known(&self, now: &StampedFile) -> Option<&PublishedFile> {
         let index = self.listing.files.binary_search_by(|file| file.path.cmp(&now.path)).ok()?;
         let is_still = self.listing.files.get(index)?.stamp.is_still(Some(now.stamp));
         if is_still { self.publication.file(&now.path) } else { None }
     }
+}
+
+/// Says whether all files look as they did, and none can have changed unseen.
+fn is_still(before: &StampedListing, now: &StampedListing) -> bool {
+    let is_still = |(before, now): (&StampedFile, &StampedFile)| before.path == now.path && before.stamp.is_still(Some(now.stamp));
+    before.truncated == now.truncated && before.files.len() == now.files.len() && before.files.iter().zip(&now.files).all(is_still)
 }
 
 /// Reads a file that is listed, and no other: no symlink on the way, and none that looks otherwise by now.
@@ -83,6 +136,13 @@ pub(super) fn read(files: &SkillFiles, path: &str, is_listed: impl Fn(Stamp) -> 
     if content.len() as u64 == stamp.bytes() { Ok(content) } else { Err(Refusal::Changing) }
 }
 
+/// Reads what was written only a moment ago twice: while one long write goes on, the file looks the same from its beginning to its end.
+fn steady(stamp: Stamp, read: impl Fn() -> Result<Vec<u8>, Refusal>) -> Result<Vec<u8>, Refusal> {
+    let content = read()?;
+    let is_settled = stamp.is_still(Some(stamp));
+    if is_settled || read()? == content { Ok(content) } else { Err(Refusal::Changing) }
+}
+
 /// One byte more than there should be tells that it grew.
 fn whole(file: File, bytes: u64) -> std::io::Result<Vec<u8>> {
     let mut content = Vec::with_capacity(usize::try_from(bytes.min(MAX_BYTES)).unwrap_or_default());
@@ -98,10 +158,10 @@ fn publish(
     before: Option<&Snapshot>,
 ) -> Result<Publication, Refusal> {
     let listed = listed(tools, listing)?;
-    let read_now = |file: &StampedFile| read(files, &file.path, |stamp| stamp == file.stamp);
+    let read_now = |file: &StampedFile| steady(file.stamp, || read(files, &file.path, |stamp| stamp == file.stamp));
     let skill_file = listed.iter().find(|file| file.path == SKILL_FILE).ok_or(Refusal::SkillFile)?;
     if skill_file.stamp.bytes() > MAX_FILE_BYTES {
-        return Err(Refusal::Unreadable { path: SKILL_FILE.to_owned() });
+        return Err(Refusal::SkillFileLength);
     }
     let text = read_now(skill_file)?;
     let (description, frontmatter) = fields(&text, entry.name().as_str())?;
@@ -152,5 +212,32 @@ impl PublishedFile {
         let is_text = std::str::from_utf8(content).is_ok_and(|text| !text.contains('\0'));
         let name = path.rsplit('/').next().unwrap_or(path);
         Self { path: path.to_owned(), bytes: content.len() as u64, sha256: sha256(content), media_type: media_type(name, is_text), is_text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// Reads these contents, one after the other; the last one from then on.
+    fn read_of(contents: &'static [&'static str]) -> (Result<Vec<u8>, Refusal>, usize) {
+        let count = Cell::new(0);
+        let next = || {
+            let content = contents[count.get().min(contents.len() - 1)];
+            count.set(count.get() + 1);
+            Ok(content.as_bytes().to_vec())
+        };
+        // It says of itself that the file may have been written in that very moment.
+        (steady(Stamp::default(), next), count.get())
+    }
+
+    #[test]
+    fn what_is_being_written_over_is_not_taken() {
+        let (torn, _) = read_of(&["newnewold", "newnewnew"]);
+        assert!(matches!(torn, Err(Refusal::Changing)), "{torn:?}");
+        let (whole, reads) = read_of(&["newnewnew"]);
+        assert_eq!((whole.unwrap(), reads), (b"newnewnew".to_vec(), 2));
     }
 }

@@ -7,7 +7,7 @@ use skills_runtime::{Catalog, Entry, SkillRuntime};
 
 use super::Terms;
 use crate::MissingEnv;
-use crate::looks::Looks;
+use crate::looks::{Looks, Sight};
 use crate::overrides::Identity;
 use crate::script::{block, name, scan};
 
@@ -23,11 +23,14 @@ pub(crate) struct Scripts {
     pub(super) notes: Vec<String>,
     /// How all looked that was looked at to find them.
     stamps: Stamps,
-    /// Whether a look can tell that they are still the same.
-    is_sure: bool,
+    /// The skills of which no look at metadata can tell that their scripts are still the same, and what came of listing those.
+    unsure: Vec<(Entry, Listed)>,
     /// How often the tools themselves had changed skills.
     writes: u64,
 }
+
+/// The files below a skill's `scripts/` with their lengths, or why they cannot be listed.
+type Listed = Result<Vec<(String, u64)>, String>;
 
 /// A script and the name of its tool.
 pub(super) struct Script {
@@ -42,7 +45,14 @@ pub(crate) struct ScriptFinder {
     runtime: SkillRuntime,
     looks: Arc<Looks>,
     terms: Terms,
-    latest: Mutex<Option<Arc<Scripts>>>,
+    latest: Mutex<Option<Latest>>,
+}
+
+/// The scripts that were found, and the last look that found them so.
+#[derive(Clone)]
+struct Latest {
+    scripts: Arc<Scripts>,
+    sight: Sight,
 }
 
 impl ScriptFinder {
@@ -50,15 +60,18 @@ impl ScriptFinder {
         Self { runtime, looks, terms, latest: Mutex::default() }
     }
 
-    /// The scripts of a catalogue. Unless somebody watches, each file's metadata are looked at.
+    /// The scripts of a catalogue. Each file's metadata are looked at, unless somebody watches who saw nothing since the last look, which is less than a
+    /// second ago.
     pub(crate) fn of(&self, catalog: &Arc<Catalog>) -> Arc<Scripts> {
-        match self.latest() {
-            Some(latest) if self.looks.is_watched() && latest.is_of(catalog) && latest.writes == self.looks.writes() => latest,
+        let latest = self.latest();
+        let is_known = |latest: &Latest| self.looks.holds(latest.sight) && latest.scripts.is_of(catalog, self.looks.writes());
+        match latest {
+            Some(latest) if is_known(&latest) => latest.scripts,
             latest => self.looked(latest, catalog),
         }
     }
 
-    fn latest(&self) -> Option<Arc<Scripts>> {
+    fn latest(&self) -> Option<Latest> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -68,27 +81,27 @@ impl ScriptFinder {
         self.looked(self.latest(), catalog)
     }
 
-    fn looked(&self, latest: Option<Arc<Scripts>>, catalog: &Arc<Catalog>) -> Arc<Scripts> {
-        let writes = self.looks.writes();
-        let is_current = |latest: &Arc<Scripts>| latest.is_of(catalog) && latest.writes == writes && latest.stamps.are_current();
-        if let Some(latest) = latest.filter(is_current) {
-            return latest;
-        }
+    fn looked(&self, before: Option<Latest>, catalog: &Arc<Catalog>) -> Arc<Scripts> {
+        let (writes, sight) = (self.looks.writes(), self.looks.sight());
+        let is_current = |latest: &Latest| latest.scripts.is_of(catalog, writes) && latest.scripts.are_current();
+        let before = before.filter(is_current);
         // One at a time, so that what was found first is not kept last.
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(latest) = latest.clone().filter(is_current) {
-            return latest;
+        let is_same = |latest: &&mut Latest| before.as_ref().is_some_and(|before| Arc::ptr_eq(&before.scripts, &latest.scripts));
+        if let Some(latest) = latest.as_mut().filter(|latest| is_same(latest) || is_current(latest)) {
+            latest.sight = sight;
+            return Arc::clone(&latest.scripts);
         }
-        let found = Arc::new(Scripts::find(&self.runtime, catalog, self.terms, writes));
-        *latest = Some(Arc::clone(&found));
-        found
+        let scripts = Arc::new(Scripts::find(&self.runtime, catalog, self.terms, writes));
+        *latest = Some(Latest { scripts: Arc::clone(&scripts), sight });
+        scripts
     }
 }
 
 impl Scripts {
     fn find(runtime: &SkillRuntime, catalog: &Arc<Catalog>, terms: Terms, writes: u64) -> Self {
         let (all, notes, stamps) = (Vec::new(), Vec::new(), Stamps::default());
-        let mut scripts = Self { catalog: Arc::clone(catalog), all, notes, stamps, is_sure: true, writes };
+        let mut scripts = Self { catalog: Arc::clone(catalog), all, notes, stamps, unsure: Vec::new(), writes };
         let mut found: Vec<(&Entry, String)> = Vec::new();
         for entry in catalog.entries().iter().filter(|entry| runtime.is_offered(entry)) {
             if scripts.lacks_variable(runtime, entry) && terms.missing_env == MissingEnv::Skip {
@@ -107,8 +120,13 @@ impl Scripts {
         scripts
     }
 
-    fn is_of(&self, catalog: &Arc<Catalog>) -> bool {
-        self.is_sure && Arc::ptr_eq(&self.catalog, catalog)
+    fn is_of(&self, catalog: &Arc<Catalog>, writes: u64) -> bool {
+        self.writes == writes && Arc::ptr_eq(&self.catalog, catalog)
+    }
+
+    /// Whether a look at the disk says that they are still the same.
+    fn are_current(&self) -> bool {
+        self.stamps.are_current() && self.unsure.iter().all(|(entry, before)| listed(entry) == *before)
     }
 
     /// Whether a file of theirs looks another way than it did, was added or is gone.
@@ -130,21 +148,24 @@ impl Scripts {
         let (skill, specs) = (entry.name(), &entry.manifest().extensions().scripts);
         let directory = entry.directory().join("scripts");
         self.stamps.add(&directory);
-        let listed = match entry.open().and_then(|files| files.files_in("scripts")) {
-            Ok(listed) => listed,
+        let listed = listed(entry);
+        let there = match &listed {
+            Ok(there) => there.clone(),
             Err(error) => {
                 // It may become readable without a trace in what was looked at.
-                self.is_sure = false;
                 self.notes.push(format!("the scripts of the skill {skill} cannot be listed: {error}"));
+                self.unsure.push((entry.clone(), listed));
                 return Vec::new();
             }
         };
-        let short = |path: &str| path.strip_prefix("scripts/").unwrap_or(path).to_owned();
-        let there: Vec<(String, u64)> = listed.iter().map(|file| (short(&file.path), file.bytes)).collect();
         // Of the others only the names matter.
+        let mut is_sure = true;
         for (file, bytes) in there.iter().filter(|(file, _)| scan::may_be_script(file)) {
             let stamp = self.stamps.add(directory.join(file));
-            self.is_sure &= stamp.is_some_and(|stamp| stamp.bytes() == *bytes);
+            is_sure &= stamp.is_some_and(|stamp| stamp.bytes() == *bytes);
+        }
+        if !is_sure {
+            self.unsure.push((entry.clone(), listed));
         }
         let all: Vec<String> = there.iter().map(|(file, _)| file.clone()).collect();
         self.notes.extend(block::unmatched(specs, &all).iter().map(|warning| format!("{skill}: {warning}")));
@@ -158,3 +179,12 @@ impl Scripts {
         scripts
     }
 }
+
+fn listed(entry: &Entry) -> Listed {
+    let listed = entry.open().and_then(|files| files.files_in("scripts")).map_err(|error| error.to_string())?;
+    let short = |path: &str| path.strip_prefix("scripts/").unwrap_or(path).to_owned();
+    Ok(listed.iter().map(|file| (short(&file.path), file.bytes)).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,5 @@
 use std::fs;
+use std::time::{Duration, Instant};
 
 use skills_runtime::{Root, Scope};
 use tempfile::TempDir;
@@ -72,7 +73,28 @@ fn a_publication_that_is_known_is_not_trusted_beyond_its_digests() {
     shelf.skill("b");
     let of_b = shelf.library.looked(shelf.catalog().entries().iter().find(|entry| entry.name().as_str() == "b").unwrap()).unwrap();
     let directory = catalog.entries()[0].directory().to_owned();
-    shelf.library.kept_ones().insert(directory, of_b);
+    shelf.library.kept_ones().insert(directory, Known::Published(of_b));
     let given = shelf.library.read(&catalog, "a", "SKILL.md").unwrap();
     assert_eq!((given.publication().name(), given.file()), ("a", &known.files()[0]));
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+fn what_cannot_be_published_is_not_read_again() {
+    let shelf = Shelf::new();
+    shelf.skill("a");
+    let path = shelf.directory.path().join("a/SKILL.md");
+    fs::write(&path, "---\nname: a\ndescription: d\nodd: !tag 1\n---\n").unwrap();
+    let catalog = shelf.catalog();
+    let refusal = || shelf.library.looked(&catalog.entries()[0]).unwrap_err();
+    // What was written in this very moment may have been written again, so it is read again.
+    let end = Instant::now() + Duration::from_secs(30);
+    while !Arc::ptr_eq(&refusal(), &refusal()) {
+        assert!(Instant::now() < end, "it is read for each look");
+    }
+    let known = refusal();
+    assert_eq!(shelf.library.all(&catalog).notes.len(), 1);
+    assert!(Arc::ptr_eq(&known, &refusal()), "a look at all skills keeps it");
+    fs::write(&path, "---\nname: a\ndescription: d\n---\n").unwrap();
+    assert!(shelf.library.looked(&catalog.entries()[0]).is_ok());
 }
