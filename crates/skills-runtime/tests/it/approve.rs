@@ -113,15 +113,27 @@ async fn a_skill_with_power_by_a_rule_is_looked_at_again() {
     let fixture = Fixture::new();
     fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "echo good");
     let script = fixture.path("deploy/scripts/run.sh");
-    let swap = Swap(AtomicUsize::new(0), move || drop(std::fs::write(&script, "echo evil, and longer")));
+    let swap = Arc::new(Swap(AtomicUsize::new(0), move || drop(std::fs::write(&script, "echo evil, and longer"))));
     let rules = Rules::default().allow(Layer::Session, skills_runtime::Capability::Spawn);
-    let runtime = fixture.recording().native_sandbox(Arc::new(swap)).rules(rules).max_concurrent_runs(1).build();
-    let (first, second) = tokio::join!(
-        runtime.execute_skill("deploy", ExecutionOptions::default()),
-        runtime.execute_skill("deploy", ExecutionOptions::default())
-    );
+    let runtime = fixture.recording().native_sandbox(swap.clone()).rules(rules).max_concurrent_runs(1).build();
+    let first = started(&runtime, &swap.0).await;
+    let second = runtime.execute_skill("deploy", ExecutionOptions::default()).await;
+    let first = first.await.unwrap();
     assert!(first.unwrap().exit_status.is_success());
     assert_eq!(second.unwrap_err().kind(), ErrorKind::Changed);
+}
+
+/// Begins a run of `deploy`, and returns when its program runs.
+async fn started(
+    runtime: &skills_runtime::SkillRuntime,
+    runs: &AtomicUsize,
+) -> tokio::task::JoinHandle<Result<skills_runtime::ExecutionArtifacts, skills_runtime::RuntimeError>> {
+    let runtime = runtime.clone();
+    let first = tokio::spawn(async move { runtime.execute_skill("deploy", ExecutionOptions::default()).await });
+    while runs.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    first
 }
 
 /// Takes its time and then does something; counts its runs.
@@ -135,9 +147,8 @@ impl<F: Fn() + Send + Sync> Sandbox for Swap<F> {
     fn run(&self, _: Job) -> Running<'_> {
         Box::pin(async {
             self.0.fetch_add(1, Ordering::SeqCst);
-            for _ in 0..20 {
-                tokio::task::yield_now().await;
-            }
+            // A program that takes so long that whoever waits behind it has been decided on.
+            tokio::time::sleep(Duration::from_millis(700)).await;
             (self.1)();
             let nothing = skills_runtime::Captured::default;
             Ok(Outcome::new(Ending::Exited { code: 0 }, nothing(), nothing(), Duration::ZERO, Report::new("swap")))
@@ -160,10 +171,11 @@ async fn a_skill_that_changes_while_it_waits_for_its_turn_does_not_run() {
     let swap = Arc::new(swap);
     let runtime = fixture.recording().native_sandbox(swap.clone()).approver(Arc::new(Answer::Once)).max_concurrent_runs(1).build();
     let workspace = skills_runtime::Workspace::Directory(fixture.path("work"));
-    let first = runtime.execute_skill("deploy", ExecutionOptions::default());
+    let first = started(&runtime, &swap.0).await;
     let second = runtime.execute_skill("deploy", ExecutionOptions::default());
     let third = runtime.execute_skill("reader", ExecutionOptions::default().workspace(workspace));
-    let (first, second, third) = tokio::join!(first, second, third);
+    let (second, third) = tokio::join!(second, third);
+    let first = first.await.unwrap();
     assert!(first.unwrap().exit_status.is_success());
     assert_eq!(second.unwrap_err().kind(), ErrorKind::Changed);
     assert_eq!(third.unwrap_err().kind(), ErrorKind::Symlink);
