@@ -1,5 +1,6 @@
 //! A question as text, for whoever answers.
 
+use skills_manifest::is_hidden;
 use skills_policy::{Content, Question, Verdict};
 
 use crate::one_line;
@@ -19,7 +20,7 @@ pub struct TooLong {
 }
 
 /// Describes a question entirely, a row a thing, so that no text of a skill can be taken for another row; what is wanted stands last. Of each kind of thing that is
-/// only told there are 15. Words of the command are quoted as for a shell, so that their ends are seen; what hides becomes visible. A command of more than 2,000
+/// only told there are 15. Words of the command are quoted as for Bash, so that their ends are seen and no two look the same; what hides becomes visible. A command of more than 2,000
 /// characters and other values of more than 300 are cut.
 #[must_use]
 pub fn describe_question(question: &Question) -> String {
@@ -72,14 +73,31 @@ fn rows(question: &Question) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// The words as a shell would take them apart again.
+/// The words as Bash would take them apart again.
 fn command(question: &Question) -> String {
+    question.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// No two words look the same: where something cannot be seen, or could be taken for how such things are shown, the word stands in `$'…'`.
+fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    let quoted = |word: &String| match word.chars().all(is_plain) && !word.is_empty() {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    one_line(&question.command.iter().map(quoted).collect::<Vec<_>>().join(" "))
+    let is_seen = |c: char| !is_hidden(c) && (c == ' ' || !c.is_whitespace());
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    if word.chars().all(|c| c != '\\' && is_seen(c)) {
+        return format!("'{}'", word.replace('\'', r"'\''"));
+    }
+    let shown = word.chars().map(|c| match c {
+        '\\' | '\'' => format!("\\{c}"),
+        '\n' => r"\n".to_owned(),
+        '\r' => r"\r".to_owned(),
+        '\t' => r"\t".to_owned(),
+        c if is_seen(c) => c.to_string(),
+        c if u32::from(c) <= 0xFFFF => format!(r"\u{:04x}", u32::from(c)),
+        c => format!(r"\U{:08x}", u32::from(c)),
+    });
+    format!("$'{}'", shown.collect::<String>())
 }
 
 /// One line of a row.

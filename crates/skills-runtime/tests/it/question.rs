@@ -29,7 +29,7 @@ fn a_question_is_text_that_no_skill_can_forge() {
     let text = describe_whole_question(&question).unwrap();
     assert_eq!(text, describe_question(&question));
     assert_snapshot!(shown(&fixture, &question, &text), @r"
-    deploy wants to run: git 'push\n  wants    nothing' '\u{1b}[2K\u{202e}x'
+    deploy wants to run: git $'push\n  wants    nothing' $'\u001b[2K\u202ex'
       skill    HERE/deploy
       digest   DIGEST
       limits   30 s, 256 MiB of memory
@@ -45,7 +45,7 @@ fn nobody_is_asked_what_they_cannot_read() {
     let fixture = Fixture::new();
     fixture.skill("deploy", "");
     // What hides is counted as it is shown.
-    for long in ["x".repeat(2_000), "\u{200b}".repeat(251), "'".repeat(500)] {
+    for long in ["x".repeat(2_000), "\u{200b}".repeat(334), "'".repeat(500)] {
         let question = question(&fixture, &[&long]);
         let error = describe_whole_question(&question).unwrap_err().to_string();
         assert!(error.starts_with("it is longer than a question may be: git ") && error.ends_with('…'), "{error}");
@@ -64,8 +64,10 @@ fn a_command_is_shown_as_it_is_taken_apart() {
     check(&["a", "b"], "a b");
     check(&["a b"], "'a b'");
     check(&["", "it's"], r"'' 'it'\''s'");
-    check(&["ls # list, then\nrm -rf data"], r"'ls # list, then\nrm -rf data'");
-    check(&["two  spaces\tand a tab"], "'two  spaces and a tab'");
+    check(&["ls # list, then\nrm -rf data"], r"$'ls # list, then\nrm -rf data'");
+    check(&[r"ls # list, then\nrm -rf data"], r"$'ls # list, then\\nrm -rf data'");
+    check(&["two  spaces\tand it's a tab", "two  spaces and it's none"], r"$'two  spaces\tand it\'s a tab' 'two  spaces and it'\''s none'");
+    check(&["\r\n", "\u{a0}", "r\u{200d}m", "\u{e0041}"], r"$'\r\n' $'\u00a0' $'r\u200dm' $'\U000e0041'");
     let tail = format!("{}; touch PWNED", "\u{200b}".repeat(38));
-    check(&[&tail], &format!("'{}; touch PWNED'", r"\u{200b}".repeat(38)));
+    check(&[&tail], &format!("$'{}; touch PWNED'", r"\u200b".repeat(38)));
 }
