@@ -26,7 +26,7 @@ pub(crate) enum Format {
 }
 
 /// Writes what is logged to standard error. The protocol's library shows whole messages from `info` on and takes each client that goes for an error, so it
-/// tells its warnings to whoever wants to know more, and nothing else.
+/// tells its warnings to whoever wants to debug, and nothing else.
 pub(crate) fn to_stderr(level: Level, format: Format) {
     let level = match level {
         Level::Off => LevelFilter::OFF,
@@ -35,8 +35,11 @@ pub(crate) fn to_stderr(level: Level, format: Format) {
         Level::Info => LevelFilter::INFO,
         Level::Debug => LevelFilter::DEBUG,
     };
-    let filter =
-        Targets::new().with_default(level.min(LevelFilter::WARN)).with_targets(["skills_mcp", "skills_tools"].map(|ours| (ours, level)));
+    let library = if level == LevelFilter::DEBUG { LevelFilter::WARN } else { LevelFilter::OFF };
+    let filter = Targets::new()
+        .with_default(level.min(LevelFilter::WARN))
+        .with_target("rmcp", library)
+        .with_targets(["skills_mcp", "skills_tools"].map(|ours| (ours, level)));
     let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let layer = match format {
         Format::Text => layer.with_target(false).boxed(),
