@@ -60,11 +60,19 @@ impl Connection {
         self.gone.clone()
     }
 
-    /// Notes that the client reads a list, and begins to look out for changes of it.
-    fn reads(&self, list: List) {
+    /// Notes that the client reads a list, or a page of it, and begins to look out for changes of it.
+    fn reads(&self, list: List, page: Option<&PaginatedRequestParams>) {
+        if page.is_none_or(|page| page.cursor.is_none()) {
+            self.seen()[list as usize] = None;
+        }
+        self.reads_of(list);
+    }
+
+    /// Notes that the client reads something of a list. What it has read of it before may be older.
+    fn reads_of(&self, list: List) {
         watch(&self.server);
         let version = self.server.shared.changes.versions().of(list);
-        self.seen()[list as usize] = Some(version);
+        self.seen()[list as usize].get_or_insert(version);
     }
 
     fn seen(&self) -> MutexGuard<'_, [Option<u64>; 3]> {
@@ -109,7 +117,7 @@ impl ServerHandler for Connection {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        self.reads(List::Tools);
+        self.reads(List::Tools, request.as_ref());
         tools::list(&self.server, Era::of(&context), request).await
     }
 
@@ -122,7 +130,7 @@ impl ServerHandler for Connection {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.reads(List::Prompts);
+        self.reads(List::Prompts, None);
         prompts::list(&self.server, Era::of(&context)).await
     }
 
@@ -139,7 +147,7 @@ impl ServerHandler for Connection {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.reads(List::Resources);
+        self.reads(List::Resources, request.as_ref());
         resources::list(&self.server, Era::of(&context), request).await
     }
 
@@ -164,12 +172,12 @@ impl ServerHandler for Connection {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
-        self.reads(List::Resources);
+        self.reads(List::Resources, request.as_ref());
         skills::list(&self.server, request).await
     }
 
     async fn get_skill(&self, request: GetSkillRequestParams, _: RequestContext<RoleServer>) -> Result<GetSkillResult, ErrorData> {
-        self.reads(List::Resources);
+        self.reads_of(List::Resources);
         skills::get(&self.server, request.uri).await
     }
 

@@ -224,6 +224,28 @@ async fn who_read_the_skills_hears_of_other_digests_once() {
 }
 
 #[tokio::test]
+async fn who_reads_on_hears_that_the_beginning_has_changed() {
+    let host = Host::new();
+    for number in 0..120 {
+        host.skill(&format!("skill-{number:03}"), "");
+    }
+    let server = host.server(&[]);
+    let mut old = Client::connect(&server, Era::Old, json!({})).await;
+    let mut new = Client::connect(&server, Era::New, json!({})).await;
+    old.ok("skills/list", json!({})).await;
+    let page = new.ok("skills/list", json!({})).await;
+    host.file("skills/skill-000/SKILL.md", "---\nname: skill-000\ndescription: Another one.\n---\n");
+    old.notification("notifications/resources/list_changed").await;
+    new.ok("skills/list", json!({"cursor": page["nextCursor"]})).await;
+    new.ok("skills/get", json!({"uri": "skill://skill-119/SKILL.md"})).await;
+    let filter = json!({"notifications": {"resourcesListChanged": true}});
+    let subscription = new.send("subscriptions/listen", filter).await;
+    new.notification("notifications/resources/list_changed").await;
+    server.stop();
+    new.answer_to(subscription).await;
+}
+
+#[tokio::test]
 async fn what_a_skill_says_of_itself_is_short_and_visible() {
     let host = Host::new();
     let hidden = "\u{202e}\u{200b}\u{e0041}\u{e0042}\u{1b}[31m";
