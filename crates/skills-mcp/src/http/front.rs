@@ -144,7 +144,8 @@ impl<H: ServerHandler> Front<H> {
             let payload = Payload::read(&parts.headers, body, &self.limits, &account.room).await?;
             self.post(account, parts, payload, record).await
         } else {
-            let place = account.stream()?;
+            // Whoever ends a session has to get in when all streams are taken.
+            let place = (parts.method == Method::GET).then(|| account.stream()).transpose()?;
             let visit = self.enter(&mut parts.headers, account, None, record)?;
             let is_end = parts.method == Method::DELETE;
             let mut response = self.pass(&self.streams, parts, Payload::default()).await?;
@@ -152,7 +153,7 @@ impl<H: ServerHandler> Front<H> {
             if is_end && response.status() == StatusCode::ACCEPTED {
                 *response.status_mut() = StatusCode::NO_CONTENT;
             }
-            Ok((response, Some(Held { _place: Some(place), _visit: visit })))
+            Ok((response, Some(Held { _place: place, _visit: visit })))
         }
     }
 

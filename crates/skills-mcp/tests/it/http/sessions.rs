@@ -37,6 +37,17 @@ async fn a_session_begins_answers_and_ends() {
 }
 
 #[tokio::test]
+async fn a_session_ends_though_all_streams_are_taken() {
+    let server = Server::start(|http| http.streams(1)).await;
+    let id = begin(&server, |call| call).await;
+    let mut listening = Open::send(server.address, &Call::get().with("mcp-session-id", &id).bytes()).await;
+    assert!(listening.until("\r\n\r\n").await.starts_with("HTTP/1.1 200 "));
+    assert_eq!(Call::get().with("mcp-session-id", &id).send(server.address).await.status(), 429);
+    let end = Call::new("DELETE", "/mcp").with("mcp-session-id", &id).with("mcp-protocol-version", "2025-11-25");
+    assert_eq!(end.send(server.address).await.status(), 204);
+}
+
+#[tokio::test]
 async fn sessions_are_their_owners_alone() {
     let [one, two] = ["ci", "laptop"].map(|name| Token::generate(name).unwrap());
     let server = Server::start(|http| http.token(one.clone()).token(two.clone())).await;
