@@ -2,6 +2,7 @@
 //!
 //! Every request is answered, whatever is in it, and a client that does not read what it asked for gets no more: what is kept for it is bounded.
 
+mod counting;
 mod message;
 mod open;
 mod reader;
@@ -13,13 +14,15 @@ use std::io::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, ProtocolVersion, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
+use rmcp::{RoleServer, Service};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::Instant;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use counting::Counting;
 use message::Read;
 use open::Open;
 use reader::{Line, Lines};
@@ -27,7 +30,8 @@ use writer::{Out, Writer};
 
 /// The most requests of a client that are answered at a time.
 const MAX_OPEN: usize = 128;
-/// How long one more waits for a place; then it is refused, since behind it may stand an answer or a cancellation that others wait for.
+/// How long more of them wait for a place; then they are refused until there is one, since behind them may stand an answer or a cancellation that others
+/// wait for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A stream of one client.
@@ -35,21 +39,34 @@ pub(crate) struct Stream<R> {
     lines: Lines<R>,
     writer: Writer,
     open: Arc<Open>,
+    versions: Cow<'static, [ProtocolVersion]>,
     /// What has to be said before more is read.
     reply: Option<Out>,
-    /// A request that waits for a place, and until when.
-    held: Option<(ClientJsonRpcMessage, Instant)>,
-    /// Whether a request came: before, there is nothing that anything else could be about.
-    has_begun: bool,
+    /// A request that waits for a place.
+    held: Option<ClientJsonRpcMessage>,
+    /// Until when requests wait for a place, as long as there is none.
+    until: Option<Instant>,
+    /// Whether a request settled how it goes on: before, there is nothing that anything else could be about.
+    is_settled: bool,
     gone: CancellationToken,
 }
 
 impl<R: AsyncRead + Send + Unpin> Stream<R> {
+    /// Makes a stream, what serves it, and the task that writes to it, which ends when the stream has and all is written.
+    ///
     /// `gone` is cancelled when the client has closed its end, or does not take what is written.
-    pub(crate) fn new(input: R, output: impl AsyncWrite + Send + Unpin + 'static, gone: CancellationToken) -> Self {
+    pub(crate) fn open<S: Service<RoleServer>>(
+        service: S,
+        input: R,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        gone: CancellationToken,
+    ) -> (Self, Counting<S>, JoinHandle<()>) {
         let open = Arc::new(Open::new(MAX_OPEN));
-        let writer = Writer::start(output, Arc::clone(&open), gone.clone());
-        Self { lines: Lines::new(input), writer, open, reply: None, held: None, has_begun: false, gone }
+        let (writer, writing) = Writer::start(output, Arc::clone(&open), gone.clone());
+        let (lines, versions) = (Lines::new(input), service.supported_protocol_versions());
+        let service = Counting::new(service, Arc::clone(&open));
+        let stream = Self { lines, writer, open, versions, reply: None, held: None, until: None, is_settled: false, gone };
+        (stream, service, writing)
     }
 
     /// Looks at a line: a message for the server, or nothing and perhaps a reply.
@@ -61,31 +78,41 @@ impl<R: AsyncRead + Send + Unpin> Stream<R> {
         };
         match &message {
             ClientJsonRpcMessage::Request(_) => {
-                self.held = Some((message, Instant::now() + PATIENCE));
-                return None;
+                self.held = Some(message);
+                None
             }
+            _ if !self.is_settled => None,
             ClientJsonRpcMessage::Notification(notification) => {
-                message::cancelled(&notification.notification).into_iter().for_each(|id| self.open.end(id));
+                let cancelled = message::cancelled(&notification.notification);
+                cancelled.is_none_or(|id| self.open.give_up(id)).then_some(message)
             }
-            _ => {}
+            _ => Some(message),
         }
-        self.has_begun.then_some(message)
+    }
+
+    /// Begins the request that waits, as soon as there is a place. Without one in time it is refused.
+    async fn begin_held(&mut self) -> Option<ClientJsonRpcMessage> {
+        let until = *self.until.get_or_insert_with(|| Instant::now() + PATIENCE);
+        if timeout_at(until, self.open.room()).await.is_ok() {
+            self.until = None;
+        }
+        self.held.take().and_then(|message| self.begin(message))
     }
 
     /// Begins a request.
     fn begin(&mut self, message: ClientJsonRpcMessage) -> Option<ClientJsonRpcMessage> {
         let ClientJsonRpcMessage::Request(request) = &message else { return Some(message) };
         if let Err(error) = self.open.begin(&request.id) {
-            // An id that is in use is that of another request, which still gets its answer.
-            let id = if self.open.has(&request.id) { None } else { Some(request.id.clone()) };
-            return self.refuse(error, id);
+            return self.refuse(error, Some(request.id.clone()));
         }
-        self.has_begun = true;
+        self.is_settled |= message::settles(&request.request, &self.versions);
         Some(message)
     }
 
     fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) -> Option<ClientJsonRpcMessage> {
-        self.reply = Some(Out::of(&ServerJsonRpcMessage::error(error, id)));
+        // An id that is in use is that of another request, which still gets its answer.
+        let id = id.filter(|id| !self.open.has(id));
+        self.reply = Some(Out::refusal(&ServerJsonRpcMessage::error(error, id)));
         None
     }
 }
@@ -115,11 +142,8 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Stream<R> 
                     place.send(reply);
                 }
             }
-            if let Some((_, until)) = &self.held {
-                // Without a place in time it is refused where it begins.
-                let _ = tokio::time::timeout_at(*until, self.open.room()).await;
-                let begun = self.held.take().and_then(|(message, _)| self.begin(message));
-                match begun {
+            if self.held.is_some() {
+                match self.begin_held().await {
                     Some(message) => return Some(message),
                     None => continue,
                 }
@@ -139,7 +163,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Stream<R> 
     }
 
     async fn close(&mut self) -> Result<()> {
-        self.writer.finish().await;
+        self.writer.finish();
         Ok(())
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use rmcp::ServiceExt;
 use rmcp::service::{QuitReason, ServerInitializeError};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
 use crate::lines::Stream;
 use crate::{Connection, ServeError, Server};
@@ -28,9 +30,9 @@ impl Server {
         let guard = token.clone().drop_guard();
         let connection = Connection::of_stream(self);
         let gone = connection.gone();
-        let stream = Stream::new(input, output, gone.clone());
+        let (stream, service, mut writing) = Stream::open(connection, input, output, gone.clone());
         let serving = async {
-            let running = match connection.serve_with_ct(stream, token.clone()).await {
+            let running = match service.serve_with_ct(stream, token.clone()).await {
                 Ok(running) => running,
                 Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
                 Err(error) => return Err(ServeError::new(error)),
@@ -47,17 +49,30 @@ impl Server {
             tokio::time::sleep(DRAIN).await;
         };
         tokio::select! {
-            served = &mut serving => return served,
+            served = &mut serving => {
+                finish(&mut writing, Instant::now() + DRAIN).await;
+                return served;
+            }
             () = stop => drop(guard),
             () = left => drop(guard),
         }
         // What is under way is cancelled, and says so.
-        tokio::time::timeout(DRAIN, serving).await.unwrap_or(Ok(()))
+        let until = Instant::now() + DRAIN;
+        let served = timeout_at(until, serving).await.unwrap_or(Ok(()));
+        finish(&mut writing, until).await;
+        served
     }
 
     /// Opens a connection for a transport of its own; one for each client, or for each request where a transport knows no clients.
     #[must_use]
     pub fn connection(&self) -> Connection {
         Connection::of_requests(self)
+    }
+}
+
+/// Waits until all is written, but not for ever.
+async fn finish(writing: &mut JoinHandle<()>, until: Instant) {
+    if timeout_at(until, &mut *writing).await.is_err() {
+        writing.abort();
     }
 }

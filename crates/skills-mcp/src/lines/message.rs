@@ -1,8 +1,8 @@
 //! What a line says.
 
-use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, RequestId};
-use serde::Deserialize;
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta, ProtocolVersion, RequestId};
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 
 /// What a line says.
 pub(super) enum Read {
@@ -19,14 +19,19 @@ pub(super) enum Read {
 /// What of a message can be read though the rest cannot. The rest is passed over, so that its depth costs nothing.
 #[derive(Deserialize)]
 struct Head {
-    #[serde(default)]
-    id: Option<RequestId>,
+    #[serde(default, deserialize_with = "there")]
+    id: Option<Option<RequestId>>,
     #[serde(default)]
     method: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "there")]
     result: Option<IgnoredAny>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "there")]
     error: Option<IgnoredAny>,
+}
+
+/// `null` is there as well.
+fn there<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// Reads a line without its end.
@@ -48,15 +53,34 @@ pub(super) fn read(line: &[u8]) -> Read {
     };
     match head {
         Head { method: Some(_), id: Some(id), .. } => Read::Wrong {
-            id: Some(id),
+            id,
             error: ErrorData::invalid_request(
                 "the request cannot be read: it is nested too deeply, or its text is no Unicode, or its parts are no request's",
                 None,
             ),
         },
         Head { method: Some(_), .. } => Read::Nothing,
+        // Whoever asked waits for it.
+        Head { result, error, id: Some(Some(id)), .. } if result.is_some() || error.is_some() => {
+            let error = ErrorData::invalid_request("the answer cannot be read", None);
+            Read::Message(Box::new(ClientJsonRpcMessage::error(error, Some(id))))
+        }
         Head { result, error, .. } if result.is_some() || error.is_some() => Read::Nothing,
-        Head { id, .. } => Read::Wrong { id, error: ErrorData::invalid_request("this is no message of the protocol", None) },
+        // Whose id it would be, nobody knows.
+        Head { .. } => Read::Wrong { id: None, error: ErrorData::invalid_request("this is no message of the protocol", None) },
+    }
+}
+
+/// Says whether the protocol's library settles with this request how it goes on. Before, it takes requests alone, and ends at anything else.
+pub(super) fn settles(request: &ClientRequest, versions: &[ProtocolVersion]) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        other => {
+            let meta = other.get_meta();
+            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+                && meta.protocol_version().is_some_and(|version| versions.contains(&version))
+        }
     }
 }
 
@@ -93,7 +117,7 @@ mod tests {
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         check(&format!(r#"{{"jsonrpc":"2.0","id":7,"method":"x","params":{{"a":{deep}}}}}"#), "-32600 7");
         check(r#"{"jsonrpc":"1.0","id":3,"method":"ping"}"#, "-32600 3");
-        check(r#"{"id":3}"#, "-32600 3");
+        check(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "-32600 -");
     }
 
     #[test]
@@ -107,6 +131,39 @@ mod tests {
         check("1", "-32600 -");
         check(r#"{"id":1.5,"method":"ping"}"#, "-32600 -");
         check(r#"{"jsonrpc":"2.0","method":"notifications/x","params":"\ud800"}"#, "nothing");
-        check(r#"{"jsonrpc":"2.0","id":1,"result":{"a":"\ud800"}}"#, "nothing");
+        check(r#"{"jsonrpc":"2.0","result":{"a":"\ud800"}}"#, "nothing");
+        check(r#"{"jsonrpc":"2.0","id":null,"error":"no"}"#, "nothing");
+        // The id may be that of a question of the server, or of another request.
+        check(r#"{"id":3}"#, "-32600 -");
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_read_is_a_failure_for_whoever_asked() {
+        for parts in [r#""error":"no""#, r#""error":{"message":"no code"}"#, r#""error":null"#, r#""result":{"a":"\ud800"}"#] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":4,{parts}}}"#);
+            let Read::Message(message) = read(line.as_bytes()) else { panic!("{line}") };
+            let ClientJsonRpcMessage::Error(error) = *message else { panic!("{line}") };
+            assert_eq!((error.id, error.error.code), (Some(RequestId::Number(4)), ErrorCode::INVALID_REQUEST));
+        }
+    }
+
+    #[test]
+    fn some_requests_settle_how_it_goes_on() {
+        let check = |method: &str, meta: &str, expected: bool| {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"_meta":{meta}}}}}"#);
+            let Read::Message(message) = read(line.as_bytes()) else { panic!("{line}") };
+            let ClientJsonRpcMessage::Request(request) = *message else { panic!("{line}") };
+            assert_eq!(settles(&request.request, ProtocolVersion::KNOWN_VERSIONS), expected, "{line}");
+        };
+        let meta = |version: &str| {
+            format!(r#"{{"io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{{}}}}"#)
+        };
+        for (method, settles) in [("server/discover", false), ("ping", false), ("tools/list", true), ("no/such", true)] {
+            check(method, &meta("2026-07-28"), settles);
+        }
+        check("tools/list", &meta("2099-01-01"), false);
+        check("tools/list", "{}", false);
+        // One without the parts of a greeting is none.
+        check("initialize", "{}", false);
     }
 }

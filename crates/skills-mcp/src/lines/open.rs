@@ -1,16 +1,34 @@
 //! The requests that wait for an answer.
 
-use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use tokio::sync::Notify;
 
-/// The requests that wait for an answer.
+/// The requests that wait for an answer, or are still worked on though nobody waits any more.
 pub(super) struct Open {
-    ids: Mutex<HashSet<RequestId>>,
+    requests: Mutex<HashMap<RequestId, State>>,
     most: usize,
     ended: Notify,
+}
+
+/// How far a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It is worked on.
+    Begun,
+    /// It is worked on, and its answer is for nobody.
+    GivenUp,
+    /// Its answer is on its way.
+    Done,
+}
+
+/// Work on a request. Dropped before it is done, there will be no answer.
+pub(super) struct Work {
+    open: Arc<Open>,
+    id: RequestId,
+    is_done: bool,
 }
 
 /// What a server says that is too busy.
@@ -18,45 +36,79 @@ const BUSY: ErrorCode = ErrorCode(-32_000);
 
 impl Open {
     pub(super) fn new(most: usize) -> Self {
-        Self { ids: Mutex::default(), most, ended: Notify::new() }
+        Self { requests: Mutex::default(), most, ended: Notify::new() }
     }
 
     /// Notes that a request came.
     ///
     /// # Errors
-    /// When one with its id waits already, or too many do: what the client is told.
+    /// When one with its id is open already, or too many are: what the client is told.
     pub(super) fn begin(&self, id: &RequestId) -> Result<(), ErrorData> {
-        let mut ids = self.ids();
-        if ids.contains(id) {
+        let mut requests = self.requests();
+        if requests.contains_key(id) {
             return Err(ErrorData::invalid_request("a request with this id is still being answered", None));
         }
-        if ids.len() >= self.most {
+        if requests.len() >= self.most {
             let message = format!("{} requests are being answered already; send it again when one of them is done", self.most);
             return Err(ErrorData::new(BUSY, message, None));
         }
-        ids.insert(id.clone());
+        requests.insert(id.clone(), State::Begun);
         Ok(())
     }
 
-    /// Notes that a request was answered, or given up.
+    /// Notes that work on a request begins.
+    pub(super) fn work(self: &Arc<Self>, id: &RequestId) -> Work {
+        Work { open: Arc::clone(self), id: id.clone(), is_done: false }
+    }
+
+    /// Notes that nobody waits for the answer any more, and says whether that can still be heeded: an answer that is on its way comes.
+    pub(super) fn give_up(&self, id: &RequestId) -> bool {
+        match self.requests().get_mut(id) {
+            Some(state) if *state != State::Done => {
+                *state = State::GivenUp;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Notes that a request was answered, or never will be.
     pub(super) fn end(&self, id: &RequestId) {
-        self.ids().remove(id);
+        self.requests().remove(id);
         self.ended.notify_one();
     }
 
     /// Waits until another request may begin. For one who waits at a time.
     pub(super) async fn room(&self) {
-        while self.ids().len() >= self.most {
+        while self.requests().len() >= self.most {
             self.ended.notified().await;
         }
     }
 
     pub(super) fn has(&self, id: &RequestId) -> bool {
-        self.ids().contains(id)
+        self.requests().contains_key(id)
     }
 
-    fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    fn requests(&self) -> MutexGuard<'_, HashMap<RequestId, State>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Work {
+    /// Notes that there is an answer, which ends the request once it is written.
+    pub(super) fn done(mut self) {
+        if let Some(state) = self.open.requests().get_mut(&self.id).filter(|state| **state == State::Begun) {
+            *state = State::Done;
+            self.is_done = true;
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.open.end(&self.id);
+        }
     }
 }
 
@@ -64,10 +116,13 @@ impl Open {
 mod tests {
     use super::*;
 
+    fn id(number: i64) -> RequestId {
+        RequestId::Number(number)
+    }
+
     #[test]
     fn each_id_is_open_once_and_not_too_many_are() {
         let open = Open::new(2);
-        let id = |number: i64| RequestId::Number(number);
         assert!(open.begin(&id(1)).is_ok());
         assert!(open.begin(&id(1)).is_err());
         assert!(open.begin(&RequestId::String("1".into())).is_ok());
@@ -75,5 +130,26 @@ mod tests {
         open.end(&id(1));
         assert!(!open.has(&id(1)));
         assert!(open.begin(&id(1)).is_ok());
+    }
+
+    #[test]
+    fn what_is_given_up_takes_its_place_as_long_as_it_is_worked_on() {
+        let open = Arc::new(Open::new(2));
+        open.begin(&id(1)).unwrap();
+        let work = open.work(&id(1));
+        assert!(open.give_up(&id(1)) && open.has(&id(1)));
+        work.done();
+        assert!(!open.has(&id(1)), "nobody writes that answer");
+
+        open.begin(&id(2)).unwrap();
+        open.work(&id(2)).done();
+        assert!(!open.give_up(&id(2)), "its answer is on its way");
+        assert!(open.has(&id(2)));
+        open.end(&id(2));
+
+        open.begin(&id(3)).unwrap();
+        drop(open.work(&id(3)));
+        assert!(!open.has(&id(3)), "there will be no answer");
+        assert!(!open.give_up(&id(4)), "nobody began it");
     }
 }

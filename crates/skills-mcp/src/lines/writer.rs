@@ -1,17 +1,21 @@
 //! What is written to a client.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::open::Open;
 
 /// How many messages wait to be written. Whoever has more to say waits itself.
 const MAX_WAITING: usize = 32;
+/// How long a client may take for one message; then it has gone.
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// A line that is to be written.
 pub(super) struct Out {
@@ -20,48 +24,47 @@ pub(super) struct Out {
     answers: Option<RequestId>,
 }
 
-/// Writes one message after the other, each whole.
-pub(super) struct Writer {
-    sender: Option<Sender<Out>>,
-    writing: JoinHandle<()>,
-}
+/// Writes one message after the other, each whole, until nobody has more to say.
+pub(super) struct Writer(Option<Sender<Out>>);
 
 impl Out {
+    /// A message of the server, which may answer a request.
     pub(super) fn of(message: &ServerJsonRpcMessage) -> Self {
         let answers = match message {
             ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
             ServerJsonRpcMessage::Error(error) => error.id.clone(),
             _ => None,
         };
+        Self { answers, ..Self::refusal(message) }
+    }
+
+    /// What is said of a request that was never begun.
+    pub(super) fn refusal(message: &ServerJsonRpcMessage) -> Self {
         // What the protocol's library has made is always JSON.
         let mut line = serde_json::to_vec(message).unwrap_or_default();
         line.push(b'\n');
-        Self { line, answers }
+        Self { line, answers: None }
     }
 }
 
 impl Writer {
-    /// Starts to write. `gone` is cancelled when the client takes nothing any more.
-    pub(super) fn start(output: impl AsyncWrite + Send + Unpin + 'static, open: Arc<Open>, gone: CancellationToken) -> Self {
+    /// Starts to write, in a task that ends when all is written. `gone` is cancelled when the client takes nothing any more.
+    pub(super) fn start(
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        open: Arc<Open>,
+        gone: CancellationToken,
+    ) -> (Self, JoinHandle<()>) {
         let (sender, waiting) = channel(MAX_WAITING);
-        Self { sender: Some(sender), writing: tokio::spawn(write(output, waiting, open, gone)) }
+        (Self(Some(sender)), tokio::spawn(write(output, waiting, open, gone)))
     }
 
     pub(super) fn sender(&self) -> Option<Sender<Out>> {
-        self.sender.clone()
+        self.0.clone()
     }
 
-    /// Writes what waits, and ends.
-    pub(super) async fn finish(&mut self) {
-        self.sender = None;
-        // One that failed has said so.
-        let _ = (&mut self.writing).await;
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        self.writing.abort();
+    /// Takes nothing more; what waits is written.
+    pub(super) fn finish(&mut self) {
+        self.0 = None;
     }
 }
 
@@ -71,11 +74,52 @@ async fn write(mut output: impl AsyncWrite + Unpin, mut waiting: Receiver<Out>, 
             output.write_all(&line).await?;
             output.flush().await
         };
-        if let Err(error) = written.await {
+        if let Err(error) = timeout(PATIENCE, written).await.map_err(Into::into).flatten() {
             tracing::debug!(%error, "the client takes nothing any more");
             gone.cancel();
             return;
         }
         answers.iter().for_each(|id| open.end(id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{EmptyResult, ServerResult};
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    fn answer(id: i64) -> Out {
+        Out::of(&ServerJsonRpcMessage::response(ServerResult::EmptyResult(EmptyResult {}), RequestId::Number(id)))
+    }
+
+    #[tokio::test]
+    async fn what_was_said_is_written_though_nobody_says_more() {
+        let (mut client, output) = tokio::io::duplex(8);
+        let open = Arc::new(Open::new(2));
+        open.begin(&RequestId::Number(1)).unwrap();
+        let (writer, writing) = Writer::start(output, Arc::clone(&open), CancellationToken::new());
+        let sender = writer.sender().unwrap();
+        for id in [1, 2] {
+            assert!(sender.send(answer(id)).await.is_ok());
+        }
+        drop((writer, sender));
+        let mut text = String::new();
+        client.read_to_string(&mut text).await.unwrap();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        writing.await.unwrap();
+        assert!(!open.has(&RequestId::Number(1)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_nothing_has_gone() {
+        let (_client, output) = tokio::io::duplex(8);
+        let gone = CancellationToken::new();
+        let (writer, writing) = Writer::start(output, Arc::new(Open::new(1)), gone.clone());
+        assert!(writer.sender().unwrap().send(answer(1)).await.is_ok());
+        writing.await.unwrap();
+        assert!(gone.is_cancelled());
+        assert!(writer.sender().unwrap().send(answer(2)).await.is_err());
     }
 }

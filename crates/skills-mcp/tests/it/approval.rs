@@ -73,6 +73,28 @@ async fn an_older_client_is_asked_while_the_call_waits() {
     assert_eq!(code(&other.ok("tools/call", run()).await), "denied_by_policy", "and for no other connection");
 }
 
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_is_none() {
+    if lacks_walls() {
+        return;
+    }
+    let host = host();
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Era::Old, forms()).await;
+    for unreadable in [r#""error":"no""#, r#""error":{"message":"no"}"#, r#""result":{"action":"\ud800"}"#, r#""result":null"#] {
+        let call = client.send("tools/call", run()).await;
+        let question = loop {
+            let message = client.message().await;
+            if message["method"] == "elicitation/create" {
+                break message["id"].clone();
+            }
+        };
+        client.raw(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{question},{unreadable}}}\n")).await;
+        let result = client.answer_to(call).await;
+        assert_eq!(code(&result["result"]), "approval_required", "{unreadable}: {result}");
+    }
+}
+
 /// Calls until there is a question, and returns it and what has to come back with the answer.
 async fn asked(client: &mut Client) -> (Value, Value) {
     let result = client.ok("tools/call", run()).await;

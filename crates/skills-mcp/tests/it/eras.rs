@@ -1,6 +1,7 @@
 //! Both eras of the protocol.
 
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::client::{Client, Era};
 use crate::fixture::Host;
@@ -156,6 +157,54 @@ async fn what_comes_before_the_handshake_is_passed_over() {
 }
 
 #[tokio::test]
+async fn until_it_is_settled_how_it_goes_on_nothing_but_requests_counts() {
+    let host = Host::new();
+    let server = host.server(&[]);
+    let client_info = json!({"name": "test", "version": "1"});
+    let greeting = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client_info});
+    let initialize = |id: u64, params: &serde_json::Value| json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params});
+    for stray in [
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 50}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 0, "result": {}}),
+    ] {
+        let mut client = Client::connect(&server, Era::New, json!({})).await;
+        client.ok("server/discover", json!({})).await;
+        client.write(&stray).await;
+        client.write(&json!({"jsonrpc": "2.0", "id": 51, "method": "ping"})).await;
+        client.write(&stray).await;
+        client.write(&initialize(52, &json!({}))).await;
+        assert!(client.answer_to(52).await.get("error").is_some());
+        client.write(&stray).await;
+        client.write(&initialize(53, &greeting)).await;
+        assert_eq!(client.answer_to(53).await["result"]["protocolVersion"], "2025-11-25", "{stray}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_asked_before_the_client_closed_its_end_is_answered() {
+    let host = Host::new();
+    let server = host.server(&[]);
+    // Little room, so that answers wait to be read.
+    let (ours, theirs) = tokio::io::duplex(64);
+    let (input, output) = tokio::io::split(theirs);
+    let serving = tokio::spawn(async move { server.serve(input, output, std::future::pending()).await.unwrap() });
+    let (mut reader, mut writer) = tokio::io::split(ours);
+    let asking = async move {
+        for id in 0..20 {
+            let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+            writer.write_all(format!("{ping}\n").as_bytes()).await.unwrap();
+        }
+        writer.shutdown().await.unwrap();
+    };
+    let mut answers = String::new();
+    let (read, ()) = tokio::join!(reader.read_to_string(&mut answers), asking);
+    read.unwrap();
+    assert_eq!(answers.lines().count(), 20, "{answers}");
+    serving.await.unwrap();
+}
+
+#[tokio::test]
 async fn an_id_that_is_in_use_disturbs_nobody() {
     if crate::fixture::lacks_walls() {
         return;
@@ -167,13 +216,32 @@ async fn an_id_that_is_in_use_disturbs_nobody() {
     let slow = json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}});
     client.write(&json!({"jsonrpc": "2.0", "id": 70, "method": "tools/call", "params": slow})).await;
     client.notification("notifications/progress").await;
-    client.write(&json!({"jsonrpc": "2.0", "id": 70, "method": "ping"})).await;
-    let refused = client.message().await;
-    assert_eq!((refused.get("id"), &refused["error"]["code"]), (None, &json!(-32600)), "{refused}");
+    for other in [
+        r#"{"jsonrpc":"2.0","id":70,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":70,"method":"ping","params":{"_meta":{"a":"\ud800"}}}"#,
+        r#"{"jsonrpc":"2.0","id":70}"#,
+    ] {
+        client.raw(&format!("{other}\n")).await;
+        let refused = loop {
+            let message = client.message().await;
+            if message.get("method").is_none() {
+                break message;
+            }
+        };
+        assert_eq!((refused.get("id"), &refused["error"]["code"]), (None, &json!(-32600)), "{refused}");
+    }
     client.notify("notifications/cancelled", json!({"requestId": 70})).await;
-    // It can be used again, and the call has ended.
-    client.write(&json!({"jsonrpc": "2.0", "id": 70, "method": "ping"})).await;
-    assert_eq!(client.answer_to(70).await["result"], json!({}));
+    // It can be used again once the call has ended.
+    let ping = json!({"jsonrpc": "2.0", "id": 70, "method": "ping"});
+    loop {
+        client.write(&ping).await;
+        let answer = client.message().await;
+        if answer["id"] == 70 {
+            assert_eq!(answer["result"], json!({}));
+            break;
+        }
+        assert!(answer.get("id").is_none(), "the call was given up: {answer}");
+    }
 }
 
 #[tokio::test]

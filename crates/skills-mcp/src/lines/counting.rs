@@ -1,0 +1,47 @@
+//! Requests count as long as they are worked on.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rmcp::model::{ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerResult};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ErrorData, RoleServer, Service};
+
+use super::open::Open;
+
+/// A service whose requests count as long as it works on them, even when nobody waits any more.
+pub(crate) struct Counting<S> {
+    service: S,
+    open: Arc<Open>,
+}
+
+impl<S> Counting<S> {
+    pub(super) fn new(service: S, open: Arc<Open>) -> Self {
+        Self { service, open }
+    }
+}
+
+impl<S: Service<RoleServer>> Service<RoleServer> for Counting<S> {
+    async fn handle_request(&self, request: ClientRequest, context: RequestContext<RoleServer>) -> Result<ServerResult, ErrorData> {
+        let work = self.open.work(&context.id);
+        let result = self.service.handle_request(request, context).await;
+        work.done();
+        result
+    }
+
+    async fn handle_notification(
+        &self,
+        notification: ClientNotification,
+        context: NotificationContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.service.handle_notification(notification, context).await
+    }
+
+    fn get_info(&self) -> ServerConfig {
+        self.service.get_info()
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        self.service.supported_protocol_versions()
+    }
+}
