@@ -1,4 +1,5 @@
-//! What the protocol costs: one call of `skills_ls` beside a thousand skills, straight (the floor), over a stream, and over HTTP.
+//! What the protocol costs: one call of `skills_ls`, straight (the floor), over a stream, and over HTTP; once for a workspace of one file beside a thousand
+//! skills, once for the first page of these.
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
 
 use std::fs;
@@ -57,17 +58,24 @@ fn request(method: &str, mut params: Value) -> String {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
 }
 
-fn ls() -> String {
-    request("tools/call", json!({"name": "skills_ls", "arguments": {}}))
+/// What is listed.
+const LISTED: [&str; 2] = ["workspace", "skills"];
+
+fn ls(path: &str) -> String {
+    request("tools/call", json!({"name": "skills_ls", "arguments": {"path": path}}))
+}
+
+fn has_entries(answer: &str, path: &str) -> bool {
+    answer.contains(&format!(r#""path":"{path}/"#)) && answer.ends_with("}")
 }
 
 /// The tool itself.
-#[divan::bench]
-fn floor(bencher: Bencher<'_, '_>) {
+#[divan::bench(args = LISTED)]
+fn floor(bencher: Bencher<'_, '_>, path: &str) {
     let host = Host::of(1_000);
     let tools = host.tools();
     bencher.bench_local(|| {
-        let outcome = host.executor.block_on(tools.call("skills_ls", json!({}), &CallContext::default())).unwrap();
+        let outcome = host.executor.block_on(tools.call("skills_ls", json!({"path": path}), &CallContext::default())).unwrap();
         assert!(!outcome.is_error);
     });
 }
@@ -96,14 +104,14 @@ impl Stream {
 }
 
 /// Over a stream.
-#[divan::bench]
-fn stream(bencher: Bencher<'_, '_>) {
+#[divan::bench(args = LISTED)]
+fn stream(bencher: Bencher<'_, '_>, path: &str) {
     let host = Host::of(1_000);
     let mut stream = Stream::of(&host);
-    let line = ls();
+    let line = ls(path);
     bencher.bench_local(|| {
         let answer = host.executor.block_on(stream.ask(&line));
-        assert!(answer.contains("file.txt"), "{answer}");
+        assert!(has_entries(answer.trim_end(), path), "{answer}");
     });
 }
 
@@ -119,20 +127,23 @@ fn first_answer(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// All thousand skills with their digests, once they were read.
+/// The first hundred of the skills with their digests, once they were read.
 #[divan::bench]
 fn skills_list(bencher: Bencher<'_, '_>) {
     let host = Host::of(1_000);
     let mut stream = Stream::of(&host);
     let line = request("skills/list", json!({}));
     host.executor.block_on(stream.ask(&line));
-    bencher.bench_local(|| host.executor.block_on(stream.ask(&line)));
+    bencher.bench_local(|| {
+        let answer = host.executor.block_on(stream.ask(&line));
+        assert!(answer.contains("skill-188"), "{answer}");
+    });
 }
 
 /// Over HTTP, on one connection.
 #[cfg(feature = "http")]
-#[divan::bench]
-fn http(bencher: Bencher<'_, '_>) {
+#[divan::bench(args = LISTED)]
+fn http(bencher: Bencher<'_, '_>, path: &str) {
     let host = Host::of(1_000);
     let (address, mut stream) = host.executor.block_on(async {
         let bound = skills_mcp::Http::new("127.0.0.1:0".parse().unwrap()).bind().await.unwrap();
@@ -141,9 +152,9 @@ fn http(bencher: Bencher<'_, '_>) {
         (address, TcpStream::connect(address).await.unwrap())
     });
     stream.set_nodelay(true).unwrap();
-    let body = ls();
+    let body = ls(path);
     let head = head(address, body.len());
-    bencher.bench_local(|| host.executor.block_on(post(&mut stream, &format!("{head}{body}"))));
+    bencher.bench_local(|| host.executor.block_on(post(&mut stream, &format!("{head}{body}"), path)));
 }
 
 #[cfg(feature = "http")]
@@ -156,7 +167,7 @@ fn head(address: SocketAddr, length: usize) -> String {
 
 /// Sends a request and reads its answer.
 #[cfg(feature = "http")]
-async fn post(stream: &mut TcpStream, request: &str) {
+async fn post(stream: &mut TcpStream, request: &str, path: &str) {
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut seen = Vec::new();
     loop {
@@ -165,7 +176,7 @@ async fn post(stream: &mut TcpStream, request: &str) {
         let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse::<usize>().unwrap();
         if body.len() >= length {
-            assert!(head.starts_with("HTTP/1.1 200") && body.contains("file.txt"), "{text}");
+            assert!(head.starts_with("HTTP/1.1 200") && has_entries(body, path), "{text}");
             return;
         }
     }

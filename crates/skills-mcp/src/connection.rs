@@ -122,6 +122,8 @@ impl ServerHandler for Connection {
     }
 
     async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+        // Calls look for skills as well, each by itself until somebody watches.
+        watch(&self.server);
         call::call(&self.server, &self.caller(&context), request, &context).await
     }
 

@@ -2,10 +2,10 @@
 
 mod builder;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rmcp::ErrorData;
-use skills_tools::{ToolSet, Watching};
+use skills_tools::ToolSet;
 use tokio_util::sync::CancellationToken;
 
 pub use builder::Builder;
@@ -13,6 +13,7 @@ pub use builder::Builder;
 use crate::changes::{Changes, Noted};
 use crate::seal::Seal;
 use crate::turns::Turns;
+use crate::watch::LookOut;
 
 /// A server of skills and their tools.
 ///
@@ -28,7 +29,7 @@ pub(crate) struct Shared {
     pub(crate) turns: Turns,
     pub(crate) changes: Changes,
     pub(crate) noted: Noted,
-    pub(crate) watching: OnceLock<Watching>,
+    pub(crate) look_out: LookOut,
     pub(crate) owners: Owners,
     pub(crate) version: String,
     pub(crate) stop: CancellationToken,

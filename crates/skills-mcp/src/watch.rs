@@ -1,13 +1,23 @@
 //! Looks out for changes of what clients were told.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use skills_tools::Watching;
 
 use crate::changes::List;
 use crate::{Server, prompts, skills, tools};
 
-/// Begins to look out, once, when a client wants to know of something.
+/// The look-out of a server, for all of its clients.
+#[derive(Default)]
+pub(crate) struct LookOut {
+    has_begun: AtomicBool,
+    watching: OnceLock<Watching>,
+}
+
+/// Begins to look out, once, when a client wants to know of something or calls a tool.
 pub(crate) fn watch(server: &Server) {
-    if server.shared.watching.get().is_some() {
+    if server.shared.look_out.has_begun.swap(true, Ordering::Relaxed) {
         return;
     }
     let server = server.clone();
@@ -19,7 +29,9 @@ pub(crate) fn watch(server: &Server) {
                 compare(&Server { shared });
             }
         };
-        server.shared.watching.get_or_init(|| server.shared.tools.watch(changed));
+        let watching = server.shared.tools.watch(changed);
+        // It is the only one: this begins once.
+        let _ = server.shared.look_out.watching.set(watching);
     });
 }
 

@@ -1,6 +1,6 @@
 //! Puts a server together.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use skills_tools::ToolSet;
 use tokio_util::sync::CancellationToken;
@@ -9,6 +9,7 @@ use super::{Owners, Server, Shared};
 use crate::changes::{Changes, Noted};
 use crate::seal::{LIFETIME, Seal};
 use crate::turns::Turns;
+use crate::watch::LookOut;
 use crate::{BuildError, Spent, SpentInMemory};
 
 /// Puts a [`Server`] together.
@@ -85,7 +86,7 @@ impl Builder {
             turns: Turns::new(self.calls),
             changes: Changes::default(),
             noted: Noted::default(),
-            watching: OnceLock::new(),
+            look_out: LookOut::default(),
             owners: self.owners,
             tools: self.tools,
             version: self.version,

@@ -67,6 +67,33 @@ async fn a_draft_is_made_written_read_and_listed_and_nothing_of_it_runs() {
 }
 
 #[tokio::test]
+async fn the_list_of_skills_comes_in_pages_that_hold_each_once() {
+    let host = Host::new();
+    for name in ["a", "b", "c"] {
+        host.skill(name, "");
+    }
+    let tools = host.allowing(&[&host.write_rule()]);
+    for name in ["x", "y"] {
+        let draft = json!({"name": name, "description": "Made up", "instructions": "# Text\n"});
+        assert!(!tools.call("skills_create", draft).await.is_error);
+    }
+    let (mut listed, mut lines, mut cursor) = (Vec::new(), String::new(), Some("0".to_owned()));
+    while let Some(from) = cursor {
+        let page = tools.call("skills_ls", json!({"path": "skills", "cursor": from, "limit": 2})).await;
+        assert_eq!(page.structured["total"], 5);
+        listed.extend(names(&page.structured["entries"]).into_iter().map(str::to_owned));
+        lines += &page.text;
+        cursor = page.structured["next_cursor"].as_str().map(str::to_owned);
+    }
+    assert_eq!(listed, ["a", "b", "c", "x", "y"]);
+    assert!(listed.iter().all(|name| lines.matches(&format!("\n  {name}/  ")).count() == 1), "{lines}");
+    for behind in ["5", &usize::MAX.to_string()] {
+        let page = tools.call("skills_ls", json!({"path": "skills", "cursor": behind})).await;
+        assert_eq!((&page.structured["entries"], &page.structured["next_cursor"]), (&json!([]), &Value::Null), "{}", page.text);
+    }
+}
+
+#[tokio::test]
 async fn an_adopted_skill_is_read_and_not_written() {
     let host = Host::new();
     host.skill("demo", "").script("demo", "a.py", "print(1)\n");

@@ -14,50 +14,57 @@ const MAX_DESCRIPTION: usize = 1024;
 impl FileTools {
     pub(super) fn catalogue(&self, cursor: Option<&str>, limit: usize) -> Result<Outcome, ToolError> {
         let catalog = self.looks.catalog();
-        let used = catalog.entries().iter().map(|entry| (line(entry), data(entry)));
-        let unused = catalog.inactive().iter().map(|inactive| self.unused(inactive));
-        let all: Vec<(String, Value)> = used.chain(unused).collect();
+        let total = catalog.entries().len() + catalog.inactive().len();
         let start = cursor.map_or(Ok(0), |cursor| cursor.parse::<usize>().map_err(|_| bad_cursor()))?;
-        let page = all.get(start..).unwrap_or_default();
-        let page = &page[..page.len().min(limit)];
-        let next = Some(start + page.len()).filter(|next| *next < all.len() && !page.is_empty()).map(|next| next.to_string());
-        let mut text = if all.is_empty() { "No skills found".to_owned() } else { format!("Skills ({}):", all.len()) };
-        text.extend(page.iter().map(|(line, _)| line.as_str()));
+        let used = catalog.entries().iter().skip(start).map(used);
+        let unused = catalog.inactive().iter().skip(start.saturating_sub(catalog.entries().len())).map(|inactive| self.unused(inactive));
+        let (lines, entries): (Vec<String>, Vec<Value>) = used.chain(unused).take(limit).unzip();
+        let next =
+            Some(start.saturating_add(entries.len())).filter(|next| *next < total && !entries.is_empty()).map(|next| next.to_string());
+        let mut text = if total == 0 { "No skills found".to_owned() } else { format!("Skills ({total}):") };
+        text.extend(lines);
         if let Some(next) = &next {
             text.push_str(&format!("\n... more: pass cursor \"{next}\""));
         }
-        let entries: Vec<&Value> = page.iter().map(|(_, data)| data).collect();
-        Ok(Outcome::new(text, json!({"path": "skills", "entries": entries, "total": all.len(), "next_cursor": next, "truncated": false})))
+        let mut data = json!({"path": "skills", "entries": [], "total": total, "next_cursor": next, "truncated": false});
+        data["entries"] = Value::Array(entries);
+        Ok(Outcome::new(text, data))
     }
 
     /// What an untrusted skill says of itself is nothing for a model, unless the model wrote it.
     fn unused(&self, inactive: &Inactive) -> (String, Value) {
         let (entry, reason) = (inactive.entry(), inactive.reason());
         let is_draft = self.is_draft(entry, reason);
-        let mut data = data(entry);
+        let description = if is_draft { description(entry) } else { String::new() };
+        let line = match is_draft {
+            true => format!("{}  [draft, not adopted]", line(entry, &description)),
+            false => format!("\n  {}/  [not used: {}]", entry.name(), reason.code()),
+        };
+        let mut data = data(entry, description);
         data["enabled"] = json!(false);
         data["reason"] = json!(reason.code());
         data["draft"] = json!(is_draft);
-        if is_draft {
-            return (format!("{}  [draft, not adopted]", line(entry)), data);
-        }
-        data["description"] = json!("");
-        (format!("\n  {}/  [not used: {}]", entry.name(), reason.code()), data)
+        (line, data)
     }
 }
 
-fn line(entry: &Entry) -> String {
-    format!("\n  {}/  - {}", entry.name(), description(entry))
+fn used(entry: &Entry) -> (String, Value) {
+    let description = description(entry);
+    (line(entry, &description), data(entry, description))
 }
 
-fn data(entry: &Entry) -> Value {
+fn line(entry: &Entry, description: &str) -> String {
+    format!("\n  {}/  - {description}", entry.name())
+}
+
+fn data(entry: &Entry, description: String) -> Value {
     // Their texts may name paths of this machine.
     let warnings: Vec<&str> = entry.warnings().iter().map(|warning| warning.code()).collect();
     json!({
         "name": entry.name().as_str(),
         "path": format!("skills/{}", entry.name()),
         "type": "directory",
-        "description": description(entry),
+        "description": description,
         "source": entry.scope().as_str(),
         "enabled": true,
         "warnings": warnings,
@@ -66,6 +73,14 @@ fn data(entry: &Entry) -> Value {
 
 /// A description on one line, without what nobody sees.
 fn description(entry: &Entry) -> String {
-    let words: Vec<&str> = entry.manifest().description().split_whitespace().collect();
-    words.join(" ").chars().filter(|c| !is_hidden(*c)).take(MAX_DESCRIPTION).collect()
+    let mut line = String::new();
+    let mut left = MAX_DESCRIPTION;
+    for word in entry.manifest().description().split_whitespace() {
+        let space = if line.is_empty() { "" } else { " " };
+        for c in space.chars().chain(word.chars().filter(|c| !is_hidden(*c))).take(left) {
+            line.push(c);
+            left -= 1;
+        }
+    }
+    line
 }
