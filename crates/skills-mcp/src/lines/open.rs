@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
 
 /// The requests that wait for an answer, or are still worked on though nobody waits any more.
 pub(super) struct Open {
@@ -22,6 +24,8 @@ enum State {
     GivenUp,
     /// Its answer is on its way.
     Done,
+    /// Nobody works on it any more, and its answer is for nobody, but may still be about until then.
+    Over(Instant),
 }
 
 /// Work on a request. Dropped before it is done, there will be no answer.
@@ -31,6 +35,9 @@ pub(super) struct Work {
     is_done: bool,
 }
 
+/// How long the answer of a request that was given up may be about before the protocol's library drops it. It knows answers by their ids alone: that of another
+/// request with this id would be dropped instead.
+const ABOUT: Duration = Duration::from_secs(1);
 /// What a server says that is too busy.
 const BUSY: ErrorCode = ErrorCode(-32_000);
 
@@ -64,7 +71,7 @@ impl Open {
     /// Notes that nobody waits for the answer any more, and says whether that can still be heeded: an answer that is on its way comes.
     pub(super) fn give_up(&self, id: &RequestId) -> bool {
         match self.requests().get_mut(id) {
-            Some(state) if *state != State::Done => {
+            Some(state @ (State::Begun | State::GivenUp)) => {
                 *state = State::GivenUp;
                 true
             }
@@ -80,9 +87,19 @@ impl Open {
 
     /// Waits until another request may begin. For one who waits at a time.
     pub(super) async fn room(&self) {
-        while self.requests().len() >= self.most {
-            self.ended.notified().await;
+        while let Some(over) = self.next_over() {
+            tokio::select! {
+                () = self.ended.notified() => {}
+                () = sleep_until(over) => {}
+            }
         }
+    }
+
+    /// When no place is left: the time at which one may come free though nothing ends.
+    fn next_over(&self) -> Option<Instant> {
+        let requests = self.requests();
+        let over = requests.values().filter_map(|state| if let State::Over(until) = state { Some(*until) } else { None });
+        (requests.len() >= self.most).then(|| over.min().unwrap_or_else(|| Instant::now() + ABOUT))
     }
 
     pub(super) fn has(&self, id: &RequestId) -> bool {
@@ -90,12 +107,15 @@ impl Open {
     }
 
     fn requests(&self) -> MutexGuard<'_, HashMap<RequestId, State>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        requests.retain(|_, state| !matches!(state, State::Over(until) if *until <= now));
+        requests
     }
 }
 
 impl Work {
-    /// Notes that there is an answer, which ends the request once it is written.
+    /// Notes that there is an answer. The request ends when its turn to be written comes.
     pub(super) fn done(mut self) {
         if let Some(state) = self.open.requests().get_mut(&self.id).filter(|state| **state == State::Begun) {
             *state = State::Done;
@@ -106,7 +126,12 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        if !self.is_done {
+        if self.is_done {
+            return;
+        }
+        if let Some(state) = self.open.requests().get_mut(&self.id).filter(|state| **state == State::GivenUp) {
+            *state = State::Over(Instant::now() + ABOUT);
+        } else {
             self.open.end(&self.id);
         }
     }
@@ -132,15 +157,31 @@ mod tests {
         assert!(open.begin(&id(1)).is_ok());
     }
 
-    #[test]
-    fn what_is_given_up_takes_its_place_as_long_as_it_is_worked_on() {
-        let open = Arc::new(Open::new(2));
-        open.begin(&id(1)).unwrap();
-        let work = open.work(&id(1));
-        assert!(open.give_up(&id(1)) && open.has(&id(1)));
-        work.done();
-        assert!(!open.has(&id(1)), "nobody writes that answer");
+    #[tokio::test(start_paused = true)]
+    async fn what_is_given_up_takes_its_place_until_its_answer_is_dropped() {
+        let open = Arc::new(Open::new(1));
+        for is_done in [true, false] {
+            open.begin(&id(1)).unwrap();
+            let work = open.work(&id(1));
+            assert!(open.give_up(&id(1)) && open.has(&id(1)));
+            if is_done {
+                tokio::time::sleep(2 * ABOUT).await;
+                assert!(open.has(&id(1)), "it is worked on");
+                work.done();
+            } else {
+                drop(work);
+            }
+            let before = Instant::now();
+            assert!(open.has(&id(1)) && !open.give_up(&id(1)) && open.begin(&id(2)).is_err());
+            open.room().await;
+            assert!(before.elapsed() >= ABOUT);
+            assert!(!open.has(&id(1)));
+        }
+    }
 
+    #[test]
+    fn work_ends_with_an_answer_or_without() {
+        let open = Arc::new(Open::new(2));
         open.begin(&id(2)).unwrap();
         open.work(&id(2)).done();
         assert!(!open.give_up(&id(2)), "its answer is on its way");

@@ -70,6 +70,8 @@ impl Writer {
 
 async fn write(mut output: impl AsyncWrite + Unpin, mut waiting: Receiver<Out>, open: Arc<Open>, gone: CancellationToken) {
     while let Some(Out { line, answers }) = waiting.recv().await {
+        // Whoever has read an answer may use its id again.
+        answers.iter().for_each(|id| open.end(id));
         let written = async {
             output.write_all(&line).await?;
             output.flush().await
@@ -79,7 +81,6 @@ async fn write(mut output: impl AsyncWrite + Unpin, mut waiting: Receiver<Out>, 
             gone.cancel();
             return;
         }
-        answers.iter().for_each(|id| open.end(id));
     }
 }
 
@@ -110,6 +111,17 @@ mod tests {
         assert_eq!(text.lines().count(), 2, "{text}");
         writing.await.unwrap();
         assert!(!open.has(&RequestId::Number(1)));
+    }
+
+    #[tokio::test]
+    async fn whoever_has_read_an_answer_may_use_its_id_again() {
+        let (mut client, output) = tokio::io::duplex(8);
+        let open = Arc::new(Open::new(2));
+        open.begin(&RequestId::Number(1)).unwrap();
+        let (writer, _writing) = Writer::start(output, Arc::clone(&open), CancellationToken::new());
+        assert!(writer.sender().unwrap().send(answer(1)).await.is_ok());
+        client.read_u8().await.unwrap();
+        assert!(open.begin(&RequestId::Number(1)).is_ok());
     }
 
     #[tokio::test(start_paused = true)]
