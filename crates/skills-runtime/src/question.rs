@@ -2,6 +2,8 @@
 
 use skills_manifest::is_hidden;
 use skills_policy::{Content, Question, Verdict};
+use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::{IsNormalized, is_nfkc_quick};
 
 use crate::one_line;
 
@@ -78,10 +80,11 @@ fn command(question: &Question) -> String {
     question.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// No two words look the same: where something cannot be seen, or could be taken for how such things are shown, the word stands in `$'…'`.
+/// No two words look the same, but for letters of several scripts that do: where something cannot be seen, changes how what stands around it looks, or could be
+/// taken for how such things are shown, the word stands in `$'…'`.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    let is_seen = |c: char| !is_hidden(c) && (c == ' ' || !c.is_whitespace());
+    let is_seen = |c: char| c == ' ' || c.is_ascii_graphic() || stands_alone(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
@@ -98,6 +101,15 @@ fn quoted(word: &str) -> String {
         c => format!(r"\U{:08x}", u32::from(c)),
     });
     format!("$'{}'", shown.collect::<String>())
+}
+
+/// Says whether a character that is not ASCII is seen where it stands, and as nothing else: marks belong to the letter before, some letters are another spelling
+/// of others, and what is written from right to left takes digits and signs along.
+fn stands_alone(c: char) -> bool {
+    let is_from_right = matches!(c, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFF}' | '\u{10800}'..='\u{10FFF}' | '\u{1E800}'..='\u{1EFFF}');
+    let is_selector = matches!(c, '\u{FE00}'..='\u{FE0F}');
+    let leans_on_others = is_hidden(c) || c.is_whitespace() || is_selector || is_from_right || is_combining_mark(c);
+    !leans_on_others && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes
 }
 
 /// One line of a row.
