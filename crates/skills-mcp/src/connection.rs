@@ -68,7 +68,7 @@ impl Connection {
         self.reads_of(list);
     }
 
-    /// Notes that the client reads something of a list. What it has read of it before may be older.
+    /// Notes that the client reads something of a list. What it has read of it before may be older; what nobody read from the beginning is compared with nothing.
     fn reads_of(&self, list: List) {
         watch(&self.server);
         let version = self.server.shared.changes.versions().of(list);

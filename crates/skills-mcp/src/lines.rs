@@ -127,8 +127,8 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Stream<R> 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<()>> + Send + 'static {
         let sending = self.writer.sender();
         async move {
-            let gone = |_| Error::from(ErrorKind::BrokenPipe);
-            sending.ok_or_else(|| Error::from(ErrorKind::NotConnected))?.send(Out::of(&message)).await.map_err(gone)
+            let sending = sending.ok_or_else(|| Error::from(ErrorKind::NotConnected))?;
+            sending.send(Out::of(&message)).await.then_some(()).ok_or_else(|| Error::from(ErrorKind::BrokenPipe))
         }
     }
 
@@ -137,9 +137,9 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Stream<R> 
         loop {
             if self.reply.is_some() {
                 let sender = self.writer.sender()?;
-                let place = sender.reserve().await.ok()?;
+                let room = sender.room().await?;
                 if let Some(reply) = self.reply.take() {
-                    place.send(reply);
+                    sender.send_into(room, reply);
                 }
             }
             if self.held.is_some() {

@@ -5,8 +5,7 @@ use std::time::Duration;
 use rmcp::ServiceExt;
 use rmcp::service::{QuitReason, ServerInitializeError};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use crate::lines::Stream;
 use crate::{Connection, ServeError, Server};
@@ -16,6 +15,9 @@ const DRAIN: Duration = Duration::from_secs(2);
 
 impl Server {
     /// Serves one client, such as the one at the other end of standard input and output, until it closes the connection or `stop` is done.
+    ///
+    /// When the client closes its end, calls that are under way have two seconds before they are cancelled, and the client takes all answers at its own pace, each
+    /// within five minutes. Once `stop` is done everything has two seconds.
     ///
     /// Must be called inside a Tokio runtime with time and I/O enabled. What calls started is ended when this returns and the runtime is dropped.
     ///
@@ -43,36 +45,53 @@ impl Server {
             }
             Ok(())
         };
-        tokio::pin!(serving);
+        let stop = async {
+            tokio::select! {
+                () = stop => {}
+                () = self.shared.stop.cancelled() => {}
+            }
+        };
         let left = async {
             gone.cancelled().await;
-            tokio::time::sleep(DRAIN).await;
+            sleep(DRAIN).await;
+        };
+        tokio::pin!(serving, stop);
+        let mut until = None;
+        let mut served = tokio::select! {
+            served = &mut serving => Some(served),
+            () = &mut stop => {
+                until = Some(Instant::now() + DRAIN);
+                None
+            }
+            () = left => None,
+        };
+        drop(guard);
+        if served.is_none() {
+            // What is under way is cancelled, and says so.
+            let patience = until.unwrap_or_else(|| Instant::now() + 2 * DRAIN);
+            served = timeout_at(patience, serving).await.ok();
+            until = until.or_else(|| served.is_none().then_some(patience));
+        }
+        let given_up = async {
+            // A client takes what it asked for at its own pace, until the server is to stop.
+            if until.is_none() {
+                stop.await;
+            }
+            sleep_until(until.unwrap_or_else(|| Instant::now() + DRAIN)).await;
         };
         tokio::select! {
-            served = &mut serving => {
-                finish(&mut writing, Instant::now() + DRAIN).await;
-                return served;
+            _ = &mut writing => {}
+            () = given_up => {
+                tracing::warn!("the client was not told everything: it takes nothing");
+                writing.abort();
             }
-            () = stop => drop(guard),
-            () = left => drop(guard),
         }
-        // What is under way is cancelled, and says so.
-        let until = Instant::now() + DRAIN;
-        let served = timeout_at(until, serving).await.unwrap_or(Ok(()));
-        finish(&mut writing, until).await;
-        served
+        served.unwrap_or(Ok(()))
     }
 
     /// Opens a connection for a transport of its own; one for each client, or for each request where a transport knows no clients.
     #[must_use]
     pub fn connection(&self) -> Connection {
         Connection::of_requests(self)
-    }
-}
-
-/// Waits until all is written, but not for ever.
-async fn finish(writing: &mut JoinHandle<()>, until: Instant) {
-    if timeout_at(until, &mut *writing).await.is_err() {
-        writing.abort();
     }
 }

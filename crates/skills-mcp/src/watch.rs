@@ -35,13 +35,21 @@ pub(crate) fn watch(server: &Server) {
     });
 }
 
+/// Looks what there is of the lists that no client of this server was told: one that listens may have read them from another server behind the same address.
+/// Blocks on the disk.
+pub(crate) fn look(server: &Server, lists: impl Iterator<Item = List>) {
+    lists.filter(|list| !server.shared.changes.is_told(*list)).for_each(|list| note(server, list));
+}
+
 /// Compares what clients were told with what is there.
 fn compare(server: &Server) {
-    for list in List::ALL.into_iter().filter(|list| server.shared.changes.is_told(*list)) {
-        match list {
-            List::Tools => drop(tools::all(server)),
-            List::Prompts => drop(prompts::all(server)),
-            List::Resources => drop(skills::published(server)),
-        }
+    List::ALL.into_iter().filter(|list| server.shared.changes.is_told(*list)).for_each(|list| note(server, list));
+}
+
+fn note(server: &Server, list: List) {
+    match list {
+        List::Tools => drop(tools::all(server)),
+        List::Prompts => drop(prompts::all(server)),
+        List::Resources => drop(skills::published(server)),
     }
 }

@@ -1,7 +1,11 @@
 //! Requests count as long as they are worked on.
 
 use std::borrow::Cow;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use rmcp::model::{ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerResult};
 use rmcp::service::{NotificationContext, RequestContext};
@@ -24,7 +28,7 @@ impl<S> Counting<S> {
 impl<S: Service<RoleServer>> Service<RoleServer> for Counting<S> {
     async fn handle_request(&self, request: ClientRequest, context: RequestContext<RoleServer>) -> Result<ServerResult, ErrorData> {
         let work = self.open.work(&context.id);
-        let result = self.service.handle_request(request, context).await;
+        let result = answered(self.service.handle_request(request, context)).await;
         work.done();
         result
     }
@@ -43,5 +47,28 @@ impl<S: Service<RoleServer>> Service<RoleServer> for Counting<S> {
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         self.service.supported_protocol_versions()
+    }
+}
+
+/// Whoever waits is answered, even by what fails in a way that nobody thought of.
+async fn answered(work: impl Future<Output = Result<ServerResult, ErrorData>>) -> Result<ServerResult, ErrorData> {
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))).unwrap_or_else(|_| {
+            tracing::error!("the work on a request panicked");
+            Poll::Ready(Err(ErrorData::internal_error("the server failed; nothing more is known", None)))
+        })
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_panics_is_answered() {
+        let error = answered(async { panic!("as it should") }).await.unwrap_err();
+        assert_eq!(error.code, rmcp::model::ErrorCode::INTERNAL_ERROR);
     }
 }

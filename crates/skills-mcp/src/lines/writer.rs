@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use rmcp::model::{RequestId, ServerJsonRpcMessage};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::open::Open;
 
-/// How many messages wait to be written. Whoever has more to say waits itself.
+/// How many messages wait to be written that answer no open request; of these there are not many. Whoever has more to say waits itself.
 const MAX_WAITING: usize = 32;
 /// How long a client may take for one message; then it has gone.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -22,10 +23,25 @@ pub(super) struct Out {
     line: Vec<u8>,
     /// The request that it answers.
     answers: Option<RequestId>,
+    /// The room that it takes when it answers none.
+    room: Option<OwnedSemaphorePermit>,
 }
 
 /// Writes one message after the other, each whole, until nobody has more to say.
-pub(super) struct Writer(Option<Sender<Out>>);
+pub(super) struct Writer(Option<Sender>);
+
+/// Says what is to be written.
+#[derive(Clone)]
+pub(super) struct Sender {
+    lines: UnboundedSender<Out>,
+    room: Arc<Semaphore>,
+}
+
+/// What waits to be written.
+struct Waiting {
+    lines: UnboundedReceiver<Out>,
+    room: Arc<Semaphore>,
+}
 
 impl Out {
     /// A message of the server, which may answer a request.
@@ -43,7 +59,7 @@ impl Out {
         // What the protocol's library has made is always JSON.
         let mut line = serde_json::to_vec(message).unwrap_or_default();
         line.push(b'\n');
-        Self { line, answers: None }
+        Self { line, answers: None, room: None }
     }
 }
 
@@ -54,11 +70,13 @@ impl Writer {
         open: Arc<Open>,
         gone: CancellationToken,
     ) -> (Self, JoinHandle<()>) {
-        let (sender, waiting) = channel(MAX_WAITING);
-        (Self(Some(sender)), tokio::spawn(write(output, waiting, open, gone)))
+        let (sender, lines) = unbounded_channel();
+        let room = Arc::new(Semaphore::new(MAX_WAITING));
+        let waiting = Waiting { lines, room: Arc::clone(&room) };
+        (Self(Some(Sender { lines: sender, room })), tokio::spawn(write(output, waiting, open, gone)))
     }
 
-    pub(super) fn sender(&self) -> Option<Sender<Out>> {
+    pub(super) fn sender(&self) -> Option<Sender> {
         self.0.clone()
     }
 
@@ -68,8 +86,35 @@ impl Writer {
     }
 }
 
-async fn write(mut output: impl AsyncWrite + Unpin, mut waiting: Receiver<Out>, open: Arc<Open>, gone: CancellationToken) {
-    while let Some(Out { line, answers }) = waiting.recv().await {
+impl Sender {
+    /// Sends an answer at once, and anything else as soon as there is room. `false` when nothing is written any more.
+    pub(super) async fn send(&self, mut out: Out) -> bool {
+        if out.answers.is_none() {
+            let Some(room) = self.room().await else { return false };
+            out.room = Some(room);
+        }
+        self.lines.send(out).is_ok()
+    }
+
+    /// Waits until there is room for what answers no open request; for nothing when nothing is written any more.
+    pub(super) async fn room(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.room).acquire_owned().await.ok()
+    }
+
+    pub(super) fn send_into(&self, room: OwnedSemaphorePermit, out: Out) {
+        // Nobody is left to tell when it cannot be written.
+        let _ = self.lines.send(Out { room: Some(room), ..out });
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.room.close();
+    }
+}
+
+async fn write(mut output: impl AsyncWrite + Unpin, mut waiting: Waiting, open: Arc<Open>, gone: CancellationToken) {
+    while let Some(Out { line, answers, room: _room }) = waiting.lines.recv().await {
         // Whoever has read an answer may use its id again.
         answers.iter().for_each(|id| open.end(id));
         let written = async {
@@ -103,7 +148,7 @@ mod tests {
         let (writer, writing) = Writer::start(output, Arc::clone(&open), CancellationToken::new());
         let sender = writer.sender().unwrap();
         for id in [1, 2] {
-            assert!(sender.send(answer(id)).await.is_ok());
+            assert!(sender.send(answer(id)).await);
         }
         drop((writer, sender));
         let mut text = String::new();
@@ -119,9 +164,28 @@ mod tests {
         let open = Arc::new(Open::new(2));
         open.begin(&RequestId::Number(1)).unwrap();
         let (writer, _writing) = Writer::start(output, Arc::clone(&open), CancellationToken::new());
-        assert!(writer.sender().unwrap().send(answer(1)).await.is_ok());
+        assert!(writer.sender().unwrap().send(answer(1)).await);
         client.read_u8().await.unwrap();
         assert!(open.begin(&RequestId::Number(1)).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_wait_for_nobody_and_all_else_for_room() {
+        let (_client, output) = tokio::io::duplex(8);
+        let (writer, writing) = Writer::start(output, Arc::new(Open::new(1)), CancellationToken::new());
+        let sender = writer.sender().unwrap();
+        let message = || Out::refusal(&ServerJsonRpcMessage::error(rmcp::ErrorData::internal_error("no", None), None));
+        for _ in 0..MAX_WAITING {
+            assert!(sender.send(message()).await);
+        }
+        for id in 0..1_000 {
+            assert!(sender.send(answer(id)).await);
+        }
+        let waiting = tokio::spawn(async move { sender.send(message()).await });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        writing.abort();
+        assert!(!waiting.await.unwrap(), "nothing is written any more");
     }
 
     #[tokio::test(start_paused = true)]
@@ -129,9 +193,9 @@ mod tests {
         let (_client, output) = tokio::io::duplex(8);
         let gone = CancellationToken::new();
         let (writer, writing) = Writer::start(output, Arc::new(Open::new(1)), gone.clone());
-        assert!(writer.sender().unwrap().send(answer(1)).await.is_ok());
+        assert!(writer.sender().unwrap().send(answer(1)).await);
         writing.await.unwrap();
         assert!(gone.is_cancelled());
-        assert!(writer.sender().unwrap().send(answer(2)).await.is_err());
+        assert!(!writer.sender().unwrap().send(answer(2)).await);
     }
 }

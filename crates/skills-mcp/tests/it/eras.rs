@@ -1,7 +1,10 @@
 //! Both eras of the protocol.
 
-use serde_json::json;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_util::sync::CancellationToken;
 
 use crate::client::{Client, Era};
 use crate::fixture::Host;
@@ -201,6 +204,49 @@ async fn what_was_asked_before_the_client_closed_its_end_is_answered() {
     let (read, ()) = tokio::join!(reader.read_to_string(&mut answers), asking);
     read.unwrap();
     assert_eq!(answers.lines().count(), 20, "{answers}");
+    serving.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_closed_its_end_reads_at_its_own_pace() {
+    let host = Host::new();
+    let server = host.server(&[]);
+    let (ours, theirs) = tokio::io::duplex(4096);
+    let (input, output) = tokio::io::split(theirs);
+    let stop = CancellationToken::new();
+    let stopped = stop.clone();
+    let serving = tokio::spawn(async move { server.serve(input, output, stopped.cancelled_owned()).await.unwrap() });
+    let (mut reader, mut writer) = tokio::io::split(ours);
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
+    for id in 0..100 {
+        let list = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {"_meta": meta}});
+        writer.write_all(format!("{list}\n").as_bytes()).await.unwrap();
+    }
+    writer.shutdown().await.unwrap();
+    // More than everything that is under way may take.
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    assert!(!serving.is_finished());
+    let mut answers = String::new();
+    reader.read_to_string(&mut answers).await.unwrap();
+    assert_eq!(answers.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok()).count(), 100);
+    serving.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_takes_nothing_does_not_keep_a_server_that_is_to_stop() {
+    let host = Host::new();
+    let server = host.server(&[]);
+    let (ours, theirs) = tokio::io::duplex(16);
+    let (input, output) = tokio::io::split(theirs);
+    let stop = CancellationToken::new();
+    let stopped = stop.clone();
+    let serving = tokio::spawn(async move { server.serve(input, output, stopped.cancelled_owned()).await.unwrap() });
+    let (_reader, mut writer) = tokio::io::split(ours);
+    writer.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}\n").await.unwrap();
+    writer.shutdown().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(!serving.is_finished(), "an answer waits to be read");
+    stop.cancel();
     serving.await.unwrap();
 }
 

@@ -199,6 +199,29 @@ async fn who_listens_hears_what_has_changed_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn who_read_from_another_server_hears_of_changes_here() {
+    let host = host();
+    let (here, there) = (host.server(&[]), host.server(&[]));
+    Client::connect(&there, Era::New, json!({})).await.ok("skills/list", json!({})).await;
+    let mut client = Client::connect(&here, Era::New, json!({})).await;
+    let subscription = client.send("subscriptions/listen", json!({"notifications": {"resourcesListChanged": true}})).await;
+    client.notification("notifications/subscriptions/acknowledged").await;
+    // The first look begins with the subscription, and nobody says when it has ended.
+    let changing = async {
+        for turn in 0.. {
+            host.file("skills/other/SKILL.md", format!("---\nname: other\ndescription: About other.\n---\n# {turn}\n"));
+            tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        }
+    };
+    tokio::select! {
+        _ = client.notification("notifications/resources/list_changed") => {}
+        () = changing => {}
+    }
+    here.stop();
+    client.answer_to(subscription).await;
+}
+
+#[tokio::test]
 async fn who_read_the_skills_hears_of_other_digests_once() {
     let host = host();
     let server = host.server(&[]);
