@@ -110,8 +110,8 @@ impl<R: AsyncRead + Send + Unpin> Stream<R> {
     }
 
     fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) -> Option<ClientJsonRpcMessage> {
-        // An id that is in use is that of another request, which still gets its answer.
-        let id = id.filter(|id| !self.open.has(id));
+        // An id that somebody waits for an answer to is that of another request.
+        let id = id.filter(|id| !self.open.is_awaited(id));
         self.reply = Some(Out::refusal(&ServerJsonRpcMessage::error(error, id)));
         None
     }

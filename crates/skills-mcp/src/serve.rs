@@ -5,7 +5,8 @@ use std::time::Duration;
 use rmcp::ServiceExt;
 use rmcp::service::{QuitReason, ServerInitializeError};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 use crate::lines::Stream;
 use crate::{Connection, ServeError, Server};
@@ -29,7 +30,7 @@ impl Server {
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let token = self.shared.stop.child_token();
-        let guard = token.clone().drop_guard();
+        let _guard = token.clone().drop_guard();
         let connection = Connection::of_stream(self);
         let gone = connection.gone();
         let (stream, service, mut writing) = Stream::open(connection, input, output, gone.clone());
@@ -51,47 +52,44 @@ impl Server {
                 () = self.shared.stop.cancelled() => {}
             }
         };
+        let stopped = async {
+            stop.await;
+            // What is under way is cancelled, and says so.
+            token.cancel();
+            sleep(DRAIN).await;
+        };
         let left = async {
             gone.cancelled().await;
             sleep(DRAIN).await;
+            token.cancel();
+            // No call takes longer, unless something is wrong.
+            sleep(3 * DRAIN).await;
         };
-        tokio::pin!(serving, stop);
-        let mut until = None;
-        let mut served = tokio::select! {
-            served = &mut serving => Some(served),
-            () = &mut stop => {
-                until = Some(Instant::now() + DRAIN);
-                None
-            }
-            () = left => None,
+        tokio::pin!(serving, stopped);
+        let (served, is_told) = tokio::select! {
+            // The client takes what it asked for at its own pace.
+            served = &mut serving => (served, until(&mut writing, &mut stopped).await),
+            () = &mut stopped => (Ok(()), false),
+            () = left => (Ok(()), until(&mut writing, sleep(DRAIN)).await),
         };
-        drop(guard);
-        if served.is_none() {
-            // What is under way is cancelled, and says so.
-            let patience = until.unwrap_or_else(|| Instant::now() + 2 * DRAIN);
-            served = timeout_at(patience, serving).await.ok();
-            until = until.or_else(|| served.is_none().then_some(patience));
+        if !is_told {
+            tracing::warn!("the connection ended before the client had taken everything");
+            writing.abort();
         }
-        let given_up = async {
-            // A client takes what it asked for at its own pace, until the server is to stop.
-            if until.is_none() {
-                stop.await;
-            }
-            sleep_until(until.unwrap_or_else(|| Instant::now() + DRAIN)).await;
-        };
-        tokio::select! {
-            _ = &mut writing => {}
-            () = given_up => {
-                tracing::warn!("the client was not told everything: it takes nothing");
-                writing.abort();
-            }
-        }
-        served.unwrap_or(Ok(()))
+        served
     }
 
     /// Opens a connection for a transport of its own; one for each client, or for each request where a transport knows no clients.
     #[must_use]
     pub fn connection(&self) -> Connection {
         Connection::of_requests(self)
+    }
+}
+
+/// Waits until all is written, or says that the end came first.
+async fn until(writing: &mut JoinHandle<()>, end: impl Future<Output = ()>) -> bool {
+    tokio::select! {
+        _ = writing => true,
+        () = end => false,
     }
 }

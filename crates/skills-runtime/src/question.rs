@@ -2,8 +2,9 @@
 
 use skills_manifest::is_hidden;
 use skills_policy::{Content, Question, Verdict};
-use unicode_normalization::char::is_combining_mark;
 use unicode_normalization::{IsNormalized, is_nfkc_quick};
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
+use unicode_security::skeleton;
 
 use crate::one_line;
 
@@ -103,13 +104,19 @@ fn quoted(word: &str) -> String {
     format!("$'{}'", shown.collect::<String>())
 }
 
-/// Says whether a character that is not ASCII is seen where it stands, and as nothing else: marks belong to the letter before, some letters are another spelling
-/// of others, and what is written from right to left takes digits and signs along.
+/// Says whether a character that is not ASCII is seen where it stands, and as what it is: a letter or a digit that is no other spelling of another, does not look
+/// like a sign of the shell, and is not written from right to left, which takes digits and signs along.
 fn stands_alone(c: char) -> bool {
+    use GeneralCategory::{DecimalNumber, LowercaseLetter, OtherLetter, TitlecaseLetter, UppercaseLetter};
     let is_from_right = matches!(c, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFF}' | '\u{10800}'..='\u{10FFF}' | '\u{1E800}'..='\u{1EFFF}');
-    let is_selector = matches!(c, '\u{FE00}'..='\u{FE0F}');
-    let leans_on_others = is_hidden(c) || c.is_whitespace() || is_selector || is_from_right || is_combining_mark(c);
-    !leans_on_others && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes
+    let is_letter = matches!(c.general_category(), UppercaseLetter | LowercaseLetter | TitlecaseLetter | OtherLetter | DecimalNumber);
+    // Hieroglyphs that only hold a place.
+    let is_blank = matches!(c, '\u{13430}'..='\u{1345F}');
+    let looks_like_a_sign = || skeleton(&c.to_string()).any(|c| c.is_ascii() && !c.is_ascii_alphanumeric());
+    is_letter
+        && !(is_from_right || is_blank || is_hidden(c))
+        && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes
+        && !looks_like_a_sign()
 }
 
 /// One line of a row.

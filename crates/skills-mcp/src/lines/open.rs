@@ -102,6 +102,12 @@ impl Open {
         (requests.len() >= self.most).then(|| over.min().unwrap_or_else(|| Instant::now() + ABOUT))
     }
 
+    /// Says whether a request with this id will be answered.
+    pub(super) fn is_awaited(&self, id: &RequestId) -> bool {
+        matches!(self.requests().get(id), Some(State::Begun | State::Done))
+    }
+
+    #[cfg(test)]
     pub(super) fn has(&self, id: &RequestId) -> bool {
         self.requests().contains_key(id)
     }
@@ -172,7 +178,7 @@ mod tests {
                 drop(work);
             }
             let before = Instant::now();
-            assert!(open.has(&id(1)) && !open.give_up(&id(1)) && open.begin(&id(2)).is_err());
+            assert!(!open.is_awaited(&id(1)) && open.has(&id(1)) && !open.give_up(&id(1)) && open.begin(&id(2)).is_err());
             open.room().await;
             assert!(before.elapsed() >= ABOUT);
             assert!(!open.has(&id(1)));

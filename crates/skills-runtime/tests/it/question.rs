@@ -69,6 +69,12 @@ fn a_command_is_shown_as_it_is_taken_apart() {
     check(&["two  spaces\tand it's a tab", "two  spaces and it's none"], r"$'two  spaces\tand it\'s a tab' 'two  spaces and it'\''s none'");
     check(&["\r\n", "\u{a0}", "r\u{200d}m", "\u{e0041}"], r"$'\r\n' $'\u00a0' $'r\u200dm' $'\U000e0041'");
     check(&["a b", "a\u{fe0f} b", "a \u{301}b", "é 說明", "e\u{301}"], r"'a b' $'a\ufe0f b' $'a \u0301b' 'é 說明' $'e\u0301'");
+    // What looks like quotes, like signs or like nothing.
+    for lookalike in ["a78c", "02bc", "2019", "2212", "2013", "a789", "01c3", "144a", "2215", "2026"] {
+        let c = char::from_u32(u32::from_str_radix(lookalike, 16).unwrap()).unwrap();
+        check(&[&format!("x{c} y")], &format!(r"$'x\u{lookalike} y'"));
+    }
+    check(&["a\u{1d159}", "b\u{13441}"], r"$'a\U0001d159' $'b\U00013441'");
     check(&["\u{212a}", "\u{ff41}", "\u{5d0} 1"], r"$'\u212a' $'\uff41' $'\u05d0 1'");
     let tail = format!("{}; touch PWNED", "\u{200b}".repeat(38));
     check(&[&tail], &format!("$'{}; touch PWNED'", r"\u200b".repeat(38)));
