@@ -23,7 +23,7 @@ pub struct TooLong {
 }
 
 /// Describes a question entirely, a row a thing, so that no text of a skill can be taken for another row; what is wanted stands last. Of each kind of thing that is
-/// only told there are 15. Words of the command are quoted as for Bash, so that their ends are seen and no two look the same; what hides becomes visible. A command of more than 2,000
+/// only told there are 15. Words of the command are quoted as for Bash, so that their ends are seen and no two look the same but for letters of several scripts that do; what hides becomes visible. A command of more than 2,000
 /// characters and other values of more than 300 are cut.
 #[must_use]
 pub fn describe_question(question: &Question) -> String {

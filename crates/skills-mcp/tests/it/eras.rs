@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use skills_mcp::Server;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::client::{Client, Era};
@@ -165,7 +167,7 @@ async fn until_it_is_settled_how_it_goes_on_nothing_but_requests_counts() {
     let server = host.server(&[]);
     let client_info = json!({"name": "test", "version": "1"});
     let greeting = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client_info});
-    let initialize = |id: u64, params: &serde_json::Value| json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params});
+    let initialize = |id: u64, params: &Value| json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params});
     for stray in [
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 50}}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
@@ -184,15 +186,31 @@ async fn until_it_is_settled_how_it_goes_on_nothing_but_requests_counts() {
     }
 }
 
+/// A stream with little room, so that answers wait to be read.
+struct Narrow {
+    reader: ReadHalf<DuplexStream>,
+    writer: WriteHalf<DuplexStream>,
+    serving: JoinHandle<()>,
+    stop: CancellationToken,
+}
+
+impl Narrow {
+    fn serve(server: Server, room: usize) -> Self {
+        let (ours, theirs) = tokio::io::duplex(room);
+        let (input, output) = tokio::io::split(theirs);
+        let stop = CancellationToken::new();
+        let stopped = stop.clone();
+        let serving = tokio::spawn(async move { server.serve(input, output, stopped.cancelled_owned()).await.unwrap() });
+        let (reader, writer) = tokio::io::split(ours);
+        Self { reader, writer, serving, stop }
+    }
+}
+
 #[tokio::test]
 async fn what_was_asked_before_the_client_closed_its_end_is_answered() {
     let host = Host::new();
     let server = host.server(&[]);
-    // Little room, so that answers wait to be read.
-    let (ours, theirs) = tokio::io::duplex(64);
-    let (input, output) = tokio::io::split(theirs);
-    let serving = tokio::spawn(async move { server.serve(input, output, std::future::pending()).await.unwrap() });
-    let (mut reader, mut writer) = tokio::io::split(ours);
+    let Narrow { mut reader, mut writer, serving, .. } = Narrow::serve(server, 64);
     let asking = async move {
         for id in 0..20 {
             let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
@@ -211,12 +229,7 @@ async fn what_was_asked_before_the_client_closed_its_end_is_answered() {
 async fn a_client_that_closed_its_end_reads_at_its_own_pace() {
     let host = Host::new();
     let server = host.server(&[]);
-    let (ours, theirs) = tokio::io::duplex(4096);
-    let (input, output) = tokio::io::split(theirs);
-    let stop = CancellationToken::new();
-    let stopped = stop.clone();
-    let serving = tokio::spawn(async move { server.serve(input, output, stopped.cancelled_owned()).await.unwrap() });
-    let (mut reader, mut writer) = tokio::io::split(ours);
+    let Narrow { mut reader, mut writer, serving, .. } = Narrow::serve(server, 4096);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
     for id in 0..100 {
         let list = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {"_meta": meta}});
@@ -236,12 +249,7 @@ async fn a_client_that_closed_its_end_reads_at_its_own_pace() {
 async fn a_client_that_takes_nothing_does_not_keep_a_server_that_is_to_stop() {
     let host = Host::new();
     let server = host.server(&[]);
-    let (ours, theirs) = tokio::io::duplex(16);
-    let (input, output) = tokio::io::split(theirs);
-    let stop = CancellationToken::new();
-    let stopped = stop.clone();
-    let serving = tokio::spawn(async move { server.serve(input, output, stopped.cancelled_owned()).await.unwrap() });
-    let (_reader, mut writer) = tokio::io::split(ours);
+    let Narrow { reader: _reader, mut writer, serving, stop } = Narrow::serve(server, 16);
     writer.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}\n").await.unwrap();
     writer.shutdown().await.unwrap();
     tokio::time::sleep(Duration::from_secs(3)).await;
