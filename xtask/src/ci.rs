@@ -8,6 +8,7 @@ use crate::clients::clients;
 use crate::command::{cargo, output, run};
 use crate::conformance::conformance;
 use crate::demo::demo;
+use crate::fuzz::{Inputs, SECONDS, fuzz};
 use crate::guests::{Mode, guests};
 use crate::hosts::hosts;
 use crate::platforms::platforms;
@@ -23,6 +24,7 @@ pub(crate) enum Tests {
 
 pub(crate) fn ci(tests: Tests) -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    run(&mut cargo(&["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))?;
     tidy()?;
     run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"]))?;
     // Before the tests, which put fresh artifacts in place.
@@ -36,6 +38,7 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     deny()?;
     features()?;
     platforms()?;
+    fuzz(None, SECONDS, Inputs::Repeatable)?;
     clients()?;
     conformance()
 }

@@ -18,6 +18,12 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
+/// Returns the directory in which cargo builds.
+pub(crate) fn target_directory() -> Result<PathBuf> {
+    let metadata: Value = serde_json::from_str(&output(&mut cargo(&["metadata", "--format-version=1", "--no-deps"]))?)?;
+    Ok(metadata["target_directory"].as_str().context("cargo names a target directory")?.into())
+}
+
 /// Builds what the arguments choose, and returns where the last program of it is.
 pub(crate) fn built(choice: &[&str]) -> Result<PathBuf> {
     let messages = output(cargo(&["build", "--locked", "--quiet", "--message-format=json"]).args(choice).stderr(Stdio::inherit()))?;

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::command::{cargo, output, workspace};
+use crate::command::{output, target_directory, workspace};
 use crate::skills::Skills;
 
 /// The largest artifact that is committed, in bytes.
@@ -124,9 +124,4 @@ impl Guest {
         let mut command = Command::new("git");
         Ok(!output(command.current_dir(workspace()).args(["ls-files", "--"]).arg(&self.artifact))?.is_empty())
     }
-}
-
-fn target_directory() -> Result<PathBuf> {
-    let metadata: Value = serde_json::from_str(&output(&mut cargo(&["metadata", "--format-version=1", "--no-deps"]))?)?;
-    Ok(metadata["target_directory"].as_str().context("cargo names a target directory")?.into())
 }

@@ -7,6 +7,7 @@ mod clients;
 mod command;
 mod conformance;
 mod demo;
+mod fuzz;
 mod guests;
 mod hosts;
 mod platforms;
@@ -45,6 +46,14 @@ enum Task {
         #[arg(long)]
         json: bool,
     },
+    /// Run the fuzzers under limits of memory and time
+    Fuzz {
+        /// Only this one of `fuzz/Cargo.toml`; `mcp` runs when it is named, since it takes minutes to compile
+        target: Option<String>,
+        /// How long each runs, with other inputs each time
+        #[arg(long)]
+        seconds: Option<u32>,
+    },
     /// Hold the server against the official conformance suite and the Inspector of the Model Context Protocol, where Node 22 has them
     Conformance,
     /// Check edges between crates, file lengths, crate docs and forgotten test files
@@ -64,6 +73,8 @@ fn main() -> anyhow::Result<()> {
         Task::Ci { without_tests } => ci::ci(if without_tests { ci::Tests::Skip } else { ci::Tests::Run }),
         Task::Clients => clients::clients(),
         Task::Bench { package, json } => bench::bench(package.as_deref(), if json { bench::Format::Json } else { bench::Format::Table }),
+        Task::Fuzz { target, seconds: Some(seconds) } => fuzz::fuzz(target.as_deref(), seconds, fuzz::Inputs::Random),
+        Task::Fuzz { target, seconds: None } => fuzz::fuzz(target.as_deref(), fuzz::SECONDS, fuzz::Inputs::Repeatable),
         Task::Conformance => conformance::conformance(),
         Task::Tidy => tidy::tidy(),
         Task::Skills { check } => guests::guests(if check { guests::Mode::Check } else { guests::Mode::Update }),

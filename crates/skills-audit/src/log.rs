@@ -116,9 +116,20 @@ impl Log {
             let path = path.to_owned();
             move |error| AuditError::io(&path, error)
         };
+        // A log that kept more files before would have a gap in its chain; the oldest goes first, so that a crash leaves none.
+        let keep = self.rotation.keep.max(1);
+        let first = keep.saturating_add(1);
+        let mut end = first;
+        while self.is_aside(end)? {
+            end = end.saturating_add(1);
+        }
+        for number in (first..end).rev() {
+            let old = self.aside(number);
+            std::fs::remove_file(&old).map_err(failed(&old))?;
+        }
         // The first free number ends the moving: nothing is thrown away as long as there is one.
         let mut last = 1;
-        while last < self.rotation.keep && self.is_aside(last)? {
+        while last < keep && self.is_aside(last)? {
             last += 1;
         }
         for number in (1..=last).rev() {

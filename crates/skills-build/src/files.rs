@@ -19,7 +19,7 @@ const MAX_FILES: usize = 10_000;
 pub(crate) type SourceFile = (String, Vec<u8>);
 
 /// Reads the source: everything but what tools made, in order of the paths. Links and special files are refused: what they lead to is no
-/// part of the source, and could change without it.
+/// part of the source, and could change without it. So are names that are not the same on every system, see [`is_plain`].
 pub(crate) fn source(directory: &Path) -> Result<Vec<SourceFile>, BuildError> {
     let mut collected = Collected { files: Vec::new(), bytes_left: MAX_BYTES };
     collected.add(directory, directory)?;
@@ -39,6 +39,9 @@ impl Collected {
             !NOT_SOURCE.contains(&name.as_str()) && (kind.is_dir() || (name != crate::LOCK && !name.ends_with(".wasm")))
         };
         for Entry { path, kind, .. } in entries(directory)?.into_iter().filter(is_source) {
+            if !is_plain(&path) {
+                return Err(refused(&path, "its name is not Unicode, or holds `\\`, which other systems read as a path".to_owned()));
+            }
             if kind.is_dir() {
                 self.add(root, &path)?;
                 continue;
@@ -54,6 +57,12 @@ impl Collected {
         }
         Ok(())
     }
+}
+
+/// Whether a name in a directory is the same text on every system. With `\` as a separator, the file `..\x` would be copied to where `../x`
+/// leads, and of names that are not Unicode several would have one text.
+fn is_plain(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| !name.contains('\\'))
 }
 
 fn refused(path: &Path, reason: String) -> BuildError {

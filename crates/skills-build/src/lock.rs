@@ -30,13 +30,15 @@ impl Lock {
     /// Reads a lock; nothing when a line is missing or has no meaning here, as when another version wrote it: then it is built again.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        // A checkout may end lines with a carriage return; inside of a value, control characters mean nothing.
+        let lines = || text.lines().filter(|line| !line.contains(char::is_control));
+        let field = |name: &str| lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         let tool = |line: &str| line.strip_prefix("tool ")?.split_once(' ').map(|(name, version)| (name.to_owned(), version.to_owned()));
         Some(Self {
             language: field("language")?.parse().ok()?,
             sources: field("sources")?.to_owned(),
             artifact: field("artifact")?.to_owned(),
-            tools: text.lines().filter_map(tool).collect(),
+            tools: lines().filter_map(tool).collect(),
         })
     }
 

@@ -1,6 +1,6 @@
 //! Where a skill's source lies and which language it is in.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -96,10 +96,17 @@ fn program(manifest: &Path) -> Result<String, BuildError> {
     let wrong = |reason: String| BuildError::from(Problem::Manifest { path: manifest.to_owned(), reason });
     let bytes = files::source_file(manifest)?;
     let parsed: Manifest = toml::from_slice(&bytes).map_err(|error| wrong(error.message().to_owned()))?;
-    match (parsed.bin.as_slice(), parsed.package) {
-        ([one], _) => Ok(one.name.clone()),
-        ([], Some(package)) => Ok(package.name),
-        ([], None) => Err(wrong("it describes no package".to_owned())),
-        _ => Err(wrong("it makes several programs, and a skill is one".to_owned())),
-    }
+    let name = match (parsed.bin.as_slice(), parsed.package) {
+        ([one], _) => one.name.clone(),
+        ([], Some(package)) => package.name,
+        ([], None) => return Err(wrong("it describes no package".to_owned())),
+        _ => return Err(wrong("it makes several programs, and a skill is one".to_owned())),
+    };
+    if is_file_name(&name) { Ok(name) } else { Err(wrong(format!("the program's name {name:?} is not the name of a file"))) }
+}
+
+/// Whether a name leads to a file in the directory in which it is looked for. Cargo refuses others only when it builds.
+fn is_file_name(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name) && !name.contains('\\')
 }

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
 
-use skills_runtime::policy::{Answering, Layer, Question, Verdict};
+use skills_runtime::policy::{Answering, Layer, Permission, Question, Verdict};
 use skills_runtime::{Answer, Approver, describe_whole_question};
 
 use crate::output::Output;
@@ -41,13 +41,15 @@ fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Says yes for whoever is not there, to everything but what an administrator wants asked: nobody was.
+/// Answers yes, except to requests that an administrator wants asked and to writing a protected path, which takes a rule that names it.
 struct Yes;
 
 impl Approver for Yes {
     fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
         let is_admins = |verdict: &Verdict| matches!(verdict.wants_asked(), Some((Layer::Admin, _)));
-        let answer = (!question.open.iter().any(is_admins)).then_some(Answer::Once);
+        let is_protected = |verdict: &Verdict| matches!(verdict.permission(), Permission::WriteProtected { .. });
+        let is_left = |verdict: &Verdict| is_admins(verdict) || is_protected(verdict);
+        let answer = (!question.open.iter().any(is_left)).then_some(Answer::Once);
         Box::pin(std::future::ready(Ok(answer)))
     }
 }

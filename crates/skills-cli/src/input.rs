@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "a file that the user names on the command line is no file of a skill")]
 
 use std::fmt;
+use std::fs::Metadata;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -71,6 +72,11 @@ fn all(reader: impl Read) -> anyhow::Result<String> {
 
 /// Reads a regular file of at most `max_bytes` bytes. Nothing is waited for: a pipe is no file.
 pub(crate) fn bytes(path: &Path, max_bytes: u64) -> anyhow::Result<Vec<u8>> {
+    Ok(bytes_and_metadata(path, max_bytes)?.0)
+}
+
+/// Reads a regular file, as [`bytes`] does, with the metadata that it had just before.
+pub(crate) fn bytes_and_metadata(path: &Path, max_bytes: u64) -> anyhow::Result<(Vec<u8>, Metadata)> {
     let failed = || InputError(format!("{} cannot be read", path.display()));
     let file = open(path).with_context(failed)?;
     let metadata = file.metadata().with_context(failed)?;
@@ -82,12 +88,17 @@ pub(crate) fn bytes(path: &Path, max_bytes: u64) -> anyhow::Result<Vec<u8>> {
     if read as u64 > max_bytes {
         return Err(InputError(format!("{} has more than {max_bytes} bytes", path.display())).into());
     }
-    Ok(bytes)
+    Ok((bytes, metadata))
 }
 
 /// Reads a regular text file, as [`bytes`] does.
 pub(crate) fn file_text(path: &Path, max_bytes: u64) -> anyhow::Result<String> {
-    String::from_utf8(bytes(path, max_bytes)?).map_err(|_| InputError(format!("{} is no text", path.display())).into())
+    text_of(path, bytes(path, max_bytes)?)
+}
+
+/// Takes the bytes of a file as text.
+pub(crate) fn text_of(path: &Path, bytes: Vec<u8>) -> anyhow::Result<String> {
+    String::from_utf8(bytes).map_err(|_| InputError(format!("{} is no text", path.display())).into())
 }
 
 #[cfg(unix)]

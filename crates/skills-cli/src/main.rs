@@ -18,6 +18,7 @@ mod arguments;
 mod audit;
 mod build;
 mod call;
+mod compile_wasm;
 mod completions;
 mod detect;
 mod doctor;
@@ -61,6 +62,9 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 fn main() -> ExitCode {
+    if let Some(exit) = compile_wasm::if_asked() {
+        return exit.into();
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return failure::usage(&error).into(),
@@ -87,7 +91,7 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
     }
     let builder = SkillRuntime::builder().discovery(roots::discovery(&arguments)?).scratch_directory(roots::scratch_directory());
     let builder = interpreters::choose(builder, &arguments.command)?;
-    let builder = state::keep_compiled(builder);
+    let builder = compile_wasm::in_children(state::keep_compiled(builder));
     if !arguments.disable.is_empty() {
         roots::tell_idle_rules(&arguments.disable, &builder.clone().build().catalog(), output);
     }

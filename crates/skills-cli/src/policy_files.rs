@@ -1,58 +1,17 @@
 //! Rules in files.
 
 use std::io;
-use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use serde::Deserialize;
-use skills_runtime::policy::{Effect, Layer, Mode, NewContent, Rule, Target};
-use skills_runtime::{Limits, Rules};
+use skills_runtime::Rules;
+use skills_runtime::policy::{Effect, Layer, Mode, NewContent, PolicyFile, Rule};
 
 use crate::input::{self, InputError};
 use crate::state::{PolicyFiles, is_anybodys};
 
 /// The longest file with rules, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
-
-/// What a file may say.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-struct File {
-    mode: Option<Mode>,
-    new_content: Option<NewContent>,
-    allow: Vec<String>,
-    ask: Vec<String>,
-    deny: Vec<String>,
-    within: Vec<Within>,
-    limits: Most,
-}
-
-/// Rules for programs below one directory.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Within {
-    directory: PathBuf,
-    #[serde(default)]
-    allow: Vec<String>,
-    #[serde(default)]
-    ask: Vec<String>,
-    #[serde(default)]
-    deny: Vec<String>,
-}
-
-/// The most that any run may use.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-struct Most {
-    time_seconds: Option<u64>,
-    memory_mib: Option<u64>,
-    output_kib: Option<usize>,
-    file_mib: Option<u64>,
-    open_files: Option<u64>,
-    processes: Option<u64>,
-    scratch_mib: Option<u64>,
-}
 
 /// The rules of all files, and which files there were.
 pub(crate) struct Read {
@@ -70,28 +29,25 @@ pub(crate) fn read(places: &PolicyFiles, trust_project: bool) -> anyhow::Result<
     let (mut files, mut read) = (Vec::new(), Vec::new());
     for (layer, path) in admin.chain(user).chain(project) {
         let Some(file) = one(layer, path)? else { continue };
-        for rule in file.rules(layer, path)? {
-            rules = rules.rule(rule);
+        for rule in file.rules() {
+            rules = rules.with_rules(spelled(rule)?);
         }
-        if file.limits.has_zero() {
-            return Err(InputError::new(format!("{}: no limit may be 0, nothing would run", path.display())).into());
-        }
-        rules = rules.narrow(&file.limits.as_limits());
+        rules = rules.narrow(file.limits());
         files.push((layer, path.clone()));
         read.push((layer, file));
     }
     let chosen = |layer: Layer| read.iter().filter(move |(of, _)| *of == layer).map(|(_, file)| file);
-    let mode = chosen(Layer::User).chain(chosen(Layer::Admin)).find_map(|file| file.mode).unwrap_or_default();
-    let content = chosen(Layer::User).chain(chosen(Layer::Admin)).find_map(|file| file.new_content).unwrap_or_default();
+    let mode = chosen(Layer::User).chain(chosen(Layer::Admin)).find_map(PolicyFile::mode).unwrap_or_default();
+    let content = chosen(Layer::User).chain(chosen(Layer::Admin)).find_map(PolicyFile::new_content).unwrap_or_default();
     let narrowing = || chosen(Layer::Admin).chain(chosen(Layer::Project));
-    let mode = narrowing().filter_map(|file| file.mode).fold(mode, stricter);
-    let content = narrowing().filter_map(|file| file.new_content).fold(content, more_careful);
+    let mode = narrowing().filter_map(PolicyFile::mode).fold(mode, stricter);
+    let content = narrowing().filter_map(PolicyFile::new_content).fold(content, more_careful);
     rules = rules.mode(mode).new_content(content);
     Ok(Read { rules: if trust_project { rules.trust_project() } else { rules }, files })
 }
 
 /// Reads one file; nothing when there is none.
-fn one(layer: Layer, path: &Path) -> anyhow::Result<Option<File>> {
+fn one(layer: Layer, path: &Path) -> anyhow::Result<Option<PolicyFile>> {
     match path.symlink_metadata() {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
         // A project may have been written by anybody, and leads nowhere else.
@@ -108,48 +64,29 @@ fn one(layer: Layer, path: &Path) -> anyhow::Result<Option<File>> {
             path.display()
         ))));
     }
-    let file = toml::from_str(&text).map_err(|error| {
-        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        InputError::new(format!("{}:{line}: {}", path.display(), error.message()))
-    })?;
-    Ok(Some(file))
-}
-
-impl File {
-    fn rules(&self, layer: Layer, path: &Path) -> anyhow::Result<Vec<Rule>> {
-        let mut rules = Vec::new();
-        let source = path.display().to_string();
-        for (effect, texts) in [(Effect::Allow, &self.allow), (Effect::Ask, &self.ask), (Effect::Deny, &self.deny)] {
-            for text in texts {
-                rules.extend(parse(effect, layer, text, &source)?);
-            }
-        }
-        for within in &self.within {
-            let is_plain = within.directory.is_absolute() && !within.directory.components().any(|part| part == Component::ParentDir);
-            if !is_plain {
-                let message = format!("{source}: `directory` must be an absolute path without `..`, not {:?}", within.directory);
-                return Err(InputError::new(message).into());
-            }
-            for (effect, texts) in [(Effect::Allow, &within.allow), (Effect::Ask, &within.ask), (Effect::Deny, &within.deny)] {
-                for text in texts {
-                    let parsed = parse(effect, layer, text, &source)?;
-                    rules.extend(spellings(&within.directory).iter().flat_map(|d| parsed.iter().map(move |rule| rule.clone().within(d))));
-                }
-            }
-        }
-        Ok(rules)
-    }
+    let file = PolicyFile::parse(&text, layer, &path.display().to_string());
+    Ok(Some(file.map_err(|error| InputError::new(error.to_string()))?))
 }
 
 /// Reads a rule; one about a path is about the place as well that the path leads to.
 pub(crate) fn parse(effect: Effect, layer: Layer, text: &str, source: &str) -> anyhow::Result<Vec<Rule>> {
-    let wrong = |error| InputError::new(format!("{source}: {error}"));
-    let mut rules = vec![Rule::parse(effect, layer, text).map_err(wrong)?.source(source)];
-    let target: Target = text.parse().map_err(wrong)?;
-    for path in target.path().map(spellings).unwrap_or_default().into_iter().skip(1) {
-        rules.push(Rule::new(effect, layer, target.with_path(path).map_err(wrong)?).source(source));
+    let rule = Rule::parse(effect, layer, text).map_err(|error| InputError::new(format!("{source}: {error}")))?;
+    spelled(&rule.source(source))
+}
+
+/// Returns a rule for each spelling of the path that it is about, and of the directory that it is restricted to.
+fn spelled(rule: &Rule) -> anyhow::Result<Vec<Rule>> {
+    let mut all = vec![rule.clone()];
+    for path in rule.target().path().map(spellings).unwrap_or_default().into_iter().skip(1) {
+        let target = rule.target().with_path(path).map_err(|error| InputError::new(format!("{rule}: {error}")))?;
+        all.push(rule.about(target));
     }
-    Ok(rules)
+    let directories = rule.directory().map(spellings).unwrap_or_default();
+    if directories.is_empty() {
+        return Ok(all);
+    }
+    let within = |rule: &Rule| directories.iter().map(|directory| rule.clone().within(directory)).collect::<Vec<_>>();
+    Ok(all.iter().flat_map(within).collect())
 }
 
 /// A path as it is written, and where it leads, or would lead if what is missing of it was made.
@@ -164,25 +101,6 @@ pub(crate) fn spellings(path: &Path) -> Vec<PathBuf> {
         missing = if missing.as_os_str().is_empty() { PathBuf::from(name) } else { Path::new(name).join(&missing) };
     }
     vec![path.to_owned()]
-}
-
-impl Most {
-    fn has_zero(&self) -> bool {
-        let counts = [self.time_seconds, self.memory_mib, self.file_mib, self.open_files, self.processes, self.scratch_mib];
-        counts.contains(&Some(0)) || self.output_kib == Some(0)
-    }
-
-    fn as_limits(&self) -> Limits {
-        let mut limits = Limits::ceiling();
-        limits.wall_time = self.time_seconds.map_or(limits.wall_time, Duration::from_secs);
-        limits.memory_bytes = self.memory_mib.map_or(limits.memory_bytes, |mib| mib.saturating_mul(1 << 20));
-        limits.output_bytes = self.output_kib.map_or(limits.output_bytes, |kib| kib.saturating_mul(1 << 10));
-        limits.file_bytes = self.file_mib.map_or(limits.file_bytes, |mib| mib.saturating_mul(1 << 20));
-        limits.open_files = self.open_files.unwrap_or(limits.open_files);
-        limits.processes = self.processes.unwrap_or(limits.processes);
-        limits.scratch_bytes = self.scratch_mib.map_or(limits.scratch_bytes, |mib| mib.saturating_mul(1 << 20));
-        limits
-    }
 }
 
 fn stricter(a: Mode, b: Mode) -> Mode {

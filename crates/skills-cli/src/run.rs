@@ -5,9 +5,11 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value, json};
 use skills_runtime::policy::{Denial, Layer, Permission, Reason, Verdict};
 use skills_runtime::{
-    Builder, Captured, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionStatus, InputFile, RuntimeError, SkillRuntime, WasmProfile,
-    Workspace,
+    Builder, Captured, Ending, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionStatus, InputFile, RuntimeError, SkillRuntime,
+    WasmProfile, Workspace,
 };
+
+use skills_tools::protected_name;
 
 use crate::approver::{Answers, approver};
 use crate::arguments::Run;
@@ -65,7 +67,7 @@ pub(crate) fn run(builder: Builder, arguments: &Run, trust_project: bool, output
     let Some(artifacts) = artifacts else { return Ok(Exit::Interrupted) };
     let not_saved = keep.map(|directory| save(&artifacts, &directory)).unwrap_or_default();
     if output.is_json() {
-        output.document(&document(&artifacts))?;
+        output.document(&document(&artifacts, &not_saved))?;
     } else {
         show(&artifacts, arguments, output)?;
     }
@@ -138,6 +140,10 @@ fn save_one(directory: &Path, name: &str, content: &[u8]) -> std::io::Result<()>
     if !is_below || name.is_empty() {
         return Err(std::io::Error::other("its name leads elsewhere"));
     }
+    if let Some(protected) = protected_name(&directory.join(name), directory) {
+        let reason = format!("{protected:?} is a protected name: other programs run or obey what lies there");
+        return Err(std::io::Error::other(reason));
+    }
     let path = directory.join(name);
     let parents: Vec<&Path> = path.ancestors().skip(1).take_while(|parent| *parent != directory).collect();
     for parent in parents.into_iter().rev() {
@@ -175,7 +181,12 @@ fn show(artifacts: &ExecutionArtifacts, arguments: &Run, output: &Output) -> any
     }
     match &artifacts.exit_status {
         ExecutionStatus::Success => {}
-        ExecutionStatus::Failed { ending } => output.note(&format!("error: {name} failed: {ending}")),
+        ExecutionStatus::Failed { ending } => {
+            output.note(&format!("error: {name} failed: {ending}"));
+            if matches!(ending, Ending::DiskLimit(_)) {
+                output.note("help: `--scratch` raises the quota, as far as `scratch-mib` in the policy allows");
+            }
+        }
         ExecutionStatus::Timeout { limit_ms } => {
             let lowered = arguments.what.timeout.filter(|wanted| wanted > limit_ms).map_or("", |_| ", the most that the rules allow");
             output.note(&format!("error: {name} timed out after {limit_ms} ms{lowered}"));
@@ -233,7 +244,7 @@ fn is_word(text: &str) -> bool {
 /// What to allow.
 fn option(permission: &Permission) -> Option<String> {
     Some(match permission {
-        Permission::Write(path) => format!("write:{}", path.display()),
+        Permission::Write(path) | Permission::WriteProtected { path, .. } => format!("write:{}", path.display()),
         Permission::Read(path) => format!("read:{}", path.display()),
         Permission::Host(pattern) => format!("network:{pattern}"),
         Permission::Program(name) => format!("spawn:{name}"),
@@ -251,7 +262,7 @@ fn explain(artifacts: &ExecutionArtifacts, output: &Output) {
     }
 }
 
-fn document(artifacts: &ExecutionArtifacts) -> Value {
+fn document(artifacts: &ExecutionArtifacts, not_saved: &[String]) -> Value {
     json!({
         "skill": artifacts.skill,
         "mode": artifacts.mode,
@@ -264,6 +275,7 @@ fn document(artifacts: &ExecutionArtifacts) -> Value {
         "sandbox": artifacts.report,
         "verdicts": artifacts.verdicts,
         "files": artifacts.files,
+        "not_saved": not_saved,
         "notes": artifacts.notes,
     })
 }

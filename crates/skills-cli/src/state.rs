@@ -8,6 +8,8 @@ use std::sync::Arc;
 use skills_runtime::audit::Log;
 use skills_runtime::{ArtifactCache, Builder, FileApprovals};
 
+/// The directory of whoever administers the machine.
+const ADMIN_DIRECTORY: &str = "/etc/skills";
 /// The rules of whoever administers the machine.
 const ADMIN: &str = "/etc/skills/policy.toml";
 /// Where the rules of a project stand, below each of its directories.
@@ -31,6 +33,11 @@ pub(crate) fn drafts() -> Option<PathBuf> {
 /// Returns where the token lies that this command makes for clients over HTTP.
 pub(crate) fn token() -> Option<PathBuf> {
     Some(directory()?.join("mcp-token"))
+}
+
+/// Returns the file beside which `skills mcp install` keeps its lock.
+pub(crate) fn install_lock() -> Option<PathBuf> {
+    Some(directory()?.join("mcp-install"))
 }
 
 /// Returns where administrators' changes to tools lie.
@@ -95,6 +102,13 @@ pub(crate) fn own_files() -> Vec<PathBuf> {
     // Compiled code, compilers and what these keep run with the rights of the user.
     let made = cache().into_iter().flat_map(|cache| ["code", "tools", "build"].map(|name| cache.join(name)));
     files.user.into_iter().chain([files.admin]).chain(directory()).chain(drafts()).chain(made).collect()
+}
+
+/// Returns the directories that no program and no tool sees, even in a wider one that it may read: approvals, records and the server's token, compiled code,
+/// and the rules of the user and of the administrator.
+pub(crate) fn hidden() -> Vec<PathBuf> {
+    let rules = base("XDG_CONFIG_HOME", ".config").map(|config| config.join("skills"));
+    directory().into_iter().chain(cache()).chain(rules).chain([PathBuf::from(ADMIN_DIRECTORY)]).collect()
 }
 
 /// Lets a runtime keep approvals and records.

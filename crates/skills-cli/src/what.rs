@@ -32,7 +32,8 @@ pub(crate) fn prepare(builder: Builder, what: &What, trust_project: bool, output
             rules = rules.rule(Rule::new(Effect::Deny, Layer::BuiltIn, target).source("rules, approvals and records of this command"));
         }
     }
-    let builder = builder.rules(rules).secrets(secrets(what, output)?);
+    let hidden = state::hidden();
+    let builder = builder.rules(rules).hide(hidden).secrets(secrets(what, output)?);
     state::keep(builder)
 }
 
@@ -44,6 +45,7 @@ pub(crate) fn options(what: &What) -> anyhow::Result<ExecutionOptions> {
     }
     options.timeout_ms = what.timeout;
     options.memory_bytes = what.memory.map(|mib| mib << 20);
+    options.scratch_bytes = what.scratch.map(|mib| mib << 20);
     options.script.clone_from(&what.script);
     options.workspace = match &what.workspace {
         Some(directory) => Workspace::Directory(input::directory(directory)?),

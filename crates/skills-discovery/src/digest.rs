@@ -2,14 +2,18 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::io::Read;
+#[cfg(unix)]
+use std::io::Write;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, File};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{DiscoveryError, Repr};
 use crate::handle::open_regular;
+#[cfg(unix)]
+use crate::handle::open_root;
 use crate::stamp::Moment;
 use crate::{SkillFiles, Stamp};
 
@@ -69,25 +73,22 @@ impl DigestCache {
             self.hits += 1;
             return Ok(known);
         }
-        let mut hasher = Sha256::new();
-        let mut buffer = vec![0; 64 * 1024];
-        // No more than it had when it was opened: a file that grows is not read for ever.
-        let mut left = stamp.bytes();
-        while left > 0 {
-            let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-            let read = file.read(&mut buffer[..wanted]).map_err(DiscoveryError::from_io)?;
-            if read == 0 {
-                break;
-            }
-            hasher.update(&buffer[..read]);
-            left -= read as u64;
-        }
-        let digest = hasher.finalize().into();
-        // What may change unseen is read again.
-        if cfg!(unix) && stamp.at(moment).is_settled() {
+        let digest = hashed(&mut file, stamp.bytes(), |_| Ok(()))?;
+        self.keep_settled(stamp.at(moment), digest);
+        Ok(digest)
+    }
+
+    /// Keeps the digest of a file that cannot change unseen; any other is read again.
+    fn keep_settled(&mut self, stamp: Stamp, digest: [u8; 32]) {
+        if cfg!(unix) && stamp.is_settled() {
             self.keep(stamp, digest);
         }
-        Ok(digest)
+    }
+
+    /// Forgets everything, because a file changed although it looked the same.
+    pub fn clear(&mut self) {
+        self.files.clear();
+        self.older.clear();
     }
 
     fn known(&mut self, stamp: Stamp) -> Option<[u8; 32]> {
@@ -114,22 +115,75 @@ impl SkillFiles {
     /// When a file cannot be read, when the skill has more than 10,000 files or 256 MiB, when it nests deeper than 32 directories, or when a
     /// file is neither a regular file, a directory nor a symlink.
     pub fn digest(&self, cache: &mut DigestCache) -> Result<Digest, DiscoveryError> {
-        let mut paths = Vec::new();
-        collect(self.directory(), Path::new(""), 0, &mut 0, &mut paths)?;
-        paths.sort();
-        let mut hasher = Sha256::new();
+        let found = Found::below(self.directory())?;
         let (moment, mut budget) = (Moment::now(), MAX_BYTES);
-        for (path, is_symlink) in paths {
+        self.digest_of(&found, |path| cache.of(self.directory(), path, moment, &mut budget))
+    }
+
+    /// Computes the digest by what `cache` knows, without reading a file; nothing when it does not know all of them as they are now.
+    ///
+    /// # Errors
+    /// As [`digest`](Self::digest).
+    pub fn known_digest(&self, cache: &mut DigestCache) -> Result<Option<Digest>, DiscoveryError> {
+        let found = Found::below(self.directory())?;
+        let (mut budget, mut is_known) = (MAX_BYTES, true);
+        let digest = self.digest_of(&found, |path| {
+            let (_, stamp) = open_regular(self.directory(), path, budget)?;
+            budget -= stamp.bytes();
+            let known = cache.known(stamp).filter(|_| is_known);
+            is_known = known.is_some();
+            Ok(known.unwrap_or_default())
+        })?;
+        Ok(is_known.then_some(digest))
+    }
+
+    /// Copies the skill into `target`, an empty directory, and computes the digest of just the bytes that were copied. Files can be read, and executed if they
+    /// could be before, but not written; their times are kept. Symlinks are copied as they are. Returns the digest and how many bytes the files have.
+    ///
+    /// # Errors
+    /// As [`digest`](Self::digest), and when the copy cannot be written.
+    #[cfg(unix)]
+    pub fn copy_to(&self, target: &Path, cache: &mut DigestCache) -> Result<(Digest, u64), DiscoveryError> {
+        let target = open_root(target)?;
+        let found = Found::below(self.directory())?;
+        for directory in &found.directories {
+            target.create_dir(directory).map_err(DiscoveryError::from_io)?;
+        }
+        let (moment, mut budget) = (Moment::now(), MAX_BYTES);
+        for (path, link) in &found.entries {
+            if let Some(link) = link {
+                target.symlink_contents(link, path).map_err(DiscoveryError::from_io)?;
+            }
+        }
+        let digest = self.digest_of(&found, |path| {
+            let (mut file, stamp) = open_regular(self.directory(), path, budget)?;
+            budget -= stamp.bytes();
+            let mut copy = copy::create(&target, path)?;
+            let digest = hashed(&mut file, stamp.bytes(), |bytes| copy.write_all(bytes))?;
+            copy::finish(&file, &copy)?;
+            cache.keep_settled(stamp.at(moment), digest);
+            Ok(digest)
+        })?;
+        Ok((digest, MAX_BYTES - budget))
+    }
+
+    /// Puts the digest together from those of the files.
+    fn digest_of(
+        &self,
+        found: &Found,
+        mut of_file: impl FnMut(&Path) -> Result<[u8; 32], DiscoveryError>,
+    ) -> Result<Digest, DiscoveryError> {
+        let mut hasher = Sha256::new();
+        for (path, link) in &found.entries {
             let text = path.components().map(|part| part.as_os_str().as_encoded_bytes()).collect::<Vec<_>>().join(&b'/');
             hasher.update((text.len() as u64).to_le_bytes());
             hasher.update(&text);
-            if is_symlink {
-                let target = self.directory().read_link_contents(&path).map_err(DiscoveryError::from_io)?;
+            if let Some(link) = link {
                 hasher.update([1]);
-                hasher.update(Sha256::digest(target.as_os_str().as_encoded_bytes()));
+                hasher.update(Sha256::digest(link.as_os_str().as_encoded_bytes()));
             } else {
                 hasher.update([0]);
-                hasher.update(cache.of(self.directory(), &path, moment, &mut budget)?);
+                hasher.update(of_file(path)?);
             }
         }
         // The instructions are content wherever they lie.
@@ -141,28 +195,95 @@ impl SkillFiles {
     }
 }
 
-/// Lists all files and symlinks below a directory.
-fn collect(handle: &Dir, below: &Path, depth: usize, seen: &mut usize, paths: &mut Vec<(PathBuf, bool)>) -> Result<(), DiscoveryError> {
-    if depth > MAX_DEPTH {
-        return Err(Repr::TooMany { what: "levels of directories", limit: MAX_DEPTH as u64 }.into());
+/// What lies below the directory of a skill.
+#[derive(Default)]
+struct Found {
+    /// The directories, each before those in it.
+    directories: Vec<PathBuf>,
+    /// The files and symlinks in the order of their paths, each symlink with its target: it is read once, so that what is hashed is what is copied.
+    entries: Vec<(PathBuf, Option<PathBuf>)>,
+    seen: usize,
+}
+
+impl Found {
+    fn below(handle: &Dir) -> Result<Self, DiscoveryError> {
+        let mut found = Self::default();
+        found.collect(handle, Path::new(""), 0)?;
+        found.entries.sort();
+        Ok(found)
     }
-    for entry in handle.entries().map_err(DiscoveryError::from_io)? {
-        *seen += 1;
-        if *seen > MAX_FILES {
-            return Err(Repr::TooMany { what: "files", limit: MAX_FILES as u64 }.into());
+
+    fn collect(&mut self, handle: &Dir, below: &Path, depth: usize) -> Result<(), DiscoveryError> {
+        if depth > MAX_DEPTH {
+            return Err(Repr::TooMany { what: "levels of directories", limit: MAX_DEPTH as u64 }.into());
         }
-        let entry = entry.map_err(DiscoveryError::from_io)?;
-        let path = below.join(entry.file_name());
-        let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
-        if file_type.is_dir() {
-            collect(&entry.open_dir().map_err(DiscoveryError::from_io)?, &path, depth + 1, seen, paths)?;
-        } else if file_type.is_file() || file_type.is_symlink() {
-            paths.push((path, file_type.is_symlink()));
-        } else {
-            return Err(Repr::NotRegular.into());
+        for entry in handle.entries().map_err(DiscoveryError::from_io)? {
+            self.seen += 1;
+            if self.seen > MAX_FILES {
+                return Err(Repr::TooMany { what: "files", limit: MAX_FILES as u64 }.into());
+            }
+            let entry = entry.map_err(DiscoveryError::from_io)?;
+            let path = below.join(entry.file_name());
+            let file_type = entry.file_type().map_err(DiscoveryError::from_io)?;
+            if file_type.is_dir() {
+                self.directories.push(path.clone());
+                self.collect(&entry.open_dir().map_err(DiscoveryError::from_io)?, &path, depth + 1)?;
+            } else if file_type.is_symlink() {
+                let link = handle.read_link_contents(entry.file_name()).map_err(DiscoveryError::from_io)?;
+                self.entries.push((path, Some(link)));
+            } else if file_type.is_file() {
+                self.entries.push((path, None));
+            } else {
+                return Err(Repr::NotRegular.into());
+            }
         }
+        Ok(())
     }
-    Ok(())
+}
+
+/// Hashes the first `length` bytes of a file, and hands them on. A file that grows is not read for ever.
+fn hashed(file: &mut File, length: u64, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> Result<[u8; 32], DiscoveryError> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    let mut left = length;
+    while left > 0 {
+        let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let read = file.read(&mut buffer[..wanted]).map_err(DiscoveryError::from_io)?;
+        if read == 0 {
+            break;
+        }
+        hasher.update(&buffer[..read]);
+        each(&buffer[..read]).map_err(DiscoveryError::from_io)?;
+        left -= read as u64;
+    }
+    Ok(hasher.finalize().into())
+}
+
+/// The files of a copy.
+#[cfg(unix)]
+mod copy {
+    use std::path::Path;
+
+    use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt, Permissions, PermissionsExt as _};
+    use rustix::fs::{Timespec, Timestamps};
+
+    use crate::error::DiscoveryError;
+
+    pub(super) fn create(target: &Dir, path: &Path) -> Result<File, DiscoveryError> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        target.open_with(path, &options).map_err(DiscoveryError::from_io)
+    }
+
+    /// Takes the right to write from a copy, and gives it the times and the right to execute of the original.
+    pub(super) fn finish(original: &File, copy: &File) -> Result<(), DiscoveryError> {
+        let stat = rustix::fs::fstat(original).map_err(|error| DiscoveryError::from_io(error.into()))?;
+        let modified = Timespec { tv_sec: stat.st_mtime, tv_nsec: stat.st_mtime_nsec as _ };
+        let times = Timestamps { last_access: modified, last_modification: modified };
+        rustix::fs::futimens(copy, &times).map_err(|error| DiscoveryError::from_io(error.into()))?;
+        let mode = if stat.st_mode & 0o111 == 0 { 0o400 } else { 0o500 };
+        copy.set_permissions(Permissions::from_mode(mode)).map_err(DiscoveryError::from_io)
+    }
 }
 
 #[cfg(all(test, unix))]

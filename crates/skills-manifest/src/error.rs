@@ -39,6 +39,7 @@ impl ManifestError {
             Repr::Missing { .. } => ErrorKind::FrontmatterMissing,
             Repr::Unclosed { .. } => ErrorKind::FrontmatterUnclosed,
             Repr::Yaml { .. } => ErrorKind::Yaml,
+            Repr::Key { .. } => ErrorKind::YamlKey,
             Repr::Budget { .. } => ErrorKind::YamlBudget,
             Repr::Duplicate { .. } => ErrorKind::DuplicateKey,
             Repr::Control { .. } => ErrorKind::Encoding,
@@ -60,7 +61,7 @@ impl ManifestError {
             | Repr::Duplicate { line, .. }
             | Repr::Control { line }
             | Repr::Description { line } => Some(*line),
-            Repr::Yaml { at, .. } => Some(at.line),
+            Repr::Yaml { at, .. } | Repr::Key { at, .. } => Some(at.line),
         }
     }
 
@@ -68,7 +69,7 @@ impl ManifestError {
     #[must_use]
     pub fn column(&self) -> Option<usize> {
         match &*self.repr {
-            Repr::Yaml { at, .. } => Some(at.column),
+            Repr::Yaml { at, .. } | Repr::Key { at, .. } => Some(at.column),
             _ => None,
         }
     }
@@ -88,6 +89,8 @@ pub enum ErrorKind {
     FrontmatterUnclosed,
     /// The frontmatter is not YAML, and no description can be made out in it.
     Yaml,
+    /// A key of a mapping is itself a mapping or a list, and no description can be made out.
+    YamlKey,
     /// The frontmatter exceeds the bounds of nesting, brackets and aliases.
     YamlBudget,
     /// A key that decides something (the name, the description, a restriction) stands twice.
@@ -108,6 +111,7 @@ impl ErrorKind {
             Self::FrontmatterMissing => "frontmatter-missing",
             Self::FrontmatterUnclosed => "frontmatter-unclosed",
             Self::Yaml => "yaml",
+            Self::YamlKey => "yaml-key",
             Self::YamlBudget => "yaml-budget",
             Self::DuplicateKey => "duplicate-key",
             Self::NotMapping => "frontmatter-not-mapping",
@@ -130,6 +134,8 @@ pub(crate) enum Repr {
     Unclosed { line: usize },
     #[error("the frontmatter is not valid YAML: {message}")]
     Yaml { message: String, at: Position },
+    #[error("a key in the frontmatter is {found}; write keys as text")]
+    Key { found: &'static str, at: Position },
     #[error("the frontmatter is beyond the bounds of YAML that is read: {message}")]
     Budget { message: String, line: usize },
     #[error("the key {key:?} stands twice; remove one")]

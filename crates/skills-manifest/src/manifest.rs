@@ -223,9 +223,12 @@ fn mapping(frontmatter: &Frontmatter<'_>, warnings: &mut Vec<Warning>) -> Result
         }
         Err(Failure::Syntax { message, line, column }) => {
             let at = frontmatter.position(line, column);
-            let Some(repaired) = repair(frontmatter, &message, at) else { return Err(Repr::Yaml { message, at }.into()) };
-            warnings.extend(repaired.warnings);
-            (repaired.read, repaired.unread)
+            let problem = WarningKind::YamlRepaired { problem: message.clone() };
+            repaired(frontmatter, problem, at, warnings).ok_or(Repr::Yaml { message, at })?
+        }
+        Err(Failure::Key { found, line, column }) => {
+            let at = frontmatter.position(line, column);
+            repaired(frontmatter, WarningKind::KeyNotScalar { found }, at, warnings).ok_or(Repr::Key { found, at })?
         }
     };
     if !read.value.is_object()
@@ -235,6 +238,18 @@ fn mapping(frontmatter: &Frontmatter<'_>, warnings: &mut Vec<Warning>) -> Result
         return accept(frontmatter, repaired.read, warnings).map(|map| (map, repaired.unread));
     }
     accept(frontmatter, read, warnings).map(|map| (map, unread))
+}
+
+/// Repairs the text, and adds what was done to the warnings.
+fn repaired(
+    frontmatter: &Frontmatter<'_>,
+    problem: WarningKind,
+    at: Position,
+    warnings: &mut Vec<Warning>,
+) -> Option<(Read, Vec<&'static str>)> {
+    let repaired = repair(frontmatter, problem, at)?;
+    warnings.extend(repaired.warnings);
+    Some((repaired.read, repaired.unread))
 }
 
 /// Takes the mapping out of what was read; a key that decides something may not stand twice.

@@ -149,6 +149,10 @@ impl Reader<'_> {
                 self.note("", format!("line {line}: it is not valid YAML: {message}"));
                 return HostMetadata::unread(bytes);
             }
+            Err(yaml::Failure::Key { found, line, .. }) => {
+                self.note("", format!("line {line}: a key is {found}; write keys as text"));
+                return HostMetadata::unread(bytes);
+            }
         };
         let section = |reader: &mut Self, key: &str| match map.get(key) {
             None | Some(Value::Null) => Some(Map::new()),

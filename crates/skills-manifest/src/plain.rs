@@ -35,6 +35,7 @@ impl Frontmatter<'_> {
             Failure::Syntax { message, line, .. } | Failure::Budget { message, line } => {
                 NotPlain::Yaml { message, line: self.position(line, 1).line }
             }
+            Failure::Key { .. } => NotPlain::Key,
         })?;
         let fields = exact.fields()?;
         let not_read = |(message, line): (String, usize)| NotPlain::Yaml { message, line: self.position(line, 1).line };

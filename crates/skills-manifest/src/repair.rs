@@ -1,4 +1,4 @@
-//! Reads frontmatter that is no YAML: what the author meant is nearly always plain.
+//! Reads frontmatter that is no YAML, or YAML with keys that are no scalars: what the author meant is nearly always plain.
 //!
 //! 1. Values that do not parse alone are put in quotes, tabs of the indentation become spaces, and the text is read again.
 //! 2. When that fails too, the lines of `name` and `description` are read, and nothing else.
@@ -23,10 +23,10 @@ pub(crate) struct Repaired {
     pub(crate) unread: Vec<&'static str>,
 }
 
-/// Tries the steps in turn; `problem` and its place say why the text is no YAML.
-pub(crate) fn repair(frontmatter: &Frontmatter<'_>, problem: &str, at: Position) -> Option<Repaired> {
+/// Tries the steps in turn; `problem` and its place say why the text is not read as it stands.
+pub(crate) fn repair(frontmatter: &Frontmatter<'_>, problem: WarningKind, at: Position) -> Option<Repaired> {
     let (mended, changes) = quote::mend(&with_line_feeds(frontmatter.yaml()));
-    let mut warnings = vec![Warning::new(WarningKind::YamlRepaired { problem: problem.to_owned() }, Some(at))];
+    let mut warnings = vec![Warning::new(problem, Some(at))];
     if !changes.is_empty()
         && let Ok(read) = yaml::read(&mended)
         && read.value.is_object()

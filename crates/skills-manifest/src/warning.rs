@@ -67,6 +67,11 @@ pub enum WarningKind {
         /// What the YAML library says of it.
         problem: String,
     },
+    /// A key of a mapping is itself a mapping or a list, which is not read; what was done about it follows.
+    KeyNotScalar {
+        /// What the key is.
+        found: &'static str,
+    },
     /// A value was put in quotes, because YAML does not read it as it stands.
     ValueQuoted {
         /// The key before it, or `-` for an item of a list.
@@ -160,7 +165,13 @@ impl WarningKind {
     pub(crate) fn leaves_doubt(&self) -> bool {
         matches!(
             self,
-            Self::YamlRepaired { .. } | Self::LineRead { .. } | Self::NoFence | Self::NotClosed | Self::OddFence | Self::FencedFrontmatter
+            Self::YamlRepaired { .. }
+                | Self::KeyNotScalar { .. }
+                | Self::LineRead { .. }
+                | Self::NoFence
+                | Self::NotClosed
+                | Self::OddFence
+                | Self::FencedFrontmatter
         )
     }
 
@@ -176,6 +187,7 @@ impl WarningKind {
             Self::NoFence => "no-fence",
             Self::NotClosed => "not-closed",
             Self::YamlRepaired { .. } => "yaml-recovered",
+            Self::KeyNotScalar { .. } => "yaml-key",
             Self::ValueQuoted { .. } => "value-quoted",
             Self::TabIndentation => "tab-indentation",
             Self::LineRead { .. } => "line-read",
@@ -213,6 +225,7 @@ impl fmt::Display for WarningKind {
                 "no `---` closes the frontmatter: fields read up to the first empty line that none follows; put one behind them",
             ),
             Self::YamlRepaired { problem } => write!(f, "read all the same, but not valid YAML: {problem}"),
+            Self::KeyNotScalar { found } => write!(f, "a key is {found}; write keys as text, and a value that holds `{{{{` in quotes"),
             Self::ValueQuoted { key } => write!(f, "the value of {key:?} was read as one text; put it in quotes"),
             Self::TabIndentation => f.write_str("tabs read as spaces; YAML forbids tabs before a key"),
             Self::LineRead { field } => write!(f, "only the line of `{field}` was read"),

@@ -45,7 +45,7 @@ pub(crate) struct Exact {
     pub(crate) repeated: Option<String>,
     /// Whether a value had a tag.
     pub(crate) tagged: bool,
-    /// Whether a key was no text, or `<<`.
+    /// Whether a key was a scalar but no text, or `<<`.
     pub(crate) odd_key: bool,
     /// Whether a number was infinite, none, or longer than 64 bits.
     pub(crate) odd_number: bool,
@@ -63,6 +63,8 @@ pub(crate) struct Repeated {
 pub(crate) enum Failure {
     /// It breaks the grammar.
     Syntax { message: String, line: usize, column: usize },
+    /// A key of a mapping is itself a mapping or a list.
+    Key { found: &'static str, line: usize, column: usize },
     /// Nesting, brackets or aliases are beyond all measure.
     Budget { message: String, line: usize },
 }
@@ -80,8 +82,9 @@ pub(crate) fn glance(yaml: &str) -> Option<Option<&str>> {
 
 /// Reads one document.
 ///
-/// Tags are dropped and never acted on, merge keys are ordinary keys; keys that are not text are written as text. A number is a number
-/// only when JSON writes it the same way: `1.10`, `0x1F` and `1e3` are text.
+/// Tags are dropped and never acted on, merge keys are ordinary keys; numbers, truth values and `null` as keys are written as text, and
+/// keys that are mappings or lists are refused. A number is a number only when JSON writes it the same way: `1.10`, `0x1F` and `1e3` are
+/// text.
 pub(crate) fn read(yaml: &str) -> Result<Read, Failure> {
     let (mut value, state) = build(yaml)?;
     let repeated = state.repeated.into_inner();
@@ -107,7 +110,7 @@ fn build(yaml: &str) -> Result<(Value, State), Failure> {
         });
     }
     let state = State::default();
-    let result = Json { state: &state, depth: 0 }.deserialize(serde_yaml::Deserializer::from_str(yaml));
+    let result = Json { state: &state, depth: 0, part: Part::Value }.deserialize(serde_yaml::Deserializer::from_str(yaml));
     let value = result.map_err(|error| describe(&error, &state))?;
     Ok((value, state))
 }
@@ -115,6 +118,9 @@ fn build(yaml: &str) -> Result<(Value, State), Failure> {
 /// Takes the library's own position out of its message.
 fn describe(error: &serde_yaml::Error, state: &State) -> Failure {
     let (line, column) = error.location().map_or((1, 1), |at| (at.line().max(1), at.column().max(1)));
+    if let Some(found) = state.refused_key.get() {
+        return Failure::Key { found, line, column };
+    }
     let message = without_places(&error.to_string());
     if state.overspent.get() || message.contains("recursion limit") || message.contains("repetition limit") {
         Failure::Budget { message, line }
@@ -161,6 +167,7 @@ struct State {
     numbers: Cell<bool>,
     tagged: Cell<bool>,
     odd_key: Cell<bool>,
+    refused_key: Cell<Option<&'static str>>,
     odd_number: Cell<bool>,
     repeated: RefCell<Vec<Repeated>>,
 }
@@ -173,6 +180,7 @@ impl Default for State {
             numbers: Cell::new(false),
             tagged: Cell::new(false),
             odd_key: Cell::new(false),
+            refused_key: Cell::new(None),
             odd_number: Cell::new(false),
             repeated: RefCell::default(),
         }
@@ -184,11 +192,31 @@ impl Default for State {
 struct Json<'a> {
     state: &'a State,
     depth: usize,
+    part: Part,
+}
+
+/// The part of a mapping that is built; whatever is in no mapping is a value.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Key,
+    Value,
 }
 
 impl Json<'_> {
-    fn deeper(self) -> Self {
-        Self { depth: self.depth + 1, ..self }
+    fn inner(self, part: Part) -> Self {
+        Self { depth: self.depth + 1, part, ..self }
+    }
+
+    /// Begins a mapping or a list, which only a value may be.
+    ///
+    /// As a key it would have to be written as text, and the text of a key within a key is quoted once more: its length doubles with
+    /// each level, and 40 levels take 100 bytes of YAML.
+    fn collection<E: Error>(self, found: &'static str) -> Result<(), E> {
+        if self.part == Part::Key {
+            self.state.refused_key.set(Some(found));
+            return Err(E::custom(format_args!("a key is {found}")));
+        }
+        self.spend(0)
     }
 
     fn spend<E: Error>(self, bytes: usize) -> Result<(), E> {
@@ -283,25 +311,25 @@ impl<'de> Visitor<'de> for Json<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        self.spend(0)?;
+        self.collection("a list")?;
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(self.deeper())? {
+        while let Some(item) = items.next_element_seed(self.inner(Part::Value))? {
             list.push(item);
         }
         Ok(Value::Array(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        self.spend(0)?;
+        self.collection("a mapping")?;
         let mut map = Map::new();
-        while let Some(key) = entries.next_key_seed(self.deeper())? {
+        while let Some(key) = entries.next_key_seed(self.inner(Part::Key))? {
             let is_odd = !key.is_string() || key == "<<";
             self.state.odd_key.set(self.state.odd_key.get() || is_odd);
             let key = match key {
                 Value::String(text) => text,
-                other => other.to_string(),
+                scalar => scalar.to_string(),
             };
-            let value = entries.next_value_seed(self.deeper())?;
+            let value = entries.next_value_seed(self.inner(Part::Value))?;
             if map.contains_key(&key) {
                 let mut repeated = self.state.repeated.borrow_mut();
                 // Nobody reads ten thousand of them, but one that decides something is always noted.

@@ -181,6 +181,9 @@ mod tests {
         // The same content is no answer more.
         keep(&answers, Some("1"), 7);
         assert_eq!((total(&answers), count(&answers, Some("0"))), (MAX_ANSWERS, MAX_OF_SESSION - 1));
+        // A session that ends leaves room for others.
+        answers.forget("1");
+        assert_eq!(total(&answers), MAX_ANSWERS - MAX_OF_SESSION);
     }
 
     #[test]

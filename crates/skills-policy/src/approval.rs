@@ -20,6 +20,8 @@ pub struct Question {
     pub directory: PathBuf,
     /// The digest of its content; without one no approval lasts.
     pub digest: Option<String>,
+    /// Whether the digest is of the command's words alone, since the machine's programs work on the directory and its files are not looked at.
+    pub is_digest_of_words: bool,
     /// What will run, with its arguments.
     pub command: Vec<String>,
     /// Whether these are words that no skill wrote: then an answer holds for just these words, and for the session at most.

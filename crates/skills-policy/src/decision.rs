@@ -7,6 +7,7 @@ use crate::{Fate, Grants, Verdict};
 /// What the policy answers to a request: all of it or nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
+#[expect(clippy::large_enum_variant, reason = "one is made for each run, and a box would be in every match")]
 pub enum Decision {
     /// Everything that was asked for may be had.
     Granted(Grants),

@@ -11,6 +11,18 @@ pub(crate) enum Repr {
     Host { text: String },
     #[error("{text:?} is no permission: write `read`, `write`, `spawn`, `network` or `env`, and perhaps `:` and what of it")]
     Target { text: String },
+    #[cfg(feature = "toml")]
+    #[error("{source_name}:{line}: {message}")]
+    File { source_name: String, line: usize, message: String },
+    #[cfg(feature = "toml")]
+    #[error("{source_name}: {error}")]
+    In { source_name: String, error: Box<PolicyError> },
+    #[cfg(feature = "toml")]
+    #[error("{source_name}: `directory` must be an absolute path without `..`, not {directory:?}")]
+    Within { source_name: String, directory: std::path::PathBuf },
+    #[cfg(feature = "toml")]
+    #[error("{source_name}: no limit may be 0, nothing would run")]
+    ZeroLimit { source_name: String },
     #[error("{text:?} must be an absolute path without `..`")]
     Path { text: String },
     #[error("{text:?} is no name of a program: write it without a path")]

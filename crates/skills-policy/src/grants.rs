@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::request::innermost_protected;
 use crate::rules::Ruling;
 use crate::{Capability, Fate, HostList, HostPattern, Limits, Permission, Request, Verdict};
 
@@ -16,6 +17,8 @@ pub struct Grants {
     network: Network,
     spawn: Spawn,
     variables: BTreeSet<String>,
+    protected: BTreeSet<PathBuf>,
+    hidden: BTreeSet<PathBuf>,
     limits: Limits,
     verdicts: Vec<Verdict>,
 }
@@ -29,6 +32,8 @@ impl Grants {
             network: Network::None,
             spawn: Spawn::None,
             variables: BTreeSet::new(),
+            protected: BTreeSet::new(),
+            hidden: BTreeSet::new(),
             limits: Limits::default(),
             verdicts: Vec::new(),
         }
@@ -36,9 +41,17 @@ impl Grants {
 
     /// Gives what the verdicts grant.
     pub(crate) fn of(request: &Request, ruling: Ruling, ceiling: &Limits) -> Self {
-        let mut grants = Self { limits: request.limits.narrowed_by(ceiling), ..Self::none() };
+        let mut grants = Self {
+            limits: request.limits.narrowed_by(ceiling),
+            protected: request.protected.clone(),
+            hidden: request.hidden.clone(),
+            ..Self::none()
+        };
         if request.is_home {
             grants.file(&request.directory, "/skill".into(), Access::ReadOnly);
+            if let (Some(home), Some(copy)) = (grants.files.first_mut(), &request.copy) {
+                home.location.clone_from(copy);
+            }
         } else if ruling
             .verdicts
             .iter()
@@ -60,7 +73,9 @@ impl Grants {
     fn add(&mut self, permission: &Permission, request: &Request, ruling: &Ruling) {
         match permission {
             Permission::Read(path) => self.file(path, guest(path, request), Access::ReadOnly),
-            Permission::Write(path) => self.file(path, guest(path, request), Access::ReadWrite),
+            Permission::Write(path) | Permission::WriteProtected { path, .. } => {
+                self.file(path, guest(path, request), Access::ReadWrite);
+            }
             Permission::Host(pattern) => self.hosts([pattern.clone()].into(), &ruling.denied_hosts),
             Permission::Program(name) => match &mut self.spawn {
                 Spawn::Any => {}
@@ -82,7 +97,7 @@ impl Grants {
         match self.files.iter_mut().find(|file| file.path == path) {
             Some(file) if access == Access::ReadWrite => file.access = access,
             Some(_) => {}
-            None => self.files.push(FileGrant { path: path.to_owned(), guest, access }),
+            None => self.files.push(FileGrant { path: path.to_owned(), location: path.to_owned(), guest, access }),
         }
     }
 
@@ -101,6 +116,55 @@ impl Grants {
     #[must_use]
     pub fn files(&self) -> &[FileGrant] {
         &self.files
+    }
+
+    /// Returns the paths that stay read-only in granted directories besides [names](crate::PROTECTED), unless they were granted themselves.
+    #[must_use]
+    pub fn protected(&self) -> &BTreeSet<PathBuf> {
+        &self.protected
+    }
+
+    /// Returns the paths that are neither read nor written, although a granted directory holds them.
+    #[must_use]
+    pub fn hidden(&self) -> &BTreeSet<PathBuf> {
+        &self.hidden
+    }
+
+    /// Returns the innermost directory at or above `path` that may be written. What is granted for reading in it does not count: grants add up.
+    #[must_use]
+    pub fn writable_around(&self, path: &Path) -> Option<&FileGrant> {
+        let writable = self.files.iter().filter(|file| file.access == Access::ReadWrite && path.starts_with(&file.path));
+        writable.max_by_key(|file| file.path.components().count())
+    }
+
+    /// Returns where a path lies that the program knows: itself, or the same path in a [copy](crate::Request::copy).
+    #[must_use]
+    pub fn located(&self, path: &Path) -> PathBuf {
+        let moved = self.around(path).filter(|file| file.location != file.path);
+        let below = moved.and_then(|file| Some(file.location.join(path.strip_prefix(&file.path).ok()?)));
+        // Joining nothing would leave a slash at the end.
+        below.map_or_else(|| path.to_owned(), |below| below.components().collect())
+    }
+
+    /// Returns the same for a backend that cannot show files at another path than the one that they lie at.
+    #[must_use]
+    pub fn at_locations(&self) -> Self {
+        let mut grants = self.clone();
+        grants.files.iter_mut().for_each(|file| file.path.clone_from(&file.location));
+        grants
+    }
+
+    /// Returns the innermost granted file or directory at or above `path`.
+    #[must_use]
+    pub fn around(&self, path: &Path) -> Option<&FileGrant> {
+        let around = self.files.iter().filter(|file| path.starts_with(&file.path));
+        around.max_by_key(|file| file.path.components().count())
+    }
+
+    /// Returns the innermost protected path at or above `path` in what was granted as `granted`; nothing when there is none.
+    #[must_use]
+    pub fn protected_in(&self, granted: &Path, path: &Path) -> Option<PathBuf> {
+        innermost_protected(path, granted, &self.protected)
     }
 
     /// Returns the hosts that may be reached.
@@ -161,15 +225,23 @@ fn guest(path: &Path, request: &Request) -> Cow<'static, str> {
 pub struct FileGrant {
     #[serde(serialize_with = "crate::path::lossy")]
     path: PathBuf,
+    #[serde(serialize_with = "crate::path::lossy")]
+    location: PathBuf,
     guest: Cow<'static, str>,
     access: Access,
 }
 
 impl FileGrant {
-    /// Returns the path on this machine.
+    /// Returns the path on this machine by which the program knows it.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns where the files lie that the program gets: at [`path`](Self::path), or in the [copy](crate::Request::copy) of it.
+    #[must_use]
+    pub fn location(&self) -> &Path {
+        &self.location
     }
 
     /// Returns where a program that sees a file system of its own finds it: `/skill`, `/workspace`, else its path on this machine.

@@ -40,12 +40,15 @@ mod approval;
 mod capability;
 mod decision;
 mod error;
+#[cfg(feature = "toml")]
+mod file;
 mod grants;
 mod host;
 mod limits;
 mod manager;
 mod path;
 mod permission;
+mod protected;
 mod request;
 mod rule;
 mod rules;
@@ -57,11 +60,14 @@ pub use approval::{Answer, Answering, Approval, ApprovalStore, Approver, AskErro
 pub use capability::Capability;
 pub use decision::{Decision, Denial};
 pub use error::PolicyError;
+#[cfg(feature = "toml")]
+pub use file::PolicyFile;
 pub use grants::{Access, FileGrant, Grants, Network, Spawn};
 pub use host::{HostList, HostPattern};
 pub use limits::Limits;
 pub use manager::{Examined, Pending, PermissionManager};
 pub use permission::Permission;
+pub use protected::{PROTECTED, folded, leads_to_protected, protected_by};
 pub use request::{Origin, Request};
 pub use rule::{Effect, Layer, Rule};
 pub use rules::{Mode, NewContent, Rules};

@@ -235,10 +235,14 @@ impl PermissionManager {
         if with(Fate::Open).iter().any(|verdict| verdict.permission == Permission::Host(HostPattern::ANY)) {
             notes.push("all hosts could be reached".to_owned());
         }
+        if with(Fate::Open).iter().any(|verdict| matches!(verdict.permission, Permission::WriteProtected { .. })) {
+            notes.push("DANGEROUS: what is written to a protected path can run outside of any sandbox later".to_owned());
+        }
         Question {
             name: request.name.clone(),
             directory: request.directory.clone(),
             digest: request.digest.clone(),
+            is_digest_of_words: !request.is_home,
             command: request.command.clone(),
             is_made_up: request.words.is_some(),
             open: with(Fate::Open),

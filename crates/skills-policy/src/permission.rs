@@ -14,6 +14,16 @@ pub enum Permission {
     Read(#[serde(serialize_with = "crate::path::lossy")] PathBuf),
     /// Read and write this file, or this directory and everything below it.
     Write(#[serde(serialize_with = "crate::path::lossy")] PathBuf),
+    /// Read and write a path at or below a [protected](crate::PROTECTED) one. No wider rule, approval or mode gives it: only a rule or an answer for the
+    /// protected path itself, or for a path in it.
+    WriteProtected {
+        /// What is to be written, and everything below it.
+        #[serde(serialize_with = "crate::path::lossy")]
+        path: PathBuf,
+        /// The innermost protected path at or above it.
+        #[serde(serialize_with = "crate::path::lossy")]
+        protected: PathBuf,
+    },
     /// Reach these hosts.
     Host(HostPattern),
     /// Reach whichever hosts the rules list: a wish, which becomes [`Host`](Self::Host)s before anything is decided.
@@ -36,7 +46,7 @@ impl Permission {
     pub fn capability(&self) -> Capability {
         match self {
             Self::Read(_) => Capability::Read,
-            Self::Write(_) => Capability::Write,
+            Self::Write(_) | Self::WriteProtected { .. } => Capability::Write,
             Self::Host(_) | Self::ListedHosts => Capability::Network,
             Self::Program(_) | Self::AnyProgram | Self::Hook(_) => Capability::Spawn,
             Self::Variable(_) => Capability::Environment,
@@ -49,6 +59,10 @@ impl Permission {
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Write(path), Self::Write(below) | Self::Read(below)) | (Self::Read(path), Self::Read(below)) => below.starts_with(path),
+            (Self::WriteProtected { path, .. }, Self::WriteProtected { path: below, protected }) => {
+                below.starts_with(path) && path.starts_with(protected)
+            }
+            (Self::WriteProtected { path, .. }, Self::Read(below)) => below.starts_with(path),
             (Self::Host(wide), Self::Host(narrow)) => wide.covers(narrow),
             (Self::AnyProgram, Self::Program(_)) => true,
             (Self::Unreadable(..), _) => false,
@@ -60,7 +74,7 @@ impl Permission {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Self::Read(path) | Self::Write(path) => Some(path),
+            Self::Read(path) | Self::Write(path) | Self::WriteProtected { path, .. } => Some(path),
             _ => None,
         }
     }
@@ -71,6 +85,9 @@ impl fmt::Display for Permission {
         match self {
             Self::Read(path) => write!(f, "read {}", path.display()),
             Self::Write(path) => write!(f, "write {}", path.display()),
+            Self::WriteProtected { path, .. } => {
+                write!(f, "write {}, which is PROTECTED: other programs run or obey what lies there", path.display())
+            }
             Self::Host(pattern) if *pattern == HostPattern::ANY => f.write_str("reach any host"),
             Self::Host(pattern) => write!(f, "reach {pattern}"),
             Self::ListedHosts => f.write_str("reach hosts"),

@@ -3,10 +3,10 @@
 mod tool;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use self::tool::Tool;
-use crate::{Capability, HostPattern, Limits, Permission};
+use crate::{Capability, HostPattern, Limits, Permission, protected_by};
 
 /// What a program asks for, and what its host offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Request {
     pub(crate) directory: PathBuf,
     /// Whether the program lies in the directory; if not, the machine's programs work on it.
     pub(crate) is_home: bool,
+    /// Where the files of the directory lie that run.
+    pub(crate) copy: Option<PathBuf>,
     pub(crate) name: String,
     pub(crate) digest: Option<String>,
     pub(crate) command: Vec<String>,
@@ -29,6 +31,8 @@ pub struct Request {
     variables: Vec<(String, Origin)>,
     declared: BTreeSet<String>,
     without: BTreeSet<Capability>,
+    pub(crate) protected: BTreeSet<PathBuf>,
+    pub(crate) hidden: BTreeSet<PathBuf>,
     pub(crate) limits: Limits,
 }
 
@@ -78,6 +82,7 @@ impl Request {
         Self {
             directory: directory.into(),
             is_home: true,
+            copy: None,
             name: String::new(),
             digest: None,
             command: Vec::new(),
@@ -90,6 +95,8 @@ impl Request {
             variables: Vec::new(),
             declared: BTreeSet::new(),
             without: BTreeSet::new(),
+            protected: BTreeSet::new(),
+            hidden: BTreeSet::new(),
             limits: Limits::default(),
         }
     }
@@ -110,6 +117,13 @@ impl Request {
     /// Says what the content of the directory is, as a digest. Without one no approval lasts.
     pub fn content(mut self, digest: impl Into<String>) -> Self {
         self.digest = Some(digest.into());
+        self
+    }
+
+    /// Says that a copy of the directory runs in its place, which nobody else can change: the program finds it at the path of the directory where the backend
+    /// can show it there. The copy holds just the [content](Self::content). The path is canonical.
+    pub fn copy(mut self, path: impl Into<PathBuf>) -> Self {
+        self.copy = Some(path.into());
         self
     }
 
@@ -212,6 +226,20 @@ impl Request {
         self
     }
 
+    /// Protects a path like the [names](crate::PROTECTED) that always are: it stays read-only in a wider directory that may be written, unless a rule or an
+    /// answer is for that path itself. Roots of skills are such paths. The path is canonical.
+    pub fn protect(mut self, path: impl Into<PathBuf>) -> Self {
+        self.protected.insert(path.into());
+        self
+    }
+
+    /// Hides a path: no program reads or writes it, even in a directory that is granted as a whole. State, caches and rules of the host are such paths. The
+    /// path is canonical.
+    pub fn hide(mut self, path: impl Into<PathBuf>) -> Self {
+        self.hidden.insert(path.into());
+        self
+    }
+
     /// Asks for other limits; the rules' ceiling still holds.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -269,13 +297,13 @@ impl Request {
         };
         for tool in &self.tools {
             if let Some(permission) = tool.wants(self.workspace.as_deref()) {
-                add(permission, tool.text(), Claim::Declared);
+                add(self.judged(permission), tool.text(), Claim::Declared);
             }
         }
         for permission in &self.offered {
             match permission {
                 Permission::Hook(_) => add(permission.clone(), HOOKS.to_owned(), Claim::Undeclared),
-                _ => add(permission.clone(), CALLER.to_owned(), self.claim(permission.capability())),
+                _ => add(self.judged(permission.clone()), CALLER.to_owned(), self.claim(permission.capability())),
             }
         }
         for (name, origin) in &self.variables {
@@ -295,6 +323,16 @@ impl Request {
         all
     }
 
+    /// Tells writing a protected path from writing others. What lies in the workspace is judged by its path in there, everything else by its whole path.
+    fn judged(&self, permission: Permission) -> Permission {
+        let Permission::Write(path) = permission else { return permission };
+        let base = self.workspace.as_deref().filter(|workspace| path.starts_with(workspace)).unwrap_or(Path::new(""));
+        match innermost_protected(&path, base, &self.protected) {
+            Some(protected) => Permission::WriteProtected { path, protected },
+            None => Permission::Write(path),
+        }
+    }
+
     /// What the caller wants is declared when a tool stands for it, and beyond the skill when it has tools and none does.
     fn claim(&self, capability: Capability) -> Claim {
         let stands_for = |tool: &&Tool| Capability::of_tool(&tool.name) == Some(capability);
@@ -310,6 +348,13 @@ impl Request {
             None => Claim::Beyond,
         }
     }
+}
+
+/// Returns the innermost path at or above `path` and strictly below `base` that is protected by its name or as one of `paths`.
+pub(crate) fn innermost_protected(path: &Path, base: &Path, paths: &BTreeSet<PathBuf>) -> Option<PathBuf> {
+    let is_below = |protected: &&PathBuf| path.starts_with(protected) && *protected != base && protected.starts_with(base);
+    let named = protected_by(path, base);
+    named.into_iter().chain(paths.iter().filter(is_below).cloned()).max_by_key(|path| path.components().count())
 }
 
 impl Wanted {

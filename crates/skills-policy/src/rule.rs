@@ -96,6 +96,22 @@ impl Rule {
         self.layer
     }
 
+    /// Returns what the rule is about.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Returns the directory that the rule is restricted to.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Path> {
+        self.within.as_deref()
+    }
+
+    /// Returns the same rule about something else.
+    pub fn about(&self, target: Target) -> Self {
+        Self { target, ..self.clone() }
+    }
+
     /// A directory with `..` in it is none: such a rule allows nothing, and forbids everywhere.
     pub(crate) fn is_about(&self, directory: &Path) -> bool {
         match &self.within {

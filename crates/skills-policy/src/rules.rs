@@ -215,7 +215,13 @@ impl Rules {
             // Whoever started this run knows what is there now; other rules were written before.
             (None, Some(rule), _) | (None, None, Some(rule)) => (Fate::Granted, by(rule)),
             (None, None, None) if wanted.claim == Claim::Given => (Fate::Granted, Reason::Caller),
-            (None, None, None) if self.mode == Mode::Trusted && wanted.claim == Claim::Declared => (Fate::Granted, Reason::Trusted),
+            (None, None, None)
+                if self.mode == Mode::Trusted
+                    && wanted.claim == Claim::Declared
+                    && !matches!(permission, Permission::WriteProtected { .. }) =>
+            {
+                (Fate::Granted, Reason::Trusted)
+            }
             (None, None, None) => (Fate::Open, Reason::NoRule),
         }
     }
@@ -273,9 +279,18 @@ fn never(request: &Request, wanted: &Wanted) -> Option<&'static str> {
     match &wanted.permission {
         Permission::Unreadable(..) => Some("nobody knows what that means"),
         // Rules compare paths part by part.
-        Permission::Read(path) | Permission::Write(path) if !is_plain(path) => Some("the path is relative, no text, or has `..` in it"),
+        Permission::Read(path) | Permission::Write(path) | Permission::WriteProtected { path, .. }
+            if request.hidden.iter().any(|hidden| path.starts_with(hidden)) =>
+        {
+            Some("it is a directory of this host for its own state, which no program sees")
+        }
+        Permission::Read(path) | Permission::Write(path) | Permission::WriteProtected { path, .. } if !is_plain(path) => {
+            Some("the path is relative, no text, or has `..` in it")
+        }
         // A program could change its own instructions.
-        Permission::Write(path) if directory.is_some_and(|directory| path.starts_with(directory) || directory.starts_with(path)) => {
+        Permission::Write(path) | Permission::WriteProtected { path, .. }
+            if directory.is_some_and(|directory| path.starts_with(directory) || directory.starts_with(path)) =>
+        {
             Some("the program itself lies there, and must stay as it is")
         }
         Permission::Program(name) if !is_program(name) => Some("that is no name of a program"),

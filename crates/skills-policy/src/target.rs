@@ -76,13 +76,17 @@ impl Target {
     /// Says whether a rule that allows this allows the whole of `permission`.
     pub(crate) fn allows(&self, permission: &Permission) -> bool {
         match (&self.0, permission) {
-            (_, Permission::Hook(_)) => false,
+            (_, Permission::Hook(_)) | (Kind::All(_), Permission::WriteProtected { .. }) => false,
             (Kind::All(capability), _) => {
                 let is_named = matches!(capability, Capability::Network | Capability::Environment);
                 *capability == permission.capability() && !is_named
             }
             (Kind::Read(prefix), Permission::Read(path)) | (Kind::Write(prefix), Permission::Write(path) | Permission::Read(path)) => {
                 path.starts_with(prefix)
+            }
+            // Only a rule that names the protected path, or one in it.
+            (Kind::Write(prefix), Permission::WriteProtected { path, protected }) => {
+                path.starts_with(prefix) && prefix.starts_with(protected)
             }
             (Kind::Host(pattern), Permission::Host(wanted)) => pattern.covers(wanted),
             (Kind::Host(_), Permission::ListedHosts) => true,
@@ -98,11 +102,10 @@ impl Target {
         let overlap = |a: &Path, b: &Path| a.starts_with(b) || b.starts_with(a);
         match (&self.0, permission) {
             // Whoever may write may read.
-            (Kind::All(Capability::Read), Permission::Write(_)) => true,
+            (Kind::All(Capability::Read), Permission::Write(_) | Permission::WriteProtected { .. }) => true,
             (Kind::All(capability), _) => *capability == permission.capability(),
-            (Kind::Read(prefix), Permission::Read(path) | Permission::Write(path)) | (Kind::Write(prefix), Permission::Write(path)) => {
-                overlap(prefix, path)
-            }
+            (Kind::Read(prefix), Permission::Read(path) | Permission::Write(path) | Permission::WriteProtected { path, .. })
+            | (Kind::Write(prefix), Permission::Write(path) | Permission::WriteProtected { path, .. }) => overlap(prefix, path),
             (Kind::Host(pattern), Permission::Host(wanted)) => pattern.covers(wanted),
             (Kind::Host(pattern), Permission::ListedHosts) => *pattern == HostPattern::ANY,
             (Kind::Program(name), Permission::Program(wanted)) => name == wanted,

@@ -199,7 +199,7 @@ mod tests {
     fn patterns_fit_names() {
         let fits = |pattern: &str, name: &str| pattern.parse::<VariablePattern>().unwrap().matches(name);
         assert!(fits("AWS_*", "AWS_REGION") && fits("*", "X") && fits("A", "A") && !fits("A", "AB"));
-        for wrong in ["", "A-B", "*A", "A*B", "A=B", "1A", "A\nB"] {
+        for wrong in ["", "A-B", "A-*", "A**", "*A", "A*B", "A=B", "1A", "A\nB"] {
             assert!(wrong.parse::<VariablePattern>().is_err(), "{wrong}");
         }
     }

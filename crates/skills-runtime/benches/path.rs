@@ -94,3 +94,30 @@ fn with_a_record(bencher: Bencher<'_, '_>) {
     let log = Arc::new(Log::open(place.path().join("audit.jsonl")).unwrap());
     run(bencher, place.path(), |builder| builder.audit(log));
 }
+
+/// A run from a private copy that is kept: what finding it again costs for a skill of twenty files.
+#[divan::bench]
+fn from_a_kept_copy_of_twenty_files(bencher: Bencher<'_, '_>) {
+    let place = skill("allowed-tools: Bash\n");
+    twenty_files(place.path());
+    run(bencher, place.path(), |builder| builder.approver(Arc::new(Answer::Session)));
+}
+
+/// Making that copy: the first run in a process.
+#[divan::bench]
+fn from_a_new_copy_of_twenty_files(bencher: Bencher<'_, '_>) {
+    let place = skill("allowed-tools: Bash\n");
+    twenty_files(place.path());
+    let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let root = || Root::new(place.path().join("skills"), Scope::User);
+    let builder = || SkillRuntime::builder().root(root()).native_sandbox(Arc::new(Nothing)).approver(Arc::new(Answer::Session));
+    bencher
+        .with_inputs(|| builder().build())
+        .bench_local_values(|runtime| executor.block_on(runtime.execute_skill("one", ExecutionOptions::default())).unwrap());
+}
+
+fn twenty_files(place: &Path) {
+    for number in 0..18 {
+        std::fs::write(place.join(format!("skills/one/module{number}.py")), "x = 1\n".repeat(500)).unwrap();
+    }
+}

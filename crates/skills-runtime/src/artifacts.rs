@@ -119,7 +119,7 @@ impl ExecutionArtifacts {
             report: Some(outcome.report),
             verdicts: Vec::new(),
             files: Artefacts::default(),
-            notes: Vec::new(),
+            notes: outcome.notes.iter().map(|note| redactor.text(note)).collect(),
         }
     }
 }

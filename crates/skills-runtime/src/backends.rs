@@ -19,6 +19,7 @@ pub(crate) type Search = ();
 #[derive(Clone, Default)]
 pub(crate) struct WasmChoice {
     pub(crate) cache: Option<skills_sandbox_wasm::ArtifactCache>,
+    pub(crate) compile_command: Option<skills_sandbox_wasm::CompileCommand>,
     pub(crate) profile: skills_sandbox_wasm::Profile,
 }
 /// There is nothing to choose where there is no backend for WebAssembly.
@@ -63,8 +64,10 @@ impl Backends {
 
 #[cfg(feature = "wasm")]
 fn wasm(scratch: &Path, choice: WasmChoice) -> Option<Arc<dyn Sandbox>> {
-    let sandbox = skills_sandbox_wasm::WasmSandbox::new(scratch).profile(choice.profile);
-    Some(Arc::new(choice.cache.into_iter().fold(sandbox, skills_sandbox_wasm::WasmSandbox::cache)))
+    use skills_sandbox_wasm::WasmSandbox;
+    let sandbox = WasmSandbox::new(scratch).profile(choice.profile);
+    let sandbox = choice.cache.into_iter().fold(sandbox, WasmSandbox::cache);
+    Some(Arc::new(choice.compile_command.into_iter().fold(sandbox, WasmSandbox::compile_command)))
 }
 
 #[cfg(not(feature = "wasm"))]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::{Duration, SystemTime};
 
 use skills_audit::AuditSink;
@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use crate::asking::Asking;
 use crate::attempt::Recorder;
 use crate::backends::{Backends, Search, WasmChoice};
+use crate::contents::Contents;
 use crate::requirements::PROGRAM_DIRECTORIES;
 use crate::runtime::Shared;
 use crate::{Precompile, Secrets, SkillRuntime, Unmet};
@@ -44,6 +45,7 @@ pub struct Builder {
     program_directories: Vec<PathBuf>,
     unmet: Unmet,
     max_concurrent_runs: usize,
+    hidden: Vec<PathBuf>,
 }
 
 impl Default for Builder {
@@ -66,6 +68,7 @@ impl Default for Builder {
             program_directories: PROGRAM_DIRECTORIES.iter().map(PathBuf::from).collect(),
             unmet: Unmet::default(),
             max_concurrent_runs: 16,
+            hidden: Vec::new(),
         }
     }
 }
@@ -192,6 +195,14 @@ impl Builder {
         self
     }
 
+    /// Sets the command by which the built-in backend for WebAssembly compiles large modules in a child process with limits. Default: none;
+    /// then modules that cannot be compiled safely in this process are refused.
+    #[cfg(feature = "wasm")]
+    pub fn wasm_compile_command(mut self, command: skills_sandbox_wasm::CompileCommand) -> Self {
+        self.wasm.compile_command = Some(command);
+        self
+    }
+
     /// Chooses how the built-in backend for WebAssembly runs programs. Default: as fast as can be.
     #[cfg(feature = "wasm")]
     pub fn wasm_profile(mut self, profile: skills_sandbox_wasm::Profile) -> Self {
@@ -224,6 +235,12 @@ impl Builder {
         self
     }
 
+    /// Hides directories of the host from every program, even where a wider directory is granted: its state, its caches, its rules. Default: none.
+    pub fn hide(mut self, directories: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        self.hidden.extend(directories.into_iter().map(Into::into));
+        self
+    }
+
     /// Finishes. Nothing is read or started yet.
     #[must_use]
     pub fn build(self) -> SkillRuntime {
@@ -244,11 +261,12 @@ impl Builder {
             program_directories: self.program_directories,
             approval_timeout: self.approval_timeout,
             unmet: self.unmet,
+            hidden: self.hidden,
             running: Semaphore::new(self.max_concurrent_runs.min(Semaphore::MAX_PERMITS)),
             asking: Asking::default(),
             known: RwLock::default(),
             looks: AtomicU64::default(),
-            digests: Mutex::default(),
+            contents: Contents::default(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! What the model sees of the skills, and what is read out of what is said to it.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use skills_discovery::{Entry, Listing, SkillFiles};
 use skills_prompt::{
@@ -155,7 +155,7 @@ impl SkillRuntime {
 
     fn given(&self, entry: &Entry, form: SkillForm, max_bytes: Option<usize>, active: &mut Active) -> Result<Activated, RuntimeError> {
         let files = opened(entry)?;
-        let digest = files.digest(&mut self.shared.digests.lock().unwrap_or_else(PoisonError::into_inner));
+        let digest = self.shared.contents.typed_digest(&files);
         // A skill with too many files for a digest is given each time rather than never.
         let Ok(digest) = digest else {
             return Ok(Activated { activation: Activation::New, injected: inject(entry, &files, form, max_bytes)? });

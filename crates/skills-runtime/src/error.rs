@@ -30,7 +30,7 @@ impl RuntimeError {
             Repr::Requirements { .. } => ErrorKind::Requirements,
             Repr::ChangedMeanwhile { .. } => ErrorKind::Changed,
             Repr::Symlink { .. } => ErrorKind::Symlink,
-            Repr::Offered { .. } => ErrorKind::Files,
+            Repr::Offered { .. } | Repr::AroundScratch { .. } => ErrorKind::Files,
             Repr::Audit(_) | Repr::Unrecorded { .. } => ErrorKind::Audit,
             Repr::Approval(_) => ErrorKind::Approval,
             Repr::Hook { .. } => ErrorKind::NoProgram,
@@ -169,6 +169,11 @@ pub(crate) enum Repr {
     Offered { path: PathBuf, source: std::io::Error },
     #[error("{} leads elsewhere by a symlink; nothing ran", path.display())]
     Symlink { path: PathBuf },
+    #[error(
+        "cannot grant {}: it holds {}, where private copies of skills and workspaces of other runs lie; grant a narrower directory, or set TMPDIR to a directory elsewhere",
+        path.display(), scratch.display()
+    )]
+    AroundScratch { path: PathBuf, scratch: PathBuf },
     #[error("the run's record cannot be kept")]
     Audit(#[source] AuditError),
     #[error("what came of it is known, and its record cannot be kept")]

@@ -1,25 +1,25 @@
 //! The one path from a skill's name to an outcome.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use skills_audit::{Content, Decision as Recorded};
-use skills_discovery::SkillFiles;
-use skills_manifest::Manifest;
+use skills_audit::Decision as Recorded;
+use skills_manifest::{Document, MAX_FILE_BYTES, Manifest};
 use skills_policy::{Access, Capability, Decision, Examined, Grants};
-use skills_sandbox::{Cancellation, Outcome, Sandbox};
+use skills_sandbox::{Cancellation, Ending, Outcome, Sandbox};
 use tokio::time::timeout;
 
 use crate::attempt::Attempt;
+use crate::contents::Content;
 use crate::error::{Repr, RuntimeError};
 use crate::job::{MAX_VARIABLE_INPUT, job};
 use crate::plan::Planned;
 use crate::secrets::Redactor;
 use crate::subject::{COMMANDS, Subject};
 use crate::workspace::Prepared;
-use crate::{Convention, ExecutionArtifacts, ExecutionOptions, SkillRuntime, Unmet, Workspace};
+use crate::{Convention, ExecutionArtifacts, ExecutionOptions, ExecutionStatus, SkillRuntime, Unmet, Workspace};
 
 impl SkillRuntime {
     /// Runs a skill's program in a sandbox.
@@ -111,7 +111,7 @@ impl SkillRuntime {
         }
         let sandbox = Arc::clone(self.shared.backends.for_mode(&planned.mode)?);
         attempt.redactor = Redactor::new(planned.variables.iter().map(|(name, value)| (name.as_str(), value.expose())));
-        let (decision, digest) = self.decide(&planned, attempt).await?;
+        let (decision, content) = self.decide(&planned, attempt).await?;
         let grants = match decision {
             Decision::Granted(grants) => grants,
             Decision::Denied(denial) => {
@@ -130,38 +130,41 @@ impl SkillRuntime {
         let is_told = planned.options.convention == Convention::OpenSkills && planned.options.stdin.is_none();
         let long = (is_told && planned.input.len() > MAX_VARIABLE_INPUT)
             .then(|| "the input is too long for SKILL_INPUT; the program got it on standard input alone".to_owned());
-        let outcome = self.run(&planned, grants, digest.as_deref(), &mut workspace, attempt, sandbox.as_ref()).await?;
+        let outcome = self.run(&planned, grants, content.as_deref(), &mut workspace, attempt, sandbox.as_ref()).await?;
         let mut artifacts = ExecutionArtifacts::new(skill, planned.mode, outcome, &attempt.redactor);
         artifacts.files = workspace.map(|workspace| workspace.collect(&attempt.redactor)).unwrap_or_default();
+        if let ExecutionStatus::Failed { ending: Ending::DiskLimit(exceeded) } = &artifacts.exit_status {
+            artifacts.files.left_out.insert(0, format!("what was not written before the stop: {exceeded}"));
+        }
         (artifacts.verdicts, artifacts.permissions_used) = (verdicts, used);
         artifacts.notes.extend(short.into_iter().chain(long));
         artifacts.notes.extend(missing.iter().map(|missing| format!("the skill needs what is not here: {missing}")));
         Ok(artifacts)
     }
 
-    /// Asks rules, approvals and people. The digest is computed where it matters, and is what was decided on.
-    async fn decide(&self, planned: &Planned, attempt: &mut Attempt) -> Result<(Decision, Option<String>), RuntimeError> {
+    /// Asks rules, approvals and people. Where it matters what the content is, a copy is made first: that is what is decided on, and what runs.
+    async fn decide(&self, planned: &Planned, attempt: &mut Attempt) -> Result<(Decision, Option<Arc<Content>>), RuntimeError> {
         let permissions = &self.shared.permissions;
         if !self.shared.recorder.is_on()
             && let Examined::Decided(decision) = permissions.examine(&planned.request)
+            && !matches!(&*decision, Decision::Granted(grants) if has_power(grants))
         {
-            // With power, what runs is what was there when it was given.
-            let has_power = matches!(&*decision, Decision::Granted(grants) if has_power(grants));
-            let digest = if has_power { self.digest_of(&planned.subject).await } else { None };
-            return Ok((*decision, digest));
+            return Ok((*decision, None));
         }
-        let digest = self.digest_of(&planned.subject).await;
-        attempt.skill(planned.subject.name(), digest.clone(), planned.subject.skill().map(|skill| &skill.manifest));
-        let request = planned.request_for(digest.as_deref());
+        let content = self.content_of(&planned.subject).await?;
+        self.is_as_planned(planned, content.as_deref())?;
+        let digest = content.as_ref().map(|content| content.digest.clone());
+        attempt.skill(planned.subject.name(), digest, planned.subject.skill().map(|skill| &skill.manifest));
+        let request = planned.request_for_content(content.as_deref());
         if let Examined::Decided(decision) = permissions.examine(&request) {
-            return Ok((*decision, digest));
+            return Ok((*decision, content));
         }
         // One question at a time for each who answers, and what the one before was answered with counts.
         let cancellation = planned.options.cancellation.as_ref();
         let turns = self.shared.asking.turns(&planned.options);
         let _turn = unless_cancelled(cancellation, turns.lock()).await?;
         let pending = match permissions.examine(&request) {
-            Examined::Decided(decision) => return Ok((*decision, digest)),
+            Examined::Decided(decision) => return Ok((*decision, content)),
             Examined::Open(pending) => *pending,
         };
         let asking = permissions.ask(pending, planned.options.approval.as_deref());
@@ -173,19 +176,49 @@ impl SkillRuntime {
                 Examined::Decided(decision) => *decision,
             },
         };
-        Ok((decision, digest))
+        Ok((decision, content))
+    }
+
+    /// Refuses content whose `SKILL.md` is not the one that the request was made from.
+    fn is_as_planned(&self, planned: &Planned, content: Option<&Content>) -> Result<(), RuntimeError> {
+        let (Some(skill), Some(copy)) = (planned.subject.skill(), content.and_then(Content::files)) else { return Ok(()) };
+        let text = copy.and_then(|copy| copy.read(skill.files.file_name(), MAX_FILE_BYTES));
+        // A `SKILL.md` outside the skill directory is not part of the copy.
+        let text = text.or_else(|_| skill.files.text()).map_err(|source| Repr::Files { path: skill.entry.location(), source })?;
+        match Document::parse(&text) {
+            Ok(document) if *document.manifest() == skill.manifest => Ok(()),
+            _ => Err(self.changed(&planned.subject)),
+        }
+    }
+
+    /// Forgets what was known of the files of a skill, which is not what it was.
+    fn changed(&self, subject: &Subject) -> RuntimeError {
+        self.shared.contents.distrust();
+        Repr::ChangedMeanwhile { skill: subject.name().to_owned(), path: subject.location() }.into()
+    }
+
+    /// Finds or makes the copy of a skill on a thread that may block.
+    async fn content_of(&self, subject: &Subject) -> Result<Option<Arc<Content>>, RuntimeError> {
+        let Some(skill) = subject.skill() else { return Ok(subject.digest(self).map(Content::of_words)) };
+        let (runtime, files) = (self.clone(), Arc::clone(&skill.files));
+        let work = move || runtime.shared.contents.of(&files, &runtime.shared.scratch);
+        tokio::task::spawn_blocking(work).await.unwrap_or(Ok(None))
     }
 
     /// Computes a digest aside, since it may have to read 256 MiB: nobody else waits for the disk.
     async fn digest_of(&self, subject: &Subject) -> Option<String> {
         let Some(skill) = subject.skill() else { return subject.digest(self) };
         let (runtime, files) = (self.clone(), Arc::clone(&skill.files));
-        tokio::task::spawn_blocking(move || runtime.digest(&files)).await.ok().flatten()
+        tokio::task::spawn_blocking(move || runtime.shared.contents.digest(&files)).await.ok().flatten()
     }
 
-    pub(crate) fn digest(&self, files: &SkillFiles) -> Option<String> {
-        let digest = files.digest(&mut self.shared.digests.lock().unwrap_or_else(PoisonError::into_inner));
-        digest.ok().map(|digest| digest.to_string())
+    /// Refuses a granted directory around the one in which private copies and workspaces of runs are made: a program could read or change those of others.
+    fn keeps_copies_apart(&self, grants: &Grants) -> Result<(), RuntimeError> {
+        let scratch = self.shared.scratch.canonicalize().unwrap_or_else(|_| self.shared.scratch.clone());
+        match grants.files().iter().find(|file| scratch.starts_with(file.path())) {
+            Some(file) => Err(Repr::AroundScratch { path: file.path().to_owned(), scratch }.into()),
+            None => Ok(()),
+        }
     }
 
     /// Waits for its turn, looks a last time whether all is as it was when it was decided on, and runs.
@@ -193,7 +226,7 @@ impl SkillRuntime {
         &self,
         planned: &Planned,
         grants: Grants,
-        digest: Option<&str>,
+        content: Option<&Content>,
         workspace: &mut Option<Prepared>,
         attempt: &mut Attempt,
         sandbox: &dyn Sandbox,
@@ -202,15 +235,18 @@ impl SkillRuntime {
         let _turn = unless_cancelled(cancellation, self.shared.running.acquire()).await?.map_err(|_| Repr::Closed)?;
         make_missing(&grants, planned.workspace.as_deref())?;
         is_canonical(&grants)?;
-        let job = job(planned, grants)?;
-        if digest.is_some() && self.digest_of(&planned.subject).await.as_deref() != digest {
-            let (skill, path) = (planned.subject.name().to_owned(), planned.subject.location());
-            return Err(Repr::ChangedMeanwhile { skill, path }.into());
+        self.keeps_copies_apart(&grants)?;
+        let job = job(planned, content, grants)?;
+        // The copy is what was decided on; that the skill is another one now is still worth an error instead of a result of yesterday.
+        if let Some(content) = content
+            && self.digest_of(&planned.subject).await.as_ref() != Some(&content.digest)
+        {
+            return Err(self.changed(&planned.subject));
         }
         if let Some(workspace) = workspace {
             workspace.remember();
         }
-        attempt.note(|event| event.input = Some(Content::of(job.input_bytes(), job.input_bytes().len() as u64)));
+        attempt.note(|event| event.input = Some(skills_audit::Content::of(job.input_bytes(), job.input_bytes().len() as u64)));
         Ok(sandbox.run(job).await?)
     }
 }

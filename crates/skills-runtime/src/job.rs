@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use skills_discovery::{Entry, SkillFiles};
-use skills_policy::Grants;
-use skills_sandbox::{Job, Program};
+use skills_policy::{Grants, Limits};
+use skills_sandbox::{Job, Program, Quota};
 
+use crate::contents::Content;
 use crate::error::{Repr, RuntimeError};
 use crate::plan::Planned;
 use crate::subject::Subject;
@@ -25,11 +26,11 @@ pub(crate) fn module(entry: &Entry, files: &SkillFiles, path: &str) -> Result<Ar
     Ok(Arc::from(bytes.map_err(|source| Repr::Files { path: entry.directory().join(path), source })?))
 }
 
-/// Makes the job for a program.
-pub(crate) fn job(planned: &Planned, grants: Grants) -> Result<Job, RuntimeError> {
+/// Makes the job for a program of the skill, or of the copy of it.
+pub(crate) fn job(planned: &Planned, content: Option<&Content>, grants: Grants) -> Result<Job, RuntimeError> {
     let Planned { mode, options, variables, .. } = planned;
     let granted = grants.variables().clone();
-    let job = told(Job::new(grants, program(planned)?), planned);
+    let job = told(Job::new(grants, program(planned, content)?), planned);
     let mut job = options.command.iter().flat_map(Command::arguments).fold(job, Job::argument);
     for (name, value) in variables.iter().filter(|(name, _)| granted.contains(name)) {
         job = job.secret(name, value.expose())?;
@@ -41,12 +42,25 @@ pub(crate) fn job(planned: &Planned, grants: Grants) -> Result<Job, RuntimeError
     };
     let job = options.aliases.iter().fold(job, |job, (alias, path)| job.alias(alias, path));
     let job = options.cancellation.iter().cloned().fold(job, Job::cancellation);
+    let job = options.session.iter().cloned().fold(job, Job::caller);
+    let quota = quota(planned, job.grants().limits());
+    let job = quota.into_iter().fold(job, Job::quota);
     Ok(options.args.iter().fold(job, |job, argument| job.argument(argument.as_str())))
 }
 
-fn program(planned: &Planned) -> Result<Program, RuntimeError> {
+/// Bounds what a workspace of the program's own may hold, the files that it was made with and those of earlier runs included.
+fn quota(planned: &Planned, limits: &Limits) -> Option<Quota> {
+    let is_own = matches!(planned.options.workspace, Workspace::Private(_) | Workspace::Session(_));
+    planned.workspace.as_ref().filter(|_| is_own).map(|path| Quota::new(path, limits.scratch_bytes))
+}
+
+fn program(planned: &Planned, content: Option<&Content>) -> Result<Program, RuntimeError> {
     Ok(match (&planned.mode, &planned.subject) {
-        (ExecutionMode::Wasm { wasm_module }, Subject::Skill(skill)) => Program::Wasm(module(&skill.entry, &skill.files, wasm_module)?),
+        (ExecutionMode::Wasm { wasm_module }, Subject::Skill(skill)) => {
+            let copy = content.and_then(Content::files).transpose();
+            let copy = copy.map_err(|source| Repr::Files { path: skill.entry.location(), source })?;
+            Program::Wasm(module(&skill.entry, copy.as_ref().unwrap_or(&skill.files), wasm_module)?)
+        }
         (ExecutionMode::Native { script_path, script_type }, Subject::Skill(skill)) => {
             Program::script(*script_type, skill.entry.directory().join(script_path))
         }

@@ -35,6 +35,7 @@ mod attempt;
 mod backends;
 mod builder;
 mod command;
+mod contents;
 mod convention;
 mod conversation;
 mod error;
@@ -102,11 +103,12 @@ pub use skills_policy::{Answer, Approver, Capability, Decision, Denial, Limits, 
 /// The layer that writes for a model, and reads what is said to it.
 pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, Catalogue, Secret};
+pub use skills_sandbox::ErrorKind as SandboxErrorKind;
 #[cfg(all(feature = "native", unix))]
 pub use skills_sandbox::interpreter::Interpreters;
 pub use skills_sandbox::{
-    Cancellation, Captured, Ending, Layer, Preparation, Report, Sandbox, SandboxError, ScriptKind as ScriptType, Status,
+    Cancellation, Captured, Ending, Excess, Layer, Preparation, Quota, QuotaExceeded, Report, Sandbox, SandboxError,
+    ScriptKind as ScriptType, Status,
 };
-pub use skills_sandbox::{ErrorKind as SandboxErrorKind, PROTECTED};
 #[cfg(feature = "wasm")]
-pub use skills_sandbox_wasm::{ArtifactCache, CacheError, Profile as WasmProfile, Usage as CacheUsage};
+pub use skills_sandbox_wasm::{ArtifactCache, CacheError, CompileCommand, Profile as WasmProfile, Usage as CacheUsage, compile_child};

@@ -20,6 +20,7 @@ impl SkillRuntime {
             };
             let wanted = tries.iter().filter(|access| planned.names(**access));
             let wider = wanted.map(|access| widened(&planned.request, path, *access));
+            let wider = wider.map(|(request, wish)| (self.guarded(request), wish));
             let given = wider.into_iter().find(|(wide, wish)| self.gives(&with(&planned.request), &with(wide), wish));
             if let Some((wide, _)) = given {
                 planned.request = wide;
@@ -31,7 +32,9 @@ impl SkillRuntime {
     /// Says whether a wish is granted by itself and makes nothing else a question.
     fn gives(&self, narrow: &Request, wide: &Request, wish: &Permission) -> bool {
         let decision = self.shared.permissions.preview(wide);
-        let is_given = decision.verdicts().iter().any(|verdict| verdict.permission() == wish && verdict.fate() == Fate::Granted);
+        // A path that is protected is wished for by another permission.
+        let is_wish = |permission: &Permission| (permission.capability(), permission.path()) == (wish.capability(), wish.path());
+        let is_given = decision.verdicts().iter().any(|verdict| is_wish(verdict.permission()) && verdict.fate() == Fate::Granted);
         let is_free = matches!(decision, Decision::Granted(_));
         is_given && (is_free || !matches!(self.shared.permissions.preview(narrow), Decision::Granted(_)))
     }

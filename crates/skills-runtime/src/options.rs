@@ -23,6 +23,9 @@ pub struct ExecutionOptions {
     pub timeout_ms: Option<u64>,
     /// The most memory in bytes; nothing for the default of 256 MiB. The rules' ceiling holds.
     pub memory_bytes: Option<u64>,
+    /// The most that the program's scratch space may hold, and likewise its workspace where that is [private](Workspace::Private) or of a
+    /// [session](Workspace::Session), in bytes; nothing for the default of 256 MiB. The rules' ceiling holds.
+    pub scratch_bytes: Option<u64>,
     /// Runs this module of the skill instead of the one that would be found.
     pub wasm_module: Option<String>,
     /// Runs this script of the skill: `run.py`, `scripts/run.py` or `run`.
@@ -76,9 +79,10 @@ pub enum Workspace {
     /// path are resolved before anything is decided. Files that the program makes or changes are named in the artifacts and stay where they are.
     Directory(PathBuf),
     /// One that is made for this run with these files in it, may be written without asking, and is gone afterwards. Files that the program makes
-    /// or changes are in the artifacts with their content.
+    /// or changes are in the artifacts with their content. It holds at most [`scratch_bytes`](ExecutionOptions::scratch_bytes) and 20,000 entries.
     Private(Vec<InputFile>),
-    /// One that was made for several runs, may be written without asking, and is gone with the last of its handles.
+    /// One that was made for several runs, may be written without asking, and is gone with the last of its handles. Each run ends when more than
+    /// its [`scratch_bytes`](ExecutionOptions::scratch_bytes) or 20,000 entries lie in it, those of earlier runs included.
     Session(SessionDirectory),
 }
 
@@ -97,6 +101,7 @@ impl Default for ExecutionOptions {
             input: json!({}),
             timeout_ms: None,
             memory_bytes: None,
+            scratch_bytes: None,
             wasm_module: None,
             script: None,
             command: None,
@@ -178,6 +183,9 @@ impl ExecutionOptions {
         if let Some(memory_bytes) = self.memory_bytes {
             limits.memory_bytes = memory_bytes;
         }
+        if let Some(scratch_bytes) = self.scratch_bytes {
+            limits.scratch_bytes = scratch_bytes;
+        }
         if let Some(output_bytes) = self.output_bytes {
             limits.output_bytes = output_bytes;
         }
@@ -209,6 +217,7 @@ impl fmt::Debug for ExecutionOptions {
             .field("input", &self.input)
             .field("timeout_ms", &self.timeout_ms)
             .field("memory_bytes", &self.memory_bytes)
+            .field("scratch_bytes", &self.scratch_bytes)
             .field("wasm_module", &self.wasm_module)
             .field("script", &self.script)
             .field("command", &self.command)

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use skills_discovery::Entry;
 use skills_manifest::{HookAction, Manifest};
-use skills_policy::{Origin, Request};
+use skills_policy::{Capability, Origin, Permission, Request};
 
+use crate::contents::Content;
 use crate::error::{Repr, RuntimeError};
 use crate::requirements::{declared_variables, missing};
 use crate::runtime::find;
@@ -58,6 +59,7 @@ impl SkillRuntime {
         let variables = variables.into_iter().map(|(name, value, _)| (name, value)).collect();
         let (input, entry) = (input(&options), entry.clone());
         let subject = Subject::Skill(Box::new(Skill { entry, files: Arc::new(files), manifest }));
+        let request = self.guarded(request);
         Ok(Planned { subject, mode, options, input, request, variables, workspace })
     }
 
@@ -76,6 +78,7 @@ impl SkillRuntime {
             .fold(started(offered(request, &options), &options), |request, (name, _, origin)| request.variable(name, *origin));
         let variables = variables.into_iter().map(|(name, value, _)| (name, value)).collect();
         let (input, workspace) = (input(&options), Some(directory.to_owned()));
+        let request = self.guarded(request);
         Ok(Planned { subject: Subject::Machine(machine), mode, options, input, request, variables, workspace })
     }
 
@@ -90,6 +93,18 @@ impl SkillRuntime {
         given.chain(secrets).collect()
     }
 
+    /// Hides directories of the host, and protects roots of skills in what may be written: a skill must not change another one. Offers of the caller count.
+    pub(crate) fn guarded(&self, request: Request) -> Request {
+        let is_about_files = |permission: &Permission| permission.path().is_some();
+        let is_write = |permission: &Permission| permission.capability() == Capability::Write;
+        let wanted = request.permissions();
+        let canonical = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        let hidden = self.shared.hidden.iter().filter(|_| wanted.iter().any(is_about_files));
+        let request = hidden.map(canonical).fold(request, Request::hide);
+        let roots = self.shared.discovery.roots().iter().filter(|_| wanted.iter().any(is_write));
+        roots.map(|root| canonical(&root.path().to_owned())).fold(request, Request::protect)
+    }
+
     /// Lists what the skill needs and is not here.
     pub(crate) fn missing(&self, planned: &Planned) -> Vec<String> {
         let Some(skill) = planned.subject.skill() else { return Vec::new() };
@@ -99,6 +114,12 @@ impl SkillRuntime {
 }
 
 impl Planned {
+    /// Returns the request for content, of which the copy runs.
+    pub(crate) fn request_for_content(&self, content: Option<&Content>) -> Request {
+        let request = self.request_for(content.map(|content| content.digest.as_str()));
+        content.and_then(Content::copy).into_iter().fold(request, Request::copy)
+    }
+
     /// Returns the request, for the content with this digest.
     pub(crate) fn request_for(&self, digest: Option<&str>) -> Request {
         match digest {

@@ -2,9 +2,13 @@
 #![expect(clippy::disallowed_methods, reason = "the file is the host's own, not a skill's")]
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The time between two attempts to take the lock.
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// A small file of the host's own, which only its owner may read or write. It is replaced as a whole, and several processes may do so.
 #[derive(Debug, Clone)]
@@ -41,15 +45,39 @@ impl PrivateFile {
     /// # Errors
     /// When the directory or the lock beside the file cannot be made.
     pub fn lock(&self) -> io::Result<File> {
+        let file = self.open_lock()?;
+        file.lock()?;
+        Ok(file)
+    }
+
+    /// Takes the same lock as [`lock`](Self::lock), and waits no longer than `max_wait` for it.
+    ///
+    /// # Errors
+    /// [`TimedOut`](io::ErrorKind::TimedOut) when another process holds the lock for that long; else as for `lock`.
+    pub fn lock_within(&self, max_wait: Duration) -> io::Result<File> {
+        let file = self.open_lock()?;
+        let until = Instant::now() + max_wait;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOCK_PAUSE),
+                Err(TryLockError::WouldBlock) => {
+                    let message = format!("another process holds it for more than {} seconds", max_wait.as_secs());
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+                }
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn open_lock(&self) -> io::Result<File> {
         if let Some(parent) = self.path.parent() {
             make_private(parent)?;
         }
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         owner_only(&mut options);
-        let file = options.open(self.beside("lock"))?;
-        file.lock()?;
-        Ok(file)
+        options.open(self.beside("lock"))
     }
 
     /// Puts a text in the place of the whole file. Whoever reads meanwhile reads the old one or the new one.
@@ -99,3 +127,18 @@ fn owner_only(options: &mut OpenOptions) {
 
 #[cfg(not(unix))]
 fn owner_only(_options: &mut OpenOptions) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_waited_for_no_longer_than_said() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = PrivateFile::new(directory.path().join("state/file"));
+        let held = file.lock_within(Duration::ZERO).unwrap();
+        assert_eq!(file.lock_within(Duration::ZERO).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        drop(held);
+        file.lock_within(Duration::ZERO).unwrap();
+    }
+}

@@ -50,7 +50,8 @@ pub fn describe_whole_question(question: &Question) -> Result<String, TooLong> {
 /// What is wanted stands last, where it is read; of what is only told there is an end.
 fn rows(question: &Question) -> Vec<(&'static str, String)> {
     let mut rows = vec![("skill", question.directory.display().to_string())];
-    rows.extend(question.digest.iter().map(|digest| ("digest", digest.clone())));
+    let covers = if question.is_digest_of_words { " of the command alone; an answer holds for it whatever its files become" } else { "" };
+    rows.extend(question.digest.iter().map(|digest| ("digest", format!("{digest}{covers}"))));
     let limits = &question.limits;
     rows.push(("limits", format!("{} s, {} MiB of memory", limits.wall_time.as_secs_f64(), limits.memory_bytes >> 20)));
     let mut told = |label: &'static str, values: Vec<String>| {

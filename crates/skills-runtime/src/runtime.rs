@@ -1,14 +1,14 @@
 //! The facade.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use skills_discovery::{Catalog, DigestCache, Discovery, Entry, Lookup};
+use skills_discovery::{Catalog, Discovery, Entry, Lookup};
 use skills_policy::PermissionManager;
 use skills_prompt::{ImplicitIndex, MentionIndex, Modes};
 use skills_sandbox::{Report, SandboxError};
@@ -16,6 +16,7 @@ use skills_sandbox::{Report, SandboxError};
 use crate::asking::Asking;
 use crate::attempt::Recorder;
 use crate::backends::Backends;
+use crate::contents::Contents;
 use crate::error::{Repr, RuntimeError};
 use crate::precompile::in_background;
 use crate::requirements::declared_variables;
@@ -41,13 +42,15 @@ pub(crate) struct Shared {
     pub(crate) program_directories: Vec<PathBuf>,
     pub(crate) approval_timeout: Duration,
     pub(crate) unmet: Unmet,
+    /// Directories that no program sees.
+    pub(crate) hidden: Vec<PathBuf>,
     /// So many programs run at once.
     pub(crate) running: Semaphore,
     pub(crate) asking: Asking,
     pub(crate) known: RwLock<Latest>,
     /// How many looks at the disk have begun.
     pub(crate) looks: AtomicU64,
-    pub(crate) digests: Mutex<DigestCache>,
+    pub(crate) contents: Contents,
 }
 
 /// What the look at the disk found that began last of all that have ended.
@@ -102,6 +105,18 @@ impl SkillRuntime {
     #[must_use]
     pub fn has_variable(&self, name: &str) -> bool {
         self.shared.secrets.get(name).is_some_and(|value| !value.expose().is_empty())
+    }
+
+    /// Returns the directories that no program sees ([`Builder::hide`]), as the host named them.
+    #[must_use]
+    pub fn hidden(&self) -> &[PathBuf] {
+        &self.shared.hidden
+    }
+
+    /// Returns the directory in which private scratch directories and private copies of skills are made, as the host named it.
+    #[must_use]
+    pub fn scratch_directory(&self) -> &Path {
+        &self.shared.scratch
     }
 
     /// Forgets what was answered for a [session](crate::ExecutionOptions::session).

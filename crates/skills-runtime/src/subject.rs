@@ -60,7 +60,7 @@ impl Subject {
     /// Returns the digest of its content as it is now.
     pub(crate) fn digest(&self, runtime: &SkillRuntime) -> Option<String> {
         match self {
-            Self::Skill(skill) => runtime.digest(&skill.files),
+            Self::Skill(skill) => runtime.shared.contents.digest(&skill.files),
             Self::Machine(machine) => Some(machine.digest.clone()),
         }
     }

@@ -16,7 +16,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use skills_policy::Limits;
 
-use found::{Found, find};
+use found::{Found, Version, find};
 
 /// Control groups of one run; removed when dropped, if nothing is in them any more.
 #[derive(Debug)]
@@ -82,11 +82,22 @@ impl ControlGroup {
             self.counts_processes = true;
         }
         if place.memory {
-            set("memory.max", limits.memory_bytes)?;
-            // Missing where swap is not accounted, and in old kernels.
-            let _ = set("memory.swap.max", 0);
-            let _ = set("memory.oom.group", 1);
-            self.kills = Some(directory.join("memory.events"));
+            // What limits swap is missing where swap is not accounted, and `memory.oom.group` in old kernels.
+            let events = match place.version {
+                Version::Two => {
+                    set("memory.max", limits.memory_bytes)?;
+                    let _ = set("memory.swap.max", 0);
+                    let _ = set("memory.oom.group", 1);
+                    "memory.events"
+                }
+                Version::One => {
+                    set("memory.limit_in_bytes", limits.memory_bytes)?;
+                    // Memory and swap together; it cannot be set before the limit of memory alone, which is never above it.
+                    let _ = set("memory.memsw.limit_in_bytes", limits.memory_bytes);
+                    "memory.oom_control"
+                }
+            };
+            self.kills = Some(directory.join(events));
             self.counts_memory = true;
         }
         self.joins.push(join(&directory)?);
@@ -203,5 +214,7 @@ mod tests {
         };
         assert!(group("low 0\nhigh 0\nmax 3\noom 1\noom_kill 1\n"));
         assert!(!group("low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n") && !group(""));
+        // Version 1.
+        assert!(group("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n") && !group("oom_kill_disable 1\nunder_oom 0\noom_kill 0\n"));
     }
 }

@@ -37,8 +37,11 @@ mod kernel;
 mod plan;
 mod prepared;
 mod probe;
+#[cfg(test)]
+mod properties;
 mod protected;
 mod report;
+mod resident;
 mod resources;
 mod ruleset;
 mod sandbox;

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use skills_policy::{Access, Grants, Limits, Network, Spawn};
 use skills_sandbox::interpreter::{Interpreter, Interpreters, Memory};
-use skills_sandbox::{Environment, Job, Program, SandboxError};
+use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 
 use crate::identity::User;
+use crate::protected::Protected;
 use crate::tier::Tier;
 use crate::view::{View, home};
 
@@ -22,8 +23,14 @@ const LOADERS: [&str; 4] =
 const CERTIFICATES: [&str; 4] = ["/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted"];
 /// Where the proxy listens in a network of the program's own.
 pub(crate) const PROXY_PORT: u16 = 3_128;
-/// Harmless devices.
-const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+/// Harmless devices. One of zeros that can be written can be mapped as shared memory, which `RLIMIT_DATA` does not count.
+const DEVICES: [(&str, Right); 5] = [
+    ("/dev/null", Right::Device),
+    ("/dev/zero", Right::ReadDevice),
+    ("/dev/full", Right::Device),
+    ("/dev/random", Right::Device),
+    ("/dev/urandom", Right::Device),
+];
 
 /// What will be done for one job: which program with which arguments and environment, and which paths and limits it gets.
 ///
@@ -39,10 +46,18 @@ pub struct Plan {
     pub(crate) directory: PathBuf,
     pub(crate) tier: Tier,
     pub(crate) paths: Vec<PathRule>,
+    /// Where files lie that the program finds elsewhere.
+    pub(crate) moved: Vec<(PathBuf, PathBuf)>,
+    /// The protected paths that exist in directories that may be written.
+    pub(crate) protected: Protected,
     pub(crate) view: Option<View>,
     pub(crate) listener: Option<u16>,
     pub(crate) spawn: Spawn,
     pub(crate) limits: Limits,
+    /// The quotas of the job.
+    pub(crate) quotas: Vec<Quota>,
+    /// The quota of the scratch space, where that lies on a disk of this machine.
+    pub(crate) scratch: Option<Quota>,
 }
 
 /// Where a program is going to run.
@@ -85,8 +100,14 @@ pub enum Right {
     Execute,
     /// Read and write a device.
     Device,
+    /// Read a device.
+    ReadDevice,
     /// Everything but executing and making devices.
     Write,
+    /// Read-only although it lies in a directory that may be written. It gives no right of its own.
+    Protected,
+    /// Neither read nor written although it lies in a directory that was granted: an empty directory is in its place.
+    Hidden,
 }
 
 impl Plan {
@@ -102,7 +123,19 @@ impl Plan {
         }
         let interpreter = interpreters.for_job(job, "linux")?;
         let listener = (*grants.network() != Network::None).then_some(PROXY_PORT);
-        let paths = paths(grants, &interpreter, interpreters, ground);
+        let protected = Protected::find(grants);
+        if let Some(limit) = protected.cut() {
+            let reason = format!(
+                "what may be written holds more than {limit}, too much to protect hooks and settings in it: grant narrower directories"
+            );
+            return Err(SandboxError::refused("linux", reason));
+        }
+        let mut paths = paths(grants, &interpreter, interpreters, ground);
+        if ground.tier == Tier::Isolated {
+            let rule = |right| move |path: &Path| PathRule { path: path.to_owned(), right, symlinks: Symlinks::Refused };
+            paths.extend(protected.outermost().map(rule(Right::Protected)));
+            paths.extend(grants.hidden().iter().filter(|path| grants.around(path).is_some()).map(|path| rule(Right::Hidden)(path)));
+        }
         let view =
             (ground.tier == Tier::Isolated).then(|| View::new(&paths, grants.limits(), ground, User::inside()).with_aliases(job.aliases()));
         Ok(Self {
@@ -113,17 +146,21 @@ impl Plan {
             view,
             listener,
             paths,
+            moved: moved(grants),
+            protected,
             executable: Some(interpreter.executable),
             memory: interpreter.memory,
             spawn: grants.spawn().clone(),
             limits: grants.limits().clone(),
+            quotas: job.quotas().to_vec(),
+            scratch: (ground.tier != Tier::Isolated).then(|| Quota::new(&ground.scratch, grants.limits().scratch_bytes)),
         })
     }
 
     /// Plans walls around nothing, to find out whether they stand here.
     pub(crate) fn probe(ground: &Ground, listener: Option<u16>) -> Self {
         let system = |path: &&str, right| PathRule { path: PathBuf::from(path), right, symlinks: Symlinks::Followed };
-        let devices = DEVICES.iter().map(|path| system(path, Right::Device));
+        let devices = DEVICES.iter().map(|(path, right)| system(path, *right));
         let paths: Vec<PathRule> = SYSTEM.iter().map(|path| system(path, Right::Read)).chain(devices).collect();
         let limits = Limits::default();
         let is_isolated = ground.tier == Tier::Isolated;
@@ -137,8 +174,12 @@ impl Plan {
             view: is_isolated.then(|| View::new(&paths, &limits, ground, User::inside())),
             listener,
             paths,
+            moved: Vec::new(),
+            protected: Protected::default(),
             spawn: Spawn::None,
             limits,
+            quotas: Vec::new(),
+            scratch: None,
         }
     }
 
@@ -146,6 +187,11 @@ impl Plan {
     #[must_use]
     pub fn paths(&self) -> &[PathRule] {
         &self.paths
+    }
+
+    /// Returns the quotas of all directories that are measured while the program runs.
+    pub(crate) fn measured(&self) -> Vec<Quota> {
+        self.quotas.iter().chain(&self.scratch).cloned().collect()
     }
 
     /// Says whether something may be written that is not the program's own.
@@ -164,6 +210,11 @@ impl Plan {
     pub fn arguments(&self) -> &[String] {
         &self.arguments
     }
+}
+
+fn moved(grants: &Grants) -> Vec<(PathBuf, PathBuf)> {
+    let moved = grants.files().iter().filter(|file| file.location() != file.path());
+    moved.map(|file| (file.path().to_owned(), file.location().to_owned())).collect()
 }
 
 fn environment(job: &Job, interpreter: &Interpreter, interpreters: &Interpreters, ground: &Ground, listener: Option<u16>) -> Environment {
@@ -204,7 +255,7 @@ fn paths(grants: &Grants, interpreter: &Interpreter, interpreters: &Interpreters
     }
     rules.extend(needs(interpreter));
     rules.extend(LOADERS.iter().map(|path| named(path, Right::Execute)));
-    rules.extend(DEVICES.iter().map(|path| named(path, Right::Device)));
+    rules.extend(DEVICES.iter().map(|(path, right)| named(path, *right)));
     match grants.spawn() {
         Spawn::None => {}
         Spawn::Programs(names) => {

@@ -12,6 +12,7 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd::pipe2;
 use skills_policy::Spawn;
 use skills_sandbox::SandboxError;
+use skills_sandbox::interpreter::Memory;
 
 use crate::child::Listener;
 use crate::identity::User;
@@ -19,7 +20,7 @@ use crate::kernel::LandlockVersion;
 use crate::plan::Plan;
 use crate::resources::{ResourceLimits, resource_limits};
 use crate::ruleset::{Inside, inside, ruleset};
-use crate::seccomp::{Filter, Processes, Sockets, filter};
+use crate::seccomp::{Allocation, Filter, Processes, SharedMemory, Sockets, filter};
 use crate::source::open_all;
 use crate::step::Step;
 use crate::tier::Tier;
@@ -97,7 +98,7 @@ impl Prepared {
     /// Does all that can be done before the child exists.
     pub(crate) fn new(plan: &Plan, extras: &Extras<'_>) -> Result<(Self, Ours), SandboxError> {
         let failed = |error| SandboxError::setup("pipes", error);
-        let sources = open_all(plan.paths())?;
+        let sources = open_all(plan.paths(), &plan.moved)?;
         let mut owned = Vec::new();
         let mut keep = |descriptor: OwnedFd| {
             let number = descriptor.as_raw_fd();
@@ -175,7 +176,9 @@ fn wanted(plan: &Plan) -> Filter {
     Filter {
         tier: plan.tier,
         processes: if plan.spawn == Spawn::None { Processes::One } else { Processes::Many },
+        allocation: if plan.measured().is_empty() { Allocation::AtOnce } else { Allocation::ByWriting },
         sockets: if plan.listener.is_some() { Sockets::Streams } else { Sockets::None },
+        shared: if plan.memory == Memory::Data { SharedMemory::Refused } else { SharedMemory::Allowed },
     }
 }
 

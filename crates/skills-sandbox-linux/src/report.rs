@@ -3,8 +3,8 @@
 use nix::sys::utsname::uname;
 use skills_policy::Spawn;
 use skills_sandbox::egress::Log;
-use skills_sandbox::interpreter::Interpreters;
-use skills_sandbox::{PROTECTED, Report, ScriptKind, Status};
+use skills_sandbox::interpreter::{Interpreters, Memory};
+use skills_sandbox::{Quota, Report, ScriptKind, Status};
 
 use crate::control_group::{self, ControlGroup};
 use crate::hints;
@@ -14,6 +14,8 @@ use crate::resources::counts_processes;
 use crate::seccomp::denied_calls;
 use crate::tier::{Isolation, Tier};
 
+/// The first of the protected names.
+const NAMES: &str = ".git, .claude, .vscode, .envrc and others";
 const NO_WALLS: &str = "the host asked for no walls: scripts can do whatever the host can";
 
 /// What a report is made from. Every step succeeded, or there would be no run to report on.
@@ -26,6 +28,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) log: Option<&'a Log>,
     /// Whether nothing outlives a host that is killed.
     pub(crate) is_guarded: bool,
+    /// Whether the resident memory of each process is watched.
+    pub(crate) is_watched: bool,
 }
 
 impl Facts<'_> {
@@ -34,7 +38,7 @@ impl Facts<'_> {
         let memory = limits.memory_bytes >> 20;
         let counted = self.group.is_some_and(|group| group.counts_memory);
         let base = machine_facts(self.machine, plan.tier, self.isolation)
-            .fact("memory", if counted { format!("{memory} MiB in all") } else { format!("{memory} MiB per process") })
+            .fact("memory", if counted { format!("{memory} MiB in all") } else { format!("{memory} MiB of {}", self.counted_memory()) })
             .fact("processes", limits.processes.to_string())
             .fact("open-files", limits.open_files.to_string())
             .fact("file", format!("{} MiB", limits.file_bytes >> 20))
@@ -60,12 +64,13 @@ impl Facts<'_> {
         );
         let base = match counted {
             true => base.layer("memory", Status::Enforced, format!("{memory} MiB for all processes together (control group)")),
-            false => base.layer("memory", Status::Partial, format!("{memory} MiB for each process; all together are not limited")),
+            false => base.layer("memory", Status::Partial, self.uncounted_memory()),
         };
         let base = match plan.tier {
             Tier::Isolated => base.layer("scratch", Status::Enforced, format!("{} MiB in memory", limits.scratch_bytes >> 20)),
-            _ => base.layer("scratch", Status::Partial, "a private directory, limited per file and not in total"),
+            _ => base.layer("scratch", Status::Partial, format!("a private directory of at most {}", Quota::bounds(limits.scratch_bytes))),
         };
+        let base = self.workspace(base);
         let tree = if plan.tier == Tier::Isolated { "every process of its own" } else { "the whole process group" };
         let base = base.layer("time", Status::Enforced, format!("{} ms, then {tree} dies", limits.wall_time.as_millis()));
         let base = match self.is_guarded {
@@ -73,6 +78,32 @@ impl Facts<'_> {
             false => base.layer("host-death", Status::Partial, "when the host is killed, programs that the script started live on"),
         };
         base.layer("environment", Status::Enforced, "declared variables only, no inherited descriptors, no terminal")
+    }
+
+    /// What is limited of each process where no control group counts all of them.
+    fn counted_memory(&self) -> &'static str {
+        match (self.plan.memory, self.is_watched) {
+            (Memory::Data, true) => "resident memory per process",
+            (Memory::Data, false) => "private writable memory per process",
+            _ => "address space per process",
+        }
+    }
+
+    fn uncounted_memory(&self) -> String {
+        let (mebibytes, counted) = (self.plan.limits.memory_bytes >> 20, self.counted_memory());
+        let uncounted = match (self.plan.memory, self.is_watched) {
+            (Memory::Data, true) => "page tables, what is taken and given back within 25 ms, ",
+            (Memory::Data, false) => "memory made read-only after it was written, mapped files, page tables, ",
+            _ => "",
+        };
+        format!("{mebibytes} MiB of {counted}; not counted: {uncounted}buffers of the kernel, all processes together")
+    }
+
+    /// Says how a private workspace is bounded, where the run has one.
+    fn workspace(&self, base: Report) -> Report {
+        self.plan.quotas.iter().fold(base, |base, quota| {
+            base.layer("workspace", Status::Partial, format!("private, at most {}", Quota::bounds(quota.max_bytes())))
+        })
     }
 
     fn processes(&self, base: Report) -> Report {
@@ -110,7 +141,7 @@ fn around_any(base: Report, machine: &Machine, tier: Tier) -> Report {
     let processes = processes || counts_processes(tier);
     let counted = |is: bool, yes: &'static str, no: &'static str| if is { (Status::Enforced, yes) } else { (Status::Partial, no) };
     let base = walls(base, machine, tier);
-    let (status, detail) = counted(memory, "counted for all processes together", "limited for each process only");
+    let (status, detail) = counted(memory, "counted for all processes together", "limited for each process; all together are not counted");
     let base = base.layer("memory", status, detail);
     let (status, detail) = counted(processes, "none without a grant; counted", "none without a grant; with one, not counted");
     let base = base.layer("processes", status, detail);
@@ -209,15 +240,17 @@ fn protected(base: Report, plan: &Plan) -> Report {
     if !plan.writes_granted() {
         return base;
     }
-    let names = format!(".git, {}", PROTECTED.join(", "));
     match plan.tier {
         Tier::Isolated => {
-            base.layer("protected", Status::Partial, format!("read-only where they exist, but can be made where not: {names}"))
+            let detail = format!("existing protected paths ({NAMES}) are read-only; new ones are reported after the run");
+            base.layer("protected", Status::Partial, detail)
         }
         _ => base.layer(
             "protected",
             Status::Unavailable,
-            format!("Landlock cannot take these, or an interpreter, out of a writable directory: {names}"),
+            format!(
+                "Landlock cannot take protected paths ({NAMES}) or an interpreter out of a writable directory; changes are reported after the run"
+            ),
         ),
     }
 }

@@ -1,5 +1,6 @@
 //! Limits that the kernel counts per process.
 
+use skills_sandbox::Quota;
 use skills_sandbox::interpreter::Memory;
 
 use crate::identity::User;
@@ -9,17 +10,30 @@ use crate::tier::Tier;
 /// The kernel's numbers of resources, and their values.
 pub(crate) type ResourceLimits = Vec<(u32, u64)>;
 
+/// How many addresses a program may have whose memory is bounded by `RLIMIT_DATA`. Page tables, which that limit does not count, take up to a
+/// 512th part of them. Each memory of WebAssembly in V8 reserves 10 GiB, so that there can be some 24 of them.
+const ADDRESSES: u64 = 256 << 30;
+/// How large stacks may become where no limit counts them as memory: the system's default, which libraries also use for each thread.
+const STACK_BYTES: u64 = 8 << 20;
+/// How many signals and timers may be pending. The kernel counts them for all of a user's programs where there is no user namespace.
+const PENDING_SIGNALS: u64 = 1_024;
+
 /// Computes the limits of a plan. One that the host itself is under already, and that is lower, stays: nobody but root could raise it.
 pub(crate) fn resource_limits(plan: &Plan) -> ResourceLimits {
     let limits = &plan.limits;
     let cpu_seconds = limits.wall_time.as_secs().saturating_add(1);
-    let memory = match plan.memory {
-        Memory::Data => number(libc::RLIMIT_DATA),
-        _ => number(libc::RLIMIT_AS),
+    // Measuring comes too late for a file that grows in one step.
+    let file_bytes = plan.measured().iter().map(Quota::max_bytes).fold(limits.file_bytes, u64::min);
+    let mut wanted = match plan.memory {
+        Memory::Data => vec![
+            (number(libc::RLIMIT_DATA), limits.memory_bytes),
+            (number(libc::RLIMIT_AS), ADDRESSES.max(limits.memory_bytes)),
+            (number(libc::RLIMIT_STACK), STACK_BYTES),
+        ],
+        _ => vec![(number(libc::RLIMIT_AS), limits.memory_bytes)],
     };
-    let mut wanted = vec![
-        (memory, limits.memory_bytes),
-        (number(libc::RLIMIT_FSIZE), limits.file_bytes),
+    wanted.extend([
+        (number(libc::RLIMIT_FSIZE), file_bytes),
         (number(libc::RLIMIT_NOFILE), limits.open_files),
         // Threads share the deadline, and each may use it in full.
         (number(libc::RLIMIT_CPU), cpu_seconds.saturating_mul(64)),
@@ -28,7 +42,8 @@ pub(crate) fn resource_limits(plan: &Plan) -> ResourceLimits {
         (number(libc::RLIMIT_MEMLOCK), 0),
         (number(libc::RLIMIT_MSGQUEUE), 0),
         (number(libc::RLIMIT_RTPRIO), 0),
-    ];
+        (number(libc::RLIMIT_SIGPENDING), PENDING_SIGNALS),
+    ]);
     if counts_processes(plan.tier) {
         wanted.push((number(libc::RLIMIT_NPROC), limits.processes));
     }

@@ -37,7 +37,8 @@ pub(crate) fn ruleset(sources: &[Source], listener: Option<u16>, version: Landlo
         ruleset = ruleset.scope(Scope::from_all(abi)).map_err(|error| failed(&error))?;
     }
     let mut created = ruleset.create().map_err(|error| failed(&error))?;
-    for source in sources {
+    let gives_rights = |source: &&Source| !matches!(source.right(), Right::Protected | Right::Hidden);
+    for source in sources.iter().filter(gives_rights) {
         let rights = rights(source.right(), abi);
         let rights = if source.is_directory() { rights } else { rights & AccessFs::from_file(abi) };
         created = created.add_rule(PathBeneath::new(source.file(), rights)).map_err(|error| failed(&error))?;
@@ -73,6 +74,8 @@ fn rights(right: Right, abi: ABI) -> BitFlags<AccessFs> {
         Right::Read => AccessFs::ReadFile | AccessFs::ReadDir,
         Right::Execute => AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute,
         Right::Device => AccessFs::ReadFile | AccessFs::WriteFile,
+        Right::Protected | Right::Hidden => BitFlags::empty(),
+        Right::ReadDevice => AccessFs::ReadFile.into(),
         Right::Write => {
             let denied = AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
             AccessFs::from_all(abi) & !denied

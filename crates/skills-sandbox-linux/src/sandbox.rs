@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use skills_policy::{Grants, Network, Spawn};
+use skills_policy::{Access, Grants, Network, Spawn};
 use skills_sandbox::egress::{Internet, Log, Outside, Proxy};
 use skills_sandbox::interpreter::Interpreters;
-use skills_sandbox::process::{Child, Supervised, supervise};
-use skills_sandbox::{Ending, Job, Outcome, Report, Running, Sandbox, SandboxError, Scratch};
+use skills_sandbox::process::{Bounds, Child, Supervised, supervise};
+use skills_sandbox::{Ending, Job, Outcome, QuotaMonitor, Report, Running, Sandbox, SandboxError, Scratch};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
@@ -25,6 +25,7 @@ use crate::prepared::{Extras, Prepared};
 use crate::probe::bare;
 use crate::probe::{Machine, machine, network};
 use crate::report::{Facts, expected};
+use crate::resident::{Watch, watched};
 use crate::spawn::{Spawned, Streams, kill};
 use crate::spawner;
 use crate::step::Step;
@@ -103,6 +104,8 @@ impl LinuxSandbox {
         let machine = self.machine()?;
         let tier = machine.tier(self.isolation)?;
         accepts(job.grants(), tier)?;
+        // Without mounts a program finds files only where they lie.
+        let job = if tier == Tier::Isolated { job } else { job.at_locations() };
         let scratch = match tier {
             Tier::Isolated => None,
             Tier::Landlock | Tier::None => {
@@ -112,6 +115,9 @@ impl LinuxSandbox {
         let place = scratch.as_ref().map_or_else(|| scratch_beside(job.grants()), |scratch| scratch.path().to_owned());
         let ground = Ground { tier, scratch: place, processes: matches!(machine.isolated, Ok(Ok(()))) };
         let plan = Plan::new(&job, &self.interpreters, &ground)?;
+        let quotas =
+            QuotaMonitor::open(&plan.measured()).map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
+        let bounds = Bounds { limits: &plan.limits, quotas: Arc::new(quotas), cancellation: job.cancelled_by() };
         let late = |_| SandboxError::setup("making a process", std::io::ErrorKind::TimedOut.into());
         let turn = timeout(plan.limits.wall_time, spawner::turn()).await.map_err(late)??;
         let group = ControlGroup::new(&plan.limits);
@@ -126,35 +132,48 @@ impl LinuxSandbox {
         drop(turn);
         let spawned = made.map_err(late)??;
         let guarded = leaves_processes.then(|| guardian::guard(spawned.pid()));
-        let (supervised, log) = self.watch_over(spawned, &job, &plan).await?;
+        let counts_memory = group.as_ref().is_some_and(|group| group.counts_memory);
+        let watch = (!counts_memory).then(|| Watch::new(&spawned, &plan)).flatten();
+        let (ended, has_exceeded) = watched(self.watch_over(spawned, &job, &bounds), watch.as_ref()).await;
+        let (supervised, log) = ended?;
         let is_guarded = guarded.is_none_or(guardian::Guarded::release);
         let mut ending = supervised.ending;
-        if matches!(ending, Ending::Signalled { .. }) && group.as_ref().is_some_and(ControlGroup::ran_out_of_memory) {
+        let ran_out = has_exceeded || group.as_ref().is_some_and(ControlGroup::ran_out_of_memory);
+        if matches!(ending, Ending::Signalled { .. }) && ran_out {
             ending = Ending::MemoryLimit { limit_bytes: plan.limits.memory_bytes };
         }
-        let mut report =
-            Facts { plan: &plan, machine, group: group.as_ref(), isolation: self.isolation, log: log.as_ref(), is_guarded }.report();
+        let mut report = Facts {
+            plan: &plan,
+            machine,
+            group: group.as_ref(),
+            isolation: self.isolation,
+            log: log.as_ref(),
+            is_guarded,
+            is_watched: watch.is_some(),
+        }
+        .report();
         if let Some(group) = group {
             report = report.left("control-group", group.remove().await);
         }
         if let Some(scratch) = scratch {
             report = report.removed(scratch.remove());
         }
-        Ok(Outcome::new(ending, supervised.stdout, supervised.stderr, started.elapsed(), report))
+        let changes = plan.protected.changes(job.grants());
+        Ok(Outcome::new(ending, supervised.stdout, supervised.stderr, started.elapsed(), report).notes(changes))
     }
 
     /// Supervises a child, and serves its network as long as it lives when it has one.
-    async fn watch_over(&self, mut spawned: Spawned, job: &Job, plan: &Plan) -> Result<(Supervised, Option<Log>), SandboxError> {
+    async fn watch_over(&self, mut spawned: Spawned, job: &Job, bounds: &Bounds<'_>) -> Result<(Supervised, Option<Log>), SandboxError> {
         let failed = |error| SandboxError::setup("watching the process", error);
         let Network::Hosts(hosts) = job.grants().network() else {
-            return Ok((supervise(watch(spawned)?, job.input_bytes(), &plan.limits, job.cancelled_by()).await.map_err(failed)?, None));
+            return Ok((supervise(watch(spawned)?, job.input_bytes(), bounds).await.map_err(failed)?, None));
         };
         // Until it is supervised, an error here kills the child as it is dropped.
         let listener = spawned.listener.take().ok_or_else(|| failed(io::Error::other("the child handed over no listener")))?;
         let listener = TcpListener::from(listener);
         listener.set_nonblocking(true).map_err(failed)?;
         let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-        let supervised = supervise(watch(spawned)?, job.input_bytes(), &plan.limits, job.cancelled_by());
+        let supervised = supervise(watch(spawned)?, job.input_bytes(), bounds);
         let proxy = Proxy::new(hosts.clone(), Arc::clone(&self.outside));
         let log = proxy.log();
         tokio::select! {
@@ -176,6 +195,7 @@ impl fmt::Debug for LinuxSandbox {
 
 /// Refuses what these walls cannot enforce.
 fn accepts(grants: &Grants, tier: Tier) -> Result<(), SandboxError> {
+    can_hide(grants, tier)?;
     if *grants.network() == Network::None {
         return Ok(());
     }
@@ -186,6 +206,25 @@ fn accepts(grants: &Grants, tier: Tier) -> Result<(), SandboxError> {
     network()?.map_err(|failure| {
         SandboxError::unavailable("a network of its own", failure.to_string(), "let the container create network namespaces")
     })
+}
+
+/// Refuses grants with a path in them that is to be hidden, where it cannot be: it cannot be covered without a file tree of the program's own, nor when it
+/// does not exist and the program could make it.
+fn can_hide(grants: &Grants, tier: Tier) -> Result<(), SandboxError> {
+    for hidden in grants.hidden() {
+        let Some(granted) = grants.writable_around(hidden).or_else(|| grants.around(hidden)) else { continue };
+        let is_there = hidden.symlink_metadata().is_ok();
+        let reason = match (tier, is_there, granted.access()) {
+            (Tier::Isolated, false, Access::ReadWrite) => "it does not exist and the program could make it; create it",
+            (Tier::Landlock | Tier::None, true, _) | (_, false, Access::ReadWrite) => {
+                "Landlock cannot leave it out; grant narrower directories, or allow user namespaces"
+            }
+            _ => continue,
+        };
+        let (granted, hidden) = (granted.path().display(), hidden.display());
+        return Err(SandboxError::refused("linux", format!("{granted} holds {hidden}, which no program may see: {reason}")));
+    }
+    Ok(())
 }
 
 impl Sandbox for LinuxSandbox {

@@ -12,8 +12,8 @@ use crate::tier::Tier;
 use program::{Answer, Case, Check, Table, Test, Verdict, program};
 
 use calls::{
-    DENIED, DENIED_COMMANDS, DENIED_HERE, FORKS, IGNORED, IGNORED_HERE, METADATA, METADATA_HERE, MODES, MODES_HERE, NEW_NAMESPACES,
-    SOCKET_KIND_BITS, TIMES, TIMES_HERE,
+    ALLOCATING_COMMANDS, DENIED, DENIED_COMMANDS, DENIED_HERE, FORKS, IGNORED, IGNORED_HERE, METADATA, METADATA_HERE, MODES, MODES_HERE,
+    NEW_NAMESPACES, SOCKET_KIND_BITS, TIMES, TIMES_HERE,
 };
 
 /// What a filter depends on.
@@ -22,6 +22,8 @@ pub(crate) struct Filter {
     pub(crate) tier: Tier,
     pub(crate) processes: Processes,
     pub(crate) sockets: Sockets,
+    pub(crate) shared: SharedMemory,
+    pub(crate) allocation: Allocation,
 }
 
 /// What may be started, as far as system calls are concerned.
@@ -42,6 +44,24 @@ pub(crate) enum Sockets {
     Streams,
 }
 
+/// Whether memory may be shared with other processes without a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum SharedMemory {
+    /// It is counted like other memory (`RLIMIT_AS`).
+    Allowed,
+    /// The limit of memory does not count it (`RLIMIT_DATA`).
+    Refused,
+}
+
+/// How space on a disk may be allocated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Allocation {
+    /// In any way.
+    AtOnce,
+    /// By writing alone: a gigabyte that is allocated in one call outruns every measurement.
+    ByWriting,
+}
+
 /// `FICLONE` and `FICLONERANGE`.
 const SHARED_COPIES: [u32; 2] = [0x4004_9409, 0x4020_940d];
 
@@ -60,6 +80,10 @@ pub(crate) fn filter(wanted: Filter) -> Arc<[sock_filter]> {
 const REFUSED: Answer = Answer::Error(libc::EPERM as u16);
 /// As if the kernel did not know the call, so that libraries fall back to another.
 const UNKNOWN: Answer = Answer::Error(libc::ENOSYS as u16);
+/// As if the pool were empty.
+const OUT_OF_MEMORY: Answer = Answer::Error(libc::ENOMEM as u16);
+/// As if the file system could not do it, so that libraries write zeros instead.
+const UNSUPPORTED: Answer = Answer::Error(libc::EOPNOTSUPP as u16);
 /// Nothing happens, and the call says that it did.
 const IGNORED_CALL: Answer = Answer::Error(0);
 
@@ -85,12 +109,19 @@ fn table(wanted: Filter) -> Table {
     add_all(&mut table, &[DENIED, DENIED_HERE], REFUSED);
     // Their arguments lie in memory, which no filter can read: these fall back to `clone` and `openat`.
     add_all(&mut table, &[&[libc::SYS_clone3, libc::SYS_openat2]], UNKNOWN);
+    // Contexts of asynchronous I/O are counted for the whole machine (`fs.aio-max-nr`). Programs fall back to plain reads and writes.
+    add(&mut table, libc::SYS_io_setup, UNKNOWN, &[]);
     clones(&mut table, wanted.processes);
+    mappings(&mut table, wanted.shared);
     // Copying parts of files is fine; what else a file system of this number understands makes and removes volumes without asking for a path.
     SHARED_COPIES.iter().for_each(|command| add(&mut table, libc::SYS_ioctl, Answer::Allow, &[check(1, Test::Is(*command))]));
     add(&mut table, libc::SYS_ioctl, REFUSED, &[check(1, Test::Has(0xff00, 0x9400))]);
     // The kernel looks at the low 32 bits of a command only.
     DENIED_COMMANDS.iter().for_each(|command| add(&mut table, libc::SYS_ioctl, REFUSED, &[check(1, Test::Is(*command))]));
+    if wanted.allocation == Allocation::ByWriting {
+        add(&mut table, libc::SYS_fallocate, UNSUPPORTED, &[]);
+        ALLOCATING_COMMANDS.iter().for_each(|command| add(&mut table, libc::SYS_ioctl, UNSUPPORTED, &[check(1, Test::Is(*command))]));
+    }
     // Limits and CPU sets: reading and changing one's own is fine, another's is not.
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
         add(&mut table, call, REFUSED, &[check(0, Test::IsNot(0))]);
@@ -103,9 +134,10 @@ fn table(wanted: Filter) -> Table {
     }
     modes(&mut table);
     sockets(&mut table, wanted.sockets);
-    // Dying with the host is not the program's to choose; a lease would keep others from opening a file, and scripts watch nothing.
+    // Dying with the host is not the program's to choose; a lease would keep others from opening a file, and scripts watch nothing. Larger pipes
+    // use up what the user's other programs need for theirs (`fs.pipe-user-pages-soft`).
     add(&mut table, libc::SYS_prctl, REFUSED, &[check(0, Test::Is(libc::PR_SET_PDEATHSIG.unsigned_abs()))]);
-    for command in [libc::F_SETLEASE, libc::F_NOTIFY] {
+    for command in [libc::F_SETLEASE, libc::F_NOTIFY, libc::F_SETPIPE_SZ] {
         add(&mut table, libc::SYS_fcntl, REFUSED, &[check(1, Test::Is(command.unsigned_abs()))]);
     }
     // Linux, or the question which it is.
@@ -121,6 +153,18 @@ fn clones(table: &mut Table, processes: Processes) {
     if processes == Processes::One {
         add(table, libc::SYS_clone, REFUSED, &[check(0, Test::Has(libc::CLONE_THREAD.unsigned_abs(), 0))]);
         add_all(table, &[FORKS], REFUSED);
+    }
+}
+
+/// Memory that the limits do not count.
+fn mappings(table: &mut Table, shared: SharedMemory) {
+    let has = |flags: i32| check(3, Test::Has(flags.unsigned_abs(), flags.unsigned_abs()));
+    // Huge pages come from a pool of the whole machine, which control groups of memory do not count.
+    add(table, libc::SYS_mmap, OUT_OF_MEMORY, &[has(libc::MAP_HUGETLB)]);
+    if shared == SharedMemory::Refused {
+        // `RLIMIT_DATA` counts private memory, and no stacks. Of the kinds of mappings this bit is set in the shared ones only.
+        add(table, libc::SYS_mmap, REFUSED, &[has(libc::MAP_SHARED | libc::MAP_ANONYMOUS)]);
+        add(table, libc::SYS_mmap, REFUSED, &[has(libc::MAP_GROWSDOWN)]);
     }
 }
 

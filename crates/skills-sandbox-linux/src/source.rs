@@ -13,6 +13,8 @@ use crate::plan::{PathRule, Right, Symlinks};
 /// Something that may be used, and an open descriptor that names it and nothing else.
 pub(crate) struct Source {
     path: PathBuf,
+    /// Where it lies.
+    location: PathBuf,
     right: Right,
     kind: Kind,
     identity: (u64, u64),
@@ -30,10 +32,14 @@ pub(crate) enum Kind {
 /// Opens what the rules name. What is not there is left out: the program finds nothing there either.
 ///
 /// In paths that somebody granted no symlink is followed, so that nobody can lead a grant elsewhere after it was decided.
-pub(crate) fn open_all(rules: &[PathRule]) -> Result<Vec<Source>, SandboxError> {
+///
+/// What lies below the first path of a pair in `moved` is opened below the second.
+pub(crate) fn open_all(rules: &[PathRule], moved: &[(PathBuf, PathBuf)]) -> Result<Vec<Source>, SandboxError> {
     let mut sources = Vec::with_capacity(rules.len());
     for rule in rules {
-        match Source::open(rule) {
+        let below = |(path, location): &(PathBuf, PathBuf)| Some(location.join(rule.path.strip_prefix(path).ok()?));
+        let location = moved.iter().find_map(below).map_or_else(|| rule.path.clone(), |location| location.components().collect());
+        match Source::open(rule, location) {
             Ok(source) => sources.push(source),
             Err(Errno::ENOENT | Errno::ENOTDIR) => {}
             Err(Errno::ELOOP) if rule.symlinks == Symlinks::Refused => {
@@ -63,12 +69,13 @@ pub(crate) fn open_all(rules: &[PathRule]) -> Result<Vec<Source>, SandboxError> 
 }
 
 impl Source {
-    fn open(rule: &PathRule) -> Result<Self, Errno> {
-        let flags = OFlag::O_PATH | OFlag::O_CLOEXEC;
-        // Not with O_NOFOLLOW, by which a link at the very end would be opened itself instead of being an error.
+    fn open(rule: &PathRule, location: PathBuf) -> Result<Self, Errno> {
+        // With O_NOFOLLOW a link at the very end is opened itself instead of being an error: a protected one is held in its place.
+        let nofollow = if rule.right == Right::Protected { OFlag::O_NOFOLLOW } else { OFlag::empty() };
+        let flags = OFlag::O_PATH | OFlag::O_CLOEXEC | nofollow;
         let how = OpenHow::new().flags(flags).resolve(ResolveFlag::RESOLVE_NO_SYMLINKS);
-        let (file, is_link) = match openat2(AT_FDCWD, &rule.path, how) {
-            Err(Errno::ELOOP) if rule.symlinks == Symlinks::Followed => (open(&rule.path, flags, Mode::empty())?, true),
+        let (file, is_link) = match openat2(AT_FDCWD, &location, how) {
+            Err(Errno::ELOOP) if rule.symlinks == Symlinks::Followed => (open(&location, flags, Mode::empty())?, true),
             opened => (opened?, false),
         };
         let found = fstat(&file)?;
@@ -78,16 +85,21 @@ impl Source {
             (false, true) => Kind::Directory,
             (false, false) => Kind::File,
         };
-        Ok(Self { path: rule.path.clone(), right: rule.right, kind, identity: (found.st_dev, found.st_ino), file })
+        Ok(Self { path: rule.path.clone(), location, right: rule.right, kind, identity: (found.st_dev, found.st_ino), file })
     }
 
     /// Opens what is shown without being granted; what is missing, or a symlink, cannot be shown.
-    pub(crate) fn protected(path: &Path) -> Option<Self> {
-        Self::open(&PathRule { path: path.to_owned(), right: Right::Read, symlinks: Symlinks::Refused }).ok()
+    pub(crate) fn unlisted(path: &Path) -> Option<Self> {
+        let rule = PathRule { path: path.to_owned(), right: Right::Read, symlinks: Symlinks::Refused };
+        Self::open(&rule, path.to_owned()).ok()
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(crate) fn location(&self) -> &Path {
+        &self.location
     }
 
     pub(crate) fn right(&self) -> Right {
@@ -108,6 +120,6 @@ impl Source {
 
     /// Says whether rights for directories make sense for it.
     pub(crate) fn is_directory(&self) -> bool {
-        self.kind == Kind::Directory || self.kind == Kind::Link && self.path.is_dir()
+        self.kind == Kind::Directory || self.kind == Kind::Link && self.location.is_dir()
     }
 }

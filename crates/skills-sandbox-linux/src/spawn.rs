@@ -34,6 +34,11 @@ impl Spawned {
         self.pid
     }
 
+    /// Copies the descriptor that names the child.
+    pub(crate) fn copy_of_pidfd(&self) -> io::Result<OwnedFd> {
+        self.held.as_ref().map_or_else(|| Err(io::ErrorKind::NotFound.into()), |(pidfd, _)| pidfd.try_clone())
+    }
+
     /// Hands the child over: its number, its descriptor, our pipes. Whoever takes them must kill and collect it.
     pub(crate) fn take(mut self) -> Option<(i32, OwnedFd, Streams)> {
         self.held.take().map(|(pidfd, streams)| (self.pid, pidfd, streams))

@@ -157,8 +157,12 @@ impl From<Failure> for SandboxError {
             Some(Step::Seccomp) => wall("seccomp"),
             Some(Step::NoNewPrivileges) => wall("no_new_privs"),
             Some(Step::Capabilities) => wall("dropping capabilities"),
-            // The machine could do this a moment ago.
-            Some(Step::Tree) => Self::refused("linux", format!("{failure}; it was changed while the run was being prepared")),
+            // It was opened a moment ago.
+            Some(Step::Tree) if matches!(failure.errno, libc::ESTALE | libc::ENOENT) => {
+                Self::refused("linux", format!("{failure}; it was changed while the run was being prepared"))
+            }
+            // A place that is the program's own, such as `/proc`, cannot hold a granted path.
+            Some(Step::Tree) => Self::refused("linux", format!("{failure}; use another directory")),
             Some(Step::Identity | Step::Root | Step::Processes | Step::Pivot) => {
                 Self::unavailable("the file tree", failure.to_string(), "try again; `skills doctor` says what this machine offers")
             }

@@ -34,7 +34,17 @@ pub(crate) enum Operation {
         path: CString,
         options: Vec<(CString, CString)>,
     },
+    /// Mounts the scratch space at one more place.
+    SameScratch {
+        path: CString,
+        scratch: CString,
+    },
     Processes {
+        path: CString,
+        options: Vec<(CString, CString)>,
+    },
+    /// Covers a directory with an empty one that cannot be written.
+    Mask {
         path: CString,
         options: Vec<(CString, CString)>,
     },
@@ -85,7 +95,9 @@ impl Operation {
             | Self::Link { path, .. }
             | Self::File { path, .. }
             | Self::Scratch { path, .. }
+            | Self::SameScratch { path, .. }
             | Self::Processes { path, .. }
+            | Self::Mask { path, .. }
             | Self::Mirror { path, .. } => path,
         };
         format!("/{}", path.to_string_lossy())
@@ -116,7 +128,6 @@ struct Building {
 
 impl Building {
     fn add(&mut self, item: &Item, sources: &[Source]) -> Result<(), SandboxError> {
-        self.parents(item.path())?;
         let path = below_root(item.path())?;
         let operation = match item {
             Item::Directory(_) => {
@@ -128,12 +139,22 @@ impl Building {
             Item::Link { target, .. } => Operation::Link { path, target: string(target)? },
             Item::File { text, .. } => Operation::File { path, text: text.clone().into_bytes() },
             Item::Scratch { bytes, files, .. } => Operation::Scratch { path, options: size(*bytes, *files, 0o700)? },
+            Item::Mask(place) => match sources.iter().find(|source| source.path() == place).map(Source::kind) {
+                Some(Kind::Directory) => Operation::Mask { path, options: size(4_096, 1, 0o500)? },
+                // Nothing is there that could be seen; where it could be made, the run is refused before.
+                None => return Ok(()),
+                Some(_) => {
+                    return Err(SandboxError::refused("linux", format!("{} is not a directory and cannot be hidden", place.display())));
+                }
+            },
+            Item::SameScratch { scratch, .. } => Operation::SameScratch { path, scratch: below_root(scratch)? },
             Item::Processes(_) => Operation::Processes { path, options: vec![(c"subset".into(), c"pid".into())] },
             Item::Mirror { path: place, attributes } => match self.mirror(place, path, *attributes, sources)? {
                 Some(operation) => operation,
                 None => return Ok(()),
             },
         };
+        self.parents(item.path())?;
         self.operations.push(operation);
         Ok(())
     }
@@ -148,8 +169,8 @@ impl Building {
         let opened;
         let source = match sources.iter().find(|source| source.path() == place) {
             Some(source) => source,
-            // A protected path, which nobody granted and which may be missing.
-            None => match Source::protected(place) {
+            // A directory above a protected path.
+            None => match Source::unlisted(place) {
                 Some(source) => {
                     opened = source;
                     &opened
@@ -174,7 +195,7 @@ impl Building {
             self.shown.push((place.to_owned(), attributes));
         }
         let place = if shown.is_some() { Place::Existing } else { new_place };
-        Ok(Some(Operation::Mirror { source: string(source.path())?, path, identity: source.identity(), attributes, place }))
+        Ok(Some(Operation::Mirror { source: string(source.location())?, path, identity: source.identity(), attributes, place }))
     }
 
     /// Says how a path is seen already, as a part of what was shown before.

@@ -7,11 +7,12 @@ use skills_policy::{Grants, Limits};
 
 use crate::identity::User;
 use crate::plan::{Ground, PathRule, Right, Symlinks};
-use crate::protected::protect;
 use crate::tree::Attributes;
 
 /// Where the scratch space is, which is also `TMPDIR`, unless this was granted; `HOME` is a directory in it.
 const SCRATCH: &str = "/tmp";
+/// Where programs look for memory that is shared by name.
+const SHARED: &str = "/dev/shm";
 /// How many files the scratch space holds.
 const SCRATCH_FILES: u64 = 65_536;
 
@@ -38,8 +39,15 @@ pub(crate) enum Item {
         bytes: u64,
         files: u64,
     },
+    /// The scratch space at one more place.
+    SameScratch {
+        path: PathBuf,
+        scratch: PathBuf,
+    },
     /// A `/proc` with the program's own processes and nothing else.
     Processes(PathBuf),
+    /// An empty directory in place of one of the host that is not to be seen.
+    Mask(PathBuf),
     /// A file or directory of the host, at its own path.
     Mirror {
         path: PathBuf,
@@ -50,8 +58,12 @@ pub(crate) enum Item {
 impl Item {
     pub(crate) fn path(&self) -> &Path {
         match self {
-            Self::Directory(path) | Self::Processes(path) => path,
-            Self::Link { path, .. } | Self::File { path, .. } | Self::Scratch { path, .. } | Self::Mirror { path, .. } => path,
+            Self::Directory(path) | Self::Processes(path) | Self::Mask(path) => path,
+            Self::Link { path, .. }
+            | Self::File { path, .. }
+            | Self::Scratch { path, .. }
+            | Self::SameScratch { path, .. }
+            | Self::Mirror { path, .. } => path,
         }
     }
 }
@@ -63,9 +75,8 @@ impl View {
         let mut items = vec![
             Item::Scratch { path: scratch.clone(), bytes: limits.scratch_bytes, files: SCRATCH_FILES },
             Item::Directory(home(scratch)),
-            // Semaphores and shared memory of the program's own processes.
-            Item::Link { path: "/dev/shm".into(), target: scratch.clone() },
         ];
+        items.extend(shared(paths, scratch));
         if ground.processes {
             items.push(Item::Processes("/proc".into()));
             items.push(Item::Link { path: "/dev/fd".into(), target: "/proc/self/fd".into() });
@@ -75,6 +86,8 @@ impl View {
         }
         items.extend(names(user, &home(scratch)));
         items.extend(mirrors(paths));
+        let hidden = paths.iter().filter(|rule| rule.right == Right::Hidden);
+        items.extend(hidden.map(|rule| Item::Mask(rule.path.clone())));
         Self { items }
     }
 
@@ -121,6 +134,19 @@ pub(crate) fn scratch_beside(grants: &Grants) -> PathBuf {
     place
 }
 
+/// The place for semaphores and shared memory of the program's own processes: the scratch space. What lies below it on the host is shown in it, which
+/// a link would not allow; and when the host's own is granted, that is the place.
+fn shared(paths: &[PathRule], scratch: &Path) -> Option<Item> {
+    let place = PathBuf::from(SHARED);
+    if paths.iter().any(|rule| rule.path == place) {
+        return None;
+    }
+    Some(match paths.iter().any(|rule| rule.path.starts_with(&place)) {
+        true => Item::SameScratch { path: place, scratch: scratch.to_owned() },
+        false => Item::Link { path: place, target: scratch.to_owned() },
+    })
+}
+
 /// The home directory inside.
 pub(crate) fn home(scratch: &Path) -> PathBuf {
     scratch.join("home")
@@ -143,7 +169,7 @@ fn mirrors(paths: &[PathRule]) -> Vec<Item> {
     let home = paths.iter().find(granted).map(|rule| &rule.path);
     let is_writable = |path: &Path| paths.iter().any(|wider| wider.right == Right::Write && path.starts_with(&wider.path));
     let mut shown: BTreeMap<PathBuf, Attributes> = BTreeMap::new();
-    for rule in paths {
+    for rule in paths.iter().filter(|rule| !matches!(rule.right, Right::Protected | Right::Hidden)) {
         // Grants add up: what may be written may be written even if a part of it may be read besides. But never the program's own directory.
         if rule.right != Right::Write && granted(&rule) && home != Some(&rule.path) && is_writable(&rule.path) {
             continue;
@@ -154,17 +180,38 @@ fn mirrors(paths: &[PathRule]) -> Vec<Item> {
             *known = attributes(rule.right);
         }
     }
-    protect(&mut shown, paths);
+    for rule in paths.iter().filter(|rule| rule.right == Right::Protected) {
+        // Also where it was granted as a whole: what cannot be searched is not written.
+        shown.insert(rule.path.clone(), attributes(rule.right));
+    }
+    hold_in_place(&mut shown, paths);
     shown.into_iter().map(|(path, attributes)| Item::Mirror { path, attributes }).collect()
+}
+
+/// Adds the writable directories above what is read-only or hidden: each becomes a mount, and a mount cannot be renamed.
+fn hold_in_place(shown: &mut BTreeMap<PathBuf, Attributes>, paths: &[PathRule]) {
+    let writable: Vec<&Path> = paths.iter().filter(|rule| rule.right == Right::Write).map(|rule| rule.path.as_path()).collect();
+    let explicit = shown.clone();
+    let is_writable = |path: &Path| {
+        let above = explicit.iter().filter(|(known, _)| path.starts_with(known));
+        above.max_by_key(|(known, _)| known.components().count()).is_some_and(|(_, known)| *known == attributes(Right::Write))
+    };
+    let hidden = paths.iter().filter(|rule| rule.right == Right::Hidden).map(|rule| &rule.path);
+    for path in explicit.keys().chain(hidden) {
+        let between = path.ancestors().skip(1).filter(|above| writable.iter().any(|directory| above.starts_with(directory)));
+        for above in between.filter(|above| is_writable(above)) {
+            shown.entry(above.to_owned()).or_insert(attributes(Right::Write));
+        }
+    }
 }
 
 fn attributes(right: Right) -> Attributes {
     let none = Attributes::NOSUID;
     match right {
-        Right::Read | Right::Execute => none.and(Attributes::NODEV).and(Attributes::READ_ONLY),
+        Right::Read | Right::Execute | Right::Protected | Right::Hidden => none.and(Attributes::NODEV).and(Attributes::READ_ONLY),
         Right::Write => none.and(Attributes::NODEV),
         // Reading and writing a device is not writing to the mount that it is on; changing its mode is.
-        Right::Device => none.and(Attributes::NOEXEC).and(Attributes::READ_ONLY),
+        Right::Device | Right::ReadDevice => none.and(Attributes::NOEXEC).and(Attributes::READ_ONLY),
     }
 }
 

@@ -79,6 +79,7 @@ impl Profile {
         draft.network(grants.network(), *network)?;
         draft.rules.extend(system::never());
         draft.denials()?;
+        draft.kept(grants)?;
         Ok(Self { rules: draft.rules, parameters: draft.parameters.finish() })
     }
 
@@ -266,6 +267,22 @@ impl<'a> Draft<'a> {
             }
         }
         self.rules.extend(rules);
+        Ok(())
+    }
+
+    /// Denies writing protected paths, unless they were granted themselves, and everything with hidden ones.
+    fn kept(&mut self, grants: &Grants) -> Result<(), ProfileError> {
+        let is_inside = |path: &&PathBuf| grants.around(path).is_some_and(|file| file.path() != path.as_path());
+        let is_changeable = |path: &&PathBuf| grants.writable_around(path).is_some_and(|file| file.path() != path.as_path());
+        for path in grants.protected().iter().filter(is_changeable) {
+            let spot = Spot { path, place: self.parameters.next("PROTECTED_PATH", path)? };
+            let rule = self.read_only(&spot);
+            self.rules.push(rule);
+        }
+        for path in grants.hidden().iter().filter(is_inside) {
+            let place = self.parameters.next("HIDDEN", path)?;
+            self.rules.push(Rule::Deny(vec![Operation::FileRead, Operation::FileWrite], vec![Filter::Subpath(place)]));
+        }
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use skills_policy::Spawn;
 use skills_sandbox::egress::Log;
 use skills_sandbox::interpreter::Interpreters;
-use skills_sandbox::{Report, ScriptKind, Status};
+use skills_sandbox::{Quota, Report, ScriptKind, Status};
 
 use crate::plan::Plan;
 use crate::profile::Network;
@@ -12,7 +12,7 @@ const NO_NETWORK: &str = "none, sockets of this machine included";
 
 /// `sandbox-exec` starts nothing unless the whole profile was accepted, so what it says stood; what is partial is so by the nature of this backend. `log` is
 /// that of the proxy.
-pub(crate) fn report(plan: &Plan, log: Option<&Log>) -> Report {
+pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&Log>) -> Report {
     let profile = plan.profile();
     let accepted = format!("sandbox-exec accepted {} rules and {} paths", profile.rules().len(), profile.parameters().len());
     let network = match plan.network() {
@@ -39,7 +39,12 @@ pub(crate) fn report(plan: &Plan, log: Option<&Log>) -> Report {
         ),
     };
     let time = processes.layer("time", Status::Partial, time);
-    unlimited(time).layer("environment", Status::Enforced, "declared variables only, no terminal")
+    let scratch = Quota::bounds(plan.limits().scratch_bytes);
+    let disk = unlimited(time).layer("scratch", Status::Partial, format!("a private directory of at most {scratch}"));
+    let workspaces = quotas.iter().fold(disk, |report, quota| {
+        report.layer("workspace", Status::Partial, format!("private, at most {}", Quota::bounds(quota.max_bytes())))
+    });
+    workspaces.layer("environment", Status::Enforced, "declared variables only, no terminal")
 }
 
 /// What would stand around any run.

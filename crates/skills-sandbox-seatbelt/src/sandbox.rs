@@ -10,8 +10,8 @@ use std::time::Instant;
 use skills_policy::Network as Granted;
 use skills_sandbox::egress::{Internet, Log, Outside, Proxy, Summary};
 use skills_sandbox::interpreter::Interpreters;
-use skills_sandbox::process::{Spawned, Supervised, supervise};
-use skills_sandbox::{Ending, Job, Outcome, Report, Running, Sandbox, SandboxError, Scratch};
+use skills_sandbox::process::{Bounds, Spawned, Supervised, supervise};
+use skills_sandbox::{Ending, Job, Outcome, Quota, QuotaMonitor, Report, Running, Sandbox, SandboxError, Scratch};
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
@@ -86,6 +86,7 @@ impl SeatbeltSandbox {
     async fn run_job(&self, job: Job) -> Result<Outcome, SandboxError> {
         let started = Instant::now();
         let launcher = self.launcher()?;
+        let job = job.at_locations();
         let scratch = Scratch::new(&self.scratch_parent).map_err(|error| SandboxError::setup("making a scratch directory", error))?;
         let scratch_path = scratch.path().canonicalize().map_err(|error| SandboxError::setup("finding the scratch directory", error))?;
         let profiles = |error| SandboxError::setup("writing the profile", error);
@@ -95,11 +96,15 @@ impl SeatbeltSandbox {
         let ground = Ground { scratch: scratch_path, profile: file.path().to_owned(), network };
         let plan = Plan::new(&job, &executables(&job, &self.interpreters)?, &ground)?;
         file.write(&plan.profile().to_string()).map_err(profiles)?;
+        let scratch_quota = Quota::new(&ground.scratch, plan.limits().scratch_bytes);
+        let quotas: Vec<Quota> = job.quotas().iter().cloned().chain([scratch_quota]).collect();
+        let quotas = QuotaMonitor::open(&quotas).map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
+        let bounds = Bounds { limits: plan.limits(), quotas: Arc::new(quotas), cancellation: job.cancelled_by() };
         let spawned = Spawned::start(command(&plan, launcher)).map_err(|error| SandboxError::setup("starting sandbox-exec", error))?;
-        let (supervised, log) = watch_over(spawned, &job, &plan, egress).await?;
+        let (supervised, log) = watch_over(spawned, &job, &bounds, egress).await?;
         drop(file);
         refusal(&supervised, log.as_ref()).map_or(Ok(()), Err)?;
-        let report = report(&plan, log.as_ref()).removed(scratch.remove());
+        let report = report(&plan, job.quotas(), log.as_ref()).removed(scratch.remove());
         Ok(Outcome::new(supervised.ending, supervised.stdout, supervised.stderr, started.elapsed(), report))
     }
 
@@ -121,8 +126,13 @@ struct Egress {
 }
 
 /// Supervises a process, and serves its way to hosts as long as it lives when it has one.
-async fn watch_over(spawned: Spawned, job: &Job, plan: &Plan, egress: Option<Egress>) -> Result<(Supervised, Option<Log>), SandboxError> {
-    let supervised = supervise(spawned, job.input_bytes(), plan.limits(), job.cancelled_by());
+async fn watch_over(
+    spawned: Spawned,
+    job: &Job,
+    bounds: &Bounds<'_>,
+    egress: Option<Egress>,
+) -> Result<(Supervised, Option<Log>), SandboxError> {
+    let supervised = supervise(spawned, job.input_bytes(), bounds);
     let (supervised, log) = match egress {
         None => (supervised.await, None),
         Some(Egress { proxy, listener, .. }) => {

@@ -152,7 +152,8 @@ impl ArtifactCache {
         self.disk.store(key, compiled, self.max_bytes)
     }
 
-    /// Becomes the only one in all processes that compiles for this key; waits for another one at most as long as `patience`, then returns nothing.
+    /// Becomes the only one in all processes that compiles for this key; waits for another one at most as long as `patience` and until `gives_up`
+    /// says so, then returns nothing.
     ///
     /// Whoever gets the lock should look for the artifact again, since another one may have stored it meanwhile. The lock is released when the value is
     /// dropped, and by the kernel when the process dies. Blocks the thread.
@@ -160,8 +161,8 @@ impl ArtifactCache {
     /// # Errors
     ///
     /// When the directory is refused or cannot be written, or the file system knows no locks.
-    pub(crate) fn lock(&self, key: &Key, patience: Duration) -> Result<Option<Lock>, CacheError> {
-        self.disk.lock(key, patience)
+    pub(crate) fn lock(&self, key: &Key, patience: Duration, gives_up: &dyn Fn() -> bool) -> Result<Option<Lock>, CacheError> {
+        self.disk.lock(key, patience, gives_up)
     }
 }
 

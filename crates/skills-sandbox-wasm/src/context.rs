@@ -12,7 +12,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use crate::files::{Directories, Files};
+use crate::files::{Directories, Files, Stored};
 #[cfg(feature = "http")]
 use crate::http::{Gate, Web};
 use crate::limiter::Limiter;
@@ -82,7 +82,7 @@ pub(crate) struct Streams {
 
 impl Context {
     /// Makes the state from the job's grants; what is not granted is not there.
-    pub(crate) fn new(job: &Job, given: &Given, stop: &Arc<Stop>) -> Result<(Self, Streams), SandboxError> {
+    pub(crate) fn new(job: &Job, given: &Given, stored: &Stored, stop: &Arc<Stop>) -> Result<(Self, Streams), SandboxError> {
         readable(job)?;
         let (grants, limits) = (job.grants(), job.grants().limits());
         let sink = || Sink::new(limits.output_bytes, limits.flood_bytes, Arc::clone(stop));
@@ -97,7 +97,7 @@ impl Context {
             wasi.env(name, value);
         }
         given.profile.apply(&mut wasi);
-        let directories = Directories::open(grants, Arc::clone(&given.scratch_parent))?;
+        let directories = Directories::open(grants, Arc::clone(&given.scratch_parent), stored)?;
         let max_handles = usize::try_from(limits.open_files).unwrap_or(usize::MAX);
         let mut table = ResourceTable::new();
         table.set_max_capacity(max_handles);

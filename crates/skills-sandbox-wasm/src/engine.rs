@@ -3,22 +3,29 @@
 mod compile;
 mod components;
 mod config;
+mod cost;
 mod linked;
+mod refusals;
 mod ticker;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use skills_sandbox::SandboxError;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::artifacts::ArtifactCache;
+use crate::compiler::CompileCommand;
 use crate::prepared::{Kept, Origin, Prepared};
 use crate::{LoadError, Profile};
 
+pub(crate) use compile::Caller;
 use components::Components;
-use config::{Allocation, SLOTS};
+use config::SLOTS;
+pub(crate) use config::{Allocation, config};
 use linked::Linked;
+use refusals::Refusals;
 pub(crate) use ticker::Ticking;
 
 /// The engine with everything that is made once: linkers, ticker, compiled components, places for runs.
@@ -34,10 +41,12 @@ pub(crate) struct SharedEngine {
     places: Semaphore,
     components: Components,
     cache: Option<ArtifactCache>,
+    command: Option<CompileCommand>,
+    refusals: Refusals,
 }
 
 impl SharedEngine {
-    pub(crate) fn new(profile: Profile, cache: Option<ArtifactCache>) -> Result<Self, SandboxError> {
+    pub(crate) fn new(profile: Profile, cache: Option<ArtifactCache>, command: Option<CompileCommand>) -> Result<Self, SandboxError> {
         let roomy = Linked::new(profile, Allocation::OnDemand).map_err(|error| failed("starting the WebAssembly engine", &error))?;
         let ticker = ticker::Ticker::start().map_err(|error| SandboxError::setup("starting the ticker thread", error))?;
         ticker.advances(&roomy.engine);
@@ -51,12 +60,21 @@ impl SharedEngine {
             places,
             components: Components::default(),
             cache,
+            command,
+            refusals: Refusals::default(),
         })
     }
 
-    /// Compiles a component, or takes it from an earlier time; callers that want the same one at the same time share the work.
-    pub(crate) async fn prepare(self: &Arc<Self>, bytes: &Arc<[u8]>) -> Result<(Kept, Origin), LoadError> {
-        let (kept, is_new) = self.components.get(bytes, self).await?;
+    /// Compiles a component, or takes it from an earlier time; callers that want the same one at the same time share the work. The deadline
+    /// decides whether it is worth trying; a caller that does not wait until then drops the future. Components of one caller are compiled one
+    /// after the other; what is kept or in the cache does not wait for them.
+    pub(crate) async fn prepare(
+        self: &Arc<Self>,
+        bytes: &Arc<[u8]>,
+        caller: &Caller,
+        deadline: Option<Instant>,
+    ) -> Result<(Kept, Origin), LoadError> {
+        let (kept, is_new) = self.components.get(bytes, self, caller, deadline).await?;
         let origin = if is_new { kept.origin.clone() } else { Origin::Memory };
         Ok((kept, origin))
     }

@@ -24,6 +24,7 @@ use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemCtx, WasiFilesystemCtxView};
 
 pub(crate) use directories::{Directories, SCRATCH};
+pub(crate) use quota::Stored;
 
 use crate::context::Context;
 use crate::surface::Generation;

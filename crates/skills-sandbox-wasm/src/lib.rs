@@ -13,12 +13,16 @@
 //! An endless loop is stopped by the engine's epoch, which a ticker thread advances only while something runs; a program that sleeps in
 //! a host call is stopped by the deadline of its future. Memory is counted over all memories of a component.
 //!
+//! Components that may take the compiler long, or much memory, are compiled in a child process with limits ([`CompileCommand`]); without one
+//! they are refused.
+//!
 //! Compiled code can be kept on disk ([`ArtifactCache`]), sealed with a key that only this user has.
 //!
 //! This crate must never know what a skill is.
 
 mod artifacts;
 mod blocking;
+mod compiler;
 mod context;
 mod ending;
 mod engine;
@@ -40,9 +44,10 @@ mod watch;
 #[cfg(feature = "http")]
 pub use crate::http::HttpLimits;
 pub use artifacts::{ArtifactCache, CacheError, CacheErrorKind, Usage};
+pub use compiler::{CompileCommand, compile_child};
 pub use load_error::LoadError;
 pub use profile::Profile;
 pub use sandbox::WasmSandbox;
 
-/// The largest component that is loaded, in bytes: 32 MiB. Compiling takes time and memory in proportion.
+/// The largest component that is loaded, in bytes: 32 MiB.
 pub const MAX_COMPONENT_BYTES: usize = 32 << 20;

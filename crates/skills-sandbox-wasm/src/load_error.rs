@@ -1,5 +1,7 @@
 //! Why a program cannot be loaded.
 
+use std::time::Duration;
+
 use crate::MAX_COMPONENT_BYTES;
 
 /// Why a program cannot be loaded, in words for the author of a skill. [`SandboxError::cause`](skills_sandbox::SandboxError::cause) gives it.
@@ -54,6 +56,35 @@ pub enum LoadError {
     /// It has nothing that could be run.
     #[error("it has no `run` function to call; build it as a command, not as a library")]
     NoRun,
+    /// It may take the compiler long or much memory, and the host has no compile command.
+    #[error(
+        "it is too large or too complex ({bytes} bytes) to be compiled in this process; give the host a compile command \
+         (`WasmSandbox::compile_command`, `Builder::wasm_compile_command`)"
+    )]
+    NeedsCompileCommand {
+        /// How long the component is.
+        bytes: usize,
+    },
+    /// Compiling it took all the memory that the compiler may use.
+    #[error(
+        "it is too large to compile: compiling it takes more than {} MiB of memory; split its largest functions, or remove what it does \
+         not need",
+        .limit_bytes >> 20
+    )]
+    CompileMemory {
+        /// The limit, in bytes.
+        limit_bytes: u64,
+    },
+    /// Compiling it was stopped after some time, and is tried again only with much more.
+    #[error(
+        "it is too large to compile: compiling it did not finish within {} ms; precompile it (`skills precompile`) or allow at least \
+         twice the time, else split its largest functions",
+        .limit.as_millis()
+    )]
+    CompileTime {
+        /// How long it was compiled.
+        limit: Duration,
+    },
     /// The compiler or its thread failed.
     #[error("the compiler failed on it: {reason}")]
     Compiler {

@@ -84,6 +84,13 @@ impl Prepared {
         }
     }
 
+    /// Returns how many bytes of compiled code it has, for all engines.
+    pub(crate) fn size(&self) -> usize {
+        let code = self.instance().component().image_range();
+        let others = self.ready.get().into_iter().flatten().chain(self.roomy.get());
+        others.fold(code.end.addr() - code.start.addr(), |size, other| size + other.size())
+    }
+
     /// The component, for another engine.
     pub(crate) fn instance(&self) -> &InstancePre<Context> {
         match &self.command {

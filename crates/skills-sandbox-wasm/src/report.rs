@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use skills_policy::{Grants, Spawn};
-use skills_sandbox::{Captured, Report, Status};
+use skills_sandbox::{Captured, Quota, Report, Status};
 
 use crate::files::SCRATCH;
 use crate::prepared::Origin;
@@ -12,6 +12,7 @@ use crate::run::Finished;
 /// What a report is about.
 pub(crate) struct Account<'a> {
     pub(crate) grants: &'a Grants,
+    pub(crate) quotas: &'a [Quota],
     pub(crate) origin: Option<&'a Origin>,
     pub(crate) finished: Option<&'a Finished>,
     pub(crate) output: [&'a Captured; 2],
@@ -30,6 +31,10 @@ impl Account<'_> {
             .layer("disk", Status::Enforced, format!("{total} MiB written in all, {file} MiB in a file, in {SCRATCH} and elsewhere"))
             .layer("time", Status::Enforced, format!("{} ms, in compilation, computation and host calls", limits.wall_time.as_millis()))
             .layer("environment", Status::Enforced, "declared variables only");
+        let report = self.quotas.iter().fold(report, |report, quota| {
+            let mib = quota.max_bytes() >> 20;
+            report.layer("workspace", Status::Enforced, format!("private, {mib} MiB with what lay there before, counted as it is written"))
+        });
         if *self.grants.spawn() == Spawn::None {
             return report;
         }

@@ -12,9 +12,11 @@ use skills_sandbox::{
 use tokio::time::timeout_at;
 
 use crate::artifacts::ArtifactCache;
+use crate::compiler::CompileCommand;
 use crate::context::{Context, Given, Streams};
 use crate::ending::stopped;
-use crate::engine::SharedEngine;
+use crate::engine::{Caller, SharedEngine};
+use crate::files::Stored;
 #[cfg(feature = "http")]
 use crate::http::{HttpLimits, Web};
 use crate::prepared::{Origin, Prepared};
@@ -27,12 +29,13 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 /// Runs WebAssembly: WASI 0.2 and 0.3 components, and core modules of the first generation of WASI.
 ///
-/// Cheap to clone; clones share the engine, which is started by the first run. Defaults: no cache on disk, [`Profile::Fast`], the Internet as this machine
+/// Cheap to clone; clones share the engine, which is started by the first run. Defaults: no cache on disk, no compile command, [`Profile::Fast`], the Internet as this machine
 /// sees it, public authorities for TLS.
 #[derive(Clone)]
 pub struct WasmSandbox {
     given: Given,
     cache: Option<ArtifactCache>,
+    command: Option<CompileCommand>,
     /// Where the cache really lies, once somebody asked.
     cache_directory: OnceLock<PathBuf>,
     engine: Arc<OnceLock<Arc<SharedEngine>>>,
@@ -48,7 +51,7 @@ impl WasmSandbox {
             #[cfg(feature = "http")]
             web: Web::default(),
         };
-        Self { given, cache: None, cache_directory: OnceLock::new(), engine: Arc::default() }
+        Self { given, cache: None, command: None, cache_directory: OnceLock::new(), engine: Arc::default() }
     }
 
     /// Keeps compiled code on disk, so that the next process need not compile it. No program may be granted the directory, or one around it or
@@ -57,6 +60,15 @@ impl WasmSandbox {
     pub fn cache(mut self, cache: ArtifactCache) -> Self {
         self.cache = Some(cache);
         self.cache_directory = OnceLock::new();
+        self.engine = Arc::default();
+        self
+    }
+
+    /// Sets the command that compiles large components in a child process with limits. Default: none; then components that cannot be
+    /// compiled safely in this process are refused with [`LoadError::NeedsCompileCommand`], unless their compiled code is in the cache.
+    #[must_use]
+    pub fn compile_command(mut self, command: CompileCommand) -> Self {
+        self.command = Some(command);
         self.engine = Arc::default();
         self
     }
@@ -97,7 +109,7 @@ impl WasmSandbox {
         if let Some(engine) = self.engine.get() {
             return Ok(Arc::clone(engine));
         }
-        let engine = Arc::new(SharedEngine::new(self.given.profile, self.cache.clone())?);
+        let engine = Arc::new(SharedEngine::new(self.given.profile, self.cache.clone(), self.command.clone())?);
         Ok(Arc::clone(self.engine.get_or_init(|| engine)))
     }
 
@@ -110,23 +122,31 @@ impl WasmSandbox {
         // A time too far away to be told is as good as a year.
         let deadline = started.checked_add(limits.wall_time).unwrap_or(started + YEAR);
         let bounds = Bounds { limits, deadline, cancellation: job.cancelled_by(), stop: Arc::default() };
+        let caller: Caller = job.requested_by().map(Arc::from);
         let begun = async {
-            let (prepared, origin) = engine.prepare(bytes).await.map_err(SandboxError::load_failed)?;
+            let (prepared, origin) = engine.prepare(bytes, &caller, Some(deadline)).await.map_err(SandboxError::load_failed)?;
             Ok::<_, SandboxError>((prepared, origin, engine.place().await?))
         };
         let (prepared, origin, place) = match begin(begun, &bounds).await {
             Ok(begun) => begun?,
             Err(reason) => return Ok(unbegun(&job, reason, started)),
         };
+        let stored = Stored::measure(job.quotas()).await;
         let placed = engine.placed(&prepared);
-        let (mut finished, mut streams) = self.execute(&engine, placed, &job, &bounds).await?;
+        let (mut finished, mut streams) = self.execute(&engine, placed, &job, &stored, &bounds).await?;
         if finished.found_no_place {
             let roomy = engine.with_room(&prepared).map_err(SandboxError::load_failed)?;
-            (finished, streams) = self.execute(&engine, &roomy, &job, &bounds).await?;
+            (finished, streams) = self.execute(&engine, &roomy, &job, &stored, &bounds).await?;
         }
         drop(place);
         let (stdout, stderr) = streams.take();
-        let account = Account { grants: job.grants(), origin: Some(&origin), finished: Some(&finished), output: [&stdout, &stderr] };
+        let account = Account {
+            grants: job.grants(),
+            quotas: job.quotas(),
+            origin: Some(&origin),
+            finished: Some(&finished),
+            output: [&stdout, &stderr],
+        };
         let report = account.report();
         let report = match finished.private {
             Some(private) => report.removed(remove(private).await),
@@ -140,18 +160,19 @@ impl WasmSandbox {
         engine: &SharedEngine,
         prepared: &Prepared,
         job: &Job,
+        stored: &Stored,
         bounds: &Bounds<'_>,
     ) -> Result<(Finished, Streams), SandboxError> {
         if prepared.surface.sends_requests && *job.grants().network() == Network::None {
             return Err(SandboxError::refused("wasm", "the program needs wasi:http, and no host is granted"));
         }
-        let (context, streams) = Context::new(job, &self.given, &bounds.stop)?;
+        let (context, streams) = Context::new(job, &self.given, stored, &bounds.stop)?;
         Ok((execute(engine, prepared, context, bounds).await, streams))
     }
 
     async fn prepare_program(&self, program: Program) -> Result<Preparation, SandboxError> {
         let bytes = wasm(&program)?;
-        let (_, origin) = self.engine()?.prepare(bytes).await.map_err(SandboxError::load_failed)?;
+        let (_, origin) = self.engine()?.prepare(bytes, &None, None).await.map_err(SandboxError::load_failed)?;
         Ok(match origin {
             Origin::Cached | Origin::Memory => Preparation::Cached,
             Origin::Compiled { took, troubles } => {
@@ -184,7 +205,8 @@ impl Sandbox for WasmSandbox {
             let directory = self.cache_directory.get_or_init(|| resolved(cache.directory()));
             let meets = |path: &Path, directory: &Path| path.starts_with(directory) || directory.starts_with(path);
             let sees = |path: &Path| meets(path, directory) || meets(path, cache.directory());
-            if let Some(file) = grants.files().iter().find(|file| sees(file.path())) {
+            let is_hidden = grants.hidden().iter().any(|hidden| directory.starts_with(hidden));
+            if let Some(file) = grants.files().iter().find(|file| sees(file.path()) && !is_hidden) {
                 let path = file.path().display();
                 let reason = format!("{path} holds the cache of compiled code, or lies in it, and no program may see that");
                 return Err(SandboxError::refused("wasm", reason));
@@ -211,6 +233,7 @@ impl fmt::Debug for WasmSandbox {
             .field("scratch_parent", &self.given.scratch_parent)
             .field("profile", &self.given.profile)
             .field("cache", &self.cache)
+            .field("compile_command", &self.command)
             .finish_non_exhaustive()
     }
 }
@@ -247,7 +270,7 @@ async fn begin<T>(begun: impl Future<Output = T>, bounds: &Bounds<'_>) -> Result
 /// What came of a run that never began.
 fn unbegun(job: &Job, reason: Reason, started: Instant) -> Outcome {
     let (stdout, stderr) = (Captured::default(), Captured::default());
-    let account = Account { grants: job.grants(), origin: None, finished: None, output: [&stdout, &stderr] };
+    let account = Account { grants: job.grants(), quotas: job.quotas(), origin: None, finished: None, output: [&stdout, &stderr] };
     let report = account.report();
     let ending: Ending = stopped(reason, job.grants().limits());
     Outcome::new(ending, stdout, stderr, started.elapsed(), report)

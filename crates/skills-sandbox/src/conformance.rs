@@ -1,7 +1,7 @@
 //! The one table of escape attempts that every backend answers, and the check of its answers.
 //!
 //! ```text
-//! CASES: 100 attempts --a backend's tests make them--> number -> Answer, or why it was skipped --check--> Ok | what differs
+//! CASES: 101 attempts --a backend's tests make them--> number -> Answer, or why it was skipped --check--> Ok | what differs
 //! ```
 //!
 //! The table says what must come of each attempt in each [`Column`]; how an attempt is made is the backend's to know, and what it answers must

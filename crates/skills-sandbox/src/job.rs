@@ -1,16 +1,16 @@
 //! What is to be run.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use skills_policy::{Grants, changes_execution};
 
-use crate::{Cancellation, SandboxError};
+use crate::{Cancellation, Quota, SandboxError};
 
 /// What is to be run, and under which grants.
 ///
-/// Defaults of the builder: no arguments, an empty environment, empty input, the first directory that was granted to start in, nobody who cancels.
+/// Defaults of the builder: no arguments, an empty environment, empty input, the first directory that was granted to start in, no quotas, no cancellation, no caller.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Job {
@@ -21,7 +21,9 @@ pub struct Job {
     input: Vec<u8>,
     directory: Option<PathBuf>,
     aliases: Vec<(PathBuf, PathBuf)>,
+    quotas: Vec<Quota>,
     cancellation: Option<Cancellation>,
+    caller: Option<String>,
 }
 
 /// A variable of the program.
@@ -126,7 +128,9 @@ impl Job {
             input: Vec::new(),
             directory: None,
             aliases: Vec::new(),
+            quotas: Vec::new(),
             cancellation: None,
+            caller: None,
         }
     }
 
@@ -179,9 +183,51 @@ impl Job {
         self
     }
 
+    /// Bounds what a directory that the grants make writable may hold. A native program is stopped when it is over, and ends at its
+    /// [disk limit](crate::Ending::DiskLimit); a WebAssembly program gets "no space left" instead.
+    pub fn quota(mut self, quota: Quota) -> Self {
+        self.quotas.push(quota);
+        self
+    }
+
     /// Lets `cancellation` stop the run, which then ends as [cancelled](crate::Ending::Cancelled).
     pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
         self.cancellation = Some(cancellation);
+        self
+    }
+
+    /// Names the caller that the job is run for, such as a session. It grants nothing: backends share their resources fairly among callers, and
+    /// compile WebAssembly one module at a time for each. Jobs without a caller count as those of one caller.
+    pub fn caller(mut self, caller: impl Into<String>) -> Self {
+        self.caller = Some(caller.into());
+        self
+    }
+
+    /// Returns the same job for a backend that cannot show files at another path than the one that they lie at: paths of the program, of its directory and
+    /// of aliases, and words and variables that are such paths, are replaced.
+    pub fn at_locations(mut self) -> Self {
+        if self.grants.files().iter().all(|file| file.location() == file.path()) {
+            return self;
+        }
+        let grants = self.grants.clone();
+        let located = |path: &mut PathBuf| *path = grants.located(path);
+        let word = |word: &mut String| {
+            let path = Path::new(word.as_str());
+            if path.is_absolute() && !path.components().any(|part| part == Component::ParentDir) {
+                let new = grants.located(path);
+                if new != path {
+                    *word = new.to_string_lossy().into_owned();
+                }
+            }
+        };
+        if let Program::Script { path, .. } = &mut self.program {
+            located(path);
+        }
+        self.directory.iter_mut().for_each(located);
+        self.aliases.iter_mut().for_each(|(_, path)| located(path));
+        self.arguments.iter_mut().for_each(word);
+        self.environment.iter_mut().filter(|variable| !variable.is_secret).for_each(|variable| word(&mut variable.value));
+        self.grants = grants.at_locations();
         self
     }
 
@@ -255,10 +301,22 @@ impl Job {
         &self.aliases
     }
 
+    /// Returns the quotas of writable directories.
+    #[must_use]
+    pub fn quotas(&self) -> &[Quota] {
+        &self.quotas
+    }
+
     /// Returns what may stop the run from outside.
     #[must_use]
     pub fn cancelled_by(&self) -> Option<&Cancellation> {
         self.cancellation.as_ref()
+    }
+
+    /// Returns the caller that the job is run for.
+    #[must_use]
+    pub fn requested_by(&self) -> Option<&str> {
+        self.caller.as_deref()
     }
 
     /// Returns the standard input.

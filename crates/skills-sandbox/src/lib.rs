@@ -37,7 +37,7 @@ mod job;
 mod outcome;
 #[cfg(all(feature = "process", unix))]
 pub mod process;
-mod protected;
+mod quota;
 mod report;
 mod sandbox;
 mod scratch;
@@ -48,7 +48,7 @@ pub use environment::Environment;
 pub use error::{ErrorKind, SandboxError};
 pub use job::{Job, Program, ScriptKind};
 pub use outcome::{Ending, Outcome};
-pub use protected::{PROTECTED, PROTECTED_IN_GIT};
+pub use quota::{Excess, Quota, QuotaExceeded, QuotaMonitor};
 pub use report::{Fact, Layer, Report, Status};
 pub use sandbox::{Preparation, Preparing, Running, Sandbox};
 pub use scratch::Scratch;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::{Captured, Report};
+use crate::{Captured, QuotaExceeded, Report};
 
 /// What came of a run. A program that fails is an outcome like any other.
 #[derive(Debug, Clone)]
@@ -20,12 +20,20 @@ pub struct Outcome {
     pub duration: Duration,
     /// The walls around it.
     pub report: Report,
+    /// What the caller should know of the run: protected paths that the program created or changed. One line each.
+    pub notes: Vec<String>,
 }
 
 impl Outcome {
     /// Puts an outcome together.
     pub fn new(ending: Ending, stdout: Captured, stderr: Captured, duration: Duration, report: Report) -> Self {
-        Self { ending, stdout, stderr, duration, report }
+        Self { ending, stdout, stderr, duration, report, notes: Vec::new() }
+    }
+
+    /// Adds what the caller should know.
+    pub fn notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
+        self
     }
 }
 
@@ -61,6 +69,8 @@ pub enum Ending {
         /// The limit, in bytes.
         limit_bytes: u64,
     },
+    /// A directory that it may write held more than its [quota](crate::Quota) allows, and it was stopped.
+    DiskLimit(QuotaExceeded),
     /// It held more files, streams and other handles than it may, and was stopped.
     HandleLimit {
         /// The limit.
@@ -102,6 +112,7 @@ impl fmt::Display for Ending {
             Self::TimedOut { limit_ms } => write!(f, "timed out after {limit_ms} ms"),
             Self::MemoryLimit { limit_bytes } => write!(f, "stopped at its memory limit of {limit_bytes} bytes"),
             Self::OutputLimit { limit_bytes } => write!(f, "stopped at its output limit of {limit_bytes} bytes"),
+            Self::DiskLimit(exceeded) => write!(f, "stopped: {exceeded}"),
             Self::HandleLimit { limit } => write!(f, "stopped at its limit of {limit} open files and other handles"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::StackOverflow => f.write_str("trapped: its calls went too deep"),

@@ -2,27 +2,31 @@
 //!
 //! ```text
 //!            +--> feed stdin ---------+
-//! Process ---+--> capture stdout -----+--> exit, deadline or flood --> kill the group --> drain --> collect the leader
+//! Process ---+--> capture stdout -----+--> exit, deadline, flood or quota --> kill the group --> drain --> collect the leader
 //!            +--> capture stderr -----+
 //!            +--> Leader::ended ------+
+//!            +--> measure quotas -----+
 //! ```
 //!
-//! Nothing polls: the loop sleeps in the kernel until a pipe is ready, the leader ends or the deadline comes. The group is killed
+//! Only quotas are polled; for all else the loop sleeps in the kernel until a pipe is ready, the leader ends or the deadline comes. The group is killed
 //! *before* its leader is collected, so that its number cannot have been given to anybody else, and also after a normal exit, so that
 //! nothing outlives the run.
 //!
 //! How one learns that a leader has ended is the business of a [`Leader`]: a pidfd on Linux (`Child`), the signal that a child
 //! has ended everywhere else ([`Spawned`]).
 
+#[cfg(target_os = "linux")]
+mod deleted;
 mod group;
 mod leader;
 #[cfg(target_os = "linux")]
 mod pidfd;
 mod pipe;
+mod quota;
 mod supervise;
 
 pub use group::{GroupLeader, Spawned};
 pub use leader::{Leader, Pipes, Process, Status};
 #[cfg(target_os = "linux")]
 pub use pidfd::{Child, PidfdLeader};
-pub use supervise::{Supervised, supervise};
+pub use supervise::{Bounds, Supervised, supervise};

@@ -1,33 +1,58 @@
 //! A private directory for one run.
 #![expect(clippy::disallowed_methods, reason = "the directory is ours alone, and whoever was in it has been killed")]
 
+#[cfg(unix)]
+mod owner;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// A directory that only one run may use; removed, with all its content, when dropped.
 ///
-/// Its name is random and only its owner may enter it (mode 0700).
+/// Its name is random and only its owner may enter it (mode 0700). On Unix it is locked as long as it is used. The kernel gives the lock up when
+/// the process dies, however it dies, and the first directory that a later process makes below the same parent removes what is not locked.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
     is_removed: bool,
+    /// Holds the lock.
+    #[cfg(unix)]
+    _owner: owner::Owner,
 }
+
+/// How many random characters a name has.
+const RANDOM: usize = 12;
 
 impl Scratch {
     /// How the names of all such directories begin.
-    pub const PREFIX: &str = "skill-";
+    pub const PREFIX: &str = "skills-run-";
+    /// How the names of all such directories end.
+    pub const SUFFIX: &str = ".tmp";
 
     /// Makes one below `parent`.
     ///
     /// # Errors
     /// When `parent` is missing, full or not writable.
+    #[cfg(unix)]
     pub fn new(parent: &Path) -> io::Result<Self> {
-        let mut builder = tempfile::Builder::new();
-        let builder = builder.prefix(Self::PREFIX);
-        #[cfg(unix)]
-        let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        Ok(Self { path: builder.tempdir_in(parent)?.keep(), is_removed: false })
+        loop {
+            let path = directory(parent)?;
+            // A sweep of another process may have been faster than the lock, and has removed it then.
+            if let Some(owner) = owner::Owner::of(&path)? {
+                owner.sweep_once(parent);
+                return Ok(Self { path, is_removed: false, _owner: owner });
+            }
+        }
+    }
+
+    /// Makes one below `parent`.
+    ///
+    /// # Errors
+    /// When `parent` is missing, full or not writable.
+    #[cfg(not(unix))]
+    pub fn new(parent: &Path) -> io::Result<Self> {
+        Ok(Self { path: directory(parent)?, is_removed: false })
     }
 
     /// Returns its path.
@@ -53,6 +78,14 @@ impl Drop for Scratch {
             let _ = remove(&self.path);
         }
     }
+}
+
+fn directory(parent: &Path) -> io::Result<PathBuf> {
+    let mut builder = tempfile::Builder::new();
+    let builder = builder.prefix(Scratch::PREFIX).suffix(Scratch::SUFFIX).rand_bytes(RANDOM);
+    #[cfg(unix)]
+    let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(owner::MODE));
+    Ok(builder.tempdir_in(parent)?.keep())
 }
 
 /// Removes a directory; the library's way, which goes by handles, comes first, and what it leaves is taken apart.
@@ -113,7 +146,12 @@ fn is_directory(path: &Path) -> io::Result<bool> {
 
 #[cfg(unix)]
 fn open_up(path: &Path) -> io::Result<()> {
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+    use cap_std::ambient_authority;
+    use cap_std::fs::{Dir, Permissions, PermissionsExt};
+
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(io::ErrorKind::InvalidInput.into()) };
+    // Below a handle no link leads out, whatever takes the place of the directory. Its mode may forbid to open the directory itself.
+    Dir::open_ambient_dir(parent, ambient_authority())?.set_permissions(name, Permissions::from_mode(owner::MODE))
 }
 
 #[cfg(not(unix))]

@@ -92,9 +92,10 @@ impl FileTools {
         self
     }
 
-    /// Refuses what is the host's own. A place to write is not reached through links, so its path is where it is. Whether a skill is written is said
+    /// Refuses what the host hides and what is its own. A place to write is not reached through links, so its path is where it is. Whether a skill is written is said
     /// elsewhere, and drafts may lie among what programs do not write.
     pub(crate) fn is_writable(&self, place: &Place) -> Result<(), ToolError> {
+        self.is_visible(place, &place.host)?;
         let is_kept = |kept: &PathBuf| place.host.starts_with(kept) || kept.starts_with(&place.host);
         if place.skill.is_none() && self.kept.iter().any(is_kept) {
             let error = ToolError::new(Code::PermissionDenied, format!("'{}' is the host's own and is not written", place.shown));

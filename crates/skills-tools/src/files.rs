@@ -5,6 +5,7 @@ pub(crate) mod list;
 pub(crate) mod media;
 pub(crate) mod open;
 pub(crate) mod read;
+pub(crate) mod temporary;
 pub(crate) mod text;
 pub(crate) mod write;
 

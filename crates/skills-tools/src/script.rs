@@ -119,12 +119,13 @@ mod tests {
             ("get_forecast.py", include_bytes!("../../../examples/skills/weather/scripts/get_forecast.py")),
             ("list_cities.py", include_bytes!("../../../examples/skills/weather/scripts/list_cities.py")),
         ];
-        let names = name::names(&files.map(|(file, _)| ("weather", file))).names;
+        let all = files.map(|(file, _)| file.to_owned());
+        let names = name::names(&[name::Skill { name: "weather", directory: "/weather".as_ref(), files: &all }]).names;
         let tool =
             |((file, source), name): (&(&str, &[u8]), String)| ScriptTool::new("weather", file, name, source, block::entry(specs, file));
         let tools: Vec<_> = files.iter().zip(names).map(|pair| show(&tool(pair))).collect();
         insta::assert_json_snapshot!("weather", tools);
-        assert_eq!(block::unmatched(specs, &files.map(|(file, _)| file.to_owned())), []);
+        assert_eq!(block::unmatched(specs, &all), []);
     }
 
     #[test]

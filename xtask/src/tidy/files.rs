@@ -11,7 +11,7 @@ use crate::command::{output, workspace};
 /// How many lines a file may have before its tests.
 const MAX_LINES: usize = 500;
 /// What may stand at the top of the project.
-const TOP_LEVEL: [&str; 19] = [
+const TOP_LEVEL: [&str; 20] = [
     ".cargo",
     ".ci",
     ".gitignore",
@@ -27,6 +27,7 @@ const TOP_LEVEL: [&str; 19] = [
     "deny.toml",
     "docs",
     "examples",
+    "fuzz",
     "rust-toolchain.toml",
     "rustfmt.toml",
     "xtask",

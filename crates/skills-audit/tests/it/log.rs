@@ -120,6 +120,32 @@ fn records_have_a_bound_and_logs_a_directory() {
     assert_eq!(Log::open(Path::new("/nowhere/audit.jsonl")).unwrap_err().kind(), ErrorKind::Io);
 }
 
+/// Each text and list that a skill may fill is cut by itself; what is short stays.
+#[test]
+fn a_record_that_is_too_long_keeps_its_short_fields() {
+    let long = || "x".repeat(70_000);
+    let set: [fn(&mut Event, String); 6] = [
+        |event, text| event.skill = text,
+        |event, text| event.program = Some(text),
+        |event, text| event.requested = vec![text],
+        |event, text| event.rules = vec![text],
+        |event, text| event.layers = vec![Layer { name: text, status: "enforced".to_owned() }],
+        |event, text| event.outcome = Some(text),
+    ];
+    for (index, set) in set.into_iter().enumerate() {
+        let (_directory, log) = log();
+        let mut full = event("a");
+        (full.program, full.outcome, full.digest) = (Some("run.sh".to_owned()), Some("exit 0".to_owned()), Some("sha256:ab".to_owned()));
+        set(&mut full, long());
+        log.record(&full).unwrap();
+        let Some(Line::Record { event: kept, .. }) = tail(&log.files().unwrap(), 1).unwrap().pop() else { panic!("field {index}") };
+        let cut = |text: &str| text.chars().take(500).collect::<String>();
+        assert_eq!((kept.skill, kept.program), (cut(&full.skill), full.program.as_deref().map(cut)), "field {index}");
+        assert_eq!((kept.outcome, kept.digest), (full.outcome.as_deref().map(cut), full.digest), "field {index}");
+        assert!(kept.requested.is_empty() && kept.layers.is_empty() && kept.rules.len() == 1, "field {index}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn only_the_owner_may_read() {
@@ -144,4 +170,140 @@ fn a_log_that_could_not_be_written_is_not_ready() {
     fs::remove_file(directory.path().join("audit.jsonl.lock")).unwrap();
     fs::create_dir(directory.path().join("audit.jsonl.lock")).unwrap();
     assert_eq!(log.ready().unwrap_err().kind(), ErrorKind::Io);
+}
+
+/// Returns the length of the last record's line, without its end.
+fn last_line(directory: &TempDir) -> usize {
+    fs::read_to_string(path(directory)).unwrap().lines().last().unwrap().len()
+}
+
+#[test]
+fn a_record_of_just_the_largest_size_is_kept_whole() {
+    const MAX_LINE: usize = 64 * 1024;
+    let (directory, log) = log();
+    log.record(&event("")).unwrap();
+    let base = last_line(&directory);
+    log.record(&event(&"x".repeat(MAX_LINE - base))).unwrap();
+    assert_eq!(last_line(&directory), MAX_LINE);
+    let verified = verify(&log.files().unwrap()).unwrap();
+    assert_eq!((verified.records, verified.problems), (2, vec![]));
+    log.record(&event(&"x".repeat(MAX_LINE - base + 1))).unwrap();
+    assert!(last_line(&directory) < 1_000, "one byte more is too long");
+    // A line that is longer than any record is not one, whatever it says, and hides no later record.
+    let text = fs::read_to_string(path(&directory)).unwrap();
+    fs::write(path(&directory), text.replacen("{\"sequence\":2", "{ \"sequence\":2", 1)).unwrap();
+    let lines: Vec<Line> = read(&path(&directory)).unwrap().collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[1], Line::Broken { line: 2 });
+}
+
+/// The end of a file is read in steps that grow.
+#[test]
+fn a_record_follows_from_the_last_whole_one_however_far_back_it_lies() {
+    for bytes in [1, 4_000, 5_000, 20_000, 300_000] {
+        let (directory, log) = log();
+        (0..20).for_each(|index| log.record(&event(&format!("{index}-{}", "x".repeat(1_000)))).unwrap());
+        let mut file = fs::OpenOptions::new().append(true).open(path(&directory)).unwrap();
+        file.write_all("y".repeat(bytes).as_bytes()).unwrap();
+        log.record(&event("next")).unwrap();
+        let lines = tail(&log.files().unwrap(), 3).unwrap();
+        let [Line::Record { sequence: 20, .. }, Line::Broken { line: 21 }, Line::Record { sequence: 21, .. }] = lines.as_slice() else {
+            panic!("{bytes}: {lines:?}")
+        };
+        assert_eq!(verify(&log.files().unwrap()).unwrap().problems.len(), 1, "{bytes}");
+    }
+}
+
+#[test]
+fn a_file_is_put_aside_from_its_limit_on() {
+    let (directory, log) = log();
+    let aside = |number: u32| directory.path().join(format!("audit.jsonl.{number}"));
+    log.record(&event("a")).unwrap();
+    let bytes = fs::metadata(path(&directory)).unwrap().len();
+    let limited = |max_bytes, keep| log.clone().rotation(Rotation { max_bytes, keep });
+    let sizes = || [aside(2), aside(1), path(&directory)].map(|file| fs::metadata(file).map(|data| data.len()).ok());
+
+    limited(bytes + 1, 2).ready().unwrap();
+    assert_eq!(sizes(), [None, None, Some(bytes)]);
+    limited(bytes, 2).ready().unwrap();
+    assert_eq!(sizes(), [None, Some(bytes), Some(0)]);
+    // An empty file is not put aside, and the next record follows the last one in the file before it.
+    limited(0, 2).ready().unwrap();
+    assert_eq!(sizes(), [None, Some(bytes), Some(0)]);
+    limited(0, 2).record(&event("b")).unwrap();
+    assert_eq!(sizes(), [None, Some(bytes), Some(bytes)]);
+    limited(bytes + 1, 2).record(&event("c")).unwrap();
+    assert_eq!(sizes(), [None, Some(bytes), Some(2 * bytes)]);
+    limited(2 * bytes, 2).record(&event("d")).unwrap();
+    assert_eq!(sizes(), [Some(bytes), Some(2 * bytes), Some(bytes)]);
+    let verified = verify(&log.files().unwrap()).unwrap();
+    assert_eq!((verified.records, verified.problems), (4, vec![]));
+    // At least one file is kept.
+    limited(bytes, 0).record(&event("e")).unwrap();
+    assert_eq!(sizes(), [None, Some(bytes), Some(bytes)]);
+}
+
+/// Files beyond the new number would not follow from each other any more.
+#[test]
+fn a_log_that_keeps_fewer_files_than_before_has_no_gap() {
+    let (_directory, log) = log();
+    let log = log.rotation(Rotation { max_bytes: 1, keep: 8 });
+    (0..9).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
+    assert_eq!(log.files().unwrap().len(), 9);
+    let log = log.rotation(Rotation { max_bytes: 1, keep: 3 });
+    log.record(&event("skill-9")).unwrap();
+    assert_eq!(log.files().unwrap().len(), 4);
+    let verified = verify(&log.files().unwrap()).unwrap();
+    assert_eq!((verified.records, verified.first_sequence, verified.problems), (4, Some(7), vec![]));
+}
+
+/// A line without an end is read like any other.
+#[test]
+fn the_end_of_a_file_is_read_without_a_line_end() {
+    let (directory, log) = log();
+    (0..2).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
+    let whole = fs::read_to_string(path(&directory)).unwrap();
+    let read_with = |text: &str| {
+        fs::write(path(&directory), text).unwrap();
+        let kind = |line: Line| if let Line::Record { sequence, .. } = line { format!("record {sequence}") } else { format!("{line:?}") };
+        read(&path(&directory)).unwrap().map(kind).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(read_with(whole.trim_end()), "record 1, record 2");
+    assert_eq!(read_with(&whole[..whole.len() - 9]), "record 1, Broken { line: 2 }");
+    assert_eq!(read_with(&format!("{whole}x")), "record 1, record 2, Broken { line: 3 }");
+    assert_eq!(read_with(&format!("{whole}{}", "x".repeat(70_000))), "record 1, record 2, Broken { line: 3 }");
+    assert_eq!(read_with(&format!("{}\n{whole}", "x".repeat(700_000))), "Broken { line: 1 }, record 1, record 2");
+}
+
+/// Another writer holds the lock for a while: its turn is waited for.
+#[test]
+fn a_writer_waits_for_another_one() {
+    let (directory, log) = log();
+    log.ready().unwrap();
+    let lock = fs::File::options().write(true).open(directory.path().join("audit.jsonl.lock")).unwrap();
+    lock.lock().unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| log.record(&event("a")));
+        // Without this the writer may come after the lock is free, which proves nothing and fails nothing.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert_eq!(fs::metadata(path(&directory)).unwrap().len(), 0, "nothing is written while another one holds the lock");
+        drop(lock);
+        writer.join().unwrap().unwrap();
+    });
+    assert_eq!(verify(&log.files().unwrap()).unwrap().records, 1);
+}
+
+#[test]
+fn the_last_lines_are_read_across_files() {
+    let (_directory, log) = log();
+    let log = log.rotation(Rotation { max_bytes: 500, keep: 10 });
+    (0..7).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
+    let files = log.files().unwrap();
+    assert!(files.len() > 2);
+    for count in 0..9 {
+        let lines = tail(&files, count).unwrap();
+        let numbers: Vec<u64> = lines.iter().map(|line| if let Line::Record { sequence, .. } = line { *sequence } else { 0 }).collect();
+        let first = 8_u64.saturating_sub(count as u64).max(1);
+        assert_eq!(numbers, (first..8).collect::<Vec<_>>(), "{count}");
+    }
 }

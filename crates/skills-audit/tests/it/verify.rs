@@ -1,7 +1,8 @@
 use std::fs;
 
 use proptest::prelude::*;
-use skills_audit::{AuditSink, Problem, verify};
+use sha2::{Digest, Sha256};
+use skills_audit::{AuditSink, Problem, Verified, verify, verify_since};
 
 use crate::log::{event, log, path};
 
@@ -107,4 +108,80 @@ proptest! {
         let verified = verify(&log.files().unwrap()).unwrap();
         prop_assert!(!verified.problems.is_empty() || verified.last_hash != whole.last_hash || verified.records < whole.records, "byte {}", at);
     }
+}
+
+/// A record whose hash was computed again is whole, but the next one does not follow from it.
+#[test]
+fn an_edit_with_a_new_hash_shows_in_the_next_record() {
+    check(
+        |mut lines| {
+            lines[3] = hashed(&lines[3].replace("skill-3", "skill-x"));
+            lines
+        },
+        &["unlinked"],
+    );
+    // At the end nothing follows: a hash that is kept elsewhere shows it.
+    check(
+        |mut lines| {
+            lines[9] = hashed(&lines[9].replace("skill-9", "skill-x"));
+            lines
+        },
+        &[],
+    );
+    // The first record follows from nothing, unless files before it were deleted.
+    check(|lines| vec![hashed(&lines[1].replace("\"sequence\":2", "\"sequence\":1"))], &["unlinked"]);
+    check(|lines| vec![lines[1].clone()], &[]);
+    check(|lines| vec![hashed(&lines[0].replace("\"sequence\":1", "\"sequence\":2"))], &[]);
+    // Numbers have no gaps even where the hashes follow.
+    check(|lines| vec![lines[0].clone(), hashed(&lines[1].replace("\"sequence\":2", "\"sequence\":3"))], &["unlinked"]);
+}
+
+/// Computes the hash of a changed line again, as an attacker could.
+fn hashed(line: &str) -> String {
+    let (rest, _) = line.rsplit_once(",\"hash\":").unwrap();
+    let hash: String = Sha256::digest(format!("{rest}}}")).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{rest},\"hash\":\"{hash}\"}}")
+}
+
+#[test]
+fn a_problem_names_file_line_and_record() {
+    let (directory, log) = log();
+    (0..4).for_each(|index| log.record(&event(&format!("skill-{index}"))).unwrap());
+    let text = fs::read_to_string(path(&directory)).unwrap().replace("skill-1", "skill-x");
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines[2] = "{}";
+    fs::write(path(&directory), format!("\n{}\n", lines.join("\n"))).unwrap();
+    let verified = verify(&log.files().unwrap()).unwrap();
+    let file = path(&directory);
+    assert_eq!(
+        verified.problems,
+        [
+            Problem::Edited { file: file.clone(), line: 3, sequence: 2 },
+            Problem::Broken { file: file.clone(), line: 4 },
+            Problem::Unlinked { file, line: 5, sequence: 4 },
+        ]
+    );
+    assert_eq!((verified.records, verified.first_sequence), (3, Some(1)));
+}
+
+/// A hash that was kept elsewhere shows how much was added since, and that the end was cut or rewritten.
+#[test]
+fn records_are_counted_since_a_kept_hash() {
+    let (_directory, log) = log();
+    let mut hashes = Vec::new();
+    for index in 0..4 {
+        log.record(&event(&format!("skill-{index}"))).unwrap();
+        hashes.extend(verify(&log.files().unwrap()).unwrap().last_hash);
+    }
+    let since = |hash: &str| verify_since(&log.files().unwrap(), Some(hash)).unwrap().since;
+    assert_eq!(hashes.iter().map(|hash| since(hash)).collect::<Vec<_>>(), [Some(3), Some(2), Some(1), Some(0)]);
+    assert_eq!(since(&"0".repeat(64)), None);
+    assert_eq!(verify(&log.files().unwrap()).unwrap().since, None);
+}
+
+#[test]
+fn an_empty_log_has_nothing_to_verify() {
+    let (directory, log) = log();
+    assert_eq!(verify(&log.files().unwrap()).unwrap(), Verified::default());
+    assert!(verify(&[directory.path().join("missing")]).is_err());
 }

@@ -7,6 +7,8 @@ mod lock;
 mod place;
 mod plan;
 #[cfg(unix)]
+mod property;
+#[cfg(unix)]
 mod real;
 mod source;
 mod tools;

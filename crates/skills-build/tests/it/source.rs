@@ -55,6 +55,10 @@ fn a_package_names_its_program() {
     assert_eq!(program("[package]\nname = \"a\"\n[[bin]]\nname = \"tool\""), Ok(vec!["tool".to_owned()]));
     let several = program("[package]\nname = \"a\"\n[[bin]]\nname = \"x\"\n[[bin]]\nname = \"y\"");
     assert_eq!(several.unwrap_err(), "PLACE/skill/guest/Cargo.toml: it makes several programs, and a skill is one");
+    for name in ["../../x", "/x", "a/b", "", "..", "a\\\\b"] {
+        let told = program(&format!("[package]\nname = \"{name}\"")).unwrap_err();
+        assert!(told.ends_with("is not the name of a file"), "{name}: {told}");
+    }
     assert!(program("[workspace]").unwrap_err().ends_with("it describes no package"));
     assert!(program("name = [").unwrap_err().starts_with("PLACE/skill/guest/Cargo.toml: "));
 }

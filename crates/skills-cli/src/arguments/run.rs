@@ -81,6 +81,10 @@ pub(crate) struct What {
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=2048))]
     pub(crate) memory: Option<u64>,
 
+    /// Scratch space and private workspace in MiB, at most 2048 [default: 256]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=2048))]
+    pub(crate) scratch: Option<u64>,
+
     /// Directory for the program's files: read when the skill asks to read, written when it asks to write and that is allowed
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,

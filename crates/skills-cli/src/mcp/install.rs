@@ -7,22 +7,36 @@ mod here;
 mod json;
 mod place;
 mod plan;
+mod swap;
 mod toml;
 
-use anyhow::anyhow;
+use std::fs::File;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
 use clap::Parser;
 use serde_json::json;
+use skills_runtime::PrivateFile;
 
 pub(crate) use client::Client;
 
 use self::client::Scope;
-use self::file::ConfigFile;
+use self::file::{ConfigFile, Snapshot};
 use self::plan::{Change, Entry, PlanError, Planned};
+use self::swap::Replacement;
 use crate::approver;
 use crate::arguments::{Arguments, Command, Install};
 use crate::exit::Exit;
 use crate::input::InputError;
 use crate::output::Output;
+use crate::state;
+
+/// How often the change is made anew because others wrote the file meanwhile.
+const MAX_ATTEMPTS: usize = 50;
+/// The time between two of these attempts.
+const PAUSE: Duration = Duration::from_millis(10);
+/// How long other calls of this command are waited for, each of which takes milliseconds.
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Writes this command into a client's configuration, once whoever owns that has seen the change.
 pub(crate) fn install(install: &Install, arguments: &Arguments, output: &Output) -> anyhow::Result<Exit> {
@@ -30,30 +44,106 @@ pub(crate) fn install(install: &Install, arguments: &Arguments, output: &Output)
     let entry = entry(install)?;
     let scope = if install.project { Scope::Project } else { Scope::User };
     let file = find(install.client, scope)?;
-    let before = file.read()?;
-    let planned = plan::plan(install.client, before.as_deref(), &entry).map_err(|error| unusable(&file, &error))?;
-    let diff = diff::show(before.as_deref().unwrap_or_default(), &planned.text);
-    let report = Report { client: install.client, scope, entry, file: &file, planned: &planned, diff };
-    if planned.change == Change::Nothing {
-        return report.end(Outcome::Unchanged, output);
+    let target = Target { client: install.client, scope, entry, file };
+    let proposal = target.propose()?;
+    let report = |outcome, proposal| Report { target: &target, proposal }.end(outcome, output);
+    if proposal.planned.change == Change::Nothing {
+        return report(Outcome::Unchanged, &proposal);
     }
     if install.dry_run {
-        return report.end(Outcome::Planned, output);
+        return report(Outcome::Planned, &proposal);
     }
-    output.notes(&report.text());
+    output.notes(&Report { target: &target, proposal: &proposal }.text());
+    let agreed = if install.yes { Agreed::ToAny } else { Agreed::To(&proposal) };
     if !install.yes {
         match approver::confirm("Write this? y: yes, anything else: no", output) {
             Some(true) => {}
-            Some(false) => return report.end(Outcome::Declined, output),
-            None => return report.end(Outcome::Unanswered, output),
+            Some(false) => return report(Outcome::Declined, &proposal),
+            None => return report(Outcome::Unanswered, &proposal),
         }
     }
-    // Clients write their files too, and a question may stand for long.
-    if file.read()? != before {
-        return Err(anyhow!("{} changed meanwhile; nothing was written, do it again", file.path().display()));
+    let (outcome, written) = target.write(agreed)?;
+    report(outcome, &written)
+}
+
+/// What goes where.
+struct Target {
+    client: Client,
+    scope: Scope,
+    entry: Entry,
+    file: ConfigFile,
+}
+
+/// A change to what the file held at one moment.
+struct Proposal {
+    before: Snapshot,
+    planned: Planned,
+}
+
+/// The changes that may be made without another question.
+#[derive(Clone, Copy)]
+enum Agreed<'a> {
+    /// Those that do the same to the entry as this one.
+    To(&'a Proposal),
+    ToAny,
+}
+
+impl Target {
+    /// Plans the change to what the file holds now.
+    fn propose(&self) -> anyhow::Result<Proposal> {
+        let before = self.file.read()?;
+        let planned = plan::plan(self.client, before.text(), &self.entry).map_err(|error| unusable(&self.file, &error))?;
+        Ok(Proposal { before, planned })
     }
-    file.write(&planned.text, scope)?;
-    report.end(Outcome::Written, output)
+
+    /// Makes the change to what the file holds now, which others may have written since it was shown. Nothing that they write is lost; where they write without
+    /// a pause, nothing is written.
+    fn write(&self, agreed: Agreed<'_>) -> anyhow::Result<(Outcome, Proposal)> {
+        let path = self.file.path().display();
+        let _lock = lock().with_context(|| format!("cannot write {path}"))?;
+        for attempt in 0..MAX_ATTEMPTS {
+            if attempt > 0 {
+                std::thread::sleep(PAUSE);
+            }
+            let proposal = self.propose()?;
+            if proposal.planned.change == Change::Nothing {
+                return Ok((Outcome::Unchanged, proposal));
+            }
+            if !agreed.covers(&proposal) {
+                bail!("cannot write {path}: the server {:?} in it changed while you were asked; do it again", self.entry.name);
+            }
+            if self.file.replace(&proposal.before, &proposal.planned.text, self.scope)? == Replacement::Done {
+                return Ok((Outcome::Written, proposal));
+            }
+        }
+        bail!("cannot write {path}: another program changes it all the time; end that, and do it again")
+    }
+}
+
+/// Takes the lock among all calls of this command. Without a directory for state there is none.
+fn lock() -> anyhow::Result<Option<File>> {
+    let Some(path) = state::install_lock() else { return Ok(None) };
+    let lock = PrivateFile::new(&path).lock_within(MAX_WAIT);
+    lock.map(Some).with_context(|| format!("cannot take the lock {}.lock", path.display()))
+}
+
+impl Proposal {
+    fn diff(&self) -> String {
+        diff::show(self.before.text().unwrap_or_default(), &self.planned.text)
+    }
+
+    fn changed(&self) -> (Vec<&str>, Vec<&str>) {
+        diff::changed(self.before.text().unwrap_or_default(), &self.planned.text)
+    }
+}
+
+impl Agreed<'_> {
+    /// Whether a change was agreed to. A new entry is the same wherever it is put; of one that is changed or replaced, the lines that go are to be those that were shown.
+    fn covers(self, proposal: &Proposal) -> bool {
+        let Self::To(shown) = self else { return true };
+        let is_new = proposal.planned.change == Change::Added;
+        proposal.planned.change == shown.planned.change && (is_new || proposal.changed() == shown.changed())
+    }
 }
 
 /// How it ended.
@@ -80,39 +170,37 @@ impl Outcome {
 
 /// What is told of a change.
 struct Report<'a> {
-    client: Client,
-    scope: Scope,
-    entry: Entry,
-    file: &'a ConfigFile,
-    planned: &'a Planned,
-    diff: String,
+    target: &'a Target,
+    proposal: &'a Proposal,
 }
 
 impl Report<'_> {
     /// Describes the change for whoever decides.
     fn text(&self) -> String {
-        let title = self.client.title();
-        let link = self.file.link().map(|leads| format!(", a link to {}", leads.display())).unwrap_or_default();
-        let mut text = format!("{} (servers of {title}{link})\n{}", self.file.path().display(), self.diff);
-        if self.planned.change == Change::Replaced {
-            text.push_str(&format!("another server is called {:?}, and goes; --name gives this one another name\n", self.entry.name));
+        let Target { client, entry, file, .. } = self.target;
+        let title = client.title();
+        let link = file.link().map(|leads| format!(", a link to {}", leads.display())).unwrap_or_default();
+        let mut text = format!("{} (servers of {title}{link})\n{}", file.path().display(), self.proposal.diff());
+        if self.proposal.planned.change == Change::Replaced {
+            text.push_str(&format!("another server is called {:?}, and goes; --name gives this one another name\n", entry.name));
         }
-        let words: Vec<String> = self.entry.arguments.iter().map(|word| format!(" {word:?}")).collect();
-        text.push_str(&format!("{title} will start: {:?}{}", self.entry.command, words.concat()));
+        let words: Vec<String> = entry.arguments.iter().map(|word| format!(" {word:?}")).collect();
+        text.push_str(&format!("{title} will start: {:?}{}", entry.command, words.concat()));
         text
     }
 
     /// Tells how it ended.
     fn end(&self, outcome: Outcome, output: &Output) -> anyhow::Result<Exit> {
-        let path = self.file.path().display();
+        let Target { client, scope, entry, file } = self.target;
+        let path = file.path().display();
         if output.is_json() {
             output.document(&json!({
-                "client": self.client.as_str(),
-                "file": self.file.path(),
-                "leads_to": self.file.link(),
-                "server": {"name": self.entry.name, "command": self.entry.command, "args": self.entry.arguments},
-                "change": self.planned.change.as_str(),
-                "diff": self.diff,
+                "client": client.as_str(),
+                "file": file.path(),
+                "leads_to": file.link(),
+                "server": {"name": entry.name, "command": entry.command, "args": entry.arguments},
+                "change": self.proposal.planned.change.as_str(),
+                "diff": self.proposal.diff(),
                 "status": outcome.as_str(),
             }))?;
         } else if outcome == Outcome::Planned {
@@ -120,7 +208,7 @@ impl Report<'_> {
         }
         match outcome {
             Outcome::Unchanged => output.note(&format!("nothing to do: {path} has this server already")),
-            Outcome::Written => output.note(&format!("{path} is written; {}", self.client.what_is_next(self.scope))),
+            Outcome::Written => output.note(&format!("{path} is written; {}", client.what_is_next(*scope))),
             Outcome::Declined => output.note(&format!("{path} stays as it is")),
             Outcome::Unanswered => output.note("error: there is no terminal to ask on; --yes writes it"),
             Outcome::Planned => {}

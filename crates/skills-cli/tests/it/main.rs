@@ -4,6 +4,7 @@
 #[cfg(unix)]
 mod build;
 mod check;
+mod compile_wasm;
 mod help;
 mod inspect;
 mod interpreters;

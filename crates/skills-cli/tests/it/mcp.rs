@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::skills::{EXAMPLES, command_with_state, skills, skills_with};
 
 /// A server over standard input and output.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -18,7 +18,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let places = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let arguments = [&["mcp"], &EXAMPLES[..], arguments].concat();
         let mut command = command_with_state(&arguments, places[0].path(), places[1].path());
@@ -49,12 +49,17 @@ impl Server {
         }
     }
 
-    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
+    #[cfg(target_os = "linux")]
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Closes the input, and returns how the server ends.
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         drop(self.input);
         let mut rest = String::new();
         self.output.read_to_string(&mut rest).unwrap();

@@ -1,5 +1,7 @@
 //! `mcp install`: the files of clients, as their owners keep them.
 
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod concurrent;
 #[cfg(target_os = "linux")]
 mod terminal;
 

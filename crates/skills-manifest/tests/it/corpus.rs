@@ -1,4 +1,4 @@
-//! The seeds of the fuzzer, without the fuzzer: what it checks holds for all of them, and for each cut short anywhere.
+//! The seeds of the fuzzers of this crate, without the fuzzers: what it checks holds for all of them, and for each cut short anywhere.
 
 use skills_manifest::{Client, Document, Fence, HostMetadata, Manifest, strict};
 
@@ -23,9 +23,9 @@ fn check(bytes: &[u8]) {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the seeds are files of this project")]
 fn seeds_hold() {
-    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/skill");
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let mut seeds = 0;
-    for entry in std::fs::read_dir(directory).unwrap() {
+    for entry in ["skill", "host_metadata"].into_iter().flat_map(|target| std::fs::read_dir(corpus.join(target)).unwrap()) {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
         (0..=bytes.len()).step_by(3).for_each(|cut| check(&bytes[..cut]));
         check(&bytes);

@@ -4,6 +4,7 @@
 mod corpus;
 mod dialects;
 mod draft;
+mod keys;
 mod parse;
 mod property;
 mod repair;

@@ -23,7 +23,7 @@ fn rule(verdict: &Verdict) -> Option<String> {
     let allow = |what: &str| Some(format!("--allow {what}"));
     match verdict.permission() {
         Permission::Read(_) => allow("read:PATH"),
-        Permission::Write(_) => allow("write:PATH"),
+        Permission::Write(_) | Permission::WriteProtected { .. } => allow("write:PATH"),
         Permission::Host(pattern) => allow(&format!("network:{pattern}")),
         Permission::ListedHosts => allow("network:HOST"),
         Permission::Program(name) => allow(&format!("spawn:{name}")),

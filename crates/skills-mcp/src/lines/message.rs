@@ -98,7 +98,97 @@ pub(super) fn too_long(limit: usize) -> ErrorData {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
     use super::*;
+
+    /// A JSON value of few levels.
+    fn any_json() -> impl Strategy<Value = Value> {
+        let scalar = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            "[ -~é\u{0}]{0,8}".prop_map(Value::from),
+        ];
+        scalar.prop_recursive(3, 12, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                proptest::collection::vec(("(_meta|name|cursor|protocolVersion|requestId|[a-z]{0,4})", inner), 0..4)
+                    .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn any_id() -> impl Strategy<Value = Value> {
+        prop_oneof![any::<i64>().prop_map(Value::from), "[ -~]{0,6}".prop_map(Value::from)]
+    }
+
+    /// The parts of a message, some of them wrong or missing.
+    fn any_message() -> impl Strategy<Value = Value> {
+        let method =
+            prop_oneof!["(initialize|ping|tools/call|tools/list|notifications/cancelled|[a-z/]{0,8})".prop_map(Value::from), any_json()];
+        let version = prop_oneof![4 => Just(json!("2.0")), 1 => any_json()];
+        let part = |strategy: BoxedStrategy<Value>| proptest::option::of(strategy);
+        let id = prop_oneof![3 => any_id(), 1 => any_json()];
+        (part(version.boxed()), part(id.boxed()), part(method.boxed()), part(any_json().boxed()), part(any_json().boxed())).prop_map(
+            |(version, id, method, params, result)| {
+                let parts = [("jsonrpc", version), ("id", id), ("method", method), ("params", params), ("result", result)];
+                parts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+            },
+        )
+    }
+
+    /// The id of a request or answer that was read, or that is refused.
+    fn id_of(read: &Read) -> Option<Value> {
+        let id = match read {
+            Read::Message(message) => match &**message {
+                ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+                ClientJsonRpcMessage::Response(response) => Some(response.id.clone()),
+                ClientJsonRpcMessage::Error(error) => error.id.clone(),
+                ClientJsonRpcMessage::Notification(_) => None,
+            },
+            Read::Nothing => None,
+            Read::Wrong { id, .. } => id.clone(),
+        };
+        id.map(|id| serde_json::to_value(id).unwrap())
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read(&line);
+        }
+
+        /// A request whose id can be read is read or refused under this id, whatever else is in it, and white space around it changes nothing.
+        #[test]
+        fn requests_are_read_or_refused_by_their_ids(message in any_message(), id in any_id(), method in "[a-z/]{1,12}", indent in "[ \t\r]{0,3}") {
+            let mut message = message;
+            message["id"] = id.clone();
+            message["method"] = Value::from(method);
+            let line = format!("{indent}{message}{indent}");
+            let read = read(line.as_bytes());
+            prop_assert!(!matches!(read, Read::Nothing), "{}", line);
+            prop_assert_eq!(id_of(&read), Some(id), "{}", line);
+        }
+
+        /// No id is made up: what is answered or given to the server bears the id that is in the line.
+        #[test]
+        fn ids_are_those_of_the_line(message in any_message()) {
+            if let Some(id) = id_of(&read(message.to_string().as_bytes())) {
+                prop_assert_eq!(Some(&id), message.get("id"), "{}", message);
+            }
+        }
+
+        /// A part of a line is never another request.
+        #[test]
+        fn a_line_that_is_cut_is_no_message(message in any_message(), cut in 0usize..200) {
+            let line = message.to_string();
+            let cut = &line.as_bytes()[..cut.min(line.len() - 1)];
+            prop_assert!(matches!(read(cut), Read::Nothing | Read::Wrong { id: None, .. }), "{:?}", cut);
+        }
+    }
 
     fn check(line: &str, expected: &str) {
         let read = match read(line.as_bytes()) {

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use insta::assert_snapshot;
 use skills_policy::{
-    Answer, Answering, Approval, ApprovalStore, Approver, AskError, Capability, Content, Decision, Effect, Examined, Layer, Mode,
+    Answer, Answering, Approval, ApprovalStore, Approver, AskError, Capability, Content, Decision, Effect, Examined, Layer, Limits, Mode,
     NewContent, Origin, Pending, PermissionManager, Question, Request, Rule, Rules,
 };
 
@@ -21,25 +21,25 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Gives the same answer always, and remembers what it was asked.
-struct Host {
+pub(crate) struct Host {
     answer: Result<Option<Answer>, &'static str>,
     asked: Mutex<Vec<Question>>,
 }
 
 impl Host {
-    fn new(answer: Answer) -> Arc<Self> {
+    pub(crate) fn new(answer: Answer) -> Arc<Self> {
         Self::with(Ok(Some(answer)))
     }
 
-    fn with(answer: Result<Option<Answer>, &'static str>) -> Arc<Self> {
+    pub(crate) fn with(answer: Result<Option<Answer>, &'static str>) -> Arc<Self> {
         Arc::new(Self { answer, asked: Mutex::default() })
     }
 
-    fn asked(&self) -> usize {
+    pub(crate) fn asked(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
 
-    fn last(&self) -> Question {
+    pub(crate) fn last(&self) -> Question {
         self.asked.lock().unwrap().last().unwrap().clone()
     }
 }
@@ -52,7 +52,7 @@ impl Approver for Host {
 }
 
 #[derive(Default)]
-struct Memory(Mutex<Vec<Approval>>);
+pub(crate) struct Memory(Mutex<Vec<Approval>>);
 
 impl ApprovalStore for Memory {
     fn load(&self, directory: &Path) -> Result<Option<Approval>, AskError> {
@@ -67,19 +67,19 @@ impl ApprovalStore for Memory {
     }
 }
 
-fn deploy(digest: &str) -> Request {
+pub(crate) fn deploy(digest: &str) -> Request {
     let request = Request::new("/skills/deploy").named("deploy").content(digest).command(["scripts/run.sh", "--now"]);
     request.tool("Bash", Some("git:*")).tool("Write", None).workspace("/w").variable("API_KEY", Origin::Secret).declares("variable API_KEY")
 }
 
-fn pending(manager: &PermissionManager, request: &Request) -> Pending {
+pub(crate) fn pending(manager: &PermissionManager, request: &Request) -> Pending {
     match manager.examine(request) {
         Examined::Open(pending) => *pending,
         Examined::Decided(decision) => panic!("{decision:?}"),
     }
 }
 
-fn outcome(decision: &Decision) -> String {
+pub(crate) fn outcome(decision: &Decision) -> String {
     match decision {
         Decision::Granted(_) => "granted".to_owned(),
         Decision::Denied(denial) => denial.to_string(),
@@ -93,6 +93,19 @@ fn a_question_says_everything() {
     let decision = block_on(manager.decide(&deploy("sha256:1").tool("Read", None), None));
     assert_eq!(outcome(&decision), "granted");
     insta::assert_json_snapshot!(host.last());
+}
+
+#[test]
+fn a_question_shows_the_limits_of_the_run() {
+    let host = Host::new(Answer::Once);
+    let mut asked = Limits::default();
+    (asked.memory_bytes, asked.open_files) = (u64::MAX, 7);
+    let request = deploy("1").limits(asked);
+    let Decision::Granted(grants) = block_on(PermissionManager::default().approver(host.clone()).decide(&request, None)) else {
+        panic!("the answer is yes")
+    };
+    assert_eq!(host.last().limits, *grants.limits());
+    assert_eq!((host.last().limits.memory_bytes, host.last().limits.open_files), (2 << 30, 7));
 }
 
 #[test]
@@ -263,6 +276,80 @@ fn new_content_is_asked_for_when_a_rule_would_give_it_power() {
     assert!(matches!(manager.preview(&git("2")), Decision::Denied(_)));
 }
 
+/// Where all new content is asked for, one answer is enough for what it then wants.
+#[test]
+fn approved_content_is_not_new_any_more() {
+    let host = Host::new(Answer::Session);
+    let manager = PermissionManager::new(Rules::default().new_content(NewContent::Ask)).approver(host.clone());
+    for (digest, asked) in [("1", 1), ("1", 1), ("2", 2), ("1", 2)] {
+        assert_eq!(outcome(&block_on(manager.decide(&Request::new("/s").content(digest), None))), "granted");
+        assert_eq!(host.asked(), asked, "{digest}");
+    }
+    assert_eq!(manager.rules().unapproved(), NewContent::Ask);
+}
+
+/// An answer about a command of the caller is for this command and this content.
+#[test]
+fn an_answer_about_a_command_is_for_that_command() {
+    let host = Host::new(Answer::Session);
+    let manager = PermissionManager::default().approver(host.clone());
+    let asks = |request: Request| {
+        let before = host.asked();
+        assert_eq!(outcome(&block_on(manager.decide(&request, None))), "granted");
+        host.asked() > before
+    };
+    let run = |digest: &str, words: &str| Request::new("/s").content(digest).made_up(words).tool("Bash", None);
+    assert!(asks(run("1", "ls")) && !asks(run("1", "ls")));
+    assert!(asks(run("1", "rm")) && asks(run("2", "ls")) && asks(run("", "")));
+    assert!(asks(Request::new("/t").content("1").made_up("ls").tool("Bash", None)));
+    assert!(asks(Request::new("/s").content("1").tool("Bash", None)));
+    for _ in 0..2 {
+        assert!(asks(Request::new("/s").made_up("ls").tool("Bash", None)), "without a digest no answer lasts");
+    }
+    assert!(!asks(run("1", "ls")));
+}
+
+#[test]
+fn an_answer_about_a_command_is_never_stored() {
+    for (answer, asked_again) in [(Answer::Once, true), (Answer::Session, false), (Answer::Always, false)] {
+        let (host, store) = (Host::new(answer), Arc::new(Memory::default()));
+        let manager = PermissionManager::default().approver(host.clone()).store(store.clone());
+        let request = Request::new("/s").content("1").made_up("ls").tool("Bash", None);
+        let decision = block_on(manager.decide(&request, None));
+        assert_eq!(outcome(&decision), "granted");
+        let holds_shorter = decision.verdicts()[0].reason().to_string().contains("holds for the session at most");
+        assert_eq!(holds_shorter, answer == Answer::Always);
+        let _ = block_on(manager.decide(&request, None));
+        assert_eq!(host.asked() == 2, asked_again, "{answer}");
+        assert!(store.0.lock().unwrap().is_empty(), "{answer}");
+    }
+}
+
+/// Trusting what skills declare is older than the content, as a standing rule is.
+#[test]
+fn new_content_is_asked_for_when_trust_would_give_it_power() {
+    let host = Host::new(Answer::Session);
+    let manager = PermissionManager::new(Rules::default().mode(Mode::Trusted)).approver(host.clone());
+    let run = |tool: &str| block_on(manager.decide(&Request::new("/s").content("1").workspace("/w").tool(tool, None), None));
+    for (tool, asked) in [("Read", 0), ("Bash", 1), ("Bash", 1), ("Write", 2)] {
+        assert_eq!(outcome(&run(tool)), "granted");
+        assert_eq!(host.asked(), asked, "{tool}");
+    }
+    assert!(host.last().asks_for_content && host.last().open.is_empty());
+}
+
+#[test]
+fn content_without_a_digest_is_not_compared_with_what_was_approved() {
+    let host = Host::new(Answer::Always);
+    let manager = PermissionManager::default().approver(host.clone()).store(Arc::new(Memory::default()));
+    let bash = || Request::new("/s").tool("Bash", None);
+    for (request, content) in [(bash().content("1"), Content::New), (bash(), Content::New)] {
+        let _ = block_on(manager.decide(&request, None));
+        assert_eq!(host.last().content, content);
+    }
+    assert_eq!(host.asked(), 2);
+}
+
 #[test]
 fn approving_beforehand_is_an_answer_for_good() {
     let store = Arc::new(Memory::default());
@@ -305,11 +392,15 @@ fn an_approval_never_means_more_later() {
 
 #[test]
 fn nobody_is_asked_about_more_than_anybody_reads() {
-    let host = Host::new(Answer::Always);
-    let request = (0..65).fold(Request::new("/s").content("1"), |request, n| request.tool("Bash", Some(&format!("program{n}:*"))));
-    let decision = block_on(PermissionManager::default().approver(host.clone()).decide(&request, None));
-    assert_eq!(host.asked(), 0);
-    assert!(outcome(&decision).contains("it asks for 65 things") && outcome(&decision).ends_with("and 55 things more"));
+    let ask = |things: usize| {
+        let host = Host::new(Answer::Always);
+        let request = (0..things).fold(Request::new("/s"), |request, n| request.tool("Bash", Some(&format!("program{n}:*"))));
+        (outcome(&block_on(PermissionManager::default().approver(host.clone()).decide(&request, None))), host.asked())
+    };
+    assert_eq!(ask(64), ("granted".to_owned(), 1));
+    let (said, asked) = ask(65);
+    assert_eq!(asked, 0);
+    assert!(said.contains("it asks for 65 things") && said.ends_with("and 55 things more"));
 }
 
 /// A rule of the session is about what is there now, whatever other rules say the same.
@@ -338,6 +429,29 @@ fn a_store_that_fails_approves_nothing_and_is_not_silent() {
     assert_snapshot!(host.last().notes.join("\n"), @"stored approvals cannot be read: the disk is gone");
     assert_eq!(outcome(&block_on(manager.decide(&deploy("1"), None))), "granted");
     assert_eq!(host.asked(), 1);
+    let alone = PermissionManager::default().store(Arc::new(Broken));
+    assert!(outcome(&alone.preview(&deploy("1"))).ends_with("; stored approvals cannot be read: the disk is gone"));
+}
+
+#[test]
+fn without_a_store_an_answer_for_good_holds_for_the_session() {
+    let host = Host::new(Answer::Always);
+    let manager = PermissionManager::default().approver(host.clone());
+    let decision = block_on(manager.decide(&deploy("1"), None));
+    assert_snapshot!(decision.verdicts()[0].reason(), @"the answer was `always`, which could not be stored: this host keeps no approvals");
+    assert!(matches!(manager.preview(&deploy("1")), Decision::Granted(_)));
+    assert!(manager.approve(pending(&manager, &deploy("2"))).is_err());
+    assert!(matches!(manager.preview(&deploy("2")), Decision::Denied(_)));
+}
+
+#[test]
+fn a_denial_says_whether_the_content_was_refused() {
+    let content = |rules: Rules| match PermissionManager::new(rules).preview(&Request::new("/s").content("1").tool("Bash", None)) {
+        Decision::Denied(denial) => denial.content().map(str::to_owned),
+        Decision::Granted(_) => panic!("nobody approved it"),
+    };
+    assert_eq!(content(Rules::default()), None);
+    assert_eq!(content(Rules::default().allow(Layer::User, Capability::Spawn)).as_deref(), Some("there was nobody to ask"));
 }
 
 #[test]
@@ -370,49 +484,4 @@ fn approvals_survive_writing_and_reading() {
     let text = serde_json::to_string(&approval).unwrap();
     assert_eq!(serde_json::from_str::<Approval>(&text).unwrap(), approval);
     insta::assert_snapshot!(text);
-}
-
-#[test]
-fn no_rule_allows_a_hook() {
-    let open = Rules::default().mode(Mode::Trusted).allow(Layer::Session, Capability::Spawn);
-    let hook = |command: &str| Request::new("/s").content("1").hook(command);
-    assert_snapshot!(outcome(&PermissionManager::new(open.clone()).preview(&hook("PreToolUse scripts/a.sh"))), @"may not run as a hook: PreToolUse scripts/a.sh (asked by its hooks): no rule allows it, and there was nobody to ask");
-    let host = Host::new(Answer::Session);
-    let manager = PermissionManager::new(open).approver(host.clone());
-    for (command, asked) in [("Stop a.sh", 1), ("Stop a.sh", 1), ("Stop b.sh", 2)] {
-        assert!(matches!(block_on(manager.decide(&hook(command), None)), Decision::Granted(_)));
-        assert_eq!(host.asked(), asked);
-    }
-    let denied = PermissionManager::new(Rules::default().deny(Layer::Admin, Capability::Spawn)).approver(host.clone());
-    assert!(matches!(block_on(denied.decide(&hook("Stop a.sh"), None)), Decision::Denied(_)));
-}
-
-/// Whoever approves one thing has not approved what rules give besides and was not shown.
-#[test]
-fn an_approval_opens_no_power_that_was_not_shown() {
-    let store = Arc::new(Memory::default());
-    let rules = Rules::default().allow(Layer::User, Capability::Spawn).allow(Layer::User, Capability::Write);
-    let manager = PermissionManager::new(rules).store(store);
-    let skill = Request::new("/s").content("1").tool("Bash", Some("git:*")).tool("Write", None).variable("KEY", Origin::Secret);
-    let narrow = skill.clone().without(Capability::Spawn);
-    assert!(matches!(block_on(manager.decide(&narrow, Some(&Answer::Always))), Decision::Granted(_)));
-    assert!(matches!(manager.preview(&narrow), Decision::Granted(_)));
-    let Examined::Open(pending) = manager.examine(&skill) else { panic!("git was not shown") };
-    assert!(pending.question().asks_for_content && pending.question().open.is_empty());
-    let _ = block_on(manager.ask(*pending, Some(&Answer::Always)));
-    assert!(matches!(manager.preview(&skill), Decision::Granted(_)));
-    assert!(matches!(manager.preview(&skill.workspace("/w")), Decision::Denied(_)));
-}
-
-#[test]
-fn what_an_administrator_wants_asked_is_asked_whoever_else_wants_it_too() {
-    for more in [None, Some(Layer::BuiltIn), Some(Layer::User)] {
-        let rule = |effect, layer| Rule::parse(effect, layer, "spawn").unwrap();
-        let rules = Rules::default().rule(rule(Effect::Ask, Layer::Admin)).rule(rule(Effect::Allow, Layer::Session));
-        let rules = more.into_iter().fold(rules, |rules, layer| rules.rule(rule(Effect::Ask, layer)));
-        let decision = PermissionManager::new(rules).preview(&Request::new("/s").content("1").tool("Bash", None));
-        assert_eq!(decision.verdicts()[0].wants_asked(), Some((Layer::Admin, "ask spawn (admin)")));
-        let said = "may not start programs (asked by Bash): the rule `ask spawn (admin)` wants it asked, and there was nobody to ask";
-        assert_eq!(outcome(&decision), said);
-    }
 }

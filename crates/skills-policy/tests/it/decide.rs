@@ -3,20 +3,20 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use skills_policy::{Access, Capability, Decision, Effect, Grants, Layer, Limits, Mode, Network, Origin, Request, Rule, Rules, Spawn};
 
-fn request(tools: &[(&str, Option<&str>)]) -> Request {
+pub(crate) fn request(tools: &[(&str, Option<&str>)]) -> Request {
     tools.iter().fold(Request::new("/skills/a"), |request, (tool, pattern)| request.tool(tool, *pattern))
 }
 
-fn rules(texts: &[(Effect, Layer, &str)]) -> Rules {
+pub(crate) fn rules(texts: &[(Effect, Layer, &str)]) -> Rules {
     texts.iter().fold(Rules::default(), |rules, (effect, layer, text)| rules.rule(Rule::parse(*effect, *layer, text).unwrap()))
 }
 
-fn allow(texts: &[&str]) -> Rules {
+pub(crate) fn allow(texts: &[&str]) -> Rules {
     texts.iter().fold(Rules::default(), |rules, text| rules.rule(Rule::parse(Effect::Allow, Layer::User, text).unwrap()))
 }
 
 /// Renders a decision as one line a fact.
-fn decide(rules: &Rules, request: &Request) -> String {
+pub(crate) fn decide(rules: &Rules, request: &Request) -> String {
     match rules.decide(request) {
         Decision::Granted(grants) => describe(&grants),
         Decision::Denied(denial) => format!("denied: {denial}"),
@@ -43,7 +43,7 @@ fn describe(grants: &Grants) -> String {
     facts.join(" ")
 }
 
-const LEAST: &str = "/skill=/skills/a:ro";
+pub(crate) const LEAST: &str = "/skill=/skills/a:ro";
 
 #[test]
 fn the_default_grants_little() {
@@ -84,11 +84,42 @@ fn deny_beats_ask_and_ask_beats_allow() {
 }
 
 #[test]
+fn of_several_rules_the_one_of_the_most_general_source_is_named() {
+    use Layer::{Admin, Project, User};
+    for effect in [Effect::Allow, Effect::Ask, Effect::Deny] {
+        for order in [[Admin, User, Project], [Project, User, Admin], [User, Admin, Project]] {
+            let texts = order.map(|layer| (effect, layer, "spawn:git"));
+            let decision = rules(&texts).decide(&request(&[("Bash", Some("git:*"))]));
+            assert!(decision.verdicts()[0].because().contains(&format!("`{effect} spawn:git (admin)`")), "{effect} {order:?}");
+        }
+        let decision = rules(&[Project, User].map(|layer| (effect, layer, "spawn:git"))).decide(&request(&[("Bash", Some("git:*"))]));
+        assert!(decision.verdicts()[0].because().contains("(user)"), "{effect}");
+    }
+}
+
+#[test]
 fn a_project_only_narrows_unless_it_is_trusted() {
     let project = rules(&[(Effect::Allow, Layer::Project, "spawn:git"), (Effect::Allow, Layer::Project, "network:a.example")]);
     let wanted = request(&[("Bash", Some("git:*")), ("WebSearch", None)]);
     assert!(decide(&project, &wanted).starts_with("denied: "));
     assert_eq!(decide(&project.trust_project(), &wanted), "/skill=/skills/a:ro host a.example program git");
+}
+
+/// The denied hosts of a project are left out of wider grants although its allowed hosts are not counted.
+#[test]
+fn a_project_that_is_not_trusted_takes_hosts_out_and_puts_none_in() {
+    let rules = rules(&[
+        (Effect::Allow, Layer::User, "network:*.example"),
+        (Effect::Deny, Layer::Project, "network:evil.example"),
+        (Effect::Allow, Layer::Project, "network:more.test"),
+    ]);
+    let search = request(&[("WebSearch", None)]);
+    assert_eq!(decide(&rules, &search), "/skill=/skills/a:ro host *.example not host evil.example");
+    let Decision::Granted(grants) = rules.decide(&search) else { panic!("some hosts are allowed") };
+    let Network::Hosts(hosts) = grants.network() else { panic!("some hosts are allowed") };
+    let allows = ["good.example", "evil.example", "more.test"].map(|host| hosts.allows(host));
+    assert_eq!(allows, [true, false, false]);
+    assert!(decide(&rules.trust_project(), &search).contains("host more.test"));
 }
 
 #[test]
@@ -157,12 +188,42 @@ fn file_patterns_are_directories_or_nothing() {
     for nothing in ["*.md", "src/*/x/**", "../**", "/etc/**", "a/../../b/**", "src"] {
         assert_eq!(got("Write", nothing), "", "{nothing}");
     }
-    let idle = request(&[("Read", Some("*.md")), ("Task", None), ("Bash", None)]).workspace("/w").without(Capability::Spawn).idle();
-    let idle: Vec<String> = idle.iter().map(|(tool, why)| format!("{tool}: {why}")).collect();
-    assert_snapshot!(idle.join("\n"), @r"
+}
+
+/// A directory that a question could not show as it is, is not granted.
+#[test]
+fn file_patterns_that_mislead_a_reader_name_no_directory() {
+    let got = |pattern: &str| decide(&allow(&["write"]), &request(&[("Write", Some(pattern))]).workspace("/w"));
+    assert_eq!(got("my out/**"), format!("{LEAST} /workspace/my out=/w/my out:rw"));
+    let longest = "x".repeat(200);
+    assert_eq!(got(&format!("{longest}/**")), format!("{LEAST} /workspace/{longest}=/w/{longest}:rw"));
+    let too_long = "x".repeat(201);
+    for below in ["a\u{a0}b", "a\u{2003}b", "a\tb", "a\nb", "a\u{7}b", "a  b", "a?", "a[b]", "{a,b}", &too_long] {
+        assert_eq!(got(&format!("{below}/**")), LEAST, "{below:?}");
+    }
+}
+
+#[test]
+fn tools_that_ask_for_nothing_say_why() {
+    let tools = || request(&[("Read", Some("*.md")), ("Write", None), ("Task", None), ("Bash", Some("./x.sh")), ("Bash", Some("git:*"))]);
+    let idle = |request: Request| request.idle().iter().map(|(tool, why)| format!("{tool}: {why}")).collect::<Vec<_>>().join("\n");
+    assert_snapshot!(idle(tools().workspace("/w")), @r"
     Read(*.md): its pattern is no directory of the workspace
     Task: it is a tool of the agent, not of programs
-    Bash: it was given up
+    Bash(./x.sh): its pattern names no program
+    ");
+    assert_snapshot!(idle(tools().without(Capability::Spawn)), @r"
+    Read(*.md): there is no workspace
+    Write: there is no workspace
+    Task: it is a tool of the agent, not of programs
+    Bash(./x.sh): it was given up
+    Bash(git:*): it was given up
+    ");
+    assert_snapshot!(idle(tools().private_workspace("/tmp/run-1")), @r"
+    Read(*.md): the program has a workspace of its own
+    Write: the program has a workspace of its own
+    Task: it is a tool of the agent, not of programs
+    Bash(./x.sh): its pattern names no program
     ");
 }
 
@@ -187,6 +248,56 @@ fn denied_hosts_and_paths_are_left_out_or_refused() {
     assert_eq!(got("write:/wide", &request(&[("Write", None)]).workspace("/w")), "/workspace=/w:rw");
 }
 
+/// Write access includes read access, so a rule about reading applies to both.
+#[test]
+fn a_rule_against_reading_applies_to_writing() {
+    let allowed = [(Effect::Allow, Layer::Session, "write:/w"), (Effect::Allow, Layer::Session, "write:/w/.git")];
+    for path in ["/w", "/w/.git"] {
+        let write = request(&[]).write(path);
+        assert!(decide(&rules(&allowed), &write).ends_with(":rw"), "{path}");
+        for text in ["read", "read:/w", "read:/w/.git/x"] {
+            let denied = rules(&[&allowed[..], &[(Effect::Deny, Layer::User, text)]].concat());
+            assert!(decide(&denied, &write).contains(&format!("by the rule `deny {text} (user)`")), "{path} {text}");
+            let asked = rules(&[&allowed[..], &[(Effect::Ask, Layer::Admin, text)]].concat());
+            assert!(decide(&asked, &write).contains(&format!("the rule `ask {text} (admin)` wants it asked")), "{path} {text}");
+        }
+    }
+}
+
+#[test]
+fn each_thing_is_asked_for_once_and_in_order() {
+    let request = request(&[("Bash", Some("git:*")), ("Bash", Some("git *")), ("Read", None), ("Grep", None)]).workspace("/w");
+    let permissions: Vec<String> = request.variable("KEY", Origin::Secret).permissions().iter().map(ToString::to_string).collect();
+    assert_eq!(permissions, ["read /w", "start git", "see the variable KEY"]);
+}
+
+/// A caller that asks for what the skill declares takes nothing away from it.
+#[test]
+fn who_asks_for_the_same_is_named_and_the_better_claim_counts() {
+    let trusted = Rules::default().mode(Mode::Trusted);
+    let both = request(&[("Write", Some("out/**")), ("Write", Some("out/*")), ("Write", Some("out/*"))]).workspace("/w").write("/w/out");
+    let decision = trusted.decide(&both);
+    assert_eq!(decision.verdicts()[0].asked_by(), ["Write(out/**)", "Write(out/*)", "the caller"]);
+    assert_eq!(decide(&trusted, &both), "/skill=/skills/a:ro /workspace/out=/w/out:rw");
+    let variable = |origins: [Origin; 2]| origins.into_iter().fold(request(&[]), |request, origin| request.variable("KEY", origin));
+    for origins in [[Origin::Secret, Origin::Undeclared], [Origin::Undeclared, Origin::Secret]] {
+        assert_eq!(decide(&trusted, &variable(origins)), "/skill=/skills/a:ro variable KEY", "{origins:?}");
+    }
+}
+
+#[test]
+fn rules_about_variables_and_programs_apply_by_name() {
+    let asks =
+        |text| rules(&[(Effect::Allow, Layer::User, "env:*"), (Effect::Allow, Layer::User, "spawn:*"), (Effect::Deny, Layer::User, text)]);
+    let got = |text, variable: &str, program: &str| {
+        !decide(&asks(text), &request(&[]).variable(variable, Origin::Caller).start(program)).starts_with("denied")
+    };
+    assert!(got("env:AWS_*", "API_KEY", "git") && !got("env:AWS_*", "AWS_REGION", "git"));
+    assert!(got("env:AWS", "AWS_REGION", "git") && !got("env:AWS_REGION", "AWS_REGION", "git"));
+    assert!(got("spawn:rm", "API_KEY", "git") && !got("spawn:rm", "API_KEY", "rm"));
+    assert!(!got("spawn:*", "API_KEY", "git") && !got("env", "API_KEY", "git"));
+}
+
 #[test]
 fn a_part_that_has_to_be_asked_for_opens_the_whole() {
     let asks = rules(&[(Effect::Allow, Layer::User, "network:*.example"), (Effect::Ask, Layer::User, "network:evil.example")]);
@@ -202,6 +313,16 @@ fn allowing_the_network_without_hosts_allows_nothing() {
     assert!(decide(&rules, &request(&[("WebSearch", None)])).starts_with("denied"));
     assert!(decide(&rules, &request(&[("WebFetch", Some("domain:a.example"))])).starts_with("denied"));
     assert!(decide(&rules, &request(&[]).variable("API_KEY", Origin::Secret)).starts_with("denied"));
+}
+
+#[test]
+fn only_denials_and_questions_are_about_a_whole_network_or_environment() {
+    for (text, alone) in [("network", false), ("env", false), ("read", true), ("write", true), ("spawn", true)] {
+        for (effect, parses) in [(Effect::Allow, alone), (Effect::Ask, true), (Effect::Deny, true)] {
+            assert_eq!(Rule::parse(effect, Layer::Admin, text).is_ok(), parses, "{effect} {text}");
+        }
+    }
+    assert!(Rule::parse(Effect::Allow, Layer::Admin, "network:*").is_ok() && Rule::parse(Effect::Allow, Layer::Admin, "env:*").is_ok());
 }
 
 #[test]
@@ -227,6 +348,14 @@ fn what_the_caller_offers_stays_within_what_the_skill_names() {
     // A pattern is about the workspace: what is trusted of it is trusted there.
     let trusted = Rules::default().mode(Mode::Trusted);
     assert!(decide(&trusted, &request(&[("Write", Some("out/**"))]).write("/elsewhere")).starts_with("denied"));
+    // A tool without a pattern declares all of its capability, whatever patterns stand beside it.
+    let declared = request(&[("Write", Some("out/**")), ("Write", None), ("Bash", None), ("Bash", Some("git:*"))]);
+    assert_eq!(
+        decide(&trusted, &declared.clone().write("/elsewhere").start("ls").without(Capability::Network)),
+        "/skill=/skills/a:ro /elsewhere=/elsewhere:rw any program"
+    );
+    let narrow = request(&[("Write", None), ("Bash", Some("git:*"))]);
+    assert!(decide(&trusted.clone().allow(Layer::User, Capability::Spawn), &narrow.start("ls")).starts_with("denied"));
 }
 
 #[test]
@@ -238,6 +367,24 @@ fn nothing_makes_the_program_itself_writable() {
     assert!(over("Write", "/project/.claude/skills/a/out").starts_with("denied"));
     assert!(over("Write", "/project/../project/.claude").starts_with("denied"));
     assert_eq!(over("Read", "/project"), "/skill=/project/.claude/skills/a:ro /workspace=/project:ro");
+    // Not even a rule for just that, though the path is a protected one.
+    let here = "/project/.claude/skills/a";
+    let named = allow(&[&format!("write:{here}")]);
+    for path in [here.to_owned(), format!("{here}/scripts"), "/project/.claude/skills".to_owned()] {
+        let said = decide(&named, &Request::new(here).write(path));
+        assert!(said.contains("the program itself lies there"), "{said}");
+    }
+}
+
+/// Rules compare paths part by part, so that a path of another form is never granted.
+#[test]
+fn paths_that_cannot_be_compared_are_never_granted() {
+    let open = allow(&["read", "write", "write:/w/.git"]);
+    for path in ["w", "", "/w/../etc", "/w/.git/../x", "./w"] {
+        for request in [request(&[]).read(path), request(&[]).write(path)] {
+            assert!(decide(&open, &request).ends_with("the path is relative, no text, or has `..` in it"), "{path}");
+        }
+    }
 }
 
 #[test]
@@ -264,6 +411,27 @@ fn limits_never_pass_the_ceiling() {
     let Decision::Granted(grants) = Rules::default().decide(&request(&[]).limits(wanted)) else { panic!("reading is granted") };
     assert_eq!(grants.limits().wall_time, Duration::from_secs(600));
     assert_eq!(grants.limits().memory_bytes, 1 << 20);
+}
+
+#[test]
+fn a_ceiling_can_be_set_and_lowered_but_no_rule_source_raises_it() {
+    let memory = |bytes: u64| {
+        let mut limits = Limits::ceiling();
+        limits.memory_bytes = bytes;
+        limits
+    };
+    let wide = request(&[("Bash", None)]).limits(memory(u64::MAX));
+    let most = |rules: Rules| {
+        let Decision::Granted(grants) = rules.decide(&wide) else { panic!("programs are allowed") };
+        assert_eq!((rules.most().memory_bytes, rules.rules().len()), (grants.limits().memory_bytes, 2));
+        grants.limits().memory_bytes
+    };
+    let rules = allow(&["spawn"]);
+    assert_eq!(most(rules.clone()), 2 << 30);
+    assert_eq!(most(rules.clone().ceiling(memory(8 << 30))), 8 << 30);
+    assert_eq!(most(rules.clone().narrow(&memory(64))), 64);
+    assert_eq!(most(rules.clone().narrow(&memory(64)).narrow(&memory(128))), 64);
+    assert_eq!(most(rules.narrow(&memory(8 << 30))), 2 << 30);
 }
 
 #[test]

@@ -3,4 +3,8 @@
 
 mod approve;
 mod decide;
+mod grants;
+mod permission;
 mod property;
+mod protected;
+mod standing;

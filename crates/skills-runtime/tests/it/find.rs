@@ -144,3 +144,20 @@ fn indexes_are_made_once_for_a_catalogue_and_know_the_modes() {
     runtime.discover_skills();
     assert_eq!(names(&runtime.mention_index()), ["new", "pdf"]);
 }
+
+/// Wherever a client looks for skills of a project, a program that may write the project cannot change them.
+#[test]
+fn every_root_of_a_project_is_protected() {
+    use skills_runtime::discovery::{Profile, Surroundings};
+    use skills_runtime::policy::protected_by;
+    let mut surroundings = Surroundings::default();
+    surroundings.project = vec!["/project".into(), "/project/sub".into()];
+    let roots = Profile::ALL.into_iter().flat_map(|profile| profile.roots(&surroundings));
+    let roots: Vec<_> = roots.filter(|root| root.path().starts_with("/project")).collect();
+    assert!(roots.len() > 30, "{}", roots.len());
+    for root in roots {
+        // A root without a hidden directory in its path is protected as a root of the runtime.
+        let is_plain = root.path().ends_with("skills") && !root.path().to_string_lossy().contains("/.");
+        assert!(is_plain || protected_by(root.path(), "/project".as_ref()).is_some(), "{}", root.path().display());
+    }
+}

@@ -4,6 +4,8 @@
 mod approve;
 mod audit;
 mod command;
+#[cfg(unix)]
+mod contents;
 mod examples;
 mod find;
 mod fixture;

@@ -79,3 +79,25 @@ fn a_command_is_shown_as_it_is_taken_apart() {
     let tail = format!("{}; touch PWNED", "\u{200b}".repeat(38));
     check(&[&tail], &format!("$'{}; touch PWNED'", r"\u200b".repeat(38)));
 }
+
+/// Files that a command of the machine names may change, and an answer for the session holds all the same.
+#[tokio::test]
+async fn a_question_about_a_command_says_what_its_digest_covers() {
+    use std::sync::{Arc, Mutex};
+    let fixture = Fixture::new();
+    fixture.file("work/x.py", "");
+    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = Arc::clone(&asked);
+    let approver = move |question: &Question| {
+        noted.lock().unwrap().push(describe_question(question));
+        skills_runtime::Answer::Deny
+    };
+    let runtime = fixture.recording().approver(Arc::new(approver)).build();
+    let mut options = ExecutionOptions::default();
+    options.command = Some(Command::Program("python3".to_owned()));
+    options.args = vec!["x.py".to_owned()];
+    let _ = runtime.execute_command(&fixture.path("work"), options).await.unwrap();
+    let text = asked.lock().unwrap()[0].clone();
+    let row = text.lines().find(|line| line.contains("digest")).unwrap();
+    assert!(row.ends_with(" of the command alone; an answer holds for it whatever its files become"), "{text}");
+}

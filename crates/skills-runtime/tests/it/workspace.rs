@@ -4,9 +4,9 @@ use std::fs;
 use std::sync::Arc;
 
 use insta::assert_snapshot;
-use skills_runtime::{Answer, Artefacts, ErrorKind, ExecutionOptions, InputFile, Workspace};
+use skills_runtime::{Answer, Artefacts, Ending, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, Workspace};
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, lacks_walls};
 
 fn list(artefacts: &Artefacts) -> String {
     let line = |file: &skills_runtime::Artefact| {
@@ -150,4 +150,45 @@ fn a_look_beforehand_knows_the_private_workspace() {
     let skills_runtime::Decision::Granted(grants) = preview.decision else { panic!("nothing is asked") };
     assert_eq!(grants.files()[1].guest(), "/workspace");
     assert_eq!(preview.idle, [("Read".to_owned(), "the program has a workspace of its own")]);
+}
+
+#[tokio::test]
+async fn a_workspace_of_the_programs_own_has_the_quota_of_its_scratch_space() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "allowed-tools: Write\n").file("pdf/scripts/run.py", "").file("work/a", "");
+    let runtime = fixture.recording().approver(Arc::new(Answer::Once)).scratch_directory(fixture.path("")).build();
+    let session = runtime.session_directory().unwrap();
+    let workspaces =
+        [Workspace::None, Workspace::Directory(fixture.path("work")), Workspace::Private(Vec::new()), Workspace::Session(session.clone())];
+    for (workspace, expected) in workspaces.into_iter().zip([0, 0, 1, 1]) {
+        let mut options = ExecutionOptions::default().workspace(workspace);
+        options.scratch_bytes = Some(5 << 20);
+        let _ = runtime.execute_skill("pdf", options).await.unwrap();
+        let job = fixture.sandbox.jobs().pop().unwrap();
+        assert_eq!(job.quotas().len(), expected);
+        assert!(job.quotas().iter().all(|quota| quota.max_bytes() == 5 << 20));
+        assert_eq!(job.grants().limits().scratch_bytes, 5 << 20);
+    }
+    assert_eq!(fixture.sandbox.jobs().pop().unwrap().quotas()[0].directory(), session.path());
+}
+
+#[tokio::test]
+async fn a_private_workspace_over_its_quota_ends_the_run_and_says_what_is_missing() {
+    if lacks_walls() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let script = "import os\nos.chdir(os.environ['SKILL_WORKSPACE'])\nn = 0\nwhile True:\n    open(f'{n:06}', 'wb').write(b'x' * 100_000)\n    n += 1\n";
+    fixture.skill("fill", "").file("fill/scripts/run.py", script).file("scratch/.keep", "");
+    let runtime = fixture.builder().scratch_directory(fixture.path("scratch")).build();
+    let mut options = ExecutionOptions::default().workspace(Workspace::Private(Vec::new()));
+    options.scratch_bytes = Some(4 << 20);
+    let artifacts = runtime.execute_skill("fill", options).await.unwrap();
+    let ExecutionStatus::Failed { ending: Ending::DiskLimit(exceeded) } = artifacts.exit_status else {
+        panic!("{:?} {}", artifacts.exit_status, artifacts.stderr.text())
+    };
+    assert_eq!(exceeded.limit_bytes, 4 << 20);
+    assert_eq!(artifacts.files.left_out[0], "what was not written before the stop: private workspace over its quota of 4 MiB");
+    assert!(artifacts.files.files.len() >= 40, "what was written is there");
+    assert_eq!(fs::read_dir(fixture.path("scratch")).unwrap().count(), 1, "the workspace is gone");
 }

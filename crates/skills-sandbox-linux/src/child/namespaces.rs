@@ -63,6 +63,16 @@ fn perform(operation: &Operation, root: &Descriptor) -> Result<(), Step> {
             let scratch = filesystem(c"tmpfs", options, Attributes::NOSUID.and(Attributes::NODEV), Step::Tree)?;
             attach(&scratch, root.number(), path, Step::Tree)
         }
+        Operation::Mask { path, options } => {
+            let attributes = Attributes::NOSUID.and(Attributes::NODEV).and(Attributes::NOEXEC).and(Attributes::READ_ONLY);
+            let mask = filesystem(c"tmpfs", options, attributes, Step::Tree)?;
+            attach(&mask, root.number(), path, Step::Tree)
+        }
+        Operation::SameScratch { path, scratch } => {
+            directory(root, path)?;
+            let same = copy(&open_exactly(root.number(), scratch, Step::Tree)?)?;
+            attach(&same, root.number(), path, Step::Tree)
+        }
         Operation::Processes { path, options } => {
             directory(root, path)?;
             let attributes = Attributes::NOSUID.and(Attributes::NODEV).and(Attributes::NOEXEC);
@@ -79,14 +89,19 @@ fn perform(operation: &Operation, root: &Descriptor) -> Result<(), Step> {
                 Place::File => drop(open(root.number(), path, libc::O_WRONLY | libc::O_CREAT | libc::O_NOFOLLOW, Step::Tree)?),
                 Place::Existing => {}
             }
-            let flags = OPEN_TREE_CLONE | AT_RECURSIVE | AT_EMPTY_PATH as c_uint | libc::O_CLOEXEC as c_uint;
-            // SAFETY: the empty path with its flag means the descriptor itself.
-            let copy = unsafe { libc::syscall(libc::SYS_open_tree, found.number(), c"".as_ptr(), flags) };
-            let copy = descriptor(copy, Step::Tree)?;
+            let copy = copy(&found)?;
             restrict(&copy, *attributes, AT_RECURSIVE, Step::Tree)?;
             attach(&copy, root.number(), path, Step::Tree)
         }
     }
+}
+
+/// Copies a mount, from an open file of it on and with all below it; the copy is mounted nowhere yet.
+fn copy(found: &Descriptor) -> Result<Descriptor, Step> {
+    let flags = OPEN_TREE_CLONE | AT_RECURSIVE | AT_EMPTY_PATH as c_uint | libc::O_CLOEXEC as c_uint;
+    // SAFETY: the empty path with its flag means the descriptor itself.
+    let copy = unsafe { libc::syscall(libc::SYS_open_tree, found.number(), c"".as_ptr(), flags) };
+    descriptor(copy, Step::Tree)
 }
 
 /// Makes a directory; one that is there already will do.

@@ -10,8 +10,16 @@ use nix::unistd::{AccessFlags, access};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) directory: PathBuf,
+    pub(super) version: Version,
     pub(super) memory: bool,
     pub(super) processes: bool,
+}
+
+/// The version of the kernel's interface, which decides the names of the memory controller's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    One,
+    Two,
 }
 
 /// Looks at the process that `process` (a directory of `/proc`) describes.
@@ -51,14 +59,16 @@ fn candidates(groups: &str, mounts: &str) -> Vec<Found> {
                 let directory = below(&mount, above);
                 let enabled = fs::read_to_string(directory.join("cgroup.subtree_control")).unwrap_or_default();
                 let has = |name: &str| enabled.split_whitespace().any(|known| known == name);
-                found.insert(0, Found { directory, memory: has("memory"), processes: has("pids") });
+                found.insert(0, Found { directory, version: Version::Two, memory: has("memory"), processes: has("pids") });
             }
             continue;
         }
-        // Memory is counted by version 2 only: a group of version 1 makes starting Python half as slow again.
-        if controllers.split(',').any(|controller| controller == "pids") {
-            let Some(mount) = mounted(mounts, "cgroup", Some("pids")) else { continue };
-            found.push(Found { directory: below(&mount, path), memory: false, processes: true });
+        // Several controllers of version 1 may share one hierarchy.
+        let has = |name: &str| controllers.split(',').any(|controller| controller == name);
+        let (memory, processes) = (has("memory"), has("pids"));
+        let controller = if memory { "memory" } else { "pids" };
+        if let Some(mount) = mounted(mounts, "cgroup", Some(controller)).filter(|_| memory || processes) {
+            found.push(Found { directory: below(&mount, path), version: Version::One, memory, processes });
         }
     }
     found
@@ -94,11 +104,19 @@ mod tests {
         let found = |groups: &str, mounts: &str| -> Vec<String> {
             candidates(groups, mounts)
                 .iter()
-                .map(|place| format!("{} {} {}", place.directory.display(), place.memory, place.processes))
+                .map(|place| format!("{} {:?} {} {}", place.directory.display(), place.version, place.memory, place.processes))
                 .collect()
         };
-        assert_eq!(found("8:pids:/\n4:memory:/a/b\n", MOUNTS), ["/sys/fs/cgroup/pids/ false true"]);
-        assert_eq!(found("0::/no/such\n", MOUNTS), ["/sys/fs/cgroup/unified/no false false", "/sys/fs/cgroup/unified/no/such false false"]);
+        assert_eq!(
+            found("8:pids:/\n4:memory:/a/b\n3:cpu:/\n", MOUNTS),
+            ["/sys/fs/cgroup/pids/ One false true", "/sys/fs/cgroup/memory/a/b One true false"]
+        );
+        let shared = "30 25 0:26 / /sys/fs/cgroup/both rw - cgroup cgroup rw,memory,pids\n";
+        assert_eq!(found("4:memory,pids:/a\n", shared), ["/sys/fs/cgroup/both/a One true true"]);
+        assert_eq!(
+            found("0::/no/such\n", MOUNTS),
+            ["/sys/fs/cgroup/unified/no Two false false", "/sys/fs/cgroup/unified/no/such Two false false"]
+        );
         assert_eq!(found("8:pids:/\n0::/\n", "1 2 0:1 / /proc rw - proc proc rw\n"), Vec::<String>::new());
         assert_eq!(found("garbage\n:::\n", MOUNTS), Vec::<String>::new());
     }

@@ -170,6 +170,12 @@ pub(super) const DENIED_COMMANDS: [u32; 9] = [
     0x4080_6685, // FS_IOC_ENABLE_VERITY
     0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
 ];
+/// Commands to a file that allocate space for it, as `fallocate` does.
+pub(super) const ALLOCATING_COMMANDS: [u32; 3] = [
+    0x4030_5828, // FS_IOC_RESVSP
+    0x4030_582a, // FS_IOC_RESVSP64
+    0x4030_5839, // FS_IOC_ZERO_RANGE
+];
 /// The bits of a socket's type that say which kind it is.
 pub(super) const SOCKET_KIND_BITS: u32 = 0xf;
 pub(super) const NEW_NAMESPACES: [i32; 7] = [

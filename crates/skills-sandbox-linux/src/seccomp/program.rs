@@ -221,16 +221,38 @@ mod tests {
 
     #[test]
     fn programs_do_what_their_tables_say() {
-        use super::super::{Filter, Processes, Sockets, table};
+        use super::super::{Allocation, Filter, Processes, SharedMemory, Sockets, table};
         use crate::tier::Tier;
-        let values = [0, 1, 2, 3, 10, 17, 0x11, 0x100, 0o4755, 0o2000, 0o100, 0x8000, 0x1000_0000, 0x5412, 0xffff_ffff, 1 << 32, 1 << 63];
-        for (tier, processes, sockets) in [
-            (Tier::Isolated, Processes::One, Sockets::None),
-            (Tier::Isolated, Processes::Many, Sockets::Streams),
-            (Tier::Landlock, Processes::One, Sockets::None),
-            (Tier::Landlock, Processes::Many, Sockets::None),
+        let values = [
+            0,
+            1,
+            2,
+            3,
+            10,
+            17,
+            0x11,
+            0x21,
+            0x22,
+            0x122,
+            0x40022,
+            0x100,
+            0o4755,
+            0o2000,
+            0o100,
+            0x8000,
+            0x1000_0000,
+            0x5412,
+            0xffff_ffff,
+            1 << 32,
+            1 << 63,
+        ];
+        for (tier, processes, sockets, shared, allocation) in [
+            (Tier::Isolated, Processes::One, Sockets::None, SharedMemory::Refused, Allocation::AtOnce),
+            (Tier::Isolated, Processes::Many, Sockets::Streams, SharedMemory::Allowed, Allocation::ByWriting),
+            (Tier::Landlock, Processes::One, Sockets::None, SharedMemory::Allowed, Allocation::ByWriting),
+            (Tier::Landlock, Processes::Many, Sockets::None, SharedMemory::Refused, Allocation::AtOnce),
         ] {
-            let table = table(Filter { tier, processes, sockets });
+            let table = table(Filter { tier, processes, sockets, shared, allocation });
             let program = program(&table);
             for number in (0..600).chain([0x4000_0000, 0x4000_0027, u32::MAX]) {
                 for (index, value) in values.iter().enumerate() {

@@ -9,5 +9,7 @@ mod lifetime;
 mod network;
 mod outside;
 mod plan;
+mod protected;
+mod quota;
 mod run;
 mod skill;

@@ -1,5 +1,7 @@
 use insta::assert_snapshot;
-use skills_sandbox::{Ending, Sandbox};
+use skills_policy::{Capability, Decision, Layer, Request, Rules};
+use skills_sandbox::interpreter::Interpreters;
+use skills_sandbox::{Ending, Job, Program, Sandbox, ScriptKind};
 use skills_sandbox_linux::Isolation;
 
 use crate::skill::{Skill, lacks, tiers};
@@ -78,7 +80,9 @@ async fn no_scratch_directory_is_too_odd_to_remove() {
                   for _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\nprint('made')";
         let skill = Skill::new(tier);
         let outcome = skill.python(script).await;
-        assert_eq!(outcome.stdout.text(), "made\n", "{}", outcome.stderr.text());
+        // On a disk of the host's it is stopped somewhere on the way.
+        let is_stopped = tier == Isolation::Landlock && matches!(outcome.ending, Ending::DiskLimit(_));
+        assert!(is_stopped || outcome.stdout.text() == "made\n", "{:?} {}", outcome.ending, outcome.stderr.text());
         assert_eq!(skill.leftovers(), 0);
     }
 }
@@ -103,6 +107,52 @@ async fn a_workspace_is_written_only_with_the_grant() {
         let skill = Skill::new(tier).tool("Write");
         assert_eq!(skill.python(script).await.stderr.text(), "");
         assert_eq!(std::fs::read_to_string(skill.path("workspace/final.txt")).unwrap(), "result");
+    }
+}
+
+/// Programs have a `/dev/shm` of their own all the same.
+#[tokio::test]
+async fn a_skill_and_its_workspace_may_lie_in_shared_memory() {
+    let shared = std::path::Path::new("/dev/shm");
+    if tempfile::tempdir_in(shared).is_err() {
+        eprintln!("skipped a_skill_and_its_workspace_may_lie_in_shared_memory: /dev/shm cannot be written here");
+        return;
+    }
+    for tier in tiers() {
+        let skill = Skill::below(shared, tier).tool("Write");
+        let script = "import os\nopen('../workspace/out.txt', 'w').write('result')\n\
+                  try: open('main.py', 'a')\nexcept OSError: print('read-only')\n\
+                  if 'shm' not in os.environ['TMPDIR']:\n    import multiprocessing\n    multiprocessing.Lock()\n\
+                  \x20   open('/dev/shm/own', 'w').write('own')\n    print(open(os.environ['TMPDIR'] + '/own').read())\n    print(len(os.listdir('/dev/shm')))";
+        let outcome = skill.python(script).await;
+        assert_eq!(outcome.stderr.text(), "");
+        assert_eq!(outcome.stdout.text(), if tier == Isolation::Isolated { "read-only\nown\n3\n" } else { "read-only\n" });
+        assert_eq!(std::fs::read_to_string(skill.path("workspace/out.txt")).unwrap(), "result");
+        assert!(!shared.join("own").exists());
+        // The host's own.
+        let mut skill = Skill::new(tier).tool("Read");
+        let file = tempfile::NamedTempFile::new_in(shared).unwrap();
+        std::fs::write(file.path(), "shared").unwrap();
+        skill.workspace = Some(shared.to_owned());
+        let outcome = skill.python(&format!("print(open({:?}).read())", file.path())).await;
+        assert_eq!((outcome.stdout.text().as_str(), outcome.stderr.text().as_str()), ("shared\n", ""));
+    }
+}
+
+#[tokio::test]
+async fn a_single_file_is_written_with_the_grant() {
+    for tier in tiers() {
+        let skill = Skill::new(tier);
+        let file = skill.path("workspace").join("out.txt");
+        std::fs::write(&file, "").unwrap();
+        let request = Request::new(skill.path("skill")).write(&file);
+        let decision = Rules::default().allow(Layer::Session, Capability::Write).decide(&request);
+        let Decision::Granted(grants) = decision else { panic!("{decision:?}") };
+        let script = skill.path("skill").join("main.py");
+        std::fs::write(&script, "open('../workspace/out.txt', 'w').write('result')").unwrap();
+        let outcome = skill.run(Job::new(grants, Program::script(ScriptKind::Python, script))).await;
+        assert_eq!(outcome.stderr.text(), "");
+        assert_eq!(std::fs::read_to_string(file).unwrap(), "result");
     }
 }
 
@@ -149,6 +199,26 @@ async fn limits_of_memory_files_and_descriptors_hold() {
     }
 }
 
+/// What bounds the memory of Node must not be in the way of what scripts do with memory.
+#[tokio::test]
+async fn node_shares_memory_with_workers_and_runs_webassembly() {
+    if let Err(error) = Interpreters::default().find(ScriptKind::Node) {
+        eprintln!("skipped node_shares_memory_with_workers_and_runs_webassembly: {error}");
+        return;
+    }
+    let script = "const { Worker } = require('worker_threads');\n\
+                  const shared = new Int32Array(new SharedArrayBuffer(16 << 20));\n\
+                  const memories = Array.from({ length: 8 }, (_, at) => new WebAssembly.Memory({ initial: 1, maximum: 65536, shared: at % 2 == 0 }));\n\
+                  memories[1].grow(256);\n\
+                  const worker = new Worker(\"const { workerData } = require('worker_threads'); Atomics.store(workerData, 0, 7);\", { eval: true, workerData: shared });\n\
+                  worker.on('exit', () => console.log(shared[0], memories.length));";
+    for tier in tiers() {
+        let skill = Skill::new(tier);
+        let outcome = skill.run(skill.job("main.js", script)).await;
+        assert_eq!((outcome.stdout.text().as_str(), outcome.stderr.text().as_str()), ("7 8\n", ""), "{:?}", outcome.ending);
+    }
+}
+
 #[tokio::test]
 async fn the_report_names_every_wall() {
     for tier in tiers() {
@@ -188,4 +258,27 @@ async fn a_host_may_ask_for_no_walls_and_is_told_that_there_are_none() {
     assert_eq!(outcome.report.fact_named("tier"), Some("none"));
     assert_eq!(outcome.report.why_degraded(), Some("the host asked for no walls"));
     assert!(outcome.report.layers().iter().all(|layer| layer.status() != skills_sandbox::Status::Enforced), "{:?}", outcome.report);
+}
+
+/// The copy that was decided on runs, and what lies at the path of the skill meanwhile does not; only the isolated tier can show it there.
+#[tokio::test]
+async fn a_copy_runs_in_place_of_the_skill() {
+    for tier in tiers() {
+        let skill = Skill::new(tier);
+        let (live, copy) = (skill.path("skill"), skill.path("copy"));
+        std::fs::create_dir(&copy).unwrap();
+        let script =
+            "import os, sys\nfrom other import NAME\nprint(NAME, __file__, os.getcwd(), os.environ['SKILL_DIR'], open('data').read())\n";
+        for (directory, name) in [(&live, "live"), (&copy, "copy")] {
+            std::fs::write(directory.join("main.py"), script).unwrap();
+            std::fs::write(directory.join("other.py"), format!("NAME = '{name}'\n")).unwrap();
+            std::fs::write(directory.join("data"), name).unwrap();
+        }
+        let request = Request::new(&live).copy(&copy).limits(skill.limits.clone());
+        let Decision::Granted(grants) = Rules::default().decide(&request) else { panic!("it asks for nothing") };
+        let job = Job::new(grants, Program::script(ScriptKind::Python, live.join("main.py")));
+        let outcome = skill.run(job.environment("SKILL_DIR", live.to_string_lossy())).await;
+        let shown = if tier == Isolation::Isolated { &live } else { &copy }.display().to_string();
+        assert_eq!(outcome.stdout.text(), format!("copy {shown}/main.py {shown} {shown} copy\n"), "{tier:?}: {}", outcome.stderr.text());
+    }
 }

@@ -1,7 +1,7 @@
 //! A skill in a temporary directory, and a run of one of its scripts.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use skills_policy::{Capability, Decision, Grants, HostPattern, Layer, Limits, Request, Rules};
@@ -20,7 +20,11 @@ pub(crate) struct Skill {
 
 impl Skill {
     pub(crate) fn new(isolation: Isolation) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        Self::below(&std::env::temp_dir(), isolation)
+    }
+
+    pub(crate) fn below(parent: &Path, isolation: Isolation) -> Self {
+        let directory = tempfile::tempdir_in(parent).unwrap();
         fs::create_dir(directory.path().join("skill")).unwrap();
         fs::create_dir(directory.path().join("scratch")).unwrap();
         fs::create_dir(directory.path().join("workspace")).unwrap();

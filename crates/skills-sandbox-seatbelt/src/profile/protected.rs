@@ -1,14 +1,9 @@
 //! What stays as it is inside a directory that may be written: files that make others run something later.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use skills_sandbox::{PROTECTED, PROTECTED_IN_GIT};
-
-/// Lists the protected names; those in one directory side by side.
-fn tails() -> Vec<String> {
-    let in_git = PROTECTED_IN_GIT.iter().map(|name| format!(".git/{name}"));
-    in_git.chain(PROTECTED.iter().map(|name| (*name).to_owned())).collect()
-}
+use skills_policy::PROTECTED;
 
 /// How the protected paths inside one directory are told.
 pub(super) struct Protected {
@@ -22,13 +17,15 @@ impl Protected {
     pub(super) fn inside(directory: &Path) -> Self {
         let own = format!("{}/", directory.to_string_lossy().to_ascii_lowercase());
         let is_above = |tail: &&str| own.contains(&format!("/{}/", tail.to_ascii_lowercase()));
-        let tails = tails();
-        let (above, below): (Vec<&str>, Vec<&str>) = tails.iter().map(String::as_str).partition(is_above);
-        let mut parents: Vec<&str> = below.iter().filter_map(|tail| Some(tail.split_once('/')?.0)).collect();
-        parents.dedup();
+        let (above, below): (Vec<&str>, Vec<&str>) = PROTECTED.iter().copied().partition(is_above);
+        let parents: BTreeSet<&str> = below.iter().filter_map(|tail| Some(tail.split_once('/')?.0)).collect();
+        // A name whose parent is protected as a whole needs no pattern of its own, unless it lies in a granted one.
+        let is_covered = |tail: &&str| tail.split_once('/').is_some_and(|(parent, _)| below.contains(&parent));
+        let below: Vec<&str> = below.iter().copied().filter(|tail| !is_covered(tail)).collect();
+        let parents = parents.into_iter().filter(|parent| !below.contains(parent));
         let patterns = below.iter().map(|tail| format!("/{}(/|$)", in_any_case(tail)));
         // Renaming the directory above and back again must not help, nor making it elsewhere and moving it here.
-        let patterns = patterns.chain(parents.iter().map(|parent| format!("/{}$", in_any_case(parent)))).collect();
+        let patterns = patterns.chain(parents.map(|parent| format!("/{}$", in_any_case(parent)))).collect();
         Self { patterns, paths: above.iter().map(|tail| directory.join(tail)).collect() }
     }
 }
@@ -58,7 +55,10 @@ mod tests {
     #[test]
     fn patterns_hold_no_case_and_no_wildcard() {
         let patterns = Protected::inside(Path::new("/p")).patterns;
-        assert!(patterns.contains(&"/[.][gG][iI][tT]/[hH][oO][oO][kK][sS](/|$)".to_owned()));
-        assert_eq!(patterns.iter().filter(|pattern| *pattern == "/[.][gG][iI][tT]$").count(), 1);
+        assert!(patterns.contains(&"/[.][gG][iI][tT](/|$)".to_owned()));
+        assert!(patterns.iter().all(|pattern| !pattern.contains("[hH][oO][oO][kK][sS]") || pattern.contains("[gG][iI][tT][hH]")));
+        assert_eq!(patterns.iter().filter(|pattern| *pattern == "/[.][cC][oO][nN][fF][iI][gG]$").count(), 1);
+        let in_git = Protected::inside(Path::new("/p/.git")).patterns;
+        assert!(in_git.contains(&"/[.][gG][iI][tT]/[hH][oO][oO][kK][sS](/|$)".to_owned()));
     }
 }

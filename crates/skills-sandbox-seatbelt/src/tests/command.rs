@@ -18,7 +18,7 @@ async fn the_command_line() {
     let arguments = arguments.replace(&std::process::id().to_string(), "[pid]").replace(&bench.path("").display().to_string(), "[top]/");
     // How many directories there are above depends on where temporary files lie.
     let is_fixed = |line: &&str| !line.starts_with("-D ANCESTOR_");
-    let lines: Vec<&str> = arguments.lines().filter(is_fixed).map(|line| line.split("/skill-").next().unwrap()).collect();
+    let lines: Vec<&str> = arguments.lines().filter(is_fixed).map(|line| line.split("/skills-run-").next().unwrap()).collect();
     assert_snapshot!(lines.join("\n"));
     assert_eq!(bench.record("directory").trim_end(), bench.path("skill").display().to_string());
     bench.assert_clean(1);
@@ -45,7 +45,7 @@ async fn the_environment_holds_only_what_is_documented() {
     // Those of the shell that stands in.
     let is_shells = |line: &&str| ["PWD=", "OLDPWD=", "SHLVL=", "_="].iter().any(|start| line.starts_with(start));
     let environment = environment.replace(&bench.path("").display().to_string(), "[top]/");
-    let lines = environment.lines().filter(|line| !is_shells(line)).map(|line| line.split("/skill-").next().unwrap());
+    let lines = environment.lines().filter(|line| !is_shells(line)).map(|line| line.split("/skills-run-").next().unwrap());
     let mut lines: Vec<&str> = lines.collect();
     lines.sort_unstable();
     assert_snapshot!(lines.join("\n"));

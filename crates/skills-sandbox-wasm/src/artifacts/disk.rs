@@ -46,8 +46,8 @@ impl Disk {
         self.made(|opened| store::store(opened, key, compiled).and_then(|()| sweep::sweep(&opened.directory, key, max_bytes)))
     }
 
-    pub(super) fn lock(&self, key: &Key, patience: Duration) -> Result<Option<Lock>, CacheError> {
-        self.made(|opened| Lock::wait(opened, key, patience))
+    pub(super) fn lock(&self, key: &Key, patience: Duration, gives_up: &dyn Fn() -> bool) -> Result<Option<Lock>, CacheError> {
+        self.made(|opened| Lock::wait(opened, key, patience, gives_up))
     }
 
     /// Opens the directory anew, as [`clear`](Self::clear) does: the one that is open may have been deleted and made again.

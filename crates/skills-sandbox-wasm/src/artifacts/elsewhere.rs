@@ -33,7 +33,7 @@ impl Disk {
         match self.0 {}
     }
 
-    pub(super) fn lock(&self, _key: &Key, _patience: Duration) -> Result<Option<Lock>, CacheError> {
+    pub(super) fn lock(&self, _key: &Key, _patience: Duration, _gives_up: &dyn Fn() -> bool) -> Result<Option<Lock>, CacheError> {
         match self.0 {}
     }
 

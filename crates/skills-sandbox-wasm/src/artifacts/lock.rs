@@ -27,7 +27,12 @@ pub(crate) struct Lock {
 
 impl Lock {
     /// Tries again and again: waiting in the kernel could not be given up, and the holder may be stopped for good, by Ctrl-Z say.
-    pub(super) fn wait(opened: &Arc<Opened>, key: &Key, patience: Duration) -> Result<Option<Self>, CacheError> {
+    pub(super) fn wait(
+        opened: &Arc<Opened>,
+        key: &Key,
+        patience: Duration,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<Option<Self>, CacheError> {
         let (started, name) = (Instant::now(), lock_name(key));
         let mut pause = FIRST_PAUSE;
         loop {
@@ -35,7 +40,7 @@ impl Lock {
                 return Ok(Some(Self { opened: Arc::clone(opened), name, file }));
             }
             let left = patience.saturating_sub(started.elapsed());
-            if left.is_zero() {
+            if left.is_zero() || gives_up() {
                 return Ok(None);
             }
             std::thread::sleep(pause.min(left));

@@ -7,10 +7,13 @@ use std::time::{Duration, Instant};
 
 use wasmtime::component::Component;
 
+use super::components::Failure;
 use super::config::Allocation;
+use super::cost::is_small;
 use super::{Linked, SharedEngine};
 use crate::LoadError;
 use crate::artifacts::{ArtifactCache, Key, Loaded};
+use crate::compiler::{self, Abandoned, Cause, CompileCommand};
 use crate::prepared::{Kept, Origin, Prepared, Troubles};
 use crate::surface::{Surface, component, is_component};
 
@@ -20,6 +23,18 @@ const SMALL_BYTES: usize = 512 << 10;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The version of this crate. That of the engine is in its compatibility hash, and that of the adapter in the content, since it is adapted before.
 const VERSION: &[u8] = env!("CARGO_PKG_VERSION").as_bytes();
+
+/// The caller of a [job](skills_sandbox::Job::caller); jobs that name none share one.
+pub(crate) type Caller = Option<Arc<str>>;
+
+/// How long a result is wanted, and by which caller.
+pub(super) struct Wanted<'a> {
+    pub(super) abandoned: &'a Abandoned,
+    /// The caller that wanted it first.
+    pub(super) caller: &'a Caller,
+    /// The deadline of the run that wanted it first.
+    pub(super) deadline: Option<Instant>,
+}
 
 impl SharedEngine {
     /// Takes a component from the cache, when it is there and so small that it is not worth a thread; else says what was wrong with the cache.
@@ -32,29 +47,29 @@ impl SharedEngine {
     }
 
     /// Loads a component: checks it, takes its compiled code from the cache or compiles it, and resolves its imports. Blocks.
-    pub(super) fn load(&self, bytes: &[u8], mut troubles: Troubles) -> Result<Prepared, LoadError> {
+    pub(super) fn load(&self, bytes: &[u8], mut troubles: Troubles, wanted: &Wanted<'_>) -> Result<Prepared, Failure> {
         let (component, surface) = component(bytes)?;
-        let Some(cache) = &self.cache else {
-            let (compiled, took) = self.compile(&component)?;
-            return self.link(&compiled, surface, Origin::Compiled { took, troubles });
-        };
         let key = self.key(&component);
+        let Some(cache) = &self.cache else {
+            let (compiled, took) = self.compile(&component, &key, wanted)?;
+            return Ok(self.link(&compiled, surface, Origin::Compiled { took, troubles })?);
+        };
         match self.cached(cache, &key, surface) {
             Ok(prepared) => return Ok(prepared),
             Err(more) => troubles = troubles.and(more),
         }
         // Without a lock it is compiled all the same, perhaps by others too.
-        let lock = cache.lock(&key, PATIENCE);
+        let lock = cache.lock(&key, PATIENCE, &|| wanted.abandoned.cause().is_some());
         if matches!(lock, Ok(Some(_)))
             && let Ok(prepared) = self.cached(cache, &key, surface)
         {
             return Ok(prepared);
         }
-        let (compiled, took) = self.compile(&component)?;
+        let (compiled, took) = self.compile(&component, &key, wanted)?;
         if let Err(error) = cache.store(&key, &compiled) {
             troubles.unused.get_or_insert_with(|| chain(&error));
         }
-        self.link(&compiled, surface, Origin::Compiled { took, troubles })
+        Ok(self.link(&compiled, surface, Origin::Compiled { took, troubles })?)
     }
 
     fn key(&self, component: &[u8]) -> Key {
@@ -75,12 +90,47 @@ impl SharedEngine {
         }
     }
 
-    fn compile(&self, component: &[u8]) -> Result<(Vec<u8>, Duration), LoadError> {
-        let _turn = self.components.turn();
+    /// Compiles a component: a small one in this process, any other in a child.
+    fn compile(&self, component: &[u8], key: &Key, wanted: &Wanted<'_>) -> Result<(Vec<u8>, Duration), Failure> {
+        if is_small(component) {
+            let _permit = self.components.permit(wanted).ok_or(Failure::Abandoned)?;
+            let started = Instant::now();
+            let compiled = self.roomy.engine.precompile_component(component);
+            let compiled = compiled.map_err(|error| LoadError::Invalid { reason: error.root_cause().to_string() })?;
+            return Ok((compiled, started.elapsed()));
+        }
+        let Some(command) = &self.command else {
+            return Err(LoadError::NeedsCompileCommand { bytes: component.len() }.into());
+        };
+        self.refusals.check(key, wanted.deadline)?;
+        self.compile_in_child(command, component, key, wanted)
+    }
+
+    fn compile_in_child(
+        &self,
+        command: &CompileCommand,
+        component: &[u8],
+        key: &Key,
+        wanted: &Wanted<'_>,
+    ) -> Result<(Vec<u8>, Duration), Failure> {
+        let _permit = self.components.permit_for_child(wanted).ok_or(Failure::Abandoned)?;
         let started = Instant::now();
-        let compiled = self.roomy.engine.precompile_component(component);
-        let compiled = compiled.map_err(|error| LoadError::Invalid { reason: error.root_cause().to_string() })?;
-        Ok((compiled, started.elapsed()))
+        compiler::compile(command, component, self.profile, wanted.abandoned).map(|compiled| (compiled, started.elapsed())).map_err(
+            |failure| match failure {
+                compiler::Failure::Load(error) => {
+                    if matches!(error, LoadError::CompileMemory { .. } | LoadError::CompileTime { .. }) {
+                        self.refusals.add(*key, error.clone());
+                    }
+                    Failure::Load(error)
+                }
+                compiler::Failure::Abandoned { cause, ran } => {
+                    if cause == Cause::Deadline {
+                        self.refusals.add(*key, LoadError::CompileTime { limit: ran });
+                    }
+                    Failure::Abandoned
+                }
+            },
+        )
     }
 
     /// Loads compiled code: for ready places if something has run already and it fits there, else for the engine with room for everything.
@@ -113,7 +163,10 @@ impl SharedEngine {
 
 fn link(linked: &Linked, compiled: &[u8], surface: Surface, origin: Origin) -> Result<Prepared, LoadError> {
     let failed = |error: wasmtime::Error| LoadError::Compiler { reason: format!("{error:#}") };
-    // SAFETY: the bytes are what this engine's compiler made, in this process or, as their verified seal says, in another one of this user.
+    // SAFETY: the bytes are what the compiler of this version made, for a component that it found valid: in this process; in a child of it, which
+    // is a program that the host named, runs only `compile_child`, and authenticated them with a key that no other process was given; or, as their
+    // verified seal says, in another process of this user that got them in one of these ways. Their version, settings and processor are
+    // compared by `deserialize`.
     let component = unsafe { Component::deserialize(&linked.engine, compiled) }.map_err(failed)?;
     // The outermost message names the import.
     let unsupported = |error: wasmtime::Error| LoadError::Unsupported { reason: error.to_string() };

@@ -14,7 +14,7 @@ use wasmtime_wasi::{FsPerms, OpenMode};
 
 use super::guard::{Guard, real_path};
 use super::is_same;
-use super::quota::Quota;
+use super::quota::{Quota, Stored};
 
 /// Where the private scratch directory appears.
 pub(crate) const SCRATCH: &str = "/work";
@@ -36,15 +36,15 @@ impl Directories {
     /// # Errors
     /// When a granted directory is gone, or what was granted is a file: a program starts from directories only. When the path leads through a
     /// symlink, so that nobody can lead a grant elsewhere after it was decided.
-    pub(crate) fn open(grants: &Grants, parent: Arc<Path>) -> Result<Self, SandboxError> {
+    pub(crate) fn open(grants: &Grants, parent: Arc<Path>, stored: &Stored) -> Result<Self, SandboxError> {
         let mut granted = Vec::with_capacity(grants.files().len());
         for file in grants.files() {
-            let opened = open_ambient_dir(file.path(), ambient_authority()).map_err(|error| failed(file.path(), error))?;
-            is_in_place(&opened, file.path())?;
+            let opened = open_ambient_dir(file.location(), ambient_authority()).map_err(|error| failed(file.path(), error))?;
+            is_in_place(&opened, file.location())?;
             granted.push((directory(opened, file.access() == Access::ReadWrite), file.guest().to_owned()));
         }
         let unmade = unmade(&parent).map_err(|error| SandboxError::setup("making a scratch directory", error))?;
-        Ok(Self { granted, unmade, private: None, parent, guard: Guard::new(grants), quota: Quota::new(grants.limits()) })
+        Ok(Self { granted, unmade, private: None, parent, guard: Guard::new(grants), quota: Quota::new(grants.limits(), stored) })
     }
 
     /// Lists them with their names.

@@ -119,10 +119,10 @@ mod tests {
     use wasmtime_wasi::filesystem::WasiFilesystemCtx;
 
     use super::*;
-    use crate::files::Directories;
+    use crate::files::{Directories, Stored};
 
-    #[test]
-    fn a_refused_pair_leaves_no_handle_behind() {
+    #[tokio::test]
+    async fn a_refused_pair_leaves_no_handle_behind() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         for name in ["skill", "workspace"] {
@@ -133,7 +133,7 @@ mod tests {
         let Decision::Granted(grants) = rules.decide(&request) else { panic!("granted") };
         let (mut table, mut wasi) = (ResourceTable::new(), WasiFilesystemCtx::default());
         table.set_max_capacity(8);
-        let mut directories = Directories::open(&grants, root.as_path().into()).unwrap();
+        let mut directories = Directories::open(&grants, root.as_path().into(), &Stored::measure(&[]).await).unwrap();
         let mut files = Files { table: &mut table, wasi: &mut wasi, directories: &mut directories };
         let listed = files.list().unwrap();
         let (workspace, _) = listed.iter().find(|(_, name)| name == "/workspace").unwrap();

@@ -1,23 +1,21 @@
 //! What stays as it is in a directory that may be written.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 use cap_primitives::fs::FollowSymlinks;
-use skills_policy::{Access, Grants};
-use skills_sandbox::{PROTECTED, PROTECTED_IN_GIT};
+use skills_policy::{Access, FileGrant, Grants, leads_to_protected, protected_by};
 
 use super::refusal::Refusal;
 
-/// Knows the granted directories by where they really lie, and what in them is not to be changed: what was granted for reading only, and the names
-/// of [`PROTECTED`]. Unlike the walls of the operating system it protects names that do not exist yet as well.
+/// Knows the granted directories by where they really lie, and what in them is not to be changed: what was granted for reading only, and what is
+/// [protected](skills_policy::PROTECTED), at any depth and whether it exists or not. What is hidden is not opened either.
 pub(super) struct Guard {
-    /// Empty when nothing may be written, so that nothing has to be asked.
-    granted: Vec<(PathBuf, Access)>,
-    /// What protected names lead to in the same directory, when they are links; looked for when something is first changed.
+    grants: Grants,
+    is_writable: bool,
+    /// What protected links at the top of granted directories lead to in the same directory; searched when something is first changed.
     targets: OnceLock<Vec<PathBuf>>,
     /// Where the private directory lies, once it is made.
     private: OnceLock<PathBuf>,
@@ -32,17 +30,22 @@ pub(super) struct Entry {
 
 impl Guard {
     pub(super) fn new(grants: &Grants) -> Self {
-        let files = grants.files().iter().map(|file| (file.path().to_owned(), file.access()));
-        let mut granted: Vec<_> = files.collect();
-        if granted.iter().all(|(_, access)| *access == Access::ReadOnly) {
-            granted.clear();
-        }
-        Self { granted, targets: OnceLock::new(), private: OnceLock::new() }
+        let is_writable = grants.files().iter().any(|file| file.access() == Access::ReadWrite);
+        Self { grants: grants.clone(), is_writable, targets: OnceLock::new(), private: OnceLock::new() }
     }
 
-    /// Says that nothing has to be asked.
+    /// Returns whether nothing can be changed but the private directory.
     pub(super) fn is_idle(&self) -> bool {
-        self.granted.is_empty()
+        !self.is_writable
+    }
+
+    /// Refuses an open file or directory that is hidden.
+    pub(super) fn check_visible(&self, file: &File) -> io::Result<()> {
+        if self.grants.hidden().is_empty() {
+            return Ok(());
+        }
+        let path = real_path(file)?;
+        if self.grants.hidden().iter().any(|hidden| lies_in(&path, hidden)) { Err(Refusal::NotPermitted.into()) } else { Ok(()) }
     }
 
     /// Tells where the private directory lies.
@@ -85,49 +88,60 @@ impl Guard {
 
     /// Says whether an open file is not to be changed.
     pub(super) fn is_protected(&self, file: &File) -> io::Result<bool> {
-        Ok(!self.granted.is_empty() && !self.allows(&real_path(file)?))
+        Ok(self.is_writable && !self.allows(&real_path(file)?))
     }
 
     /// The innermost granted directory decides.
     fn allows(&self, path: &Path) -> bool {
-        let around = self.granted.iter().filter(|(granted, _)| lies_in(path, granted));
-        let Some((granted, access)) = around.max_by_key(|(granted, _)| granted.components().count()) else {
-            // A granted directory that somebody moved is none any more.
+        let around = self.grants.files().iter().filter(|file| lies_in(path, file.path()));
+        let Some(granted) = around.max_by_key(|file| file.path().components().count()) else {
+            // A granted directory that was moved is not granted any more.
             return self.private.get().is_some_and(|private| lies_in(path, private));
         };
-        let below: PathBuf = path.components().skip(granted.components().count()).collect();
-        let is_named = names(granted).any(|name| starts_with(&below, Path::new(name)));
-        *access == Access::ReadWrite && !is_named && !self.targets().iter().any(|target| lies_in(path, target))
+        granted.access() == Access::ReadWrite
+            && self.grants.protected_in(granted.path(), path).is_none()
+            && !self.grants.hidden().iter().chain(self.targets()).any(|kept| lies_in(path, kept))
     }
 
     /// Says whether something that is not to be changed, or was granted itself, lies below `path`, and would move with it.
     fn is_above(&self, path: &Path) -> bool {
-        let is_named_below = |granted: &PathBuf| {
-            let below: PathBuf = path.components().skip(granted.components().count()).collect();
-            lies_in(path, granted) && names(granted).any(|name| starts_with(Path::new(name), &below))
-        };
-        self.granted.iter().any(|(granted, _)| lies_in(granted, path) || is_named_below(granted))
-            || self.targets().iter().any(|target| lies_in(target, path))
+        let leads_on = |file: &FileGrant| lies_in(path, file.path()) && leads_to_protected(path, file.path());
+        let granted = self.grants.files().iter().map(|file| file.path());
+        let kept = self.grants.protected().iter().chain(self.grants.hidden()).chain(self.targets()).map(PathBuf::as_path);
+        self.grants.files().iter().any(leads_on) || granted.chain(kept).any(|below| lies_in(below, path))
     }
 
     fn targets(&self) -> &[PathBuf] {
-        let target = |granted: &Path, name: &str| {
-            let path = granted.join(name);
-            path.canonicalize().ok().filter(|target| *target != path && target.starts_with(granted) && target != granted)
-        };
-        let find = || {
-            let writable = self.granted.iter().filter(|(_, access)| *access == Access::ReadWrite);
-            writable.flat_map(|(granted, _)| names(granted).filter_map(|name| target(granted, name))).collect()
-        };
-        self.targets.get_or_init(find)
+        self.targets.get_or_init(|| {
+            let (mut targets, mut left) = (Vec::new(), MAX_ENTRIES);
+            let writable = self.grants.files().iter().filter(|file| file.access() == Access::ReadWrite);
+            writable.for_each(|file| find_targets(file.path(), file.path(), &mut left, &mut targets));
+            targets
+        })
     }
 }
 
-/// What is protected in a granted directory; all of `.git` is, unless it was itself granted.
-fn names(granted: &Path) -> impl Iterator<Item = &'static str> {
-    let is_git = granted.ends_with(".git");
-    let names = if is_git { &PROTECTED_IN_GIT[..] } else { &PROTECTED[..] };
-    (!is_git).then_some(".git").into_iter().chain(names.iter().copied())
+/// The most directory entries that are examined for links.
+const MAX_ENTRIES: usize = 10_000;
+
+/// Finds what protected links in `directory` lead to in `granted`; searches further where names of more than one component begin, and below what is
+/// protected.
+#[expect(clippy::disallowed_methods, reason = "names are listed, and what is written is judged again by where it really lies")]
+fn find_targets(directory: &Path, granted: &Path, left: &mut usize, targets: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        *left = left.saturating_sub(1);
+        if *left == 0 {
+            return;
+        }
+        let (path, kind) = (entry.path(), entry.file_type());
+        let is_kind = |is: fn(&std::fs::FileType) -> bool| kind.as_ref().is_ok_and(is);
+        let is_protected = protected_by(&path, granted).is_some();
+        if is_kind(std::fs::FileType::is_symlink) && is_protected {
+            targets.extend(path.canonicalize().ok().filter(|target| target.starts_with(granted) && target != granted));
+        } else if is_kind(std::fs::FileType::is_dir) && (is_protected || leads_to_protected(&path, granted)) {
+            find_targets(&path, granted, left, targets);
+        }
+    }
 }
 
 /// Says whether a path is a directory or lies in it, where the system's file systems usually tell upper and lower case apart.
@@ -139,19 +153,9 @@ fn lies_in(path: &Path, directory: &Path) -> bool {
 /// The same where they do not.
 #[cfg(any(target_vendor = "apple", windows))]
 fn lies_in(path: &Path, directory: &Path) -> bool {
-    starts_with(path, directory)
-}
-
-/// As [`Path::starts_with`], but blind to case, as some file systems are anywhere.
-fn starts_with(path: &Path, prefix: &Path) -> bool {
-    let mut parts = path.components();
-    prefix.components().all(|wanted| parts.next().is_some_and(|part| is_same_name(part.as_os_str(), wanted.as_os_str())))
-}
-
-fn is_same_name(one: &OsStr, other: &OsStr) -> bool {
-    // There and back, since some letters change in one direction only: the sign of Kelvin, the long s.
-    let folded = |name: &OsStr| name.to_str().map(|name| name.to_lowercase().to_uppercase());
-    one == other || (folded(one).is_some() && folded(one) == folded(other))
+    let folded =
+        |path: &Path| -> Vec<String> { path.components().map(|part| skills_policy::folded(&part.as_os_str().to_string_lossy())).collect() };
+    folded(path).starts_with(&folded(directory))
 }
 
 /// Says whether a path ends in `/` or `/.`, which its components do not tell.
@@ -183,4 +187,76 @@ pub(super) fn real_path(file: &File) -> io::Result<PathBuf> {
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 pub(super) fn real_path(_file: &File) -> io::Result<PathBuf> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use proptest::prelude::*;
+    use skills_policy::{Capability, Decision, Layer, PROTECTED, Request, Rules, folded};
+
+    use super::*;
+
+    /// Components of paths: ordinary ones, protected ones in several spellings, and parts of them.
+    fn component() -> impl Strategy<Value = String> {
+        let protected = proptest::sample::select(PROTECTED).prop_map(|name| name.split('/').next_back().unwrap_or(name).to_owned());
+        let parent = proptest::sample::select(PROTECTED).prop_map(|name| name.split('/').next().unwrap_or(name).to_owned());
+        prop_oneof![
+            4 => "[a-c]",
+            1 => protected,
+            1 => parent.prop_map(|name| name.to_uppercase()),
+            1 => Just("fixed".to_owned()),
+            1 => Just("state".to_owned()),
+            1 => Just("library".to_owned()),
+        ]
+    }
+
+    fn path() -> impl Strategy<Value = PathBuf> {
+        proptest::collection::vec(component(), 0..6).prop_map(|parts| parts.iter().collect())
+    }
+
+    /// A workspace that may be written, with a directory that is granted for reading, one that is hidden and a root of skills.
+    fn guard() -> Guard {
+        let request = Request::new("/skills/a").workspace("/w").write("/w").read("/w/fixed").read("/r");
+        let request = request.hide("/w/state").protect("/w/library");
+        let rules = Rules::default().allow(Layer::Session, Capability::Write);
+        match rules.decide(&request) {
+            Decision::Granted(grants) => Guard::new(&grants),
+            Decision::Denied(denial) => unreachable!("{denial}"),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// What may be changed lies in the workspace, and neither it nor anything above it there is protected, hidden or granted for reading only.
+        #[test]
+        fn only_what_no_rule_keeps_is_changed(below in path(), outside in path()) {
+            let guard = guard();
+            let path = Path::new("/w").join(&below);
+            let parts: Vec<String> = below.iter().map(|part| folded(&part.to_string_lossy())).collect();
+            let starts = |name: &&str| {
+                let name: Vec<String> = name.split('/').map(folded).collect();
+                parts.windows(name.len()).any(|window| window == name)
+            };
+            let first = below.iter().next().and_then(|part| part.to_str());
+            let is_kept = PROTECTED.iter().any(starts) || matches!(first, Some("fixed" | "state" | "library"));
+            prop_assert_eq!(guard.allows(&path), !is_kept, "{:?}", path);
+            prop_assert!(!guard.allows(&Path::new("/r").join(&outside)) && !guard.allows(&Path::new("/elsewhere").join(&outside)));
+        }
+
+        /// What lies above something that is kept does not move, so nothing kept is changed by its path.
+        #[test]
+        fn nothing_moves_with_what_it_holds(below in path()) {
+            let guard = guard();
+            let path = Path::new("/w").join(&below);
+            let holds_kept = ["/w/fixed", "/w/state", "/w/library"].iter().any(|kept| Path::new(kept).starts_with(&path));
+            if holds_kept {
+                prop_assert!(guard.judge(&path).is_err(), "{:?}", path);
+            }
+            // Whatever is judged to be changeable may hold ordinary entries alone.
+            if guard.judge(&path).is_ok() {
+                prop_assert!(guard.allows(&path.join("ordinary")), "{:?}", path);
+            }
+        }
+    }
 }

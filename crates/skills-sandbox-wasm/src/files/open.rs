@@ -96,6 +96,7 @@ pub(super) fn open(dir: &Dir, path: &str, wish: Wish, directories: &Directories)
         return Err(Refusal::NotPermitted.into());
     }
     let (opened, is_new) = existing_or_new(dir, path, wish, directories)?;
+    directories.guard.check_visible(&opened)?;
     let metadata = opened.metadata()?;
     if !metadata.is_dir() && !metadata.is_file() {
         // A pipe without a writer, a terminal, a device: reading it could take for ever.

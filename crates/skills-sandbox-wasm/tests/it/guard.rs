@@ -67,6 +67,9 @@ async fn what_is_protected_is_not_changed_directly() {
         &["write", "/workspace/.vscode/settings.json"],
         &["write", "/workspace/.config/git/config"],
         &["truncate", "/workspace/.bashrc"],
+        &["make-directory", "/workspace/plain/.git"],
+        &["write", "/workspace/plain/.envrc"],
+        &["make-directory", "/workspace/above/below/.KIRO"],
     ])
     .await;
 }
@@ -231,8 +234,8 @@ async fn what_lies_beside_can_be_changed() {
         let attempts: &[&[&str]] = &[
             &["write", "/workspace/.gitignore"],
             &["write", "/workspace/.config/other"],
-            &["make-directory", "/workspace/.github"],
-            &["write", "/workspace/plain/../.github/new"],
+            &["make-directory", "/workspace/.hub"],
+            &["write", "/workspace/plain/../.hub/new"],
             &["write", "/workspace/to-git.txt"],
             &["set-times", "/workspace/mine.txt"],
             &["set-times-through", "/workspace/mine.txt"],
@@ -250,7 +253,7 @@ async fn what_lies_beside_can_be_changed() {
             let said = lab.attempt(attempt).await;
             assert!(said.starts_with("ok: "), "{generation:?}: {attempt:?}: {said}");
         }
-        assert!(lab.path("workspace/moved/config").exists() && lab.path("workspace/.github/new").exists(), "{generation:?}");
+        assert!(lab.path("workspace/moved/config").exists() && lab.path("workspace/.hub/new").exists(), "{generation:?}");
     }
 }
 

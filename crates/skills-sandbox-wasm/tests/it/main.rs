@@ -2,10 +2,12 @@
 #![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
 
 mod cases;
+mod compile;
 #[cfg(feature = "http")]
 mod conformance;
 mod guard;
 #[cfg(feature = "http")]
 mod http;
 mod load;
+mod quota;
 mod run;

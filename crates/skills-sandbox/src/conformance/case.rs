@@ -8,7 +8,7 @@ use super::Answer;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Case {
-    /// From 1 on, without gaps; it never changes.
+    /// From 1 on, without gaps; it never changes, so newer cases have higher numbers than others of their group.
     pub number: u8,
     /// Lower-case words with hyphens, unique; it never changes.
     pub name: &'static str,

@@ -67,6 +67,10 @@ pub struct GroupLeader {
 }
 
 impl Leader for GroupLeader {
+    fn group(&self) -> i32 {
+        self.group.as_raw()
+    }
+
     async fn ended(&mut self) -> io::Result<()> {
         while !has_ended(self.group)? {
             if self.signals.recv().await.is_none() {

@@ -17,6 +17,9 @@ pub trait Process: Send {
 
 /// The leader of a process group that has not been collected. Dropping it kills the group, and has the leader collected aside.
 pub trait Leader: Send {
+    /// Returns the number of the process group, which is also the leader's.
+    fn group(&self) -> i32;
+
     /// Waits until the leader has ended, and leaves it uncollected. May be dropped and called again at any time.
     ///
     /// # Errors

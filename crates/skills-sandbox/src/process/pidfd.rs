@@ -48,6 +48,10 @@ pub struct PidfdLeader {
 }
 
 impl Leader for PidfdLeader {
+    fn group(&self) -> i32 {
+        self.group.as_raw()
+    }
+
     async fn ended(&mut self) -> io::Result<()> {
         match &self.pidfd {
             Some(pidfd) => pidfd.readable().await.map(drop),

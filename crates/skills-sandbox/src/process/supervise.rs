@@ -11,7 +11,8 @@ use tokio::time::timeout;
 
 use super::leader::{Leader, Process, Status};
 use super::pipe::{Flow, Shared, capture, feed};
-use crate::{Cancellation, Captured, Ending};
+use super::quota::Watch;
+use crate::{Cancellation, Captured, Ending, QuotaExceeded, QuotaMonitor};
 
 /// How long output is awaited after the last process was killed: what is in the pipes comes at once.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -27,27 +28,43 @@ pub struct Supervised {
     pub stderr: Captured,
 }
 
+/// What ends a run that does not end by itself.
+#[derive(Debug, Clone)]
+pub struct Bounds<'a> {
+    /// Time and output.
+    pub limits: &'a Limits,
+    /// The directories that are measured while the run goes on, and once afterwards.
+    pub quotas: Arc<QuotaMonitor>,
+    /// What may stop it from outside.
+    pub cancellation: Option<&'a Cancellation>,
+}
+
 /// Why the loop ended.
 enum Stop {
     Exit,
     Deadline,
     Flood,
     Cancelled,
+    Quota(QuotaExceeded),
 }
 
-/// Feeds and watches a process until it ends, its deadline comes, it writes too much or is cancelled; afterwards nothing of its group is left.
+/// Feeds and watches a process until it ends, its deadline comes, it writes too much, exceeds a quota or is cancelled; afterwards nothing of its
+/// group is left. A process that ended by itself and left more than a quota allows ends at its disk limit as well.
 ///
 /// Dropping the future kills the group.
 ///
 /// # Errors
 /// When the operating system refuses to watch the process at all; it is killed then.
-pub async fn supervise(process: impl Process, input: &[u8], limits: &Limits, by: Option<&Cancellation>) -> io::Result<Supervised> {
+pub async fn supervise(process: impl Process, input: &[u8], bounds: &Bounds<'_>) -> io::Result<Supervised> {
+    let limits = bounds.limits;
     let (mut leader, pipes) = process.into_parts()?;
     let (stdout, stderr) = (Shared::default(), Shared::default());
     let mut output = pin!(read_both(pipes.stdout, pipes.stderr, &stdout, &stderr, limits));
     let mut input = pin!(feed(pipes.stdin, input));
     let mut deadline = pin!(tokio::time::sleep(limits.wall_time));
-    let mut cancelled = pin!(cancelled(by));
+    let mut cancelled = pin!(cancelled(bounds.cancellation));
+    let watch = Watch { monitor: Arc::clone(&bounds.quotas), group: leader.group(), max_file_bytes: limits.file_bytes };
+    let mut exceeded = pin!(watch.exceeded());
     let (mut output_done, mut input_done) = (false, false);
     let stop = loop {
         tokio::select! {
@@ -56,6 +73,7 @@ pub async fn supervise(process: impl Process, input: &[u8], limits: &Limits, by:
             _ = leader.ended() => break Stop::Exit,
             () = &mut deadline => break Stop::Deadline,
             () = &mut cancelled => break Stop::Cancelled,
+            exceeded = &mut exceeded => break Stop::Quota(exceeded),
             flow = &mut output, if !output_done => match flow {
                 Ok(Flow::Flooded) => break Stop::Flood,
                 Ok(Flow::Ended) | Err(_) => output_done = true,
@@ -69,10 +87,15 @@ pub async fn supervise(process: impl Process, input: &[u8], limits: &Limits, by:
         let _ = timeout(DRAIN, &mut output).await;
     }
     let status = leader.collect().await.unwrap_or(Status::Unknown);
+    let stop = match stop {
+        Stop::Exit => watch.once_more().await.map_or(Stop::Exit, Stop::Quota),
+        stop => stop,
+    };
     let ending = match (stop, status) {
         (Stop::Deadline, _) => Ending::TimedOut { limit_ms: limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX) },
         (Stop::Flood, _) => Ending::OutputLimit { limit_bytes: limits.flood_bytes },
         (Stop::Cancelled, _) => Ending::Cancelled,
+        (Stop::Quota(exceeded), _) => Ending::DiskLimit(exceeded),
         (Stop::Exit, Status::Exited(code)) => Ending::Exited { code },
         (Stop::Exit, Status::Signalled(signal)) => Ending::Signalled { signal },
         (Stop::Exit, Status::Unknown) => Ending::Unknown,

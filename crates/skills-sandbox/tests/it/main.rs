@@ -12,6 +12,11 @@ mod machine;
 #[cfg(all(feature = "process", unix))]
 mod process;
 
+#[cfg(unix)]
+mod quota;
+#[cfg(unix)]
+mod scratch;
+
 use std::path::Path;
 
 use insta::assert_snapshot;

@@ -2,11 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use skills_policy::Limits;
-use skills_sandbox::process::{Spawned, Supervised, supervise};
-use skills_sandbox::{Cancellation, Ending};
+use skills_sandbox::process::{Bounds, Spawned, Supervised, supervise};
+use skills_sandbox::{Cancellation, Ending, Excess, Quota, QuotaExceeded, QuotaMonitor};
 use tokio::process::Command;
 
 fn shell(script: &str) -> Spawned {
@@ -18,7 +19,11 @@ fn shell(script: &str) -> Spawned {
 async fn run(script: &str, input: &[u8], wall_time: Duration) -> Supervised {
     let mut limits = Limits::default();
     (limits.wall_time, limits.output_bytes, limits.flood_bytes) = (wall_time, 64, 1 << 20);
-    supervise(shell(script), input, &limits, None).await.unwrap()
+    supervise(shell(script), input, &Bounds { limits: &limits, quotas: quotas(&[]), cancellation: None }).await.unwrap()
+}
+
+fn quotas(quotas: &[Quota]) -> Arc<QuotaMonitor> {
+    Arc::new(QuotaMonitor::open(quotas).unwrap())
 }
 
 #[tokio::test]
@@ -35,7 +40,8 @@ async fn who_cancels_gets_what_was_written() {
         }
         cancellation.cancel();
     };
-    let (ended, ()) = tokio::join!(supervise(shell(&script), b"", &limits, Some(&cancellation)), cancel);
+    let bounds = Bounds { limits: &limits, quotas: quotas(&[]), cancellation: Some(&cancellation) };
+    let (ended, ()) = tokio::join!(supervise(shell(&script), b"", &bounds), cancel);
     let ended = ended.unwrap();
     assert_eq!((ended.ending, ended.stdout.text().as_str()), (Ending::Cancelled, "written\n"));
 }
@@ -131,4 +137,42 @@ async fn assert_silent(pulse: &Path) {
     let before = length();
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(length(), before, "somebody is still alive");
+}
+
+/// Runs a script in a directory with a quota of 4 MiB; returns how it ended and how many bytes are allocated there afterwards.
+async fn in_quota(script: &str) -> (Ending, u64) {
+    let directory = tempfile::tempdir().unwrap();
+    let script = format!("cd {}\n{script}", directory.path().display());
+    let mut limits = Limits::default();
+    limits.wall_time = LONG;
+    let bounds = Bounds { limits: &limits, quotas: quotas(&[Quota::new(directory.path(), 4 << 20)]), cancellation: None };
+    let ended = supervise(shell(&script), b"", &bounds).await.unwrap();
+    let left = QuotaMonitor::open(&[Quota::new(directory.path(), u64::MAX)]).unwrap();
+    let bytes = left.measure().unwrap()[0].1;
+    (ended.ending, bytes)
+}
+
+#[tokio::test]
+async fn a_process_that_exceeds_a_quota_is_killed() {
+    let over = Ending::DiskLimit(QuotaExceeded { limit_bytes: 4 << 20, excess: Excess::Bytes });
+    // It would write without end.
+    let endless = "n=0; while :; do head -c 100000 /dev/zero > $n; n=$((n + 1)); done";
+    let (ending, bytes) = in_quota(endless).await;
+    assert_eq!(ending, over);
+    assert!((4 << 20..1 << 30).contains(&bytes), "{bytes}");
+    // It is done before anything is measured, or it is not: the end is the same.
+    let (ending, _) = in_quota("head -c 5000000 /dev/zero > file").await;
+    assert_eq!(ending, over);
+    assert_eq!(ending.to_string(), "stopped: private workspace over its quota of 4 MiB");
+    let (ending, _) = in_quota("head -c 3000000 /dev/zero > file; ln file other; ln file third; truncate -s 1G sparse").await;
+    assert_eq!(ending, Ending::Exited { code: 0 });
+}
+
+/// Files without a name take space until their last descriptor and mapping is gone.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn deleted_files_that_are_still_open_count() {
+    let over = Ending::DiskLimit(QuotaExceeded { limit_bytes: 4 << 20, excess: Excess::Bytes });
+    let (ending, _) = in_quota("exec 3> gone; rm gone; head -c 5000000 /dev/zero >&3; exec 1>&- 2>&-; while :; do sleep 1; done").await;
+    assert_eq!(ending, over);
 }

@@ -13,8 +13,8 @@ use skills_runtime::manifest::{Draft, DraftError, DraftErrorKind};
 
 use super::{FileTools, SkillWrites};
 use crate::definition::{Annotations, Definition};
-use crate::files::failure;
 use crate::files::write::{self, Mode, Writing};
+use crate::files::{failure, temporary};
 use crate::path::shown;
 use crate::schema;
 use crate::{Code, Outcome, ToolError};
@@ -176,12 +176,11 @@ fn build(drafts: &Dir, name: &str, files: &[(Vec<String>, String)], shown: &str)
     if drafts.symlink_metadata(name).is_ok() {
         return Err(taken(name));
     }
-    let temporary = write::temporary_name();
-    drafts.create_dir(&temporary).map_err(|error| failure(&error, shown))?;
-    let built = fill(drafts, &temporary, files, shown).and_then(|()| publish(drafts, &temporary, name, shown));
+    let temporary = temporary::directory(drafts).map_err(|error| failure(&error, shown))?;
+    let built = fill(drafts, &temporary.name, files, shown).and_then(|()| publish(drafts, &temporary.name, name, shown));
     if built.is_err() {
         // What cannot be removed is a directory with a strange name, and the error is worth more.
-        let _ = drafts.remove_dir_all(&temporary);
+        let _ = drafts.remove_dir_all(&temporary.name);
     }
     built
 }

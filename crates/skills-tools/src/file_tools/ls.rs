@@ -89,18 +89,20 @@ impl FileTools {
         }
         match self.locate(&VirtualPath::parse(&arguments.path)?)? {
             Target::Catalogue => self.catalogue(arguments.cursor.as_deref(), limit),
-            Target::Place(place) => self.directory(&place, arguments, depth, limit),
+            Target::Place(place) => self.list(&place, arguments, depth, limit),
         }
     }
 
-    fn directory(&self, place: &Place, arguments: &LsArguments, depth: usize, limit: usize) -> Result<Outcome, ToolError> {
+    fn list(&self, place: &Place, arguments: &LsArguments, depth: usize, limit: usize) -> Result<Outcome, ToolError> {
         let shown = place.shown.as_str();
-        let (directory, real) = place.directory().map_err(|error| match error.code {
+        let (directory, real) = self.directory(place).map_err(|error| match error.code {
             Code::NotADirectory => error.hint("read a file with skills_read"),
             Code::NotFound => error.hint("list the directory above it with skills_ls"),
             _ => error,
         })?;
-        let ground = Ground { top: &place.top, at: real.iter().collect(), directory: &directory };
+        let base = place.base();
+        let hidden = self.hidden().below(&base);
+        let ground = Ground { top: &place.top, base, hidden, at: real.iter().collect(), directory: &directory };
         let after = arguments.cursor.as_deref().map(read_cursor).transpose()?;
         let dotted = if arguments.show_hidden { Dotted::Listed } else { Dotted::Hidden };
         let page = if arguments.recursive {

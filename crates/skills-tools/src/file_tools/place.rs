@@ -1,7 +1,7 @@
 //! What a virtual path means here.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
@@ -10,6 +10,7 @@ use skills_runtime::discovery::{InactiveReason, Lookup};
 
 use super::{FileTools, SkillWrites};
 use crate::files::{failure, open};
+use crate::hidden::Hidden;
 use crate::mount::{Access, Mounted, Quota};
 use crate::path::{Anchor, VirtualPath, shown};
 use crate::{Code, ToolError};
@@ -151,9 +152,36 @@ impl FileTools {
         error.at(path.to_string()).hint(format!("paths begin with one of {}", names.join(", ")))
     }
 
-    /// Finds where an existing path really is, and refuses what holds keys, by its own name or that of where a link leads.
+    /// Opens a place as a directory, and says where it really is below its [`top`](Place::top).
+    ///
+    /// # Errors
+    /// As [`Place::directory`], and `permission_denied` in a hidden directory.
+    pub(crate) fn directory(&self, place: &Place) -> Result<(Dir, Vec<OsString>), ToolError> {
+        self.is_visible(place, &place.host)?;
+        let (directory, real) = place.directory()?;
+        self.is_visible(place, &place.real_host(&real))?;
+        Ok((directory, real))
+    }
+
+    /// Refuses a place that really lies in a directory that the host hides.
+    pub(super) fn is_visible(&self, place: &Place, real: &Path) -> Result<(), ToolError> {
+        if self.hidden().holds(real) {
+            let message = format!("'{}' is hidden: the host keeps its own state there", place.shown);
+            return Err(ToolError::new(Code::PermissionDenied, message).at(&place.shown));
+        }
+        Ok(())
+    }
+
+    /// Returns what the host hides.
+    pub(crate) fn hidden(&self) -> Hidden {
+        Hidden::of(self.runtime.hidden())
+    }
+
+    /// Finds where an existing path really is, and refuses what the host hides and what holds keys, by its own name or that of where a link leads.
     pub(super) fn real(&self, place: &Place) -> Result<Vec<OsString>, ToolError> {
+        self.is_visible(place, &place.host)?;
         let real = open::real(&place.top, &place.parts).map_err(|error| failure(&error, &place.shown))?;
+        self.is_visible(place, &place.real_host(&real))?;
         let names: Vec<_> = real.iter().map(|name| name.to_string_lossy()).collect();
         if self.is_withheld(&names) || self.is_withheld(&place.parts) {
             let error = ToolError::new(Code::PermissionDenied, format!("'{}' may hold keys or secrets and is not read", place.shown));
@@ -170,6 +198,16 @@ impl Target {
 }
 
 impl Place {
+    /// Returns the path of [`top`](Self::top) on this machine.
+    pub(crate) fn base(&self) -> PathBuf {
+        self.host.ancestors().nth(self.parts.len()).map_or_else(|| self.host.clone(), PathBuf::from)
+    }
+
+    /// Returns the path on this machine of what really lies at these names below [`top`](Self::top).
+    fn real_host(&self, real: &[OsString]) -> PathBuf {
+        real.iter().fold(self.base(), |path, part| path.join(part))
+    }
+
     /// Opens the place as a directory, and says where it really is below [`top`](Self::top).
     ///
     /// # Errors

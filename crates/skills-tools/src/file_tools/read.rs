@@ -12,6 +12,7 @@ use crate::files::media::media_type;
 use crate::files::open::{self, Found};
 use crate::files::read::Source;
 use crate::files::text::{Coding, Edges};
+use crate::hidden::canonical;
 use crate::path::VirtualPath;
 use crate::schema;
 use crate::{Code, Outcome, ToolError};
@@ -135,6 +136,7 @@ impl FileTools {
 
     fn source(&self, place: &Place) -> Result<Source, ToolError> {
         if let Some(bytes) = linked_manifest(place) {
+            self.is_visible(place, &canonical(&place.host))?;
             return Ok(Source::Whole(bytes));
         }
         let failed = |error| failure(&error, &place.shown);

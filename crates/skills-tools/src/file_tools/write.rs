@@ -17,6 +17,7 @@ use crate::mount::Access;
 use crate::path::VirtualPath;
 use crate::schema;
 use crate::{Code, Outcome, ToolError};
+use skills_runtime::policy::folded;
 
 /// The most that one call writes: 1 MiB.
 const MAX_BYTES: usize = 1 << 20;
@@ -154,7 +155,7 @@ fn check_place(place: &Place) -> Result<(), ToolError> {
 fn other_spelling(place: &Place) -> Option<&str> {
     let file_name = place.skill.as_ref()?.file_name.as_str();
     let [name] = place.parts.as_slice() else { return None };
-    (name != file_name && guard::folded(name) == guard::folded(file_name)).then_some(file_name)
+    (name != file_name && folded(name) == folded(file_name)).then_some(file_name)
 }
 
 fn over_quota(place: &Place, left: u64) -> ToolError {

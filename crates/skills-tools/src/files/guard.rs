@@ -1,6 +1,8 @@
 //! Names that are not written or read although their mount allows it.
 
-use skills_runtime::PROTECTED;
+use std::path::{Path, PathBuf};
+
+use skills_runtime::policy::{folded, protected_by};
 
 /// Endings of files that hold private keys.
 const KEY_ENDINGS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".kdbx"];
@@ -23,44 +25,38 @@ const KEY_PATHS: [&str; 14] = [
     ".kube",
     ".config/gcloud",
 ];
-/// What somebody's tools run of a repository, besides what sandboxes protect.
-const STEERING: [&str; 4] = [".git", ".githooks", ".husky", ".github/workflows"];
-
-/// Returns the part of a path for which nothing is written there: what runs or steers somebody the next time, and what holds secrets.
+/// Returns the component of a path for which nothing is written there: what other programs run or obey later, and what holds secrets.
 ///
 /// Case does not count, since it does not on every disk.
 pub(crate) fn protected<S: AsRef<str>>(parts: &[S]) -> Option<String> {
-    let parts: Vec<String> = parts.iter().map(|part| folded(part.as_ref())).collect();
-    let is_protected = |at: &usize| {
-        let rest = &parts[*at..];
-        begins_with_key(rest) || STEERING.iter().chain(&PROTECTED).any(|name| begins(rest, name))
-    };
-    (0..parts.len()).find(is_protected).map(|at| parts[at].clone())
+    protected_name(&parts.iter().map(AsRef::as_ref).collect::<PathBuf>(), Path::new(""))
+}
+
+/// Returns the part of `path` below `base` for which results and files of a model are not written there: what other programs run or obey later
+/// ([`PROTECTED`](skills_runtime::policy::PROTECTED)), or what holds keys. Case does not count. Nothing is returned for a path that may be written.
+///
+/// ```
+/// use std::path::Path;
+///
+/// let base = Path::new("/home/me");
+/// assert_eq!(skills_tools::protected_name(Path::new("/home/me/.ssh/config"), base).as_deref(), Some(".ssh"));
+/// assert_eq!(skills_tools::protected_name(Path::new("/home/me/report.txt"), base), None);
+/// ```
+#[must_use]
+pub fn protected_name(path: &Path, base: &Path) -> Option<String> {
+    let below = path.strip_prefix(base).unwrap_or(path);
+    let parts: Vec<String> = below.components().map(|part| folded(&part.as_os_str().to_string_lossy())).collect();
+    let key = (0..parts.len()).find(|at| begins_with_key(&parts[*at..])).map(|at| parts[at].clone());
+    key.or_else(|| {
+        let protected = protected_by(path, base)?;
+        Some(protected.strip_prefix(base).unwrap_or(&protected).to_string_lossy().into_owned())
+    })
 }
 
 /// Says whether a file is likely to hold a key, a password or a token.
 pub(crate) fn is_key<S: AsRef<str>>(parts: &[S]) -> bool {
     let parts: Vec<String> = parts.iter().map(|part| folded(part.as_ref())).collect();
     (0..parts.len()).any(|at| begins_with_key(&parts[at..]))
-}
-
-/// Writes a name so that all spellings that some disk takes for the same are the same, when one of them is ASCII.
-pub(crate) fn folded(name: &str) -> String {
-    let mut folded = String::new();
-    for c in name.chars().flat_map(char::to_lowercase) {
-        match c {
-            // Lower-case already, with `S` as its upper case.
-            '\u{17f}' => folded.push('s'),
-            '\u{fb00}' => folded.push_str("ff"),
-            '\u{fb01}' => folded.push_str("fi"),
-            '\u{fb02}' => folded.push_str("fl"),
-            '\u{fb03}' => folded.push_str("ffi"),
-            '\u{fb04}' => folded.push_str("ffl"),
-            '\u{fb05}' | '\u{fb06}' => folded.push_str("st"),
-            c => folded.push(c),
-        }
-    }
-    folded
 }
 
 fn begins_with_key(parts: &[String]) -> bool {

@@ -6,9 +6,10 @@ use std::io::Result;
 use std::path::PathBuf;
 
 use cap_fs_ext::DirExt;
-use cap_std::fs::{Dir, Metadata};
+use cap_std::fs::{Dir, DirEntry, Metadata};
 use cap_std::time::SystemTime;
 
+use crate::hidden::Hidden;
 use crate::path::{problem, shown};
 
 /// How far a listing goes.
@@ -29,6 +30,10 @@ impl Bounds {
 pub(crate) struct Ground<'a> {
     /// The directory that links must stay in.
     pub(crate) top: &'a Dir,
+    /// Where `top` is on this machine.
+    pub(crate) base: PathBuf,
+    /// What of it is not listed.
+    pub(crate) hidden: Hidden,
     /// Where the directory that is listed is below it.
     pub(crate) at: PathBuf,
     pub(crate) directory: &'a Dir,
@@ -84,8 +89,9 @@ pub(crate) fn one(ground: &Ground<'_>, dotted: Dotted, after: Option<&OsStr>, li
         if seen >= bounds.max_entries {
             return Ok(None);
         }
-        let name = entry?.file_name();
-        if is_left_out(&name, dotted) {
+        let entry = entry?;
+        let name = entry.file_name();
+        if is_left_out(&name, dotted) || ground.is_hidden(&entry, &[]) {
             continue;
         }
         total += 1;
@@ -120,7 +126,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn one(&mut self, directory: &Dir, above: &[OsString], depth: usize) {
-        let Some(names) = self.names(directory) else {
+        let Some(names) = self.names(directory, above) else {
             self.page.is_cut = true;
             return;
         };
@@ -146,16 +152,30 @@ impl Walk<'_> {
     }
 
     /// The names in a directory, or nothing when they would be too many: half of them would be whichever the disk names first.
-    fn names(&mut self, directory: &Dir) -> Option<BTreeSet<OsString>> {
+    fn names(&mut self, directory: &Dir, above: &[OsString]) -> Option<BTreeSet<OsString>> {
         let mut names = BTreeSet::new();
         for entry in directory.entries().ok()? {
             self.left = self.left.checked_sub(1)?;
-            let name = entry.ok()?.file_name();
-            if !is_left_out(&name, self.dotted) {
+            let entry = entry.ok()?;
+            let name = entry.file_name();
+            if !is_left_out(&name, self.dotted) && !self.ground.is_hidden(&entry, above) {
                 names.insert(name);
             }
         }
         Some(names)
+    }
+}
+
+impl Ground<'_> {
+    /// Says whether an entry of the directory with the names `above` is hidden, or a symlink that leads to what is.
+    fn is_hidden(&self, entry: &DirEntry, above: &[OsString]) -> bool {
+        if self.hidden.is_empty() {
+            return false;
+        }
+        let path = above.iter().fold(self.at.clone(), |path, name| path.join(name)).join(entry.file_name());
+        let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
+        let target = if is_link { self.top.canonicalize(&path).ok() } else { None };
+        self.hidden.holds(&self.base.join(&path)) || target.is_some_and(|target| self.hidden.holds(&self.base.join(target)))
     }
 }
 

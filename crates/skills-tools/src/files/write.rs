@@ -1,14 +1,13 @@
 //! Writes a file so that it is the old one or the new one and nothing in between.
 
 use std::io::{ErrorKind, Read, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_fs_ext::{DirExt, MetadataExt};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
-use super::failure;
 use super::open::never_wait;
 use super::read::{MAX_WHOLE_BYTES, sha256};
+use super::{failure, temporary};
 use crate::{Code, ToolError};
 
 /// What is to be written.
@@ -195,7 +194,6 @@ fn not_permitted(shown: &str) -> ToolError {
 fn replace(parent: &Dir, name: &str, old: Option<&Metadata>, writing: &Writing<'_>) -> std::io::Result<()> {
     let (mut file, temporary) = beside(parent, old)?;
     let filled = file.write_all(writing.content).and_then(|()| permit(&file, old, writing.executable)).and_then(|()| file.sync_all());
-    drop(file);
     let published = filled.and_then(|()| match writing.mode {
         Mode::Create | Mode::Append => publish_new(parent, &temporary, name),
         Mode::Overwrite => parent.rename(&temporary, parent, name),
@@ -222,26 +220,15 @@ fn publish_new(parent: &Dir, temporary: &str, name: &str) -> std::io::Result<()>
     }
 }
 
-/// Makes a new file with a name that nobody has. Until it has the mode of the old one, nobody else opens it.
+/// Makes a new file under a temporary name, which is not taken for abandoned until it is closed. Until it has the mode of the old one, nobody else
+/// opens it.
 fn beside(parent: &Dir, old: Option<&Metadata>) -> std::io::Result<(File, String)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     if old.is_some() {
         keep_private(&mut options);
     }
-    loop {
-        let name = temporary_name();
-        match parent.open_with(&name, &options) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            opened => return opened.map(|file| (file, name)),
-        }
-    }
-}
-
-/// Returns a name that this process has not used before. Nobody needs to guess wrong: what has it already is never opened.
-pub(crate) fn temporary_name() -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    format!(".skills-{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    temporary::file(parent, &options)
 }
 
 #[cfg(unix)]
@@ -321,9 +308,9 @@ mod tests {
     fn names_that_somebody_guessed_are_not_followed() {
         let (_held, directory) = directory();
         directory.write("canary", "alive").unwrap();
-        let now = temporary_name();
+        let (_, now) = beside(&directory, None).unwrap();
         let number: u64 = now.trim_end_matches(".tmp").rsplit('-').next().unwrap().parse().unwrap();
-        for next in number..number + 500 {
+        for next in number + 1..number + 500 {
             directory.symlink("canary", format!(".skills-{}-{next}.tmp", std::process::id())).unwrap();
         }
         assert!(!write(&directory, "a", &WRITING).unwrap().is_new);

@@ -157,7 +157,7 @@ fn publish(
     listing: &StampedListing,
     before: Option<&Snapshot>,
 ) -> Result<Publication, Refusal> {
-    let listed = listed(tools, listing)?;
+    let listed = listed(entry, tools, listing)?;
     let read_now = |file: &StampedFile| steady(file.stamp, || read(files, &file.path, |stamp| stamp == file.stamp));
     let skill_file = listed.iter().find(|file| file.path == SKILL_FILE).ok_or(Refusal::SkillFile)?;
     if skill_file.stamp.bytes() > MAX_FILE_BYTES {
@@ -175,14 +175,15 @@ fn publish(
 }
 
 /// The files that are given away, when they are not too many.
-fn listed<'a>(tools: &FileTools, listing: &'a StampedListing) -> Result<Vec<&'a StampedFile>, Refusal> {
+fn listed<'a>(entry: &Entry, tools: &FileTools, listing: &'a StampedListing) -> Result<Vec<&'a StampedFile>, Refusal> {
     if listing.truncated {
         return Err(Refusal::Cut);
     }
+    let hidden = tools.hidden();
     let is_given = |file: &&StampedFile| {
         let parts: Vec<&str> = file.path.split('/').collect();
         // What the tools for files take for no path, or do not read, is not read this way either.
-        parts.iter().all(|part| problem(part).is_none()) && !tools.is_withheld(&parts)
+        parts.iter().all(|part| problem(part).is_none()) && !tools.is_withheld(&parts) && !hidden.holds(&entry.directory().join(&file.path))
     };
     let files: Vec<&StampedFile> = listing.files.iter().filter(is_given).collect();
     let bytes = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.stamp.bytes()));

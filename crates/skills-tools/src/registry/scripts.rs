@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use skills_runtime::discovery::Stamps;
+use skills_runtime::discovery::{Inactive, InactiveReason, Stamps};
 use skills_runtime::{Catalog, Entry, SkillRuntime};
 
 use super::Terms;
@@ -102,17 +102,19 @@ impl Scripts {
     fn find(runtime: &SkillRuntime, catalog: &Arc<Catalog>, terms: Terms, writes: u64) -> Self {
         let (all, notes, stamps) = (Vec::new(), Vec::new(), Stamps::default());
         let mut scripts = Self { catalog: Arc::clone(catalog), all, notes, stamps, unsure: Vec::new(), writes };
-        let mut found: Vec<(&Entry, String)> = Vec::new();
-        for entry in catalog.entries().iter().filter(|entry| runtime.is_offered(entry)) {
-            if scripts.lacks_variable(runtime, entry) && terms.missing_env == MissingEnv::Skip {
-                continue;
-            }
-            found.extend(scripts.files_of(entry).into_iter().map(|file| (entry, file)));
+        let mut found: Vec<(&Entry, Vec<String>)> = Vec::with_capacity(catalog.entries().len());
+        for entry in catalog.entries() {
+            let is_tool = runtime.is_offered(entry) && (!scripts.lacks_variable(runtime, entry) || terms.missing_env != MissingEnv::Skip);
+            found.push((entry, if is_tool { scripts.files_of(entry) } else { Vec::new() }));
         }
-        let pairs: Vec<(&str, &str)> = found.iter().map(|(entry, file)| (entry.name().as_str(), file.as_str())).collect();
-        let names = name::names(&pairs);
+        // A shadowed skill is used as soon as the other one goes, and must not get the names of its tools then.
+        let is_shadowed = |inactive: &&Inactive| matches!(inactive.reason(), InactiveReason::Shadowed { .. });
+        found.extend(catalog.inactive().iter().filter(is_shadowed).map(|inactive| (inactive.entry(), Vec::new())));
+        let skills: Vec<name::Skill<'_>> = found.iter().map(|(entry, files)| skill(entry, files)).collect();
+        let names = name::names(&skills);
         scripts.notes.extend(names.collisions.iter().map(ToString::to_string));
-        let named = found.into_iter().zip(names.names).map(|((entry, file), name)| {
+        let all = found.into_iter().flat_map(|(entry, files)| files.into_iter().map(move |file| (entry, file)));
+        let named = all.zip(names.names).map(|((entry, file), name)| {
             let identity = Identity::of(catalog, entry, &file);
             Script { name, identity, entry: entry.clone(), file }
         });
@@ -178,6 +180,10 @@ impl Scripts {
         }
         scripts
     }
+}
+
+fn skill<'a>(entry: &'a Entry, files: &'a [String]) -> name::Skill<'a> {
+    name::Skill { name: entry.name().as_str(), directory: entry.directory(), files }
 }
 
 fn listed(entry: &Entry) -> Listed {

@@ -9,7 +9,7 @@ use skills_runtime::{Command, Workspace};
 use super::words::CommandLine;
 use super::{Deadline, Programs, command_properties, hosts, result_properties, stdin};
 use crate::definition::{Annotations, Definition};
-use crate::file_tools::{Place, Target};
+use crate::file_tools::Target;
 use crate::path::{VirtualPath, shown};
 use crate::schema;
 use crate::{CallContext, Code, Outcome, ToolError};
@@ -106,11 +106,11 @@ impl Programs {
                 return Err(error.hint("name a directory as `cwd`, such as that of a skill: `skills/NAME`"));
             }
         };
-        let (_, real) = place.directory().map_err(|error| match error.code {
+        let (_, real) = self.files.directory(&place).map_err(|error| match error.code {
             Code::NotFound => error.hint("`cwd` has to be there; make it with skills_write or with mkdir"),
             _ => error,
         })?;
-        let base = base(&place);
+        let base = place.base();
         let start = real.iter().fold(base.clone(), |path, part| path.join(part));
         Ok(Ground { base, start, skill: place.skill.map(|skill| skill.entry.name().to_string()) })
     }
@@ -123,9 +123,4 @@ fn named(program: String) -> Result<String, ToolError> {
     }
     let error = ToolError::new(Code::InvalidArguments, format!("'{}' is a path, and programs are named without one", shown(&program)));
     Err(error.hint(format!("run a script by its interpreter: `sh {program}`, `python3 {program}`")))
-}
-
-/// The directory that a place lies in.
-fn base(place: &Place) -> PathBuf {
-    place.host.ancestors().nth(place.parts.len()).map_or_else(|| place.host.clone(), PathBuf::from)
 }

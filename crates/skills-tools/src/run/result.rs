@@ -31,6 +31,8 @@ pub(crate) enum Ended {
     TimedOut,
     /// Because the caller gave up.
     Cancelled,
+    /// Because its private workspace held more than its quota allows.
+    Full(String),
     /// In another way: a signal, a limit.
     Otherwise(String),
 }
@@ -45,6 +47,7 @@ impl Finished {
             ExecutionStatus::Success => Ended::Exited(0),
             ExecutionStatus::Failed { ending: Ending::Exited { code } } => Ended::Exited(*code),
             ExecutionStatus::Failed { ending: Ending::Cancelled } => Ended::Cancelled,
+            ExecutionStatus::Failed { ending: Ending::DiskLimit(exceeded) } => Ended::Full(exceeded.to_string()),
             ExecutionStatus::Failed { ending } => Ended::Otherwise(shown.text(&ending.to_string())),
             ExecutionStatus::Timeout { .. } => Ended::TimedOut,
             ExecutionStatus::PermissionDenied { denial } => return Err(denied(denial, shown)),
@@ -89,12 +92,18 @@ impl Finished {
                 (below(message.clone()), ToolError::new(Code::TimedOut, message))
             }
             Ended::Cancelled => (below("Error: cancelled".to_owned()), ToolError::new(Code::Cancelled, "cancelled")),
+            Ended::Full(exceeded) => (below(format!("Error: the program was stopped: {exceeded}")), full(exceeded)),
             Ended::Otherwise(ending) => {
                 (below(format!("Error: the program was stopped: {ending}")), ToolError::new(Code::Failed, ending.clone()))
             }
         };
         Outcome { files: self.files, ..Outcome::failed(text, self.data, &error) }
     }
+}
+
+/// Says that a program wrote more than it may keep.
+pub(crate) fn full(exceeded: &str) -> ToolError {
+    ToolError::new(Code::TooLarge, exceeded).hint("write less, or begin another conversation, which has a directory of its own")
 }
 
 /// The deadline that a program reached, in milliseconds.

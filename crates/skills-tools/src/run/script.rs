@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use skills_runtime::Workspace;
 
-use super::result::{Ended, Finished, plain};
+use super::result::{Ended, Finished, full, plain};
 use super::{Deadline, Programs, Target, Usable, result_properties};
 use crate::definition::{Annotations, Definition};
 use crate::registry::Registered;
@@ -72,6 +72,7 @@ pub(super) fn failure(finished: &Finished, seconds: &str) -> Option<ToolError> {
         }
         Ended::TimedOut => ToolError::new(Code::TimedOut, format!("Script execution timed out after {seconds} seconds")),
         Ended::Cancelled => ToolError::new(Code::Cancelled, "cancelled"),
+        Ended::Full(exceeded) => full(exceeded),
         Ended::Otherwise(ending) => ToolError::new(Code::Failed, format!("the script was stopped: {ending}")),
     })
 }

@@ -1,6 +1,7 @@
 //! What the tools of scripts are called.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashMap;
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
@@ -8,235 +9,322 @@ use super::stem;
 
 /// The longest name that every model API takes, in bytes.
 pub(crate) const MAX_NAME_BYTES: usize = 64;
+/// What every name begins with.
+const PREFIX: &str = "skill__";
+/// What separates the parts of a name.
+const SEAM: &str = "__";
+/// The length of a hash, in hexadecimal digits. A name outlives its script in what clients remember, so a second preimage must be out of reach.
+const DIGITS: usize = 16;
 
-/// The names of the tools of a whole catalogue.
+/// A skill and those of its scripts that become tools. A skill that another one shadows is given without scripts, because its name still counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Skill<'a> {
+    pub(crate) name: &'a str,
+    /// The canonical path of its directory, which no other skill has.
+    pub(crate) directory: &'a Path,
+    /// File names in `scripts/`, each once.
+    pub(crate) files: &'a [String],
+}
+
+/// The names of the tools of a whole catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Names {
-    /// A name for each script, in the order in which the scripts were given: unique, at most 64 bytes of `[A-Za-z0-9_-]`.
+    /// A name for each script, skill by skill in the given order: unique, at most 64 bytes of `[A-Za-z0-9_-]`.
     pub(crate) names: Vec<String>,
-    /// The scripts that did not get the name that was theirs alone, in byte order.
+    /// The scripts that did not get a name because others could claim it, in byte order.
     pub(crate) collisions: Vec<Collision>,
 }
 
-/// A script whose name was taken.
+/// A script whose name has a hash because of another script or skill.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Collision {
-    /// The skill.
-    pub(crate) skill: String,
-    /// The script.
-    pub(crate) file: String,
-    /// The name that it would have.
-    pub(crate) wanted: String,
-    /// The skill and the script that have that name.
-    pub(crate) keeper: (String, String),
-    /// The name that it has instead.
-    pub(crate) name: String,
+    skill: String,
+    file: String,
+    /// The name that several scripts would have; nothing when several skills have the name of this one.
+    wanted: Option<String>,
+    name: String,
 }
 
-/// Names the scripts of a catalogue, given as skill and file name: `skill__{skill}__{stem}`, with `_` for what such a name may not have.
+/// Names the scripts of a catalog: `skill__{skill}__{stem}`, where that can be read in one way only.
 ///
-/// A name that is too long is cut and ends in a hash of the whole. Of scripts that would share a name, one keeps it: Python before other
-/// languages, then the script that is spelled exactly so, then byte order of skill and file. The others add their ending, or a hash if that
-/// is taken too. The order of the list decides only between scripts whose skill and file are both the same: the first comes first.
-/// A script that is added changes the names of others only when it would have the name of one of them.
+/// A name gets a hash of skill and file behind another `__` when a part of it has other characters than letters, digits, `_` and `-`, holds `__`, or begins
+/// or ends with `_`; when it is longer than 64 bytes; and when scripts of one skill differ only in their ending. Where several skills have one name, or where
+/// the hashes of two scripts are equal, the hash covers the skill's directory as well.
 ///
-/// Names are not to be taken apart again: `__` may stand in a stem.
-pub(crate) fn names<S: AsRef<str>>(scripts: &[(S, S)]) -> Names {
-    let mut groups: BTreeMap<String, Vec<Claim<'_>>> = BTreeMap::new();
-    for (index, (skill, file)) in scripts.iter().enumerate() {
-        let claim = Claim { skill: skill.as_ref(), file: file.as_ref(), index };
-        groups.entry(fit(&claim.full(), &claim.full())).or_default().push(claim);
+/// A name never changes hands: a script or skill that is added may take a name away from its owner, which then gets one with a hash, but does not get it.
+/// The order of the list decides nothing.
+pub(crate) fn names(skills: &[Skill<'_>]) -> Names {
+    assign(skills, DIGITS)
+}
+
+fn assign(skills: &[Skill<'_>], digits: usize) -> Names {
+    let claims = claims(skills);
+    let plain = single(claims.iter().map(Claim::plain));
+    let short = single(claims.iter().zip(&plain).map(|(claim, plain)| plain.is_none().then(|| claim.short(digits))));
+    let mut assigned = Names { names: Vec::with_capacity(claims.len()), collisions: Vec::new() };
+    for ((claim, plain), short) in claims.iter().zip(plain).zip(short) {
+        let name = plain.or(short).filter(|_| !claim.is_shared).unwrap_or_else(|| claim.long());
+        assigned.collisions.extend(claim.collision(&name));
+        assigned.names.push(name);
     }
-    let mut taken: HashSet<String> = groups.keys().cloned().collect();
-    let mut names = vec![String::new(); scripts.len()];
-    let mut collisions = Vec::new();
-    for (plain, mut claims) in groups {
-        claims.sort_by_key(|claim| claim.rank(&plain));
-        let mut claims = claims.into_iter();
-        let Some(keeper) = claims.next() else { continue };
-        for claim in claims {
-            let name = claim.other(&mut taken);
-            collisions.push(claim.collision(&plain, &keeper, &name));
-            names[claim.index] = name;
-        }
-        names[keeper.index] = plain;
+    assigned.collisions.sort();
+    assigned
+}
+
+/// Keeps the names that are there once.
+fn single(names: impl Iterator<Item = Option<String>>) -> Vec<Option<String>> {
+    let mut names: Vec<Option<String>> = names.collect();
+    let mut counts: HashMap<String, usize> = HashMap::with_capacity(names.len());
+    for name in names.iter().flatten() {
+        *counts.entry(name.clone()).or_default() += 1;
     }
-    collisions.sort();
-    Names { names, collisions }
+    for name in &mut names {
+        name.take_if(|name| counts[name.as_str()] > 1);
+    }
+    names
+}
+
+fn claims<'a>(skills: &'a [Skill<'a>]) -> Vec<Claim<'a>> {
+    let mut counts: HashMap<&str, usize> = HashMap::with_capacity(skills.len());
+    for skill in skills {
+        *counts.entry(skill.name).or_default() += 1;
+    }
+    let of_skill = |skill: &'a Skill<'a>| {
+        let is_shared = counts[skill.name] > 1;
+        skill.files.iter().map(move |file| Claim { skill, file, is_shared })
+    };
+    skills.iter().flat_map(of_skill).collect()
 }
 
 /// A script that wants a name.
 struct Claim<'a> {
-    skill: &'a str,
+    skill: &'a Skill<'a>,
     file: &'a str,
-    index: usize,
+    /// Whether another skill has the same name.
+    is_shared: bool,
 }
 
-impl<'a> Claim<'a> {
-    fn full(&self) -> String {
-        format!("skill__{}__{}", self.skill, stem(self.file))
+impl Claim<'_> {
+    /// Returns the name without a hash, when it can be taken apart in one way only.
+    fn plain(&self) -> Option<String> {
+        let (skill, stem) = (self.skill.name, stem(self.file));
+        let name = format!("{PREFIX}{skill}{SEAM}{stem}");
+        (is_plain(skill) && is_plain(stem) && name.len() <= MAX_NAME_BYTES).then_some(name)
     }
 
-    /// Orders those who want the same name: the least keeps it.
-    fn rank(&self, plain: &str) -> (bool, bool, &'a str, &'a str, usize) {
-        (!self.file.ends_with(".py"), self.full() != plain, self.skill, self.file, self.index)
+    /// Returns the name with a hash that is the same on every machine.
+    fn short(&self, digits: usize) -> String {
+        self.hashed(digits, &[self.skill.name.as_bytes(), self.file.as_bytes()])
     }
 
-    /// Finds a name that is not taken, and takes it.
-    fn other(&self, taken: &mut HashSet<String>) -> String {
-        let full = self.full();
-        let ending = self.file.rsplit_once('.').map_or("", |(_, ending)| ending);
-        let suffixed = format!("{full}_{ending}");
-        let mut name = fit(&suffixed, &suffixed);
-        let mut attempt = 0_u32;
-        while !taken.insert(name.clone()) {
-            // The length before the name keeps `a` + `b__c` and `a__b` + `c` apart.
-            name = hashed(&full, &format!("{} {} {} {attempt}", self.skill.len(), self.skill, self.file));
-            attempt += 1;
-        }
-        name
+    /// Returns the name with a hash that no other script has.
+    fn long(&self) -> String {
+        self.hashed(DIGITS, &[self.skill.directory.as_os_str().as_encoded_bytes(), self.skill.name.as_bytes(), self.file.as_bytes()])
     }
 
-    fn collision(&self, plain: &str, keeper: &Claim<'_>, name: &str) -> Collision {
-        Collision {
-            skill: self.skill.to_owned(),
-            file: self.file.to_owned(),
-            wanted: plain.to_owned(),
-            keeper: (keeper.skill.to_owned(), keeper.file.to_owned()),
-            name: name.to_owned(),
-        }
+    /// The second `__` keeps it apart from plain names, and what is hashed has another number of parts for each kind of hash.
+    fn hashed(&self, digits: usize, hash_of: &[&[u8]]) -> String {
+        let (mut skill, mut stem) = (mapped(self.skill.name), mapped(stem(self.file)));
+        let room = MAX_NAME_BYTES - PREFIX.len() - 2 * SEAM.len() - digits;
+        skill.truncate(room - stem.len().min(room / 2));
+        stem.truncate(room - skill.len());
+        format!("{PREFIX}{skill}{SEAM}{stem}{SEAM}{}", hash(hash_of, digits))
+    }
+
+    fn collision(&self, name: &str) -> Option<Collision> {
+        let wanted = if self.is_shared { None } else { Some(self.plain().filter(|plain| plain != name)?) };
+        Some(Collision { skill: self.skill.name.to_owned(), file: self.file.to_owned(), wanted, name: name.to_owned() })
     }
 }
 
 impl std::fmt::Display for Collision {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { skill, file, wanted, keeper: (other_skill, other_file), name } = self;
-        write!(f, "{file:?} of {skill:?} is the tool {name}, because {wanted} is {other_file:?} of {other_skill:?}")
+        let Self { skill, file, wanted, name } = self;
+        write!(f, "script {file:?} of skill {skill:?} becomes the tool {name}: ")?;
+        match wanted {
+            Some(wanted) => write!(f, "several scripts would be named {wanted}"),
+            None => write!(f, "several skills are named {skill:?}"),
+        }
     }
 }
 
-/// Maps what a name may not have to `_`, and shortens what is too long.
-fn fit(full: &str, hash_of: &str) -> String {
-    if full.len() <= MAX_NAME_BYTES { mapped(full) } else { hashed(full, hash_of) }
+/// Whether a part of a name stays as it is, and leaves no doubt about where it ends.
+fn is_plain(part: &str) -> bool {
+    let is_inside = !part.is_empty() && !part.contains(SEAM) && !part.starts_with('_') && !part.ends_with('_');
+    is_inside && part.chars().all(is_allowed)
 }
 
-/// Cuts a name and ends it in the first 8 hexadecimal digits of a SHA-256.
-fn hashed(full: &str, hash_of: &str) -> String {
-    let digest = Sha256::digest(hash_of.as_bytes());
-    let mut name = mapped(full);
-    name.truncate(MAX_NAME_BYTES - 9);
-    name.push('_');
-    name.extend(digest.iter().take(4).map(|byte| format!("{byte:02x}")));
-    name
+fn is_allowed(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-fn mapped(full: &str) -> String {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    full.bytes().map(|byte| if is_allowed(byte) { char::from(byte) } else { '_' }).collect()
+fn mapped(part: &str) -> String {
+    part.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect()
+}
+
+/// Returns the first digits of a SHA-256 of the parts, of which each stands behind its length.
+fn hash(parts: &[&[u8]], digits: usize) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+    let mut text: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    text.truncate(digits);
+    text
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use proptest::prelude::*;
 
     use super::*;
 
-    fn check(scripts: &[(&str, &str)], expected: &[&str]) {
-        assert_eq!(names(scripts).names, expected);
+    fn skills<'a>(skills: &'a [(&'a str, &'a str, Vec<String>)]) -> Vec<Skill<'a>> {
+        skills.iter().map(|(directory, name, files)| Skill { name, directory: Path::new(directory), files }).collect()
+    }
+
+    fn named(given: &[(&str, &[&str])]) -> Names {
+        let directories: Vec<String> = (0..given.len()).map(|index| format!("/{index}")).collect();
+        let files = |files: &[&str]| files.iter().map(|file| (*file).to_owned()).collect();
+        let given: Vec<_> = given.iter().zip(&directories).map(|((name, of), directory)| (directory.as_str(), *name, files(of))).collect();
+        names(&skills(&given))
+    }
+
+    fn check(given: &[(&str, &[&str])], expected: &[&str]) {
+        assert_eq!(named(given).names, expected);
     }
 
     #[test]
-    fn a_script_alone_has_its_plain_name() {
-        check(&[("weather", "get_forecast.py")], &["skill__weather__get_forecast"]);
-        check(&[("tax_calculator", "calculate_duty.py")], &["skill__tax_calculator__calculate_duty"]);
-        check(&[("w", "a b.c.sh"), ("w", "天.py")], &["skill__w__a_b_c", "skill__w_____"]);
-        assert!(names(&[("a", "b.py"), ("a", "c.sh")]).collisions.is_empty());
+    fn a_name_that_is_read_in_one_way_has_no_hash() {
+        check(&[("weather", &["get_forecast.py"])], &["skill__weather__get_forecast"]);
+        check(&[("tax_calculator", &["calculate_duty.py"])], &["skill__tax_calculator__calculate_duty"]);
+        check(&[("My-Skill", &["A-1.sh"])], &["skill__My-Skill__A-1"]);
+        check(&[("w", &[&format!("{}.py", "x".repeat(54))])], &[&format!("skill__w__{}", "x".repeat(54))]);
+        assert!(named(&[("a", &["b.py", "c.sh"]), ("b", &["b.py"])]).collisions.is_empty());
     }
 
     #[test]
-    fn python_keeps_the_name_that_a_shell_script_wants_too() {
-        check(&[("w", "a.sh"), ("w", "a.py")], &["skill__w__a_sh", "skill__w__a"]);
-        let found = names(&[("w", "a.sh"), ("w", "a.py")]);
-        assert_eq!(found.collisions[0].to_string(), r#""a.sh" of "w" is the tool skill__w__a_sh, because skill__w__a is "a.py" of "w""#);
+    fn other_names_have_a_hash_of_skill_and_file() {
+        insta::assert_snapshot!(
+            named(&[
+                ("a__b", &["c.py"]),
+                ("a", &["b__c.py"]),
+                ("a_", &["b.py"]),
+                ("_a", &["b.py"]),
+                ("d", &["b_.py"]),
+                ("w", &["a b.c.sh", "a_b_c.sh", "天.py", "地.py"]),
+                ("а", &["x.py"]),
+                ("б", &["x.py"]),
+                ("weather", &[&format!("{}.py", "x".repeat(80))]),
+                (&"s".repeat(128), &["run.py"]),
+                (&"t".repeat(128), &[&format!("{}.py", "x".repeat(80))]),
+            ]).names.join("\n"),
+            @"
+            skill__a__b__c__55e017875bd412e8
+            skill__a__b__c__4ff4dd1cd94b1206
+            skill__a___b__35082356d9de8fce
+            skill___a__b__acbda2bf163b8e92
+            skill__d__b___1cf88d1e9c95269b
+            skill__w__a_b_c__f2e031e031b036d6
+            skill__w__a_b_c
+            skill__w_____8bf6cebdac2532b2
+            skill__w_____e44e081e4648f3b0
+            skill_____x__5efb8516b98e412f
+            skill_____x__5b8958a5166434b7
+            skill__weather__xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx__0c11edc71a56c165
+            skill__ssssssssssssssssssssssssssssssssss__run__87e63755f6cdaa21
+            skill__ttttttttttttttttttt__xxxxxxxxxxxxxxxxxx__7fe634aac1034c30
+            ");
     }
 
     #[test]
-    fn a_suffix_never_takes_the_name_of_a_third() {
-        let found = names(&[("w", "a.sh"), ("w", "a.py"), ("w", "a_sh.py")]).names;
-        assert_eq!(found[1..], ["skill__w__a", "skill__w__a_sh"]);
-        assert!(found[0].starts_with("skill__w__a_") && found[0].len() == "skill__w__a_".len() + 8, "{found:?}");
+    fn scripts_that_would_share_a_name_all_have_a_hash() {
+        let found = named(&[("w", &["a.py", "a.sh", "b.py"])]);
+        insta::assert_snapshot!(found.names.join("\n"), @"
+        skill__w__a__fee743c95d5f417b
+        skill__w__a__668b0eb2b1113261
+        skill__w__b
+        ");
+        insta::assert_snapshot!(found.collisions[0], @r#"script "a.py" of skill "w" becomes the tool skill__w__a__fee743c95d5f417b: several scripts would be named skill__w__a"#);
+        assert_eq!(found.collisions.len(), 2);
     }
 
     #[test]
-    fn ambiguous_and_mapped_names_stay_apart() {
-        check(&[("a__b", "c.py"), ("a", "b__c.py")], &["skill__a__b__c_py", "skill__a__b__c"]);
-        check(&[("w", "a b.py"), ("w", "a_b.py")], &["skill__w__a_b_py", "skill__w__a_b"]);
+    fn skills_that_share_a_name_have_a_hash_of_their_directory() {
+        let found = named(&[("w", &["a.py"]), ("w", &["a.py", "b__c.py"]), ("v", &["a.py"])]);
+        insta::assert_snapshot!(found.names.join("\n"), @"
+        skill__w__a__e62d0fcba7298610
+        skill__w__a__7716944306f0bd74
+        skill__w__b__c__a478b66d0763d269
+        skill__v__a
+        ");
+        insta::assert_snapshot!(found.collisions[0], @r#"script "a.py" of skill "w" becomes the tool skill__w__a__7716944306f0bd74: several skills are named "w""#);
+        let shadowed = named(&[("w", &["a.py"]), ("w", &[])]);
+        assert_eq!(shadowed.names, found.names[..1]);
     }
 
-    #[test]
-    fn of_two_skills_of_one_name_the_first_keeps_its_names() {
-        check(&[("w", "a.py"), ("w", "a.py")], &["skill__w__a", "skill__w__a_py"]);
-    }
-
-    #[test]
-    fn a_long_name_ends_in_the_hash_of_the_whole() {
-        let long = format!("{}.py", "x".repeat(80));
-        let found = names(&[("weather", long.as_str())]).names;
-        let digest = Sha256::digest(format!("skill__weather__{}", "x".repeat(80)));
-        let hash: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(found, [format!("skill__weather__{}_{hash}", "x".repeat(39))]);
-        assert_eq!(found[0].len(), MAX_NAME_BYTES);
-    }
-
-    fn scripts() -> impl Strategy<Value = Vec<(String, String)>> {
-        let skill = prop_oneof!["[ab_]{1,4}", "\\PC{0,70}"];
+    /// Skills in different directories, many of which want the same names.
+    fn catalog(most: usize) -> impl Strategy<Value = Vec<(String, String, Vec<String>)>> {
+        let name = prop_oneof!["[ab_]{1,4}", "[aé]{1,2}", "\\PC{1,70}"];
         let file = (prop_oneof!["[ab_ .é]{1,4}", "\\PC{0,70}"], prop_oneof![Just("py"), Just("sh")]);
-        prop::collection::vec((skill, file.prop_map(|(stem, ending)| format!("{stem}.{ending}"))), 0..12)
+        let file = file.prop_map(|(stem, ending)| format!("{stem}.{ending}"));
+        let files = prop::collection::hash_set(file, 0..4).prop_map(|files| files.into_iter().collect());
+        prop::collection::hash_map("/[a-z]{1,6}", (name, files), 0..most)
+            .prop_map(|skills| skills.into_iter().map(|(directory, (name, files))| (directory, name, files)).collect())
+    }
+
+    fn borrowed(catalog: &[(String, String, Vec<String>)]) -> Vec<(&str, &str, Vec<String>)> {
+        catalog.iter().map(|(directory, name, files)| (directory.as_str(), name.as_str(), files.clone())).collect()
+    }
+
+    /// The owner of each name: directory and file.
+    fn owners<'a>(catalog: &'a [(&str, &str, Vec<String>)], digits: usize) -> HashMap<String, (&'a str, &'a str)> {
+        let scripts = catalog.iter().flat_map(|(directory, _, files)| files.iter().map(|file| (*directory, file.as_str())));
+        assign(&skills(catalog), digits).names.into_iter().zip(scripts).collect()
     }
 
     proptest! {
         #[test]
-        fn names_are_unique_short_and_plain(scripts in scripts()) {
-            let found = names(&scripts).names;
-            prop_assert_eq!(found.len(), scripts.len());
-            prop_assert_eq!(found.iter().collect::<HashSet<_>>().len(), found.len());
+        fn names_are_unique_short_and_plain(catalog in catalog(8), digits in 1..=DIGITS) {
+            let catalog = borrowed(&catalog);
+            let found = assign(&skills(&catalog), digits).names;
+            prop_assert_eq!(found.len(), catalog.iter().map(|(_, _, files)| files.len()).sum::<usize>());
+            prop_assert_eq!(found.iter().collect::<HashSet<_>>().len(), found.len(), "{:?}", found);
             for name in &found {
-                prop_assert!(name.len() <= MAX_NAME_BYTES && !name.is_empty());
-                prop_assert!(name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'));
+                prop_assert!(name.len() <= MAX_NAME_BYTES && name.starts_with(PREFIX) && name.chars().all(is_allowed), "{}", name);
             }
         }
 
+        /// Few digits of the hash make the collisions that otherwise take an attacker.
         #[test]
-        fn the_order_of_the_list_does_not_matter(scripts in scripts(), shuffled in any::<prop::sample::Index>()) {
-            let mut scripts = scripts;
-            scripts.sort();
-            scripts.dedup();
-            let here = names(&scripts);
-            let mut turned = scripts.clone();
-            if !turned.is_empty() {
-                let by = shuffled.index(turned.len());
-                turned.rotate_left(by);
-                turned.reverse();
-            }
-            let there = names(&turned);
-            prop_assert_eq!(&here.collisions, &there.collisions);
-            for (script, name) in scripts.iter().zip(&here.names) {
-                let at = turned.iter().position(|other| other == script).unwrap();
-                prop_assert_eq!(name, &there.names[at]);
-            }
-        }
-
-        #[test]
-        fn an_unrelated_script_changes_no_name(scripts in scripts(), added in scripts()) {
-            let before = names(&scripts).names;
-            for script in added {
-                if before.contains(&names(std::slice::from_ref(&script)).names[0]) {
+        fn a_skill_that_is_added_or_removed_gets_no_name_of_another(catalog in catalog(8), added in catalog(3), digits in 1..=DIGITS) {
+            let (before, added) = (borrowed(&catalog), borrowed(&added));
+            for skill in added {
+                if before.iter().any(|(directory, _, _)| *directory == skill.0) {
                     continue;
                 }
-                let mut more = scripts.clone();
-                more.insert(0, script);
-                prop_assert_eq!(&names(&more).names[1..], &before[..]);
+                let mut after = before.clone();
+                after.insert(0, skill);
+                let after = owners(&after, digits);
+                for (name, owner) in owners(&before, digits) {
+                    prop_assert!(after.get(&name).is_none_or(|now| *now == owner), "{} of {:?} is of {:?}", name, owner, after[&name]);
+                }
             }
+        }
+
+        #[test]
+        fn the_order_of_the_list_does_not_matter(catalog in catalog(8), by in any::<prop::sample::Index>()) {
+            let here = borrowed(&catalog);
+            let mut there = here.clone();
+            if !there.is_empty() {
+                there.rotate_left(by.index(here.len()));
+                there.reverse();
+            }
+            prop_assert_eq!(owners(&here, DIGITS), owners(&there, DIGITS));
+            prop_assert_eq!(names(&skills(&here)).collisions, names(&skills(&there)).collisions);
         }
     }
 }

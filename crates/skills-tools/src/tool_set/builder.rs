@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_runtime::{PROTECTED, Root, SkillRuntime};
+use skills_runtime::policy::protected_by;
+use skills_runtime::{Root, SkillRuntime};
 
 use super::{Shared, ToolSet};
 use crate::file_tools::FileTools;
+use crate::hidden::canonical;
 use crate::knowledge::Knowledge;
 use crate::mount::{Access, MountTable};
 use crate::overrides::Overrides;
@@ -87,6 +89,11 @@ enum Repr {
     RootInMount { mount: String, root: PathBuf },
     #[error("the drafts of skills ({}) and the mount {mount:?} lie in each other, so that one would get around the rules of the other", path.display())]
     DraftsInMount { path: PathBuf, mount: String },
+    #[error(
+        "the mount {mount:?} holds {}, where private copies of skills lie: choose a narrower directory, or set TMPDIR to a directory elsewhere",
+        scratch.display()
+    )]
+    ScratchInMount { mount: String, scratch: PathBuf },
 }
 
 impl Builder {
@@ -176,7 +183,7 @@ impl Builder {
     ///
     /// # Errors
     /// When a mount cannot be had under its name; when a mount that may be written and a trusted root lie in each other, unless skills may be written; when
-    /// the place for new skills is no untrusted root, or lies in or around a mount or a trusted root.
+    /// the place for new skills is no untrusted root, or lies in or around a mount or a trusted root; when a mount holds the runtime's scratch directory.
     pub fn build(self) -> Result<ToolSet, BuildError> {
         let table = MountTable::new(self.workspace, self.mounts).map_err(Repr::from)?;
         let trusted = roots(&self.runtime, Root::is_trusted);
@@ -187,6 +194,7 @@ impl Builder {
         if self.skill_writes != SkillWrites::All {
             unwritten(&trusted, &table)?;
         }
+        without_scratch(&canonical(self.runtime.scratch_directory()), &table)?;
         let files = FileTools::new(self.runtime.clone(), table).drafts(self.drafts);
         let files = Arc::new(
             files.kept(self.kept.iter().map(|path| canonical(path)).collect()).skill_writes(self.skill_writes).key_files(self.key_files),
@@ -205,12 +213,6 @@ impl Builder {
         let (runtime, terms, boxes) = (self.runtime, self.terms, self.boxes);
         Ok(ToolSet { shared: Arc::new(Shared { runtime, files, knowledge, library, programs, scripts, overrides, terms, boxes }) })
     }
-}
-
-/// Resolves the part of a path that is there.
-fn canonical(path: &Path) -> PathBuf {
-    let there = path.ancestors().find_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
-    there.map_or_else(|| path.to_owned(), |(above, rest)| if rest.as_os_str().is_empty() { above } else { above.join(rest) })
 }
 
 /// Whoever could write drafts as plain files would get around what is asked of a `SKILL.md`.
@@ -235,18 +237,23 @@ fn untrusted(drafts: &Path, trusted: &[PathBuf], untrusted: &[PathBuf]) -> Resul
     if untrusted.iter().any(|root| root == drafts) { Ok(()) } else { Err(Repr::DraftsTrusted { path: drafts.to_owned() }) }
 }
 
-/// Refuses a mount through which skills in use could be written. What lies in the protected directories of agents (`.claude`, `.agents`, …) at the top of a mount is not
-/// written anyway, neither by tools nor by programs.
+/// Refuses a mount through which skills in use could be written. What lies at or below a protected name (`.claude`, `.agents`, …) is not written anyway, neither
+/// by tools nor by programs.
 fn unwritten(trusted: &[PathBuf], table: &MountTable) -> Result<(), Repr> {
     for mount in table.all().filter(|mount| mount.access == Access::ReadWrite) {
-        let is_protected = |root: &Path| {
-            let first = root.strip_prefix(&mount.path).ok().and_then(|below| below.components().next());
-            first.is_some_and(|first| PROTECTED.iter().any(|name| first.as_os_str() == *name))
-        };
+        let is_protected = |root: &Path| protected_by(root, &mount.path).is_some();
         let overlaps = |root: &&PathBuf| root.starts_with(&mount.path) && !is_protected(root) || mount.path.starts_with(root);
         if let Some(root) = trusted.iter().find(overlaps) {
             return Err(Repr::RootInMount { mount: mount.name.clone(), root: root.clone() });
         }
     }
     Ok(())
+}
+
+/// Refuses a mount around the scratch directory: through it the private copies that run could be changed, or those of others be read.
+fn without_scratch(scratch: &Path, table: &MountTable) -> Result<(), Repr> {
+    match table.all().find(|mount| scratch.starts_with(&mount.path)) {
+        Some(mount) => Err(Repr::ScratchInMount { mount: mount.name.clone(), scratch: scratch.to_owned() }),
+        None => Ok(()),
+    }
 }

@@ -44,12 +44,35 @@ fn skills_in_use_are_written_through_no_mount() {
     insta::assert_snapshot!(refusal(&host, host.runtime(), |builder| builder.mount(all.clone())), @r#"the mount "all" may be written, and it and the trusted root HERE/skills lie in each other, so that skills in use could be changed; keep them apart, make the mount read-only, or let skills be written"#);
     let within = Mount::writable("within", host.path("skills/demo"));
     assert!(refusal(&host, host.runtime(), |builder| builder.mount(within)).contains("lie in each other"));
-    let reading = ToolSet::builder(host.runtime().build()).mount(Mount::read_only("all", host.path("")));
+    // Around the scratch directory nothing is mounted at all.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let runtime = || host.runtime().scratch_directory(elsewhere.path());
+    let reading = ToolSet::builder(runtime().build()).mount(Mount::read_only("all", host.path("")));
     assert!(reading.build().is_ok());
-    assert!(ToolSet::builder(host.runtime().build()).mount(all).skill_writes(SkillWrites::All).build().is_ok());
+    assert!(ToolSet::builder(runtime().build()).mount(all).skill_writes(SkillWrites::All).build().is_ok());
     // The directories of agents are written by nobody anyway.
     let own = host.runtime().root(Root::new(host.path("workspace/.agents/skills"), Scope::Repo));
     assert!(host.builder(own).build().is_ok());
+}
+
+#[test]
+fn no_mount_holds_the_scratch_directory() {
+    let host = Host::new();
+    host.file("workspace/tmp/deep/file", "");
+    for below in ["workspace", "workspace/tmp"] {
+        let runtime = || SkillRuntime::builder().scratch_directory(host.path("workspace/tmp"));
+        for mount in [Mount::writable("wide", host.path(below)), Mount::read_only("wide", host.path(below))] {
+            let said = refusal(&host, runtime(), |builder| builder.mount(mount));
+            assert_eq!(
+                said,
+                "the mount \"wide\" holds HERE/workspace/tmp, where private copies of skills lie: choose a narrower directory, or set TMPDIR to a directory elsewhere"
+            );
+        }
+        let said = refusal(&host, runtime(), |builder| builder.workspace(Mount::writable("workspace", host.path(below))));
+        assert!(said.starts_with("the mount \"workspace\" holds"), "{said}");
+    }
+    let beside = SkillRuntime::builder().scratch_directory(host.path("workspace/tmp")).build();
+    assert!(ToolSet::builder(beside).mount(Mount::writable("deep", host.path("workspace/tmp/deep"))).build().is_ok());
 }
 
 #[tokio::test]
@@ -64,6 +87,62 @@ async fn what_is_the_hosts_own_is_not_written_wherever_it_is_mounted() {
     }
     assert!(!tools.call("skills_write", json!({"path": "stateless", "content": "x"})).await.is_error);
     assert_eq!(fs::read_to_string(host.path("workspace/state/rules.toml")).unwrap(), "mode = 'strict'");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
+    use std::os::unix::fs::symlink;
+
+    let host = Host::new();
+    host.file("workspace/state/skills/mcp-token", "TOPSECRET").file("workspace/state/other/file", "seen").file("workspace/a/file", "seen");
+    symlink("../state/skills/mcp-token", host.path("workspace/a/token")).unwrap();
+    symlink("state/skills", host.path("workspace/link")).unwrap();
+    symlink("state", host.path("workspace/around")).unwrap();
+    // One that is made when the tools are there already.
+    let later = host.path("workspace/later");
+    let tools = host.wrap(host.builder(host.runtime().hide([host.path("workspace/state/skills"), later.clone()])).build().unwrap());
+    host.file("workspace/later/key", "TOPSECRET");
+    for path in ["state/skills/mcp-token", "a/token", "link/mcp-token", "around/skills/mcp-token", "later/key"] {
+        let outcome = tools.call("skills_read", json!({"path": path})).await;
+        let message = format!("'workspace/{path}' is hidden: the host keeps its own state there");
+        assert!(outcome.is(Code::PermissionDenied) && outcome.text.contains(&message), "{path}: {}", outcome.text);
+    }
+    for path in ["state/skills", "link", "around/skills", "later"] {
+        for recursive in [false, true] {
+            let outcome = tools.call("skills_ls", json!({"path": path, "recursive": recursive})).await;
+            assert!(outcome.is(Code::PermissionDenied), "{path}: {}", outcome.text);
+        }
+        let outcome = tools.call("skills_bash", json!({"command": "ls", "cwd": path})).await;
+        assert!(outcome.is(Code::PermissionDenied), "{path}: {}", outcome.text);
+    }
+    for path in ["state/skills/mcp-token", "state/skills/new", "later/key"] {
+        let outcome = tools.call("skills_write", json!({"path": path, "content": "x"})).await;
+        assert!(outcome.is(Code::PermissionDenied), "{path}: {}", outcome.text);
+    }
+    assert_eq!(fs::read_to_string(later.join("key")).unwrap(), "TOPSECRET");
+    insta::assert_snapshot!(tools.text("skills_ls", json!({"recursive": true})).await, @r"
+    Contents of 'workspace' (6 items):
+      a/
+      a/file  (4 bytes)
+      around/
+      state/
+      state/other/
+      state/other/file  (4 bytes)
+    ");
+    insta::assert_snapshot!(tools.text("skills_ls", json!({})).await, @r"
+    Contents of 'workspace' (3 items):
+      a/
+      around/
+      state/
+    ");
+    assert_eq!(tools.text("skills_read", json!({"path": "around/other/file"})).await, "seen");
+    // As a mount of its own.
+    let runtime = host.runtime().hide([host.path("workspace/state/skills")]);
+    let set = ToolSet::builder(runtime.build()).mount(Mount::read_only("data", host.path("workspace/state/skills"))).build().unwrap();
+    let tools = host.wrap(set);
+    assert!(tools.call("skills_read", json!({"path": "data/mcp-token"})).await.is(Code::PermissionDenied));
+    assert!(tools.call("skills_ls", json!({"path": "data"})).await.is(Code::PermissionDenied));
 }
 
 #[cfg(unix)]

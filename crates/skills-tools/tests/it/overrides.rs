@@ -271,7 +271,8 @@ fn turning_one_off_gives_its_name_to_no_other() {
         names
     };
     let before = names();
-    assert_eq!(before, ["skill__demo__a", "skill__demo__a_py", "skill__demo__a_sh"]);
+    let is_hashed = |name: &String| name.strip_prefix("skill__demo__a__").is_some_and(|hash| hash.len() == 16);
+    assert!(before.len() == 3 && before.iter().all(is_hashed), "{before:?}");
     for name in &before {
         turn_off(&set, name);
         assert_eq!(names(), before.iter().filter(|other| *other != name).cloned().collect::<Vec<_>>());

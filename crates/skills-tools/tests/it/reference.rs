@@ -23,7 +23,8 @@ fn the_page_says_what_the_definitions_say() {
 
 fn page(definitions: &[Definition]) -> String {
     let mut page =
-        "# Reference of the tools\n\nMade from the definitions; see [tools](tools.md) for what they mean. Tools of scripts come on top.\n"
+        "# Reference of the tools\n\nMade from the definitions; see [tools](tools.md) for what they mean. Tools of scripts come on top, under \
+         [names](tools.md#scripts-as-tools) made of skill and script.\n"
             .to_owned();
     for definition in definitions {
         let Definition { name, title, description, input_schema, annotations, .. } = definition;

@@ -6,7 +6,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
-use skills_runtime::is_hidden;
+use skills_runtime::discovery::Precedence;
+use skills_runtime::{Root, Scope, is_hidden};
 use skills_tools::{CallContext, Code, Definition, Outcome};
 
 use crate::fixture::{Host, Tools, lacks_walls};
@@ -58,19 +59,47 @@ fn files_of_scripts_are_tools_and_what_is_passed_over_is_noted() {
     let names = names(&tools);
     assert_eq!(
         names,
-        ["skill__demo__a", "skill__demo__a_sh", "skill__demo__b_c", "skill__demo__d__e", "skill__demo________"],
+        [
+            "skill__demo__a__5a21b9bbfcd85eff",
+            "skill__demo__a__333b9cf43b0e6ef6",
+            "skill__demo__b_c__974100289ec658d7",
+            "skill__demo__d__e__c1922e87917b42ed",
+            "skill__demo______71527407241dfcb7",
+        ],
         "in byte order of the files"
     );
     assert_eq!(tools.set.allowed_tools("demo").unwrap(), names);
     let notes = tools.set.notes().unwrap().join("\n");
     assert!(
-        notes.contains("\"a.sh\" of \"demo\" is the tool skill__demo__a_sh, because skill__demo__a is \"a.py\" of \"demo\""),
+        notes.contains(
+            "script \"a.sh\" of skill \"demo\" becomes the tool skill__demo__a__333b9cf43b0e6ef6: several scripts would be named skill__demo__a"
+        ),
         "{notes}"
     );
     for file in ["_x.py", "test_x.py", "__init__.py"] {
         assert!(notes.contains(&format!("demo: {file:?} is no tool: ")), "{file}: {notes}");
     }
     assert!(!notes.contains(&host.path("").to_string_lossy().into_owned()) && !notes.contains("notes.md"), "{notes}");
+}
+
+/// Clients remember by name what may run without a question.
+#[test]
+fn a_skill_that_comes_or_goes_gets_no_name_of_another() {
+    let host = Host::new();
+    host.skill("a__b", "").script("a__b", "c.py", ECHO).skill("deploy", "").script("deploy", "run.py", ECHO);
+    let runtime = host.runtime().root(Root::new(host.path("others"), Scope::Custom)).precedence(Precedence::FirstRoot);
+    let tools = host.wrap(host.builder(runtime).build().unwrap());
+    let before = names(&tools);
+    assert_eq!(before[1], "skill__deploy__run");
+    let owned = || before.iter().map(|name| names(&tools).iter().any(|now| now == name)).collect::<Vec<_>>();
+    host.skill("a", "").script("a", "b__c.py", ECHO);
+    assert_eq!((owned(), names(&tools).len()), (vec![true, true], 3));
+    host.file("others/deploy/SKILL.md", "---\nname: deploy\ndescription: Another.\n---\n").file("others/deploy/scripts/run.py", ECHO);
+    assert_eq!((owned(), names(&tools).len()), (vec![true, false], 3), "one of the two is shadowed, neither has the plain name");
+    let of_first = names(&tools);
+    fs::remove_dir_all(host.path("skills/deploy")).unwrap();
+    assert_eq!(names(&tools)[2], "skill__deploy__run");
+    assert!(!of_first.contains(&names(&tools)[2]));
 }
 
 #[tokio::test]

@@ -24,19 +24,27 @@ pub(crate) fn show(before: &str, after: &str) -> String {
     above.chain(removed).chain(added).chain(below).map(|(sign, line)| format!("{sign} {}\n", cut(bare(line)))).collect()
 }
 
-/// Takes from `after` what changed and from `before` all other bytes, so that line ends stay as they were. New lines end as the first of
-/// `before` does.
+/// Returns the lines that are removed and those that are added, without the lines around them.
+pub(crate) fn changed<'a>(before: &'a str, after: &'a str) -> (Vec<&'a str>, Vec<&'a str>) {
+    let (before, after) = (lines(before), lines(after));
+    let (old, new) = change(&before, &after);
+    (before[old].iter().copied().map(bare).collect(), after[new].iter().copied().map(bare).collect())
+}
+
+/// Takes from `after` what changed and from `before` all other bytes, so that line ends stay as they were. A line that takes the place of another ends as that
+/// did, and one that is added as the first of `before` does.
 pub(crate) fn graft(before: &str, after: &str) -> String {
     let (old_lines, new_lines) = (lines(before), lines(after));
     let (old, new) = change(&old_lines, &new_lines);
-    let end = if old_lines.first().is_some_and(|line| line.ends_with("\r\n")) { "\r\n" } else { "\n" };
+    let usual = old_lines.first().and_then(|line| end(line)).unwrap_or("\n");
     let mut text: String = old_lines[..old.start].concat();
-    for line in &new_lines[new] {
+    for (index, line) in new_lines[new].iter().enumerate() {
         if !text.is_empty() && !text.ends_with('\n') {
-            text.push_str(end);
+            text.push_str(usual);
         }
+        let replaced = old_lines[old.clone()].get(index).and_then(|line| end(line));
         text.push_str(bare(line));
-        text.push_str(if line.ends_with('\n') { end } else { "" });
+        text.push_str(if line.ends_with('\n') { replaced.unwrap_or(usual) } else { "" });
     }
     text.extend(old_lines[old.end..].iter().copied());
     text
@@ -53,6 +61,11 @@ fn change(before: &[&str], after: &[&str]) -> (Range<usize>, Range<usize>) {
 
 fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
+}
+
+/// The end of a line; nothing when the text ends first.
+fn end(line: &str) -> Option<&'static str> {
+    if line.ends_with("\r\n") { Some("\r\n") } else { line.ends_with('\n').then_some("\n") }
 }
 
 /// A line without its end.
@@ -105,5 +118,6 @@ mod tests {
         assert_eq!(graft("a\r\nb", "X\nb\n"), "X\r\nb");
         assert_eq!(graft("", "a\n"), "a\n");
         assert_eq!(graft("a\r\n", "a\n"), "a\r\n");
+        assert_eq!(graft("a\nb\r\nc\n", "a\nb,\nX\nc\n"), "a\nb,\r\nX\nc\n");
     }
 }

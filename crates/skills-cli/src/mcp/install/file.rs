@@ -1,4 +1,4 @@
-//! The file of a client: read whole, and written whole or not at all.
+//! The file of a client: read as a whole, and replaced as a whole or not at all.
 #![expect(clippy::disallowed_methods, reason = "a file of a client is no file of a skill")]
 
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, anyhow};
 
 use super::client::Scope;
+use super::swap::{self, Replacement};
 use crate::input::{self, InputError};
 use crate::policy_files::spellings;
 
@@ -52,44 +53,68 @@ impl ConfigFile {
         is_link.then_some(self.leads.as_path())
     }
 
-    /// Reads the text; nothing when there is no file.
+    /// Reads the file as it is now.
     ///
     /// # Errors
     /// When it is no regular file, no text in UTF-8 or longer than 4 MiB, or cannot be read.
-    pub(crate) fn read(&self) -> anyhow::Result<Option<String>> {
+    pub(crate) fn read(&self) -> anyhow::Result<Snapshot> {
         match self.leads.symlink_metadata() {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            _ => input::file_text(&self.leads, MAX_BYTES).map(Some),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Snapshot { content: None }),
+            _ => {
+                let (bytes, metadata) = input::bytes_and_metadata(&self.leads, MAX_BYTES)?;
+                Ok(Snapshot { content: Some((input::text_of(&self.leads, bytes)?, metadata)) })
+            }
         }
     }
 
-    /// Puts a text in the place of the file. One that was there keeps its owner and mode; a new one of the user is for them alone.
+    /// Puts a text in the place of the file, if that is still what was read before. The new file keeps owner and mode of the old one; where there was none, a
+    /// file of the user is for them alone.
     ///
     /// # Errors
-    /// When something cannot be written, or the owner cannot be kept; then the file is what it was.
-    pub(crate) fn write(&self, text: &str, scope: Scope) -> anyhow::Result<()> {
+    /// When something cannot be written, or the owner cannot be kept; then the file is what it was, unless the error says where that is now.
+    pub(crate) fn replace(&self, before: &Snapshot, text: &str, scope: Scope) -> anyhow::Result<Replacement> {
         let failed = || format!("{} cannot be written", self.leads.display());
         let directory = self.leads.parent().ok_or_else(|| anyhow!(failed()))?;
         make(directory, scope).with_context(failed)?;
-        let old = match OpenOptions::new().write(true).open(&self.leads) {
-            Ok(old) => Some(old.metadata().with_context(failed)?),
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Err(error) => return Err(error).with_context(failed),
-        };
-        self.replace(text, old.as_ref(), scope).with_context(failed)
-    }
-
-    fn replace(&self, text: &str, old: Option<&Metadata>, scope: Scope) -> io::Result<()> {
-        let mut name = self.leads.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.tmp", std::process::id()));
-        let path = self.leads.with_file_name(name);
-        let mut file = create(&path, if old.is_some() { Scope::User } else { scope })?;
-        let written = fill(&mut file, text, old).and_then(|()| fs::rename(&path, &self.leads));
-        if written.is_err() {
-            // The first error is the one to tell.
+        // A file that its owner made read-only is not replaced either.
+        if before.content.is_some()
+            && let Err(error) = OpenOptions::new().write(true).open(&self.leads)
+        {
+            return if error.kind() == ErrorKind::NotFound { Ok(Replacement::Changed) } else { Err(error).with_context(failed) };
+        }
+        let path = self.beside();
+        let metadata = before.metadata();
+        let mut file = create(&path, if metadata.is_some() { Scope::User } else { scope }).with_context(failed)?;
+        let filled = fill(&mut file, text, metadata);
+        if filled.is_err() {
+            // The first error is the one to report.
             let _ = fs::remove_file(&path);
         }
-        written
+        filled.and_then(|()| swap::swap(&path, &self.leads, before)).with_context(failed)
+    }
+
+    /// Names the file that a new text is written to before it takes the place of the old one.
+    fn beside(&self) -> PathBuf {
+        let mut name = self.leads.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.tmp", std::process::id()));
+        self.leads.with_file_name(name)
+    }
+}
+
+/// What a file held when it was read.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// Text and metadata; nothing when there was no file.
+    content: Option<(String, Metadata)>,
+}
+
+impl Snapshot {
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.content.as_ref().map(|(text, _)| text.as_str())
+    }
+
+    pub(crate) fn metadata(&self) -> Option<&Metadata> {
+        self.content.as_ref().map(|(_, metadata)| metadata)
     }
 }
 

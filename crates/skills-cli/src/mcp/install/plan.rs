@@ -120,6 +120,9 @@ pub(crate) fn is_ours(entry: &Entry, command: Option<&str>, first: Option<&str>)
 }
 
 #[cfg(test)]
+mod properties;
+
+#[cfg(test)]
 mod tests {
     use clap::ValueEnum;
 

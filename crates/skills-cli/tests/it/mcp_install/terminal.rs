@@ -51,10 +51,30 @@ fn whoever_sits_at_the_terminal_decides() {
 
 /// Clients write their files as well, and would lose what they wrote.
 #[test]
-fn a_file_that_changes_meanwhile_is_left_alone() {
+fn what_others_write_during_the_question_stays() {
     let place = Place::new();
     place.write("home/.claude.json", "{}");
-    let (code, shown) = answered(place.command(&["--client", "claude"]), "y", || drop(place.write("home/.claude.json", "{\"a\": 1}")));
-    assert!(code == 1 && shown.contains("changed meanwhile; nothing was written"), "{code}\n{shown}");
-    assert_eq!((place.read("home/.claude.json").as_str(), place.files("home")), ("{\"a\": 1}", vec![".claude.json".to_owned()]));
+    let others = "{\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  }\n}\n";
+    let (code, shown) = answered(place.command(&["--client", "claude"]), "y", || drop(place.write("home/.claude.json", others)));
+    assert!(code == 0 && shown.contains(".claude.json is written"), "{code}\n{shown}");
+    let text = place.read("home/.claude.json");
+    assert!(text.contains("\"other\": {\"command\": \"x\"},\n    \"skills\": {"), "{text}");
+    assert_eq!(place.files("home"), [".claude.json"]);
+}
+
+/// Who agreed to replace one server did not agree to replace another.
+#[test]
+fn an_entry_that_changes_during_the_question_is_left_alone() {
+    let place = Place::new();
+    let server = |command: &str| format!("model = \"m\"\n[mcp_servers.skills]\ncommand = \"{command}\"\n");
+    let config = |command: &str| place.write("home/.codex/config.toml", &server(command));
+    for (before, meanwhile) in [(Some("/bin/one"), "/bin/other"), (None, "/bin/other")] {
+        match before {
+            Some(before) => drop(config(before)),
+            None => std::fs::remove_file(place.path("home/.codex/config.toml")).unwrap(),
+        }
+        let (code, shown) = answered(place.command(&["--client", "codex"]), "y", || drop(config(meanwhile)));
+        assert!(code == 1 && shown.contains("the server \"skills\" in it changed while you were asked"), "{code}\n{shown}");
+        assert_eq!((place.read("home/.codex/config.toml"), place.files("home").len()), (server(meanwhile), 1));
+    }
 }

@@ -34,6 +34,7 @@ pub(crate) fn numbers() -> String {
         SYS_io_uring_setup SYS_io_uring_enter SYS_io_uring_register SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_kexec_load SYS_init_module
         SYS_finit_module SYS_delete_module SYS_reboot SYS_swapon SYS_swapoff SYS_acct SYS_quotactl SYS_syslog SYS_settimeofday SYS_clock_settime SYS_adjtimex
         SYS_open_by_handle_at SYS_name_to_handle_at SYS_fanotify_init SYS_personality SYS_shmget SYS_shmat SYS_semget SYS_msgget SYS_mq_open SYS_vmsplice SYS_vhangup
+        SYS_io_setup SYS_inotify_init1 SYS_timer_create
     );
     let entries: Vec<String> = table.iter().map(|(name, number)| format!("'{}': {number}", &name[4..])).collect();
     format!("def number(name): return {{{}}}[name]\n", entries.join(", "))

@@ -1,14 +1,15 @@
-//! Memory, disk, time: cases 60 to 67.
+//! Memory, disk, time: cases 60 to 67, and 101.
 
 use std::fs;
 use std::time::Duration;
 
 use skills_sandbox::conformance::Answer;
-use skills_sandbox::{Ending, ScriptKind};
+use skills_sandbox::{Ending, Job, Sandbox, ScriptKind};
 
 use super::answers::Answers;
 use super::attempts::python;
 use super::scene::{alive, has, planted};
+use crate::skill::Skill;
 
 pub(crate) async fn answer(answers: &mut Answers) {
     processes(answers).await;
@@ -17,6 +18,7 @@ pub(crate) async fn answer(answers: &mut Answers) {
     limits(answers).await;
     time(answers).await;
     core(answers).await;
+    pools(answers).await;
     answers.through("resources");
 }
 
@@ -42,32 +44,145 @@ async fn processes(answers: &mut Answers) {
     answers.observe(60, "processes are left a second after the end", Answer::Works);
 }
 
+/// How much memory the hog takes unless something stops it.
+const TAKEN: u64 = 640 << 20;
+/// How much a run may have beyond its limit: what the interpreters of the run had before.
+const BEYOND: u64 = 128 << 20;
+
+/// Takes memory in one way, keeps it until the host has measured it, and says what stopped it.
+const HOG: &str = r#"import ctypes, errno, mmap, os, sys, time
+way, workspace, total = sys.argv[2], sys.argv[3], int(sys.argv[4])
+step, held = 16 << 20, []
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+def mapped(flags, file=-1):
+    address = libc.mmap(None, step, 3, flags, file, 0)
+    if address == ctypes.c_void_p(-1).value: raise OSError(ctypes.get_errno(), '')
+    ctypes.memset(address, 1, step)
+    return address
+def sized(file):
+    os.posix_fallocate(file, 0, step)
+    return file
+def hidden():
+    if libc.mprotect(ctypes.c_void_p(mapped(0x22)), ctypes.c_size_t(step), 1) < 0: raise OSError(ctypes.get_errno(), '')
+ways = {
+    'bytes': lambda number: held.append(bytearray(step)),
+    'private': lambda number: mapped(0x22),
+    'shared': lambda number: mapped(0x21),
+    'zeros': lambda number: mapped(0x01, os.open('/dev/zero', os.O_RDWR)),
+    'memory-file': lambda number: mapped(0x01, sized(os.memfd_create('x'))),
+    'scratch-file': lambda number: mapped(0x01, sized(os.open('%s/%d' % (os.environ['TMPDIR'], number), os.O_CREAT | os.O_RDWR))),
+    'stack': lambda number: mapped(0x122),
+    'read-only': lambda number: hidden(),
+}
+why = 'nothing'
+try:
+    for number in range(total // step): ways[way](number)
+except MemoryError: why = 'ENOMEM'
+except OSError as error: why = errno.errorcode[error.errno]
+open(workspace + '/held', 'w')
+while not os.path.exists(workspace + '/measured'): time.sleep(0.005)
+print('stopped by', why)
+"#;
+const WAYS: [&str; 8] = ["bytes", "private", "shared", "zeros", "memory-file", "scratch-file", "stack", "read-only"];
+
 async fn memory(answers: &mut Answers) {
-    let skill = planted(answers.tier);
-    let prelude = "def hold(take):\n    try: return len(take())\n    except MemoryError: raise OSError(errno.ENOMEM, '')\n\
-                   def mapped(flags):\n    held = mmap.mmap(-1, 400 << 20, flags)\n    for at in range(0, len(held), 4096): held[at] = 1\n    return held";
-    let attempts = [
-        (61, "hold(lambda: bytearray(400 << 20))"),
-        (61, "hold(lambda: [bytearray(1 << 20) for _ in range(400)])"),
-        (61, "hold(lambda: mapped(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))"),
-        (61, "hold(lambda: mapped(mmap.MAP_SHARED | mmap.MAP_ANONYMOUS))"),
-    ];
-    let (tried, _) = python(&skill, prelude, &attempts).await;
-    for tried in &tried {
-        answers.holds(61, &format!("{tried:?}"), Answer::Contained, tried.result == Err("ENOMEM".to_owned()));
+    for way in WAYS {
+        let mut skill = planted(answers.tier).tool("Write");
+        skill.limits.scratch_bytes = 64 << 20;
+        hog(answers, &skill, skill.job("main.py", HOG).argument("hog").argument(way)).await;
     }
     if has(ScriptKind::Node) {
-        let script = "const all = []; for (let i = 0; i < 600; i++) all.push(Buffer.alloc(1 << 20, 1)); console.log('held');";
-        let outcome = skill.run(skill.job("main.js", script)).await;
-        answers.holds(61, &format!("Node: {:?}", outcome.ending), Answer::Contained, !outcome.stdout.text().contains("held"));
+        // What Node can take by itself, and what a program can in its place: that is under the same limits and the same filter.
+        let takes = ["Buffer.alloc(step, 1)", "new Uint8Array(new SharedArrayBuffer(step)).fill(1)"];
+        for take in takes.into_iter().chain(WAYS) {
+            let mut skill = planted(answers.tier).tool("Write").tool("Bash");
+            skill.limits.scratch_bytes = 64 << 20;
+            fs::write(skill.path("skill/hog.py"), HOG).unwrap();
+            let script = match takes.contains(&take) {
+                true => format!(
+                    "const fs = require('fs'), [workspace, total] = process.argv.slice(-2), step = 16 << 20, held = [];\n\
+                     try {{ for (let at = 0; at < total; at += step) held.push({take}); }} catch (error) {{ console.log(error.message); }}\n\
+                     fs.writeFileSync(workspace + '/held', '');\n\
+                     const wait = () => fs.existsSync(workspace + '/measured') ? console.log(held.length) : setTimeout(wait, 5);\nwait();\n"
+                ),
+                false => "const [program, ...rest] = process.argv.slice(2);\n\
+                          const { signal } = require('child_process').spawnSync('/usr/bin/python3', [program, ...rest], { stdio: 'inherit' });\n\
+                          if (signal) console.log('stopped by', signal);\n"
+                    .to_owned(),
+            };
+            let job = skill.job("main.js", &script).argument(skill.path("skill/hog.py").to_str().unwrap());
+            hog(answers, &skill, job.argument("hog").argument(take)).await;
+        }
     }
+    together(answers).await;
+}
+
+/// Runs a job that takes memory, and measures from outside how much all of its processes have.
+async fn hog(answers: &mut Answers, skill: &Skill, job: Job) {
+    let what = format!("{:?}", job.arguments());
+    let [held, measured] = ["held", "measured"].map(|name| skill.path("workspace").join(name));
+    let job = job.argument(skill.path("workspace").to_str().unwrap()).argument(TAKEN.to_string());
+    let sandbox = skill.sandbox();
+    let (mut run, mut most) = (sandbox.run(job), 0);
+    let outcome = loop {
+        tokio::select! {
+            outcome = &mut run => break outcome.unwrap(),
+            () = tokio::time::sleep(Duration::from_millis(5)) => {
+                let is_over = held.exists();
+                most = most.max(resident(skill));
+                // What has too much is not let go: it is to be stopped.
+                if is_over && most <= skill.limits.memory_bytes + BEYOND {
+                    fs::write(&measured, "").unwrap();
+                }
+            }
+        }
+    };
+    let shown = format!("{what}: {} MiB, {:?}: {}{}", most >> 20, outcome.ending, outcome.stdout.text(), outcome.stderr.text());
+    assert!(held.exists() || !outcome.ending.is_success() || shown.contains("stopped by SIGKILL"), "{shown}");
+    let is_contained = most <= skill.limits.memory_bytes + BEYOND || matches!(outcome.ending, Ending::MemoryLimit { .. });
+    answers.holds(61, &shown, Answer::Contained, is_contained && most > 0);
+}
+
+/// How much memory the processes of a skill have, shares of what they share included, but not what files of a disk stand for.
+fn resident(skill: &Skill) -> u64 {
+    let proportional = |pid: u32| {
+        let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+        let of = |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse::<u64>().ok();
+        Some(of("Pss_Anon:")? + of("Pss_Shmem:")?)
+    };
+    alive(skill).into_iter().filter_map(proportional).sum::<u64>() << 10
+}
+
+/// Says how many of four processes had 70 MiB each at the same time; the kernel may kill all of them, or one.
+const TOGETHER: &str = "import os, time
+ready, go, ended = os.pipe(), os.pipe(), {}
+for _ in range(4):
+    if os.fork() == 0:
+        held = bytearray(b'x') * (70 << 20)
+        os.write(ready[1], b'x')
+        os.read(go[0], 1)
+        os._exit(0)
+os.set_blocking(ready[0], False)
+held = 0
+while held + len(ended) < 4:
+    try: held += len(os.read(ready[0], 4))
+    except BlockingIOError: time.sleep(0.005)
+    child, status = os.waitpid(-1, os.WNOHANG)
+    if child: ended[child] = status
+os.write(go[1], b'xxxx')
+while len(ended) < 4:
+    child, status = os.wait()
+    ended[child] = status
+print(list(ended.values()).count(0), flush=True)
+";
+
+async fn together(answers: &mut Answers) {
     // Four times 70 MiB where 128 MiB are allowed.
     let mut skill = planted(answers.tier).tool("Bash");
     skill.limits.memory_bytes = 128 << 20;
-    let script = "import os\nready, go = os.pipe(), os.pipe()\nfor _ in range(4):\n    if os.fork() == 0:\n        held = bytearray(b'x') * (70 << 20)\n        \
-                  os.write(ready[1], b'x')\n        os.close(go[1])\n        os.read(go[0], 1)\n        os._exit(0)\nos.close(ready[1])\nheld = b''\n\
-                  while len(held) < 4:\n    more = os.read(ready[0], 4)\n    if not more: break\n    held += more\nprint(len(held), flush=True)";
-    let outcome = skill.python(script).await;
+    let outcome = skill.python(TOGETHER).await;
     let together = outcome.stdout.text();
     if together == "4\n" {
         answers.reported(62, &outcome.report, "memory");
@@ -82,13 +197,14 @@ async fn disk(answers: &mut Answers) {
     (skill.limits.scratch_bytes, skill.limits.file_bytes) = (8 << 20, 3 << 20);
     let prelude = "def fill():\n    for number in range(6):\n        with open(home + '/big%d' % number, 'wb') as file: file.write(b'x' * (2 << 20))\n\
                    def many():\n    for number in range(70_000): os.close(os.open(home + '/f%d' % number, os.O_CREAT | os.O_WRONLY))";
-    // A disk of the host's is not filled with files just to see that nobody counts them.
-    let attempts = if answers.is_isolated() { &[(63, "fill()"), (63, "many()")][..] } else { &[(63, "fill()")] };
-    let (tried, report) = python(&skill, prelude, attempts).await;
-    if tried.iter().all(|tried| tried.result == Err("ENOSPC".to_owned())) {
-        answers.observe(63, "both end", Answer::Contained);
+    if answers.is_isolated() {
+        let (tried, _) = python(&skill, prelude, &[(63, "fill()"), (63, "many()")]).await;
+        answers.holds(63, &format!("{tried:?}"), Answer::Contained, tried.iter().all(|tried| tried.result == Err("ENOSPC".to_owned())));
     } else {
-        answers.reported(63, &report, "scratch");
+        for attempt in ["fill()", "many()"] {
+            let outcome = skill.python(&format!("import os\nhome = os.environ['HOME']\n{prelude}\n{attempt}")).await;
+            answers.holds(63, &format!("{:?}", outcome.ending), Answer::Contained, matches!(outcome.ending, Ending::DiskLimit(_)));
+        }
     }
     answers.holds(63, "left in the scratch directory", answers.of(63).unwrap(), skill.leftovers() == 0);
 }
@@ -144,4 +260,21 @@ async fn core(answers: &mut Answers) {
     let names: Vec<_> = ["workspace", "skill", ""].iter().flat_map(|place| fs::read_dir(skill.path(place)).unwrap()).collect();
     let has_core = names.iter().any(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("core"));
     answers.holds(67, &format!("{:?} {}", outcome.ending, outcome.stdout.text()), Answer::NoEffect, is_crash && !has_core);
+}
+
+/// What is counted for the user or the machine, so that one run could take it from all others.
+async fn pools(answers: &mut Answers) {
+    let skill = planted(answers.tier);
+    let prelude = format!(
+        "{}def timers():\n    for _ in range(20_000): call(number('timer_create'), 1, 0, ctypes.byref(ctypes.c_int()))",
+        super::privilege::numbers()
+    );
+    let attempts = [
+        (101, "call(number('io_setup'), 1, ctypes.byref(ctypes.c_ulong()))"),
+        (101, "call(number('inotify_init1'), 0)"),
+        (101, "call(number('fanotify_init'), 0, 0)"),
+        (101, "fcntl.fcntl(os.pipe()[1], 1031, 1 << 20)"),
+        (101, "timers()"),
+    ];
+    answers.denied(&python(&skill, &prelude, &attempts).await.0);
 }

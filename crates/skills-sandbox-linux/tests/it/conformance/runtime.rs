@@ -106,7 +106,7 @@ const PROVOKED: [(&str, &[u8]); 13] = [
     ("processes", &[58, 60]),
     ("protected", &[21]),
     ("privileges", &[59, 80]),
-    ("system-calls", &[51, 74, 82, 83, 84, 85, 86, 90]),
+    ("system-calls", &[51, 74, 82, 83, 84, 85, 86, 90, 101]),
     ("memory", &[61, 62]),
     ("scratch", &[63]),
     ("time", &[52, 53, 57, 65, 66]),

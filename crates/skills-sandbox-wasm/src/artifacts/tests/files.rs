@@ -235,7 +235,9 @@ fn a_read_only_directory_still_serves_what_it_has() {
     if rustix::process::geteuid().is_root() {
         eprintln!("skipped a part of a_read_only_directory_still_serves_what_it_has: root may write everywhere");
     } else {
-        for error in [place.another().store(&key("two"), PAYLOAD).unwrap_err(), place.another().lock(&one, super::NOW).unwrap_err()] {
+        for error in
+            [place.another().store(&key("two"), PAYLOAD).unwrap_err(), place.another().lock(&one, super::NOW, &|| false).unwrap_err()]
+        {
             assert_eq!(error.kind(), CacheErrorKind::Io, "{error}");
         }
     }
@@ -249,7 +251,7 @@ fn a_deleted_directory_is_made_again() {
     let seal = fs::read(place.seal()).unwrap();
     fs::remove_dir_all(place.cache.directory()).unwrap();
     assert!(matches!(place.cache.load(&one), Ok(Loaded::Miss)));
-    drop(place.cache.lock(&one, super::NOW).unwrap().expect("nobody has it"));
+    drop(place.cache.lock(&one, super::NOW, &|| false).unwrap().expect("nobody has it"));
     place.cache.store(&one, PAYLOAD).unwrap();
     assert_eq!(payload(place.cache.load(&one)), PAYLOAD);
     assert_eq!(payload(place.another().load(&one)), PAYLOAD);

@@ -51,7 +51,7 @@ fn holder() {
     let Some(directory) = started_with("hold-the-lock") else {
         return eprintln!("nothing to do: this is what another process of a test does");
     };
-    let lock = ArtifactCache::open(&directory).unwrap().lock(&key("one"), NOW).unwrap().expect("nobody has it");
+    let lock = ArtifactCache::open(&directory).unwrap().lock(&key("one"), NOW, &|| false).unwrap().expect("nobody has it");
     println!("\nheld");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     fs::write(directory.join(RELEASED), "").unwrap();
@@ -68,11 +68,11 @@ fn held(place: &Place) -> (Child, BufReader<ChildStdout>) {
 fn another_process_waits_for_the_lock() {
     let place = Place::new();
     let (child, output) = held(&place);
-    assert!(place.cache.lock(&key("one"), NOW).unwrap().is_none());
-    assert!(place.cache.lock(&key("two"), NOW).unwrap().is_some());
+    assert!(place.cache.lock(&key("one"), NOW, &|| false).unwrap().is_none());
+    assert!(place.cache.lock(&key("two"), NOW, &|| false).unwrap().is_some());
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
-            let lock = place.cache.lock(&key("one"), PATIENCE).unwrap().expect("it is released in the end");
+            let lock = place.cache.lock(&key("one"), PATIENCE, &|| false).unwrap().expect("it is released in the end");
             let released = place.cache.directory().join(RELEASED).exists();
             drop(lock);
             released
@@ -86,10 +86,10 @@ fn another_process_waits_for_the_lock() {
 fn the_lock_of_a_killed_process_is_free() {
     let place = Place::new();
     let (mut child, _output) = held(&place);
-    assert!(place.cache.lock(&key("one"), NOW).unwrap().is_none());
+    assert!(place.cache.lock(&key("one"), NOW, &|| false).unwrap().is_none());
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(place.cache.lock(&key("one"), NOW).unwrap().is_some());
+    assert!(place.cache.lock(&key("one"), NOW, &|| false).unwrap().is_some());
     assert_eq!(place.names(), [""; 0]);
 }
 

@@ -95,7 +95,7 @@ fn leftovers_of_dead_processes_go_and_other_files_stay() {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     }
     // Two that are alive: a lock that is held, and a file that is being written, which its writer has locked.
-    let held = place.cache.lock(&key("held"), NOW).unwrap().expect("nobody has it");
+    let held = place.cache.lock(&key("held"), NOW, &|| false).unwrap().expect("nobody has it");
     let directory = Directory::open(place.cache.directory()).unwrap().unwrap();
     let writing = Temporary::new(&directory).unwrap();
     place.another().store(&key("two"), PAYLOAD).unwrap();
@@ -112,12 +112,12 @@ fn leftovers_of_dead_processes_go_and_other_files_stay() {
 #[test]
 fn a_lock_leaves_nothing_behind() {
     let place = Place::new();
-    let lock = place.cache.lock(&key("one"), NOW).unwrap().expect("nobody has it");
-    assert!(place.another().lock(&key("one"), NOW).unwrap().is_none());
-    assert!(place.cache.lock(&key("one"), Duration::from_millis(20)).unwrap().is_none());
-    assert!(place.cache.lock(&key("other"), NOW).unwrap().is_some());
+    let lock = place.cache.lock(&key("one"), NOW, &|| false).unwrap().expect("nobody has it");
+    assert!(place.another().lock(&key("one"), NOW, &|| false).unwrap().is_none());
+    assert!(place.cache.lock(&key("one"), Duration::from_millis(20), &|| false).unwrap().is_none());
+    assert!(place.cache.lock(&key("other"), NOW, &|| false).unwrap().is_some());
     drop(lock);
-    assert!(place.another().lock(&key("one"), NOW).unwrap().is_some());
+    assert!(place.another().lock(&key("one"), NOW, &|| false).unwrap().is_some());
     assert_eq!(place.names(), [""; 0]);
 }
 
@@ -128,7 +128,7 @@ fn one_thread_at_a_time_has_the_lock() {
         for _ in 0..THREADS {
             scope.spawn(|| {
                 for _ in 0..25 {
-                    let lock = place.another().lock(&key("one"), PATIENCE).unwrap().expect("it is free now and then");
+                    let lock = place.another().lock(&key("one"), PATIENCE, &|| false).unwrap().expect("it is free now and then");
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two had it at once");
                     std::thread::yield_now();
                     inside.fetch_sub(1, Ordering::SeqCst);

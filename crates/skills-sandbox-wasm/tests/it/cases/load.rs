@@ -129,9 +129,13 @@ fn bomb() -> Vec<u8> {
     fixture::command(Generation::P2, &format!("{functions} {RUN}"))
 }
 
-/// A compiler cannot be interrupted, but nobody waits for it, and others run meanwhile.
+/// A compiler ends with the run that waits for it, and others run meanwhile.
 #[tokio::test]
 async fn case_31_what_takes_long_to_compile_counts_as_running_long() {
+    if cfg!(not(unix)) {
+        eprintln!("skipped case_31: the compile command of these tests needs a shell");
+        return;
+    }
     let lab = Lab::in_time(Generation::P2, Duration::from_millis(20)).await;
     let outcome = lab.run_bytes(&bomb()).await.unwrap();
     assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 20 });

@@ -22,13 +22,24 @@ pub(super) const PROCESSES: &[Row] = &[
 
 pub(super) const RESOURCES: &[Row] = &[
     row(60, "fork-bomb", "Make processes without end.", [COUNTED, COUNTED, VISIBLE, ABSENT]),
-    row(61, "memory-hog", "Take more memory than is allowed, in several ways.", [CONTAINED, CONTAINED, VISIBLE, CONTAINED]),
+    row(
+        61,
+        "memory-hog",
+        "Take more memory than is allowed: private, shared, of devices and files, hidden from the limits.",
+        [CONTAINED, CONTAINED, VISIBLE, CONTAINED],
+    ),
     row(62, "memory-of-many", "Take more memory than is allowed with several processes together.", [COUNTED, COUNTED, VISIBLE, ABSENT]),
-    row(63, "disk-fill", "Fill the scratch space with bytes, and with a great many files.", [CONTAINED, VISIBLE, VISIBLE, CONTAINED]),
+    row(63, "disk-fill", "Fill the scratch space with bytes, and with a great many files.", [CONTAINED, CONTAINED, VISIBLE, CONTAINED]),
     row(64, "raise-limits", "Write a file that is too large, open too many, raise the limits.", [DENIED, DENIED, VISIBLE, DENIED]),
     row(65, "spin", "Compute without end in several threads.", [CONTAINED; 4]),
     row(66, "sleep", "Sleep past the deadline.", [CONTAINED; 4]),
     row(67, "core-dump", "Crash, so that the kernel writes memory to a file or hands it to a program.", [NO_EFFECT; 4]),
+    row(
+        101,
+        "pools-of-all",
+        "Use up what the kernel has once for the machine or the user: contexts of asynchronous I/O, watches, buffers of pipes, timers.",
+        [DENIED, DENIED, ABSENT, ABSENT],
+    ),
 ];
 
 pub(super) const ENVIRONMENT: &[Row] = &[

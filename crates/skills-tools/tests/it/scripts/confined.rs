@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 use skills_runtime::policy::{Effect, Layer, Rule};
-use skills_runtime::{Rules, Secrets};
+use skills_runtime::{Limits, Rules, Secrets};
 use skills_tools::{CallContext, Code, MissingEnv};
 
 use super::{ECHO, block, data, host, names, run};
@@ -149,6 +149,30 @@ async fn the_working_directory_belongs_to_one_conversation() {
     assert_eq!(say(&one).await, "/session []");
     assert_eq!(say(&two).await, "/session ['note.txt']");
     assert!(!host.path("skills/demo/note.txt").exists() && !host.path("two").exists());
+}
+
+/// One call that fills the directory of its conversation is stopped, and so is whatever comes after it there.
+#[tokio::test]
+async fn a_conversation_that_fills_its_directory_is_stopped() {
+    if lacks_walls() {
+        return;
+    }
+    let source = "import sys\nif 'fill' in sys.stdin.read():\n    n = 0\n    while True:\n        open(str(n), 'wb').write(b'x' * 100_000)\n        n += 1\nprint('done')\n";
+    let host = host("", "main.py", source);
+    let mut most = Limits::ceiling();
+    most.scratch_bytes = 8 << 20;
+    let tools = host.tools_with(Rules::default().ceiling(most));
+    let (one, two) = (CallContext::default().session("one"), CallContext::default().session("two"));
+    let say = async |context: &CallContext, what: &str| tools.call_in("skill__demo__main", json!({"do": what}), context).await;
+    assert_eq!(say(&one, "nothing").await.text.trim_end(), "done");
+    let filled = say(&one, "fill").await;
+    assert!(filled.is(Code::TooLarge), "{}", filled.text);
+    assert_eq!(filled.text, "private workspace over its quota of 8 MiB");
+    let directory = fs::read_dir(host.path("scratch")).unwrap().next().unwrap().unwrap().path();
+    let bytes: u64 = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+    assert!((8 << 20..1 << 30).contains(&bytes), "{bytes}");
+    assert!(say(&one, "nothing").await.is(Code::TooLarge));
+    assert_eq!(say(&two, "nothing").await.text.trim_end(), "done");
 }
 
 #[tokio::test]

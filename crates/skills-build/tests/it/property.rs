@@ -1,0 +1,123 @@
+//! Whatever files a source has, a build reads them below the skill and writes below it and the work directory.
+
+use std::path::{Component, Path};
+
+use proptest::prelude::*;
+use skills_build::{Found, Language, Lock, Mode, Places, Plan, Request, Source, SourceWrites, Tools, build};
+
+use crate::place::{Place, stand_ins};
+
+/// Names of files that mean something to one system and not to another.
+fn any_name() -> impl Strategy<Value = String> {
+    let odd = prop_oneof![
+        Just("..".to_owned()),
+        Just("..\\..\\x.py".to_owned()),
+        Just("..\\..\\..\\x".to_owned()),
+        Just("C:x".to_owned()),
+        Just("-o".to_owned()),
+        Just("a\nb".to_owned()),
+        Just("$(x)".to_owned()),
+        Just("app.py".to_owned()),
+        Just("Cargo.toml".to_owned()),
+        Just("artifact.lock".to_owned()),
+        Just("é".to_owned()),
+    ];
+    prop_oneof![2 => odd, 3 => "[a-z.\\\\ -]{1,8}(\\.c|\\.py|\\.js|)"]
+}
+
+/// Paths of files below a source: a few names each.
+fn any_files() -> impl Strategy<Value = Vec<Vec<String>>> {
+    proptest::collection::vec(proptest::collection::vec(any_name(), 1..3), 0..5)
+}
+
+/// Writes what can be written of the files, below `guest`.
+fn write(place: &Place, files: &[Vec<String>]) {
+    for parts in files.iter().filter(|parts| parts.iter().all(|part| part != ".." && part != ".")) {
+        let path = place.skill().join("guest").join(parts.join("/"));
+        // A file may stand where another one has its directory.
+        if std::fs::create_dir_all(path.parent().unwrap()).is_ok() && !path.exists() {
+            std::fs::write(path, "text\n").unwrap();
+        }
+    }
+}
+
+/// Lists the files below a directory.
+fn below(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).into_iter().flatten().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(below(&entry.path()));
+        } else {
+            found.push(entry.path().to_str().unwrap().to_owned());
+        }
+    }
+    found.sort();
+    found
+}
+
+fn is_below(path: &str) -> bool {
+    !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The source that is found lies in the skill, and so do the files that the build begins with.
+    #[test]
+    fn a_source_lies_in_its_skill(files in any_files(), language in proptest::sample::select(&Language::ALL[..])) {
+        let place = Place::new(&[]);
+        write(&place, &files);
+        if let Ok(source) = Source::find(&place.skill(), Some(language)) {
+            prop_assert!(source.directory.starts_with(place.skill()));
+            prop_assert!(source.entries.iter().all(|entry| is_below(entry)), "{:?}", source.entries);
+        }
+    }
+
+    /// A build writes the artifact and the lock, what it keeps in the work directory, and nothing else; names that are paths elsewhere are refused.
+    #[test]
+    fn a_build_writes_below_the_skill_and_the_work_directory(files in any_files()) {
+        let place = Place::new(&[("guest/app.py", "text\n")]);
+        write(&place, &files);
+        let before = below(&place.path());
+        let work = place.path().join("deep/er/work");
+        let request = Request::new(place.skill(), Tools::default().directory(stand_ins()), &work).language(Language::Python);
+        let built = build(&request, Mode::Always, &mut |_| {});
+        let after = below(&place.path());
+        let is_expected = |path: &&String| {
+            let path = Path::new(path);
+            path.starts_with(&work) || path == place.skill().join("wasm/skill.wasm") || path == place.skill().join("guest/artifact.lock")
+        };
+        let written: Vec<_> = after.iter().filter(|path| !before.contains(path)).filter(|path| !is_expected(path)).collect();
+        prop_assert!(written.is_empty(), "{:?}", written);
+        // A directory in the place of the lock cannot be read.
+        let is_odd = |path: &String| path.contains('\\') || path.contains("/artifact.lock/");
+        prop_assert_eq!(built.is_err(), before.iter().any(is_odd), "{:?}: {:?}", built, before);
+    }
+
+    /// A package that names its program by a path is refused: the artifact would be taken from elsewhere.
+    #[test]
+    fn a_program_is_named_and_no_path(name in prop_oneof!["[a-z/.\\\\_-]{1,8}", Just("../../x".to_owned()), Just("/x".to_owned())]) {
+        let manifest = format!("[package]\nname = '{name}'\n");
+        let place = Place::new(&[("guest/Cargo.toml", &manifest)]);
+        let places = Places {
+            stage: "/scratch/stage".into(),
+            work: "/scratch".into(),
+            cargo_target: Some("/target".into()),
+            source: SourceWrites::Nothing,
+            cargo_home: "/cargo".into(),
+        };
+        if let Ok(source) = Source::find(&place.skill(), None) {
+            let plan = Plan::new(&source, &[], &Found::default(), &places);
+            prop_assert_eq!(plan.product.parent(), Some(Path::new("/target/wasm32-wasip2/release")), "{}", name);
+        }
+    }
+
+    /// Reading a lock never fails, and a lock that was read is written as it is read.
+    #[test]
+    fn locks_are_written_as_they_are_read(text in "((language|sources|artifact|tool|x) ?(c|rust|[ -~\\r]{0,6})\n?){0,6}", any in ".{0,40}") {
+        let _ = Lock::parse(&any);
+        if let Some(lock) = Lock::parse(&text) {
+            prop_assert_eq!(Lock::parse(&lock.to_text()), Some(lock));
+        }
+    }
+}

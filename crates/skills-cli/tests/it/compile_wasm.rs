@@ -1,0 +1,118 @@
+//! Modules that take the compiler long, and the child processes that compile them.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use crate::mcp::Server;
+use crate::skills::{command, skills_in};
+
+/// A number as WebAssembly writes it.
+fn leb(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    loop {
+        let low = (number & 0x7f) as u8;
+        number >>= 7;
+        if number == 0 {
+            bytes.push(low);
+            return bytes;
+        }
+        bytes.push(low | 0x80);
+    }
+}
+
+fn section(id: u8, content: &[u8]) -> Vec<u8> {
+    [&[id][..], &leb(content.len()), content].concat()
+}
+
+/// A program whose only function has so many variables and this code.
+fn module(variables: usize, code: &[u8]) -> Vec<u8> {
+    let body = [&[1][..], &leb(variables), &[0x7f], code, &[0x0b]].concat();
+    let parts = [
+        b"\0asm\x01\0\0\0".to_vec(),
+        section(1, b"\x01\x60\0\0"),
+        section(3, b"\x01\0"),
+        section(5, b"\x01\0\x01"),
+        section(7, b"\x02\x06_start\0\0\x06memory\x02\0"),
+        section(10, &[&[1][..], &leb(body.len()), &body].concat()),
+    ];
+    parts.concat()
+}
+
+/// Nested loops that change all variables; compiling them takes minutes.
+fn loops() -> Vec<u8> {
+    let (depth, variables) = (400, 400);
+    let changes = (0..variables).flat_map(|at| [&[0x20][..], &leb(at), &[0x41, 1, 0x6a, 0x21], &leb(at)].concat());
+    let code: Vec<u8> = [0x03, 0x40].repeat(depth).into_iter().chain(changes).chain([0x20, 0, 0x0d, 0, 0x0b].repeat(depth)).collect();
+    module(variables, &code)
+}
+
+/// Compiled in a second, but too long to be compiled in the process that runs it.
+fn long() -> Vec<u8> {
+    module(1, &[0x20, 0, 0x21, 0].repeat(20_000))
+}
+
+fn skill(root: &Path, name: &str, module: &[u8]) {
+    let directory = root.join(name);
+    std::fs::create_dir_all(directory.join("wasm")).unwrap();
+    std::fs::write(directory.join("SKILL.md"), format!("---\nname: {name}\ndescription: d\n---\n")).unwrap();
+    std::fs::write(directory.join("wasm/skill.wasm"), module).unwrap();
+}
+
+/// Makes sure that a process has no children, after a while.
+#[cfg(target_os = "linux")]
+fn assert_no_children(process: u32) {
+    let children = || {
+        let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+        let of = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        threads.map(|thread| of(thread.unwrap())).collect::<String>()
+    };
+    for _ in 0..500 {
+        if children().is_empty() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("it still has children: {}", children());
+}
+
+#[test]
+fn a_server_ends_a_compiler_at_the_deadline_and_serves_on() {
+    let root = tempfile::tempdir().unwrap();
+    skill(root.path(), "hostile", &loops());
+    skill(root.path(), "small", &module(1, &[]));
+    let mut server = Server::start(&["--root", root.path().to_str().unwrap()]);
+    let call = |name: &str, timeout: u64| json!({"name": name, "command": "wasm/skill.wasm", "timeout": timeout});
+    let stopped = server.call("skills_run", &call("hostile", 2));
+    assert!(stopped["structuredContent"]["timed_out"] == true, "{stopped}");
+    #[cfg(target_os = "linux")]
+    assert_no_children(server.process());
+    // What took too long is refused at once; the deadline of this call would never come.
+    let again = server.call("skills_run", &call("hostile", 2)).to_string();
+    assert!(again.contains("too large to compile"), "{again}");
+    let small = server.call("skills_run", &call("small", 30));
+    assert_eq!(small["structuredContent"]["exit_code"], 0, "{small}");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn what_is_too_long_for_this_process_is_compiled_in_a_child() {
+    let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    skill(root.path(), "long", &long());
+    let root = ["--root", root.path().to_str().unwrap()];
+    let compiled = skills_in(&[&["precompile", "long", "--json"], &root[..]].concat(), "", state.path());
+    assert_eq!(compiled.json()["skills"][0]["preparation"]["kind"], "compiled", "{}", compiled.page());
+    let run = skills_in(&[&["run", "long"], &root[..]].concat(), "", state.path());
+    assert_eq!(run.code, 0, "{}", run.page());
+}
+
+/// The way in is for this program alone.
+#[test]
+fn what_is_no_request_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let output = command(&["compile-wasm"], scratch.path()).stdin(Stdio::null()).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    let help = command(&["--help"], scratch.path()).output().unwrap();
+    assert!(!String::from_utf8(help.stdout).unwrap().contains("compile-wasm"));
+}

@@ -1,0 +1,147 @@
+//! A file with rules.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::error::Repr;
+use crate::path::is_plain;
+use crate::{Effect, Layer, Limits, Mode, NewContent, PolicyError, Rule};
+
+/// What a policy file says, in TOML: a mode, what new content needs, rules, rules within directories, and the most that a run may use.
+///
+/// ```
+/// use skills_policy::{Layer, PolicyFile};
+///
+/// let text = "mode = \"ask\"\nallow = [\"spawn:git\"]\n[limits]\ntime-seconds = 60\n";
+/// let file = PolicyFile::parse(text, Layer::User, "policy.toml")?;
+/// assert_eq!(file.rules()[0].to_string(), "allow spawn:git (user, policy.toml)");
+/// assert_eq!(file.limits().wall_time.as_secs(), 60);
+/// # Ok::<(), skills_policy::PolicyError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct PolicyFile {
+    mode: Option<Mode>,
+    new_content: Option<NewContent>,
+    rules: Vec<Rule>,
+    limits: Limits,
+}
+
+/// The fields of a file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+struct Fields {
+    mode: Option<Mode>,
+    new_content: Option<NewContent>,
+    allow: Vec<String>,
+    ask: Vec<String>,
+    deny: Vec<String>,
+    within: Vec<Within>,
+    limits: Most,
+}
+
+/// Rules for programs below one directory.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Within {
+    directory: PathBuf,
+    #[serde(default)]
+    allow: Vec<String>,
+    #[serde(default)]
+    ask: Vec<String>,
+    #[serde(default)]
+    deny: Vec<String>,
+}
+
+/// The most that any run may use.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+struct Most {
+    time_seconds: Option<u64>,
+    memory_mib: Option<u64>,
+    output_kib: Option<usize>,
+    file_mib: Option<u64>,
+    open_files: Option<u64>,
+    processes: Option<u64>,
+    scratch_mib: Option<u64>,
+}
+
+impl PolicyFile {
+    /// Parses the text of a file. `layer` is whose rules they are, and `source`, usually its path, is named in errors and by each rule. The caller limits the
+    /// length of the text.
+    ///
+    /// # Errors
+    /// When the text is not TOML of this form (with the line), when a rule cannot be read, when the directory of `within` is not an absolute path without
+    /// `..`, or when a limit is 0.
+    pub fn parse(text: &str, layer: Layer, source: &str) -> Result<Self, PolicyError> {
+        let fields: Fields = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            Repr::File { source_name: source.to_owned(), line, message: error.message().to_owned() }
+        })?;
+        if fields.limits.has_zero() {
+            return Err(Repr::ZeroLimit { source_name: source.to_owned() }.into());
+        }
+        let mut rules = parse_rules([&fields.allow, &fields.ask, &fields.deny], layer, source)?;
+        for within in fields.within {
+            if !is_plain(&within.directory) {
+                return Err(Repr::Within { source_name: source.to_owned(), directory: within.directory }.into());
+            }
+            let parsed = parse_rules([&within.allow, &within.ask, &within.deny], layer, source)?;
+            rules.extend(parsed.into_iter().map(|rule| rule.within(&within.directory)));
+        }
+        Ok(Self { mode: fields.mode, new_content: fields.new_content, rules, limits: fields.limits.as_limits() })
+    }
+
+    /// Returns what happens to things that no rule decides, where the file says so.
+    #[must_use]
+    pub fn mode(&self) -> Option<Mode> {
+        self.mode
+    }
+
+    /// Returns what happens to content that was never approved, where the file says so.
+    #[must_use]
+    pub fn new_content(&self) -> Option<NewContent> {
+        self.new_content
+    }
+
+    /// Returns the rules in the order allow, ask, deny, those for a directory last.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Returns the most that a run may use: what the file names, else the [ceiling](Limits::ceiling).
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+fn parse_rules(texts: [&Vec<String>; 3], layer: Layer, source: &str) -> Result<Vec<Rule>, PolicyError> {
+    let effects = [Effect::Allow, Effect::Ask, Effect::Deny].into_iter().zip(texts);
+    let all = effects.flat_map(|(effect, texts)| texts.iter().map(move |text| (effect, text)));
+    let parse = |(effect, text): (Effect, &String)| {
+        let rule = Rule::parse(effect, layer, text);
+        rule.map(|rule| rule.source(source)).map_err(|error| Repr::In { source_name: source.to_owned(), error: Box::new(error) }.into())
+    };
+    all.map(parse).collect()
+}
+
+impl Most {
+    fn has_zero(&self) -> bool {
+        let counts = [self.time_seconds, self.memory_mib, self.file_mib, self.open_files, self.processes, self.scratch_mib];
+        counts.contains(&Some(0)) || self.output_kib == Some(0)
+    }
+
+    fn as_limits(&self) -> Limits {
+        let mut limits = Limits::ceiling();
+        limits.wall_time = self.time_seconds.map_or(limits.wall_time, Duration::from_secs);
+        limits.memory_bytes = self.memory_mib.map_or(limits.memory_bytes, |mib| mib.saturating_mul(1 << 20));
+        limits.output_bytes = self.output_kib.map_or(limits.output_bytes, |kib| kib.saturating_mul(1 << 10));
+        limits.file_bytes = self.file_mib.map_or(limits.file_bytes, |mib| mib.saturating_mul(1 << 20));
+        limits.open_files = self.open_files.unwrap_or(limits.open_files);
+        limits.processes = self.processes.unwrap_or(limits.processes);
+        limits.scratch_bytes = self.scratch_mib.map_or(limits.scratch_bytes, |mib| mib.saturating_mul(1 << 20));
+        limits
+    }
+}

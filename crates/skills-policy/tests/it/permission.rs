@@ -1,0 +1,130 @@
+//! What permissions, targets and limits include.
+
+use std::path::Path;
+use std::time::Duration;
+
+use skills_policy::{Capability, HostPattern, Limits, Permission, Target, is_variable_name};
+
+fn read(path: &str) -> Permission {
+    Permission::Read(path.into())
+}
+
+fn write(path: &str) -> Permission {
+    Permission::Write(path.into())
+}
+
+fn write_protected(path: &str, protected: &str) -> Permission {
+    Permission::WriteProtected { path: path.into(), protected: protected.into() }
+}
+
+fn host(pattern: &str) -> Permission {
+    Permission::Host(pattern.parse().unwrap())
+}
+
+fn program(name: &str) -> Permission {
+    Permission::Program(name.to_owned())
+}
+
+#[test]
+fn a_permission_covers_what_it_includes() {
+    let unreadable = Permission::Unreadable(Capability::Spawn, "$(id)".to_owned());
+    let hook = |command: &str| Permission::Hook(command.to_owned());
+    let variable = |name: &str| Permission::Variable(name.to_owned());
+    for (wide, narrow, covers) in [
+        (read("/w"), read("/w"), true),
+        (read("/w"), read("/w/a/b"), true),
+        (read("/w/a"), read("/w"), false),
+        (read("/w"), read("/wide"), false),
+        (read("/w"), write("/w"), false),
+        (read("/w"), write("/w/a"), false),
+        (write("/w"), read("/w/a"), true),
+        (write("/w"), write("/w/a"), true),
+        (write("/w/a"), write("/w"), false),
+        (write("/w/a"), read("/w"), false),
+        (write("/w"), write_protected("/w/.git", "/w/.git"), false),
+        (write_protected("/w/.git", "/w/.git"), read("/w/.git/config"), true),
+        (write_protected("/w/.git", "/w/.git"), read("/w"), false),
+        (write_protected("/w/.git", "/w/.git"), write("/w/.git"), false),
+        (write_protected("/w/.git", "/w/.git"), write_protected("/w/.git/objects", "/w/.git"), true),
+        (write_protected("/w/.git/objects", "/w/.git"), write_protected("/w/.git", "/w/.git"), false),
+        (write_protected("/w/.git", "/w/.git"), write_protected("/w/.git/hooks", "/w/.git/hooks"), false),
+        (host("*.example"), host("a.example"), true),
+        (host("a.example"), host("*.example"), false),
+        (host("a.example"), Permission::ListedHosts, false),
+        (Permission::AnyProgram, program("git"), true),
+        (Permission::AnyProgram, hook("Stop git"), false),
+        (program("git"), program("git"), true),
+        (program("git"), program("rm"), false),
+        (program("git"), Permission::AnyProgram, false),
+        (variable("KEY"), variable("KEY"), true),
+        (variable("KEY"), variable("KEY_2"), false),
+        (hook("Stop a.sh"), hook("Stop a.sh"), true),
+        (hook("Stop a.sh"), hook("Stop b.sh"), false),
+        // An approval of something unreadable approves nothing.
+        (unreadable.clone(), unreadable, false),
+    ] {
+        assert_eq!(wide.covers(&narrow), covers, "{wide:?} {narrow:?}");
+    }
+}
+
+#[test]
+fn a_question_about_hosts_says_when_it_is_about_all() {
+    assert_eq!(
+        ["*", "*.example", "a.example"].map(|pattern| host(pattern).to_string()),
+        ["reach any host", "reach *.example", "reach a.example"]
+    );
+}
+
+#[test]
+fn paths_of_permissions_and_targets_are_known() {
+    for permission in [read("/w"), write("/w"), write_protected("/w", "/w")] {
+        assert_eq!(permission.path(), Some(Path::new("/w")), "{permission:?}");
+    }
+    assert_eq!(program("git").path(), None);
+    for (before, path, after) in [
+        ("read:/w", Some("/w"), "read:/v"),
+        ("write:/w", Some("/w"), "write:/v"),
+        ("write", None, "write"),
+        ("spawn:git", None, "spawn:git"),
+        ("network:a.example", None, "network:a.example"),
+    ] {
+        let target: Target = before.parse().unwrap();
+        assert_eq!(target.path(), path.map(Path::new), "{before}");
+        assert_eq!(target.with_path("/v").unwrap().to_string(), after);
+    }
+    assert!("write:/w".parse::<Target>().unwrap().with_path("/w/..").is_err());
+}
+
+/// Each limit by itself takes the smaller value, from either side.
+#[test]
+fn limits_are_narrowed_one_by_one() {
+    let set: [fn(&mut Limits, u32); 8] = [
+        |limits, value| limits.wall_time = Duration::from_secs(value.into()),
+        |limits, value| limits.memory_bytes = value.into(),
+        |limits, value| limits.output_bytes = value as usize,
+        |limits, value| limits.flood_bytes = value.into(),
+        |limits, value| limits.file_bytes = value.into(),
+        |limits, value| limits.open_files = value.into(),
+        |limits, value| limits.processes = value.into(),
+        |limits, value| limits.scratch_bytes = value.into(),
+    ];
+    for (index, set) in set.into_iter().enumerate() {
+        let mut less = Limits::ceiling();
+        set(&mut less, 1);
+        assert_eq!(Limits::ceiling().narrowed_by(&less), less, "limit {index}");
+        assert_eq!(less.narrowed_by(&Limits::ceiling()), less, "limit {index}");
+    }
+    assert_eq!(Limits::default().narrowed_by(&Limits::ceiling()), Limits::default(), "no default is above the ceiling");
+}
+
+#[test]
+fn names_are_as_long_as_their_bounds_and_no_longer() {
+    let name = |bytes: usize| "a".repeat(bytes);
+    assert!(Target::program(name(128)).is_ok() && Target::program(name(129)).is_err() && Target::program("").is_err());
+    assert!(is_variable_name(&name(128)) && !is_variable_name(&name(129)) && !is_variable_name(""));
+    let is_host = |text: &str| text.parse::<HostPattern>().is_ok();
+    assert!(is_host(&format!("{}.example", name(63))) && !is_host(&format!("{}.example", name(64))));
+    let labels = |last: usize| format!("{0}.{0}.{0}.{1}", name(63), name(last));
+    assert_eq!((labels(61).len(), labels(62).len()), (253, 254));
+    assert!(is_host(&labels(61)) && !is_host(&labels(62)));
+}

@@ -1,0 +1,21 @@
+//! Compiles large components in a child process with limits.
+//!
+//! ```text
+//! parent: spawn --request: key, limits, component--> child: set limits, compile
+//!         verify <--reply: status, authentication code, compiled code--
+//! ```
+//!
+//! The compiler has no limits of its own: a few megabytes of WebAssembly can take gigabytes and minutes, and a thread that compiles cannot be
+//! stopped. A process can be limited by the kernel and killed. The child is a program that the host names, normally the host itself, and
+//! runs nothing but [`compile_child`]; it never executes what it compiles.
+
+mod abandon;
+mod child;
+mod command;
+mod parent;
+mod wire;
+
+pub(crate) use abandon::{Abandoned, Cause};
+pub use child::compile_child;
+pub use command::CompileCommand;
+pub(crate) use parent::{Failure, compile};

@@ -1,0 +1,347 @@
+//! Decides from the bytes whether a component may be compiled in this process.
+//!
+//! The length of a component bounds neither the time nor the memory of the compiler: 300 nested loops over 300 variables are 4.6 KB and
+//! take 43 s, and a call of a function with a thousand parameters is two bytes. So the shape of each function is measured, and what is not
+//! known to be cheap is left to a child process. Real tools in Rust and C of 27 to 200 KB stay below each limit.
+//!
+//! The worst components below the limits that were found take 3.6 s of processor time or 0.34 GB, with a compiler
+//! built as for tests:
+//!
+//! ```text
+//! cargo test -p skills-sandbox-wasm --lib -- --nocapture the_worst_small_components
+//! ```
+
+use wasmparser::{
+    BlockType, CanonicalFunction, CompositeInnerType, DataKind, ElementKind, FunctionBody, Operator, Parser, Payload, TypeRef,
+};
+
+/// The longest component that is compiled in this process.
+const MAX_BYTES: usize = 512 << 10;
+/// The most work in one function, and in all together: one for an instruction, more where an instruction passes many values.
+const MAX_WORK: u64 = 20_000;
+const MAX_TOTAL_WORK: u64 = 250_000;
+/// The most branches times variables in one function, and in all together. At each branch the compiler decides where each variable is.
+const MAX_PLACES: u64 = 150_000;
+const MAX_TOTAL_PLACES: u64 = 300_000;
+/// The most variables of a function, with its parameters and results.
+const MAX_VARIABLES: u64 = 256;
+/// How deep loops, and blocks of any kind, may be nested. The time grows with the square of the depth of loops.
+const MAX_LOOPS: usize = 8;
+const MAX_BLOCKS: usize = 256;
+/// The most parameters and results of a function or block. Compilers of languages pass more in memory.
+const MAX_ARITY: usize = 32;
+/// What a function, a module or a function of the component model costs besides its instructions.
+const FUNCTION: u64 = 25;
+/// The most images of memories and tables that the compiler makes of segments; each has up to 16 MiB. Real components have three.
+const MAX_IMAGES: usize = 4;
+
+/// Says whether compiling the component is known to take little time and memory.
+pub(super) fn is_small(component: &[u8]) -> bool {
+    component.len() <= MAX_BYTES && Shape::default().fits(component).unwrap_or(false)
+}
+
+/// What was seen of a component so far.
+#[derive(Default)]
+struct Shape {
+    cost: Cost,
+    /// How many components and modules are open around what is read.
+    depth: u32,
+    has_lift: bool,
+    images: usize,
+    module: Module,
+}
+
+/// The core module that is being read; modules do not contain modules.
+#[derive(Default)]
+struct Module {
+    /// Parameters and results of each type.
+    arities: Vec<usize>,
+    /// The type of each function; imported ones come first.
+    functions: Vec<u32>,
+    /// How many functions are imported, or have a body that was read.
+    done: usize,
+    has_memory_image: bool,
+    has_table_image: bool,
+}
+
+/// What compiling costs, as far as it is known.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Cost {
+    work: u64,
+    places: u64,
+}
+
+impl Shape {
+    /// Reads everything; nothing when the component is not valid, or has what is not known to be cheap.
+    fn fits(mut self, component: &[u8]) -> Option<bool> {
+        for payload in Parser::new(0).parse_all(component) {
+            self.add(payload.ok()?)?;
+            if self.cost.work > MAX_TOTAL_WORK || self.cost.places > MAX_TOTAL_PLACES || self.images > MAX_IMAGES {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    fn add(&mut self, payload: Payload<'_>) -> Option<()> {
+        match payload {
+            Payload::ModuleSection { .. } => {
+                self.depth += 1;
+                self.cost.work += FUNCTION;
+                self.module = Module::default();
+            }
+            Payload::ComponentSection { .. } => self.depth += 1,
+            Payload::End(_) => self.depth = self.depth.saturating_sub(1),
+            Payload::TypeSection(types) => {
+                for group in types {
+                    for ty in group.ok()?.types() {
+                        // Types of garbage-collected objects are rare, and their instructions differ much in cost.
+                        let CompositeInnerType::Func(function) = &ty.composite_type.inner else { return None };
+                        self.module.arities.push(function.params().len() + function.results().len());
+                    }
+                }
+            }
+            Payload::ImportSection(imports) => {
+                for import in imports.into_imports() {
+                    match import.ok()?.ty {
+                        TypeRef::Func(ty) | TypeRef::FuncExact(ty) => {
+                            self.function(ty)?;
+                            self.module.done += 1;
+                        }
+                        TypeRef::Tag(_) => return None,
+                        _ => {}
+                    }
+                }
+            }
+            Payload::FunctionSection(functions) => {
+                for ty in functions {
+                    self.function(ty.ok()?)?;
+                }
+            }
+            Payload::TagSection(_) => return None,
+            Payload::CodeSectionEntry(body) => {
+                let ty = *self.module.functions.get(self.module.done)?;
+                self.module.done += 1;
+                let cost = self.module.body(ty, &body)?;
+                self.cost.work += cost.work;
+                self.cost.places += cost.places;
+            }
+            Payload::DataSection(segments) => {
+                for segment in segments {
+                    let is_first = matches!(segment.ok()?.kind, DataKind::Active { memory_index: 0, .. });
+                    self.images += usize::from(!is_first || !std::mem::replace(&mut self.module.has_memory_image, true));
+                }
+            }
+            Payload::ElementSection(segments) => {
+                for segment in segments {
+                    let is_first = matches!(segment.ok()?.kind, ElementKind::Active { table_index: None | Some(0), .. });
+                    self.images += usize::from(!is_first || !std::mem::replace(&mut self.module.has_table_image, true));
+                }
+            }
+            Payload::ComponentCanonicalSection(functions) => {
+                for function in functions {
+                    self.cost.work += FUNCTION;
+                    match function.ok()? {
+                        CanonicalFunction::Lift { .. } => self.has_lift = true,
+                        // A function that was lifted could be lowered again. For such calls between components the compiler makes code
+                        // that grows with their types.
+                        CanonicalFunction::Lower { .. } if self.has_lift || self.depth > 0 => return None,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Counts a function, and the code by which it is called from outside.
+    fn function(&mut self, ty: u32) -> Option<()> {
+        self.cost.work += FUNCTION + self.module.arity(ty)? as u64;
+        self.module.functions.push(ty);
+        Some(())
+    }
+}
+
+impl Module {
+    fn arity(&self, ty: u32) -> Option<usize> {
+        self.arities.get(ty as usize).copied().filter(|arity| *arity <= MAX_ARITY)
+    }
+
+    fn block(&self, ty: BlockType) -> Option<usize> {
+        match ty {
+            BlockType::Empty => Some(0),
+            BlockType::Type(_) => Some(1),
+            BlockType::FuncType(ty) => self.arity(ty),
+        }
+    }
+
+    /// Returns the cost of a function; nothing when it is above a limit.
+    fn body(&self, ty: u32, body: &FunctionBody<'_>) -> Option<Cost> {
+        let mut variables = self.arity(ty)? as u64;
+        for locals in body.get_locals_reader().ok()? {
+            variables += u64::from(locals.ok()?.0);
+        }
+        let (mut work, mut branches, mut loops) = (0, 1u64, 0);
+        // Whether each open block is a loop.
+        let mut blocks = Vec::new();
+        // What the widest block of the function passes on.
+        let mut widest = self.arity(ty)?;
+        for operator in body.get_operators_reader().ok()? {
+            let operator = operator.ok()?;
+            let (values, ways) = match &operator {
+                Operator::Block { blockty } | Operator::Loop { blockty } | Operator::If { blockty } => {
+                    let is_loop = matches!(operator, Operator::Loop { .. });
+                    loops += usize::from(is_loop);
+                    blocks.push(is_loop);
+                    widest = widest.max(self.block(*blockty)?);
+                    (widest, 1)
+                }
+                Operator::End => {
+                    loops -= usize::from(blocks.pop().unwrap_or(false));
+                    (widest, 1)
+                }
+                Operator::TryTable { .. } => return None,
+                Operator::Call { function_index } | Operator::ReturnCall { function_index } => {
+                    (self.arity(*self.functions.get(*function_index as usize)?)?, 0)
+                }
+                Operator::CallIndirect { type_index, .. }
+                | Operator::ReturnCallIndirect { type_index, .. }
+                | Operator::CallRef { type_index }
+                | Operator::ReturnCallRef { type_index } => (self.arity(*type_index)?, 1),
+                Operator::BrTable { targets } => (widest, 1 + u64::from(targets.len())),
+                Operator::Else
+                | Operator::Br { .. }
+                | Operator::BrIf { .. }
+                | Operator::BrOnNull { .. }
+                | Operator::BrOnNonNull { .. }
+                | Operator::Return => (widest, 1),
+                // Elements of tables are made when they are first used.
+                Operator::TableGet { .. } | Operator::TableSet { .. } => (0, 1),
+                _ => (0, 0),
+            };
+            branches += ways;
+            work += (1 + values as u64) * ways.max(1);
+            let places = branches.saturating_mul(variables);
+            if work > MAX_WORK || places > MAX_PLACES || loops > MAX_LOOPS || blocks.len() > MAX_BLOCKS || variables > MAX_VARIABLES {
+                return None;
+            }
+        }
+        Some(Cost { work, places: branches * variables })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+    use crate::engine::{Allocation, config};
+
+    fn bytes(text: &str) -> Vec<u8> {
+        wat::parse_str(format!("(component {text})")).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// A module with a function that does nothing, and functions with this many `i32` variables and this code.
+    fn functions(number: usize, variables: usize, code: &str) -> Vec<u8> {
+        let function = format!("(func (local {}) {code})", "i32 ".repeat(variables));
+        bytes(&format!("(core module (memory 1) (func $nothing) {})", function.repeat(number)))
+    }
+
+    /// Nested loops, each left by a condition, around code that changes each variable.
+    fn loops(depth: usize, variables: usize) -> String {
+        let changes: String = (0..variables).map(|at| format!("(local.set {at} (i32.add (local.get {at}) (i32.const 1)))")).collect();
+        let (open, close) = ("loop ".repeat(depth), "local.get 0 br_if 0 end ".repeat(depth));
+        format!("{open}{changes} {close}")
+    }
+
+    /// Modules that each have an image of 16 MiB, since their data is far apart.
+    fn images(number: usize) -> Vec<u8> {
+        let module = r#"(core module (memory 256) (data (i32.const 0) "x") (data (i32.const 16777214) "x"))"#;
+        bytes(&module.repeat(number))
+    }
+
+    #[test]
+    fn real_components_are_small() {
+        for component in [
+            &include_bytes!("../../tests/guest/probe.wasm")[..],
+            include_bytes!("../../tests/guest-p3/probe3.wasm"),
+            include_bytes!("../../tests/guest-http/fetch.wasm"),
+            include_bytes!("../../tests/guest-http-p3/fetch3.wasm"),
+        ] {
+            assert_eq!(Shape::default().fits(component), Some(true));
+        }
+    }
+
+    #[test]
+    fn what_may_take_long_is_not_small() {
+        let wide = "i32 ".repeat(MAX_ARITY + 1);
+        let cases = [
+            ("one long function", functions(1, 0, &"call 0 ".repeat(20_001))),
+            ("many long functions", functions(14, 0, &"nop ".repeat(19_000))),
+            ("many short functions", functions(10_000, 0, "")),
+            ("deep loops", functions(1, 1, &loops(MAX_LOOPS + 1, 1))),
+            ("deep blocks", functions(1, 1, &format!("{}{}", "block ".repeat(MAX_BLOCKS + 1), "end ".repeat(MAX_BLOCKS + 1)))),
+            ("many branches and variables", functions(1, 200, &loops(1, 1).repeat(300))),
+            ("many variables", functions(1, 257, "")),
+            ("long tables", functions(1, 0, &format!("block i32.const 0 br_table {} end", "0 ".repeat(20_000)))),
+            ("many parameters", bytes(&format!("(core module (func (param {wide})))"))),
+            ("many parameters of an import", bytes(&format!(r#"(core module (import "a" "b" (func (param {wide}))))"#))),
+            ("many parameters of a block", functions(1, 0, &format!("unreachable block (param {wide}) unreachable end"))),
+            ("many parameters of a call", functions(1, 0, &format!("unreachable call_indirect (param {wide})")).to_vec()),
+            ("many images", images(MAX_IMAGES + 1)),
+            ("other types", bytes("(core module (type (struct (field i32))))")),
+            ("no component", b"\0asm\x0d\0\x01\0\x01".to_vec()),
+            (
+                "calls between components",
+                bytes(
+                    r#"(core module $m (func (export "f"))) (core instance $i (instantiate $m))
+                    (func $f (canon lift (core func $i "f"))) (core func (canon lower (func $f)))"#,
+                ),
+            ),
+            ("calls in a component", bytes(r#"(component (import "f" (func $f)) (core func (canon lower (func $f))))"#)),
+            ("too long", bytes(&format!(r#"(core module (memory 9) (data (i32.const 0) "{}"))"#, "x".repeat(MAX_BYTES)))),
+        ];
+        for (what, component) in cases {
+            assert!(!is_small(&component), "{what}");
+        }
+    }
+
+    /// The worst known components below the limits. Prints what they cost, for the figures at the head of this file.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_worst_small_components() {
+        let engine = wasmtime::Engine::new(&config(Profile::Fast, Allocation::OnDemand)).unwrap();
+        let wide = "i32 ".repeat(MAX_ARITY);
+        let call = format!("{} call $wide ", "i32.const 0 ".repeat(MAX_ARITY));
+        let calls = format!("(func {})", call.repeat(300));
+        let cases = [
+            ("calls", functions(11, 0, &"call 0 ".repeat(19_900))),
+            ("empty functions", functions(9_500, 0, "")),
+            ("8 loops, 60 variables, 70 times", functions(2, 60, &loops(8, 60).repeat(70))),
+            ("8 loops, 8 variables, 300 times", functions(5, 8, &loops(8, 8).repeat(300))),
+            ("8 loops, 250 variables, 18 times", functions(2, 250, &loops(8, 250).repeat(18))),
+            ("3 loops, 20 variables, 180 times", functions(9, 20, &loops(3, 20).repeat(180))),
+            (
+                "wide calls",
+                bytes(&format!("(core module (type $wide (func (param {wide}))) (func $wide (type $wide)) {})", calls.repeat(11))),
+            ),
+            ("images", images(MAX_IMAGES)),
+        ];
+        for (what, component) in cases {
+            assert!(is_small(&component), "{what}");
+            let now = || rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+            let started = now();
+            let compiled = engine.precompile_component(&component).unwrap();
+            #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
+            let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+            let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default().to_owned();
+            let spent = now() - started;
+            let milliseconds = spent.tv_sec * 1_000 + spent.tv_nsec / 1_000_000;
+            println!(
+                "{what}: {} bytes, {milliseconds} ms of processor time, {} bytes of code, so far {peak}",
+                component.len(),
+                compiled.len()
+            );
+        }
+    }
+}

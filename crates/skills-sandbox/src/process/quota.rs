@@ -1,0 +1,92 @@
+//! Measures quotas while a process runs.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep};
+
+use crate::{Excess, QuotaExceeded, QuotaMonitor};
+
+/// The fastest that a program is expected to write, in bytes for each second: the time to the next measurement is what writing the rest of the
+/// quota takes at this rate.
+const RATE: u64 = 2 << 30;
+/// The shortest time between two measurements.
+const SHORTEST: Duration = Duration::from_millis(2);
+/// The longest time between two measurements, unless they take long themselves.
+const LONGEST: Duration = Duration::from_millis(100);
+/// While nothing changes, measuring takes one part in so many of the time.
+const IDLE_SHARE: u32 = 8;
+
+/// The measurement of one run's quotas.
+#[derive(Clone)]
+pub(super) struct Watch {
+    pub(super) monitor: Arc<QuotaMonitor>,
+    /// The process group of the run.
+    pub(super) group: i32,
+    /// The longest file that it may write.
+    pub(super) max_file_bytes: u64,
+}
+
+impl Watch {
+    /// Waits until a quota is exceeded; without quotas for ever.
+    pub(super) async fn exceeded(&self) -> QuotaExceeded {
+        if self.monitor.quotas().next().is_none() {
+            return pending().await;
+        }
+        let mut last = None;
+        loop {
+            let began = Instant::now();
+            let watch = self.clone();
+            let rest = match spawn_blocking(move || watch.measure()).await {
+                Ok(Ok(rest)) => rest,
+                Ok(Err(exceeded)) => return exceeded,
+                // A measurement that panicked says nothing, and the directory may hold anything.
+                Err(_) => return self.unreadable(),
+            };
+            let took = began.elapsed();
+            let share = if last.replace(rest) == Some(rest) { took * IDLE_SHARE } else { took };
+            let filling = Duration::from_secs_f64(rest as f64 / RATE as f64);
+            sleep(filling.clamp(SHORTEST, LONGEST).max(share)).await;
+        }
+    }
+
+    /// Measures once when all processes have ended, which hold no deleted files any more.
+    pub(super) async fn once_more(&self) -> Option<QuotaExceeded> {
+        self.monitor.quotas().next()?;
+        let monitor = Arc::clone(&self.monitor);
+        match spawn_blocking(move || monitor.measure().map(drop)).await {
+            Ok(measured) => measured.err(),
+            Err(_) => Some(self.unreadable()),
+        }
+    }
+
+    fn unreadable(&self) -> QuotaExceeded {
+        let limit_bytes = self.monitor.quotas().map(crate::Quota::max_bytes).min().unwrap_or_default();
+        QuotaExceeded { limit_bytes, excess: Excess::Unreadable }
+    }
+
+    /// Returns how many bytes are left of the quota that is closest to its end.
+    fn measure(&self) -> Result<u64, QuotaExceeded> {
+        let mut least = u64::MAX;
+        for (quota, bytes) in self.monitor.measure()? {
+            let exceeded = |excess| QuotaExceeded { limit_bytes: quota.max_bytes(), excess };
+            let bytes = bytes.saturating_add(self.deleted(quota.directory()).map_err(exceeded)?);
+            least = least.min(quota.max_bytes().checked_sub(bytes).ok_or(exceeded(Excess::Bytes))?);
+        }
+        Ok(least)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn deleted(&self, directory: &std::path::Path) -> Result<u64, Excess> {
+        super::deleted::bytes(self.group, directory, self.max_file_bytes)
+    }
+
+    /// Only Linux tells which files a process holds open.
+    #[cfg(not(target_os = "linux"))]
+    fn deleted(&self, _directory: &std::path::Path) -> Result<u64, Excess> {
+        let _ = (self.group, self.max_file_bytes);
+        Ok(0)
+    }
+}

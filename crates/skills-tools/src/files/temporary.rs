@@ -1,0 +1,234 @@
+//! Files and directories that are made under a temporary name and renamed when they are complete.
+//!
+//! Each is locked (`flock`) until it is renamed. The kernel gives the lock up when the process dies, however it dies. Before something is made in a
+//! directory for the first time, what lies there under such a name is removed, if it is the same user's, old, and nobody has it locked.
+
+use std::collections::BTreeSet;
+use std::io::{self, ErrorKind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use std::time::SystemTime;
+
+use cap_fs_ext::{DirExt, MetadataExt};
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+
+use super::open::never_wait;
+
+/// How old something is before it can be abandoned: longer than any write takes, for machines that share a directory and no locks.
+const ABANDONED_AFTER: Duration = Duration::from_secs(600);
+/// The most directories that are remembered as swept; then all are forgotten.
+const MAX_SWEPT: usize = 4_096;
+
+/// A directory under its temporary name, locked until this is dropped.
+pub(crate) struct Temporary {
+    pub(crate) name: String,
+    _lock: File,
+}
+
+/// Makes a new file; it is locked until it is closed.
+pub(super) fn file(parent: &Dir, options: &OpenOptions) -> io::Result<(File, String)> {
+    make(parent, |name| parent.open_with(name, options))
+}
+
+/// Makes a new directory.
+pub(crate) fn directory(parent: &Dir) -> io::Result<Temporary> {
+    let (lock, name) = make(parent, |name| {
+        parent.create_dir(name)?;
+        readable(parent, name)
+    })?;
+    Ok(Temporary { name, _lock: lock })
+}
+
+/// Makes something under a name that is free, and locks it.
+fn make(parent: &Dir, make: impl Fn(&str) -> io::Result<File>) -> io::Result<(File, String)> {
+    loop {
+        let name = next_name();
+        let made = match make(&name) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+            made => made?,
+        };
+        // A sweep of another process may have been faster than the lock, and has removed it then.
+        if lock(&made)? != Lock::Others && is_at(parent, &name, &made)? {
+            sweep_once(parent, &made);
+            return Ok((made, name));
+        }
+    }
+}
+
+/// Returns a name that this process has not used before. Nobody needs to guess wrong: what has it already is never opened.
+fn next_name() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!(".skills-{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Whether a name is one that is made here, by any process.
+fn is_temporary(name: &str) -> bool {
+    let numbers = name.strip_prefix(".skills-").and_then(|rest| rest.strip_suffix(".tmp")).and_then(|rest| rest.split_once('-'));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.is_some_and(|(process, number)| is_number(process) && is_number(number))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lock {
+    Ours,
+    Others,
+    /// The file system knows no locks, or the system none of this kind.
+    None,
+}
+
+/// Locks the open file, not the descriptor: the lock stays until the last copy is closed.
+#[cfg(unix)]
+fn lock(file: &File) -> io::Result<Lock> {
+    Ok(match file.try_clone()?.into_std().try_lock() {
+        Ok(()) => Lock::Ours,
+        Err(std::fs::TryLockError::WouldBlock) => Lock::Others,
+        Err(std::fs::TryLockError::Error(_)) => Lock::None,
+    })
+}
+
+/// Elsewhere a lock would keep others from reading the file.
+#[cfg(not(unix))]
+fn lock(_file: &File) -> io::Result<Lock> {
+    Ok(Lock::None)
+}
+
+/// Opens a file or directory for reading, which is enough to lock it.
+fn readable(parent: &Dir, name: &str) -> io::Result<File> {
+    if parent.symlink_metadata(name)?.is_dir() {
+        return parent.open_dir_nofollow(name)?.open(".");
+    }
+    let mut options = OpenOptions::new();
+    options.read(true);
+    never_wait(&mut options);
+    parent.open_with(name, &options)
+}
+
+fn is_at(parent: &Dir, name: &str, file: &File) -> io::Result<bool> {
+    let own = file.metadata()?;
+    match parent.symlink_metadata(name) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (own.dev(), own.ino())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes what was abandoned in a directory, once for each directory; `own` was just made there.
+fn sweep_once(parent: &Dir, own: &File) {
+    // With the time of creation, since the number of a directory that is gone is used again.
+    static SWEPT: Mutex<BTreeSet<(u64, u64, Option<SystemTime>)>> = Mutex::new(BTreeSet::new());
+    // What cannot be listed or removed is in nobody's way, and the write is worth more.
+    let (Ok(directory), Ok(own)) = (parent.dir_metadata(), own.metadata()) else { return };
+    {
+        let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if swept.len() == MAX_SWEPT {
+            swept.clear();
+        }
+        let created = directory.created().ok().map(cap_std::time::SystemTime::into_std);
+        if !swept.insert((directory.dev(), directory.ino(), created)) {
+            return;
+        }
+    }
+    for entry in parent.entries().into_iter().flatten().flatten() {
+        if let Ok(name) = entry.file_name().into_string()
+            && is_temporary(&name)
+        {
+            let _ = remove_abandoned(parent, &name, &own);
+        }
+    }
+}
+
+/// Removes a file or directory of the user who made `own`, when it is old and nobody has it locked.
+fn remove_abandoned(parent: &Dir, name: &str, own: &Metadata) -> io::Result<()> {
+    let metadata = parent.symlink_metadata(name)?;
+    let age = metadata.modified()?.into_std().elapsed().unwrap_or_default();
+    let is_candidate = (metadata.is_file() || metadata.is_dir()) && is_same_user(&metadata, own) && age > ABANDONED_AFTER;
+    if !is_candidate {
+        return Ok(());
+    }
+    let file = readable(parent, name)?;
+    if lock(&file)? != Lock::Ours || !is_at(parent, name, &file)? {
+        return Ok(());
+    }
+    if metadata.is_dir() { parent.remove_dir_all(name) } else { parent.remove_file(name) }
+}
+
+#[cfg(unix)]
+fn is_same_user(one: &Metadata, other: &Metadata) -> bool {
+    use cap_std::fs::MetadataExt;
+    one.uid() == other.uid()
+}
+
+/// Without locks nothing is removed anyway.
+#[cfg(not(unix))]
+fn is_same_user(_one: &Metadata, _other: &Metadata) -> bool {
+    false
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use cap_std::ambient_authority;
+
+    use super::*;
+
+    fn write_new() -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        options
+    }
+
+    fn make_old(parent: &Dir, name: &str) {
+        let file = readable(parent, name).unwrap().into_std();
+        file.set_modified(SystemTime::now() - 2 * ABANDONED_AFTER).unwrap();
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_nothing_else() {
+        let held = tempfile::tempdir().unwrap();
+        let parent = Dir::open_ambient_dir(held.path(), ambient_authority()).unwrap();
+        let names = [".skills-1-1.tmp", ".skills-1-2.tmp", ".skills-1-3.tmp", ".skills-x-1.tmp", ".skills-1-1.tmp.md", "target"];
+        names.iter().for_each(|name| parent.write(name, "content").unwrap());
+        for name in [".skills-2-1.tmp", ".skills-2-2.tmp"] {
+            parent.create_dir_all(format!("{name}/scripts")).unwrap();
+            make_old(&parent, name);
+        }
+        names.iter().filter(|name| **name != ".skills-1-3.tmp").for_each(|name| make_old(&parent, name));
+        parent.symlink("target", ".skills-3-1.tmp").unwrap();
+        // In use by another process, for which another open file stands here.
+        let used = [".skills-1-2.tmp", ".skills-2-2.tmp"].map(|name| readable(&parent, name).unwrap());
+        assert!(used.iter().all(|used| lock(used).unwrap() == Lock::Ours));
+        let (_file, own) = file(&parent, &write_new()).unwrap();
+        let mut left: Vec<String> = parent.entries().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        left.sort();
+        let mut kept = [
+            &own,
+            ".skills-1-2.tmp",
+            ".skills-1-3.tmp",
+            ".skills-x-1.tmp",
+            ".skills-1-1.tmp.md",
+            "target",
+            ".skills-2-2.tmp",
+            ".skills-3-1.tmp",
+        ];
+        kept.sort_unstable();
+        assert_eq!(left, kept);
+        assert_eq!(parent.read_to_string("target").unwrap(), "content");
+    }
+
+    #[test]
+    fn what_is_being_made_is_locked() {
+        let held = tempfile::tempdir().unwrap();
+        let parent = Dir::open_ambient_dir(held.path(), ambient_authority()).unwrap();
+        let (_file, name) = file(&parent, &write_new()).unwrap();
+        let made = directory(&parent).unwrap();
+        for name in [&name, &made.name] {
+            make_old(&parent, name);
+            let metadata = parent.symlink_metadata(name).unwrap();
+            remove_abandoned(&parent, name, &metadata).unwrap();
+            assert!(parent.exists(name));
+        }
+    }
+}
