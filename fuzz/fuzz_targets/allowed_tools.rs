@@ -12,18 +12,27 @@ const WORKSPACE: &str = "/workspace";
 
 fuzz_target!(|text: &str| {
     let Some(rules) = tools(text) else { return };
-    let request = rules.iter().fold(Request::new(SKILL).workspace(WORKSPACE), |request, rule| {
-        // An entry is written as it is read.
-        let again = tools(&rule.to_string()).expect("the text of an entry can be written");
-        assert!(again.is_empty() || again == [rule.clone()], "{rule} became {again:?}");
-        let _ = (rule.matcher(), rule.mcp());
-        request.tool(rule.tool(), rule.pattern())
-    });
+    let request = rules
+        .iter()
+        .fold(Request::new(SKILL).workspace(WORKSPACE), |request, rule| {
+            // An entry is written as it is read.
+            let again = tools(&rule.to_string()).expect("the text of an entry can be written");
+            assert!(
+                again.is_empty() || again == [rule.clone()],
+                "{rule} became {again:?}"
+            );
+            let _ = (rule.matcher(), rule.mcp());
+            request.tool(rule.tool(), rule.pattern())
+        });
     for permission in request.permissions() {
         let _ = permission.to_string();
         if let Some(path) = permission.path() {
             assert!(path.starts_with(WORKSPACE), "{permission}");
-            assert!(path.components().all(|part| matches!(part, Component::Normal(_) | Component::RootDir)), "{permission}");
+            assert!(
+                path.components()
+                    .all(|part| matches!(part, Component::Normal(_) | Component::RootDir)),
+                "{permission}"
+            );
         }
     }
     // Whatever is asked for, the default rules give reading alone.
@@ -33,7 +42,13 @@ fuzz_target!(|text: &str| {
         assert!(grants.variables().is_empty());
         for file in grants.files() {
             assert_eq!(file.access(), Access::ReadOnly);
-            assert!([SKILL, WORKSPACE].iter().any(|root| file.path().starts_with(Path::new(root))), "{:?}", file.path());
+            assert!(
+                [SKILL, WORKSPACE]
+                    .iter()
+                    .any(|root| file.path().starts_with(Path::new(root))),
+                "{:?}",
+                file.path()
+            );
         }
     }
 });
@@ -42,5 +57,11 @@ fuzz_target!(|text: &str| {
 fn tools(text: &str) -> Option<Vec<ToolRule>> {
     let quoted = serde_json::to_string(text).ok()?;
     let file = format!("---\ndescription: d\nallowed-tools: {quoted}\n---\n");
-    Some(Document::parse(file.as_bytes()).ok()?.manifest().allowed_tools().to_vec())
+    Some(
+        Document::parse(file.as_bytes())
+            .ok()?
+            .manifest()
+            .allowed_tools()
+            .to_vec(),
+    )
 }

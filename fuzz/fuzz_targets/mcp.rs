@@ -1,4 +1,5 @@
-//! Sends the bytes to an MCP server over a stream, in pieces: lines that are messages, and lines that are not.
+//! Sends the bytes to an MCP server over a stream, in pieces: lines that are messages, and lines
+//! that are not.
 //!
 //! An input that begins with `+` comes behind a handshake, so that what needs one is reached too.
 #![no_main]
@@ -32,12 +33,17 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let output = talk(&input);
     // Each line that is written is one message, and there are no more answers than lines.
-    let mut lines = input.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
+    let mut lines = input
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty())
+        .count();
     for line in output.split_terminator('\n') {
         let message: Value = serde_json::from_str(line).expect("what is written is JSON");
         assert_eq!(message["jsonrpc"], "2.0", "{line}");
         if message.get("method").is_none() {
-            lines = lines.checked_sub(1).unwrap_or_else(|| panic!("more answers than lines: {line}"));
+            lines = lines
+                .checked_sub(1)
+                .unwrap_or_else(|| panic!("more answers than lines: {line}"));
         }
     }
 });
@@ -45,7 +51,11 @@ fuzz_target!(|bytes: &[u8]| {
 /// Returns what the server writes.
 fn talk(input: &[u8]) -> String {
     // The clock stands still, so that what waits for a client's patience ends at once.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime starts");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime starts");
     runtime.block_on(async {
         let (client, host) = tokio::io::duplex(1 << 20);
         let (host_input, host_output) = tokio::io::split(host);
@@ -75,13 +85,22 @@ fn server() -> &'static Server {
         for name in ["one", "two"] {
             let skill = directory.path().join(name);
             std::fs::create_dir_all(skill.join("references")).expect("it can be written");
-            std::fs::write(skill.join("SKILL.md"), format!("---\nname: {name}\ndescription: About {name}.\n---\n# {name}\n"))
+            std::fs::write(
+                skill.join("SKILL.md"),
+                format!("---\nname: {name}\ndescription: About {name}.\n---\n# {name}\n"),
+            )
+            .expect("it can be written");
+            std::fs::write(skill.join("references/notes.md"), "Notes.\n")
                 .expect("it can be written");
-            std::fs::write(skill.join("references/notes.md"), "Notes.\n").expect("it can be written");
         }
-        let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::Custom)).build();
+        let runtime = SkillRuntime::builder()
+            .root(Root::new(directory.path(), Scope::Custom))
+            .build();
         let tools = ToolSet::builder(runtime).build().expect("there are tools");
-        (Server::builder(tools).build().expect("there is a server"), directory)
+        (
+            Server::builder(tools).build().expect("there is a server"),
+            directory,
+        )
     });
     server
 }

@@ -1,5 +1,6 @@
-//! Looks for skills in what a user writes and in what a model runs. The text before the first NUL is a message or a command, what follows
-//! are names and paths that were chosen in a user interface.
+//! Looks for skills in what a user writes and in what a model runs. The text before the first NUL
+//! is a message or a command, what follows are names and paths that were chosen in a user
+//! interface.
 #![no_main]
 
 use std::path::Path;
@@ -9,7 +10,15 @@ use libfuzzer_sys::fuzz_target;
 use skills_discovery::{Catalog, Discovery, Root, Scope};
 use skills_prompt::{CommandLine, Confidence, ImplicitIndex, Input, MentionIndex, MentionOptions};
 
-const NAMES: [&str; 7] = ["alpha", "beta", "doc", "pdf-tools", "slack:search", "数据分析", "größe"];
+const NAMES: [&str; 7] = [
+    "alpha",
+    "beta",
+    "doc",
+    "pdf-tools",
+    "slack:search",
+    "数据分析",
+    "größe",
+];
 
 fuzz_target!(|text: &str| {
     let (mentions, commands) = indexes();
@@ -17,17 +26,32 @@ fuzz_target!(|text: &str| {
     let message = parts.next().unwrap_or_default();
     let chosen: Vec<&str> = parts.collect();
     let mut inputs = vec![Input::Text(message)];
-    inputs.extend(chosen.chunks(2).map(|pair| Input::Skill { name: pair[0], path: pair.get(1).copied().unwrap_or_default() }));
-    let words = MentionOptions::default().connectors(["beta"]).working_directory("/work").unicode_names().words(Some(Confidence::Low));
+    inputs.extend(chosen.chunks(2).map(|pair| Input::Skill {
+        name: pair[0],
+        path: pair.get(1).copied().unwrap_or_default(),
+    }));
+    let words = MentionOptions::default()
+        .connectors(["beta"])
+        .working_directory("/work")
+        .unicode_names()
+        .words(Some(Confidence::Low));
     for options in [MentionOptions::codex(), words] {
         let found = mentions.find(&inputs, &options);
         for mention in &found.all {
             if let Input::Text(text) = inputs[mention.input] {
-                assert!(text.get(mention.span.clone()).is_some(), "{mention:?} is not in its text");
+                assert!(
+                    text.get(mention.span.clone()).is_some(),
+                    "{mention:?} is not in its text"
+                );
             }
         }
         for (index, entry) in found.selected.iter().enumerate() {
-            assert!(found.selected[..index].iter().all(|earlier| earlier.directory() != entry.directory()), "selected twice");
+            assert!(
+                found.selected[..index]
+                    .iter()
+                    .all(|earlier| earlier.directory() != entry.directory()),
+                "selected twice"
+            );
         }
     }
     let _ = mentions.nearest(message);
@@ -38,7 +62,10 @@ fn indexes() -> &'static (MentionIndex, ImplicitIndex) {
     static INDEXES: OnceLock<(MentionIndex, ImplicitIndex)> = OnceLock::new();
     INDEXES.get_or_init(|| {
         let catalog = Arc::new(catalog().expect("skills can be written to a temporary directory"));
-        (MentionIndex::new(Arc::clone(&catalog)), ImplicitIndex::new(catalog))
+        (
+            MentionIndex::new(Arc::clone(&catalog)),
+            ImplicitIndex::new(catalog),
+        )
     })
 }
 
@@ -47,7 +74,10 @@ fn catalog() -> std::io::Result<Catalog> {
     for (index, name) in NAMES.iter().enumerate() {
         let skill = directory.path().join(index.to_string());
         std::fs::create_dir(&skill)?;
-        std::fs::write(skill.join("SKILL.md"), format!("---\nname: '{name}'\ndescription: About {name}.\n---\n"))?;
+        std::fs::write(
+            skill.join("SKILL.md"),
+            format!("---\nname: '{name}'\ndescription: About {name}.\n---\n"),
+        )?;
     }
     let catalog = Discovery::new([Root::new(directory.path(), Scope::User)]).scan();
     assert_eq!(catalog.entries().len(), NAMES.len());

@@ -11,10 +11,12 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = client.check(&document, "directory");
         }
     }
-    // A glance agrees with the full reading, and a prefix never gives another frontmatter than the whole file.
+    // A glance agrees with the full reading, and a prefix never gives another frontmatter than the
+    // whole file.
     if let Ok(frontmatter) = Fence::of_file(bytes) {
         if let Some(glance) = Manifest::glance(&frontmatter) {
-            let (manifest, _) = Manifest::from_frontmatter(&frontmatter).expect("a glance promises a manifest");
+            let (manifest, _) =
+                Manifest::from_frontmatter(&frontmatter).expect("a glance promises a manifest");
             assert_eq!(glance.name.as_ref(), manifest.name());
         }
         let _ = frontmatter.plain();

@@ -23,16 +23,23 @@ pub enum Mode {
     Stale,
     /// Build in any case.
     Always,
-    /// Change nothing. Where builds are reproducible, build elsewhere and compare the bytes; else compare the source with that of the lock.
+    /// Change nothing. Where builds are reproducible, build elsewhere and compare the bytes; else
+    /// compare the source with that of the lock.
     Check,
 }
 
-/// Builds a skill, or checks it. `progress` gets a line for each program that is started, and what these say.
+/// Builds a skill, or checks it. `progress` gets a line for each program that is started, and what
+/// these say.
 ///
 /// # Errors
-/// When there is no source, a tool is missing, a compiler fails, files cannot be written, or a check finds something else than the source
-/// builds to. An artifact that was there stays as it was.
-pub fn build(request: &Request, mode: Mode, progress: &mut dyn FnMut(&str)) -> Result<Artifact, BuildError> {
+/// When there is no source, a tool is missing, a compiler fails, files cannot be written, or a
+/// check finds something else than the source builds to. An artifact that was there stays as it
+/// was.
+pub fn build(
+    request: &Request,
+    mode: Mode,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Artifact, BuildError> {
     let source = request.source()?;
     let path = request.artifact();
     let sources = files::source(&source.directory)?;
@@ -49,17 +56,32 @@ pub fn build(request: &Request, mode: Mode, progress: &mut dyn FnMut(&str)) -> R
     }
     let (built, tools) = compile(request, &source, &sources, mode, progress)?;
     // Cargo makes the lock file of packages when there is none, and it belongs to the source.
-    let hash = if sources.iter().any(|(path, _)| path == "Cargo.lock") { hash } else { rehash(&source)? };
-    let lock = Lock { language: source.language, sources: hash, artifact: hash::of(&built), tools };
+    let hash = if sources.iter().any(|(path, _)| path == "Cargo.lock") {
+        hash
+    } else {
+        rehash(&source)?
+    };
+    let lock = Lock {
+        language: source.language,
+        sources: hash,
+        artifact: hash::of(&built),
+        tools,
+    };
     files::replace(&path, &built)?;
     if request.keeps_lock(&source) {
-        files::replace(&source.directory.join(crate::LOCK), lock.to_text().as_bytes())?;
+        files::replace(
+            &source.directory.join(crate::LOCK),
+            lock.to_text().as_bytes(),
+        )?;
     }
     Ok(artifact(Verdict::Built, path, &built, lock))
 }
 
 fn rehash(source: &Source) -> Result<String, BuildError> {
-    Ok(hash::of_sources(&files::source(&source.directory)?, source.language))
+    Ok(hash::of_sources(
+        &files::source(&source.directory)?,
+        source.language,
+    ))
 }
 
 fn check(
@@ -71,20 +93,35 @@ fn check(
     progress: &mut dyn FnMut(&str),
 ) -> Result<Artifact, BuildError> {
     let (Some(lock), Some(bytes)) = (&there.lock, &there.bytes) else {
-        return Err(Problem::NotBuilt { artifact: there.path.to_owned() }.into());
+        return Err(Problem::NotBuilt {
+            artifact: there.path.to_owned(),
+        }
+        .into());
     };
     if there.fresh(hash, source.language).is_none() {
-        return Err(Problem::Stale { artifact: there.path.to_owned() }.into());
+        return Err(Problem::Stale {
+            artifact: there.path.to_owned(),
+        }
+        .into());
     }
     let mut verdict = Verdict::SameSource;
     if source.language.is_reproducible() {
         let (built, _) = compile(request, source, sources, Mode::Check, progress)?;
         if built != *bytes {
-            return Err(Problem::Differs { artifact: there.path.to_owned(), tools: lock.tools_line() }.into());
+            return Err(Problem::Differs {
+                artifact: there.path.to_owned(),
+                tools: lock.tools_line(),
+            }
+            .into());
         }
         verdict = Verdict::SameBytes;
     }
-    Ok(artifact(verdict, there.path.to_owned(), bytes, lock.clone()))
+    Ok(artifact(
+        verdict,
+        there.path.to_owned(),
+        bytes,
+        lock.clone(),
+    ))
 }
 
 type Compiled = (Vec<u8>, Vec<(String, String)>);
@@ -114,7 +151,14 @@ fn compile(
 }
 
 fn artifact(verdict: Verdict, path: PathBuf, bytes: &[u8], lock: Lock) -> Artifact {
-    Artifact { verdict, language: lock.language, path, bytes: bytes.len(), sha256: lock.artifact, tools: lock.tools }
+    Artifact {
+        verdict,
+        language: lock.language,
+        path,
+        bytes: bytes.len(),
+        sha256: lock.artifact,
+        tools: lock.tools,
+    }
 }
 
 /// What an earlier build left.
@@ -126,13 +170,19 @@ struct There<'a> {
 
 impl<'a> There<'a> {
     fn read(source: &Source, path: &'a Path) -> Result<Self, BuildError> {
-        Ok(Self { path, bytes: files::read_if_any(path)?, lock: Lock::read(&source.directory.join(crate::LOCK))? })
+        Ok(Self {
+            path,
+            bytes: files::read_if_any(path)?,
+            lock: Lock::read(&source.directory.join(crate::LOCK))?,
+        })
     }
 
     /// Returns the artifact when it is the one of the lock, and the lock that of the source.
     fn fresh(&self, sources: &str, language: Language) -> Option<Artifact> {
         let (bytes, lock) = (self.bytes.as_ref()?, self.lock.as_ref()?);
-        let is_fresh = lock.sources == sources && lock.language == language && lock.artifact == hash::of(bytes);
+        let is_fresh = lock.sources == sources
+            && lock.language == language
+            && lock.artifact == hash::of(bytes);
         is_fresh.then(|| artifact(Verdict::Fresh, self.path.to_owned(), bytes, lock.clone()))
     }
 }

@@ -21,7 +21,8 @@ pub enum BuildErrorKind {
     SeveralLanguages,
     /// A tool is missing.
     MissingTool,
-    /// The source, or a file that describes it, is wrong: a compiler said no, it has links in it, or it does not lie in the skill.
+    /// The source, or a file that describes it, is wrong: a compiler said no, it has links in it,
+    /// or it does not lie in the skill.
     Failed,
     /// What is there was not built, or from other source.
     Stale,
@@ -50,13 +51,23 @@ impl BuildErrorKind {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     #[error("{} has no source to build; looked there for {looked_for}", directory.display())]
-    NoSource { directory: PathBuf, looked_for: String },
+    NoSource {
+        directory: PathBuf,
+        looked_for: String,
+    },
     #[error("{} has source in several languages ({}); choose one with --lang", directory.display(), names(languages))]
-    SeveralLanguages { directory: PathBuf, languages: Vec<Language> },
+    SeveralLanguages {
+        directory: PathBuf,
+        languages: Vec<Language>,
+    },
     #[error("{}", missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     MissingTool { missing: Vec<Missing> },
     #[error("`{program}` ended with {status}{}", if output.is_empty() { String::new() } else { format!("\n{output}") })]
-    Failed { program: String, status: String, output: String },
+    Failed {
+        program: String,
+        status: String,
+        output: String,
+    },
     #[error("{}: {reason}", path.display())]
     Manifest { path: PathBuf, reason: String },
     #[error("{}: {reason}", path.display())]
@@ -70,16 +81,28 @@ pub(crate) enum Problem {
     #[error("{} is not what its source builds to here (built with {tools})", artifact.display())]
     Differs { artifact: PathBuf, tools: String },
     #[error("{}: {action}", path.display())]
-    Io { path: PathBuf, action: &'static str, source: io::Error },
+    Io {
+        path: PathBuf,
+        action: &'static str,
+        source: io::Error,
+    },
 }
 
 fn names(languages: &[Language]) -> String {
-    languages.iter().map(|language| language.as_str()).collect::<Vec<_>>().join(", ")
+    languages
+        .iter()
+        .map(|language| language.as_str())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 impl BuildError {
     pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
-        Self(Problem::Io { path: path.to_owned(), action, source })
+        Self(Problem::Io {
+            path: path.to_owned(),
+            action,
+            source,
+        })
     }
 
     /// Returns what kind of error this is.
@@ -89,9 +112,10 @@ impl BuildError {
             Problem::NoSource { .. } => BuildErrorKind::NoSource,
             Problem::SeveralLanguages { .. } => BuildErrorKind::SeveralLanguages,
             Problem::MissingTool { .. } => BuildErrorKind::MissingTool,
-            Problem::Failed { .. } | Problem::Manifest { .. } | Problem::Source { .. } | Problem::Elsewhere { .. } => {
-                BuildErrorKind::Failed
-            }
+            Problem::Failed { .. }
+            | Problem::Manifest { .. }
+            | Problem::Source { .. }
+            | Problem::Elsewhere { .. } => BuildErrorKind::Failed,
             Problem::NotBuilt { .. } | Problem::Stale { .. } => BuildErrorKind::Stale,
             Problem::Differs { .. } => BuildErrorKind::Differs,
             Problem::Io { .. } => BuildErrorKind::Io,

@@ -1,5 +1,8 @@
 //! Reads and writes the author's files.
-#![expect(clippy::disallowed_methods, reason = "an author builds a directory of their own; this is no skill that somebody else wrote")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an author builds a directory of their own; this is no skill that somebody else wrote"
+)]
 
 use std::fs::{self, FileType};
 use std::io::{self, Read, Write};
@@ -18,10 +21,14 @@ const MAX_FILES: usize = 10_000;
 /// A file of the source: its path below the directory, with `/`, and its content.
 pub(crate) type SourceFile = (String, Vec<u8>);
 
-/// Reads the source: everything but what tools made, in order of the paths. Links and special files are refused: what they lead to is no
-/// part of the source, and could change without it. So are names that are not the same on every system, see [`is_plain`].
+/// Reads the source: everything but what tools made, in order of the paths. Links and special files
+/// are refused: what they lead to is no part of the source, and could change without it. So are
+/// names that are not the same on every system, see [`is_plain`].
 pub(crate) fn source(directory: &Path) -> Result<Vec<SourceFile>, BuildError> {
-    let mut collected = Collected { files: Vec::new(), bytes_left: MAX_BYTES };
+    let mut collected = Collected {
+        files: Vec::new(),
+        bytes_left: MAX_BYTES,
+    };
     collected.add(directory, directory)?;
     collected.files.sort();
     Ok(collected.files)
@@ -36,62 +43,101 @@ impl Collected {
     fn add(&mut self, root: &Path, directory: &Path) -> Result<(), BuildError> {
         let is_source = |entry: &Entry| {
             let Entry { name, kind, .. } = entry;
-            !NOT_SOURCE.contains(&name.as_str()) && (kind.is_dir() || (name != crate::LOCK && !name.ends_with(".wasm")))
+            !NOT_SOURCE.contains(&name.as_str())
+                && (kind.is_dir() || (name != crate::LOCK && !name.ends_with(".wasm")))
         };
         for Entry { path, kind, .. } in entries(directory)?.into_iter().filter(is_source) {
             if !is_plain(&path) {
-                return Err(refused(&path, "its name is not Unicode, or holds `\\`, which other systems read as a path".to_owned()));
+                return Err(refused(
+                    &path,
+                    "its name is not Unicode, or holds `\\`, which other systems read as a path"
+                        .to_owned(),
+                ));
             }
             if kind.is_dir() {
                 self.add(root, &path)?;
                 continue;
             }
             if self.files.len() == MAX_FILES {
-                return Err(refused(root, format!("the source has more than {MAX_FILES} files")));
+                return Err(refused(
+                    root,
+                    format!("the source has more than {MAX_FILES} files"),
+                ));
             }
-            let content = regular(&path, kind, self.bytes_left)?
-                .ok_or_else(|| refused(root, format!("the source has more than {} MiB", MAX_BYTES >> 20)))?;
+            let content = regular(&path, kind, self.bytes_left)?.ok_or_else(|| {
+                refused(
+                    root,
+                    format!("the source has more than {} MiB", MAX_BYTES >> 20),
+                )
+            })?;
             self.bytes_left -= content.len() as u64;
-            let below = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+            let below = path
+                .strip_prefix(root)
+                .unwrap_or(&path)
+                .to_string_lossy()
+                .replace('\\', "/");
             self.files.push((below, content));
         }
         Ok(())
     }
 }
 
-/// Whether a name in a directory is the same text on every system. With `\` as a separator, the file `..\x` would be copied to where `../x`
-/// leads, and of names that are not Unicode several would have one text.
+/// Whether a name in a directory is the same text on every system. With `\` as a separator, the
+/// file `..\x` would be copied to where `../x` leads, and of names that are not Unicode several
+/// would have one text.
 fn is_plain(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| !name.contains('\\'))
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| !name.contains('\\'))
 }
 
 fn refused(path: &Path, reason: String) -> BuildError {
-    Problem::Source { path: path.to_owned(), reason }.into()
+    Problem::Source {
+        path: path.to_owned(),
+        reason,
+    }
+    .into()
 }
 
 /// Reads a regular file; nothing when it is longer than `max_bytes`.
 fn regular(path: &Path, kind: FileType, max_bytes: u64) -> Result<Option<Vec<u8>>, BuildError> {
     if kind.is_symlink() {
-        return Err(refused(path, "it is a link, and source is what lies here itself".to_owned()));
+        return Err(refused(
+            path,
+            "it is a link, and source is what lies here itself".to_owned(),
+        ));
     }
     if !kind.is_file() {
         return Err(refused(path, "it is no regular file".to_owned()));
     }
     let failed = |error| BuildError::io(path, "cannot be read", error);
     let mut content = Vec::new();
-    fs::File::open(path).and_then(|file| file.take(max_bytes + 1).read_to_end(&mut content)).map_err(failed)?;
+    fs::File::open(path)
+        .and_then(|file| file.take(max_bytes + 1).read_to_end(&mut content))
+        .map_err(failed)?;
     Ok(Some(content).filter(|content| content.len() as u64 <= max_bytes))
 }
 
 /// Reads a file that belongs to the source.
 pub(crate) fn source_file(path: &Path) -> Result<Vec<u8>, BuildError> {
-    let kind = path.symlink_metadata().map_err(|error| BuildError::io(path, "cannot be read", error))?.file_type();
-    regular(path, kind, MAX_BYTES)?.ok_or_else(|| refused(path, format!("it has more than {} MiB", MAX_BYTES >> 20)))
+    let kind = path
+        .symlink_metadata()
+        .map_err(|error| BuildError::io(path, "cannot be read", error))?
+        .file_type();
+    regular(path, kind, MAX_BYTES)?
+        .ok_or_else(|| refused(path, format!("it has more than {} MiB", MAX_BYTES >> 20)))
 }
 
 /// Lists the names in a directory, in order; none when there is no such directory.
 pub(crate) fn names(directory: &Path) -> Result<Vec<String>, BuildError> {
-    if directory.is_dir() { Ok(entries(directory)?.into_iter().map(|entry| entry.name).collect()) } else { Ok(Vec::new()) }
+    if directory.is_dir() {
+        Ok(entries(directory)?
+            .into_iter()
+            .map(|entry| entry.name)
+            .collect())
+    } else {
+        Ok(Vec::new())
+    }
 }
 
 struct Entry {
@@ -104,9 +150,17 @@ fn entries(directory: &Path) -> Result<Vec<Entry>, BuildError> {
     let failed = |error| BuildError::io(directory, "cannot be listed", error);
     let entry = |entry: io::Result<fs::DirEntry>| {
         let entry = entry?;
-        Ok(Entry { name: entry.file_name().to_string_lossy().into_owned(), path: entry.path(), kind: entry.file_type()? })
+        Ok(Entry {
+            name: entry.file_name().to_string_lossy().into_owned(),
+            path: entry.path(),
+            kind: entry.file_type()?,
+        })
     };
-    let mut entries = fs::read_dir(directory).map_err(failed)?.map(entry).collect::<io::Result<Vec<_>>>().map_err(failed)?;
+    let mut entries = fs::read_dir(directory)
+        .map_err(failed)?
+        .map(entry)
+        .collect::<io::Result<Vec<_>>>()
+        .map_err(failed)?;
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(entries)
 }
@@ -133,11 +187,15 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
     fs::write(path, bytes).map_err(failed)
 }
 
-/// Puts a file in place as a whole, so that nobody reads half of it. A link that lies there is replaced and not followed.
+/// Puts a file in place as a whole, so that nobody reads half of it. A link that lies there is
+/// replaced and not followed.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
     let failed = |error| BuildError::io(path, "cannot be put in place", error);
     // The parent of a bare name is the empty path.
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     fs::create_dir_all(parent).map_err(failed)?;
     let mut half = new_file(parent).map_err(failed)?;
     half.write_all(bytes).map_err(failed)?;
@@ -167,7 +225,10 @@ pub(crate) fn resolved(directory: &Path) -> Result<Option<PathBuf>, BuildError> 
 pub(crate) fn stage(within: &Path) -> Result<tempfile::TempDir, BuildError> {
     let failed = |error| BuildError::io(within, "no scratch directory can be made there", error);
     fs::create_dir_all(within).map_err(failed)?;
-    tempfile::Builder::new().prefix("stage-").tempdir_in(within).map_err(failed)
+    tempfile::Builder::new()
+        .prefix("stage-")
+        .tempdir_in(within)
+        .map_err(failed)
 }
 
 /// Makes a directory and those above it.

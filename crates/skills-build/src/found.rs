@@ -11,7 +11,8 @@ use crate::tool::Tool;
 pub struct Installed {
     /// The absolute path of its program.
     pub program: PathBuf,
-    /// What it says of its version, on one line and without its name; `unknown` when it says nothing.
+    /// What it says of its version, on one line and without its name; `unknown` when it says
+    /// nothing.
     pub version: String,
 }
 
@@ -22,7 +23,8 @@ pub struct Rust {
     pub sysroot: PathBuf,
     /// The commit that it was made from; `unknown` for compilers of distributions.
     pub commit: String,
-    /// The directory of the workspace that the source belongs to, by cargo; nothing when it cannot say.
+    /// The directory of the workspace that the source belongs to, by cargo; nothing when it cannot
+    /// say.
     pub workspace: Option<PathBuf>,
 }
 
@@ -38,15 +40,24 @@ pub struct Found {
 }
 
 impl Found {
-    /// Returns the program of a tool; its bare name when it was not found, which then fails with that name.
+    /// Returns the program of a tool; its bare name when it was not found, which then fails with
+    /// that name.
     pub(crate) fn program(&self, tool: Tool) -> PathBuf {
-        self.tools.get(&tool).map_or_else(|| PathBuf::from(tool.as_str()), |installed| installed.program.clone())
+        self.tools.get(&tool).map_or_else(
+            || PathBuf::from(tool.as_str()),
+            |installed| installed.program.clone(),
+        )
     }
 
     /// Lists the tools with their versions, in a fixed order.
     pub(crate) fn versions(&self) -> Vec<(String, String)> {
         // The target's version is the compiler's.
-        let tools = self.tools.iter().filter(|(tool, _)| **tool != Tool::RustTarget);
-        tools.map(|(tool, installed)| (tool.as_str().to_owned(), installed.version.clone())).collect()
+        let tools = self
+            .tools
+            .iter()
+            .filter(|(tool, _)| **tool != Tool::RustTarget);
+        tools
+            .map(|(tool, installed)| (tool.as_str().to_owned(), installed.version.clone()))
+            .collect()
     }
 }

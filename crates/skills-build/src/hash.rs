@@ -10,11 +10,17 @@ pub(crate) fn of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Returns the hash of everything that an artifact is made from: the source, and what this crate adds to it.
+/// Returns the hash of everything that an artifact is made from: the source, and what this crate
+/// adds to it.
 pub(crate) fn of_sources(files: &[SourceFile], language: Language) -> String {
     let mut hasher = Sha256::new();
-    let generated = language.generated().iter().map(|(path, text)| (*path, text.as_bytes()));
-    let own = files.iter().map(|(path, content)| (path.as_str(), content.as_slice()));
+    let generated = language
+        .generated()
+        .iter()
+        .map(|(path, text)| (*path, text.as_bytes()));
+    let own = files
+        .iter()
+        .map(|(path, content)| (path.as_str(), content.as_slice()));
     for (path, content) in own.chain(generated) {
         hasher.update(format!("{path}\0{}\0", content.len()));
         hasher.update(content);

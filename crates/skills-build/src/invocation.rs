@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A call of a program: its path, its arguments, the variables that it gets on top of those of this process, and where it starts.
+/// A call of a program: its path, its arguments, the variables that it gets on top of those of this
+/// process, and where it starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invocation {
     /// The path of the program.
@@ -20,12 +21,20 @@ pub struct Invocation {
 
 impl Invocation {
     pub(crate) fn new(program: impl Into<PathBuf>, directory: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), arguments: Vec::new(), environment: Vec::new(), directory: directory.into() }
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            directory: directory.into(),
+        }
     }
 
     /// Returns the program's name without its directory.
     pub(crate) fn name(&self) -> Cow<'_, str> {
-        self.program.file_name().unwrap_or(self.program.as_os_str()).to_string_lossy()
+        self.program
+            .file_name()
+            .unwrap_or(self.program.as_os_str())
+            .to_string_lossy()
     }
 
     pub(crate) fn argument(mut self, argument: impl Into<OsString>) -> Self {
@@ -33,7 +42,10 @@ impl Invocation {
         self
     }
 
-    pub(crate) fn arguments<I: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = I>) -> Self {
+    pub(crate) fn arguments<I: Into<OsString>>(
+        mut self,
+        arguments: impl IntoIterator<Item = I>,
+    ) -> Self {
         self.arguments.extend(arguments.into_iter().map(Into::into));
         self
     }
@@ -48,7 +60,9 @@ impl Invocation {
 impl fmt::Display for Invocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.program.display())?;
-        self.arguments.iter().try_for_each(|argument| write!(f, " {}", argument.to_string_lossy()))
+        self.arguments
+            .iter()
+            .try_for_each(|argument| write!(f, " {}", argument.to_string_lossy()))
     }
 }
 

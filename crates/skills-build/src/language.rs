@@ -25,7 +25,13 @@ pub struct UnknownLanguage;
 
 impl Language {
     /// All languages, in the order in which they are told.
-    pub const ALL: [Self; 5] = [Self::Rust, Self::JavaScript, Self::TypeScript, Self::C, Self::Python];
+    pub const ALL: [Self; 5] = [
+        Self::Rust,
+        Self::JavaScript,
+        Self::TypeScript,
+        Self::C,
+        Self::Python,
+    ];
 
     /// Returns the short name, as it is typed: `rust`, `js`, `ts`, `c` or `python`.
     #[must_use]
@@ -39,14 +45,15 @@ impl Language {
         }
     }
 
-    /// Says whether the same source and tools make the same bytes. Where an interpreter's heap is stored, as for JavaScript and Python,
-    /// they do not.
+    /// Says whether the same source and tools make the same bytes. Where an interpreter's heap is
+    /// stored, as for JavaScript and Python, they do not.
     #[must_use]
     pub const fn is_reproducible(self) -> bool {
         matches!(self, Self::Rust | Self::C)
     }
 
-    /// Returns the files of ours that are built together with the source, with their paths in the stage.
+    /// Returns the files of ours that are built together with the source, with their paths in the
+    /// stage.
     pub(crate) const fn generated(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Rust | Self::C => &[],
@@ -57,9 +64,18 @@ impl Language {
 }
 
 const WIT: (&str, &str) = ("wit/skill.wit", include_str!("../guest/wit/skill.wit"));
-const WIT_CLI: (&str, &str) = ("wit/deps/cli/cli.wit", include_str!("../guest/wit/deps/cli/cli.wit"));
-const WIT_FILES: (&str, &str) = ("wit/deps/filesystem/filesystem.wit", include_str!("../guest/wit/deps/filesystem/filesystem.wit"));
-const WIT_IO: (&str, &str) = ("wit/deps/io/io.wit", include_str!("../guest/wit/deps/io/io.wit"));
+const WIT_CLI: (&str, &str) = (
+    "wit/deps/cli/cli.wit",
+    include_str!("../guest/wit/deps/cli/cli.wit"),
+);
+const WIT_FILES: (&str, &str) = (
+    "wit/deps/filesystem/filesystem.wit",
+    include_str!("../guest/wit/deps/filesystem/filesystem.wit"),
+);
+const WIT_IO: (&str, &str) = (
+    "wit/deps/io/io.wit",
+    include_str!("../guest/wit/deps/io/io.wit"),
+);
 const SCRIPT: &[(&str, &str)] = &[
     ("entry.js", include_str!("../guest/entry.js")),
     ("skill.js", include_str!("../guest/skill.js")),
@@ -69,13 +85,22 @@ const SCRIPT: &[(&str, &str)] = &[
     WIT_FILES,
     WIT_IO,
 ];
-const PYTHON: &[(&str, &str)] = &[("skill_entry.py", include_str!("../guest/skill_entry.py")), WIT, WIT_CLI, WIT_FILES, WIT_IO];
+const PYTHON: &[(&str, &str)] = &[
+    ("skill_entry.py", include_str!("../guest/skill_entry.py")),
+    WIT,
+    WIT_CLI,
+    WIT_FILES,
+    WIT_IO,
+];
 
 impl FromStr for Language {
     type Err = UnknownLanguage;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|language| language.as_str() == text).ok_or(UnknownLanguage)
+        Self::ALL
+            .into_iter()
+            .find(|language| language.as_str() == text)
+            .ok_or(UnknownLanguage)
     }
 }
 
@@ -87,7 +112,11 @@ impl fmt::Display for Language {
 
 impl fmt::Display for UnknownLanguage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no such language; there are: {}", Language::ALL.map(Language::as_str).join(", "))
+        write!(
+            f,
+            "no such language; there are: {}",
+            Language::ALL.map(Language::as_str).join(", ")
+        )
     }
 }
 

@@ -13,12 +13,13 @@
 //! | `guest/*.c` | C | zig |
 //! | `guest/{app,main}.py` | Python | componentize-py |
 //!
-//! This is for authors. Building runs what the source says (build scripts, packages, compilers) with the rights of whoever builds,
-//! behind no sandbox at all; nobody who only runs skills ever builds one. Nothing of a skill reaches a shell: programs are started by
-//! path, with a list of arguments.
+//! This is for authors. Building runs what the source says (build scripts, packages, compilers)
+//! with the rights of whoever builds, behind no sandbox at all; nobody who only runs skills ever
+//! builds one. Nothing of a skill reaches a shell: programs are started by path, with a list of
+//! arguments.
 //!
-//! This crate must never know policies, sandboxes or what a `SKILL.md` says, and it reads no environment: where tools and scratch space
-//! lie is given.
+//! This crate must never know policies, sandboxes or what a `SKILL.md` says, and it reads no
+//! environment: where tools and scratch space lie is given.
 //!
 //! ```
 //! use skills_build::Language;

@@ -6,7 +6,8 @@ use crate::error::BuildError;
 use crate::files;
 use crate::language::Language;
 
-/// The record beside a source: its hash, that of the artifact, the language, and the tools with their versions.
+/// The record beside a source: its hash, that of the artifact, the language, and the tools with
+/// their versions.
 ///
 /// ```text
 /// language rust
@@ -27,13 +28,20 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Reads a lock; nothing when a line is missing or has no meaning here, as when another version wrote it: then it is built again.
+    /// Reads a lock; nothing when a line is missing or has no meaning here, as when another version
+    /// wrote it: then it is built again.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        // A checkout may end lines with a carriage return; inside of a value, control characters mean nothing.
+        // A checkout may end lines with a carriage return; inside of a value, control characters
+        // mean nothing.
         let lines = || text.lines().filter(|line| !line.contains(char::is_control));
-        let field = |name: &str| lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        let tool = |line: &str| line.strip_prefix("tool ")?.split_once(' ').map(|(name, version)| (name.to_owned(), version.to_owned()));
+        let field =
+            |name: &str| lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let tool = |line: &str| {
+            line.strip_prefix("tool ")?
+                .split_once(' ')
+                .map(|(name, version)| (name.to_owned(), version.to_owned()))
+        };
         Some(Self {
             language: field("language")?.parse().ok()?,
             sources: field("sources")?.to_owned(),
@@ -45,17 +53,35 @@ impl Lock {
     /// Returns the lines of the lock.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let tools = self.tools.iter().map(|(name, version)| format!("tool {name} {version}\n"));
-        let Self { language, sources, artifact, .. } = self;
-        format!("language {language}\nsources {sources}\nartifact {artifact}\n{}", tools.collect::<String>())
+        let tools = self
+            .tools
+            .iter()
+            .map(|(name, version)| format!("tool {name} {version}\n"));
+        let Self {
+            language,
+            sources,
+            artifact,
+            ..
+        } = self;
+        format!(
+            "language {language}\nsources {sources}\nartifact {artifact}\n{}",
+            tools.collect::<String>()
+        )
     }
 
     /// Returns the tools on one line, for messages.
     pub(crate) fn tools_line(&self) -> String {
-        self.tools.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", ")
+        self.tools
+            .iter()
+            .map(|(name, version)| format!("{name} {version}"))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, BuildError> {
-        Ok(files::read_if_any(path)?.and_then(|bytes| Self::parse(&String::from_utf8(bytes).ok()?)))
+        Ok(
+            files::read_if_any(path)?
+                .and_then(|bytes| Self::parse(&String::from_utf8(bytes).ok()?)),
+        )
     }
 }

@@ -36,7 +36,8 @@ pub enum SourceWrites {
     LockFile,
 }
 
-/// What a build does: files to write, programs to start one after the other, and where the artifact then lies.
+/// What a build does: files to write, programs to start one after the other, and where the artifact
+/// then lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// The language.
@@ -59,48 +60,116 @@ impl Plan {
             Language::C => c(source, found, places),
             Language::Python => python(found, places),
         };
-        let commands = commands.into_iter().map(|command| command.variable("PATH", &found.search_path)).collect();
-        Self { language: source.language, files: staged(source, sources), commands, product }
+        let commands = commands
+            .into_iter()
+            .map(|command| command.variable("PATH", &found.search_path))
+            .collect();
+        Self {
+            language: source.language,
+            files: staged(source, sources),
+            commands,
+            product,
+        }
     }
 }
 
 /// Lists the files that are not built where they lie.
 fn staged(source: &Source, sources: &[SourceFile]) -> Vec<(String, Vec<u8>)> {
-    let entry = source.entries.first().map(String::as_str).unwrap_or_default();
-    let own = |text: &str| text.replace("MODULE", entry.trim_end_matches(".py")).into_bytes();
-    let mut files: Vec<_> = source.language.generated().iter().map(|(path, text)| ((*path).to_owned(), own(text))).collect();
+    let entry = source
+        .entries
+        .first()
+        .map(String::as_str)
+        .unwrap_or_default();
+    let own = |text: &str| {
+        text.replace("MODULE", entry.trim_end_matches(".py"))
+            .into_bytes()
+    };
+    let mut files: Vec<_> = source
+        .language
+        .generated()
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), own(text)))
+        .collect();
     if source.language == Language::Python {
         // Built where it lies, Python would leave its caches there.
-        files.extend(sources.iter().map(|(path, content)| (format!("guest/{path}"), content.clone())));
+        files.extend(
+            sources
+                .iter()
+                .map(|(path, content)| (format!("guest/{path}"), content.clone())),
+        );
     }
     files
 }
 
-fn rust(source: &Source, sources: &[SourceFile], found: &Found, places: &Places) -> (Vec<Invocation>, PathBuf) {
-    let of_its_own = || places.work.join("rust").join(hash::of(source.directory.as_os_str().as_encoded_bytes()).split_at(16).0);
+fn rust(
+    source: &Source,
+    sources: &[SourceFile],
+    found: &Found,
+    places: &Places,
+) -> (Vec<Invocation>, PathBuf) {
+    let of_its_own = || {
+        places.work.join("rust").join(
+            hash::of(source.directory.as_os_str().as_encoded_bytes())
+                .split_at(16)
+                .0,
+        )
+    };
     let target = places.cargo_target.clone().unwrap_or_else(of_its_own);
     let cargo = || Invocation::new(found.program(Tool::Cargo), &source.directory);
     let mut commands = Vec::new();
     let is_locked = sources.iter().any(|(path, _)| path == "Cargo.lock");
     // The lock file of a larger workspace is not this skill's to make.
-    let is_member = |rust: &Rust| rust.workspace.as_ref().is_some_and(|workspace| *workspace != source.directory);
-    if !is_locked && places.source == SourceWrites::LockFile && !found.rust.as_ref().is_some_and(is_member) {
+    let is_member = |rust: &Rust| {
+        rust.workspace
+            .as_ref()
+            .is_some_and(|workspace| *workspace != source.directory)
+    };
+    if !is_locked
+        && places.source == SourceWrites::LockFile
+        && !found.rust.as_ref().is_some_and(is_member)
+    {
         commands.push(cargo().argument("generate-lockfile"));
     }
-    let build = cargo().arguments(["build", "--release", "--quiet", "--locked", "--target", TARGET]);
-    let build = build.variable("CARGO_TARGET_DIR", &target).variable("CARGO_ENCODED_RUSTFLAGS", remapped(source, found, places));
+    let build = cargo().arguments([
+        "build",
+        "--release",
+        "--quiet",
+        "--locked",
+        "--target",
+        TARGET,
+    ]);
+    let build = build
+        .variable("CARGO_TARGET_DIR", &target)
+        .variable("CARGO_ENCODED_RUSTFLAGS", remapped(source, found, places));
     commands.push(build);
-    let name = source.entries.first().map(String::as_str).unwrap_or_default();
-    (commands, target.join(TARGET).join("release").join(format!("{name}.wasm")))
+    let name = source
+        .entries
+        .first()
+        .map(String::as_str)
+        .unwrap_or_default();
+    (
+        commands,
+        target
+            .join(TARGET)
+            .join("release")
+            .join(format!("{name}.wasm")),
+    )
 }
 
 /// Takes this machine's paths out of the artifact, so that it is the same everywhere.
 fn remapped(source: &Source, found: &Found, places: &Places) -> String {
     let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-    let mut flags = vec![remap(&places.cargo_home, "/cargo"), remap(&source.directory, "/guest")];
+    let mut flags = vec![
+        remap(&places.cargo_home, "/cargo"),
+        remap(&source.directory, "/guest"),
+    ];
     if let Some(rust) = &found.rust {
-        // Where the library's sources are installed, the compiler would name them instead of the place it was built in.
-        flags.push(remap(&rust.sysroot.join("lib/rustlib/src/rust"), &format!("/rustc/{}", rust.commit)));
+        // Where the library's sources are installed, the compiler would name them instead of the
+        // place it was built in.
+        flags.push(remap(
+            &rust.sysroot.join("lib/rustlib/src/rust"),
+            &format!("/rustc/{}", rust.commit),
+        ));
     }
     flags.join("\u{1f}")
 }
@@ -108,16 +177,27 @@ fn remapped(source: &Source, found: &Found, places: &Places) -> String {
 fn script(source: &Source, found: &Found, places: &Places) -> (Vec<Invocation>, PathBuf) {
     let stage = &places.stage;
     let (bundle, product) = (stage.join("bundle.js"), stage.join("skill.wasm"));
-    let entry = source.entries.first().map(String::as_str).unwrap_or_default();
+    let entry = source
+        .entries
+        .first()
+        .map(String::as_str)
+        .unwrap_or_default();
     // One file, because QuickJS knows neither packages nor TypeScript.
     let bundled = Invocation::new(found.program(Tool::Esbuild), &source.directory)
         .argument(stage.join("entry.js"))
-        .arguments(["--bundle", "--format=esm", "--platform=neutral", "--main-fields=module,main", "--target=es2023"])
+        .arguments([
+            "--bundle",
+            "--format=esm",
+            "--platform=neutral",
+            "--main-fields=module,main",
+            "--target=es2023",
+        ])
         .arguments(["--external:wasi:*", "--log-level=warning"])
         .argument(option("--alias:skill=", stage.join("skill.js")))
         .argument(option("--alias:guest=", source.directory.join(entry)))
         .argument(option("--outfile=", &bundle));
-    // Without `--sync` it needs the asynchronous calls of components, which are no part of WASI 0.2.
+    // Without `--sync` it needs the asynchronous calls of components, which are no part of WASI
+    // 0.2.
     let component = Invocation::new(found.program(Tool::ComponentizeQjs), stage)
         .arguments(["--sync", "--world", "script", "--wit"])
         .argument(stage.join("wit"))
@@ -161,11 +241,17 @@ fn python(found: &Found, places: &Places) -> (Vec<Invocation>, PathBuf) {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "language {}", self.language)?;
-        self.files.iter().try_for_each(|(path, content)| writeln!(f, "write {path} ({} bytes)", content.len()))?;
+        self.files.iter().try_for_each(|(path, content)| {
+            writeln!(f, "write {path} ({} bytes)", content.len())
+        })?;
         for command in &self.commands {
             writeln!(f, "in {}", command.directory.display())?;
             for (name, value) in &command.environment {
-                writeln!(f, "  {name}={}", value.to_string_lossy().replace('\u{1f}', " "))?;
+                writeln!(
+                    f,
+                    "  {name}={}",
+                    value.to_string_lossy().replace('\u{1f}', " ")
+                )?;
             }
             writeln!(f, "  {command}")?;
         }

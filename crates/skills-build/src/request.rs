@@ -25,9 +25,9 @@ pub struct Request {
 }
 
 impl Request {
-    /// Asks for the skill in a directory, whose source lies in its `guest`; a directory without one is a source itself. What compilers
-    /// keep goes below `work`. By default the language is told by the files, the artifact is `wasm/skill.wasm` of the skill, and cargo
-    /// builds in `work`.
+    /// Asks for the skill in a directory, whose source lies in its `guest`; a directory without one
+    /// is a source itself. What compilers keep goes below `work`. By default the language is told
+    /// by the files, the artifact is `wasm/skill.wasm` of the skill, and cargo builds in `work`.
     pub fn new(skill: impl Into<PathBuf>, tools: Tools, work: impl Into<PathBuf>) -> Self {
         Self {
             skill: skill.into(),
@@ -67,8 +67,8 @@ impl Request {
     /// Finds the source.
     ///
     /// # Errors
-    /// As [`Source::find`]; and when no output is chosen and the source, or the directory of the artifact, is a link that leads out of the
-    /// skill.
+    /// As [`Source::find`]; and when no output is chosen and the source, or the directory of the
+    /// artifact, is a link that leads out of the skill.
     pub fn source(&self) -> Result<Source, BuildError> {
         let source = Source::find(&self.skill, self.language)?;
         if self.output.is_none() {
@@ -87,7 +87,11 @@ impl Request {
         if skill.is_some_and(|skill| to.starts_with(skill)) {
             return Ok(());
         }
-        Err(Problem::Elsewhere { path: path.to_owned(), to: to.to_owned() }.into())
+        Err(Problem::Elsewhere {
+            path: path.to_owned(),
+            to: to.to_owned(),
+        }
+        .into())
     }
 
     /// Returns the tools.
@@ -96,13 +100,19 @@ impl Request {
         &self.tools
     }
 
-    /// Says whether the lock beside the source is that of the artifact. The lock of a skill speaks of the skill's own artifact, and of no other
-    /// that is built to a named output.
+    /// Says whether the lock beside the source is that of the artifact. The lock of a skill speaks
+    /// of the skill's own artifact, and of no other that is built to a named output.
     pub(crate) fn keeps_lock(&self, source: &Source) -> bool {
-        self.output.is_none() || self.skill.canonicalize().is_ok_and(|skill| skill == source.directory)
+        self.output.is_none()
+            || self
+                .skill
+                .canonicalize()
+                .is_ok_and(|skill| skill == source.directory)
     }
 
     pub(crate) fn artifact(&self) -> PathBuf {
-        self.output.clone().unwrap_or_else(|| self.skill.join(ARTIFACT))
+        self.output
+            .clone()
+            .unwrap_or_else(|| self.skill.join(ARTIFACT))
     }
 }

@@ -13,7 +13,8 @@ pub(crate) const GUEST: &str = "guest";
 /// What the main file of a script may be called, the first first.
 const STEMS: [&str; 3] = ["main", "index", "skill"];
 /// What is looked for, as people read it.
-const LOOKED_FOR: &str = "guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py";
+const LOOKED_FOR: &str =
+    "guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py";
 
 /// A skill's source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,17 +23,22 @@ pub struct Source {
     pub language: Language,
     /// The directory of the source, absolute and without links.
     pub directory: PathBuf,
-    /// The files that the build begins with, by their names in the directory; for Rust, the name of the program.
+    /// The files that the build begins with, by their names in the directory; for Rust, the name of
+    /// the program.
     pub entries: Vec<String>,
 }
 
 impl Source {
-    /// Finds the source of a skill in its `guest` directory, wherever that leads, or in the directory itself when it has no such.
+    /// Finds the source of a skill in its `guest` directory, wherever that leads, or in the
+    /// directory itself when it has no such.
     ///
     /// # Errors
-    /// When there is none, when there are several languages and none is chosen, or when a `Cargo.toml` names no single program.
+    /// When there is none, when there are several languages and none is chosen, or when a
+    /// `Cargo.toml` names no single program.
     pub fn find(skill: &Path, chosen: Option<Language>) -> Result<Self, BuildError> {
-        let absolute = skill.canonicalize().map_err(|error| BuildError::io(skill, "cannot be found", error))?;
+        let absolute = skill
+            .canonicalize()
+            .map_err(|error| BuildError::io(skill, "cannot be found", error))?;
         let guest = absolute.join(GUEST);
         let directory = match files::resolved(&guest)? {
             Some(guest) if guest.is_dir() => guest,
@@ -41,22 +47,44 @@ impl Source {
         let mut candidates = candidates(&files::names(&directory)?);
         candidates.retain(|(language, _)| chosen.is_none_or(|chosen| chosen == *language));
         match candidates.len() {
-            0 => Err(Problem::NoSource { directory: skill.to_owned(), looked_for: looked_for(chosen) }.into()),
+            0 => Err(Problem::NoSource {
+                directory: skill.to_owned(),
+                looked_for: looked_for(chosen),
+            }
+            .into()),
             1 => {
                 let (language, entries) = candidates.remove(0);
-                let entries = if language == Language::Rust { vec![program(&directory.join("Cargo.toml"))?] } else { entries };
-                Ok(Self { language, directory, entries })
+                let entries = if language == Language::Rust {
+                    vec![program(&directory.join("Cargo.toml"))?]
+                } else {
+                    entries
+                };
+                Ok(Self {
+                    language,
+                    directory,
+                    entries,
+                })
             }
             _ => {
-                let languages = candidates.into_iter().map(|(language, _)| language).collect();
-                Err(Problem::SeveralLanguages { directory: skill.to_owned(), languages }.into())
+                let languages = candidates
+                    .into_iter()
+                    .map(|(language, _)| language)
+                    .collect();
+                Err(Problem::SeveralLanguages {
+                    directory: skill.to_owned(),
+                    languages,
+                }
+                .into())
             }
         }
     }
 }
 
 fn looked_for(chosen: Option<Language>) -> String {
-    chosen.map_or_else(|| LOOKED_FOR.to_owned(), |language| format!("{language} among {LOOKED_FOR}"))
+    chosen.map_or_else(
+        || LOOKED_FOR.to_owned(),
+        |language| format!("{language} among {LOOKED_FOR}"),
+    )
 }
 
 /// Says which languages the names of files speak of, and where each begins.
@@ -67,17 +95,33 @@ fn candidates(names: &[String]) -> Vec<(Language, Vec<String>)> {
     if has("Cargo.toml") {
         found.push((Language::Rust, vec!["Cargo.toml".to_owned()]));
     }
-    // A `main.ts` beside a `skill.js` is one program with a helper; two files that could both be the main one are two languages.
-    let scripts = STEMS.map(|stem| (first(&[format!("{stem}.js"), format!("{stem}.mjs")]), first(&[format!("{stem}.ts")])));
-    if let Some((js, ts)) = scripts.into_iter().find(|(js, ts)| js.is_some() || ts.is_some()) {
+    // A `main.ts` beside a `skill.js` is one program with a helper; two files that could both be
+    // the main one are two languages.
+    let scripts = STEMS.map(|stem| {
+        (
+            first(&[format!("{stem}.js"), format!("{stem}.mjs")]),
+            first(&[format!("{stem}.ts")]),
+        )
+    });
+    if let Some((js, ts)) = scripts
+        .into_iter()
+        .find(|(js, ts)| js.is_some() || ts.is_some())
+    {
         found.extend(js.map(|name| (Language::JavaScript, vec![name])));
         found.extend(ts.map(|name| (Language::TypeScript, vec![name])));
     }
-    let c: Vec<String> = names.iter().filter(|name| name.ends_with(".c")).cloned().collect();
+    let c: Vec<String> = names
+        .iter()
+        .filter(|name| name.ends_with(".c"))
+        .cloned()
+        .collect();
     if !c.is_empty() {
         found.push((Language::C, c));
     }
-    found.extend(first(&["app.py".to_owned(), "main.py".to_owned()]).map(|name| (Language::Python, vec![name])));
+    found.extend(
+        first(&["app.py".to_owned(), "main.py".to_owned()])
+            .map(|name| (Language::Python, vec![name])),
+    );
     found
 }
 
@@ -93,20 +137,38 @@ fn program(manifest: &Path) -> Result<String, BuildError> {
     struct Named {
         name: String,
     }
-    let wrong = |reason: String| BuildError::from(Problem::Manifest { path: manifest.to_owned(), reason });
+    let wrong = |reason: String| {
+        BuildError::from(Problem::Manifest {
+            path: manifest.to_owned(),
+            reason,
+        })
+    };
     let bytes = files::source_file(manifest)?;
-    let parsed: Manifest = toml::from_slice(&bytes).map_err(|error| wrong(error.message().to_owned()))?;
+    let parsed: Manifest =
+        toml::from_slice(&bytes).map_err(|error| wrong(error.message().to_owned()))?;
     let name = match (parsed.bin.as_slice(), parsed.package) {
         ([one], _) => one.name.clone(),
         ([], Some(package)) => package.name,
         ([], None) => return Err(wrong("it describes no package".to_owned())),
-        _ => return Err(wrong("it makes several programs, and a skill is one".to_owned())),
+        _ => {
+            return Err(wrong(
+                "it makes several programs, and a skill is one".to_owned(),
+            ));
+        }
     };
-    if is_file_name(&name) { Ok(name) } else { Err(wrong(format!("the program's name {name:?} is not the name of a file"))) }
+    if is_file_name(&name) {
+        Ok(name)
+    } else {
+        Err(wrong(format!(
+            "the program's name {name:?} is not the name of a file"
+        )))
+    }
 }
 
-/// Whether a name leads to a file in the directory in which it is looked for. Cargo refuses others only when it builds.
+/// Whether a name leads to a file in the directory in which it is looked for. Cargo refuses others
+/// only when it builds.
 fn is_file_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
-    matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name) && !name.contains('\\')
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name)
+        && !name.contains('\\')
 }

@@ -15,29 +15,54 @@ const fn file(path: &'static str, text: &'static str) -> File {
     File { path, text }
 }
 
-const WORDS: File = file("references/words.txt", include_str!("../templates/words.txt"));
-const NPM: File = file("guest/.gitignore", include_str!("../templates/js/gitignore"));
+const WORDS: File = file(
+    "references/words.txt",
+    include_str!("../templates/words.txt"),
+);
+const NPM: File = file(
+    "guest/.gitignore",
+    include_str!("../templates/js/gitignore"),
+);
 const RUST: &[File] = &[
-    file("guest/Cargo.toml", include_str!("../templates/rust/Cargo.toml.txt")),
-    file("guest/src/main.rs", include_str!("../templates/rust/src/main.rs")),
+    file(
+        "guest/Cargo.toml",
+        include_str!("../templates/rust/Cargo.toml.txt"),
+    ),
+    file(
+        "guest/src/main.rs",
+        include_str!("../templates/rust/src/main.rs"),
+    ),
     WORDS,
 ];
-const JAVASCRIPT: &[File] = &[file("guest/main.js", include_str!("../templates/js/main.js")), NPM, WORDS];
-const TYPESCRIPT: &[File] = &[
-    file("guest/main.ts", include_str!("../templates/ts/main.ts")),
-    file("guest/skill.d.ts", include_str!("../templates/ts/skill.d.ts")),
+const JAVASCRIPT: &[File] = &[
+    file("guest/main.js", include_str!("../templates/js/main.js")),
     NPM,
     WORDS,
 ];
-const C: &[File] = &[file("guest/main.c", include_str!("../templates/c/main.c")), WORDS];
+const TYPESCRIPT: &[File] = &[
+    file("guest/main.ts", include_str!("../templates/ts/main.ts")),
+    file(
+        "guest/skill.d.ts",
+        include_str!("../templates/ts/skill.d.ts"),
+    ),
+    NPM,
+    WORDS,
+];
+const C: &[File] = &[
+    file("guest/main.c", include_str!("../templates/c/main.c")),
+    WORDS,
+];
 const PYTHON: &[File] = &[
     file("guest/app.py", include_str!("../templates/python/app.py")),
-    file("guest/.gitignore", include_str!("../templates/python/gitignore")),
+    file(
+        "guest/.gitignore",
+        include_str!("../templates/python/gitignore"),
+    ),
     WORDS,
 ];
 
-/// Returns the files of a new skill but its `SKILL.md`: a program that takes `{"text": …}`, reads a list of words from the skill, and
-/// prints `{"counts": …}`, the same in each language.
+/// Returns the files of a new skill but its `SKILL.md`: a program that takes `{"text": …}`, reads a
+/// list of words from the skill, and prints `{"counts": …}`, the same in each language.
 #[must_use]
 pub const fn template(language: Language) -> &'static [File] {
     match language {

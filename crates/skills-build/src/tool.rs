@@ -36,7 +36,9 @@ impl Tool {
     pub const fn of(language: Language) -> &'static [Self] {
         match language {
             Language::Rust => &[Self::Cargo, Self::Rustc, Self::RustTarget],
-            Language::JavaScript | Language::TypeScript => &[Self::Node, Self::Esbuild, Self::ComponentizeQjs],
+            Language::JavaScript | Language::TypeScript => {
+                &[Self::Node, Self::Esbuild, Self::ComponentizeQjs]
+            }
             Language::C => &[Self::Zig],
             Language::Python => &[Self::ComponentizePy],
         }
@@ -79,7 +81,10 @@ impl Tool {
 
     /// Says whether authors have it among the packages of one source.
     pub(crate) const fn is_of_a_source(self) -> bool {
-        matches!(self, Self::Esbuild | Self::ComponentizeQjs | Self::ComponentizePy)
+        matches!(
+            self,
+            Self::Esbuild | Self::ComponentizeQjs | Self::ComponentizePy
+        )
     }
 
     /// The names of its programs, the best first.

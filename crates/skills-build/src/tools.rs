@@ -1,5 +1,8 @@
 //! Looks for the tools of a language.
-#![expect(clippy::disallowed_methods, reason = "asks compilers for their versions and targets")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "asks compilers for their versions and targets"
+)]
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,13 +16,22 @@ use crate::tool::{Missing, Tool};
 
 /// The target that Rust skills are built for.
 pub(crate) const TARGET: &str = "wasm32-wasip2";
-/// Where a directory of tools keeps its programs: npm and virtual environments of Python, on Windows too.
-const BELOW: [&str; 7] = ["", "bin", "Scripts", "node_modules/.bin", "python/bin", "python/Scripts", ".venv/bin"];
+/// Where a directory of tools keeps its programs: npm and virtual environments of Python, on
+/// Windows too.
+const BELOW: [&str; 7] = [
+    "",
+    "bin",
+    "Scripts",
+    "node_modules/.bin",
+    "python/bin",
+    "python/Scripts",
+    ".venv/bin",
+];
 /// Where an author's own tools lie beside the source.
 const BESIDE: [&str; 3] = ["node_modules/.bin", ".venv/bin", ".venv/Scripts"];
 
-/// Where tools are looked for: in directories of tools, then in the directories of a search path, in this order; before them, those that are
-/// packages of JavaScript and Python, beside the source.
+/// Where tools are looked for: in directories of tools, then in the directories of a search path,
+/// in this order; before them, those that are packages of JavaScript and Python, beside the source.
 #[derive(Debug, Clone, Default)]
 pub struct Tools {
     directories: Vec<PathBuf>,
@@ -29,7 +41,8 @@ pub struct Tools {
 /// Whether what lies beside a source is taken for a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beside {
-    /// esbuild, componentize-qjs and componentize-py are looked for in `node_modules` and `.venv` of the source first.
+    /// esbuild, componentize-qjs and componentize-py are looked for in `node_modules` and `.venv`
+    /// of the source first.
     Taken,
     /// Nothing of the source is started, as for checks.
     Ignored,
@@ -39,29 +52,53 @@ impl Tools {
     /// Looks in the directories of a search path; relative ones are passed over.
     #[must_use]
     pub fn new(search_path: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self { directories: Vec::new(), search_path: search_path.into_iter().filter(|path| path.is_absolute()).collect() }
+        Self {
+            directories: Vec::new(),
+            search_path: search_path
+                .into_iter()
+                .filter(|path| path.is_absolute())
+                .collect(),
+        }
     }
 
-    /// Looks in a directory of tools as well, before the search path: in it, its `bin`, its `node_modules/.bin` and its `python/bin`.
+    /// Looks in a directory of tools as well, before the search path: in it, its `bin`, its
+    /// `node_modules/.bin` and its `python/bin`.
     #[must_use]
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directories.push(directory.into());
         self
     }
 
-    /// Finds all tools that a source needs. `progress` gets a line for each program that is asked for its version.
+    /// Finds all tools that a source needs. `progress` gets a line for each program that is asked
+    /// for its version.
     ///
     /// # Errors
     /// When tools are missing: all of them are named.
-    pub fn find(&self, source: &Source, beside: Beside, progress: &mut dyn FnMut(&str)) -> Result<Found, BuildError> {
+    pub fn find(
+        &self,
+        source: &Source,
+        beside: Beside,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Found, BuildError> {
         let given = self.places();
-        let mut found = Found { search_path: self.search_path(), ..Found::default() };
-        let mut asker = Asker { directory: &source.directory, search_path: self.search_path(), progress };
+        let mut found = Found {
+            search_path: self.search_path(),
+            ..Found::default()
+        };
+        let mut asker = Asker {
+            directory: &source.directory,
+            search_path: self.search_path(),
+            progress,
+        };
         let mut missing = Vec::new();
         for tool in Tool::of(source.language) {
             let own = BESIDE.iter().map(|place| source.directory.join(place));
             let own = own.filter(|_| beside == Beside::Taken && tool.is_of_a_source());
-            match installed(*tool, &own.chain(given.iter().cloned()).collect::<Vec<_>>(), &mut asker) {
+            match installed(
+                *tool,
+                &own.chain(given.iter().cloned()).collect::<Vec<_>>(),
+                &mut asker,
+            ) {
                 Some(installed) => drop(found.tools.insert(*tool, installed)),
                 None => missing.push(Missing(*tool)),
             }
@@ -73,7 +110,9 @@ impl Tools {
         if !missing.is_empty() {
             return Err(Problem::MissingTool { missing }.into());
         }
-        if let (Some(rustc), Some(cargo)) = (found.tools.get(&Tool::Rustc), found.tools.get(&Tool::Cargo)) {
+        if let (Some(rustc), Some(cargo)) =
+            (found.tools.get(&Tool::Rustc), found.tools.get(&Tool::Cargo))
+        {
             found.rust = Some(Rust::of(rustc, cargo, &mut asker));
         }
         Ok(found)
@@ -84,7 +123,8 @@ impl Tools {
         first(&self.places(), name)
     }
 
-    /// Returns the `PATH` that programs are started with. Nothing beside a source is in it: what a tool starts by name is not chosen there.
+    /// Returns the `PATH` that programs are started with. Nothing beside a source is in it: what a
+    /// tool starts by name is not chosen there.
     pub(crate) fn search_path(&self) -> OsString {
         // A directory whose name holds the separator cannot be in it.
         let is_nameable = |place: &PathBuf| std::env::join_paths([place]).is_ok();
@@ -92,51 +132,96 @@ impl Tools {
     }
 
     fn places(&self) -> Vec<PathBuf> {
-        let given = self.directories.iter().flat_map(|directory| BELOW.iter().map(move |place| directory.join(place)));
-        given.filter(|place| place.is_dir()).chain(self.search_path.iter().cloned()).collect()
+        let given = self
+            .directories
+            .iter()
+            .flat_map(|directory| BELOW.iter().map(move |place| directory.join(place)));
+        given
+            .filter(|place| place.is_dir())
+            .chain(self.search_path.iter().cloned())
+            .collect()
     }
 }
 
 fn installed(tool: Tool, places: &[PathBuf], asker: &mut Asker<'_>) -> Option<Installed> {
-    let program = tool.programs().iter().find_map(|name| first(places, name))?;
+    let program = tool
+        .programs()
+        .iter()
+        .find_map(|name| first(places, name))?;
     let version = match tool {
         Tool::RustTarget => {
             let library = asker.ask(&program, &["--print", "target-libdir", "--target", TARGET])?;
-            return (!files::names(Path::new(library.trim())).ok()?.is_empty())
-                .then_some(Installed { program, version: TARGET.to_owned() });
+            return (!files::names(Path::new(library.trim())).ok()?.is_empty()).then_some(
+                Installed {
+                    program,
+                    version: TARGET.to_owned(),
+                },
+            );
         }
         // It has no option for that, but npm knows.
         Tool::ComponentizeQjs => npm_version(&program),
         Tool::Zig => asker.ask(&program, &["version"]),
         _ => asker.ask(&program, &["--version"]),
     };
-    let line = version.as_deref().and_then(|version| version.lines().next()).map(str::trim).filter(|line| !line.is_empty());
+    let line = version
+        .as_deref()
+        .and_then(|version| version.lines().next())
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
     let line = line.unwrap_or("unknown");
     let bare = line.strip_prefix(tool.as_str()).unwrap_or(line).trim();
-    Some(Installed { program, version: bare.to_owned() })
+    Some(Installed {
+        program,
+        version: bare.to_owned(),
+    })
 }
 
 impl Rust {
     fn of(rustc: &Installed, cargo: &Installed, asker: &mut Asker<'_>) -> Self {
-        let version = asker.ask(&rustc.program, &["--version", "--verbose"]).unwrap_or_default();
-        let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: ")).unwrap_or("unknown").to_owned();
-        let sysroot = asker.ask(&rustc.program, &["--print", "sysroot"]).unwrap_or_default();
-        let manifest = asker.ask(&cargo.program, &["locate-project", "--workspace", "--message-format", "plain"]);
-        let workspace = manifest.and_then(|manifest| Some(Path::new(manifest.trim()).parent()?.to_owned()));
-        Self { sysroot: PathBuf::from(sysroot.trim()), commit, workspace }
+        let version = asker
+            .ask(&rustc.program, &["--version", "--verbose"])
+            .unwrap_or_default();
+        let commit = version
+            .lines()
+            .find_map(|line| line.strip_prefix("commit-hash: "))
+            .unwrap_or("unknown")
+            .to_owned();
+        let sysroot = asker
+            .ask(&rustc.program, &["--print", "sysroot"])
+            .unwrap_or_default();
+        let manifest = asker.ask(
+            &cargo.program,
+            &["locate-project", "--workspace", "--message-format", "plain"],
+        );
+        let workspace =
+            manifest.and_then(|manifest| Some(Path::new(manifest.trim()).parent()?.to_owned()));
+        Self {
+            sysroot: PathBuf::from(sysroot.trim()),
+            commit,
+            workspace,
+        }
     }
 }
 
 fn first(places: &[PathBuf], name: &str) -> Option<PathBuf> {
-    let suffixes: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ""] } else { &[""] };
-    let named = places.iter().flat_map(|place| suffixes.iter().map(move |suffix| place.join(format!("{name}{suffix}"))));
+    let suffixes: &[&str] = if cfg!(windows) {
+        &[".exe", ".cmd", ""]
+    } else {
+        &[""]
+    };
+    let named = places.iter().flat_map(|place| {
+        suffixes
+            .iter()
+            .map(move |suffix| place.join(format!("{name}{suffix}")))
+    });
     named.into_iter().find(|path| is_program(path))
 }
 
 #[cfg(unix)]
 fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]
@@ -156,8 +241,15 @@ impl Asker<'_> {
     fn ask(&mut self, program: &Path, arguments: &[&str]) -> Option<String> {
         (self.progress)(&format!("$ {} {}", program.display(), arguments.join(" ")));
         let mut command = Command::new(program);
-        command.args(arguments).current_dir(self.directory).env("PATH", &self.search_path).stdin(Stdio::null());
-        let output = command.output().ok().filter(|output| output.status.success())?;
+        command
+            .args(arguments)
+            .current_dir(self.directory)
+            .env("PATH", &self.search_path)
+            .stdin(Stdio::null());
+        let output = command
+            .output()
+            .ok()
+            .filter(|output| output.status.success())?;
         String::from_utf8(output.stdout).ok()
     }
 }
@@ -165,7 +257,12 @@ impl Asker<'_> {
 /// Reads the version in the `package.json` that belongs to a program, which npm links to.
 fn npm_version(program: &Path) -> Option<String> {
     let real = program.canonicalize().ok()?;
-    let package = real.ancestors().skip(1).take(3).map(|directory| directory.join("package.json")).find(|path| path.is_file())?;
+    let package = real
+        .ancestors()
+        .skip(1)
+        .take(3)
+        .map(|directory| directory.join("package.json"))
+        .find(|path| path.is_file())?;
     let parsed: serde_json::Value = serde_json::from_slice(&files::read(&package).ok()?).ok()?;
     parsed["version"].as_str().map(str::to_owned)
 }

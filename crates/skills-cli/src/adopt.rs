@@ -22,34 +22,69 @@ const LOCK: &str = ".adopting.lock";
 const MAX_FILES: usize = 1_000;
 
 /// Moves a draft to where skills are, once a person has seen what is in it.
-pub(crate) fn adopt(runtime: &SkillRuntime, arguments: &Adopt, output: &Output) -> anyhow::Result<Exit> {
-    let no_place = || InputError::new("there is no home directory, and so no drafts; name their directory with --drafts".to_owned());
+pub(crate) fn adopt(
+    runtime: &SkillRuntime,
+    arguments: &Adopt,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let no_place = || {
+        InputError::new(
+            "there is no home directory, and so no drafts; name their directory with --drafts"
+                .to_owned(),
+        )
+    };
     let drafts = host::drafts(arguments.drafts.as_ref())?.ok_or_else(no_place)?;
     let _turn = turn(&drafts)?;
     give_back(&drafts, output)?;
     let found = Discovery::new([host::draft_root(&drafts)]).scan();
-    let all: Vec<(String, PathBuf)> =
-        found.inactive().iter().map(|draft| (draft.entry().name().to_string(), draft.entry().directory().to_owned())).collect();
-    let Some(name) = &arguments.name else { return list(&all, output) };
+    let all: Vec<(String, PathBuf)> = found
+        .inactive()
+        .iter()
+        .map(|draft| {
+            (
+                draft.entry().name().to_string(),
+                draft.entry().directory().to_owned(),
+            )
+        })
+        .collect();
+    let Some(name) = &arguments.name else {
+        return list(&all, output);
+    };
     let Some((name, directory)) = all.iter().find(|(known, _)| known == name) else {
         let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
-        let there = if names.is_empty() { "there are none".to_owned() } else { format!("there are: {}", names.join(", ")) };
+        let there = if names.is_empty() {
+            "there are none".to_owned()
+        } else {
+            format!("there are: {}", names.join(", "))
+        };
         output.note(&format!("error: no draft is named {name:?}; {there}"));
         return Ok(Exit::Failed);
     };
     let target = target(runtime, arguments.to.as_deref())?;
-    let file_name = directory.file_name().ok_or_else(|| anyhow!("the draft has no name"))?;
+    let file_name = directory
+        .file_name()
+        .ok_or_else(|| anyhow!("the draft has no name"))?;
     let place = target.join(file_name);
     if place.symlink_metadata().is_ok() {
-        return Err(InputError::new(format!("{}: there is something already", place.display())).into());
+        return Err(
+            InputError::new(format!("{}: there is something already", place.display())).into(),
+        );
     }
-    std::fs::create_dir_all(&target).with_context(|| format!("{} cannot be made", target.display()))?;
+    std::fs::create_dir_all(&target)
+        .with_context(|| format!("{} cannot be made", target.display()))?;
     let held = Held::take(&drafts, directory)?;
     let digest = digest(&held.path)?;
     show(&held.path, name, runtime, output)?;
-    output.note(&format!("it would go to {}; read it first: {}", place.display(), held.path.display()));
+    output.note(&format!(
+        "it would go to {}; read it first: {}",
+        place.display(),
+        held.path.display()
+    ));
     if !arguments.yes {
-        match approver::confirm("Use this skill from now on? y: yes, anything else: no", output) {
+        match approver::confirm(
+            "Use this skill from now on? y: yes, anything else: no",
+            output,
+        ) {
             Some(true) => {}
             Some(false) => {
                 output.note(&format!("{name} stays a draft"));
@@ -62,13 +97,18 @@ pub(crate) fn adopt(runtime: &SkillRuntime, arguments: &Adopt, output: &Output) 
         }
     }
     if self::digest(&held.path)? != digest {
-        return Err(anyhow!("the draft changed while it was looked at; look at it again"));
+        return Err(anyhow!(
+            "the draft changed while it was looked at; look at it again"
+        ));
     }
     held.release(&place)?;
     if output.is_json() {
         output.document(&json!({"skill": name, "directory": place, "digest": digest}))?;
     } else {
-        output.note(&format!("{name} is in {} and is used from now on; its content is {digest}", place.display()));
+        output.note(&format!(
+            "{name} is in {} and is used from now on; its content is {digest}",
+            place.display()
+        ));
     }
     Ok(Exit::Done)
 }
@@ -82,13 +122,21 @@ struct Held {
 impl Held {
     fn take(drafts: &Path, directory: &Path) -> anyhow::Result<Self> {
         let (aside, name) = (drafts.join(HELD), directory.file_name().unwrap_or_default());
-        std::fs::create_dir_all(&aside).with_context(|| format!("{} cannot be made", aside.display()))?;
+        std::fs::create_dir_all(&aside)
+            .with_context(|| format!("{} cannot be made", aside.display()))?;
         let path = aside.join(name);
         if path.symlink_metadata().is_ok() {
-            return Err(anyhow!("{} stands in the way: look at it, and move or remove it", path.display()));
+            return Err(anyhow!(
+                "{} stands in the way: look at it, and move or remove it",
+                path.display()
+            ));
         }
-        std::fs::rename(directory, &path).with_context(|| format!("{} cannot be moved aside", directory.display()))?;
-        Ok(Self { path, from: directory.to_owned() })
+        std::fs::rename(directory, &path)
+            .with_context(|| format!("{} cannot be moved aside", directory.display()))?;
+        Ok(Self {
+            path,
+            from: directory.to_owned(),
+        })
     }
 
     /// Moves it to where it is used.
@@ -104,39 +152,57 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // What was released is not there any more; what cannot be given back now is at the next call.
+        // What was released is not there any more; what cannot be given back now is at the next
+        // call.
         let _ = std::fs::rename(&self.path, &self.from);
         let _ = self.path.parent().map(std::fs::remove_dir);
     }
 }
 
-/// Waits for nobody: while a person looks at one draft, no other call moves any. Nothing is locked where there are no drafts.
+/// Waits for nobody: while a person looks at one draft, no other call moves any. Nothing is locked
+/// where there are no drafts.
 #[expect(clippy::disallowed_methods, reason = "the file is the command's own")]
 fn turn(drafts: &Path) -> anyhow::Result<Option<std::fs::File>> {
     if !drafts.is_dir() {
         return Ok(None);
     }
     let path = drafts.join(LOCK);
-    let file = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+    let file = std::fs::OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path);
     let file = file.with_context(|| format!("{} cannot be opened", path.display()))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
-        Err(std::fs::TryLockError::WouldBlock) => {
-            Err(anyhow!("another `skills adopt` looks at the drafts in {}; wait until it is done", drafts.display()))
+        Err(std::fs::TryLockError::WouldBlock) => Err(anyhow!(
+            "another `skills adopt` looks at the drafts in {}; wait until it is done",
+            drafts.display()
+        )),
+        Err(std::fs::TryLockError::Error(error)) => {
+            Err(error).with_context(|| format!("{} cannot be locked", path.display()))
         }
-        Err(std::fs::TryLockError::Error(error)) => Err(error).with_context(|| format!("{} cannot be locked", path.display())),
     }
 }
 
-/// Makes drafts again of what a call that was interrupted moved aside. One whose name was taken meanwhile stays where it is, and that is said.
-#[expect(clippy::disallowed_methods, reason = "the directory is the command's own")]
+/// Makes drafts again of what a call that was interrupted moved aside. One whose name was taken
+/// meanwhile stays where it is, and that is said.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the directory is the command's own"
+)]
 fn give_back(drafts: &Path, output: &Output) -> anyhow::Result<()> {
     let aside = drafts.join(HELD);
-    let Ok(entries) = std::fs::read_dir(&aside) else { return Ok(()) };
+    let Ok(entries) = std::fs::read_dir(&aside) else {
+        return Ok(());
+    };
     for entry in entries {
         let entry = entry?;
         if drafts.join(entry.file_name()).symlink_metadata().is_ok() {
-            output.note(&format!("warning: {} stays aside, since there is another draft of its name", entry.path().display()));
+            output.note(&format!(
+                "warning: {} stays aside, since there is another draft of its name",
+                entry.path().display()
+            ));
             continue;
         }
         std::fs::rename(entry.path(), drafts.join(entry.file_name()))
@@ -149,14 +215,24 @@ fn give_back(drafts: &Path, output: &Output) -> anyhow::Result<()> {
 
 fn digest(directory: &Path) -> anyhow::Result<String> {
     let files = SkillFiles::at(directory)?;
-    Ok(files.digest(&mut skills_runtime::discovery::DigestCache::default())?.to_string())
+    Ok(files
+        .digest(&mut skills_runtime::discovery::DigestCache::default())?
+        .to_string())
 }
 
 /// Shows what would be adopted: every file that its digest counts, and what it asks for.
-fn show(directory: &Path, name: &str, runtime: &SkillRuntime, output: &Output) -> anyhow::Result<()> {
+fn show(
+    directory: &Path,
+    name: &str,
+    runtime: &SkillRuntime,
+    output: &Output,
+) -> anyhow::Result<()> {
     let files = SkillFiles::at(directory)?;
     let document = files.document()?;
-    output.note(&format!("{name}: {}", line(document.manifest().description())));
+    output.note(&format!(
+        "{name}: {}",
+        line(document.manifest().description())
+    ));
     let mut paths = Vec::new();
     collect(directory, directory, &mut paths)?;
     paths.sort();
@@ -166,27 +242,52 @@ fn show(directory: &Path, name: &str, runtime: &SkillRuntime, output: &Output) -
     if paths.len() > MAX_FILES {
         output.note(&format!("  and {} files more", paths.len() - MAX_FILES));
     }
-    let tools: Vec<String> = document.manifest().allowed_tools().iter().map(ToString::to_string).collect();
+    let tools: Vec<String> = document
+        .manifest()
+        .allowed_tools()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     if !tools.is_empty() {
         output.note(&format!("asks for {}", line(&tools.join(" "))));
     }
-    for other in runtime.catalog().all().filter(|entry| entry.name().as_str() == name) {
-        output.note(&format!("warning: another skill has this name: {}", other.directory().display()));
+    for other in runtime
+        .catalog()
+        .all()
+        .filter(|entry| entry.name().as_str() == name)
+    {
+        output.note(&format!(
+            "warning: another skill has this name: {}",
+            other.directory().display()
+        ));
     }
     Ok(())
 }
 
 /// Lists all that lies in a draft, hidden files and links too.
-#[expect(clippy::disallowed_methods, reason = "the draft lies where only this command finds it, and links are not followed")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the draft lies where only this command finds it, and links are not followed"
+)]
 fn collect(top: &Path, directory: &Path, paths: &mut Vec<(String, String)>) -> anyhow::Result<()> {
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
         let metadata = path.symlink_metadata()?;
-        let shown = path.strip_prefix(top).unwrap_or(&path).display().to_string();
+        let shown = path
+            .strip_prefix(top)
+            .unwrap_or(&path)
+            .display()
+            .to_string();
         if metadata.is_dir() {
             collect(top, &path, paths)?;
         } else if metadata.is_symlink() {
-            paths.push((shown, format!("a link to {}", line(&std::fs::read_link(&path)?.display().to_string()))));
+            paths.push((
+                shown,
+                format!(
+                    "a link to {}",
+                    line(&std::fs::read_link(&path)?.display().to_string())
+                ),
+            ));
         } else {
             paths.push((shown, format!("{} bytes", metadata.len())));
         }
@@ -199,14 +300,29 @@ fn target(runtime: &SkillRuntime, given: Option<&Path>) -> anyhow::Result<PathBu
     if let Some(given) = given {
         return Ok(std::path::absolute(given)?);
     }
-    let mut roots = runtime.discovery().roots().iter().filter(|root| root.is_trusted());
-    let own = roots.find(|root| matches!(root.scope(), Scope::User | Scope::Custom)).map(|root| root.path().to_owned());
-    own.ok_or_else(|| InputError::new("no place of your own is known where skills are looked for; name one with --to".to_owned()).into())
+    let mut roots = runtime
+        .discovery()
+        .roots()
+        .iter()
+        .filter(|root| root.is_trusted());
+    let own = roots
+        .find(|root| matches!(root.scope(), Scope::User | Scope::Custom))
+        .map(|root| root.path().to_owned());
+    own.ok_or_else(|| {
+        InputError::new(
+            "no place of your own is known where skills are looked for; name one with --to"
+                .to_owned(),
+        )
+        .into()
+    })
 }
 
 fn list(all: &[(String, PathBuf)], output: &Output) -> anyhow::Result<Exit> {
     if output.is_json() {
-        let drafts: Vec<_> = all.iter().map(|(name, directory)| json!({"name": name, "directory": directory})).collect();
+        let drafts: Vec<_> = all
+            .iter()
+            .map(|(name, directory)| json!({"name": name, "directory": directory}))
+            .collect();
         output.document(&json!({"drafts": drafts}))?;
         return Ok(Exit::Done);
     }
@@ -214,7 +330,15 @@ fn list(all: &[(String, PathBuf)], output: &Output) -> anyhow::Result<Exit> {
         output.note("there are no drafts");
     }
     output.text(
-        &all.iter().map(|(name, directory)| format!("{}  {}\n", line(name), line(&directory.display().to_string()))).collect::<String>(),
+        &all.iter()
+            .map(|(name, directory)| {
+                format!(
+                    "{}  {}\n",
+                    line(name),
+                    line(&directory.display().to_string())
+                )
+            })
+            .collect::<String>(),
     )?;
     Ok(Exit::Done)
 }

@@ -41,13 +41,16 @@ fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Answers yes, except to requests that an administrator wants asked and to writing a protected path, which takes a rule that names it.
+/// Answers yes, except to requests that an administrator wants asked and to writing a protected
+/// path, which takes a rule that names it.
 struct Yes;
 
 impl Approver for Yes {
     fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
-        let is_admins = |verdict: &Verdict| matches!(verdict.wants_asked(), Some((Layer::Admin, _)));
-        let is_protected = |verdict: &Verdict| matches!(verdict.permission(), Permission::WriteProtected { .. });
+        let is_admins =
+            |verdict: &Verdict| matches!(verdict.wants_asked(), Some((Layer::Admin, _)));
+        let is_protected =
+            |verdict: &Verdict| matches!(verdict.permission(), Permission::WriteProtected { .. });
         let is_left = |verdict: &Verdict| is_admins(verdict) || is_protected(verdict);
         let answer = (!question.open.iter().any(is_left)).then_some(Answer::Once);
         Box::pin(std::future::ready(Ok(answer)))

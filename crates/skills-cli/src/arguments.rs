@@ -20,8 +20,9 @@ pub(crate) use tools::{Adopt, Call, Host, Tools, ToolsCommand};
 
 /// Find, check, show and safely run agent skills
 ///
-/// A skill is a folder with a SKILL.md. Without --root, skills are looked for wherever clients keep them: in .agents/skills,
-/// .claude/skills and the like of the project and of the home directory; `skills roots` lists the places.
+/// A skill is a folder with a SKILL.md. Without --root, skills are looked for wherever clients keep
+/// them: in .agents/skills, .claude/skills and the like of the project and of the home directory;
+/// `skills roots` lists the places.
 #[derive(Debug, Parser)]
 #[command(name = "skills", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
@@ -29,8 +30,9 @@ pub(crate) struct Arguments {
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
 
-    /// Look where this client looks, and read as it reads (universal, codex, claude, openclaw, gemini, copilot, goose, opencode;
-    /// validate also knows spec, claude-api, deepagents, agent-framework)
+    /// Look where this client looks, and read as it reads (universal, codex, claude, openclaw,
+    /// gemini, copilot, goose, opencode; validate also knows spec, claude-api, deepagents,
+    /// agent-framework)
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "CLIENT")]
     pub(crate) profile: Option<String>,
 
@@ -38,7 +40,8 @@ pub(crate) struct Arguments {
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "SKILL")]
     pub(crate) disable: Vec<String>,
 
-    /// Use the skills of the project, and let its rules allow; without this its skills are blocked and its rules only narrow
+    /// Use the skills of the project, and let its rules allow; without this its skills are blocked
+    /// and its rules only narrow
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) trust_project: bool,
 
@@ -65,8 +68,7 @@ pub(crate) struct Arguments {
 /// The heading of the options that every command has.
 const GLOBAL: &str = "Options of every command";
 
-const EXIT_CODES: &str =
-    "Exit codes: 0 done, 1 the skill failed or is unknown, 2 wrong usage, 3 denied or no sandbox, 4 timeout, 130 interrupted";
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 the skill failed or is unknown, 2 wrong usage, 3 denied or no sandbox, 4 timeout, 130 interrupted";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -86,10 +88,11 @@ pub(crate) enum Command {
     New(New),
     /// Compile a skill's source to WebAssembly
     ///
-    /// The source lies in the skill's `guest` directory and becomes `wasm/skill.wasm`: Rust (Cargo.toml), JavaScript or TypeScript (main,
-    /// index or skill with .js, .mjs or .ts), C (*.c) or Python (app.py or main.py). Beside it, artifact.lock says what it was built
-    /// from; when nothing changed, nothing is done. Building runs compilers, build scripts and packages with your rights and outside any
-    /// sandbox: build what you wrote or read.
+    /// The source lies in the skill's `guest` directory and becomes `wasm/skill.wasm`: Rust
+    /// (Cargo.toml), JavaScript or TypeScript (main, index or skill with .js, .mjs or .ts), C (*.c)
+    /// or Python (app.py or main.py). Beside it, artifact.lock says what it was built from; when
+    /// nothing changed, nothing is done. Building runs compilers, build scripts and packages with
+    /// your rights and outside any sandbox: build what you wrote or read.
     Build(Build),
     /// Look for what hinders skills here: roots, limits, names, links, requirements, sandboxes
     Doctor(Doctor),
@@ -107,7 +110,8 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// List the tools that a model calls, as a host gives them to it
     ///
-    /// They are the six skills tools, a tool for each script of a skill, run_skill_script, and those for models without access to files.
+    /// They are the six skills tools, a tool for each script of a skill, run_skill_script, and
+    /// those for models without access to files.
     Tools(Tools),
     /// Call a tool as a model would
     Call(Call),
@@ -115,8 +119,8 @@ pub(crate) enum Command {
     Adopt(Adopt),
     /// Serve skills and their tools to clients of the Model Context Protocol
     ///
-    /// Clients start this command and talk to it over standard input and output; `skills mcp install` writes that into their configuration. With --http they
-    /// connect to it.
+    /// Clients start this command and talk to it over standard input and output;
+    /// `skills mcp install` writes that into their configuration. With --http they connect to it.
     Mcp(Box<Mcp>),
     /// Compile the WebAssembly of skills ahead of time, so that no run has to wait for it
     Precompile(Precompile),
@@ -314,15 +318,22 @@ fn budget(text: &str) -> Result<Budget, String> {
         Some(tokens) => (tokens, Budget::Tokens),
         None => (text, Budget::Characters),
     };
-    number.parse().map(unit).map_err(|_| "not a number of characters like 8000, or of tokens like 4000t".to_owned())
+    number
+        .parse()
+        .map(unit)
+        .map_err(|_| "not a number of characters like 8000, or of tokens like 4000t".to_owned())
 }
 
 /// Reads a skill and its mode.
 fn mode(text: &str) -> Result<(String, Mode), String> {
     let modes = Mode::ALL.map(Mode::as_str).join(", ");
-    let (skill, mode) = text.rsplit_once('=').ok_or_else(|| format!("not SKILL=MODE; modes are {modes}"))?;
+    let (skill, mode) = text
+        .rsplit_once('=')
+        .ok_or_else(|| format!("not SKILL=MODE; modes are {modes}"))?;
     let known = Mode::ALL.into_iter().find(|known| known.as_str() == mode);
-    known.map(|mode| (skill.to_owned(), mode)).ok_or_else(|| format!("{mode:?} is no mode; there are: {modes}"))
+    known
+        .map(|mode| (skill.to_owned(), mode))
+        .ok_or_else(|| format!("{mode:?} is no mode; there are: {modes}"))
 }
 
 #[cfg(test)]
@@ -331,7 +342,10 @@ mod tests {
 
     #[test]
     fn budgets_and_modes() {
-        assert_eq!((budget("8000"), budget("40t")), (Ok(Budget::Characters(8_000)), Ok(Budget::Tokens(40))));
+        assert_eq!(
+            (budget("8000"), budget("40t")),
+            (Ok(Budget::Characters(8_000)), Ok(Budget::Tokens(40)))
+        );
         assert!(budget("t").is_err() && budget("-1").is_err());
         assert_eq!(mode("a=b=pinned"), Ok(("a=b".to_owned(), Mode::Pinned)));
         assert!(mode("a").is_err() && mode("a=pined").is_err());

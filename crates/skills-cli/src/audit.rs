@@ -13,12 +13,16 @@ use crate::state;
 
 pub(crate) fn audit(arguments: &Audit, output: &Output) -> anyhow::Result<Exit> {
     let path = arguments.log.clone().or_else(state::log);
-    let path = path.ok_or_else(|| InputError::new("there is no log: set XDG_STATE_HOME, or name one with --log".to_owned()))?;
+    let path = path.ok_or_else(|| {
+        InputError::new("there is no log: set XDG_STATE_HOME, or name one with --log".to_owned())
+    })?;
     let shown = path.display().to_string();
     let mut files = Log::at(path).files()?;
     files.retain(|file| file.is_file());
     if files.is_empty() {
-        return Err(InputError::new(format!("{shown}: there is no log; nothing has run yet")).into());
+        return Err(
+            InputError::new(format!("{shown}: there is no log; nothing has run yet")).into(),
+        );
     }
     match &arguments.command {
         AuditCommand::Tail(arguments) => show_tail(&tail(&files, arguments.lines)?, output),
@@ -33,19 +37,37 @@ fn show_tail(lines: &[Line], output: &Output) -> anyhow::Result<Exit> {
         output.document(&json!({"records": records}))?;
         return Ok(Exit::Done);
     }
-    let text: String = lines.iter().map(|record| format!("{}\n", line(&row(record)))).collect();
+    let text: String = lines
+        .iter()
+        .map(|record| format!("{}\n", line(&row(record))))
+        .collect();
     output.text(&text)?;
     Ok(Exit::Done)
 }
 
 fn row(record: &Line) -> String {
     match record {
-        Line::Record { sequence, event, .. } => {
+        Line::Record {
+            sequence, event, ..
+        } => {
             let decision = serde_json::to_value(event.decision).ok();
-            let decision = decision.as_ref().and_then(Value::as_str).unwrap_or_default();
+            let decision = decision
+                .as_ref()
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             let text = |field: &Option<String>| field.clone().unwrap_or_default();
-            let Event { time, skill, program, outcome, .. } = event.as_ref();
-            format!("{sequence:>6}  {time}  {decision:<7}  {skill}  {}  {}", text(program), text(outcome))
+            let Event {
+                time,
+                skill,
+                program,
+                outcome,
+                ..
+            } = event.as_ref();
+            format!(
+                "{sequence:>6}  {time}  {decision:<7}  {skill}  {}  {}",
+                text(program),
+                text(outcome)
+            )
         }
         Line::Broken { line } => format!("{:>6}  line {line} is no record: torn or edited", "?"),
         _ => String::new(),
@@ -54,7 +76,11 @@ fn row(record: &Line) -> String {
 
 fn document(record: &Line) -> Value {
     match record {
-        Line::Record { sequence, hash, event } => {
+        Line::Record {
+            sequence,
+            hash,
+            event,
+        } => {
             let mut document = serde_json::to_value(event).unwrap_or_default();
             if let Value::Object(map) = &mut document {
                 map.insert("sequence".to_owned(), json!(sequence));
@@ -69,7 +95,8 @@ fn document(record: &Line) -> Value {
 
 fn show(files: &[PathBuf], number: u64, output: &Output) -> anyhow::Result<Exit> {
     for file in files {
-        let is_it = |record: &Line| matches!(record, Line::Record { sequence, .. } if *sequence == number);
+        let is_it =
+            |record: &Line| matches!(record, Line::Record { sequence, .. } if *sequence == number);
         if let Some(record) = read(file)?.find(is_it) {
             output.document(&document(&record))?;
             return Ok(Exit::Done);
@@ -84,18 +111,30 @@ fn check(files: &[PathBuf], arguments: &Verify, output: &Output) -> anyhow::Resu
     let is_cut = arguments.last.is_some() && verified.since.is_none();
     let mut problems: Vec<String> = verified.problems.iter().map(ToString::to_string).collect();
     if is_cut {
-        problems.push("no record has the hash that was kept: the end was cut or written anew".to_owned());
+        problems.push(
+            "no record has the hash that was kept: the end was cut or written anew".to_owned(),
+        );
     }
     if output.is_json() {
         output.document(&json!({
             "records": verified.records, "first": verified.first_sequence, "last_hash": verified.last_hash, "since": verified.since, "problems": problems,
         }))?;
     } else {
-        let whole = if problems.is_empty() { "the chain is whole" } else { "the chain is broken" };
+        let whole = if problems.is_empty() {
+            "the chain is whole"
+        } else {
+            "the chain is broken"
+        };
         let first = verified.first_sequence.unwrap_or(1);
-        let gone = if first > 1 { format!(", records before {first} are gone") } else { String::new() };
+        let gone = if first > 1 {
+            format!(", records before {first} are gone")
+        } else {
+            String::new()
+        };
         let mut text = format!("{} records, {whole}{gone}\n", verified.records);
-        problems.iter().for_each(|problem| text.push_str(&format!("  {}\n", line(problem))));
+        problems
+            .iter()
+            .for_each(|problem| text.push_str(&format!("  {}\n", line(problem))));
         if let Some(since) = verified.since {
             text.push_str(&format!("{since} records since the one that was kept\n"));
         }
@@ -104,5 +143,9 @@ fn check(files: &[PathBuf], arguments: &Verify, output: &Output) -> anyhow::Resu
         }
         output.text(&text)?;
     }
-    Ok(if problems.is_empty() { Exit::Done } else { Exit::Failed })
+    Ok(if problems.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Failed
+    })
 }

@@ -12,9 +12,18 @@ use crate::input::{self, InputError};
 use crate::output::Output;
 use crate::signals;
 
-pub(crate) fn call(builder: Builder, arguments: &Call, trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
+pub(crate) fn call(
+    builder: Builder,
+    arguments: &Call,
+    trust_project: bool,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     let given = input::read(&arguments.arguments, "what stands behind the tool")?;
-    let what = What { allow: arguments.allow.clone(), env_file: arguments.env_file.clone(), ..What::default() };
+    let what = What {
+        allow: arguments.allow.clone(),
+        env_file: arguments.env_file.clone(),
+        ..What::default()
+    };
     let set = host::to_call(builder, &arguments.host, what, trust_project, output)?;
     let answers = match arguments {
         Call { yes: true, .. } => Answers::Yes,
@@ -22,10 +31,15 @@ pub(crate) fn call(builder: Builder, arguments: &Call, trust_project: bool, outp
         _ if arguments.arguments == "-" => Answers::Nobody,
         _ => Answers::Terminal,
     };
-    let context = approver(answers).into_iter().fold(CallContext::default(), CallContext::approver);
-    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let context = approver(answers)
+        .into_iter()
+        .fold(CallContext::default(), CallContext::approver);
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let outcome = executor.block_on(async {
-        // Whoever started this command may have had it ignore the end of its children; with a handler they can be collected.
+        // Whoever started this command may have had it ignore the end of its children; with a
+        // handler they can be collected.
         #[cfg(unix)]
         let _children = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child());
         tokio::select! {
@@ -35,14 +49,26 @@ pub(crate) fn call(builder: Builder, arguments: &Call, trust_project: bool, outp
         }
     });
     executor.shutdown_background();
-    let Some(outcome) = outcome.map_err(|error| InputError::new(error.to_string()))? else { return Ok(Exit::Interrupted) };
+    let Some(outcome) = outcome.map_err(|error| InputError::new(error.to_string()))? else {
+        return Ok(Exit::Interrupted);
+    };
     if output.is_json() {
-        let Outcome { text, structured, is_error, files, .. } = &outcome;
-        output.document(&json!({"text": text, "structured": structured, "is_error": is_error, "files": files}))?;
+        let Outcome {
+            text,
+            structured,
+            is_error,
+            files,
+            ..
+        } = &outcome;
+        output.document(
+            &json!({"text": text, "structured": structured, "is_error": is_error, "files": files}),
+        )?;
     } else if outcome.is_error {
         output.notes(&outcome.text);
         if outcome.is(Code::ApprovalRequired) {
-            output.note("  for this call: --allow PERMISSION, or --yes; for drafts: skills adopt NAME");
+            output.note(
+                "  for this call: --allow PERMISSION, or --yes; for drafts: skills adopt NAME",
+            );
         }
         outcome.structured["error"]["hint"]
             .as_str()
@@ -50,7 +76,11 @@ pub(crate) fn call(builder: Builder, arguments: &Call, trust_project: bool, outp
             .iter()
             .for_each(|hint| output.note(&format!("  {hint}")));
     } else {
-        let newline = if outcome.text.ends_with('\n') { "" } else { "\n" };
+        let newline = if outcome.text.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
         output.text(&format!("{}{newline}", outcome.text))?;
     }
     Ok(exit(&outcome))
@@ -62,7 +92,11 @@ fn exit(outcome: &Outcome) -> Exit {
         Exit::Done
     } else if is_any(&[Code::InvalidArguments]) {
         Exit::Usage
-    } else if is_any(&[Code::DeniedByPolicy, Code::ApprovalRequired, Code::SandboxUnavailable]) {
+    } else if is_any(&[
+        Code::DeniedByPolicy,
+        Code::ApprovalRequired,
+        Code::SandboxUnavailable,
+    ]) {
         Exit::Denied
     } else if is_any(&[Code::TimedOut]) {
         Exit::Timeout

@@ -28,14 +28,22 @@ pub(crate) fn if_asked() -> Option<Exit> {
     })
 }
 
-/// Lets a runtime compile large modules in children. Where this program cannot be found, large modules are refused.
+/// Lets a runtime compile large modules in children. Where this program cannot be found, large
+/// modules are refused.
 pub(crate) fn in_children(builder: Builder) -> Builder {
-    let Some(program) = program() else { return builder };
+    let Some(program) = program() else {
+        return builder;
+    };
     builder.wasm_compile_command(CompileCommand::new(program).argument(ARGUMENT))
 }
 
-/// Names this program. On Linux it is the very file that runs, even after an update has put another one in its place.
+/// Names this program. On Linux it is the very file that runs, even after an update has put another
+/// one in its place.
 fn program() -> Option<PathBuf> {
     let this = PathBuf::from("/proc/self/exe");
-    if cfg!(target_os = "linux") && this.exists() { Some(this) } else { env::current_exe().ok() }
+    if cfg!(target_os = "linux") && this.exists() {
+        Some(this)
+    } else {
+        env::current_exe().ok()
+    }
 }

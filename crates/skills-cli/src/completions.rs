@@ -9,7 +9,12 @@ use crate::output::Output;
 /// Prints a script by which a shell completes subcommands and options.
 pub(crate) fn completions(arguments: &Completions, output: &Output) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "skills", &mut script);
+    clap_complete::generate(
+        arguments.shell,
+        &mut Arguments::command(),
+        "skills",
+        &mut script,
+    );
     output.text(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -11,7 +11,11 @@ use crate::output::{Output, line};
 use crate::roots;
 
 /// Finds the skills that a command reads or runs.
-pub(crate) fn detect(runtime: &SkillRuntime, arguments: &Detect, output: &Output) -> anyhow::Result<Exit> {
+pub(crate) fn detect(
+    runtime: &SkillRuntime,
+    arguments: &Detect,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     let directory = match &arguments.cwd {
         Some(directory) => input::directory(directory)?,
         None => roots::working_directory()?,
@@ -27,8 +31,14 @@ pub(crate) fn detect(runtime: &SkillRuntime, arguments: &Detect, output: &Output
         output.document(&json!({"uses": uses}))?;
         return Ok(Exit::Done);
     }
-    let shown =
-        uses.iter().map(|found| format!("{} {}  {}\n", found.kind.as_str(), found.entry.name(), line(&found.path.to_string_lossy())));
+    let shown = uses.iter().map(|found| {
+        format!(
+            "{} {}  {}\n",
+            found.kind.as_str(),
+            found.entry.name(),
+            line(&found.path.to_string_lossy())
+        )
+    });
     output.text(&shown.collect::<String>())?;
     if uses.is_empty() {
         output.note("the command uses no skill");

@@ -21,13 +21,18 @@ struct Trouble {
 /// A kind of program, and which walls would stand around it here.
 type Sandbox = (&'static str, Result<Report, SandboxError>);
 
-/// Looks at everything that may hinder skills here: roots, limits, names, links, requirements, sandboxes.
+/// Looks at everything that may hinder skills here: roots, limits, names, links, requirements,
+/// sandboxes.
 pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<Exit> {
     let catalog = runtime.catalog();
     let mut troubles: Vec<Trouble> = catalog.entries().iter().flat_map(troubles).collect();
     // Rules that cannot be read stop every run.
     if let Err(error) = policy_files::read(&state::policy_files(), false) {
-        troubles.push(Trouble { skill: "rules".to_owned(), code: "policy", message: format!("{error:#}") });
+        troubles.push(Trouble {
+            skill: "rules".to_owned(),
+            code: "policy",
+            message: format!("{error:#}"),
+        });
     }
     let sandboxes = runtime.sandboxes();
     if output.is_json() {
@@ -45,7 +50,11 @@ pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<
         let troubles: Vec<Value> =
             troubles.iter().map(|trouble| json!({"skill": trouble.skill, "code": trouble.code, "message": trouble.message})).collect();
         let skipped = unexpected(&catalog).map(list::skipped).collect::<Vec<_>>();
-        let inactive = catalog.inactive().iter().map(list::inactive).collect::<Vec<_>>();
+        let inactive = catalog
+            .inactive()
+            .iter()
+            .map(list::inactive)
+            .collect::<Vec<_>>();
         output.document(&json!({
             "skills": catalog.entries().len(), "skipped": skipped, "inactive": inactive, "troubles": troubles, "sandboxes": sandboxes,
         }))?;
@@ -59,51 +68,114 @@ pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<
 
 /// What was passed over and should not have been.
 fn unexpected(catalog: &Catalog) -> impl Iterator<Item = &skills_runtime::discovery::Skipped> {
-    catalog.skipped().iter().filter(|skipped| !skipped.reason().is_expected())
+    catalog
+        .skipped()
+        .iter()
+        .filter(|skipped| !skipped.reason().is_expected())
 }
 
-fn text(runtime: &SkillRuntime, catalog: &Catalog, troubles: &[Trouble], sandboxes: &[Sandbox]) -> String {
-    let missing = catalog.skipped().iter().filter(|skipped| matches!(skipped.reason(), SkipReason::RootMissing)).count();
+fn text(
+    runtime: &SkillRuntime,
+    catalog: &Catalog,
+    troubles: &[Trouble],
+    sandboxes: &[Sandbox],
+) -> String {
+    let missing = catalog
+        .skipped()
+        .iter()
+        .filter(|skipped| matches!(skipped.reason(), SkipReason::RootMissing))
+        .count();
     let roots = runtime.discovery().roots().len();
     let mut text = format!("roots      {} of {roots} exist\n", roots - missing);
-    text.push_str(&format!("skills     {} used, {} not used\n", catalog.entries().len(), catalog.inactive().len()));
+    text.push_str(&format!(
+        "skills     {} used, {} not used\n",
+        catalog.entries().len(),
+        catalog.inactive().len()
+    ));
     for inactive in catalog.inactive() {
-        text.push_str(&format!("           not used: {}: {}\n", inactive.entry().name(), line(&inactive.reason().to_string())));
+        text.push_str(&format!(
+            "           not used: {}: {}\n",
+            inactive.entry().name(),
+            line(&inactive.reason().to_string())
+        ));
     }
     for skipped in unexpected(catalog) {
-        text.push_str(&format!("           skipped {}\n", line(&skipped.to_string())));
+        text.push_str(&format!(
+            "           skipped {}\n",
+            line(&skipped.to_string())
+        ));
     }
     for trouble in troubles {
-        text.push_str(&format!("           {}: {}\n", line(&trouble.skill), line(&trouble.message)));
+        text.push_str(&format!(
+            "           {}: {}\n",
+            line(&trouble.skill),
+            line(&trouble.message)
+        ));
     }
     for (kind, report) in sandboxes {
         match report {
             Ok(report) => {
-                text.push_str(&format!("{kind:<10} run in the {} sandbox\n", report.backend()));
-                text.extend(report.lines().iter().map(|told| format!("           {}\n", line(told))));
+                text.push_str(&format!(
+                    "{kind:<10} run in the {} sandbox\n",
+                    report.backend()
+                ));
+                text.extend(
+                    report
+                        .lines()
+                        .iter()
+                        .map(|told| format!("           {}\n", line(told))),
+                );
             }
-            Err(error) => text.push_str(&format!("{kind:<10} do not run: {}\n", line(&error.to_string()))),
+            Err(error) => text.push_str(&format!(
+                "{kind:<10} do not run: {}\n",
+                line(&error.to_string())
+            )),
         }
     }
     text
 }
 
 fn troubles(entry: &Entry) -> Vec<Trouble> {
-    let trouble = |code, message: String| Trouble { skill: entry.name().to_string(), code, message };
+    let trouble = |code, message: String| Trouble {
+        skill: entry.name().to_string(),
+        code,
+        message,
+    };
     let mut troubles = Vec::new();
     match broken_links(entry) {
         Ok(links) => troubles.extend(links.into_iter().map(|link| trouble("broken-link", link))),
         Err(error) => troubles.push(trouble(error.kind().code(), error.to_string())),
     }
     let is_trouble = |warning: &&EntryWarning| {
-        matches!(warning, EntryWarning::SameName { .. } | EntryWarning::NameClash { .. } | EntryWarning::LinkedFile { .. })
+        matches!(
+            warning,
+            EntryWarning::SameName { .. }
+                | EntryWarning::NameClash { .. }
+                | EntryWarning::LinkedFile { .. }
+        )
     };
-    troubles.extend(entry.warnings().iter().filter(is_trouble).map(|warning| trouble(warning.code(), warning.to_string())));
+    troubles.extend(
+        entry
+            .warnings()
+            .iter()
+            .filter(is_trouble)
+            .map(|warning| trouble(warning.code(), warning.to_string())),
+    );
     let unread = entry.manifest().unread_restrictions();
     if !unread.is_empty() {
-        troubles.push(trouble("restriction-unread", format!("`{}` could not be read, so nothing of it runs", unread.join("`, `"))));
+        troubles.push(trouble(
+            "restriction-unread",
+            format!(
+                "`{}` could not be read, so nothing of it runs",
+                unread.join("`, `")
+            ),
+        ));
     }
-    troubles.extend(needs::told(&needs::of([entry])).into_iter().map(|message| trouble("requirement", message)));
+    troubles.extend(
+        needs::told(&needs::of([entry]))
+            .into_iter()
+            .map(|message| trouble("requirement", message)),
+    );
     troubles
 }
 
@@ -111,5 +183,13 @@ fn broken_links(entry: &Entry) -> Result<Vec<String>, DiscoveryError> {
     let files = entry.open()?;
     let document = files.document()?;
     let links = files.broken_links(&document.outline());
-    Ok(links.into_iter().map(|link| format!("line {}: {:?} is no file of the skill", link.line, link.target)).collect())
+    Ok(links
+        .into_iter()
+        .map(|link| {
+            format!(
+                "line {}: {:?} is no file of the skill",
+                link.line, link.target
+            )
+        })
+        .collect())
 }

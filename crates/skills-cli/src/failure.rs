@@ -26,14 +26,19 @@ pub(crate) fn report(error: &anyhow::Error, output: &Output) -> Exit {
 pub(crate) fn tell(error: &anyhow::Error, output: &Output) {
     let message = format!("error: {error:#}");
     // What a compiler says has lines of its own.
-    if error.downcast_ref::<BuildError>().is_some_and(|build| build.kind() == BuildErrorKind::Failed) {
+    if error
+        .downcast_ref::<BuildError>()
+        .is_some_and(|build| build.kind() == BuildErrorKind::Failed)
+    {
         output.notes(&message);
     } else {
         output.note(&message);
     }
     let runtime = runtime(error);
     let candidates = runtime.map_or(&[][..], RuntimeError::candidates);
-    if let Some(line) = suggestion(runtime, candidates).or_else(|| Some(format!("  {}", advice(error)?))) {
+    if let Some(line) =
+        suggestion(runtime, candidates).or_else(|| Some(format!("  {}", advice(error)?)))
+    {
         output.note(&line);
     }
 }
@@ -42,29 +47,43 @@ pub(crate) fn tell(error: &anyhow::Error, output: &Output) {
 pub(crate) fn document(error: &anyhow::Error) -> Value {
     let runtime = runtime(error);
     let candidates = runtime.map_or(&[][..], RuntimeError::candidates);
-    let of_sandbox = runtime.and_then(RuntimeError::sandbox).and_then(SandboxError::hint);
+    let of_sandbox = runtime
+        .and_then(RuntimeError::sandbox)
+        .and_then(SandboxError::hint);
     let hint = of_sandbox.map(str::to_owned).or_else(|| advice(error));
     json!({"code": code(error), "message": format!("{error:#}"), "candidates": candidates, "hint": hint})
 }
 
 fn runtime(error: &anyhow::Error) -> Option<&RuntimeError> {
-    error.downcast_ref::<RuntimeError>().or_else(|| Some(&error.downcast_ref::<Unbuilt>()?.error))
+    error
+        .downcast_ref::<RuntimeError>()
+        .or_else(|| Some(&error.downcast_ref::<Unbuilt>()?.error))
 }
 
-/// Prints what is wrong with the command line, as a document where one was asked for; help and version are no mistakes.
+/// Prints what is wrong with the command line, as a document where one was asked for; help and
+/// version are no mistakes.
 pub(crate) fn usage(error: &clap::Error) -> Exit {
     let wants_json = std::env::args_os().any(|argument| argument == "--json");
     if wants_json && error.use_stderr() {
         let message = error.to_string();
-        let message = message.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let document = json!({"error": {"code": "usage", "message": message, "candidates": [], "hint": null}});
+        let message = message
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("error: ");
+        let document =
+            json!({"error": {"code": "usage", "message": message, "candidates": [], "hint": null}});
         if Output::new(true).document(&document).is_ok() {
             return Exit::Usage;
         }
     }
     // When nobody reads it there is nobody left to tell.
     let _ = error.print();
-    if error.use_stderr() { Exit::Usage } else { Exit::Done }
+    if error.use_stderr() {
+        Exit::Usage
+    } else {
+        Exit::Done
+    }
 }
 
 fn suggestion(error: Option<&RuntimeError>, candidates: &[String]) -> Option<String> {
@@ -89,18 +108,30 @@ fn advice(error: &anyhow::Error) -> Option<String> {
 fn of_build(error: &BuildError) -> Option<&'static str> {
     match error.kind() {
         BuildErrorKind::MissingTool => {
-            let installable = error.missing().iter().filter(|missing| missing.0.is_installable()).count();
+            let installable = error
+                .missing()
+                .iter()
+                .filter(|missing| missing.0.is_installable())
+                .count();
             match error.missing().len() - installable {
-                0 => Some("`skills build --install` gets what npm, pip and rustup have, into a directory of its own"),
-                _ if installable > 0 => Some("once the others are here, `skills build --install` gets what npm, pip and rustup have"),
+                0 => Some(
+                    "`skills build --install` gets what npm, pip and rustup have, into a directory of its own",
+                ),
+                _ if installable > 0 => Some(
+                    "once the others are here, `skills build --install` gets what npm, pip and rustup have",
+                ),
                 _ => None,
             }
         }
-        BuildErrorKind::NoSource => Some("`skills new NAME --lang rust` (js, ts, c, python) makes a skill with source"),
-        BuildErrorKind::Stale => Some("`skills build` without --check builds it; the artifact and its lock belong together"),
-        BuildErrorKind::Differs => {
-            Some("use the tools that the lock names, or `skills build --force` with these and keep artifact and lock")
+        BuildErrorKind::NoSource => {
+            Some("`skills new NAME --lang rust` (js, ts, c, python) makes a skill with source")
         }
+        BuildErrorKind::Stale => Some(
+            "`skills build` without --check builds it; the artifact and its lock belong together",
+        ),
+        BuildErrorKind::Differs => Some(
+            "use the tools that the lock names, or `skills build --force` with these and keep artifact and lock",
+        ),
         BuildErrorKind::Io => of_io(std::error::Error::source(error)?.downcast_ref()?),
         _ => None,
     }
@@ -109,9 +140,15 @@ fn of_build(error: &BuildError) -> Option<&'static str> {
 fn of_io(error: &std::io::Error) -> Option<&'static str> {
     Some(match error.kind() {
         ErrorKindOfIo::NotFound => "look whether the path is right, and what stands there",
-        ErrorKindOfIo::PermissionDenied => "look at the rights of the file and of the directories above it: `ls -ld`",
-        ErrorKindOfIo::ReadOnlyFilesystem => "write elsewhere: --output for the artifact, XDG_CACHE_HOME for what compilers keep",
-        ErrorKindOfIo::StorageFull | ErrorKindOfIo::QuotaExceeded => "make room, or set XDG_CACHE_HOME to where there is some",
+        ErrorKindOfIo::PermissionDenied => {
+            "look at the rights of the file and of the directories above it: `ls -ld`"
+        }
+        ErrorKindOfIo::ReadOnlyFilesystem => {
+            "write elsewhere: --output for the artifact, XDG_CACHE_HOME for what compilers keep"
+        }
+        ErrorKindOfIo::StorageFull | ErrorKindOfIo::QuotaExceeded => {
+            "make room, or set XDG_CACHE_HOME to where there is some"
+        }
         _ => return None,
     })
 }
@@ -127,7 +164,10 @@ pub(crate) struct Unbuilt {
 
 impl Unbuilt {
     fn hint(&self) -> String {
-        format!("it has source in `guest`: `skills build {}`", self.directory.display())
+        format!(
+            "it has source in `guest`: `skills build {}`",
+            self.directory.display()
+        )
     }
 }
 
@@ -148,7 +188,9 @@ fn code(error: &anyhow::Error) -> &'static str {
         return build.kind().code();
     }
     match runtime(error) {
-        Some(runtime) => runtime.sandbox().map_or(runtime.kind().code(), |sandbox| sandbox.kind().code()),
+        Some(runtime) => runtime
+            .sandbox()
+            .map_or(runtime.kind().code(), |sandbox| sandbox.kind().code()),
         None if error.is::<InputError>() => "input",
         None => "io",
     }
@@ -160,12 +202,23 @@ pub(crate) fn exit(error: &anyhow::Error) -> Exit {
         return Exit::Usage;
     }
     if let Some(build) = error.downcast_ref::<BuildError>() {
-        let is_usage = matches!(build.kind(), BuildErrorKind::NoSource | BuildErrorKind::SeveralLanguages);
+        let is_usage = matches!(
+            build.kind(),
+            BuildErrorKind::NoSource | BuildErrorKind::SeveralLanguages
+        );
         return if is_usage { Exit::Usage } else { Exit::Failed };
     }
-    let Some(error) = runtime(error) else { return Exit::Failed };
+    let Some(error) = runtime(error) else {
+        return Exit::Failed;
+    };
     match error.sandbox().map(SandboxError::kind) {
-        None if matches!(error.kind(), ErrorKind::Restricted | ErrorKind::Changed | ErrorKind::Symlink | ErrorKind::Audit) => Exit::Denied,
+        None if matches!(
+            error.kind(),
+            ErrorKind::Restricted | ErrorKind::Changed | ErrorKind::Symlink | ErrorKind::Audit
+        ) =>
+        {
+            Exit::Denied
+        }
         Some(SandboxErrorKind::Load) | None => Exit::Failed,
         Some(_) => Exit::Denied,
     }
@@ -177,13 +230,19 @@ mod tests {
 
     #[test]
     fn a_system_without_walls_is_as_bad_as_a_missing_wall() {
-        for error in
-            [SandboxError::unsupported_platform("windows"), SandboxError::unavailable("Landlock", "the kernel is old", "update it")]
-        {
+        for error in [
+            SandboxError::unsupported_platform("windows"),
+            SandboxError::unavailable("Landlock", "the kernel is old", "update it"),
+        ] {
             assert_eq!(exit(&RuntimeError::from(error).into()), Exit::Denied);
         }
-        assert_eq!(exit(&RuntimeError::from(SandboxError::load("it is text")).into()), Exit::Failed);
-        let unsupported = anyhow::Error::from(RuntimeError::from(SandboxError::unsupported_platform("windows")));
+        assert_eq!(
+            exit(&RuntimeError::from(SandboxError::load("it is text")).into()),
+            Exit::Failed
+        );
+        let unsupported = anyhow::Error::from(RuntimeError::from(
+            SandboxError::unsupported_platform("windows"),
+        ));
         assert_eq!(code(&unsupported), "unsupported-platform");
     }
 }

@@ -1,5 +1,8 @@
 //! What the user names: input, files, directories.
-#![expect(clippy::disallowed_methods, reason = "a file that the user names on the command line is no file of a skill")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a file that the user names on the command line is no file of a skill"
+)]
 
 use std::fmt;
 use std::fs::Metadata;
@@ -36,10 +39,13 @@ pub(crate) fn text(argument: &str) -> anyhow::Result<String> {
     match argument.strip_prefix('@') {
         // A name with a sigil is text.
         Some(path) if std::path::Path::new(path).is_file() => {
-            let file = std::fs::File::open(path).with_context(|| InputError(format!("the file {path:?} cannot be opened")))?;
+            let file = std::fs::File::open(path)
+                .with_context(|| InputError(format!("the file {path:?} cannot be opened")))?;
             all(file)
         }
-        Some(path) if path.contains(std::path::is_separator) && !path.contains(char::is_whitespace) => {
+        Some(path)
+            if path.contains(std::path::is_separator) && !path.contains(char::is_whitespace) =>
+        {
             Err(InputError(format!("the file {path:?} cannot be opened")).into())
         }
         _ if argument == "-" => all(std::io::stdin()),
@@ -47,23 +53,28 @@ pub(crate) fn text(argument: &str) -> anyhow::Result<String> {
     }
 }
 
-/// Reads JSON from the argument, which `option` names, from the file behind `@`, or from standard input for `-`.
+/// Reads JSON from the argument, which `option` names, from the file behind `@`, or from standard
+/// input for `-`.
 pub(crate) fn read(argument: &str, option: &str) -> anyhow::Result<Value> {
     let (text, source) = match argument.strip_prefix('@') {
         Some(path) => {
-            let file = std::fs::File::open(path).with_context(|| InputError(format!("the input file {path:?} cannot be opened")))?;
+            let file = std::fs::File::open(path)
+                .with_context(|| InputError(format!("the input file {path:?} cannot be opened")))?;
             (all(file)?, path)
         }
         None if argument == "-" => (all(std::io::stdin())?, "standard input"),
         None => (argument.to_owned(), option),
     };
-    serde_json::from_str(&text).map_err(|error| InputError(format!("{source} is not JSON: {error}")).into())
+    serde_json::from_str(&text)
+        .map_err(|error| InputError(format!("{source} is not JSON: {error}")).into())
 }
 
 fn all(reader: impl Read) -> anyhow::Result<String> {
     let mut text = String::new();
-    let read =
-        reader.take(MAX_BYTES + 1).read_to_string(&mut text).with_context(|| InputError("the input cannot be read as text".to_owned()))?;
+    let read = reader
+        .take(MAX_BYTES + 1)
+        .read_to_string(&mut text)
+        .with_context(|| InputError("the input cannot be read as text".to_owned()))?;
     if read as u64 > MAX_BYTES {
         return Err(InputError(format!("the input has more than {MAX_BYTES} bytes")).into());
     }
@@ -76,7 +87,10 @@ pub(crate) fn bytes(path: &Path, max_bytes: u64) -> anyhow::Result<Vec<u8>> {
 }
 
 /// Reads a regular file, as [`bytes`] does, with the metadata that it had just before.
-pub(crate) fn bytes_and_metadata(path: &Path, max_bytes: u64) -> anyhow::Result<(Vec<u8>, Metadata)> {
+pub(crate) fn bytes_and_metadata(
+    path: &Path,
+    max_bytes: u64,
+) -> anyhow::Result<(Vec<u8>, Metadata)> {
     let failed = || InputError(format!("{} cannot be read", path.display()));
     let file = open(path).with_context(failed)?;
     let metadata = file.metadata().with_context(failed)?;
@@ -84,9 +98,16 @@ pub(crate) fn bytes_and_metadata(path: &Path, max_bytes: u64) -> anyhow::Result<
         return Err(InputError(format!("{} is no regular file", path.display())).into());
     }
     let mut bytes = Vec::new();
-    let read = file.take(max_bytes + 1).read_to_end(&mut bytes).with_context(failed)?;
+    let read = file
+        .take(max_bytes + 1)
+        .read_to_end(&mut bytes)
+        .with_context(failed)?;
     if read as u64 > max_bytes {
-        return Err(InputError(format!("{} has more than {max_bytes} bytes", path.display())).into());
+        return Err(InputError(format!(
+            "{} has more than {max_bytes} bytes",
+            path.display()
+        ))
+        .into());
     }
     Ok((bytes, metadata))
 }
@@ -98,13 +119,17 @@ pub(crate) fn file_text(path: &Path, max_bytes: u64) -> anyhow::Result<String> {
 
 /// Takes the bytes of a file as text.
 pub(crate) fn text_of(path: &Path, bytes: Vec<u8>) -> anyhow::Result<String> {
-    String::from_utf8(bytes).map_err(|_| InputError(format!("{} is no text", path.display())).into())
+    String::from_utf8(bytes)
+        .map_err(|_| InputError(format!("{} is no text", path.display())).into())
 }
 
 #[cfg(unix)]
 fn open(path: &Path) -> std::io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
-    std::fs::OpenOptions::new().read(true).custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits()).open(path)
+    std::fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits())
+        .open(path)
 }
 
 #[cfg(not(unix))]
@@ -121,6 +146,12 @@ pub(crate) fn directory(path: &Path) -> anyhow::Result<PathBuf> {
 /// Resolves a skill that is named by its directory; a bare name stays one.
 pub(crate) fn skill_name(argument: &str) -> String {
     let path = Path::new(argument);
-    let resolved = argument.contains(std::path::is_separator).then(|| canonical_skill_path(path)).flatten();
-    resolved.map_or_else(|| argument.to_owned(), |path| path.to_string_lossy().into_owned())
+    let resolved = argument
+        .contains(std::path::is_separator)
+        .then(|| canonical_skill_path(path))
+        .flatten();
+    resolved.map_or_else(
+        || argument.to_owned(),
+        |path| path.to_string_lossy().into_owned(),
+    )
 }

@@ -6,7 +6,8 @@ use crate::arguments::{Chosen, Command};
 #[cfg(unix)]
 use crate::search_path;
 
-/// Lets scripts run by the interpreters that the command line names, else by those of the system, else by those on the `PATH`.
+/// Lets scripts run by the interpreters that the command line names, else by those of the system,
+/// else by those on the `PATH`.
 #[cfg(unix)]
 pub(crate) fn choose(builder: Builder, command: &Command) -> anyhow::Result<Builder> {
     use skills_runtime::Interpreters;

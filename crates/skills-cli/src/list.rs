@@ -8,26 +8,48 @@ use crate::arguments::List;
 use crate::exit::Exit;
 use crate::output::{Output, line};
 
-pub(crate) fn list(runtime: &SkillRuntime, arguments: &List, output: &Output) -> anyhow::Result<Exit> {
+pub(crate) fn list(
+    runtime: &SkillRuntime,
+    arguments: &List,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     let catalog = runtime.catalog();
     if output.is_json() {
         output.document(&document(&catalog))?;
         return Ok(Exit::Done);
     }
-    output.text(&if arguments.long { long(catalog.entries()) } else { table(catalog.entries()) })?;
+    output.text(&if arguments.long {
+        long(catalog.entries())
+    } else {
+        table(catalog.entries())
+    })?;
     for inactive in catalog.inactive() {
         let (entry, reason) = (inactive.entry(), inactive.reason());
-        output.note(&format!("not used: {} ({}): {reason}", entry.name(), entry.location().display()));
+        output.note(&format!(
+            "not used: {} ({}): {reason}",
+            entry.name(),
+            entry.location().display()
+        ));
     }
-    for skipped in catalog.skipped().iter().filter(|skipped| !skipped.reason().is_expected()) {
+    for skipped in catalog
+        .skipped()
+        .iter()
+        .filter(|skipped| !skipped.reason().is_expected())
+    {
         output.note(&format!("skipped {skipped}"));
     }
     if catalog.entries().is_empty() {
         output.note("no skills found; name a directory with --root DIR, or see `skills roots`");
     }
-    let warned = catalog.entries().iter().filter(|entry| !entry.warnings().is_empty()).count();
+    let warned = catalog
+        .entries()
+        .iter()
+        .filter(|entry| !entry.warnings().is_empty())
+        .count();
     if warned > 0 && !arguments.long {
-        output.note(&format!("{warned} with warnings; `skills list --long` shows them"));
+        output.note(&format!(
+            "{warned} with warnings; `skills list --long` shows them"
+        ));
     }
     Ok(Exit::Done)
 }
@@ -35,9 +57,15 @@ pub(crate) fn list(runtime: &SkillRuntime, arguments: &List, output: &Output) ->
 fn document(catalog: &Catalog) -> Value {
     let skills: Vec<Value> = catalog.entries().iter().map(skill).collect();
     let inactive: Vec<Value> = catalog.inactive().iter().map(inactive).collect();
-    // That a client's places do not exist is told by `skills roots`; a directory that was named is missed here too.
+    // That a client's places do not exist is told by `skills roots`; a directory that was named is
+    // missed here too.
     let is_told = |skipped: &&Skipped| !matches!(skipped.reason(), SkipReason::RootMissing);
-    let skipped: Vec<Value> = catalog.skipped().iter().filter(is_told).map(skipped).collect();
+    let skipped: Vec<Value> = catalog
+        .skipped()
+        .iter()
+        .filter(is_told)
+        .map(skipped)
+        .collect();
     json!({"skills": skills, "inactive": inactive, "skipped": skipped})
 }
 
@@ -50,7 +78,10 @@ pub(crate) fn skipped(skipped: &Skipped) -> Value {
 pub(crate) fn inactive(inactive: &Inactive) -> Value {
     let (mut value, reason) = (skill(inactive.entry()), inactive.reason());
     if let Value::Object(map) = &mut value {
-        map.insert("reason".to_owned(), json!({"code": reason.code(), "message": reason.to_string()}));
+        map.insert(
+            "reason".to_owned(),
+            json!({"code": reason.code(), "message": reason.to_string()}),
+        );
     }
     value
 }
@@ -76,13 +107,28 @@ pub(crate) fn warnings(entry: &Entry) -> Vec<Value> {
 
 /// One line a skill; the scope stands between when there are several.
 fn table(entries: &[Entry]) -> String {
-    let widest = |length: &dyn Fn(&Entry) -> usize| entries.iter().map(length).max().unwrap_or_default();
+    let widest =
+        |length: &dyn Fn(&Entry) -> usize| entries.iter().map(length).max().unwrap_or_default();
     let name = widest(&|entry| entry.name().as_str().chars().count());
-    let several = entries.windows(2).any(|pair| pair[0].scope() != pair[1].scope());
-    let scope = if several { widest(&|entry| entry.scope().as_str().len()) } else { 0 };
+    let several = entries
+        .windows(2)
+        .any(|pair| pair[0].scope() != pair[1].scope());
+    let scope = if several {
+        widest(&|entry| entry.scope().as_str().len())
+    } else {
+        0
+    };
     let row = |entry: &Entry| {
-        let middle = if several { format!("{:scope$}  ", Scope::as_str(entry.scope())) } else { String::new() };
-        format!("{:name$}  {middle}{}\n", entry.name().as_str(), first_sentence(entry.manifest().description()))
+        let middle = if several {
+            format!("{:scope$}  ", Scope::as_str(entry.scope()))
+        } else {
+            String::new()
+        };
+        format!(
+            "{:name$}  {middle}{}\n",
+            entry.name().as_str(),
+            first_sentence(entry.manifest().description())
+        )
     };
     entries.iter().map(row).collect()
 }
@@ -92,8 +138,16 @@ fn long(entries: &[Entry]) -> String {
     let paragraph = |entry: &Entry| {
         let (name, description) = (entry.name(), first_sentence(entry.manifest().description()));
         let (path, scope, root) = (entry.location(), entry.scope(), entry.root());
-        let offered = if entry.is_offered() { "" } else { "\n  not offered to the model" };
-        let warnings: String = entry.warnings().iter().map(|warning| format!("\n  warning: {}", line(&warning.to_string()))).collect();
+        let offered = if entry.is_offered() {
+            ""
+        } else {
+            "\n  not offered to the model"
+        };
+        let warnings: String = entry
+            .warnings()
+            .iter()
+            .map(|warning| format!("\n  warning: {}", line(&warning.to_string())))
+            .collect();
         let (path, root) = (line(&path.to_string_lossy()), line(&root.to_string_lossy()));
         format!("{name}\n  {description}\n  {path}\n  {scope} root {root}{offered}{warnings}\n")
     };

@@ -10,24 +10,50 @@ use crate::input;
 use crate::output::Output;
 
 /// Prints a skill's text as a model is given it.
-pub(crate) fn load(runtime: &SkillRuntime, arguments: &Load, output: &Output) -> anyhow::Result<Exit> {
-    let form = if arguments.fenced { SkillForm::Fenced } else { SkillForm::Codex };
-    let injected = runtime.inject_skill(&input::skill_name(&arguments.name), form, arguments.max_bytes)?;
-    let Injected { text, role, hidden, left_out, .. } = &injected;
+pub(crate) fn load(
+    runtime: &SkillRuntime,
+    arguments: &Load,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let form = if arguments.fenced {
+        SkillForm::Fenced
+    } else {
+        SkillForm::Codex
+    };
+    let injected = runtime.inject_skill(
+        &input::skill_name(&arguments.name),
+        form,
+        arguments.max_bytes,
+    )?;
+    let Injected {
+        text,
+        role,
+        hidden,
+        left_out,
+        ..
+    } = &injected;
     if output.is_json() {
         let left_out = left_out.as_ref().map(
             |part| json!({"first_line": part.first_line, "last_line": part.last_line, "bytes": part.bytes, "headings": part.headings}),
         );
         let hidden = hidden.map(|c| format!("U+{:04X}", u32::from(c)));
-        output.document(&json!({"role": role.as_str(), "text": text, "left_out": left_out, "hidden": hidden}))?;
+        output.document(
+            &json!({"role": role.as_str(), "text": text, "left_out": left_out, "hidden": hidden}),
+        )?;
         return Ok(Exit::Done);
     }
     output.text(&format!("{}\n", text.trim_end_matches('\n')))?;
     if let Some(part) = left_out {
-        output.note(&format!("lines {} to {} are left out; --max-bytes gives more", part.first_line, part.last_line));
+        output.note(&format!(
+            "lines {} to {} are left out; --max-bytes gives more",
+            part.first_line, part.last_line
+        ));
     }
     if let Some(c) = hidden {
-        output.note(&format!("invisible characters were taken out, the first is U+{:04X}", u32::from(*c)));
+        output.note(&format!(
+            "invisible characters were taken out, the first is U+{:04X}",
+            u32::from(*c)
+        ));
     }
     Ok(Exit::Done)
 }

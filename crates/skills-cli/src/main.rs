@@ -1,7 +1,8 @@
 //! The `skills` command: find, check, show and run skills.
 //!
-//! This is the only crate that reads the environment, the home directory and the working directory. Everything it does is a call of
-//! `skills-runtime`, or of `skills-build` for authors; here are arguments, roots, text and exit codes.
+//! This is the only crate that reads the environment, the home directory and the working directory.
+//! Everything it does is a call of `skills-runtime`, or of `skills-build` for authors; here are
+//! arguments, roots, text and exit codes.
 //!
 //! | exit code | meaning |
 //! |---|---|
@@ -77,23 +78,36 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
     // These look at what they are given and nowhere else.
     match &arguments.command {
-        Command::Validate(validate) => return validate::validate(validate, arguments.profile.as_deref(), output),
+        Command::Validate(validate) => {
+            return validate::validate(validate, arguments.profile.as_deref(), output);
+        }
         Command::ReadProperties(read) => return reference::read_properties(&read.path, output),
         Command::ToPrompt(prompt) => return reference::to_prompt(&prompt.paths, output),
         Command::New(new) => return new::new(new, output),
         Command::Build(build) => return build::build(build, output),
         Command::Completions(completions) => return completions::completions(completions, output),
         Command::Audit(audit) => return audit::audit(audit, output),
-        Command::Mcp(mcp) if let Mcp { command: Some(McpCommand::Install(install)), .. } = &**mcp => {
+        Command::Mcp(mcp)
+            if let Mcp {
+                command: Some(McpCommand::Install(install)),
+                ..
+            } = &**mcp =>
+        {
             return mcp::install::install(install, &arguments, output);
         }
         _ => {}
     }
-    let builder = SkillRuntime::builder().discovery(roots::discovery(&arguments)?).scratch_directory(roots::scratch_directory());
+    let builder = SkillRuntime::builder()
+        .discovery(roots::discovery(&arguments)?)
+        .scratch_directory(roots::scratch_directory());
     let builder = interpreters::choose(builder, &arguments.command)?;
     let builder = compile_wasm::in_children(state::keep_compiled(builder));
     if !arguments.disable.is_empty() {
-        roots::tell_idle_rules(&arguments.disable, &builder.clone().build().catalog(), output);
+        roots::tell_idle_rules(
+            &arguments.disable,
+            &builder.clone().build().catalog(),
+            output,
+        );
     }
     match arguments.command {
         Command::List(list) => list::list(&builder.build(), &list, output),
@@ -102,7 +116,12 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::Doctor(_) => doctor::doctor(&builder.build(), output),
         Command::Show(show) => show::show(&builder.build(), &show, output),
         Command::Prompt(prompt) => {
-            let modes = prompt.mode.iter().fold(Modes::default(), |modes, (skill, mode)| modes.with(roots::selector(skill), *mode));
+            let modes = prompt
+                .mode
+                .iter()
+                .fold(Modes::default(), |modes, (skill, mode)| {
+                    modes.with(roots::selector(skill), *mode)
+                });
             let runtime = builder.modes(modes).build();
             prompt::tell_idle_modes(&runtime, &prompt, output);
             prompt::prompt(&runtime, &prompt, output)
@@ -110,13 +129,19 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::Mentions(mentions) => mentions::mentions(&builder.build(), &mentions, output),
         Command::Load(load) => load::load(&builder.build(), &load, output),
         Command::Detect(detect) => detect::detect(&builder.build(), &detect, output),
-        Command::Precompile(precompile) => precompile::precompile(&builder.build(), &precompile, output),
+        Command::Precompile(precompile) => {
+            precompile::precompile(&builder.build(), &precompile, output)
+        }
         Command::Tools(arguments) => tools::tools(builder, &arguments, output),
         Command::Call(call) => call::call(builder, &call, arguments.trust_project, output),
         Command::Adopt(adopt) => adopt::adopt(&builder.build(), &adopt, output),
-        Command::Mcp(mcp) => mcp::serve::serve(builder, &mcp.serve, arguments.trust_project, output),
+        Command::Mcp(mcp) => {
+            mcp::serve::serve(builder, &mcp.serve, arguments.trust_project, output)
+        }
         Command::Run(run) => run::run(builder, &run, arguments.trust_project, output),
-        Command::Policy(policy) => policy::policy(builder, &policy.command, arguments.trust_project, output),
+        Command::Policy(policy) => {
+            policy::policy(builder, &policy.command, arguments.trust_project, output)
+        }
         Command::Trust(trust) => trust::trust(builder, &trust, arguments.trust_project, output),
         // Those were answered above.
         Command::Validate(_)

@@ -3,7 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Value, json};
-use skills_runtime::prompt::{Confidence, Input, Mention, MentionIndex, MentionOptions, Outcome, Way};
+use skills_runtime::prompt::{
+    Confidence, Input, Mention, MentionIndex, MentionOptions, Outcome, Way,
+};
 use skills_runtime::{Entry, SkillRuntime};
 
 use crate::arguments::Mentions;
@@ -14,42 +16,79 @@ use crate::output::{Output, line};
 use crate::roots;
 
 /// Finds the skills that a text names, and says what becomes of each mention.
-pub(crate) fn mentions(runtime: &SkillRuntime, arguments: &Mentions, output: &Output) -> anyhow::Result<Exit> {
+pub(crate) fn mentions(
+    runtime: &SkillRuntime,
+    arguments: &Mentions,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     let text = input::text(&arguments.text)?;
     let mut inputs = Vec::new();
     for skill in &arguments.skill {
-        let (name, path) = skill.split_once('=').ok_or_else(|| InputError::new(format!("--skill {skill}: not NAME=PATH")))?;
+        let (name, path) = skill
+            .split_once('=')
+            .ok_or_else(|| InputError::new(format!("--skill {skill}: not NAME=PATH")))?;
         inputs.push(Input::Skill { name, path });
     }
     inputs.push(Input::Text(&text));
     let index = runtime.mention_index();
     let found = index.find(&inputs, &options(arguments)?);
     let nearest = nearest(&found.all, &index);
-    let shown: Vec<Told<'_>> = found.all.iter().filter_map(|mention| Told::of(mention, &nearest)).collect();
+    let shown: Vec<Told<'_>> = found
+        .all
+        .iter()
+        .filter_map(|mention| Told::of(mention, &nearest))
+        .collect();
     let missing = needs::of(found.selected.iter().copied());
     if output.is_json() {
-        let selected: Vec<Value> = found.selected.iter().map(|entry| json!({"name": entry.name(), "path": path(entry)})).collect();
+        let selected: Vec<Value> = found
+            .selected
+            .iter()
+            .map(|entry| json!({"name": entry.name(), "path": path(entry)}))
+            .collect();
         let mentions: Vec<Value> = shown.iter().map(Told::document).collect();
         output.document(&json!({"selected": selected, "mentions": mentions, "needs": needs::document(&missing)}))?;
         return Ok(Exit::Done);
     }
-    output.text(&found.selected.iter().map(|entry| format!("{}  {}\n", entry.name(), line(&path(entry)))).collect::<String>())?;
+    output.text(
+        &found
+            .selected
+            .iter()
+            .map(|entry| format!("{}  {}\n", entry.name(), line(&path(entry))))
+            .collect::<String>(),
+    )?;
     shown.iter().for_each(|told| output.note(&told.line()));
     if shown.is_empty() {
         output.note("the text names no skill");
     }
-    needs::told(&missing).iter().chain(&needs::servers(&missing)).for_each(|text| output.note(&format!("missing: {text}")));
+    needs::told(&missing)
+        .iter()
+        .chain(&needs::servers(&missing))
+        .for_each(|text| output.note(&format!("missing: {text}")));
     Ok(Exit::Done)
 }
 
 fn options(arguments: &Mentions) -> anyhow::Result<MentionOptions> {
-    let options = MentionOptions::default().connectors(&arguments.connector).working_directory(roots::working_directory()?);
-    let options = if arguments.unicode_names { options.unicode_names() } else { options };
-    Ok(options.words(if arguments.no_words { None } else { Some(Confidence::Medium) }))
+    let options = MentionOptions::default()
+        .connectors(&arguments.connector)
+        .working_directory(roots::working_directory()?);
+    let options = if arguments.unicode_names {
+        options.unicode_names()
+    } else {
+        options
+    };
+    Ok(options.words(if arguments.no_words {
+        None
+    } else {
+        Some(Confidence::Medium)
+    }))
 }
 
-/// Looks for names like the unknown ones; each look goes through all skills, so only the first few are looked for.
-fn nearest<'a>(mentions: &'a [Mention<'a>], index: &'a MentionIndex) -> HashMap<&'a str, Vec<&'a str>> {
+/// Looks for names like the unknown ones; each look goes through all skills, so only the first few
+/// are looked for.
+fn nearest<'a>(
+    mentions: &'a [Mention<'a>],
+    index: &'a MentionIndex,
+) -> HashMap<&'a str, Vec<&'a str>> {
     const MAX_NAMES: usize = 16;
     let unknown: BTreeSet<(usize, usize, &str)> = (mentions.iter())
         .filter(|mention| matches!(mention.outcome, Outcome::Unknown))
@@ -75,27 +114,58 @@ impl<'a> Told<'a> {
     /// A name in words that nobody has and that is like no other was hardly meant as one.
     fn of(mention: &'a Mention<'a>, nearest: &HashMap<&str, Vec<&'a str>>) -> Option<Self> {
         let is_unknown = matches!(mention.outcome, Outcome::Unknown);
-        let nearest = nearest.get(mention.name.as_str()).cloned().unwrap_or_default();
+        let nearest = nearest
+            .get(mention.name.as_str())
+            .cloned()
+            .unwrap_or_default();
         let is_noise = is_unknown && mention.way == Way::Words && nearest.is_empty();
         (!is_noise).then_some(Self { mention, nearest })
     }
 
     fn line(&self) -> String {
-        let Mention { name, way, confidence, outcome, .. } = self.mention;
+        let Mention {
+            name,
+            way,
+            confidence,
+            outcome,
+            ..
+        } = self.mention;
         let more = match outcome {
-            Outcome::Ambiguous(entries) => format!(" ({})", entries.iter().map(|entry| path(entry)).collect::<Vec<_>>().join(", ")),
-            _ if !self.nearest.is_empty() => format!("; did you mean {}?", self.nearest.join(" or ")),
+            Outcome::Ambiguous(entries) => format!(
+                " ({})",
+                entries
+                    .iter()
+                    .map(|entry| path(entry))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+            _ if !self.nearest.is_empty() => {
+                format!("; did you mean {}?", self.nearest.join(" or "))
+            }
             _ => String::new(),
         };
-        format!("{name:?} ({}, {}): {outcome}{more}", way.as_str(), confidence.as_str())
+        format!(
+            "{name:?} ({}, {}): {outcome}{more}",
+            way.as_str(),
+            confidence.as_str()
+        )
     }
 
     fn document(&self) -> Value {
-        let Mention { input, span, name, way, confidence, outcome, .. } = self.mention;
+        let Mention {
+            input,
+            span,
+            name,
+            way,
+            confidence,
+            outcome,
+            ..
+        } = self.mention;
         let (skill, doubt) = match outcome {
-            Outcome::Selected(entry) | Outcome::Off(entry) | Outcome::NotForUsers(entry) | Outcome::Connector(entry) => {
-                (Some(path(entry)), None)
-            }
+            Outcome::Selected(entry)
+            | Outcome::Off(entry)
+            | Outcome::NotForUsers(entry)
+            | Outcome::Connector(entry) => (Some(path(entry)), None),
             Outcome::Suggested(entry, doubt) => (Some(path(entry)), Some(doubt.as_str())),
             Outcome::Inactive(inactive) => (Some(path(inactive.entry())), None),
             _ => (None, None),

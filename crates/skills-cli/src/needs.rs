@@ -48,13 +48,33 @@ pub(crate) fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Needs {
 
 /// Says what is missing, a sentence each; MCP servers are left out, since only a client has some.
 pub(crate) fn told(needs: &Needs) -> Vec<String> {
-    let mut told: Vec<String> = needs.unusable.iter().map(|unusable| unusable.reason.clone()).collect();
-    told.extend(needs.programs.iter().map(|program| match program.any_of.as_slice() {
-        [only] => format!("needs the program `{only}`, which is not on the PATH"),
-        several => format!("needs one of the programs `{}`, none is on the PATH", several.join("`, `")),
+    let mut told: Vec<String> = needs
+        .unusable
+        .iter()
+        .map(|unusable| unusable.reason.clone())
+        .collect();
+    told.extend(
+        needs
+            .programs
+            .iter()
+            .map(|program| match program.any_of.as_slice() {
+                [only] => format!("needs the program `{only}`, which is not on the PATH"),
+                several => format!(
+                    "needs one of the programs `{}`, none is on the PATH",
+                    several.join("`, `")
+                ),
+            }),
+    );
+    let required = needs
+        .variables
+        .iter()
+        .filter(|variable| variable.is_required);
+    told.extend(required.map(|variable| {
+        format!(
+            "needs the environment variable `{}`, which is not set",
+            variable.name
+        )
     }));
-    let required = needs.variables.iter().filter(|variable| variable.is_required);
-    told.extend(required.map(|variable| format!("needs the environment variable `{}`, which is not set", variable.name)));
     told
 }
 
@@ -64,7 +84,15 @@ pub(crate) fn servers(needs: &Needs) -> Vec<String> {
     needs
         .servers
         .iter()
-        .map(|server| format!("{} wants the MCP server {} ({} {})", skills(&server.skills), server.name, server.transport, server.locator))
+        .map(|server| {
+            format!(
+                "{} wants the MCP server {} ({} {})",
+                skills(&server.skills),
+                server.name,
+                server.transport,
+                server.locator
+            )
+        })
         .collect()
 }
 
@@ -76,7 +104,11 @@ pub(crate) fn document(needs: &Needs) -> Value {
             "secret": question.is_secret,
         })
     };
-    let questions: Vec<Value> = Session::default().questions(needs, "1").iter().map(question).collect();
+    let questions: Vec<Value> = Session::default()
+        .questions(needs, "1")
+        .iter()
+        .map(question)
+        .collect();
     let servers: Vec<Value> = (needs.servers.iter())
         .map(|server| {
             json!({"name": server.name, "key": server.key, "transport": server.transport, "locator": server.locator, "skills": server.skills})
@@ -90,10 +122,18 @@ pub(crate) fn document(needs: &Needs) -> Value {
         .collect();
     let programs: Vec<Value> = (needs.programs.iter())
         .map(|program| {
-            let installs: Vec<Value> = program.installs.iter().map(|install| Value::Object(install.written.clone())).collect();
+            let installs: Vec<Value> = program
+                .installs
+                .iter()
+                .map(|install| Value::Object(install.written.clone()))
+                .collect();
             json!({"any_of": program.any_of, "installs": installs, "skills": program.skills})
         })
         .collect();
-    let unusable: Vec<Value> = needs.unusable.iter().map(|unusable| json!({"skill": unusable.skill, "message": unusable.reason})).collect();
+    let unusable: Vec<Value> = needs
+        .unusable
+        .iter()
+        .map(|unusable| json!({"skill": unusable.skill, "message": unusable.reason}))
+        .collect();
     json!({"servers": servers, "variables": variables, "programs": programs, "unusable": unusable, "questions": questions})
 }

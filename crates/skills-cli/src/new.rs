@@ -24,12 +24,23 @@ pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
     let text = template(name, arguments.description.as_deref(), arguments.lang);
     if let Some(error) = strict::validate(text.as_bytes(), name).first() {
         let nearest = suggestion(name);
-        let hint = if nearest.is_empty() { String::new() } else { format!("; `{nearest}` would do") };
-        return Err(anyhow!(InputError::new(format!("{}{hint}", error.message()))));
+        let hint = if nearest.is_empty() {
+            String::new()
+        } else {
+            format!("; `{nearest}` would do")
+        };
+        return Err(anyhow!(InputError::new(format!(
+            "{}{hint}",
+            error.message()
+        ))));
     }
     let directory = arguments.directory.join(name);
     make(&directory, &text)?;
-    for file in arguments.lang.map(skills_build::template).unwrap_or_default() {
+    for file in arguments
+        .lang
+        .map(skills_build::template)
+        .unwrap_or_default()
+    {
         add(&directory.join(file.path), file.text)?;
     }
     if output.is_json() {
@@ -38,8 +49,15 @@ pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
         )?;
     } else {
         output.text(&format!("{}\n", directory.join("SKILL.md").display()))?;
-        let then = if arguments.lang.is_some() { "build" } else { "validate" };
-        output.note(&format!("next: say in `description` what it does and when to use it, then `skills {then} {}`", directory.display()));
+        let then = if arguments.lang.is_some() {
+            "build"
+        } else {
+            "validate"
+        };
+        output.note(&format!(
+            "next: say in `description` what it does and when to use it, then `skills {then} {}`",
+            directory.display()
+        ));
     }
     Ok(Exit::Done)
 }
@@ -48,12 +66,16 @@ fn make(directory: &Path, text: &str) -> anyhow::Result<()> {
     let failed = || format!("{} cannot be made", directory.display());
     if let Err(error) = std::fs::create_dir(directory) {
         return match error.kind() {
-            std::io::ErrorKind::AlreadyExists => {
-                Err(anyhow!(InputError::new(format!("{}: there is something already", directory.display()))))
-            }
+            std::io::ErrorKind::AlreadyExists => Err(anyhow!(InputError::new(format!(
+                "{}: there is something already",
+                directory.display()
+            )))),
             std::io::ErrorKind::NotFound => {
                 let parent = directory.parent().unwrap_or(directory);
-                Err(anyhow!(InputError::new(format!("{}: no such directory", parent.display()))))
+                Err(anyhow!(InputError::new(format!(
+                    "{}: no such directory",
+                    parent.display()
+                ))))
             }
             _ => Err(error).with_context(failed),
         };
@@ -68,19 +90,34 @@ fn add(path: &Path, text: &str) -> anyhow::Result<()> {
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).with_context(failed)?;
     }
-    File::create_new(path).with_context(failed)?.write_all(text.as_bytes()).with_context(failed)
+    File::create_new(path)
+        .with_context(failed)?
+        .write_all(text.as_bytes())
+        .with_context(failed)
 }
 
 fn template(name: &str, description: Option<&str>, language: Option<Language>) -> String {
-    let description = description.unwrap_or("Does one kind of task. Use when the user asks for it.");
+    let description =
+        description.unwrap_or("Does one kind of task. Use when the user asks for it.");
     // Quoted, so that no colon or sharp sign of it is YAML.
-    let description = description.split_whitespace().collect::<Vec<_>>().join(" ").replace('\'', "''");
+    let description = description
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace('\'', "''");
     let title = name.replace('-', " ");
     // `true` and `123` are no text to YAML unless they stand in quotes.
-    let is_text =
-        name.chars().any(char::is_alphabetic) && !matches!(name, "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n");
+    let is_text = name.chars().any(char::is_alphabetic)
+        && !matches!(
+            name,
+            "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
+        );
     let looks_like_number = name.starts_with(|c: char| c.is_ascii_digit());
-    let name = if is_text && !looks_like_number { name.to_owned() } else { format!("'{name}'") };
+    let name = if is_text && !looks_like_number {
+        name.to_owned()
+    } else {
+        format!("'{name}'")
+    };
     let first = language.map_or("Say what to do first.", |_| PROGRAM);
     format!(
         "---\nname: {name}\ndescription: '{description}'\n---\n\n# {title}\n\n## Steps\n\n1. {first}\n2. Say how to check the result.\n"
@@ -89,7 +126,17 @@ fn template(name: &str, description: Option<&str>, language: Option<Language>) -
 
 /// The nearest name that the specification allows.
 fn suggestion(name: &str) -> String {
-    let plain = name.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect::<String>();
+    let plain = name
+        .to_lowercase()
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '-' })
+        .collect::<String>();
     let words: Vec<&str> = plain.split('-').filter(|word| !word.is_empty()).collect();
-    words.join("-").chars().take(64).collect::<String>().trim_end_matches('-').to_owned()
+    words
+        .join("-")
+        .chars()
+        .take(64)
+        .collect::<String>()
+        .trim_end_matches('-')
+        .to_owned()
 }

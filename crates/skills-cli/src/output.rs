@@ -35,7 +35,11 @@ impl Output {
 
     /// Prints bytes of a program: as they are into a pipe or file, printable on a terminal.
     pub(crate) fn raw(&self, bytes: &[u8]) -> anyhow::Result<()> {
-        if io::stdout().is_terminal() { self.text(&String::from_utf8_lossy(bytes)) } else { write(bytes) }
+        if io::stdout().is_terminal() {
+            self.text(&String::from_utf8_lossy(bytes))
+        } else {
+            write(bytes)
+        }
     }
 
     /// Prints one line to standard error.
@@ -70,7 +74,11 @@ fn ascii_controls(json: &str) -> String {
     for c in json.chars() {
         if is_hidden(c) && c != '\n' {
             let mut units = [0; 2];
-            clean.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+            clean.extend(
+                c.encode_utf16(&mut units)
+                    .iter()
+                    .map(|unit| format!("\\u{unit:04x}")),
+            );
         } else {
             clean.push(c);
         }
@@ -84,10 +92,16 @@ mod tests {
 
     #[test]
     fn what_hides_becomes_visible() {
-        assert_eq!(printable("a\tb\n\u{1b}[31mred\u{7}"), "a\tb\n\\u{1b}[31mred\\u{7}");
+        assert_eq!(
+            printable("a\tb\n\u{1b}[31mred\u{7}"),
+            "a\tb\n\\u{1b}[31mred\\u{7}"
+        );
         assert_eq!(printable("a\r\nb\rc"), "a\nb\\u{d}c");
         assert_eq!(printable("a\u{202e}b"), "a\\u{202e}b");
         assert_eq!(line("MIT\nscope  system"), "MIT\\nscope  system");
-        assert_eq!(ascii_controls("\"a\u{202e}b\u{e0041}\""), "\"a\\u202eb\\udb40\\udc41\"");
+        assert_eq!(
+            ascii_controls("\"a\u{202e}b\u{e0041}\""),
+            "\"a\\u202eb\\udb40\\udc41\""
+        );
     }
 }

@@ -15,11 +15,19 @@ use crate::policy_files;
 use crate::state;
 use crate::what;
 
-pub(crate) fn policy(builder: Builder, command: &PolicyCommand, trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
+pub(crate) fn policy(
+    builder: Builder,
+    command: &PolicyCommand,
+    trust_project: bool,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     match command {
         PolicyCommand::Check(check) => {
             let runtime = what::prepare(builder, &check.what, trust_project, output)?.build();
-            let preview = runtime.preview_skill(&input::skill_name(&check.name), &what::options(&check.what)?)?;
+            let preview = runtime.preview_skill(
+                &input::skill_name(&check.name),
+                &what::options(&check.what)?,
+            )?;
             tell(&preview, output)
         }
         PolicyCommand::Show => show(trust_project, output),
@@ -42,46 +50,104 @@ pub(crate) fn tell(preview: &Preview, output: &Output) -> anyhow::Result<Exit> {
 
 fn text(preview: &Preview) -> String {
     let mut text = String::new();
-    let mut row = |label: &str, value: &str| text.push_str(&format!("{label:<8} {}\n", line(value)));
+    let mut row =
+        |label: &str, value: &str| text.push_str(&format!("{label:<8} {}\n", line(value)));
     row("skill", &preview.skill);
     row("runs", preview.mode.program());
     match &preview.backend {
         Ok(name) => row("sandbox", name),
         Err(error) => row("sandbox", &format!("none: {error}")),
     }
-    preview.missing.iter().for_each(|missing| row("missing", missing));
+    preview
+        .missing
+        .iter()
+        .for_each(|missing| row("missing", missing));
     match &preview.decision {
         Decision::Granted(grants) => {
             row("verdict", "granted");
-            grants.verdicts().iter().for_each(|verdict| row("", &verdict.to_string()));
+            grants
+                .verdicts()
+                .iter()
+                .for_each(|verdict| row("", &verdict.to_string()));
             let limits = grants.limits();
-            row("limits", &format!("{} s, {} MiB of memory", limits.wall_time.as_secs_f64(), limits.memory_bytes >> 20));
-            row("gets", "its own directory to read, a private scratch directory to write");
-            let access = |access| if access == Access::ReadOnly { "to read" } else { "to read and write" };
-            let place = |file: &FileGrant| {
-                if file.path() == Path::new("/workspace") { "a workspace of its own".into() } else { file.path().display().to_string() }
+            row(
+                "limits",
+                &format!(
+                    "{} s, {} MiB of memory",
+                    limits.wall_time.as_secs_f64(),
+                    limits.memory_bytes >> 20
+                ),
+            );
+            row(
+                "gets",
+                "its own directory to read, a private scratch directory to write",
+            );
+            let access = |access| {
+                if access == Access::ReadOnly {
+                    "to read"
+                } else {
+                    "to read and write"
+                }
             };
-            grants.files().iter().skip(1).for_each(|file| row("", &format!("{} {}", place(file), access(file.access()))));
+            let place = |file: &FileGrant| {
+                if file.path() == Path::new("/workspace") {
+                    "a workspace of its own".into()
+                } else {
+                    file.path().display().to_string()
+                }
+            };
+            grants
+                .files()
+                .iter()
+                .skip(1)
+                .for_each(|file| row("", &format!("{} {}", place(file), access(file.access()))));
             if let Network::Hosts(hosts) = grants.network() {
-                hosts.allowed().iter().for_each(|host| row("", &format!("the host {host}")));
-                hosts.denied().iter().for_each(|host| row("", &format!("not the host {host}")));
+                hosts
+                    .allowed()
+                    .iter()
+                    .for_each(|host| row("", &format!("the host {host}")));
+                hosts
+                    .denied()
+                    .iter()
+                    .for_each(|host| row("", &format!("not the host {host}")));
             }
             match grants.spawn() {
                 Spawn::None => {}
-                Spawn::Programs(names) => names.iter().for_each(|name| row("", &format!("the program {name}"))),
+                Spawn::Programs(names) => names
+                    .iter()
+                    .for_each(|name| row("", &format!("the program {name}"))),
                 Spawn::Any => row("", "any program"),
             }
-            grants.variables().iter().for_each(|name| row("", &format!("the variable {name}")));
+            grants
+                .variables()
+                .iter()
+                .for_each(|name| row("", &format!("the variable {name}")));
         }
         Decision::Denied(denial) => {
-            row("verdict", if preview.question.is_some() { "denied, unless it is approved" } else { "denied" });
+            row(
+                "verdict",
+                if preview.question.is_some() {
+                    "denied, unless it is approved"
+                } else {
+                    "denied"
+                },
+            );
             if let Some(content) = denial.content() {
-                row("", &format!("nobody approved its content for what rules would give it: {content}"));
+                row(
+                    "",
+                    &format!("nobody approved its content for what rules would give it: {content}"),
+                );
             }
-            denial.verdicts().iter().for_each(|verdict| row("", &verdict.to_string()));
+            denial
+                .verdicts()
+                .iter()
+                .for_each(|verdict| row("", &verdict.to_string()));
         }
     }
-    preview.idle.iter().for_each(|(tool, why)| row("idle", &format!("{tool}: {why}")));
+    preview
+        .idle
+        .iter()
+        .for_each(|(tool, why)| row("idle", &format!("{tool}: {why}")));
     if let Some(question) = &preview.question {
         text.push_str(&format!("question\n{}\n", approver::text(question)));
     }
@@ -93,7 +159,11 @@ fn document(preview: &Preview) -> Value {
         Decision::Granted(grants) => (Some(grants), None),
         Decision::Denied(denial) => (None, Some(denial)),
     };
-    let idle: Vec<Value> = preview.idle.iter().map(|(tool, why)| json!({"tool": tool, "reason": why})).collect();
+    let idle: Vec<Value> = preview
+        .idle
+        .iter()
+        .map(|(tool, why)| json!({"tool": tool, "reason": why}))
+        .collect();
     json!({
         "skill": preview.skill,
         "mode": preview.mode,
@@ -112,17 +182,37 @@ fn document(preview: &Preview) -> Value {
 fn show(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
     let places = state::policy_files();
     let read = policy_files::read(&places, trust_project)?;
-    let is_idle = |rule: &Rule| rule.layer() == Layer::Project && rule.effect() == Effect::Allow && !trust_project;
-    let idle = |rule: &Rule| if is_idle(rule) { " without effect: the project is not trusted" } else { "" };
-    let rules: Vec<String> = read.rules.rules().iter().map(|rule| format!("{rule}{}", idle(rule))).collect();
+    let is_idle = |rule: &Rule| {
+        rule.layer() == Layer::Project && rule.effect() == Effect::Allow && !trust_project
+    };
+    let idle = |rule: &Rule| {
+        if is_idle(rule) {
+            " without effect: the project is not trusted"
+        } else {
+            ""
+        }
+    };
+    let rules: Vec<String> = read
+        .rules
+        .rules()
+        .iter()
+        .map(|rule| format!("{rule}{}", idle(rule)))
+        .collect();
     if output.is_json() {
-        let files: Vec<Value> = read.files.iter().map(|(layer, path)| json!({"layer": layer, "path": path})).collect();
+        let files: Vec<Value> = read
+            .files
+            .iter()
+            .map(|(layer, path)| json!({"layer": layer, "path": path}))
+            .collect();
         let (mode, new_content) = (read.rules.undecided(), read.rules.unapproved());
         output.document(&json!({"mode": mode, "new_content": new_content, "rules": rules, "files": files, "limits": read.rules.most()}))?;
         return Ok(Exit::Done);
     }
     let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
-    let (mode, content) = (word(json!(read.rules.undecided())), word(json!(read.rules.unapproved())));
+    let (mode, content) = (
+        word(json!(read.rules.undecided())),
+        word(json!(read.rules.unapproved())),
+    );
     let most = read.rules.most();
     let mut text = format!(
         "mode {mode}\nnew content {content}\nat most {} s, {} MiB of memory, {} KiB of output, files of {} MiB, {} open files, {} processes, {} MiB of scratch space\n",
@@ -134,10 +224,18 @@ fn show(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
         most.processes,
         most.scratch_bytes >> 20,
     );
-    rules.iter().for_each(|rule| text.push_str(&format!("{}\n", line(rule))));
+    rules
+        .iter()
+        .for_each(|rule| text.push_str(&format!("{}\n", line(rule))));
     if read.files.is_empty() {
-        let user = places.user.map(|path| path.display().to_string()).unwrap_or_default();
-        text.push_str(&format!("no files with rules; yours would be {}\n", line(&user)));
+        let user = places
+            .user
+            .map(|path| path.display().to_string())
+            .unwrap_or_default();
+        text.push_str(&format!(
+            "no files with rules; yours would be {}\n",
+            line(&user)
+        ));
     }
     output.text(&text)?;
     Ok(Exit::Done)

@@ -19,8 +19,9 @@ pub(crate) struct Read {
     pub(crate) files: Vec<(Layer, PathBuf)>,
 }
 
-/// Reads the files that there are. The mode, what new content needs, and the limits are those of the user, or of the administrator where the user
-/// says nothing; the administrator and the project only make them stricter.
+/// Reads the files that there are. The mode, what new content needs, and the limits are those of
+/// the user, or of the administrator where the user says nothing; the administrator and the project
+/// only make them stricter.
 pub(crate) fn read(places: &PolicyFiles, trust_project: bool) -> anyhow::Result<Read> {
     let admin = std::iter::once((Layer::Admin, &places.admin));
     let user = places.user.iter().map(|path| (Layer::User, path));
@@ -28,7 +29,9 @@ pub(crate) fn read(places: &PolicyFiles, trust_project: bool) -> anyhow::Result<
     let mut rules = Rules::default();
     let (mut files, mut read) = (Vec::new(), Vec::new());
     for (layer, path) in admin.chain(user).chain(project) {
-        let Some(file) = one(layer, path)? else { continue };
+        let Some(file) = one(layer, path)? else {
+            continue;
+        };
         for rule in file.rules() {
             rules = rules.with_rules(spelled(rule)?);
         }
@@ -36,23 +39,53 @@ pub(crate) fn read(places: &PolicyFiles, trust_project: bool) -> anyhow::Result<
         files.push((layer, path.clone()));
         read.push((layer, file));
     }
-    let chosen = |layer: Layer| read.iter().filter(move |(of, _)| *of == layer).map(|(_, file)| file);
-    let mode = chosen(Layer::User).chain(chosen(Layer::Admin)).find_map(PolicyFile::mode).unwrap_or_default();
-    let content = chosen(Layer::User).chain(chosen(Layer::Admin)).find_map(PolicyFile::new_content).unwrap_or_default();
+    let chosen = |layer: Layer| {
+        read.iter()
+            .filter(move |(of, _)| *of == layer)
+            .map(|(_, file)| file)
+    };
+    let mode = chosen(Layer::User)
+        .chain(chosen(Layer::Admin))
+        .find_map(PolicyFile::mode)
+        .unwrap_or_default();
+    let content = chosen(Layer::User)
+        .chain(chosen(Layer::Admin))
+        .find_map(PolicyFile::new_content)
+        .unwrap_or_default();
     let narrowing = || chosen(Layer::Admin).chain(chosen(Layer::Project));
-    let mode = narrowing().filter_map(PolicyFile::mode).fold(mode, stricter);
-    let content = narrowing().filter_map(PolicyFile::new_content).fold(content, more_careful);
+    let mode = narrowing()
+        .filter_map(PolicyFile::mode)
+        .fold(mode, stricter);
+    let content = narrowing()
+        .filter_map(PolicyFile::new_content)
+        .fold(content, more_careful);
     rules = rules.mode(mode).new_content(content);
-    Ok(Read { rules: if trust_project { rules.trust_project() } else { rules }, files })
+    Ok(Read {
+        rules: if trust_project {
+            rules.trust_project()
+        } else {
+            rules
+        },
+        files,
+    })
 }
 
 /// Reads one file; nothing when there is none.
 fn one(layer: Layer, path: &Path) -> anyhow::Result<Option<PolicyFile>> {
     match path.symlink_metadata() {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(None);
+        }
         // A project may have been written by anybody, and leads nowhere else.
         Ok(metadata) if layer == Layer::Project && metadata.is_symlink() => {
-            return Err(InputError::new(format!("the rules in {} are a symlink", path.display())).into());
+            return Err(
+                InputError::new(format!("the rules in {} are a symlink", path.display())).into(),
+            );
         }
         _ => {}
     }
@@ -65,27 +98,51 @@ fn one(layer: Layer, path: &Path) -> anyhow::Result<Option<PolicyFile>> {
         ))));
     }
     let file = PolicyFile::parse(&text, layer, &path.display().to_string());
-    Ok(Some(file.map_err(|error| InputError::new(error.to_string()))?))
+    Ok(Some(
+        file.map_err(|error| InputError::new(error.to_string()))?,
+    ))
 }
 
 /// Reads a rule; one about a path is about the place as well that the path leads to.
-pub(crate) fn parse(effect: Effect, layer: Layer, text: &str, source: &str) -> anyhow::Result<Vec<Rule>> {
-    let rule = Rule::parse(effect, layer, text).map_err(|error| InputError::new(format!("{source}: {error}")))?;
+pub(crate) fn parse(
+    effect: Effect,
+    layer: Layer,
+    text: &str,
+    source: &str,
+) -> anyhow::Result<Vec<Rule>> {
+    let rule = Rule::parse(effect, layer, text)
+        .map_err(|error| InputError::new(format!("{source}: {error}")))?;
     spelled(&rule.source(source))
 }
 
-/// Returns a rule for each spelling of the path that it is about, and of the directory that it is restricted to.
+/// Returns a rule for each spelling of the path that it is about, and of the directory that it is
+/// restricted to.
 fn spelled(rule: &Rule) -> anyhow::Result<Vec<Rule>> {
     let mut all = vec![rule.clone()];
-    for path in rule.target().path().map(spellings).unwrap_or_default().into_iter().skip(1) {
-        let target = rule.target().with_path(path).map_err(|error| InputError::new(format!("{rule}: {error}")))?;
+    for path in rule
+        .target()
+        .path()
+        .map(spellings)
+        .unwrap_or_default()
+        .into_iter()
+        .skip(1)
+    {
+        let target = rule
+            .target()
+            .with_path(path)
+            .map_err(|error| InputError::new(format!("{rule}: {error}")))?;
         all.push(rule.about(target));
     }
     let directories = rule.directory().map(spellings).unwrap_or_default();
     if directories.is_empty() {
         return Ok(all);
     }
-    let within = |rule: &Rule| directories.iter().map(|directory| rule.clone().within(directory)).collect::<Vec<_>>();
+    let within = |rule: &Rule| {
+        directories
+            .iter()
+            .map(|directory| rule.clone().within(directory))
+            .collect::<Vec<_>>()
+    };
     Ok(all.iter().flat_map(within).collect())
 }
 
@@ -94,22 +151,42 @@ pub(crate) fn spellings(path: &Path) -> Vec<PathBuf> {
     let mut missing = PathBuf::new();
     for there in path.ancestors() {
         if let Ok(canonical) = there.canonicalize() {
-            let leads = if missing.as_os_str().is_empty() { canonical } else { canonical.join(&missing) };
-            return if leads == path { vec![leads] } else { vec![path.to_owned(), leads] };
+            let leads = if missing.as_os_str().is_empty() {
+                canonical
+            } else {
+                canonical.join(&missing)
+            };
+            return if leads == path {
+                vec![leads]
+            } else {
+                vec![path.to_owned(), leads]
+            };
         }
         let Some(name) = there.file_name() else { break };
-        missing = if missing.as_os_str().is_empty() { PathBuf::from(name) } else { Path::new(name).join(&missing) };
+        missing = if missing.as_os_str().is_empty() {
+            PathBuf::from(name)
+        } else {
+            Path::new(name).join(&missing)
+        };
     }
     vec![path.to_owned()]
 }
 
 fn stricter(a: Mode, b: Mode) -> Mode {
-    let rank = |mode| [Mode::Strict, Mode::Ask, Mode::Trusted].iter().position(|known| *known == mode);
+    let rank = |mode| {
+        [Mode::Strict, Mode::Ask, Mode::Trusted]
+            .iter()
+            .position(|known| *known == mode)
+    };
     if rank(b) < rank(a) { b } else { a }
 }
 
 fn more_careful(a: NewContent, b: NewContent) -> NewContent {
-    let rank = |content| [NewContent::Ask, NewContent::AskWithPower, NewContent::Allow].iter().position(|known| *known == content);
+    let rank = |content| {
+        [NewContent::Ask, NewContent::AskWithPower, NewContent::Allow]
+            .iter()
+            .position(|known| *known == content)
+    };
     if rank(b) < rank(a) { b } else { a }
 }
 
@@ -129,7 +206,11 @@ mod tests {
             }
             path
         };
-        let files = PolicyFiles { admin: place("admin", admin), user: Some(place("user", user)), project: vec![place("project", project)] };
+        let files = PolicyFiles {
+            admin: place("admin", admin),
+            user: Some(place("user", user)),
+            project: vec![place("project", project)],
+        };
         (directory, files)
     }
 
@@ -156,7 +237,10 @@ mod tests {
         ask write (project, DIR/project)
         Ask
         ");
-        assert!(told("", "", "mode = \"trusted\"").ends_with("Ask"), "a project does not trust itself");
+        assert!(
+            told("", "", "mode = \"trusted\"").ends_with("Ask"),
+            "a project does not trust itself"
+        );
         assert!(told("mode = \"strict\"", user, "").ends_with("Strict"));
         assert!(told("", "", "").ends_with("Ask"));
     }
@@ -164,7 +248,11 @@ mod tests {
     #[test]
     fn the_example_of_the_documentation_is_read() {
         let page = include_str!("../../../docs/policy.md");
-        let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let example = page
+            .split("```toml\n")
+            .nth(1)
+            .and_then(|rest| rest.split("```").next())
+            .unwrap();
         let (_directory, files) = files("", example, "");
         let read = read(&files, false).unwrap();
         assert_eq!((read.files.len(), read.rules.rules().len()), (1, 5));
@@ -186,10 +274,31 @@ mod tests {
         fs::create_dir(&real).unwrap();
         let link = directory.path().join("link");
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        let rules = parse(Effect::Deny, Layer::User, &format!("read:{}", link.display()), "x").unwrap();
-        assert!(rules.iter().any(|rule| rule.to_string() == format!("deny read:{} (user, x)", real.display())), "{rules:?}");
-        let rules = parse(Effect::Deny, Layer::User, &format!("write:{}/not/yet", link.display()), "x").unwrap();
-        assert!(rules.iter().any(|rule| rule.to_string() == format!("deny write:{}/not/yet (user, x)", real.display())), "{rules:?}");
+        let rules = parse(
+            Effect::Deny,
+            Layer::User,
+            &format!("read:{}", link.display()),
+            "x",
+        )
+        .unwrap();
+        assert!(
+            rules
+                .iter()
+                .any(|rule| rule.to_string() == format!("deny read:{} (user, x)", real.display())),
+            "{rules:?}"
+        );
+        let rules = parse(
+            Effect::Deny,
+            Layer::User,
+            &format!("write:{}/not/yet", link.display()),
+            "x",
+        )
+        .unwrap();
+        assert!(
+            rules.iter().any(|rule| rule.to_string()
+                == format!("deny write:{}/not/yet (user, x)", real.display())),
+            "{rules:?}"
+        );
     }
 
     /// Somebody else's project must not stop the command, or fill the memory.
@@ -213,7 +322,11 @@ mod tests {
     fn rules_that_anybody_may_change_are_refused() {
         use std::os::unix::fs::PermissionsExt;
         let (_directory, files) = files("", "allow = []", "");
-        fs::set_permissions(files.user.as_ref().unwrap(), fs::Permissions::from_mode(0o666)).unwrap();
+        fs::set_permissions(
+            files.user.as_ref().unwrap(),
+            fs::Permissions::from_mode(0o666),
+        )
+        .unwrap();
         assert!(read(&files, false).is_err());
     }
 }

@@ -13,17 +13,38 @@ use crate::roots;
 const READER: &str = "The agent";
 
 /// Prints the list of skills that a model is told.
-pub(crate) fn prompt(runtime: &SkillRuntime, arguments: &Prompt, output: &Output) -> anyhow::Result<Exit> {
-    let budget = arguments.budget.unwrap_or_else(|| Budget::for_context_window(arguments.context_window));
+pub(crate) fn prompt(
+    runtime: &SkillRuntime,
+    arguments: &Prompt,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let budget = arguments
+        .budget
+        .unwrap_or_else(|| Budget::for_context_window(arguments.context_window));
     let rendering = Rendering::new(budget).format(format(arguments.format));
-    let rendering = if arguments.sentences { rendering.shortening(Shortening::Sentences) } else { rendering };
+    let rendering = if arguments.sentences {
+        rendering.shortening(Shortening::Sentences)
+    } else {
+        rendering
+    };
     let catalogue = runtime.render(&rendering);
-    let scripts = arguments.script_tool.as_ref().map(|tool| runtime.script_strategy(tool)).unwrap_or_default();
+    let scripts = arguments
+        .script_tool
+        .as_ref()
+        .map(|tool| runtime.script_strategy(tool))
+        .unwrap_or_default();
     if output.is_json() {
-        let fates = if arguments.explain { Some(runtime.explain_rendering(&rendering)) } else { None };
+        let fates = if arguments.explain {
+            Some(runtime.explain_rendering(&rendering))
+        } else {
+            None
+        };
         output.document(&document(&catalogue, &scripts, fates.as_deref()))?;
     } else if arguments.explain {
-        output.text(&explained(&catalogue, &runtime.explain_rendering(&rendering)))?;
+        output.text(&explained(
+            &catalogue,
+            &runtime.explain_rendering(&rendering),
+        ))?;
         notes(&catalogue, output);
     } else {
         output.text(&format!("{}{scripts}", catalogue.text()))?;
@@ -59,7 +80,11 @@ fn document(catalogue: &Catalogue, scripts: &str, fates: Option<&[Fate]>) -> Val
             |hidden| json!({"skill": hidden.skill, "field": hidden.field, "code_point": format!("U+{:04X}", u32::from(hidden.code_point))}),
         )
         .collect();
-    let unlisted: Vec<Value> = report.unlisted.iter().map(|(skill, mode)| json!({"skill": skill, "mode": mode.as_str()})).collect();
+    let unlisted: Vec<Value> = report
+        .unlisted
+        .iter()
+        .map(|(skill, mode)| json!({"skill": skill, "mode": mode.as_str()}))
+        .collect();
     let fate = |fate: &Fate| json!({"name": fate.name, "path": fate.location, "place": place(fate.place), "cost": fate.cost});
     json!({
         "text": format!("{}{scripts}", catalogue.text()),
@@ -86,7 +111,9 @@ fn document(catalogue: &Catalogue, scripts: &str, fates: Option<&[Fate]>) -> Val
 fn place(place: Place) -> String {
     match place {
         Place::Whole => "whole".to_owned(),
-        Place::Shortened { characters, of } => format!("shortened to {characters} of {of} characters"),
+        Place::Shortened { characters, of } => {
+            format!("shortened to {characters} of {of} characters")
+        }
         Place::Bare => "name only".to_owned(),
         Place::Omitted => "left out".to_owned(),
         Place::Unlisted(mode) => format!("not listed, {}", mode.as_str()),
@@ -97,11 +124,31 @@ fn place(place: Place) -> String {
 /// One line a skill, and the sum.
 fn explained(catalogue: &Catalogue, fates: &[Fate]) -> String {
     let report = catalogue.report();
-    let widest = fates.iter().map(|fate| fate.name.chars().count()).max().unwrap_or_default();
-    let row = |fate: &Fate| format!("{:widest$}  {:>6}  {}\n", fate.name, fate.cost, line(&place(fate.place)));
+    let widest = fates
+        .iter()
+        .map(|fate| fate.name.chars().count())
+        .max()
+        .unwrap_or_default();
+    let row = |fate: &Fate| {
+        format!(
+            "{:widest$}  {:>6}  {}\n",
+            fate.name,
+            fate.cost,
+            line(&place(fate.place))
+        )
+    };
     let rows: String = fates.iter().map(row).collect();
-    let aliases = if report.aliases > 0 { format!(", aliases of roots: {}", report.aliases) } else { String::new() };
-    format!("{rows}{} of {} {}{aliases}\n", report.cost, report.budget.limit(), report.budget.unit())
+    let aliases = if report.aliases > 0 {
+        format!(", aliases of roots: {}", report.aliases)
+    } else {
+        String::new()
+    };
+    format!(
+        "{rows}{} of {} {}{aliases}\n",
+        report.cost,
+        report.budget.limit(),
+        report.budget.unit()
+    )
 }
 
 fn notes(catalogue: &Catalogue, output: &Output) {
@@ -110,13 +157,22 @@ fn notes(catalogue: &Catalogue, output: &Output) {
         output.note(&warning);
     }
     if !report.shortened.is_empty() {
-        output.note(&format!("descriptions shortened to fit the budget: {}", names(&report.shortened)));
+        output.note(&format!(
+            "descriptions shortened to fit the budget: {}",
+            names(&report.shortened)
+        ));
     }
     if !report.omitted.is_empty() {
-        output.note(&format!("left out, the budget is too small: {}", names(&report.omitted)));
+        output.note(&format!(
+            "left out, the budget is too small: {}",
+            names(&report.omitted)
+        ));
     }
     if !report.omitted_pinned.is_empty() {
-        output.note(&format!("among them pinned ones: {}", names(&report.omitted_pinned)));
+        output.note(&format!(
+            "among them pinned ones: {}",
+            names(&report.omitted_pinned)
+        ));
     }
     for hidden in &report.hidden {
         output.note(&format!(
@@ -131,6 +187,15 @@ fn notes(catalogue: &Catalogue, output: &Output) {
 /// Names a few and counts the rest.
 fn names(names: &[String]) -> String {
     const SHOWN: usize = 20;
-    let some = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN { format!("{some} and {} more", names.len() - SHOWN) } else { some }
+    let some = names
+        .iter()
+        .take(SHOWN)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > SHOWN {
+        format!("{some} and {} more", names.len() - SHOWN)
+    } else {
+        some
+    }
 }

@@ -1,5 +1,6 @@
-//! The three commands of skills-ref, byte for byte: `validate --strict`, `read-properties`, `to-prompt`. Only what that tool's command line
-//! says of a missing path is said otherwise, and a file over 1 MiB is refused.
+//! The three commands of skills-ref, byte for byte: `validate --strict`, `read-properties`,
+//! `to-prompt`. Only what that tool's command line says of a missing path is said otherwise, and a
+//! file over 1 MiB is refused.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -22,7 +23,10 @@ impl Target {
     /// Takes what was typed; a file called `skill.md`, in whatever case, stands for its directory.
     pub(crate) fn of(path: &Path) -> anyhow::Result<Self> {
         let path = tidied(&exists(path)?);
-        let is_skill_file = path.is_file() && path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("skill.md"));
+        let is_skill_file = path.is_file()
+            && path
+                .file_name()
+                .is_some_and(|name| name.eq_ignore_ascii_case("skill.md"));
         let directory = if is_skill_file { parent(&path) } else { path };
         Ok(Self { directory })
     }
@@ -31,7 +35,8 @@ impl Target {
         &self.directory
     }
 
-    /// The last part of the path as it was typed; `.` has none, which the reference tool holds against a skill.
+    /// The last part of the path as it was typed; `.` has none, which the reference tool holds
+    /// against a skill.
     fn typed_name(&self) -> String {
         match self.directory.components().next_back() {
             Some(Component::Normal(name)) => name.to_string_lossy().into_owned(),
@@ -42,17 +47,29 @@ impl Target {
 
     /// The name of the directory, whatever was typed.
     pub(crate) fn directory_name(&self) -> String {
-        let resolved = self.directory.canonicalize().unwrap_or_else(|_| self.directory.clone());
-        resolved.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        let resolved = self
+            .directory
+            .canonicalize()
+            .unwrap_or_else(|_| self.directory.clone());
+        resolved
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
     }
 
     /// The name of the skill file as it is spelled.
     pub(crate) fn file_name(&self) -> String {
-        SkillFiles::at(&self.directory).map(|files| files.file_name().to_owned()).unwrap_or_else(|_| "SKILL.md".to_owned())
+        SkillFiles::at(&self.directory)
+            .map(|files| files.file_name().to_owned())
+            .unwrap_or_else(|_| "SKILL.md".to_owned())
     }
 
     pub(crate) fn check_directory(&self) -> Result<(), String> {
-        if self.directory.is_dir() { Ok(()) } else { Err(format!("Not a directory: {self}")) }
+        if self.directory.is_dir() {
+            Ok(())
+        } else {
+            Err(format!("Not a directory: {self}"))
+        }
     }
 
     /// Lists what the reference tool finds wrong; an error is the one line that it prints instead.
@@ -63,13 +80,20 @@ impl Target {
     }
 
     fn properties(&self) -> Result<Properties, String> {
-        let bytes = self.bytes()?.ok_or_else(|| format!("SKILL.md not found in {self}"))?;
+        let bytes = self
+            .bytes()?
+            .ok_or_else(|| format!("SKILL.md not found in {self}"))?;
         strict::properties(&bytes).map_err(|error| error.message().to_owned())
     }
 
     fn bytes(&self) -> Result<Option<Vec<u8>>, String> {
-        let Ok(files) = SkillFiles::as_reference_tool(&self.directory) else { return Ok(None) };
-        files.text().map(Some).map_err(|error| format!("{}: {error}", files.file_name()))
+        let Ok(files) = SkillFiles::as_reference_tool(&self.directory) else {
+            return Ok(None);
+        };
+        files
+            .text()
+            .map(Some)
+            .map_err(|error| format!("{}: {error}", files.file_name()))
     }
 }
 
@@ -94,14 +118,25 @@ pub(crate) fn to_prompt(paths: &[PathBuf], output: &Output) -> anyhow::Result<Ex
     for path in paths {
         let target = Target::of(path)?;
         let directory = target.directory.canonicalize()?;
-        let properties = match (Target { directory: directory.clone() }).properties() {
+        let properties = match (Target {
+            directory: directory.clone(),
+        })
+        .properties()
+        {
             Ok(properties) => properties,
             Err(message) => return fail(&message, output),
         };
-        let (Some(name), Some(description)) = (properties.prompt_name(), properties.prompt_description()) else {
-            return fail("name or description hold half a character, which cannot be printed", output);
+        let (Some(name), Some(description)) =
+            (properties.prompt_name(), properties.prompt_description())
+        else {
+            return fail(
+                "name or description hold half a character, which cannot be printed",
+                output,
+            );
         };
-        let file = SkillFiles::as_reference_tool(&directory).map(|files| files.file_name().to_owned()).unwrap_or_default();
+        let file = SkillFiles::as_reference_tool(&directory)
+            .map(|files| files.file_name().to_owned())
+            .unwrap_or_default();
         let location = directory.join(file);
         let (name, description) = (escaped(name), escaped(description));
         let location = location.display();
@@ -143,16 +178,25 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Prints as the reference tool does: without terminal sequences, and else as it is; on a terminal nothing stays hidden.
+/// Prints as the reference tool does: without terminal sequences, and else as it is; on a terminal
+/// nothing stays hidden.
 pub(crate) fn echo(text: &str, output: &Output) -> anyhow::Result<()> {
     let text = without_sequences(text);
-    if io::stdout().is_terminal() { output.text(&text) } else { output.raw(text.as_bytes()) }
+    if io::stdout().is_terminal() {
+        output.text(&text)
+    } else {
+        output.raw(text.as_bytes())
+    }
 }
 
 /// As [`echo`], to standard error.
 pub(crate) fn complain(text: &str) {
     let text = without_sequences(text);
-    let text = if io::stderr().is_terminal() { printable(&text) } else { text };
+    let text = if io::stderr().is_terminal() {
+        printable(&text)
+    } else {
+        text
+    };
     // When standard error is closed nobody is left to tell.
     let _ = io::stderr().write_all(text.as_bytes());
 }
@@ -173,8 +217,15 @@ fn without_sequences(text: &str) -> String {
 
 /// Writes a path as Python's `Path` does: without `.`, doubled and trailing separators.
 fn tidied(path: &Path) -> PathBuf {
-    let tidy: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
-    if tidy.as_os_str().is_empty() { PathBuf::from(".") } else { tidy }
+    let tidy: PathBuf = path
+        .components()
+        .filter(|part| *part != Component::CurDir)
+        .collect();
+    if tidy.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        tidy
+    }
 }
 
 fn parent(path: &Path) -> PathBuf {

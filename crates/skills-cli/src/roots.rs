@@ -1,12 +1,16 @@
 //! Turns the environment into places to look.
-#![expect(clippy::disallowed_methods, reason = "this crate is where the environment is read")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this crate is where the environment is read"
+)]
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use skills_runtime::discovery::{
-    Discovery, FileLinks, InactiveReason, Limits, Profile, Rule, Selector, Surroundings, Trust, project_directories,
+    Discovery, FileLinks, InactiveReason, Limits, Profile, Rule, Selector, Surroundings, Trust,
+    project_directories,
 };
 use skills_runtime::{Catalog, Root, Scope};
 
@@ -17,33 +21,50 @@ use crate::output::Output;
 /// What makes a directory the root of a project.
 pub(crate) const MARKERS: [&str; 1] = [".git"];
 
-/// Looks in the directories that were named, else where the profile says, under the rules of the command line.
+/// Looks in the directories that were named, else where the profile says, under the rules of the
+/// command line.
 pub(crate) fn discovery(arguments: &Arguments) -> anyhow::Result<Discovery> {
     // A default root may be absent; one that was named may not.
-    arguments.root.iter().try_for_each(|root| input::directory(root).map(drop))?;
+    arguments
+        .root
+        .iter()
+        .try_for_each(|root| input::directory(root).map(drop))?;
     let profile = profile(arguments.profile.as_deref())?;
     let surroundings = surroundings(arguments);
     let discovery = profile.discovery(&surroundings);
     let mut roots = discovery.roots().to_vec();
     if !arguments.root.is_empty() {
         // A root keeps the path that it was given, which others may name its skills by.
-        let mut paths: Vec<PathBuf> =
-            arguments.root.iter().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone())).collect();
+        let mut paths: Vec<PathBuf> = arguments
+            .root
+            .iter()
+            .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
+            .collect();
         let mut seen = std::collections::HashSet::new();
         paths.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
-        roots = paths.into_iter().map(|path| profile.read(Root::new(path, Scope::Custom))).collect();
+        roots = paths
+            .into_iter()
+            .map(|path| profile.read(Root::new(path, Scope::Custom)))
+            .collect();
     }
     if arguments.follow_skill_links {
-        roots = roots.into_iter().map(|root| root.file_links(FileLinks::Follow)).collect();
+        roots = roots
+            .into_iter()
+            .map(|root| root.file_links(FileLinks::Follow))
+            .collect();
     }
     let mut limits = Limits::default();
     limits.max_directories = arguments.max_directories.unwrap_or(limits.max_directories);
     limits.max_entries = arguments.max_entries.unwrap_or(limits.max_entries);
-    let disabled = arguments.disable.iter().map(|pattern| Rule::disable(selector(pattern), "--disable"));
+    let disabled = arguments
+        .disable
+        .iter()
+        .map(|pattern| Rule::disable(selector(pattern), "--disable"));
     Ok(discovery.with_roots(roots).limits(limits).rules(disabled))
 }
 
-/// Says which `--disable` fits no skill: a switch for safety that does nothing must not look as if it did.
+/// Says which `--disable` fits no skill: a switch for safety that does nothing must not look as if
+/// it did.
 pub(crate) fn tell_idle_rules(arguments: &[String], catalog: &Catalog, output: &Output) {
     for text in arguments {
         let rule = Rule::disable(selector(text), "--disable");
@@ -59,10 +80,14 @@ pub(crate) fn tell_idle_rules(arguments: &[String], catalog: &Catalog, output: &
 
 /// Finds the profile of roots; `universal` when none is named.
 pub(crate) fn profile(name: Option<&str>) -> anyhow::Result<Profile> {
-    let Some(name) = name else { return Ok(Profile::Universal) };
+    let Some(name) = name else {
+        return Ok(Profile::Universal);
+    };
     Profile::named(name).ok_or_else(|| {
         let names = Profile::ALL.map(Profile::as_str).join(", ");
-        anyhow!(InputError::new(format!("no places to look are known of the profile {name:?}; there are: {names}")))
+        anyhow!(InputError::new(format!(
+            "no places to look are known of the profile {name:?}; there are: {names}"
+        )))
     })
 }
 
@@ -79,12 +104,18 @@ pub(crate) fn selector(text: &str) -> Selector {
 
 /// Returns the directories of the project, the innermost first.
 pub(crate) fn project() -> Vec<PathBuf> {
-    env::current_dir().map(|directory| project_directories(&directory, &MARKERS)).unwrap_or_default()
+    env::current_dir()
+        .map(|directory| project_directories(&directory, &MARKERS))
+        .unwrap_or_default()
 }
 
 fn surroundings(arguments: &Arguments) -> Surroundings {
     // Empty and relative values are mistakes, and the working directory is nobody's home.
-    let set = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let set = |name| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     let mut surroundings = Surroundings::default();
     surroundings.project = project();
     surroundings.home = env::home_dir().filter(|home| home.is_absolute());
@@ -94,8 +125,16 @@ fn surroundings(arguments: &Arguments) -> Surroundings {
     surroundings.openclaw_state = set("OPENCLAW_STATE_DIR");
     let listed = env::var_os("COPILOT_SKILLS_DIRS").unwrap_or_default();
     let listed = listed.to_string_lossy();
-    surroundings.copilot_directories = listed.split(',').map(|path| PathBuf::from(path.trim())).filter(|path| path.is_absolute()).collect();
-    surroundings.project_trust = if arguments.trust_project { Trust::Trusted } else { Trust::Untrusted };
+    surroundings.copilot_directories = listed
+        .split(',')
+        .map(|path| PathBuf::from(path.trim()))
+        .filter(|path| path.is_absolute())
+        .collect();
+    surroundings.project_trust = if arguments.trust_project {
+        Trust::Trusted
+    } else {
+        Trust::Untrusted
+    };
     surroundings
 }
 
@@ -112,13 +151,15 @@ pub(crate) fn scratch_directory() -> PathBuf {
 /// Says whether a program of this name is on the `PATH`.
 pub(crate) fn is_on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    !program.contains(std::path::is_separator) && env::split_paths(&path).any(|directory| is_program(&directory.join(program)))
+    !program.contains(std::path::is_separator)
+        && env::split_paths(&path).any(|directory| is_program(&directory.join(program)))
 }
 
 #[cfg(unix)]
 fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]

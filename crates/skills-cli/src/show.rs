@@ -11,10 +11,17 @@ use crate::input;
 use crate::list::warnings;
 use crate::output::{Output, line};
 
-pub(crate) fn show(runtime: &SkillRuntime, arguments: &Show, output: &Output) -> anyhow::Result<Exit> {
+pub(crate) fn show(
+    runtime: &SkillRuntime,
+    arguments: &Show,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     let skill = runtime.get_skill(&input::skill_name(&arguments.name))?;
     let catalog = runtime.catalog();
-    let entry = catalog.entries().iter().find(|entry| entry.directory() == skill.directory);
+    let entry = catalog
+        .entries()
+        .iter()
+        .find(|entry| entry.directory() == skill.directory);
     if output.is_json() {
         output.document(&document(&skill, entry))?;
         return Ok(Exit::Done);
@@ -28,15 +35,24 @@ pub(crate) fn show(runtime: &SkillRuntime, arguments: &Show, output: &Output) ->
 
 fn document(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
     let manifest = &skill.manifest;
-    let resources: Vec<Value> = skill.resources.resources.iter().map(|file| json!({"path": file.path, "bytes": file.bytes})).collect();
+    let resources: Vec<Value> = skill
+        .resources
+        .resources
+        .iter()
+        .map(|file| json!({"path": file.path, "bytes": file.bytes}))
+        .collect();
     let headings: Vec<Value> = skill
         .outline
         .headings()
         .iter()
         .map(|heading| json!({"level": heading.level, "text": heading.text, "line": heading.line, "last_line": heading.last_line}))
         .collect();
-    let links: Vec<Value> =
-        skill.outline.links().iter().map(|link| json!({"target": link.target, "line": link.line, "kind": link.kind.as_str()})).collect();
+    let links: Vec<Value> = skill
+        .outline
+        .links()
+        .iter()
+        .map(|link| json!({"target": link.target, "line": link.line, "kind": link.kind.as_str()}))
+        .collect();
     json!({
         "name": skill.id,
         "description": manifest.description(),
@@ -62,15 +78,28 @@ fn document(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
 fn text(skill: &LoadedSkill) -> Result<String, std::fmt::Error> {
     let manifest = &skill.manifest;
     let mut text = String::new();
-    let description = manifest.description().split_whitespace().collect::<Vec<_>>().join(" ");
+    let description = manifest
+        .description()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     writeln!(text, "{}\n  {}\n", line(&skill.id), line(&description))?;
-    writeln!(text, "directory       {}", line(&skill.directory.to_string_lossy()))?;
+    writeln!(
+        text,
+        "directory       {}",
+        line(&skill.directory.to_string_lossy())
+    )?;
     writeln!(text, "scope           {}", skill.location)?;
     for (name, value) in fields(manifest) {
         writeln!(text, "{:<15} {}", line(&name), line(&value))?;
     }
     for file in &skill.resources.resources {
-        writeln!(text, "file            {} ({} bytes)", line(&file.path), file.bytes)?;
+        writeln!(
+            text,
+            "file            {} ({} bytes)",
+            line(&file.path),
+            file.bytes
+        )?;
     }
     if skill.resources.truncated {
         writeln!(text, "                … and more")?;
@@ -81,19 +110,47 @@ fn text(skill: &LoadedSkill) -> Result<String, std::fmt::Error> {
 
 /// The fields that are set, beside name and description.
 fn fields(manifest: &Manifest) -> Vec<(String, String)> {
-    let tools = manifest.allowed_tools().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let tools = manifest
+        .allowed_tools()
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ");
     let set = |text: Option<&str>| text.map(str::to_owned);
     let known = [
         ("license", set(manifest.license())),
         ("compatibility", set(manifest.compatibility())),
-        ("allowed-tools", Some(tools).filter(|tools| !tools.is_empty())),
-        ("user-invocable", Some("no".to_owned()).filter(|_| !manifest.user_invocable())),
-        ("model-invocable", Some("no".to_owned()).filter(|_| !manifest.model_invocable())),
-        ("metadata", Some(Value::Object(manifest.metadata().clone()).to_string()).filter(|_| !manifest.metadata().is_empty())),
+        (
+            "allowed-tools",
+            Some(tools).filter(|tools| !tools.is_empty()),
+        ),
+        (
+            "user-invocable",
+            Some("no".to_owned()).filter(|_| !manifest.user_invocable()),
+        ),
+        (
+            "model-invocable",
+            Some("no".to_owned()).filter(|_| !manifest.model_invocable()),
+        ),
+        (
+            "metadata",
+            Some(Value::Object(manifest.metadata().clone()).to_string())
+                .filter(|_| !manifest.metadata().is_empty()),
+        ),
     ];
-    let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let known = known
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
     let is_shown = |name: &str| matches!(name, "user-invocable" | "disable-model-invocation");
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let extra = manifest.extra().iter().filter(|(name, _)| !is_shown(name)).map(|(name, value)| (name.clone(), text(value)));
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    let extra = manifest
+        .extra()
+        .iter()
+        .filter(|(name, _)| !is_shown(name))
+        .map(|(name, value)| (name.clone(), text(value)));
     known.chain(extra).collect()
 }

@@ -1,8 +1,14 @@
 //! Signals that end the command.
-#![cfg_attr(unix, expect(clippy::disallowed_methods, reason = "the kernel's word on ignored signals is no file of a skill"))]
+#![cfg_attr(
+    unix,
+    expect(
+        clippy::disallowed_methods,
+        reason = "the kernel's word on ignored signals is no file of a skill"
+    )
+)]
 
-/// Waits until somebody wants the command to end: from the keyboard, by `kill`, or by closing the terminal. A signal that the command was
-/// started to ignore, as `nohup` does it, stays ignored.
+/// Waits until somebody wants the command to end: from the keyboard, by `kill`, or by closing the
+/// terminal. A signal that the command was started to ignore, as `nohup` does it, stays ignored.
 #[cfg(unix)]
 pub(crate) async fn interrupted() {
     use tokio::signal::unix::{SignalKind, signal};
@@ -27,7 +33,8 @@ pub(crate) async fn interrupted() {
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
 }
 
 #[cfg(not(unix))]

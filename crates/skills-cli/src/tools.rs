@@ -24,7 +24,8 @@ pub(crate) fn tools(builder: Builder, arguments: &Tools, output: &Output) -> any
         wanted.description.clone_from(&change.description);
         wanted.timeout_ms = change.timeout;
         if wanted == Override::default() {
-            let message = "nothing to change: name --off, --on, --description, --timeout or --reset";
+            let message =
+                "nothing to change: name --off, --on, --description, --timeout or --reset";
             return Err(InputError::new(message.to_owned()).into());
         }
         set.change_script_tool(&change.tool, wanted)?;
@@ -39,19 +40,35 @@ pub(crate) fn tools(builder: Builder, arguments: &Tools, output: &Output) -> any
         output.document(&json!({"tools": set.render(Flavour::Mcp)?}))?;
     } else {
         let definitions = set.definitions()?;
-        let width = definitions.iter().map(|definition| definition.name.len()).max().unwrap_or_default();
-        let rows = definitions.iter().map(|definition| format!("{:width$}  {}\n", definition.name, line(&definition.description)));
+        let width = definitions
+            .iter()
+            .map(|definition| definition.name.len())
+            .max()
+            .unwrap_or_default();
+        let rows = definitions.iter().map(|definition| {
+            format!(
+                "{:width$}  {}\n",
+                definition.name,
+                line(&definition.description)
+            )
+        });
         output.text(&rows.collect::<String>())?;
     }
     Ok(Exit::Done)
 }
 
 fn told(set: &ToolSet, tool: &str, output: &Output) -> anyhow::Result<Exit> {
-    let is_offered = set.definitions()?.iter().any(|definition| definition.name == tool);
+    let is_offered = set
+        .definitions()?
+        .iter()
+        .any(|definition| definition.name == tool);
     if output.is_json() {
         output.document(&json!({"tool": tool, "offered": is_offered}))?;
     } else {
-        output.note(&format!("{tool} is {}, and stays so when the skill changes", if is_offered { "offered" } else { "not offered" }));
+        output.note(&format!(
+            "{tool} is {}, and stays so when the skill changes",
+            if is_offered { "offered" } else { "not offered" }
+        ));
     }
     Ok(Exit::Done)
 }

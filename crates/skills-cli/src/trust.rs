@@ -14,9 +14,18 @@ use crate::output::{Output, line};
 use crate::state;
 use crate::what;
 
-pub(crate) fn trust(builder: Builder, arguments: &Trust, trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
-    let approvals = state::approvals().ok_or_else(|| InputError::new("there is no place for approvals: set XDG_STATE_HOME".to_owned()))?;
-    let Some(name) = &arguments.name else { return list(&approvals.all().map_err(failed)?, output) };
+pub(crate) fn trust(
+    builder: Builder,
+    arguments: &Trust,
+    trust_project: bool,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let approvals = state::approvals().ok_or_else(|| {
+        InputError::new("there is no place for approvals: set XDG_STATE_HOME".to_owned())
+    })?;
+    let Some(name) = &arguments.name else {
+        return list(&approvals.all().map_err(failed)?, output);
+    };
     let name = input::skill_name(name);
     if arguments.revoke {
         return revoke(&builder.build(), &approvals, &name, output);
@@ -25,15 +34,25 @@ pub(crate) fn trust(builder: Builder, arguments: &Trust, trust_project: bool, ou
     approve(&runtime, &name, arguments, output)
 }
 
-/// Forgets what was approved. What is gone from the disk, or not looked for, is known by what was approved.
-fn revoke(runtime: &SkillRuntime, approvals: &FileApprovals, name: &str, output: &Output) -> anyhow::Result<Exit> {
+/// Forgets what was approved. What is gone from the disk, or not looked for, is known by what was
+/// approved.
+fn revoke(
+    runtime: &SkillRuntime,
+    approvals: &FileApprovals,
+    name: &str,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     let all = approvals.all().map_err(failed)?.into_iter();
-    let known: Vec<PathBuf> =
-        all.filter(|known| known.name == name || known.directory == Path::new(name)).map(|known| known.directory).collect();
+    let known: Vec<PathBuf> = all
+        .filter(|known| known.name == name || known.directory == Path::new(name))
+        .map(|known| known.directory)
+        .collect();
     let directories = match runtime.get_skill(name) {
         Ok(skill) => vec![skill.directory],
         Err(_) if known.len() > 1 => {
-            let message = format!("several skills that were approved are named {name:?}; name one by its directory");
+            let message = format!(
+                "several skills that were approved are named {name:?}; name one by its directory"
+            );
             return Err(InputError::new(message).into());
         }
         Err(_) => known,
@@ -45,7 +64,11 @@ fn revoke(runtime: &SkillRuntime, approvals: &FileApprovals, name: &str, output:
     if output.is_json() {
         output.document(&json!({"revoked": is_gone}))?;
     } else {
-        output.note(&if is_gone { format!("nothing of {name} is approved any more") } else { format!("nothing of {name} was approved") });
+        output.note(&if is_gone {
+            format!("nothing of {name} is approved any more")
+        } else {
+            format!("nothing of {name} was approved")
+        });
     }
     Ok(if is_gone { Exit::Done } else { Exit::Failed })
 }
@@ -54,7 +77,12 @@ fn failed(error: AskError) -> anyhow::Error {
     anyhow::anyhow!("{error}")
 }
 
-fn approve(runtime: &SkillRuntime, name: &str, arguments: &Trust, output: &Output) -> anyhow::Result<Exit> {
+fn approve(
+    runtime: &SkillRuntime,
+    name: &str,
+    arguments: &Trust,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     let options = what::options(&arguments.what)?;
     let preview = runtime.preview_skill(name, &options)?;
     let Some(question) = &preview.question else {
@@ -68,14 +96,20 @@ fn approve(runtime: &SkillRuntime, name: &str, arguments: &Trust, output: &Outpu
                 Exit::Done
             }
             Decision::Denied(denial) => {
-                output.note(&format!("error: {} cannot be approved: {denial}", preview.skill));
+                output.note(&format!(
+                    "error: {} cannot be approved: {denial}",
+                    preview.skill
+                ));
                 Exit::Denied
             }
         });
     };
     if !arguments.yes {
         output.notes(&approver::text(question));
-        match approver::confirm("Approve it for good, for this content? y: yes, anything else: no", output) {
+        match approver::confirm(
+            "Approve it for good, for this content? y: yes, anything else: no",
+            output,
+        ) {
             Some(true) => {}
             Some(false) => {
                 output.note(&format!("{} is not approved", preview.skill));
@@ -92,8 +126,14 @@ fn approve(runtime: &SkillRuntime, name: &str, arguments: &Trust, output: &Outpu
     if output.is_json() {
         output.document(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": decision.verdicts()}))?;
     } else {
-        output.note(&format!("approved: {} with the content that it has now", preview.skill));
-        decision.verdicts().iter().for_each(|verdict| output.note(&format!("  {verdict}")));
+        output.note(&format!(
+            "approved: {} with the content that it has now",
+            preview.skill
+        ));
+        decision
+            .verdicts()
+            .iter()
+            .for_each(|verdict| output.note(&format!("  {verdict}")));
     }
     Ok(Exit::Done)
 }
@@ -111,7 +151,9 @@ fn list(approvals: &[Approval], output: &Output) -> anyhow::Result<Exit> {
             line(&approval.directory.display().to_string()),
             line(&approval.digest)
         ));
-        approval.permissions.iter().for_each(|permission| text.push_str(&format!("  {}\n", line(&permission.to_string()))));
+        approval.permissions.iter().for_each(|permission| {
+            text.push_str(&format!("  {}\n", line(&permission.to_string())))
+        });
     }
     output.text(&text)?;
     Ok(Exit::Done)

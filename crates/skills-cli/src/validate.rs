@@ -24,15 +24,31 @@ struct Finding {
 
 impl Finding {
     fn error(code: &'static str, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, code, line: None, column: None, message: message.into() }
+        Self {
+            severity: Severity::Error,
+            code,
+            line: None,
+            column: None,
+            message: message.into(),
+        }
     }
 
     fn warning(code: &'static str, line: Option<usize>, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, code, line, column: None, message: message.into() }
+        Self {
+            severity: Severity::Warning,
+            code,
+            line,
+            column: None,
+            message: message.into(),
+        }
     }
 }
 
-pub(crate) fn validate(arguments: &Validate, profile: Option<&str>, output: &Output) -> anyhow::Result<Exit> {
+pub(crate) fn validate(
+    arguments: &Validate,
+    profile: Option<&str>,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     let client = profile.map(client).transpose()?;
     let mut results = Vec::new();
     let mut failed = false;
@@ -44,7 +60,8 @@ pub(crate) fn validate(arguments: &Validate, profile: Option<&str>, output: &Out
                 missing = true;
                 let message = format!("{error:#}");
                 if output.is_json() {
-                    let error = json!({"code": "path", "line": null, "column": null, "message": message});
+                    let error =
+                        json!({"code": "path", "line": null, "column": null, "message": message});
                     results.push(json!({"path": path.to_string_lossy(), "valid": false, "errors": [error], "warnings": []}));
                 } else {
                     output.note(&format!("error: {message}"));
@@ -52,12 +69,22 @@ pub(crate) fn validate(arguments: &Validate, profile: Option<&str>, output: &Out
                 continue;
             }
         };
-        let findings = if arguments.strict { strict(&target) } else { lenient(&target, client) };
-        failed |= findings.iter().any(|finding| finding.severity == Severity::Error);
+        let findings = if arguments.strict {
+            strict(&target)
+        } else {
+            lenient(&target, client)
+        };
+        failed |= findings
+            .iter()
+            .any(|finding| finding.severity == Severity::Error);
         if output.is_json() {
             results.push(document(&target, &findings));
         } else {
-            let form = if arguments.strict { Form::Reference } else { Form::Ours };
+            let form = if arguments.strict {
+                Form::Reference
+            } else {
+                Form::Ours
+            };
             print(&target, &findings, form, output)?;
         }
     }
@@ -72,10 +99,15 @@ pub(crate) fn validate(arguments: &Validate, profile: Option<&str>, output: &Out
 
 /// Finds the client whose rules are meant.
 fn client(name: &str) -> anyhow::Result<Client> {
-    Client::ALL.into_iter().find(|client| client.as_str() == name).ok_or_else(|| {
-        let names = Client::ALL.map(Client::as_str).join(", ");
-        anyhow!(InputError::new(format!("no rules are known of the profile {name:?}; there are: {names}")))
-    })
+    Client::ALL
+        .into_iter()
+        .find(|client| client.as_str() == name)
+        .ok_or_else(|| {
+            let names = Client::ALL.map(Client::as_str).join(", ");
+            anyhow!(InputError::new(format!(
+                "no rules are known of the profile {name:?}; there are: {names}"
+            )))
+        })
 }
 
 /// The verdict of the reference tool.
@@ -106,28 +138,52 @@ fn lenient(target: &Target, client: Option<Client>) -> Vec<Finding> {
     let document = match files.document() {
         Ok(document) => document,
         Err(error) => {
-            let warnings = error.manifest().map(skills_runtime::manifest::ManifestError::warnings).unwrap_or_default();
-            let warnings =
-                warnings.iter().map(|warning| Finding::warning(warning.kind().code(), warning.line(), warning.kind().to_string()));
-            return std::iter::once(unreadable(&error, &error.to_string())).chain(warnings).collect();
+            let warnings = error
+                .manifest()
+                .map(skills_runtime::manifest::ManifestError::warnings)
+                .unwrap_or_default();
+            let warnings = warnings.iter().map(|warning| {
+                Finding::warning(
+                    warning.kind().code(),
+                    warning.line(),
+                    warning.kind().to_string(),
+                )
+            });
+            return std::iter::once(unreadable(&error, &error.to_string()))
+                .chain(warnings)
+                .collect();
         }
     };
     let mut findings = own(&document, &files);
     if document.manifest().name().is_none() && client.is_none() {
-        findings.push(Finding::warning("name-missing", document.line_of("name"), "no usable `name`; the directory's name serves"));
+        findings.push(Finding::warning(
+            "name-missing",
+            document.line_of("name"),
+            "no usable `name`; the directory's name serves",
+        ));
     }
     let directory = target.directory_name();
     match client {
-        Some(client) => findings.extend(client.check(&document, &directory).into_iter().map(|finding| Finding {
-            severity: finding.severity,
-            code: finding.code,
-            line: finding.line,
-            column: None,
-            message: finding.message,
-        })),
-        None if document.manifest().name().is_some_and(|name| name.as_str() != directory) => {
+        Some(client) => findings.extend(client.check(&document, &directory).into_iter().map(
+            |finding| Finding {
+                severity: finding.severity,
+                code: finding.code,
+                line: finding.line,
+                column: None,
+                message: finding.message,
+            },
+        )),
+        None if document
+            .manifest()
+            .name()
+            .is_some_and(|name| name.as_str() != directory) =>
+        {
             let message = format!("the name is not that of the directory {directory:?}");
-            findings.push(Finding::warning("name-differs", document.line_of("name"), message));
+            findings.push(Finding::warning(
+                "name-differs",
+                document.line_of("name"),
+                message,
+            ));
         }
         None => {}
     }
@@ -147,7 +203,10 @@ fn own(document: &Document, files: &SkillFiles) -> Vec<Finding> {
         })
         .collect();
     if files.file_name() != "SKILL.md" {
-        let message = format!("the file is spelled {:?}; other clients read only `SKILL.md`", files.file_name());
+        let message = format!(
+            "the file is spelled {:?}; other clients read only `SKILL.md`",
+            files.file_name()
+        );
         findings.push(Finding::warning("file-name", None, message));
     }
     for link in files.broken_links(&document.outline()) {
@@ -155,8 +214,16 @@ fn own(document: &Document, files: &SkillFiles) -> Vec<Finding> {
         findings.push(Finding::warning("broken-link", Some(link.line), message));
     }
     for note in files.host_metadata().1 {
-        let field = if note.field.is_empty() { String::new() } else { format!(": `{}`", note.field) };
-        findings.push(Finding::warning("host-metadata", None, format!("agents/openai.yaml{field}: {}", note.reason)));
+        let field = if note.field.is_empty() {
+            String::new()
+        } else {
+            format!(": `{}`", note.field)
+        };
+        findings.push(Finding::warning(
+            "host-metadata",
+            None,
+            format!("agents/openai.yaml{field}: {}", note.reason),
+        ));
     }
     findings
 }
@@ -177,18 +244,27 @@ fn unreadable(error: &DiscoveryError, message: &str) -> Finding {
 enum Form {
     /// Byte for byte as the reference tool does.
     Reference,
-    /// In the same words, with lines and warnings; no text of a skill or path makes a line of its own.
+    /// In the same words, with lines and warnings; no text of a skill or path makes a line of its
+    /// own.
     Ours,
 }
 
 fn print(target: &Target, findings: &[Finding], form: Form, output: &Output) -> anyhow::Result<()> {
-    let errors: Vec<&Finding> = findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+    let errors: Vec<&Finding> = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .collect();
     if form == Form::Reference {
         if errors.is_empty() {
             return reference::echo(&format!("Valid skill: {target}\n"), output);
         }
-        let lines = errors.iter().map(|finding| format!("  - {}\n", finding.message));
-        reference::complain(&format!("Validation failed for {target}:\n{}", lines.collect::<String>()));
+        let lines = errors
+            .iter()
+            .map(|finding| format!("  - {}\n", finding.message));
+        reference::complain(&format!(
+            "Validation failed for {target}:\n{}",
+            lines.collect::<String>()
+        ));
         return Ok(());
     }
     if errors.is_empty() {
@@ -197,20 +273,36 @@ fn print(target: &Target, findings: &[Finding], form: Form, output: &Output) -> 
         output.note(&format!("Validation failed for {target}:"));
     }
     for finding in errors {
-        let place = finding.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        let place = finding
+            .line
+            .map(|line| format!("line {line}: "))
+            .unwrap_or_default();
         output.note(&format!("  - {place}{}", finding.message));
     }
-    for finding in findings.iter().filter(|finding| finding.severity == Severity::Warning) {
+    for finding in findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Warning)
+    {
         let file = target.directory().join(target.file_name());
-        let place = [finding.line, finding.column].into_iter().flatten().map(|number| format!(":{number}")).collect::<String>();
-        output.note(&format!("{}{place}: warning: {}", file.display(), finding.message));
+        let place = [finding.line, finding.column]
+            .into_iter()
+            .flatten()
+            .map(|number| format!(":{number}"))
+            .collect::<String>();
+        output.note(&format!(
+            "{}{place}: warning: {}",
+            file.display(),
+            finding.message
+        ));
     }
     Ok(())
 }
 
 fn document(target: &Target, findings: &[Finding]) -> Value {
     let of = |severity: Severity| -> Vec<Value> {
-        let chosen = findings.iter().filter(|finding| finding.severity == severity);
+        let chosen = findings
+            .iter()
+            .filter(|finding| finding.severity == severity);
         chosen
             .map(|finding| json!({"code": finding.code, "line": finding.line, "column": finding.column, "message": finding.message}))
             .collect()
@@ -224,6 +316,9 @@ pub(crate) fn exists(path: &Path) -> anyhow::Result<PathBuf> {
     if path.exists() {
         Ok(path.to_owned())
     } else {
-        Err(anyhow!(InputError::new(format!("{}: no such file or directory", path.display()))))
+        Err(anyhow!(InputError::new(format!(
+            "{}: no such file or directory",
+            path.display()
+        ))))
     }
 }

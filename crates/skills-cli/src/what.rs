@@ -16,24 +16,44 @@ use crate::state;
 const MAX_ENV_FILE: u64 = 1 << 20;
 
 /// Puts the rules of all layers, the secrets, the approvals and the records into a runtime.
-pub(crate) fn prepare(builder: Builder, what: &What, trust_project: bool, output: &Output) -> anyhow::Result<Builder> {
+pub(crate) fn prepare(
+    builder: Builder,
+    what: &What,
+    trust_project: bool,
+    output: &Output,
+) -> anyhow::Result<Builder> {
     let mut rules = policy_files::read(&state::policy_files(), trust_project)?.rules;
     for text in &what.allow {
-        rules = rules.with_rules(policy_files::parse(Effect::Allow, Layer::Session, text, "--allow")?);
+        rules = rules.with_rules(policy_files::parse(
+            Effect::Allow,
+            Layer::Session,
+            text,
+            "--allow",
+        )?);
     }
     // Whoever names a path to write on the command line has been asked.
     for path in &what.write {
-        let target = Target::write(resolved(path)?).map_err(|error| InputError::new(format!("--write: {error}")))?;
+        let target = Target::write(resolved(path)?)
+            .map_err(|error| InputError::new(format!("--write: {error}")))?;
         rules = rules.rule(Rule::new(Effect::Allow, Layer::Session, target).source("--write"));
     }
     // Whoever may write rules, approvals or records may do anything.
-    for path in state::own_files().iter().flat_map(|path| policy_files::spellings(path)) {
+    for path in state::own_files()
+        .iter()
+        .flat_map(|path| policy_files::spellings(path))
+    {
         if let Ok(target) = Target::write(path) {
-            rules = rules.rule(Rule::new(Effect::Deny, Layer::BuiltIn, target).source("rules, approvals and records of this command"));
+            rules = rules.rule(
+                Rule::new(Effect::Deny, Layer::BuiltIn, target)
+                    .source("rules, approvals and records of this command"),
+            );
         }
     }
     let hidden = state::hidden();
-    let builder = builder.rules(rules).hide(hidden).secrets(secrets(what, output)?);
+    let builder = builder
+        .rules(rules)
+        .hide(hidden)
+        .secrets(secrets(what, output)?);
     state::keep(builder)
 }
 
@@ -51,19 +71,35 @@ pub(crate) fn options(what: &What) -> anyhow::Result<ExecutionOptions> {
         Some(directory) => Workspace::Directory(input::directory(directory)?),
         None => Workspace::None,
     };
-    options.read = what.read.iter().map(|path| resolved(path)).collect::<anyhow::Result<_>>()?;
-    options.write = what.write.iter().map(|path| resolved(path)).collect::<anyhow::Result<_>>()?;
-    options.without = what.without.iter().map(|dropped| (*dropped).into()).collect();
+    options.read = what
+        .read
+        .iter()
+        .map(|path| resolved(path))
+        .collect::<anyhow::Result<_>>()?;
+    options.write = what
+        .write
+        .iter()
+        .map(|path| resolved(path))
+        .collect::<anyhow::Result<_>>()?;
+    options.without = what
+        .without
+        .iter()
+        .map(|dropped| (*dropped).into())
+        .collect();
     for text in &what.env {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, value.to_owned()),
             None => {
-                let value = state::variable(text).ok_or_else(|| anyhow!(InputError::new(format!("--env {text}: it is not set here"))))?;
+                let value = state::variable(text).ok_or_else(|| {
+                    anyhow!(InputError::new(format!("--env {text}: it is not set here")))
+                })?;
                 (text.as_str(), value)
             }
         };
         if !is_variable_name(name) {
-            return Err(InputError::new(format!("--env {name}: that is no name of a variable")).into());
+            return Err(
+                InputError::new(format!("--env {name}: that is no name of a variable")).into(),
+            );
         }
         options = options.env(name, value);
     }
@@ -71,7 +107,8 @@ pub(crate) fn options(what: &What) -> anyhow::Result<ExecutionOptions> {
 }
 
 fn resolved(path: &Path) -> anyhow::Result<std::path::PathBuf> {
-    path.canonicalize().with_context(|| InputError::new(format!("{}: no such file or directory", path.display())))
+    path.canonicalize()
+        .with_context(|| InputError::new(format!("{}: no such file or directory", path.display())))
 }
 
 /// Reads the `.env` files; later ones win. Nothing in them is shown.
@@ -84,10 +121,17 @@ fn secrets(what: &What, output: &Output) -> anyhow::Result<Secrets> {
             output.note(&format!("warning: {}: {problem}", path.display()));
         }
         if state::is_readable_by_others(path) {
-            output.note(&format!("warning: others may read {}; run `chmod 600` on it", path.display()));
+            output.note(&format!(
+                "warning: others may read {}; run `chmod 600` on it",
+                path.display()
+            ));
         }
         let names: Vec<String> = secrets.names().map(str::to_owned).collect();
-        all.extend(names.into_iter().filter_map(|name| Some((name.clone(), secrets.get(&name)?.clone()))));
+        all.extend(
+            names
+                .into_iter()
+                .filter_map(|name| Some((name.clone(), secrets.get(&name)?.clone()))),
+        );
     }
     Ok(all.into_iter().collect())
 }

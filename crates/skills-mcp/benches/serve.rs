@@ -1,6 +1,11 @@
-//! What the protocol costs: one call of `skills_ls`, straight (the floor), over a stream, and over HTTP; once for a workspace of one file beside a thousand
-//! skills, once for the first page of these.
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
+//! What the protocol costs: one call of `skills_ls`, straight (the floor), over a stream, and over
+//! HTTP; once for a workspace of one file beside a thousand skills, once for the first page of
+//! these.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a bench makes its own files and fails by panicking"
+)]
 
 use std::fs;
 use std::net::SocketAddr;
@@ -11,7 +16,9 @@ use skills_mcp::Server;
 use skills_tools::runtime::{Root, Scope, SkillRuntime};
 use skills_tools::{CallContext, Mount, ToolSet};
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::io::{
+    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf,
+};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 
@@ -33,15 +40,34 @@ impl Host {
         for number in 0..skills {
             let directory = place.path().join(format!("skills/skill-{number}"));
             fs::create_dir(&directory).unwrap();
-            fs::write(directory.join("SKILL.md"), format!("---\nname: skill-{number}\ndescription: About {number}.\n---\n")).unwrap();
+            fs::write(
+                directory.join("SKILL.md"),
+                format!("---\nname: skill-{number}\ndescription: About {number}.\n---\n"),
+            )
+            .unwrap();
         }
         fs::write(place.path().join("workspace/file.txt"), "x").unwrap();
-        Self { place, executor: tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap() }
+        Self {
+            place,
+            executor: tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .enable_all()
+                .build()
+                .unwrap(),
+        }
     }
 
     fn tools(&self) -> ToolSet {
-        let runtime = SkillRuntime::builder().root(Root::new(self.place.path().join("skills"), Scope::Custom)).build();
-        ToolSet::builder(runtime).workspace(Mount::writable("workspace", self.place.path().join("workspace"))).build().unwrap()
+        let runtime = SkillRuntime::builder()
+            .root(Root::new(self.place.path().join("skills"), Scope::Custom))
+            .build();
+        ToolSet::builder(runtime)
+            .workspace(Mount::writable(
+                "workspace",
+                self.place.path().join("workspace"),
+            ))
+            .build()
+            .unwrap()
     }
 
     fn server(&self) -> Server {
@@ -62,7 +88,10 @@ fn request(method: &str, mut params: Value) -> String {
 const LISTED: [&str; 2] = ["workspace", "skills"];
 
 fn ls(path: &str) -> String {
-    request("tools/call", json!({"name": "skills_ls", "arguments": {"path": path}}))
+    request(
+        "tools/call",
+        json!({"name": "skills_ls", "arguments": {"path": path}}),
+    )
 }
 
 fn has_entries(answer: &str, path: &str) -> bool {
@@ -75,7 +104,10 @@ fn floor(bencher: Bencher<'_, '_>, path: &str) {
     let host = Host::of(1_000);
     let tools = host.tools();
     bencher.bench_local(|| {
-        let outcome = host.executor.block_on(tools.call("skills_ls", json!({"path": path}), &CallContext::default())).unwrap();
+        let outcome = host
+            .executor
+            .block_on(tools.call("skills_ls", json!({"path": path}), &CallContext::default()))
+            .unwrap();
         assert!(!outcome.is_error);
     });
 }
@@ -90,13 +122,20 @@ impl Stream {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(theirs);
         let server = host.server();
-        host.executor.spawn(async move { server.serve(reader, writer, std::future::pending()).await });
+        host.executor
+            .spawn(async move { server.serve(reader, writer, std::future::pending()).await });
         let (reader, writer) = tokio::io::split(ours);
-        Self { reader: BufReader::new(reader), writer }
+        Self {
+            reader: BufReader::new(reader),
+            writer,
+        }
     }
 
     async fn ask(&mut self, line: &str) -> String {
-        self.writer.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        self.writer
+            .write_all(format!("{line}\n").as_bytes())
+            .await
+            .unwrap();
         let mut answer = String::new();
         self.reader.read_line(&mut answer).await.unwrap();
         answer
@@ -146,7 +185,10 @@ fn skills_list(bencher: Bencher<'_, '_>) {
 fn http(bencher: Bencher<'_, '_>, path: &str) {
     let host = Host::of(1_000);
     let (address, mut stream) = host.executor.block_on(async {
-        let bound = skills_mcp::Http::new("127.0.0.1:0".parse().unwrap()).bind().await.unwrap();
+        let bound = skills_mcp::Http::new("127.0.0.1:0".parse().unwrap())
+            .bind()
+            .await
+            .unwrap();
         let (address, server) = (bound.address(), host.server());
         tokio::spawn(bound.serve(move || server.connection(), std::future::pending()));
         (address, TcpStream::connect(address).await.unwrap())
@@ -154,7 +196,10 @@ fn http(bencher: Bencher<'_, '_>, path: &str) {
     stream.set_nodelay(true).unwrap();
     let body = ls(path);
     let head = head(address, body.len());
-    bencher.bench_local(|| host.executor.block_on(post(&mut stream, &format!("{head}{body}"), path)));
+    bencher.bench_local(|| {
+        host.executor
+            .block_on(post(&mut stream, &format!("{head}{body}"), path))
+    });
 }
 
 #[cfg(feature = "http")]
@@ -173,10 +218,20 @@ async fn post(stream: &mut TcpStream, request: &str, path: &str) {
     loop {
         stream.read_buf(&mut seen).await.unwrap();
         let text = String::from_utf8_lossy(&seen);
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse::<usize>().unwrap();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else {
+            continue;
+        };
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "))
+            .unwrap()
+            .parse::<usize>()
+            .unwrap();
         if body.len() >= length {
-            assert!(head.starts_with("HTTP/1.1 200") && has_entries(body, path), "{text}");
+            assert!(
+                head.starts_with("HTTP/1.1 200") && has_entries(body, path),
+                "{text}"
+            );
             return;
         }
     }

@@ -21,9 +21,12 @@ pub(crate) fn config(version: &str) -> ServerConfig {
         .enable_completions()
         .enable_skills_with_directory_read()
         .build();
-    let implementation =
-        Implementation::new("skills", version).with_title("Skills").with_description("Finds, reads and safely runs agent skills");
-    ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(INSTRUCTIONS)
+    let implementation = Implementation::new("skills", version)
+        .with_title("Skills")
+        .with_description("Finds, reads and safely runs agent skills");
+    ServerConfig::new(capabilities)
+        .with_server_info(implementation)
+        .with_instructions(INSTRUCTIONS)
 }
 
 /// The requests that have parts.
@@ -46,9 +49,16 @@ const WITH_PARTS: [&str; 13] = [
 /// Says why a request is none that is known: its parts, or its name.
 pub(crate) fn unreadable(method: &str) -> ErrorData {
     if WITH_PARTS.contains(&method) {
-        return ErrorData::invalid_params(format!("the params of {method} are not what it takes"), None);
+        return ErrorData::invalid_params(
+            format!("the params of {method} are not what it takes"),
+            None,
+        );
     }
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {}", shown(method)), None)
+    ErrorData::new(
+        ErrorCode::METHOD_NOT_FOUND,
+        format!("there is no method {}", shown(method)),
+        None,
+    )
 }
 
 /// What a client wrote, short enough to be said again.

@@ -36,19 +36,25 @@ pub(crate) enum Era {
 pub(crate) enum Kind {
     /// A stream that belongs to one client for as long as it is open.
     Stream,
-    /// Requests over HTTP. They belong together only where the client names a session of an older revision.
+    /// Requests over HTTP. They belong together only where the client names a session of an older
+    /// revision.
     Requests,
 }
 
 impl Era {
     pub(crate) fn of(context: &RequestContext<RoleServer>) -> Self {
         let version = context.protocol_version();
-        let is_stateless = version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
-        if is_stateless { Self::Stateless } else { Self::Sessions }
+        let is_stateless = version
+            .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
+        if is_stateless {
+            Self::Stateless
+        } else {
+            Self::Sessions
+        }
     }
 
-    /// Returns for how many milliseconds a client may take what it read for fresh, and who may keep it. Older revisions know no such thing; whoever subscribes
-    /// hears of a change earlier.
+    /// Returns for how many milliseconds a client may take what it read for fresh, and who may keep
+    /// it. Older revisions know no such thing; whoever subscribes hears of a change earlier.
     pub(crate) fn hints(self) -> (Option<u64>, Option<CacheScope>) {
         match self {
             Self::Sessions => (None, None),
@@ -58,14 +64,21 @@ impl Era {
 }
 
 impl Caller {
-    /// Says who sent a request over a connection of this kind, of which `session` is what tools know it by.
-    pub(crate) fn of(context: &RequestContext<RoleServer>, kind: Kind, session: impl FnOnce() -> String) -> Self {
+    /// Says who sent a request over a connection of this kind, of which `session` is what tools
+    /// know it by.
+    pub(crate) fn of(
+        context: &RequestContext<RoleServer>,
+        kind: Kind,
+        session: impl FnOnce() -> String,
+    ) -> Self {
         let era = Era::of(context);
         let belongs_together = match kind {
             Kind::Stream => true,
             Kind::Requests => era == Era::Sessions && names_session(context),
         };
-        let elicitation = context.client_capabilities().and_then(|capabilities| capabilities.elicitation);
+        let elicitation = context
+            .client_capabilities()
+            .and_then(|capabilities| capabilities.elicitation);
         // A client that names no mode has forms.
         let has_forms = elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none());
         Self {
@@ -79,5 +92,8 @@ impl Caller {
 }
 
 fn names_session(context: &RequestContext<RoleServer>) -> bool {
-    context.extensions.get::<http::request::Parts>().is_some_and(|parts| parts.headers.contains_key(SESSION))
+    context
+        .extensions
+        .get::<http::request::Parts>()
+        .is_some_and(|parts| parts.headers.contains_key(SESSION))
 }

@@ -31,13 +31,18 @@ impl Versions {
 
     /// Takes what a client knew of the lists that it has read, and for the others what is.
     pub(crate) fn seen(mut self, seen: [Option<u64>; 3]) -> Self {
-        self.0.iter_mut().zip(seen).for_each(|(now, seen)| *now = seen.unwrap_or(*now));
+        self.0
+            .iter_mut()
+            .zip(seen)
+            .for_each(|(now, seen)| *now = seen.unwrap_or(*now));
         self
     }
 
     /// Names the lists that changed since `before`.
     pub(crate) fn since(self, before: Self) -> impl Iterator<Item = List> {
-        List::ALL.into_iter().filter(move |list| self.0[*list as usize] != before.0[*list as usize])
+        List::ALL
+            .into_iter()
+            .filter(move |list| self.0[*list as usize] != before.0[*list as usize])
     }
 }
 
@@ -51,11 +56,15 @@ pub(crate) struct Changes {
 impl Changes {
     /// Notes how a list is now. When it was another before, whoever listens is told.
     pub(crate) fn note(&self, list: List, items: &impl Serialize) {
-        let Ok(bytes) = serde_json::to_vec(items) else { return };
+        let Ok(bytes) = serde_json::to_vec(items) else {
+            return;
+        };
         let now = Sha256::digest(bytes).into();
-        let before = self.told.lock().unwrap_or_else(PoisonError::into_inner)[list as usize].replace(now);
+        let before =
+            self.told.lock().unwrap_or_else(PoisonError::into_inner)[list as usize].replace(now);
         if before.is_some_and(|before| before != now) {
-            self.versions.send_modify(|versions| versions.0[list as usize] += 1);
+            self.versions
+                .send_modify(|versions| versions.0[list as usize] += 1);
         }
     }
 
@@ -111,6 +120,12 @@ mod tests {
         assert_eq!(changed(before), [List::Tools]);
         changes.note(List::Prompts, &["p"]);
         assert_eq!(changed(before), [List::Tools]);
-        assert_eq!((changes.is_told(List::Prompts), changes.is_told(List::Resources)), (true, false));
+        assert_eq!(
+            (
+                changes.is_told(List::Prompts),
+                changes.is_told(List::Resources)
+            ),
+            (true, false)
+        );
     }
 }

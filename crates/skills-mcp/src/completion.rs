@@ -9,16 +9,36 @@ use crate::caller::Era;
 use crate::resources::templates;
 
 /// Completes the names of skills and the paths of their files.
-pub(crate) async fn complete(server: &Server, request: CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
-    let CompleteRequestParams { r#ref, argument, context, .. } = request;
+pub(crate) async fn complete(
+    server: &Server,
+    request: CompleteRequestParams,
+) -> Result<CompleteResult, ErrorData> {
+    let CompleteRequestParams {
+        r#ref,
+        argument,
+        context,
+        ..
+    } = request;
     let template = match r#ref {
         Reference::Resource(reference) => reference.uri,
         // Prompts take free text alone.
         Reference::Prompt(_) => return Ok(CompleteResult::default()),
-        _ => return Err(ErrorData::invalid_params("this is neither a prompt nor a resource template", None)),
+        _ => {
+            return Err(ErrorData::invalid_params(
+                "this is neither a prompt nor a resource template",
+                None,
+            ));
+        }
     };
-    if !templates(Era::Sessions).resource_templates.iter().any(|known| known.uri_template == template) {
-        return Err(ErrorData::invalid_params("there is no such resource template", None));
+    if !templates(Era::Sessions)
+        .resource_templates
+        .iter()
+        .any(|known| known.uri_template == template)
+    {
+        return Err(ErrorData::invalid_params(
+            "there is no such resource template",
+            None,
+        ));
     }
     let skill = context.and_then(|context| context.get_argument("name").cloned());
     let found = server.blocking(move |server| match (argument.name.as_str(), skill) {
@@ -26,7 +46,9 @@ pub(crate) async fn complete(server: &Server, request: CompleteRequestParams) ->
         ("path", Some(skill)) => server.shared.tools.complete_path(&skill, &argument.value),
         _ => Completion::default(),
     });
-    let Completion { values, has_more, .. } = found.await?;
+    let Completion {
+        values, has_more, ..
+    } = found.await?;
     let mut completion = CompletionInfo::new(values).unwrap_or_default();
     completion.has_more = Some(has_more);
     Ok(CompleteResult::new(completion))

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, GetPromptRequestParams,
-    GetPromptResponse, GetSkillRequestParams, GetSkillResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListSkillsResult, ListToolsResult, PaginatedRequestParams, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult,
-    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SubscriptionFilter,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceDirectoryRequestParams,
+    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+    SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -60,7 +62,8 @@ impl Connection {
         self.gone.clone()
     }
 
-    /// Notes that the client reads a list, or a page of it, and begins to look out for changes of it.
+    /// Notes that the client reads a list, or a page of it, and begins to look out for changes of
+    /// it.
     fn reads(&self, list: List, page: Option<&PaginatedRequestParams>) {
         if page.is_none_or(|page| page.cursor.is_none()) {
             self.seen()[list as usize] = None;
@@ -68,7 +71,8 @@ impl Connection {
         self.reads_of(list);
     }
 
-    /// Notes that the client reads something of a list. What it has read of it before may be older; what nobody read from the beginning is compared with nothing.
+    /// Notes that the client reads something of a list. What it has read of it before may be older;
+    /// what nobody read from the beginning is compared with nothing.
     fn reads_of(&self, list: List) {
         watch(&self.server);
         let version = self.server.shared.changes.versions().of(list);
@@ -97,7 +101,9 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        let Some(session) = self.session.take() else { return };
+        let Some(session) = self.session.take() else {
+            return;
+        };
         let tools = self.server.shared.tools.clone();
         // What is left of a conversation may be many files.
         match tokio::runtime::Handle::try_current() {
@@ -121,7 +127,11 @@ impl ServerHandler for Connection {
         tools::list(&self.server, Era::of(&context), request).await
     }
 
-    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         // Calls look for skills as well, each by itself until somebody watches.
         watch(&self.server);
         call::call(&self.server, &self.caller(&context), request, &context).await
@@ -136,11 +146,19 @@ impl ServerHandler for Connection {
         prompts::list(&self.server, Era::of(&context)).await
     }
 
-    async fn get_prompt(&self, request: GetPromptRequestParams, _: RequestContext<RoleServer>) -> Result<GetPromptResponse, ErrorData> {
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
         prompts::get(&self.server, request).await.map(Into::into)
     }
 
-    async fn complete(&self, request: CompleteRequestParams, _: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
         completion::complete(&self.server, request).await
     }
 
@@ -166,7 +184,9 @@ impl ServerHandler for Connection {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        resources::read(&self.server, &self.caller(&context), &request.uri).await.map(Into::into)
+        resources::read(&self.server, &self.caller(&context), &request.uri)
+            .await
+            .map(Into::into)
     }
 
     async fn list_skills(
@@ -178,7 +198,11 @@ impl ServerHandler for Connection {
         skills::list(&self.server, request).await
     }
 
-    async fn get_skill(&self, request: GetSkillRequestParams, _: RequestContext<RoleServer>) -> Result<GetSkillResult, ErrorData> {
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
         self.reads_of(List::Resources);
         skills::get(&self.server, request.uri).await
     }
@@ -200,7 +224,10 @@ impl ServerHandler for Connection {
         ready(Err(about::unreadable(&request.method)))
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         Some(listen::accepted(requested))
     }
 
@@ -211,7 +238,10 @@ impl ServerHandler for Connection {
         Ok(())
     }
 
-    fn on_initialized(&self, context: NotificationContext<RoleServer>) -> impl Future<Output = ()> + Send + '_ {
+    fn on_initialized(
+        &self,
+        context: NotificationContext<RoleServer>,
+    ) -> impl Future<Output = ()> + Send + '_ {
         // A client that says so again is told nothing twice.
         if !self.is_told.swap(true, Ordering::Relaxed) {
             watch(&self.server);

@@ -36,9 +36,10 @@ use origins::Origins;
 
 /// How the server is reached over HTTP.
 ///
-/// The protocol is at `/mcp`, and `/healthz` says whether the server takes requests. HTTP/1.1 without encryption: a server that
-/// others reach belongs behind something that does TLS. Every request must name an allowed host, and its `Origin`, if it has one, must be
-/// allowed too, so that no web page reaches the server through a browser. That holds for `/healthz` as well.
+/// The protocol is at `/mcp`, and `/healthz` says whether the server takes requests. HTTP/1.1
+/// without encryption: a server that others reach belongs behind something that does TLS. Every
+/// request must name an allowed host, and its `Origin`, if it has one, must be allowed too, so that
+/// no web page reaches the server through a browser. That holds for `/healthz` as well.
 ///
 /// # Defaults
 ///
@@ -70,54 +71,68 @@ pub struct Http {
 impl Http {
     /// Sets out a server at an address; port 0 takes any that is free.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, reach: Reach::Loopback, tokens: vec![], hosts: vec![], origins: vec![], limits: Limits::default() }
+        Self {
+            address,
+            reach: Reach::Loopback,
+            tokens: vec![],
+            hosts: vec![],
+            origins: vec![],
+            limits: Limits::default(),
+        }
     }
 
-    /// Allows an address that other machines reach. It then also needs a [`token`](Self::token) and a [`host`](Self::host).
+    /// Allows an address that other machines reach. It then also needs a [`token`](Self::token) and
+    /// a [`host`](Self::host).
     pub fn allow_remote(mut self) -> Self {
         self.reach = Reach::Remote;
         self
     }
 
-    /// Adds a token. From the first one on, every request of `/mcp` must carry one, on loopback too.
+    /// Adds a token. From the first one on, every request of `/mcp` must carry one, on loopback
+    /// too.
     pub fn token(mut self, token: Token) -> Self {
         self.tokens.push(token);
         self
     }
 
-    /// Adds a name by which clients may call the server: `example.org` at any port, or `example.org:8443` at that one.
+    /// Adds a name by which clients may call the server: `example.org` at any port, or
+    /// `example.org:8443` at that one.
     pub fn host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into());
         self
     }
 
-    /// Adds an origin whose pages may call the server: `https://example.org`, with a port where it is not the scheme's own, or with
-    /// `:*` for any port.
+    /// Adds an origin whose pages may call the server: `https://example.org`, with a port where it
+    /// is not the scheme's own, or with `:*` for any port.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
         self
     }
 
-    /// Sets how many bytes the body of a request may have. One value of JSON for each 32 of them, at least 1,024, is as many as it may
-    /// have: kept on its own, a value takes far more than it does in the body.
+    /// Sets how many bytes the body of a request may have. One value of JSON for each 32 of them,
+    /// at least 1,024, is as many as it may have: kept on its own, a value takes far more than it
+    /// does in the body.
     pub fn max_body_bytes(mut self, bytes: usize) -> Self {
         self.limits.max_body_bytes = bytes;
         self
     }
 
-    /// Sets how many requests a principal may send in a second; as many may come at once after a pause.
+    /// Sets how many requests a principal may send in a second; as many may come at once after a
+    /// pause.
     pub fn requests_per_second(mut self, requests: NonZeroU32) -> Self {
         self.limits.requests_per_second = requests;
         self
     }
 
-    /// Sets how many requests of a principal are answered at once. Notifications and answers are none. 0 counts as 1.
+    /// Sets how many requests of a principal are answered at once. Notifications and answers are
+    /// none. 0 counts as 1.
     pub fn concurrency(mut self, requests: usize) -> Self {
         self.limits.concurrency = requests.max(1);
         self
     }
 
-    /// Sets how many streams a principal may listen to at once: those of `GET` and of `subscriptions/listen`. 0 counts as 1.
+    /// Sets how many streams a principal may listen to at once: those of `GET` and of
+    /// `subscriptions/listen`. 0 counts as 1.
     pub fn streams(mut self, streams: usize) -> Self {
         self.limits.streams = streams.max(1);
         self
@@ -129,7 +144,8 @@ impl Http {
         self
     }
 
-    /// Sets how long a connection may take for the head of its next request, which is also how long it may be idle.
+    /// Sets how long a connection may take for the head of its next request, which is also how long
+    /// it may be idle.
     pub fn head_timeout(mut self, timeout: Duration) -> Self {
         self.limits.head_timeout = timeout;
         self
@@ -141,27 +157,30 @@ impl Http {
         self
     }
 
-    /// Sets how long a client may read nothing while something is written to it, before its connection ends.
+    /// Sets how long a client may read nothing while something is written to it, before its
+    /// connection ends.
     pub fn write_timeout(mut self, timeout: Duration) -> Self {
         self.limits.write_timeout = timeout;
         self
     }
 
-    /// Sets how many sessions are kept for clients of the revisions before 2026-07-28, which know no other way. With more than one token
-    /// a principal may have half of them, at least one.
+    /// Sets how many sessions are kept for clients of the revisions before 2026-07-28, which know
+    /// no other way. With more than one token a principal may have half of them, at least one.
     ///
-    /// A new one takes the place of the principal's own that was silent longest when all are taken or the principal has as many as it may.
-    /// If it has none that is silent, and fewer than it may, another's goes whose principal has more than would be its part if all had the
-    /// same. Those in use stay.
+    /// A new one takes the place of the principal's own that was silent longest when all are taken
+    /// or the principal has as many as it may. If it has none that is silent, and fewer than it
+    /// may, another's goes whose principal has more than would be its part if all had the same.
+    /// Those in use stay.
     ///
-    /// With 0 there are none: such clients are answered request by request, as newer ones are, and cannot be asked anything.
+    /// With 0 there are none: such clients are answered request by request, as newer ones are, and
+    /// cannot be asked anything.
     pub fn sessions(mut self, sessions: usize) -> Self {
         self.limits.sessions = sessions;
         self
     }
 
-    /// Sets after how long without a message either way a session is closed. It must be longer than the longest call, which may be
-    /// silent while it runs.
+    /// Sets after how long without a message either way a session is closed. It must be longer than
+    /// the longest call, which may be silent while it runs.
     pub fn session_idle(mut self, idle: Duration) -> Self {
         self.limits.session_idle = idle;
         self
@@ -169,8 +188,8 @@ impl Http {
 
     /// Sets how long requests may take to finish once the server is told to stop, at most a day.
     ///
-    /// [`Bound::serve`] waits that long for those that run; a host that wants to cut it short, say at a second signal, uses
-    /// [`Bound::serve_until`].
+    /// [`Bound::serve`] waits that long for those that run; a host that wants to cut it short, say
+    /// at a second signal, uses [`Bound::serve_until`].
     pub fn drain(mut self, drain: Duration) -> Self {
         self.limits.drain = drain.min(Duration::from_secs(24 * 60 * 60));
         self
@@ -180,17 +199,28 @@ impl Http {
     ///
     /// # Errors
     ///
-    /// Fails if other machines reach the address and that was not [allowed](Self::allow_remote), or no token or no host was given; if
-    /// two tokens have the same name or the same secret; if a host or an origin is none; or if the address cannot be had.
+    /// Fails if other machines reach the address and that was not [allowed](Self::allow_remote), or
+    /// no token or no host was given; if two tokens have the same name or the same secret; if a
+    /// host or an origin is none; or if the address cannot be had.
     pub async fn bind(self) -> Result<Bound, HttpError> {
         self.check_reach()?;
         let hosts = Hosts::new(self.address.ip(), &self.hosts)?;
         let origins = Origins::new(self.address.ip(), &self.origins)?;
         let keyring = Keyring::new(&self.tokens, &self.limits)?;
-        let unbound = |source| Repr::Bind { address: self.address, source };
+        let unbound = |source| Repr::Bind {
+            address: self.address,
+            source,
+        };
         let listener = TcpListener::bind(self.address).await.map_err(unbound)?;
         let address = listener.local_addr().map_err(unbound)?;
-        Ok(Bound { listener, address, hosts, origins, keyring, limits: self.limits })
+        Ok(Bound {
+            listener,
+            address,
+            hosts,
+            origins,
+            keyring,
+            limits: self.limits,
+        })
     }
 
     fn check_reach(&self) -> Result<(), HttpError> {

@@ -6,8 +6,9 @@
 //!                                            `--> questions of the policy --> the client's user
 //! ```
 //!
-//! Both eras of the protocol are spoken: 2026-07-28, where each request stands for itself and a question is a result, and the revisions up to 2025-11-25 with
-//! their handshake. `rmcp` is used in this crate alone. It must never know the files of skills or the policy.
+//! Both eras of the protocol are spoken: 2026-07-28, where each request stands for itself and a
+//! question is a result, and the revisions up to 2025-11-25 with their handshake. `rmcp` is used in
+//! this crate alone. It must never know the files of skills or the policy.
 //!
 //! ```no_run
 //! use skills_mcp::Server;

@@ -1,6 +1,7 @@
 //! Messages over a stream, a line each.
 //!
-//! Every request is answered, whatever is in it, and a client that does not read what it asked for gets no more: what is kept for it is bounded.
+//! Every request is answered, whatever is in it, and a client that does not read what it asked for
+//! gets no more: what is kept for it is bounded.
 
 mod counting;
 mod message;
@@ -14,7 +15,9 @@ use std::io::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{ClientJsonRpcMessage, ErrorData, ProtocolVersion, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ErrorData, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, Service};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -30,8 +33,8 @@ use writer::{Out, Writer};
 
 /// The most requests of a client that are answered at a time.
 const MAX_OPEN: usize = 128;
-/// How long more of them wait for a place; then they are refused until there is one, since behind them may stand an answer or a cancellation that others
-/// wait for.
+/// How long more of them wait for a place; then they are refused until there is one, since behind
+/// them may stand an answer or a cancellation that others wait for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A stream of one client.
@@ -46,13 +49,15 @@ pub(crate) struct Stream<R> {
     held: Option<ClientJsonRpcMessage>,
     /// Until when requests wait for a place, as long as there is none.
     until: Option<Instant>,
-    /// Whether a request settled how it goes on: before, there is nothing that anything else could be about.
+    /// Whether a request settled how it goes on: before, there is nothing that anything else could
+    /// be about.
     is_settled: bool,
     gone: CancellationToken,
 }
 
 impl<R: AsyncRead + Send + Unpin> Stream<R> {
-    /// Makes a stream, what serves it, and the task that writes to it, which ends when the stream has and all is written.
+    /// Makes a stream, what serves it, and the task that writes to it, which ends when the stream
+    /// has and all is written.
     ///
     /// `gone` is cancelled when the client has closed its end, or does not take what is written.
     pub(crate) fn open<S: Service<RoleServer>>(
@@ -65,7 +70,17 @@ impl<R: AsyncRead + Send + Unpin> Stream<R> {
         let (writer, writing) = Writer::start(output, Arc::clone(&open), gone.clone());
         let (lines, versions) = (Lines::new(input), service.supported_protocol_versions());
         let service = Counting::new(service, Arc::clone(&open));
-        let stream = Self { lines, writer, open, versions, reply: None, held: None, until: None, is_settled: false, gone };
+        let stream = Self {
+            lines,
+            writer,
+            open,
+            versions,
+            reply: None,
+            held: None,
+            until: None,
+            is_settled: false,
+            gone,
+        };
         (stream, service, writing)
     }
 
@@ -84,13 +99,16 @@ impl<R: AsyncRead + Send + Unpin> Stream<R> {
             _ if !self.is_settled => None,
             ClientJsonRpcMessage::Notification(notification) => {
                 let cancelled = message::cancelled(&notification.notification);
-                cancelled.is_none_or(|id| self.open.give_up(id)).then_some(message)
+                cancelled
+                    .is_none_or(|id| self.open.give_up(id))
+                    .then_some(message)
             }
             _ => Some(message),
         }
     }
 
-    /// Begins the request that waits, as soon as there is a place. Without one in time it is refused.
+    /// Begins the request that waits, as soon as there is a place. Without one in time it is
+    /// refused.
     async fn begin_held(&mut self) -> Option<ClientJsonRpcMessage> {
         let until = *self.until.get_or_insert_with(|| Instant::now() + PATIENCE);
         if timeout_at(until, self.open.room()).await.is_ok() {
@@ -101,7 +119,9 @@ impl<R: AsyncRead + Send + Unpin> Stream<R> {
 
     /// Begins a request.
     fn begin(&mut self, message: ClientJsonRpcMessage) -> Option<ClientJsonRpcMessage> {
-        let ClientJsonRpcMessage::Request(request) = &message else { return Some(message) };
+        let ClientJsonRpcMessage::Request(request) = &message else {
+            return Some(message);
+        };
         if let Err(error) = self.open.begin(&request.id) {
             return self.refuse(error, Some(request.id.clone()));
         }
@@ -124,15 +144,23 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Stream<R> 
         "stream".into()
     }
 
-    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<()>> + Send + 'static {
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<()>> + Send + 'static {
         let sending = self.writer.sender();
         async move {
             let sending = sending.ok_or_else(|| Error::from(ErrorKind::NotConnected))?;
-            sending.send(Out::of(&message)).await.then_some(()).ok_or_else(|| Error::from(ErrorKind::BrokenPipe))
+            sending
+                .send(Out::of(&message))
+                .await
+                .then_some(())
+                .ok_or_else(|| Error::from(ErrorKind::BrokenPipe))
         }
     }
 
-    /// May be dropped at any time: a line that came in part is read on, and a reply that was not sent is sent by the next call.
+    /// May be dropped at any time: a line that came in part is read on, and a reply that was not
+    /// sent is sent by the next call.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             if self.reply.is_some() {

@@ -11,22 +11,44 @@ use crate::watch;
 
 /// Returns what of a subscription can be served: all lists.
 pub(crate) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
-    let all = SubscriptionFilter::builder().tools_list_changed().prompts_list_changed().resources_list_changed().build();
+    let all = SubscriptionFilter::builder()
+        .tools_list_changed()
+        .prompts_list_changed()
+        .resources_list_changed()
+        .build();
     requested.intersection(&all)
 }
 
 fn lists(filter: &SubscriptionFilter) -> Vec<List> {
-    let wanted = [filter.tools_list_changed, filter.prompts_list_changed, filter.resources_list_changed];
-    List::ALL.into_iter().zip(wanted).filter(|(_, wanted)| *wanted == Some(true)).map(|(list, _)| list).collect()
+    let wanted = [
+        filter.tools_list_changed,
+        filter.prompts_list_changed,
+        filter.resources_list_changed,
+    ];
+    List::ALL
+        .into_iter()
+        .zip(wanted)
+        .filter(|(_, wanted)| *wanted == Some(true))
+        .map(|(list, _)| list)
+        .collect()
 }
 
-/// Tells a client of 2026-07-28 what it subscribed to, from what it has read on, until it ends the subscription, has gone, or the server stops. Each
-/// subscription says again what has changed since the client read it: what another one said may have come to nobody.
-pub(crate) async fn listen(server: &Server, context: &SubscriptionContext, gone: &CancellationToken, seen: [Option<u64>; 3]) {
+/// Tells a client of 2026-07-28 what it subscribed to, from what it has read on, until it ends the
+/// subscription, has gone, or the server stops. Each subscription says again what has changed since
+/// the client read it: what another one said may have come to nobody.
+pub(crate) async fn listen(
+    server: &Server,
+    context: &SubscriptionContext,
+    gone: &CancellationToken,
+    seen: [Option<u64>; 3],
+) {
     let mut listener = server.shared.changes.listen();
     let mut known = listener.borrow().seen(seen);
     let lists = lists(context.accepted());
-    if let Err(error) = server.blocking(move |server| watch::look(server, lists.into_iter())).await {
+    if let Err(error) = server
+        .blocking(move |server| watch::look(server, lists.into_iter()))
+        .await
+    {
         tracing::error!(%error, "a subscription may miss changes");
     }
     loop {

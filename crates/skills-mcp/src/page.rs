@@ -15,21 +15,31 @@ pub(crate) struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Takes the page of a list that a client asks for; the list is ordered by names, each of which stands there once. A list that changes between two pages
-    /// loses and doubles nothing that stays.
+    /// Takes the page of a list that a client asks for; the list is ordered by names, each of which
+    /// stands there once. A list that changes between two pages loses and doubles nothing that
+    /// stays.
     ///
     /// # Errors
     /// When the cursor is none of ours.
-    pub(crate) fn of(list: Vec<T>, name: impl Fn(&T) -> &str, request: Option<PaginatedRequestParams>) -> Result<Self, ErrorData> {
+    pub(crate) fn of(
+        list: Vec<T>,
+        name: impl Fn(&T) -> &str,
+        request: Option<PaginatedRequestParams>,
+    ) -> Result<Self, ErrorData> {
         let after = match request.and_then(|request| request.cursor) {
-            Some(cursor) => Some(read(&cursor).ok_or_else(|| ErrorData::invalid_params("the cursor is none of this server", None))?),
+            Some(cursor) => Some(read(&cursor).ok_or_else(|| {
+                ErrorData::invalid_params("the cursor is none of this server", None)
+            })?),
             None => None,
         };
         let is_later = |item: &T| after.as_deref().is_none_or(|after| name(item) > after);
         let mut items: Vec<T> = list.into_iter().filter(is_later).take(ITEMS + 1).collect();
         let is_more = items.len() > ITEMS;
         items.truncate(ITEMS);
-        let next = items.last().filter(|_| is_more).map(|last| write(name(last)));
+        let next = items
+            .last()
+            .filter(|_| is_more)
+            .map(|last| write(name(last)));
         Ok(Self { items, next })
     }
 }
@@ -53,7 +63,9 @@ mod tests {
 
     #[test]
     fn pages_follow_each_other() {
-        let list: Vec<String> = (0..250).map(|number| format!("skill-{number:03}")).collect();
+        let list: Vec<String> = (0..250)
+            .map(|number| format!("skill-{number:03}"))
+            .collect();
         let (mut seen, mut cursor) = (Vec::new(), None);
         loop {
             let page = page(&list, cursor);
@@ -75,7 +87,10 @@ mod tests {
     fn foreign_cursors_are_refused() {
         for cursor in ["*", "_w", "a b"] {
             let request = PaginatedRequestParams::default().with_cursor(Some(cursor.to_owned()));
-            assert!(Page::of(Vec::<String>::new(), |item| item, Some(request)).is_err(), "{cursor}");
+            assert!(
+                Page::of(Vec::<String>::new(), |item| item, Some(request)).is_err(),
+                "{cursor}"
+            );
         }
     }
 }

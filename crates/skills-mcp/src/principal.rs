@@ -14,14 +14,18 @@ pub struct Principal(Arc<str>);
 impl Principal {
     /// Returns who sent the request that carries these extensions.
     ///
-    /// A request that came over HTTP carries its head, and in it the principal that the server found. A head without one
-    /// is nobody's: `unknown`. Anything else came over standard input: `stdio`.
+    /// A request that came over HTTP carries its head, and in it the principal that the server
+    /// found. A head without one is nobody's: `unknown`. Anything else came over standard input:
+    /// `stdio`.
     #[must_use]
     pub fn of(extensions: &Extensions) -> Self {
         let Some(head) = extensions.get::<::http::request::Parts>() else {
             return Self::stdio();
         };
-        head.extensions.get::<Self>().cloned().unwrap_or_else(|| Self::named("unknown"))
+        head.extensions
+            .get::<Self>()
+            .cloned()
+            .unwrap_or_else(|| Self::named("unknown"))
     }
 
     /// Returns the one who started the server and talks to it over standard input and output.
@@ -70,7 +74,14 @@ mod tests {
     #[test]
     fn requests_belong_to_who_sent_them() {
         assert_eq!(Principal::of(&Extensions::new()), Principal::stdio());
-        assert_eq!(Principal::of(&head(Some(Principal::named("ci")))).as_str(), "ci");
-        assert_eq!(Principal::of(&head(None)).as_str(), "unknown", "a head without a principal is nobody's");
+        assert_eq!(
+            Principal::of(&head(Some(Principal::named("ci")))).as_str(),
+            "ci"
+        );
+        assert_eq!(
+            Principal::of(&head(None)).as_str(),
+            "unknown",
+            "a head without a principal is nobody's"
+        );
     }
 }

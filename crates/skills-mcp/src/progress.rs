@@ -11,12 +11,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::approval::Desk;
 
-/// How long a call is quiet before its client hears that it is still being answered, and how often it does then.
+/// How long a call is quiet before its client hears that it is still being answered, and how often
+/// it does then.
 const FIRST: Duration = Duration::from_millis(500);
 const PERIOD: Duration = Duration::from_secs(2);
 
-/// Awaits work for a call: tells the client how it goes, if the client wants to know, and stops the work when the client gives up, or the
-/// server does.
+/// Awaits work for a call: tells the client how it goes, if the client wants to know, and stops the
+/// work when the client gives up, or the server does.
 pub(crate) async fn watched<T>(
     work: impl Future<Output = T>,
     desk: &Desk,
@@ -34,13 +35,16 @@ pub(crate) async fn watched<T>(
         () = give_up.cancelled() => cancellation.cancel(),
         () = &mut telling => {}
     }
-    // What was written until now is still collected, and programs are ended before anything is answered.
+    // What was written until now is still collected, and programs are ended before anything is
+    // answered.
     work.await
 }
 
 /// Tells the client how a call goes, for ever.
 async fn tell(desk: &Desk, context: &RequestContext<RoleServer>) {
-    let Some(token) = context.meta.get_progress_token() else { return std::future::pending().await };
+    let Some(token) = context.meta.get_progress_token() else {
+        return std::future::pending().await;
+    };
     let begun = Instant::now();
     let mut steps = tokio::time::interval_at((begun + FIRST).into(), PERIOD);
     steps.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -48,7 +52,11 @@ async fn tell(desk: &Desk, context: &RequestContext<RoleServer>) {
     loop {
         steps.tick().await;
         step += 1.0;
-        let what = if desk.is_waiting() { "waiting for an answer" } else { "running" };
+        let what = if desk.is_waiting() {
+            "waiting for an answer"
+        } else {
+            "running"
+        };
         let message = format!("{what}, {} s", begun.elapsed().as_secs());
         let progress = ProgressNotificationParam::new(token.clone(), step).with_message(message);
         if let Err(error) = context.peer.notify_progress(progress).await {

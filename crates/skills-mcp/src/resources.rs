@@ -6,8 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::ErrorData;
 use rmcp::model::{
-    ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceResult, Resource, ResourceContents,
-    ResourceTemplate,
+    ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams, ReadResourceResult,
+    Resource, ResourceContents, ResourceTemplate,
 };
 use serde_json::{Value, json};
 use skills_tools::{CallContext, Code, Outcome, Publication};
@@ -17,12 +17,22 @@ use crate::page::Page;
 use crate::skills::{SKILL_FILE, published};
 use crate::{Server, uri};
 
-/// The most bytes of a file of tools that are one resource; longer ones are read in parts, by the tools.
+/// The most bytes of a file of tools that are one resource; longer ones are read in parts, by the
+/// tools.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Lists the skills by their `SKILL.md`. Their other files are named in `skills/get` and by directories.
-pub(crate) async fn list(server: &Server, era: Era, request: Option<PaginatedRequestParams>) -> Result<ListResourcesResult, ErrorData> {
-    let page = Page::of(server.blocking(all).await?, |resource| &resource.name, request)?;
+/// Lists the skills by their `SKILL.md`. Their other files are named in `skills/get` and by
+/// directories.
+pub(crate) async fn list(
+    server: &Server,
+    era: Era,
+    request: Option<PaginatedRequestParams>,
+) -> Result<ListResourcesResult, ErrorData> {
+    let page = Page::of(
+        server.blocking(all).await?,
+        |resource| &resource.name,
+        request,
+    )?;
     let mut result = ListResourcesResult::with_all_items(page.items);
     (result.ttl_ms, result.cache_scope) = era.hints();
     result.next_cursor = page.next;
@@ -34,8 +44,11 @@ fn all(server: &Server) -> Vec<Resource> {
     let resource = |skill: &Arc<Publication>| {
         let file = skill.file(SKILL_FILE);
         let resource = Resource::new(uri::of_skill(skill.name(), SKILL_FILE), skill.name());
-        let resource = resource.with_description(skill.summary()).with_mime_type("text/markdown");
-        file.into_iter().fold(resource, |resource, file| resource.with_size(file.bytes()))
+        let resource = resource
+            .with_description(skill.summary())
+            .with_mime_type("text/markdown");
+        file.into_iter()
+            .fold(resource, |resource, file| resource.with_size(file.bytes()))
     };
     published(server).iter().map(resource).collect()
 }
@@ -54,8 +67,13 @@ pub(crate) fn templates(era: Era) -> ListResourceTemplatesResult {
 }
 
 /// Reads a file of a skill, as it is listed, or a file of the tools.
-pub(crate) async fn read(server: &Server, caller: &Caller, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let contents = if let Some((skill, path)) = uri::skill(uri).filter(|(_, path)| !path.is_empty()) {
+pub(crate) async fn read(
+    server: &Server,
+    caller: &Caller,
+    uri: &str,
+) -> Result<ReadResourceResult, ErrorData> {
+    let contents = if let Some((skill, path)) = uri::skill(uri).filter(|(_, path)| !path.is_empty())
+    {
         of_skill(server, uri, skill, path).await?
     } else if let Some(path) = uri::file(uri) {
         of_tools(server, caller, uri, path).await?
@@ -67,8 +85,15 @@ pub(crate) async fn read(server: &Server, caller: &Caller, uri: &str) -> Result<
     Ok(result)
 }
 
-async fn of_skill(server: &Server, uri: &str, skill: String, path: String) -> Result<ResourceContents, ErrorData> {
-    let read = server.blocking(move |server| server.shared.tools.published_file(&skill, &path)).await?;
+async fn of_skill(
+    server: &Server,
+    uri: &str,
+    skill: String,
+    path: String,
+) -> Result<ResourceContents, ErrorData> {
+    let read = server
+        .blocking(move |server| server.shared.tools.published_file(&skill, &path))
+        .await?;
     let file = read.map_err(|error| {
         tracing::debug!(%error, "a file of a skill is not served");
         unknown("no file is served at this URI", uri)
@@ -81,33 +106,60 @@ async fn of_skill(server: &Server, uri: &str, skill: String, path: String) -> Re
 }
 
 /// Reads as the tool does, which knows what may be read.
-async fn of_tools(server: &Server, caller: &Caller, uri: &str, path: String) -> Result<ResourceContents, ErrorData> {
-    let context = caller.session.iter().fold(CallContext::default(), |context, session| context.session(session.clone()));
+async fn of_tools(
+    server: &Server,
+    caller: &Caller,
+    uri: &str,
+    path: String,
+) -> Result<ResourceContents, ErrorData> {
+    let context = caller
+        .session
+        .iter()
+        .fold(CallContext::default(), |context, session| {
+            context.session(session.clone())
+        });
     let read = async |encoding: &str| {
         let arguments = json!({"path": path, "encoding": encoding, "limit": MAX_BYTES});
-        let outcome = server.shared.tools.call("skills_read", arguments, &context).await;
+        let outcome = server
+            .shared
+            .tools
+            .call("skills_read", arguments, &context)
+            .await;
         outcome.map_err(|_| unknown("no file is served at this URI", uri))
     };
     let first = read("auto").await?;
-    let outcome = if first.is(Code::BinaryFile) { read("base64").await? } else { first };
+    let outcome = if first.is(Code::BinaryFile) {
+        read("base64").await?
+    } else {
+        first
+    };
     if outcome.is_error {
         return Err(refused(&outcome, uri));
     }
     let data = &outcome.structured;
     if data["truncated"] == true {
-        let message = format!("the file is longer than {MAX_BYTES} bytes; read it in parts with skills_read");
-        return Err(ErrorData::invalid_params(message, Some(json!({"uri": uri::named(uri)}))));
+        let message =
+            format!("the file is longer than {MAX_BYTES} bytes; read it in parts with skills_read");
+        return Err(ErrorData::invalid_params(
+            message,
+            Some(json!({"uri": uri::named(uri)})),
+        ));
     }
     let content = text(data, "content").unwrap_or_default();
     let contents = match text(data, "encoding") {
         Some("base64") => ResourceContents::blob(content, uri),
         _ => ResourceContents::text(content, uri),
     };
-    Ok(text(data, "mime_type").into_iter().fold(contents, ResourceContents::with_mime_type))
+    Ok(text(data, "mime_type")
+        .into_iter()
+        .fold(contents, ResourceContents::with_mime_type))
 }
 
 fn refused(outcome: &Outcome, uri: &str) -> ErrorData {
-    let message = outcome.structured["error"]["message"].as_str().unwrap_or("the file cannot be read").to_owned();
+    let message = outcome.structured["error"]["message"]
+        .as_str()
+        .unwrap_or("the file cannot be read")
+        .to_owned();
     if outcome.is(Code::Internal) {
         return ErrorData::internal_error(message, Some(json!({"uri": uri::named(uri)})));
     }

@@ -37,18 +37,31 @@ struct Sealed {
 /// Why state that came back counts for nothing. Clients are told no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotOpened {
-    #[error("requestState is not what this server gave for this call, or it is too old; call again without it")]
+    #[error(
+        "requestState is not what this server gave for this call, or it is too old; call again without it"
+    )]
     Foreign,
     #[error("requestState was used before; call again without it")]
     Spent,
-    #[error("it cannot be told whether requestState was used before, so it counts for nothing; call again without it")]
+    #[error(
+        "it cannot be told whether requestState was used before, so it counts for nothing; call again without it"
+    )]
     Unknown,
 }
 
 impl Seal {
-    pub(crate) fn new(key: &[u8], spent: Box<dyn Spent>, lifetime: Duration) -> Result<Self, BuildError> {
-        let codec = RequestStateCodec::try_new(key).map_err(|_| BuildError::key_too_short(RequestStateCodec::MIN_KEY_LENGTH, key.len()))?;
-        Ok(Self { codec, spent, lifetime })
+    pub(crate) fn new(
+        key: &[u8],
+        spent: Box<dyn Spent>,
+        lifetime: Duration,
+    ) -> Result<Self, BuildError> {
+        let codec = RequestStateCodec::try_new(key)
+            .map_err(|_| BuildError::key_too_short(RequestStateCodec::MIN_KEY_LENGTH, key.len()))?;
+        Ok(Self {
+            codec,
+            spent,
+            lifetime,
+        })
     }
 
     /// Seals a question that is asked for a call.
@@ -56,18 +69,32 @@ impl Seal {
     /// # Errors
     /// When the system has no random numbers.
     pub(crate) fn close(&self, bound: &Bound, question: &str) -> Result<String, String> {
-        let sealed = Sealed { question: question.to_owned(), nonce: nonce()? };
-        let options = SealOptions::new().associated_data(&bound.digest).ttl(self.lifetime);
-        self.codec.seal_json_with(&sealed, &options).map_err(|error| error.to_string())
+        let sealed = Sealed {
+            question: question.to_owned(),
+            nonce: nonce()?,
+        };
+        let options = SealOptions::new()
+            .associated_data(&bound.digest)
+            .ttl(self.lifetime);
+        self.codec
+            .seal_json_with(&sealed, &options)
+            .map_err(|error| error.to_string())
     }
 
-    /// Opens what came back with the same call, which is then spent whatever comes of it. Blocks when what was spent is kept in files.
+    /// Opens what came back with the same call, which is then spent whatever comes of it. Blocks
+    /// when what was spent is kept in files.
     ///
     /// # Errors
     /// When it was not sealed for this call by this key, is too old, or was opened before.
     pub(crate) fn open(&self, bound: &Bound, state: &str) -> Result<String, NotOpened> {
-        let sealed: Sealed = self.codec.open_json_with(state, &bound.digest).map_err(|_| NotOpened::Foreign)?;
-        match self.spent.spend(bound.principal.as_str(), &sealed.nonce, self.lifetime) {
+        let sealed: Sealed = self
+            .codec
+            .open_json_with(state, &bound.digest)
+            .map_err(|_| NotOpened::Foreign)?;
+        match self
+            .spent
+            .spend(bound.principal.as_str(), &sealed.nonce, self.lifetime)
+        {
             Ok(true) => Ok(sealed.question),
             Ok(false) => Err(NotOpened::Spent),
             Err(error) => {
@@ -84,15 +111,23 @@ impl Bound {
         members(&mut of_arguments, arguments);
         let of_arguments = of_arguments.finalize();
         let mut hasher = Sha256::new();
-        for part in [PURPOSE.as_bytes(), principal.as_str().as_bytes(), tool.as_bytes(), &of_arguments] {
+        for part in [
+            PURPOSE.as_bytes(),
+            principal.as_str().as_bytes(),
+            tool.as_bytes(),
+            &of_arguments,
+        ] {
             text(&mut hasher, part);
         }
-        Self { principal: principal.clone(), digest: hasher.finalize().into() }
+        Self {
+            principal: principal.clone(),
+            digest: hasher.finalize().into(),
+        }
     }
 }
 
-/// Takes a value in, so that no other gives the same; without a copy, since it may be large. Clients may write the members of an object in another order the
-/// second time.
+/// Takes a value in, so that no other gives the same; without a copy, since it may be large.
+/// Clients may write the members of an object in another order the second time.
 fn value(hasher: &mut Sha256, json: &Value) {
     match json {
         Value::Null => hasher.update(b"n"),
@@ -149,12 +184,17 @@ mod tests {
     }
 
     fn bound(principal: &str, tool: &str, arguments: &Value) -> Bound {
-        Bound::to(&Principal::named(principal), tool, arguments.as_object().unwrap())
+        Bound::to(
+            &Principal::named(principal),
+            tool,
+            arguments.as_object().unwrap(),
+        )
     }
 
     #[test]
     fn a_seal_opens_once_and_for_the_same_call_only() {
-        let arguments = json!({"name": "a", "command": "x", "more": {"z": 1, "a": [1, {"y": 2, "b": 3}]}});
+        let arguments =
+            json!({"name": "a", "command": "x", "more": {"z": 1, "a": [1, {"y": 2, "b": 3}]}});
         let call = || bound("alice", "skills_run", &arguments);
         let (here, there) = (seal(1), seal(2));
         let state = here.close(&call(), "question").unwrap();
@@ -170,17 +210,39 @@ mod tests {
             assert_eq!(here.open(&other, &state), Err(NotOpened::Foreign));
         }
         assert_eq!(there.open(&call(), &state), Err(NotOpened::Foreign));
-        for broken in ["", "rs1", "rs1.a.b", &state[1..], &state[..state.len() - 1], &format!("{state}A"), &state.to_uppercase()] {
-            assert_eq!(here.open(&call(), broken), Err(NotOpened::Foreign), "{broken}");
+        for broken in [
+            "",
+            "rs1",
+            "rs1.a.b",
+            &state[1..],
+            &state[..state.len() - 1],
+            &format!("{state}A"),
+            &state.to_uppercase(),
+        ] {
+            assert_eq!(
+                here.open(&call(), broken),
+                Err(NotOpened::Foreign),
+                "{broken}"
+            );
         }
-        let reordered = json!({"more": {"a": [1, {"b": 3, "y": 2}], "z": 1}, "command": "x", "name": "a"});
-        assert_eq!(here.open(&bound("alice", "skills_run", &reordered), &state).as_deref(), Ok("question"));
+        let reordered =
+            json!({"more": {"a": [1, {"b": 3, "y": 2}], "z": 1}, "command": "x", "name": "a"});
+        assert_eq!(
+            here.open(&bound("alice", "skills_run", &reordered), &state)
+                .as_deref(),
+            Ok("question")
+        );
         assert_eq!(here.open(&call(), &state), Err(NotOpened::Spent));
     }
 
     #[test]
     fn what_is_too_old_does_not_open() {
-        let seal = Seal::new(&[1; 32], Box::new(SpentInMemory::default()), Duration::from_millis(1)).unwrap();
+        let seal = Seal::new(
+            &[1; 32],
+            Box::new(SpentInMemory::default()),
+            Duration::from_millis(1),
+        )
+        .unwrap();
         let call = bound("alice", "skills_run", &json!({}));
         let state = seal.close(&call, "question").unwrap();
         let begun = std::time::Instant::now();

@@ -15,16 +15,25 @@ use crate::{Connection, ServeError, Server};
 const DRAIN: Duration = Duration::from_secs(2);
 
 impl Server {
-    /// Serves one client, such as the one at the other end of standard input and output, until it closes the connection or `stop` is done.
+    /// Serves one client, such as the one at the other end of standard input and output, until it
+    /// closes the connection or `stop` is done.
     ///
-    /// When the client closes its end, calls that are under way have two seconds before they are cancelled, and the client takes all answers at its own pace, each
-    /// within five minutes. Once `stop` is done everything has two seconds.
+    /// When the client closes its end, calls that are under way have two seconds before they are
+    /// cancelled, and the client takes all answers at its own pace, each within five minutes. Once
+    /// `stop` is done everything has two seconds.
     ///
-    /// Must be called inside a Tokio runtime with time and I/O enabled. What calls started is ended when this returns and the runtime is dropped.
+    /// Must be called inside a Tokio runtime with time and I/O enabled. What calls started is ended
+    /// when this returns and the runtime is dropped.
     ///
     /// # Errors
-    /// When the client begins with something that the protocol does not know. A client that goes is no error.
-    pub async fn serve<R, W>(&self, input: R, output: W, stop: impl Future<Output = ()>) -> Result<(), ServeError>
+    /// When the client begins with something that the protocol does not know. A client that goes is
+    /// no error.
+    pub async fn serve<R, W>(
+        &self,
+        input: R,
+        output: W,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), ServeError>
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
@@ -37,11 +46,15 @@ impl Server {
         let serving = async {
             let running = match service.serve_with_ct(stream, token.clone()).await {
                 Ok(running) => running,
-                Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
+                Err(
+                    ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled,
+                ) => return Ok(()),
                 Err(error) => return Err(ServeError::new(error)),
             };
             match running.waiting().await {
-                Ok(QuitReason::JoinError(error)) | Err(error) => tracing::error!(%error, "the connection ended unexpectedly"),
+                Ok(QuitReason::JoinError(error)) | Err(error) => {
+                    tracing::error!(%error, "the connection ended unexpectedly")
+                }
                 Ok(_) => tracing::debug!("the client closed the connection"),
             }
             Ok(())
@@ -79,7 +92,8 @@ impl Server {
         served
     }
 
-    /// Opens a connection for a transport of its own; one for each client, or for each request where a transport knows no clients.
+    /// Opens a connection for a transport of its own; one for each client, or for each request
+    /// where a transport knows no clients.
     #[must_use]
     pub fn connection(&self) -> Connection {
         Connection::of_requests(self)

@@ -53,10 +53,15 @@ impl Server {
     }
 
     /// Does what takes the disk aside, so that nobody else waits.
-    pub(crate) async fn blocking<T: Send + 'static>(&self, work: impl FnOnce(&Self) -> T + Send + 'static) -> Result<T, ErrorData> {
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, ErrorData> {
         let server = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&server)).await;
-        done.map_err(|_| ErrorData::internal_error("the server failed; nothing more is known", None))
+        done.map_err(|_| {
+            ErrorData::internal_error("the server failed; nothing more is known", None)
+        })
     }
 
     /// Ends streams and subscriptions; whoever subscribed is told so. Over HTTP, calls go on.
@@ -64,7 +69,8 @@ impl Server {
         self.shared.stop.cancel();
     }
 
-    /// Gives up the calls that are under way: programs end, and clients are told what was written until then.
+    /// Gives up the calls that are under way: programs end, and clients are told what was written
+    /// until then.
     pub fn cancel_calls(&self) {
         self.shared.give_up.cancel();
     }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use rmcp::ErrorData;
 use rmcp::model::{
-    CacheScope, DIRECTORY_MIME_TYPE, GetSkillResult, ListSkillsResult, PaginatedRequestParams, ReadResourceDirectoryRequestParams,
-    ReadResourceDirectoryResult, Resource, Skill, SkillFrontmatter, SkillResource, SkillResources,
+    CacheScope, DIRECTORY_MIME_TYPE, GetSkillResult, ListSkillsResult, PaginatedRequestParams,
+    ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, Resource, Skill,
+    SkillFrontmatter, SkillResource, SkillResources,
 };
 use serde_json::json;
 use skills_tools::Publication;
@@ -20,24 +21,43 @@ use crate::{Server, uri};
 pub(crate) const SKILL_FILE: &str = "SKILL.md";
 
 /// Lists the skills with the digests of all their files.
-pub(crate) async fn list(server: &Server, request: Option<PaginatedRequestParams>) -> Result<ListSkillsResult, ErrorData> {
-    let page = Page::of(server.blocking(published).await?, |skill| skill.name(), request)?;
+pub(crate) async fn list(
+    server: &Server,
+    request: Option<PaginatedRequestParams>,
+) -> Result<ListSkillsResult, ErrorData> {
+    let page = Page::of(
+        server.blocking(published).await?,
+        |skill| skill.name(),
+        request,
+    )?;
     let skills = page.items.iter().map(|skill| entry(skill)).collect();
-    let mut result = ListSkillsResult::with_all_items(skills).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private);
+    let mut result = ListSkillsResult::with_all_items(skills)
+        .with_ttl_ms(FRESH_MS)
+        .with_cache_scope(CacheScope::Private);
     result.next_cursor = page.next;
     Ok(result)
 }
 
 /// Describes one skill.
 pub(crate) async fn get(server: &Server, uri: String) -> Result<GetSkillResult, ErrorData> {
-    let name = uri::skill(&uri).filter(|(_, path)| path == SKILL_FILE).map(|(name, _)| name);
+    let name = uri::skill(&uri)
+        .filter(|(_, path)| path == SKILL_FILE)
+        .map(|(name, _)| name);
     let skill = match name {
-        Some(name) => server.blocking(move |server| server.shared.tools.publication(&name)).await?,
+        Some(name) => {
+            server
+                .blocking(move |server| server.shared.tools.publication(&name))
+                .await?
+        }
         None => None,
     };
-    let entry = skill.map(|skill| entry(&skill)).filter(|entry| entry.uri == uri);
+    let entry = skill
+        .map(|skill| entry(&skill))
+        .filter(|entry| entry.uri == uri);
     let entry = entry.ok_or_else(|| nothing("no skill is served at this URI", &uri))?;
-    Ok(GetSkillResult::new(entry).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
+    Ok(GetSkillResult::new(entry)
+        .with_ttl_ms(FRESH_MS)
+        .with_cache_scope(CacheScope::Private))
 }
 
 /// Lists the files and directories that lie in a directory of a skill.
@@ -47,28 +67,57 @@ pub(crate) async fn directory(
 ) -> Result<ReadResourceDirectoryResult, ErrorData> {
     let asked = request.uri.clone();
     let none = || nothing("no directory is served at this URI", &asked);
-    let (name, path) = uri::skill(&request.uri).filter(|(name, path)| uri::of_skill(name, path) == request.uri).ok_or_else(none)?;
-    let skill = server.blocking(move |server| server.shared.tools.publication(&name)).await?.ok_or_else(none)?;
+    let (name, path) = uri::skill(&request.uri)
+        .filter(|(name, path)| uri::of_skill(name, path) == request.uri)
+        .ok_or_else(none)?;
+    let skill = server
+        .blocking(move |server| server.shared.tools.publication(&name))
+        .await?
+        .ok_or_else(none)?;
     let children = children(&skill, &path);
     if children.is_empty() {
         return Err(none());
     }
-    let page = Page::of(children.into_iter().collect(), |(name, _): &(String, Resource)| name, request_page(&request))?;
-    let items = page.items.into_iter().map(|(_, resource)| resource).collect();
-    let mut result = ReadResourceDirectoryResult::with_all_items(items).with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private);
+    let page = Page::of(
+        children.into_iter().collect(),
+        |(name, _): &(String, Resource)| name,
+        request_page(&request),
+    )?;
+    let items = page
+        .items
+        .into_iter()
+        .map(|(_, resource)| resource)
+        .collect();
+    let mut result = ReadResourceDirectoryResult::with_all_items(items)
+        .with_ttl_ms(FRESH_MS)
+        .with_cache_scope(CacheScope::Private);
     result.next_cursor = page.next;
     Ok(result)
 }
 
-/// Returns the skills that can be published, ordered by name, and notes that clients are told so. Why others cannot be is logged, once. Blocks on the disk.
+/// Returns the skills that can be published, ordered by name, and notes that clients are told so.
+/// Why others cannot be is logged, once. Blocks on the disk.
 pub(crate) fn published(server: &Server) -> Vec<Arc<Publication>> {
     let publications = server.shared.tools.publications();
-    publications.notes.iter().filter(|note| server.shared.noted.is_new(note)).for_each(|note| tracing::warn!("{note}"));
+    publications
+        .notes
+        .iter()
+        .filter(|note| server.shared.noted.is_new(note))
+        .for_each(|note| tracing::warn!("{note}"));
     let mut skills = publications.skills;
     skills.sort_by(|a, b| a.name().cmp(b.name()));
     // Who read `skills/list` holds the digests of all files.
-    let digests = |skill: &Arc<Publication>| skill.files().iter().map(|file| file.sha256().to_owned()).collect::<Vec<_>>();
-    let told: Vec<_> = skills.iter().map(|skill| (skill.name().to_owned(), skill.summary(), digests(skill))).collect();
+    let digests = |skill: &Arc<Publication>| {
+        skill
+            .files()
+            .iter()
+            .map(|file| file.sha256().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let told: Vec<_> = skills
+        .iter()
+        .map(|skill| (skill.name().to_owned(), skill.summary(), digests(skill)))
+        .collect();
     server.shared.changes.note(List::Resources, &told);
     skills
 }
@@ -81,31 +130,62 @@ fn nothing(message: &'static str, uri: &str) -> ErrorData {
 fn entry(skill: &Publication) -> Skill {
     let mut frontmatter = SkillFrontmatter::new(skill.name(), skill.description());
     frontmatter.extra = skill.frontmatter().clone();
-    frontmatter.extra.retain(|key, _| key != "name" && key != "description");
+    frontmatter
+        .extra
+        .retain(|key, _| key != "name" && key != "description");
     let file = |file: &skills_tools::PublishedFile| {
-        SkillResource::new(uri::of_skill(skill.name(), file.path()), format!("sha256:{}", file.sha256()), file.bytes())
+        SkillResource::new(
+            uri::of_skill(skill.name(), file.path()),
+            format!("sha256:{}", file.sha256()),
+            file.bytes(),
+        )
     };
     let files = skill.files().iter().map(file).collect();
-    Skill::new(uri::of_skill(skill.name(), SKILL_FILE), frontmatter, SkillResources::Files(files))
+    Skill::new(
+        uri::of_skill(skill.name(), SKILL_FILE),
+        frontmatter,
+        SkillResources::Files(files),
+    )
 }
 
 /// What lies in a directory, by name; nothing when there is no such directory.
 fn children(skill: &Publication, directory: &str) -> BTreeMap<String, Resource> {
-    let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
-    let below = skill.files().iter().filter_map(|file| Some((file, file.path().strip_prefix(&prefix)?)));
+    let prefix = if directory.is_empty() {
+        String::new()
+    } else {
+        format!("{directory}/")
+    };
+    let below = skill
+        .files()
+        .iter()
+        .filter_map(|file| Some((file, file.path().strip_prefix(&prefix)?)));
     let child = |(file, rest): (&skills_tools::PublishedFile, &str)| match rest.split_once('/') {
         Some((name, _)) => {
-            let resource = Resource::new(uri::of_skill(skill.name(), &format!("{prefix}{name}")), name);
-            (name.to_owned(), resource.with_mime_type(DIRECTORY_MIME_TYPE))
+            let resource = Resource::new(
+                uri::of_skill(skill.name(), &format!("{prefix}{name}")),
+                name,
+            );
+            (
+                name.to_owned(),
+                resource.with_mime_type(DIRECTORY_MIME_TYPE),
+            )
         }
         None => {
             let resource = Resource::new(uri::of_skill(skill.name(), file.path()), rest);
-            (rest.to_owned(), resource.with_mime_type(file.media_type()).with_size(file.bytes()))
+            (
+                rest.to_owned(),
+                resource
+                    .with_mime_type(file.media_type())
+                    .with_size(file.bytes()),
+            )
         }
     };
     below.map(child).collect()
 }
 
 fn request_page(request: &ReadResourceDirectoryRequestParams) -> Option<PaginatedRequestParams> {
-    request.cursor.clone().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)))
+    request
+        .cursor
+        .clone()
+        .map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)))
 }

@@ -1,5 +1,8 @@
 //! What was used and may not be used again.
-#![expect(clippy::disallowed_methods, reason = "the files here are this server's own, and none of a skill")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the files here are this server's own, and none of a skill"
+)]
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::{self, File};
@@ -8,12 +11,14 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The most that is remembered in memory of one who uses things; whoever uses more within a lifetime uses nothing more, and nobody else minds.
+/// The most that is remembered in memory of one who uses things; whoever uses more within a
+/// lifetime uses nothing more, and nobody else minds.
 const MAX_REMEMBERED: usize = 10_000;
 
 /// Remembers what was used, for as long as somebody could try to use it again.
 pub trait Spent: Send + Sync {
-    /// Notes that somebody uses something now; says no when it was used before. Something is named by 32 hexadecimal digits that no two things share.
+    /// Notes that somebody uses something now; says no when it was used before. Something is named
+    /// by 32 hexadecimal digits that no two things share.
     ///
     /// # Errors
     /// When it cannot be noted. Then it counts as used.
@@ -60,9 +65,13 @@ impl Spent for SpentInMemory {
 }
 
 impl SpentInDirectory {
-    /// Remembers in this directory, which is made, and readable by its owner alone, when it is first needed.
+    /// Remembers in this directory, which is made, and readable by its owner alone, when it is
+    /// first needed.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self { directory: directory.into(), tidied: Mutex::new(None) }
+        Self {
+            directory: directory.into(),
+            tidied: Mutex::new(None),
+        }
     }
 
     /// Removes what nobody can use any more, once in a lifetime.
@@ -74,9 +83,18 @@ impl SpentInDirectory {
         *tidied = Some(Instant::now());
         drop(tidied);
         let is_old = |modified: SystemTime| modified.elapsed().is_ok_and(|age| age > lifetime * 2);
-        for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             let is_ours = entry.file_name().to_str().is_some_and(is_nonce);
-            if is_ours && entry.metadata().and_then(|metadata| metadata.modified()).is_ok_and(is_old) {
+            if is_ours
+                && entry
+                    .metadata()
+                    .and_then(|metadata| metadata.modified())
+                    .is_ok_and(is_old)
+            {
                 // What another process has removed meanwhile is gone as well.
                 let _ = fs::remove_file(entry.path());
             }
@@ -106,7 +124,10 @@ fn is_nonce(name: &str) -> bool {
 #[cfg(unix)]
 fn make_private(directory: &std::path::Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
 }
 
 #[cfg(not(unix))]
@@ -122,15 +143,25 @@ mod tests {
     fn nothing_is_used_twice() {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("deep/spent");
-        let stores: [(&dyn Spent, &dyn Spent); 2] = [(&SpentInDirectory::new(&place), &SpentInDirectory::new(&place)), {
-            let memory: &'static SpentInMemory = Box::leak(Box::default());
-            (memory, memory)
-        }];
+        let stores: [(&dyn Spent, &dyn Spent); 2] = [
+            (
+                &SpentInDirectory::new(&place),
+                &SpentInDirectory::new(&place),
+            ),
+            {
+                let memory: &'static SpentInMemory = Box::leak(Box::default());
+                (memory, memory)
+            },
+        ];
         let (one, other) = ("0".repeat(32), "f".repeat(32));
         for (here, there) in stores {
             assert!(here.spend("alice", &one, Duration::from_secs(60)).unwrap());
             assert!(!there.spend("alice", &one, Duration::from_secs(60)).unwrap());
-            assert!(there.spend("alice", &other, Duration::from_secs(60)).unwrap());
+            assert!(
+                there
+                    .spend("alice", &other, Duration::from_secs(60))
+                    .unwrap()
+            );
         }
     }
 
@@ -139,13 +170,21 @@ mod tests {
         let spent = SpentInMemory::default();
         let (minute, moment) = (Duration::from_secs(60), Duration::ZERO);
         for number in 0..MAX_REMEMBERED {
-            assert!(spent.spend("alice", &format!("{number:032x}"), minute).unwrap());
+            assert!(
+                spent
+                    .spend("alice", &format!("{number:032x}"), minute)
+                    .unwrap()
+            );
         }
         assert!(spent.spend("alice", &"f".repeat(32), minute).is_err());
         assert!(spent.spend("bob", &"f".repeat(32), minute).unwrap());
         // What nobody can use any more is forgotten.
         for number in 0..MAX_REMEMBERED * 2 {
-            assert!(spent.spend("carol", &format!("{number:032x}"), moment).unwrap());
+            assert!(
+                spent
+                    .spend("carol", &format!("{number:032x}"), moment)
+                    .unwrap()
+            );
         }
     }
 
@@ -154,7 +193,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let store = SpentInDirectory::new(directory.path());
         for name in ["", "../x", "/etc/x", &"g".repeat(32), &"0".repeat(33)] {
-            assert!(store.spend("alice", name, Duration::from_secs(60)).is_err(), "{name}");
+            assert!(
+                store.spend("alice", name, Duration::from_secs(60)).is_err(),
+                "{name}"
+            );
         }
     }
 
@@ -165,9 +207,14 @@ mod tests {
         let kept = directory.path().join("kept");
         for path in [&old, &kept] {
             let file = File::create(path).unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_secs(1_000)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(1_000))
+                .unwrap();
         }
-        assert!(SpentInDirectory::new(directory.path()).spend("alice", &"b".repeat(32), Duration::from_secs(60)).unwrap());
+        assert!(
+            SpentInDirectory::new(directory.path())
+                .spend("alice", &"b".repeat(32), Duration::from_secs(60))
+                .unwrap()
+        );
         assert_eq!((old.exists(), kept.exists()), (false, true));
     }
 }

@@ -15,10 +15,17 @@ use crate::changes::List;
 const MAX_PAGE: usize = 700_000;
 
 /// Lists the tools, on one page unless they are very many.
-pub(crate) async fn list(server: &Server, era: Era, request: Option<PaginatedRequestParams>) -> Result<ListToolsResult, ErrorData> {
+pub(crate) async fn list(
+    server: &Server,
+    era: Era,
+    request: Option<PaginatedRequestParams>,
+) -> Result<ListToolsResult, ErrorData> {
     let definitions = server.blocking(all).await?.map_err(|error| {
         tracing::error!(%error, "the tools cannot be listed");
-        ErrorData::internal_error("the tools cannot be listed: what administrators changed about them cannot be read", None)
+        ErrorData::internal_error(
+            "the tools cannot be listed: what administrators changed about them cannot be read",
+            None,
+        )
     })?;
     let (definitions, next) = page(definitions, request.and_then(|request| request.cursor))?;
     let mut result = ListToolsResult::with_all_items(definitions.into_iter().map(tool).collect());
@@ -34,12 +41,18 @@ pub(crate) fn all(server: &Server) -> Result<Vec<Definition>, OverrideError> {
     Ok(definitions)
 }
 
-/// Takes the page that begins behind the tool which the cursor names, and says where the next one begins. A cursor whose tool is gone is none any more: then a
-/// client begins again.
-fn page(mut definitions: Vec<Definition>, cursor: Option<String>) -> Result<(Vec<Definition>, Option<String>), ErrorData> {
+/// Takes the page that begins behind the tool which the cursor names, and says where the next one
+/// begins. A cursor whose tool is gone is none any more: then a client begins again.
+fn page(
+    mut definitions: Vec<Definition>,
+    cursor: Option<String>,
+) -> Result<(Vec<Definition>, Option<String>), ErrorData> {
     if let Some(cursor) = cursor {
-        let last = definitions.iter().position(|definition| definition.name == cursor);
-        let last = last.ok_or_else(|| ErrorData::invalid_params("the cursor is none of this server", None))?;
+        let last = definitions
+            .iter()
+            .position(|definition| definition.name == cursor);
+        let last = last
+            .ok_or_else(|| ErrorData::invalid_params("the cursor is none of this server", None))?;
         definitions.drain(..=last);
     }
     let mut bytes = 0;
@@ -50,12 +63,23 @@ fn page(mut definitions: Vec<Definition>, cursor: Option<String>) -> Result<(Vec
     let fitting = fits.count().max(1);
     let is_more = fitting < definitions.len();
     definitions.truncate(fitting);
-    let next = definitions.last().filter(|_| is_more).map(|last| last.name.clone());
+    let next = definitions
+        .last()
+        .filter(|_| is_more)
+        .map(|last| last.name.clone());
     Ok((definitions, next))
 }
 
 fn tool(definition: Definition) -> Tool {
-    let Definition { name, title, description, input_schema, output_schema, annotations, .. } = definition;
+    let Definition {
+        name,
+        title,
+        description,
+        input_schema,
+        output_schema,
+        annotations,
+        ..
+    } = definition;
     Tool::new_with_raw(name, Some(description.into()), object(input_schema))
         .with_title(title)
         .with_raw_output_schema(object(output_schema))
@@ -63,8 +87,18 @@ fn tool(definition: Definition) -> Tool {
 }
 
 fn hints(annotations: Annotations) -> ToolAnnotations {
-    let Annotations { read_only_hint, destructive_hint, idempotent_hint, open_world_hint, .. } = annotations;
-    ToolAnnotations::new().read_only(read_only_hint).destructive(destructive_hint).idempotent(idempotent_hint).open_world(open_world_hint)
+    let Annotations {
+        read_only_hint,
+        destructive_hint,
+        idempotent_hint,
+        open_world_hint,
+        ..
+    } = annotations;
+    ToolAnnotations::new()
+        .read_only(read_only_hint)
+        .destructive(destructive_hint)
+        .idempotent(idempotent_hint)
+        .open_world(open_world_hint)
 }
 
 fn object(schema: Value) -> Arc<JsonObject> {

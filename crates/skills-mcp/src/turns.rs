@@ -19,7 +19,10 @@ pub(crate) struct Turn {
 
 impl Turns {
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, running: Arc::default() }
+        Self {
+            most,
+            running: Arc::default(),
+        }
     }
 
     /// Begins a call; nothing when the caller has too many already.
@@ -30,7 +33,10 @@ impl Turns {
             return None;
         }
         *count += 1;
-        Some(Turn { principal: principal.clone(), running: Arc::clone(&self.running) })
+        Some(Turn {
+            principal: principal.clone(),
+            running: Arc::clone(&self.running),
+        })
     }
 
     pub(crate) fn most(&self) -> usize {
@@ -66,6 +72,9 @@ mod tests {
         drop(first);
         assert!(turns.begin(&alice).is_some());
         drop(second);
-        assert!(turns.running.lock().unwrap().is_empty(), "nobody is remembered who has no call");
+        assert!(
+            turns.running.lock().unwrap().is_empty(),
+            "nobody is remembered who has no call"
+        );
     }
 }

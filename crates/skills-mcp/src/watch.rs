@@ -17,7 +17,12 @@ pub(crate) struct LookOut {
 
 /// Begins to look out, once, when a client wants to know of something or calls a tool.
 pub(crate) fn watch(server: &Server) {
-    if server.shared.look_out.has_begun.swap(true, Ordering::Relaxed) {
+    if server
+        .shared
+        .look_out
+        .has_begun
+        .swap(true, Ordering::Relaxed)
+    {
         return;
     }
     let server = server.clone();
@@ -35,15 +40,20 @@ pub(crate) fn watch(server: &Server) {
     });
 }
 
-/// Looks what there is of the lists that no client of this server was told: one that listens may have read them from another server behind the same address.
-/// Blocks on the disk.
+/// Looks what there is of the lists that no client of this server was told: one that listens may
+/// have read them from another server behind the same address. Blocks on the disk.
 pub(crate) fn look(server: &Server, lists: impl Iterator<Item = List>) {
-    lists.filter(|list| !server.shared.changes.is_told(*list)).for_each(|list| note(server, list));
+    lists
+        .filter(|list| !server.shared.changes.is_told(*list))
+        .for_each(|list| note(server, list));
 }
 
 /// Compares what clients were told with what is there.
 fn compare(server: &Server) {
-    List::ALL.into_iter().filter(|list| server.shared.changes.is_told(*list)).for_each(|list| note(server, list));
+    List::ALL
+        .into_iter()
+        .filter(|list| server.shared.changes.is_told(*list))
+        .for_each(|list| note(server, list));
 }
 
 fn note(server: &Server, list: List) {

@@ -1,5 +1,9 @@
 //! What the path from a name to an outcome costs beside the program: the sandbox does nothing.
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "benches make their own files and fail by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "benches make their own files and fail by panicking"
+)]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +13,8 @@ use divan::Bencher;
 use skills_runtime::audit::Log;
 use skills_runtime::policy::{Effect, Layer, Rule};
 use skills_runtime::{
-    Answer, Builder, Captured, Ending, ExecutionOptions, FileApprovals, Report, Root, Rules, Sandbox, Scope, SkillRuntime,
+    Answer, Builder, Captured, Ending, ExecutionOptions, FileApprovals, Report, Root, Rules,
+    Sandbox, Scope, SkillRuntime,
 };
 use skills_sandbox::{Job, Outcome, Running};
 use tempfile::TempDir;
@@ -27,7 +32,13 @@ impl Sandbox for Nothing {
 
     fn run(&self, _: Job) -> Running<'_> {
         let (stdout, stderr) = (Captured::default(), Captured::default());
-        let outcome = Outcome::new(Ending::Exited { code: 0 }, stdout, stderr, Duration::ZERO, Report::new("nothing"));
+        let outcome = Outcome::new(
+            Ending::Exited { code: 0 },
+            stdout,
+            stderr,
+            Duration::ZERO,
+            Report::new("nothing"),
+        );
         Box::pin(std::future::ready(Ok(outcome)))
     }
 }
@@ -38,7 +49,10 @@ fn skill(frontmatter: &str) -> TempDir {
     std::fs::create_dir_all(skill.join("scripts")).unwrap();
     std::fs::write(
         skill.join("SKILL.md"),
-        format!("---\nname: one\ndescription: About one.\n{frontmatter}---\n# One\n{}", "Text.\n".repeat(600)),
+        format!(
+            "---\nname: one\ndescription: About one.\n{frontmatter}---\n# One\n{}",
+            "Text.\n".repeat(600)
+        ),
     )
     .unwrap();
     std::fs::write(skill.join("scripts/run.sh"), "true\n").unwrap();
@@ -46,10 +60,19 @@ fn skill(frontmatter: &str) -> TempDir {
 }
 
 fn run(bencher: Bencher<'_, '_>, place: &Path, with: impl FnOnce(Builder) -> Builder) {
-    let builder = SkillRuntime::builder().root(Root::new(place.join("skills"), Scope::User)).native_sandbox(Arc::new(Nothing));
+    let builder = SkillRuntime::builder()
+        .root(Root::new(place.join("skills"), Scope::User))
+        .native_sandbox(Arc::new(Nothing));
     let runtime = with(builder).build();
-    let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let once = || executor.block_on(runtime.execute_skill("one", ExecutionOptions::default())).unwrap();
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    let once = || {
+        executor
+            .block_on(runtime.execute_skill("one", ExecutionOptions::default()))
+            .unwrap()
+    };
     assert!(once().exit_status.is_success());
     bencher.bench_local(once);
 }
@@ -61,7 +84,11 @@ fn floor(bencher: Bencher<'_, '_>) {
     let directory = place.path().join("skills/one");
     bencher.bench_local(|| {
         let text = std::fs::read(directory.join("SKILL.md")).unwrap();
-        let scripts = std::fs::read_dir(directory.join("scripts")).unwrap().flatten().map(|entry| entry.file_name()).collect::<Vec<_>>();
+        let scripts = std::fs::read_dir(directory.join("scripts"))
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect::<Vec<_>>();
         (text.len(), scripts.len())
     });
 }
@@ -76,8 +103,16 @@ fn least(bencher: Bencher<'_, '_>) {
 fn with_a_thousand_rules(bencher: Bencher<'_, '_>) {
     let place = skill("allowed-tools: Bash(git:*), Bash(program7:*), WebFetch(domain:a.example)\n");
     let rule = |text: String| Rule::parse(Effect::Allow, Layer::Session, &text).unwrap();
-    let rules = (0..499).flat_map(|n| [rule(format!("spawn:program{n}")), rule(format!("network:host{n}.example"))]);
-    let rules = Rules::default().with_rules(rules).with_rules([rule("spawn:git".to_owned()), rule("network:a.example".to_owned())]);
+    let rules = (0..499).flat_map(|n| {
+        [
+            rule(format!("spawn:program{n}")),
+            rule(format!("network:host{n}.example")),
+        ]
+    });
+    let rules = Rules::default().with_rules(rules).with_rules([
+        rule("spawn:git".to_owned()),
+        rule("network:a.example".to_owned()),
+    ]);
     run(bencher, place.path(), |builder| builder.rules(rules));
 }
 
@@ -85,7 +120,11 @@ fn with_a_thousand_rules(bencher: Bencher<'_, '_>) {
 fn with_an_approval_for_this_content(bencher: Bencher<'_, '_>) {
     let place = skill("allowed-tools: Bash\n");
     let approvals = Arc::new(FileApprovals::new(place.path().join("approvals.json")));
-    run(bencher, place.path(), |builder| builder.approvals(approvals).approver(Arc::new(Answer::Always)));
+    run(bencher, place.path(), |builder| {
+        builder
+            .approvals(approvals)
+            .approver(Arc::new(Answer::Always))
+    });
 }
 
 #[divan::bench]
@@ -100,7 +139,9 @@ fn with_a_record(bencher: Bencher<'_, '_>) {
 fn from_a_kept_copy_of_twenty_files(bencher: Bencher<'_, '_>) {
     let place = skill("allowed-tools: Bash\n");
     twenty_files(place.path());
-    run(bencher, place.path(), |builder| builder.approver(Arc::new(Answer::Session)));
+    run(bencher, place.path(), |builder| {
+        builder.approver(Arc::new(Answer::Session))
+    });
 }
 
 /// Making that copy: the first run in a process.
@@ -108,16 +149,32 @@ fn from_a_kept_copy_of_twenty_files(bencher: Bencher<'_, '_>) {
 fn from_a_new_copy_of_twenty_files(bencher: Bencher<'_, '_>) {
     let place = skill("allowed-tools: Bash\n");
     twenty_files(place.path());
-    let executor = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
     let root = || Root::new(place.path().join("skills"), Scope::User);
-    let builder = || SkillRuntime::builder().root(root()).native_sandbox(Arc::new(Nothing)).approver(Arc::new(Answer::Session));
+    let builder = || {
+        SkillRuntime::builder()
+            .root(root())
+            .native_sandbox(Arc::new(Nothing))
+            .approver(Arc::new(Answer::Session))
+    };
     bencher
         .with_inputs(|| builder().build())
-        .bench_local_values(|runtime| executor.block_on(runtime.execute_skill("one", ExecutionOptions::default())).unwrap());
+        .bench_local_values(|runtime| {
+            executor
+                .block_on(runtime.execute_skill("one", ExecutionOptions::default()))
+                .unwrap()
+        });
 }
 
 fn twenty_files(place: &Path) {
     for number in 0..18 {
-        std::fs::write(place.join(format!("skills/one/module{number}.py")), "x = 1\n".repeat(500)).unwrap();
+        std::fs::write(
+            place.join(format!("skills/one/module{number}.py")),
+            "x = 1\n".repeat(500),
+        )
+        .unwrap();
     }
 }

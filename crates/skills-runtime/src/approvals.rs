@@ -12,7 +12,8 @@ const VERSION: u32 = 1;
 
 /// Approvals in one JSON file, which only its owner may read or write.
 ///
-/// It is replaced as a whole, and several processes may do so. A file that cannot be read approves nothing and is not overwritten.
+/// It is replaced as a whole, and several processes may do so. A file that cannot be read approves
+/// nothing and is not overwritten.
 #[derive(Debug, Clone)]
 pub struct FileApprovals {
     file: PrivateFile,
@@ -27,7 +28,9 @@ struct Content {
 impl FileApprovals {
     /// Keeps approvals in this file; it and its directory are made when there is something to keep.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { file: PrivateFile::new(path) }
+        Self {
+            file: PrivateFile::new(path),
+        }
     }
 
     /// Lists all approvals, ordered by directory.
@@ -36,10 +39,21 @@ impl FileApprovals {
     /// When the file cannot be read or was written by a newer version.
     pub fn all(&self) -> Result<Vec<Approval>, AskError> {
         let path = self.file.path().display();
-        let Some(text) = self.file.read().map_err(|error| format!("{path}: {error}"))? else { return Ok(Vec::new()) };
-        let content: Content = serde_json::from_str(&text).map_err(|error| format!("{path}: {error}"))?;
+        let Some(text) = self
+            .file
+            .read()
+            .map_err(|error| format!("{path}: {error}"))?
+        else {
+            return Ok(Vec::new());
+        };
+        let content: Content =
+            serde_json::from_str(&text).map_err(|error| format!("{path}: {error}"))?;
         if content.version > VERSION {
-            return Err(format!("{path}: version {} is newer than this program", content.version).into());
+            return Err(format!(
+                "{path}: version {} is newer than this program",
+                content.version
+            )
+            .into());
         }
         Ok(content.approvals)
     }
@@ -62,14 +76,20 @@ impl FileApprovals {
 
     fn write(&self, mut approvals: Vec<Approval>) -> Result<(), AskError> {
         approvals.sort_by(|a, b| a.directory.cmp(&b.directory));
-        let text = serde_json::to_string_pretty(&Content { version: VERSION, approvals })?;
+        let text = serde_json::to_string_pretty(&Content {
+            version: VERSION,
+            approvals,
+        })?;
         Ok(self.file.replace(&text)?)
     }
 }
 
 impl ApprovalStore for FileApprovals {
     fn load(&self, directory: &Path) -> Result<Option<Approval>, AskError> {
-        Ok(self.all()?.into_iter().find(|approval| approval.directory == directory))
+        Ok(self
+            .all()?
+            .into_iter()
+            .find(|approval| approval.directory == directory))
     }
 
     fn save(&self, approval: &Approval) -> Result<(), AskError> {

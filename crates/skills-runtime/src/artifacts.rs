@@ -25,7 +25,8 @@ pub struct ExecutionArtifacts {
     pub stdout: Captured,
     /// Standard error, up to the limit.
     pub stderr: Captured,
-    /// The entries of `allowed-tools` whose capabilities the program was given: reading its own skill counts, writing only with a workspace.
+    /// The entries of `allowed-tools` whose capabilities the program was given: reading its own
+    /// skill counts, writing only with a workspace.
     pub permissions_used: Vec<String>,
     /// How it ended.
     pub exit_status: ExecutionStatus,
@@ -37,8 +38,8 @@ pub struct ExecutionArtifacts {
     pub verdicts: Vec<Verdict>,
     /// What it made or changed in a workspace that it might write.
     pub files: Artefacts,
-    /// What else should be known: variables whose values are too short to be looked for in the output, an input that did not fit into
-    /// `SKILL_INPUT`, requirements that are not met.
+    /// What else should be known: variables whose values are too short to be looked for in the
+    /// output, an input that did not fit into `SKILL_INPUT`, requirements that are not met.
     pub notes: Vec<String>,
 }
 
@@ -92,21 +93,37 @@ impl ExecutionArtifacts {
         }
     }
 
-    /// Takes the values of secrets out of what the program wrote, as bytes and once more as JSON, which may spell them otherwise.
-    pub(crate) fn new(skill: String, mode: ExecutionMode, outcome: Outcome, redactor: &Redactor) -> Self {
+    /// Takes the values of secrets out of what the program wrote, as bytes and once more as JSON,
+    /// which may spell them otherwise.
+    pub(crate) fn new(
+        skill: String,
+        mode: ExecutionMode,
+        outcome: Outcome,
+        redactor: &Redactor,
+    ) -> Self {
         let exit_status = match outcome.ending {
             ending if ending.is_success() => ExecutionStatus::Success,
             Ending::TimedOut { limit_ms } => ExecutionStatus::Timeout { limit_ms },
             Ending::Trapped { reason, frames } => {
                 let frames = frames.iter().map(|frame| redactor.text(frame)).collect();
-                ExecutionStatus::Failed { ending: Ending::Trapped { reason: redactor.text(&reason), frames } }
+                ExecutionStatus::Failed {
+                    ending: Ending::Trapped {
+                        reason: redactor.text(&reason),
+                        frames,
+                    },
+                }
             }
-            Ending::HostPanicked { message } => {
-                ExecutionStatus::Failed { ending: Ending::HostPanicked { message: redactor.text(&message) } }
-            }
+            Ending::HostPanicked { message } => ExecutionStatus::Failed {
+                ending: Ending::HostPanicked {
+                    message: redactor.text(&message),
+                },
+            },
             ending => ExecutionStatus::Failed { ending },
         };
-        let (stdout, stderr) = (redactor.captured(outcome.stdout), redactor.captured(outcome.stderr));
+        let (stdout, stderr) = (
+            redactor.captured(outcome.stdout),
+            redactor.captured(outcome.stderr),
+        );
         Self {
             skill,
             mode,
@@ -119,7 +136,11 @@ impl ExecutionArtifacts {
             report: Some(outcome.report),
             verdicts: Vec::new(),
             files: Artefacts::default(),
-            notes: outcome.notes.iter().map(|note| redactor.text(note)).collect(),
+            notes: outcome
+                .notes
+                .iter()
+                .map(|note| redactor.text(note))
+                .collect(),
         }
     }
 }
@@ -131,6 +152,10 @@ fn output(stdout: &Captured) -> Value {
     // Programs of Windows begin with a byte order mark.
     let bytes = stdout.bytes();
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    let json = if stdout.is_truncated() { None } else { serde_json::from_slice(bytes).ok() };
+    let json = if stdout.is_truncated() {
+        None
+    } else {
+        serde_json::from_slice(bytes).ok()
+    };
     json.unwrap_or_else(|| Value::String(stdout.text()))
 }

@@ -15,7 +15,8 @@ pub(crate) struct Asking {
 }
 
 impl Asking {
-    /// Returns the turns of whoever is asked for a run: the host, those of the session, or somebody of whom nothing is known but this run.
+    /// Returns the turns of whoever is asked for a run: the host, those of the session, or somebody
+    /// of whom nothing is known but this run.
     pub(crate) fn turns(&self, options: &ExecutionOptions) -> Arc<Turn<()>> {
         match (&options.approval, &options.session) {
             (None, _) => Arc::clone(&self.host),
@@ -47,15 +48,28 @@ mod tests {
         let asking = Asking::default();
         let options = |approver: bool, session: Option<&str>| {
             let approval = approver.then(|| Arc::new(Answer::Deny) as _);
-            asking.turns(&ExecutionOptions { approval, session: session.map(str::to_owned), ..ExecutionOptions::default() })
+            asking.turns(&ExecutionOptions {
+                approval,
+                session: session.map(str::to_owned),
+                ..ExecutionOptions::default()
+            })
         };
-        assert!(Arc::ptr_eq(&options(false, None), &options(false, Some("a"))), "the host answers for all sessions");
+        assert!(
+            Arc::ptr_eq(&options(false, None), &options(false, Some("a"))),
+            "the host answers for all sessions"
+        );
         let first = options(true, Some("a"));
         assert!(Arc::ptr_eq(&first, &options(true, Some("a"))));
         assert!(!Arc::ptr_eq(&first, &options(true, Some("b"))));
-        assert!(!Arc::ptr_eq(&options(true, None), &options(true, None)), "who has no session waits for nobody");
+        assert!(
+            !Arc::ptr_eq(&options(true, None), &options(true, None)),
+            "who has no session waits for nobody"
+        );
         drop(first);
         options(true, Some("c"));
-        assert!(asking.sessions.lock().unwrap().len() <= 1, "sessions of which no question is open are forgotten");
+        assert!(
+            asking.sessions.lock().unwrap().len() <= 1,
+            "sessions of which no question is open are forgotten"
+        );
     }
 }

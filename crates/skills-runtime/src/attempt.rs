@@ -21,11 +21,15 @@ pub(crate) struct Recorder {
 
 impl Default for Recorder {
     fn default() -> Self {
-        Self { sink: None, clock: SystemTime::now }
+        Self {
+            sink: None,
+            clock: SystemTime::now,
+        }
     }
 }
 
-/// An attempt under way. Exactly one record is made of it: when it is closed, or when it is dropped because its future was.
+/// An attempt under way. Exactly one record is made of it: when it is closed, or when it is dropped
+/// because its future was.
 pub(crate) struct Attempt {
     sink: Option<Arc<dyn AuditSink>>,
     event: Option<Event>,
@@ -51,7 +55,12 @@ impl Recorder {
             }
             None => None,
         };
-        Ok(Attempt { sink: self.sink.clone(), event, started: Instant::now(), redactor: Redactor::default() })
+        Ok(Attempt {
+            sink: self.sink.clone(),
+            event,
+            started: Instant::now(),
+            redactor: Redactor::default(),
+        })
     }
 }
 
@@ -67,7 +76,12 @@ impl Attempt {
         self.note(|event| event.program = Some(bounded(program)));
     }
 
-    pub(crate) fn skill(&mut self, name: &str, digest: Option<String>, manifest: Option<&Manifest>) {
+    pub(crate) fn skill(
+        &mut self,
+        name: &str,
+        digest: Option<String>,
+        manifest: Option<&Manifest>,
+    ) {
         self.note(|event| {
             event.skill = bounded(name);
             event.digest = digest;
@@ -80,7 +94,12 @@ impl Attempt {
         self.note(|event| {
             event.decision = decision;
             // Whatever is cut, it is not what matters most.
-            let rank = |verdict: &&Verdict| (verdict.fate() != Fate::Denied, !verdict.permission().capability().is_dangerous());
+            let rank = |verdict: &&Verdict| {
+                (
+                    verdict.fate() != Fate::Denied,
+                    !verdict.permission().capability().is_dangerous(),
+                )
+            };
             let mut verdicts: Vec<&Verdict> = verdicts.iter().collect();
             verdicts.sort_by_key(rank);
             event.rules = bounded_list(verdicts.into_iter().map(ToString::to_string));
@@ -100,15 +119,22 @@ impl Attempt {
                 ("processes", limits.processes),
                 ("scratch_bytes", limits.scratch_bytes),
             ];
-            event.limits = named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+            event.limits = named
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect();
         });
     }
 
     /// Makes the record of what came of it.
     ///
     /// # Errors
-    /// That of the attempt, else when the record cannot be kept: what nobody recorded counts as failed, and the error has what came of it.
-    pub(crate) fn close(mut self, result: Result<ExecutionArtifacts, RuntimeError>) -> Result<ExecutionArtifacts, RuntimeError> {
+    /// That of the attempt, else when the record cannot be kept: what nobody recorded counts as
+    /// failed, and the error has what came of it.
+    pub(crate) fn close(
+        mut self,
+        result: Result<ExecutionArtifacts, RuntimeError>,
+    ) -> Result<ExecutionArtifacts, RuntimeError> {
         let outcome = match &result {
             Ok(artifacts) => {
                 self.artifacts(artifacts);
@@ -123,26 +149,41 @@ impl Attempt {
         let artifacts = result?;
         match kept {
             Ok(()) => Ok(artifacts),
-            Err(source) => Err(Repr::Unrecorded { source, artifacts: Box::new(artifacts) }.into()),
+            Err(source) => Err(Repr::Unrecorded {
+                source,
+                artifacts: Box::new(artifacts),
+            }
+            .into()),
         }
     }
 
     fn artifacts(&mut self, artifacts: &ExecutionArtifacts) {
         self.note(|event| {
-            let kept = |captured: &skills_sandbox::Captured| [captured.bytes(), &captured.tail()].concat();
-            let content = |captured: &skills_sandbox::Captured| Some(Content::of(&kept(captured), captured.total_bytes()));
-            let Some(report) = &artifacts.report else { return };
+            let kept =
+                |captured: &skills_sandbox::Captured| [captured.bytes(), &captured.tail()].concat();
+            let content = |captured: &skills_sandbox::Captured| {
+                Some(Content::of(&kept(captured), captured.total_bytes()))
+            };
+            let Some(report) = &artifacts.report else {
+                return;
+            };
             (event.stdout, event.stderr) = (content(&artifacts.stdout), content(&artifacts.stderr));
             event.backend = Some(report.backend().to_owned());
-            let layer = |layer: &skills_sandbox::Layer| Layer { name: layer.name().to_owned(), status: status(layer.status()).to_owned() };
+            let layer = |layer: &skills_sandbox::Layer| Layer {
+                name: layer.name().to_owned(),
+                status: status(layer.status()).to_owned(),
+            };
             event.layers = report.layers().iter().map(layer).collect();
         });
     }
 
     fn write(&mut self, outcome: String) -> Result<(), AuditError> {
-        let (Some(sink), Some(mut event)) = (&self.sink, self.event.take()) else { return Ok(()) };
+        let (Some(sink), Some(mut event)) = (&self.sink, self.event.take()) else {
+            return Ok(());
+        };
         event.outcome = Some(bounded(&self.redactor.text(&outcome)));
-        event.duration_ms = Some(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
+        event.duration_ms =
+            Some(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
         sink.record(&event)
     }
 }
@@ -154,7 +195,8 @@ impl Drop for Attempt {
     }
 }
 
-/// So many bytes of a list are recorded, as JSON writes them; a skill may write as much as it likes, and a record has an end.
+/// So many bytes of a list are recorded, as JSON writes them; a skill may write as much as it
+/// likes, and a record has an end.
 const MAX_LIST: usize = 16 * 1024;
 /// So many bytes of one text are recorded, as JSON writes them.
 const MAX_TEXT: usize = 600;
@@ -176,12 +218,19 @@ fn bounded_list(entries: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 fn bounded(text: &str) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     if written(&clean) <= MAX_TEXT {
         return clean;
     }
     // Escaping makes no character longer than twice its length once controls are gone.
-    format!("{}… ({} bytes)", &clean[..clean.floor_char_boundary(MAX_TEXT / 2)], text.len())
+    format!(
+        "{}… ({} bytes)",
+        &clean[..clean.floor_char_boundary(MAX_TEXT / 2)],
+        text.len()
+    )
 }
 
 /// How long a text is in JSON.

@@ -36,28 +36,50 @@ pub(crate) struct Backends {
 
 impl Backends {
     /// Takes what this build and this system have, where nothing was chosen.
-    pub(crate) fn or_built_in(self, scratch: &Path, interpreters: &Search, choice: WasmChoice) -> Self {
-        Self { wasm: self.wasm.or_else(|| wasm(scratch, choice)), native: self.native.or_else(|| native(scratch, interpreters)) }
+    pub(crate) fn or_built_in(
+        self,
+        scratch: &Path,
+        interpreters: &Search,
+        choice: WasmChoice,
+    ) -> Self {
+        Self {
+            wasm: self.wasm.or_else(|| wasm(scratch, choice)),
+            native: self.native.or_else(|| native(scratch, interpreters)),
+        }
     }
 
     /// Asks each kind of backend what would stand around a run here.
     pub(crate) fn probe(&self) -> [(&'static str, Result<Report, SandboxError>); 2] {
-        let no_wasm =
-            || SandboxError::unavailable("the WebAssembly backend", "this program was built without it", "enable the feature `wasm`");
+        let no_wasm = || {
+            SandboxError::unavailable(
+                "the WebAssembly backend",
+                "this program was built without it",
+                "enable the feature `wasm`",
+            )
+        };
         let ask = |backend: &Option<Arc<dyn Sandbox>>, none: fn() -> SandboxError| match backend {
             Some(backend) => backend.probe(),
             None => Err(none()),
         };
-        [("scripts", ask(&self.native, no_native)), ("wasm", ask(&self.wasm, no_wasm))]
+        [
+            ("scripts", ask(&self.native, no_native)),
+            ("wasm", ask(&self.wasm, no_wasm)),
+        ]
     }
 
     pub(crate) fn for_mode(&self, mode: &ExecutionMode) -> Result<&Arc<dyn Sandbox>, SandboxError> {
         match mode {
             ExecutionMode::Wasm { .. } => self.wasm.as_ref().ok_or_else(|| {
                 let reason = "this program was built without it";
-                SandboxError::unavailable("the WebAssembly backend", reason, "enable the feature `wasm` of skills-runtime")
+                SandboxError::unavailable(
+                    "the WebAssembly backend",
+                    reason,
+                    "enable the feature `wasm` of skills-runtime",
+                )
             }),
-            ExecutionMode::Native { .. } | ExecutionMode::Command { .. } => self.native.as_ref().ok_or_else(no_native),
+            ExecutionMode::Native { .. } | ExecutionMode::Command { .. } => {
+                self.native.as_ref().ok_or_else(no_native)
+            }
         }
     }
 }
@@ -67,7 +89,12 @@ fn wasm(scratch: &Path, choice: WasmChoice) -> Option<Arc<dyn Sandbox>> {
     use skills_sandbox_wasm::WasmSandbox;
     let sandbox = WasmSandbox::new(scratch).profile(choice.profile);
     let sandbox = choice.cache.into_iter().fold(sandbox, WasmSandbox::cache);
-    Some(Arc::new(choice.compile_command.into_iter().fold(sandbox, WasmSandbox::compile_command)))
+    Some(Arc::new(
+        choice
+            .compile_command
+            .into_iter()
+            .fold(sandbox, WasmSandbox::compile_command),
+    ))
 }
 
 #[cfg(not(feature = "wasm"))]
@@ -77,12 +104,16 @@ fn wasm(_scratch: &Path, _choice: WasmChoice) -> Option<Arc<dyn Sandbox>> {
 
 #[cfg(all(feature = "native", target_os = "linux"))]
 fn native(scratch: &Path, interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
-    Some(Arc::new(skills_sandbox_linux::LinuxSandbox::new(scratch).interpreters(interpreters.clone())))
+    Some(Arc::new(
+        skills_sandbox_linux::LinuxSandbox::new(scratch).interpreters(interpreters.clone()),
+    ))
 }
 
 #[cfg(all(feature = "native", target_os = "macos"))]
 fn native(scratch: &Path, interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
-    Some(Arc::new(skills_sandbox_seatbelt::SeatbeltSandbox::new(scratch).interpreters(interpreters.clone())))
+    Some(Arc::new(
+        skills_sandbox_seatbelt::SeatbeltSandbox::new(scratch).interpreters(interpreters.clone()),
+    ))
 }
 
 #[cfg(not(all(feature = "native", any(target_os = "linux", target_os = "macos"))))]
@@ -93,7 +124,11 @@ fn native(_scratch: &Path, _interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
 fn no_native() -> SandboxError {
     if cfg!(any(target_os = "linux", target_os = "macos")) {
         let reason = "this program was built without it";
-        return SandboxError::unavailable("the backend for scripts", reason, "enable the feature `native` of skills-runtime");
+        return SandboxError::unavailable(
+            "the backend for scripts",
+            reason,
+            "enable the feature `native` of skills-runtime",
+        );
     }
     SandboxError::unsupported_platform(std::env::consts::OS)
 }

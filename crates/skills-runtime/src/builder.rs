@@ -22,9 +22,11 @@ use crate::{Precompile, Secrets, SkillRuntime, Unmet};
 
 /// Puts a [`SkillRuntime`] together.
 ///
-/// Defaults: no roots, the limits of Codex, rules that allow reading only, nobody to ask and no approvals, five minutes for an answer, no secrets,
-/// no records, WebAssembly compiled by the first run and not kept on disk, programs and interpreters in `/usr/bin`, `/bin` and `/usr/local/bin`, at most 16 runs at once, scratch directories below `/tmp`, and the backends
-/// that this build and this system have.
+/// Defaults: no roots, the limits of Codex, rules that allow reading only, nobody to ask and no
+/// approvals, five minutes for an answer, no secrets, no records, WebAssembly compiled by the first
+/// run and not kept on disk, programs and interpreters in `/usr/bin`, `/bin` and `/usr/local/bin`,
+/// at most 16 runs at once, scratch directories below `/tmp`, and the backends that this build and
+/// this system have.
 #[derive(Clone)]
 #[must_use]
 pub struct Builder {
@@ -122,7 +124,8 @@ impl Builder {
         self
     }
 
-    /// Sets who is asked where rules and approvals leave something open. Without anybody it is denied.
+    /// Sets who is asked where rules and approvals leave something open. Without anybody it is
+    /// denied.
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(approver);
         self
@@ -140,13 +143,15 @@ impl Builder {
         self
     }
 
-    /// Sets the variables that programs are given when their skills declare them and somebody allows it.
+    /// Sets the variables that programs are given when their skills declare them and somebody
+    /// allows it.
     pub fn secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;
         self
     }
 
-    /// Sets where a record of every attempt to run something is kept. Without records that can be kept nothing runs.
+    /// Sets where a record of every attempt to run something is kept. Without records that can be
+    /// kept nothing runs.
     pub fn audit(mut self, sink: Arc<dyn AuditSink>) -> Self {
         self.recorder.sink = Some(sink);
         self
@@ -159,7 +164,10 @@ impl Builder {
     }
 
     /// Sets where the programs are looked for that skills say they need.
-    pub fn program_directories(mut self, directories: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+    pub fn program_directories(
+        mut self,
+        directories: impl IntoIterator<Item = impl Into<PathBuf>>,
+    ) -> Self {
         self.program_directories = directories.into_iter().map(Into::into).collect();
         self
     }
@@ -170,7 +178,8 @@ impl Builder {
         self
     }
 
-    /// Sets how many programs run at once, at least one; others wait for their turn, and their deadline begins with it.
+    /// Sets how many programs run at once, at least one; others wait for their turn, and their
+    /// deadline begins with it.
     pub fn max_concurrent_runs(mut self, runs: usize) -> Self {
         self.max_concurrent_runs = runs.max(1);
         self
@@ -188,15 +197,17 @@ impl Builder {
         self
     }
 
-    /// Lets the built-in backend for WebAssembly keep compiled code on disk. Default: each process compiles for itself.
+    /// Lets the built-in backend for WebAssembly keep compiled code on disk. Default: each process
+    /// compiles for itself.
     #[cfg(feature = "wasm")]
     pub fn wasm_cache(mut self, cache: skills_sandbox_wasm::ArtifactCache) -> Self {
         self.wasm.cache = Some(cache);
         self
     }
 
-    /// Sets the command by which the built-in backend for WebAssembly compiles large modules in a child process with limits. Default: none;
-    /// then modules that cannot be compiled safely in this process are refused.
+    /// Sets the command by which the built-in backend for WebAssembly compiles large modules in a
+    /// child process with limits. Default: none; then modules that cannot be compiled safely in
+    /// this process are refused.
     #[cfg(feature = "wasm")]
     pub fn wasm_compile_command(mut self, command: skills_sandbox_wasm::CompileCommand) -> Self {
         self.wasm.compile_command = Some(command);
@@ -222,7 +233,8 @@ impl Builder {
         self
     }
 
-    /// Chooses where the built-in backend for scripts looks for interpreters, and for the programs that grants name.
+    /// Chooses where the built-in backend for scripts looks for interpreters, and for the programs
+    /// that grants name.
     #[cfg(all(feature = "native", unix))]
     pub fn interpreters(mut self, interpreters: skills_sandbox::interpreter::Interpreters) -> Self {
         self.interpreters = interpreters;
@@ -235,7 +247,8 @@ impl Builder {
         self
     }
 
-    /// Hides directories of the host from every program, even where a wider directory is granted: its state, its caches, its rules. Default: none.
+    /// Hides directories of the host from every program, even where a wider directory is granted:
+    /// its state, its caches, its rules. Default: none.
     pub fn hide(mut self, directories: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         self.hidden.extend(directories.into_iter().map(Into::into));
         self
@@ -244,11 +257,23 @@ impl Builder {
     /// Finishes. Nothing is read or started yet.
     #[must_use]
     pub fn build(self) -> SkillRuntime {
-        let backends = self.backends.or_built_in(&self.scratch, &self.interpreters, self.wasm);
-        let roots: Vec<Root> = self.roots.into_iter().chain(self.discovery.roots().to_vec()).collect();
+        let backends = self
+            .backends
+            .or_built_in(&self.scratch, &self.interpreters, self.wasm);
+        let roots: Vec<Root> = self
+            .roots
+            .into_iter()
+            .chain(self.discovery.roots().to_vec())
+            .collect();
         let permissions = PermissionManager::new(self.rules);
-        let permissions = self.approver.into_iter().fold(permissions, PermissionManager::approver);
-        let permissions = self.approvals.into_iter().fold(permissions, PermissionManager::store);
+        let permissions = self
+            .approver
+            .into_iter()
+            .fold(permissions, PermissionManager::approver);
+        let permissions = self
+            .approvals
+            .into_iter()
+            .fold(permissions, PermissionManager::store);
         SkillRuntime::new(Shared {
             discovery: self.discovery.with_roots(roots),
             permissions,

@@ -6,10 +6,11 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Command {
-    /// This program, named without a path, with the [arguments](crate::ExecutionOptions::args) as they are. A rule or an answer has to allow that it is
-    /// started, and it starts no others.
+    /// This program, named without a path, with the [arguments](crate::ExecutionOptions::args) as
+    /// they are. A rule or an answer has to allow that it is started, and it starts no others.
     Program(String),
-    /// A text for `sh -c`, which starts what it takes: a rule or an answer has to allow that any program is started.
+    /// A text for `sh -c`, which starts what it takes: a rule or an answer has to allow that any
+    /// program is started.
     Shell(String),
 }
 

@@ -9,7 +9,8 @@ use skills_sandbox::{SandboxError, Scratch};
 
 use crate::RuntimeError;
 
-/// The most copies that are kept between runs; the one that was used longest ago goes first. A copy in use stays until its run ends.
+/// The most copies that are kept between runs; the one that was used longest ago goes first. A copy
+/// in use stays until its run ends.
 const MAX_KEPT: usize = 64;
 
 /// The most bytes of all of them together: 512 MiB.
@@ -18,10 +19,13 @@ const MAX_KEPT_BYTES: u64 = 512 << 20;
 /// The most bytes of all copies that exist, those of runs and questions under way included: 1 GiB.
 const MAX_LIVE_BYTES: u64 = 1 << 30;
 
-/// The content of a skill at one moment: its digest and, where it could be made, a copy of just the bytes that were hashed.
+/// The content of a skill at one moment: its digest and, where it could be made, a copy of just the
+/// bytes that were hashed.
 ///
-/// The copy lies in a directory that only this user can enter, and is removed with the last run that uses it. A program that runs from it is the one that was
-/// decided on, whatever happens to the skill's own directory meanwhile: by another user, by another program, or through a mapping that no time tells of.
+/// The copy lies in a directory that only this user can enter, and is removed with the last run
+/// that uses it. A program that runs from it is the one that was decided on, whatever happens to
+/// the skill's own directory meanwhile: by another user, by another program, or through a mapping
+/// that no time tells of.
 #[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) digest: String,
@@ -40,7 +44,12 @@ impl Drop for Content {
 impl Content {
     /// Content that has no files of its own: the words of a command.
     pub(crate) fn of_words(digest: String) -> Arc<Self> {
-        Arc::new(Self { digest, copy: None, bytes: 0, live: Arc::default() })
+        Arc::new(Self {
+            digest,
+            copy: None,
+            bytes: 0,
+            live: Arc::default(),
+        })
     }
 
     /// Opens the copy.
@@ -54,7 +63,8 @@ impl Content {
     }
 }
 
-/// The copies that are kept, and the digests of files that were read before. A copy is made once for each digest.
+/// The copies that are kept, and the digests of files that were read before. A copy is made once
+/// for each digest.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     digests: Mutex<DigestCache>,
@@ -65,9 +75,12 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Computes the digest of a skill without copying it; nothing when it has none, because it is too large or cannot be read.
+    /// Computes the digest of a skill without copying it; nothing when it has none, because it is
+    /// too large or cannot be read.
     pub(crate) fn digest(&self, files: &SkillFiles) -> Option<String> {
-        self.typed_digest(files).ok().map(|digest| digest.to_string())
+        self.typed_digest(files)
+            .ok()
+            .map(|digest| digest.to_string())
     }
 
     /// As [`digest`](Self::digest), with the reason why there is none.
@@ -75,18 +88,26 @@ impl Contents {
         files.digest(&mut self.digests())
     }
 
-    /// Finds or makes the copy of a skill as it is now; nothing when it has no digest. Blocks on the disk.
+    /// Finds or makes the copy of a skill as it is now; nothing when it has no digest. Blocks on
+    /// the disk.
     ///
     /// # Errors
-    /// When the copy cannot be made although the skill has a digest: what runs would not be what was hashed.
-    pub(crate) fn of(&self, files: &SkillFiles, parent: &Path) -> Result<Option<Arc<Content>>, RuntimeError> {
+    /// When the copy cannot be made although the skill has a digest: what runs would not be what
+    /// was hashed.
+    pub(crate) fn of(
+        &self,
+        files: &SkillFiles,
+        parent: &Path,
+    ) -> Result<Option<Arc<Content>>, RuntimeError> {
         let known = files.known_digest(&mut self.digests()).ok().flatten();
         if let Some(kept) = known.and_then(|digest| self.kept(&digest.to_string())) {
             return Ok(Some(kept));
         }
         match self.made(files, parent) {
             Ok(content) => Ok(Some(self.keep(content))),
-            Err(error) if self.digest(files).is_some() => Err(SandboxError::setup("copying the skill to run it", error).into()),
+            Err(error) if self.digest(files).is_some() => {
+                Err(SandboxError::setup("copying the skill to run it", error).into())
+            }
             Err(_) => Ok(None),
         }
     }
@@ -101,24 +122,40 @@ impl Contents {
         self.has_room()?;
         let scratch = Scratch::new(parent)?;
         let path = scratch.path().canonicalize()?;
-        let (digest, bytes) = files.copy_to(&path, &mut self.digests()).map_err(std::io::Error::other)?;
+        let (digest, bytes) = files
+            .copy_to(&path, &mut self.digests())
+            .map_err(std::io::Error::other)?;
         self.live.fetch_add(bytes, Ordering::Relaxed);
-        Ok(Content { digest: digest.to_string(), copy: Some((path, scratch)), bytes, live: Arc::clone(&self.live) })
+        Ok(Content {
+            digest: digest.to_string(),
+            copy: Some((path, scratch)),
+            bytes,
+            live: Arc::clone(&self.live),
+        })
     }
 
     fn has_room(&self) -> std::io::Result<()> {
         if self.live.load(Ordering::Relaxed) < MAX_LIVE_BYTES {
             return Ok(());
         }
-        Err(std::io::Error::other("copies of large skills take 1 GiB at this moment; try again when their runs have ended"))
+        Err(std::io::Error::other(
+            "copies of large skills take 1 GiB at this moment; try again when their runs have ended",
+        ))
     }
 
     /// Only WebAssembly runs on other systems, and its bytes are read once.
     #[cfg(not(unix))]
     fn made(&self, files: &SkillFiles, _parent: &Path) -> std::io::Result<Content> {
         self.has_room()?;
-        let digest = files.digest(&mut self.digests()).map_err(std::io::Error::other)?;
-        Ok(Content { digest: digest.to_string(), copy: None, bytes: 0, live: Arc::clone(&self.live) })
+        let digest = files
+            .digest(&mut self.digests())
+            .map_err(std::io::Error::other)?;
+        Ok(Content {
+            digest: digest.to_string(),
+            copy: None,
+            bytes: 0,
+            live: Arc::clone(&self.live),
+        })
     }
 
     fn kept(&self, digest: &str) -> Option<Arc<Content>> {
@@ -126,7 +163,10 @@ impl Contents {
         let index = copies.iter().position(|content| content.digest == digest)?;
         let content = copies.remove(index);
         // A cleaner of temporary files may have been there.
-        if content.copy().is_some_and(|copy| copy.symlink_metadata().is_err()) {
+        if content
+            .copy()
+            .is_some_and(|copy| copy.symlink_metadata().is_err())
+        {
             return None;
         }
         copies.push(Arc::clone(&content));

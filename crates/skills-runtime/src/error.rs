@@ -40,20 +40,23 @@ impl RuntimeError {
         }
     }
 
-    /// Returns names to offer instead: the nearest skills, best first, for an unknown skill; all scripts for an unknown or ambiguous one; what is missing of
-    /// the requirements.
+    /// Returns names to offer instead: the nearest skills, best first, for an unknown skill; all
+    /// scripts for an unknown or ambiguous one; what is missing of the requirements.
     #[must_use]
     pub fn candidates(&self) -> &[String] {
         match &self.0 {
             Repr::UnknownSkill { nearest, .. } => nearest,
             Repr::AmbiguousSkill { directories, .. } => directories,
             Repr::Requirements { missing, .. } => missing,
-            Repr::UnknownProgram { candidates, .. } | Repr::AmbiguousScript { candidates, .. } => candidates,
+            Repr::UnknownProgram { candidates, .. } | Repr::AmbiguousScript { candidates, .. } => {
+                candidates
+            }
             _ => &[],
         }
     }
 
-    /// Returns what came of a program that ran although no record of it can be kept: it counts as failed, and nothing is lost.
+    /// Returns what came of a program that ran although no record of it can be kept: it counts as
+    /// failed, and nothing is lost.
     #[must_use]
     pub fn artifacts(&self) -> Option<&ExecutionArtifacts> {
         match &self.0 {
@@ -146,27 +149,55 @@ pub(crate) enum Repr {
     #[error("no skill is named {name:?}")]
     UnknownSkill { name: String, nearest: Vec<String> },
     #[error("the skill {name:?} is there ({}) and not used: {reason}", path.display())]
-    InactiveSkill { name: String, path: PathBuf, reason: InactiveReason },
+    InactiveSkill {
+        name: String,
+        path: PathBuf,
+        reason: InactiveReason,
+    },
     #[error("the skill {name:?} ({}) is not for models to choose: the skill or its mode says so", path.display())]
     NotOffered { name: String, path: PathBuf },
     #[error("several skills are named {name:?}; name one by its directory")]
-    AmbiguousSkill { name: String, directories: Vec<String> },
-    #[error("the skill {skill:?} has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`")]
+    AmbiguousSkill {
+        name: String,
+        directories: Vec<String>,
+    },
+    #[error(
+        "the skill {skill:?} has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`"
+    )]
     NoProgram { skill: String },
     #[error("the skill {skill:?} has no program {program:?}")]
-    UnknownProgram { skill: String, program: String, candidates: Vec<String> },
-    #[error("the skill {skill:?} has several scripts; name one, or give an input whose `action` is the name of one")]
-    AmbiguousScript { skill: String, candidates: Vec<String> },
+    UnknownProgram {
+        skill: String,
+        program: String,
+        candidates: Vec<String>,
+    },
+    #[error(
+        "the skill {skill:?} has several scripts; name one, or give an input whose `action` is the name of one"
+    )]
+    AmbiguousScript {
+        skill: String,
+        candidates: Vec<String>,
+    },
     #[error("cannot read {}", at(path, source))]
-    Files { path: PathBuf, source: DiscoveryError },
+    Files {
+        path: PathBuf,
+        source: DiscoveryError,
+    },
     #[error("{}: nothing of the skill {skill:?} runs until `{}` is mended, which could not be read", path.display(), fields.join("`, `"))]
-    Restricted { skill: String, path: PathBuf, fields: Vec<&'static str> },
+    Restricted {
+        skill: String,
+        path: PathBuf,
+        fields: Vec<&'static str>,
+    },
     #[error("the skill {skill:?} needs what is not here: {}", missing.join("; "))]
     Requirements { skill: String, missing: Vec<String> },
     #[error("the skill {skill:?} ({}) changed after it was decided on; nothing ran", path.display())]
     ChangedMeanwhile { skill: String, path: PathBuf },
     #[error("cannot use {}", path.display())]
-    Offered { path: PathBuf, source: std::io::Error },
+    Offered {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("{} leads elsewhere by a symlink; nothing ran", path.display())]
     Symlink { path: PathBuf },
     #[error(
@@ -177,7 +208,10 @@ pub(crate) enum Repr {
     #[error("the run's record cannot be kept")]
     Audit(#[source] AuditError),
     #[error("what came of it is known, and its record cannot be kept")]
-    Unrecorded { source: AuditError, artifacts: Box<ExecutionArtifacts> },
+    Unrecorded {
+        source: AuditError,
+        artifacts: Box<ExecutionArtifacts>,
+    },
     #[error("the approval cannot be kept")]
     Approval(#[source] skills_policy::AskError),
     #[error("{reason}")]
@@ -192,7 +226,10 @@ pub(crate) enum Repr {
 
 /// Names the file, and the line of it where that is known.
 fn at(path: &Path, source: &DiscoveryError) -> String {
-    match source.manifest().and_then(skills_manifest::ManifestError::line) {
+    match source
+        .manifest()
+        .and_then(skills_manifest::ManifestError::line)
+    {
         Some(line) => format!("{}:{line}", path.display()),
         None => path.display().to_string(),
     }

@@ -19,34 +19,56 @@ use crate::plan::Planned;
 use crate::secrets::Redactor;
 use crate::subject::{COMMANDS, Subject};
 use crate::workspace::Prepared;
-use crate::{Convention, ExecutionArtifacts, ExecutionOptions, ExecutionStatus, SkillRuntime, Unmet, Workspace};
+use crate::{
+    Convention, ExecutionArtifacts, ExecutionOptions, ExecutionStatus, SkillRuntime, Unmet,
+    Workspace,
+};
 
 impl SkillRuntime {
     /// Runs a skill's program in a sandbox.
     ///
     /// A program that fails, is stopped or is denied comes back as [`ExecutionArtifacts`]; see
-    /// [`exit_status`](ExecutionArtifacts::exit_status). Must be called inside a Tokio runtime with time and I/O enabled. Dropping the future
-    /// stops the program. Where [records are kept](crate::Builder::audit), there is exactly one of each call.
+    /// [`exit_status`](ExecutionArtifacts::exit_status). Must be called inside a Tokio runtime with
+    /// time and I/O enabled. Dropping the future stops the program. Where [records are
+    /// kept](crate::Builder::audit), there is exactly one of each call.
     ///
     /// # Errors
-    /// When the skill or its program is not there, when the skill declares a restriction that cannot be read or needs what is not here, when no
-    /// sandbox can be had, or when the skill changed after it was decided on: then nothing ran. And when no record of the run can be kept.
-    pub async fn execute_skill(&self, name: &str, options: ExecutionOptions) -> Result<ExecutionArtifacts, RuntimeError> {
+    /// When the skill or its program is not there, when the skill declares a restriction that
+    /// cannot be read or needs what is not here, when no sandbox can be had, or when the skill
+    /// changed after it was decided on: then nothing ran. And when no record of the run can be
+    /// kept.
+    pub async fn execute_skill(
+        &self,
+        name: &str,
+        options: ExecutionOptions,
+    ) -> Result<ExecutionArtifacts, RuntimeError> {
         self.execute(name, options, None).await
     }
 
-    /// Runs a [command](ExecutionOptions::command) of the machine that works on a directory and for no skill. It may read the directory where a rule does
-    /// not forbid it, and write it where that is [asked for](ExecutionOptions::write) and allowed; it starts in it unless another one is chosen. The
-    /// workspace of `options` is not looked at.
+    /// Runs a [command](ExecutionOptions::command) of the machine that works on a directory and for
+    /// no skill. It may read the directory where a rule does not forbid it, and write it where that
+    /// is [asked for](ExecutionOptions::write) and allowed; it starts in it unless another one is
+    /// chosen. The workspace of `options` is not looked at.
     ///
     /// # Errors
-    /// When the directory is not there, when there is no command, and as [`execute_skill`](Self::execute_skill).
-    pub async fn execute_command(&self, directory: &Path, options: ExecutionOptions) -> Result<ExecutionArtifacts, RuntimeError> {
+    /// When the directory is not there, when there is no command, and as
+    /// [`execute_skill`](Self::execute_skill).
+    pub async fn execute_command(
+        &self,
+        directory: &Path,
+        options: ExecutionOptions,
+    ) -> Result<ExecutionArtifacts, RuntimeError> {
         let mut attempt = self.shared.recorder.begin(COMMANDS)?;
         let result = async {
-            let directory = directory.canonicalize().map_err(|source| Repr::Offered { path: directory.to_owned(), source })?;
+            let directory = directory.canonicalize().map_err(|source| Repr::Offered {
+                path: directory.to_owned(),
+                source,
+            })?;
             let options = options.resolved()?;
-            let workspace = Prepared::new(&Workspace::Directory(directory.clone()), &self.shared.scratch)?;
+            let workspace = Prepared::new(
+                &Workspace::Directory(directory.clone()),
+                &self.shared.scratch,
+            )?;
             let planned = self.plan_command(&directory, options)?;
             attempt.program(planned.mode.program());
             self.carry_out(&mut attempt, planned, workspace).await
@@ -67,8 +89,14 @@ impl SkillRuntime {
         attempt.close(result)
     }
 
-    /// Records an attempt that comes to nothing before it begins; gives the error when that cannot be done.
-    pub(crate) fn refuse(&self, name: &str, program: &str, reason: &'static str) -> Option<RuntimeError> {
+    /// Records an attempt that comes to nothing before it begins; gives the error when that cannot
+    /// be done.
+    pub(crate) fn refuse(
+        &self,
+        name: &str,
+        program: &str,
+        reason: &'static str,
+    ) -> Option<RuntimeError> {
         let mut attempt = match self.shared.recorder.begin(name) {
             Ok(attempt) => attempt,
             Err(error) => return Some(error),
@@ -101,16 +129,29 @@ impl SkillRuntime {
         planned: Planned,
         workspace: Option<Prepared>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let known = if planned.options.offer.is_empty() { None } else { self.digest_of(&planned.subject).await };
+        let known = if planned.options.offer.is_empty() {
+            None
+        } else {
+            self.digest_of(&planned.subject).await
+        };
         let planned = self.with_offers(planned, known.as_deref());
         let skill = planned.subject.name().to_owned();
-        attempt.skill(&skill, None, planned.subject.skill().map(|skill| &skill.manifest));
+        attempt.skill(
+            &skill,
+            None,
+            planned.subject.skill().map(|skill| &skill.manifest),
+        );
         let missing = self.missing(&planned);
         if !missing.is_empty() && self.shared.unmet == Unmet::Refuse {
             return Err(Repr::Requirements { skill, missing }.into());
         }
         let sandbox = Arc::clone(self.shared.backends.for_mode(&planned.mode)?);
-        attempt.redactor = Redactor::new(planned.variables.iter().map(|(name, value)| (name.as_str(), value.expose())));
+        attempt.redactor = Redactor::new(
+            planned
+                .variables
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.expose())),
+        );
         let (decision, content) = self.decide(&planned, attempt).await?;
         let grants = match decision {
             Decision::Granted(grants) => grants,
@@ -122,28 +163,71 @@ impl SkillRuntime {
         attempt.limits(grants.limits());
         attempt.decided(Recorded::Granted, grants.verdicts());
         let mut workspace = workspace.filter(|workspace| is_writable(workspace, &grants));
-        let used = planned.subject.skill().map(|skill| used(&grants, &skill.manifest)).unwrap_or_default();
+        let used = planned
+            .subject
+            .skill()
+            .map(|skill| used(&grants, &skill.manifest))
+            .unwrap_or_default();
         let verdicts = grants.verdicts().to_vec();
-        let short = attempt.redactor.short().iter().filter(|name| grants.variables().contains(*name));
-        let short: Vec<String> =
-            short.map(|name| format!("the value of {name} is too short to be looked for in what the program wrote")).collect();
-        let is_told = planned.options.convention == Convention::OpenSkills && planned.options.stdin.is_none();
-        let long = (is_told && planned.input.len() > MAX_VARIABLE_INPUT)
-            .then(|| "the input is too long for SKILL_INPUT; the program got it on standard input alone".to_owned());
-        let outcome = self.run(&planned, grants, content.as_deref(), &mut workspace, attempt, sandbox.as_ref()).await?;
-        let mut artifacts = ExecutionArtifacts::new(skill, planned.mode, outcome, &attempt.redactor);
-        artifacts.files = workspace.map(|workspace| workspace.collect(&attempt.redactor)).unwrap_or_default();
-        if let ExecutionStatus::Failed { ending: Ending::DiskLimit(exceeded) } = &artifacts.exit_status {
-            artifacts.files.left_out.insert(0, format!("what was not written before the stop: {exceeded}"));
+        let short = attempt
+            .redactor
+            .short()
+            .iter()
+            .filter(|name| grants.variables().contains(*name));
+        let short: Vec<String> = short
+            .map(|name| {
+                format!(
+                    "the value of {name} is too short to be looked for in what the program wrote"
+                )
+            })
+            .collect();
+        let is_told =
+            planned.options.convention == Convention::OpenSkills && planned.options.stdin.is_none();
+        let long = (is_told && planned.input.len() > MAX_VARIABLE_INPUT).then(|| {
+            "the input is too long for SKILL_INPUT; the program got it on standard input alone"
+                .to_owned()
+        });
+        let outcome = self
+            .run(
+                &planned,
+                grants,
+                content.as_deref(),
+                &mut workspace,
+                attempt,
+                sandbox.as_ref(),
+            )
+            .await?;
+        let mut artifacts =
+            ExecutionArtifacts::new(skill, planned.mode, outcome, &attempt.redactor);
+        artifacts.files = workspace
+            .map(|workspace| workspace.collect(&attempt.redactor))
+            .unwrap_or_default();
+        if let ExecutionStatus::Failed {
+            ending: Ending::DiskLimit(exceeded),
+        } = &artifacts.exit_status
+        {
+            artifacts.files.left_out.insert(
+                0,
+                format!("what was not written before the stop: {exceeded}"),
+            );
         }
         (artifacts.verdicts, artifacts.permissions_used) = (verdicts, used);
         artifacts.notes.extend(short.into_iter().chain(long));
-        artifacts.notes.extend(missing.iter().map(|missing| format!("the skill needs what is not here: {missing}")));
+        artifacts.notes.extend(
+            missing
+                .iter()
+                .map(|missing| format!("the skill needs what is not here: {missing}")),
+        );
         Ok(artifacts)
     }
 
-    /// Asks rules, approvals and people. Where it matters what the content is, a copy is made first: that is what is decided on, and what runs.
-    async fn decide(&self, planned: &Planned, attempt: &mut Attempt) -> Result<(Decision, Option<Arc<Content>>), RuntimeError> {
+    /// Asks rules, approvals and people. Where it matters what the content is, a copy is made
+    /// first: that is what is decided on, and what runs.
+    async fn decide(
+        &self,
+        planned: &Planned,
+        attempt: &mut Attempt,
+    ) -> Result<(Decision, Option<Arc<Content>>), RuntimeError> {
         let permissions = &self.shared.permissions;
         if !self.shared.recorder.is_on()
             && let Examined::Decided(decision) = permissions.examine(&planned.request)
@@ -154,12 +238,17 @@ impl SkillRuntime {
         let content = self.content_of(&planned.subject).await?;
         self.is_as_planned(planned, content.as_deref())?;
         let digest = content.as_ref().map(|content| content.digest.clone());
-        attempt.skill(planned.subject.name(), digest, planned.subject.skill().map(|skill| &skill.manifest));
+        attempt.skill(
+            planned.subject.name(),
+            digest,
+            planned.subject.skill().map(|skill| &skill.manifest),
+        );
         let request = planned.request_for_content(content.as_deref());
         if let Examined::Decided(decision) = permissions.examine(&request) {
             return Ok((*decision, content));
         }
-        // One question at a time for each who answers, and what the one before was answered with counts.
+        // One question at a time for each who answers, and what the one before was answered with
+        // counts.
         let cancellation = planned.options.cancellation.as_ref();
         let turns = self.shared.asking.turns(&planned.options);
         let _turn = unless_cancelled(cancellation, turns.lock()).await?;
@@ -168,23 +257,38 @@ impl SkillRuntime {
             Examined::Open(pending) => *pending,
         };
         let asking = permissions.ask(pending, planned.options.approval.as_deref());
-        let decision = match unless_cancelled(cancellation, timeout(self.shared.approval_timeout, asking)).await? {
-            Ok(decision) => decision,
-            // Whoever answers later has answered nobody.
-            Err(_) => match permissions.examine(&request) {
-                Examined::Open(pending) => permissions.unanswered(*pending),
-                Examined::Decided(decision) => *decision,
-            },
-        };
+        let decision =
+            match unless_cancelled(cancellation, timeout(self.shared.approval_timeout, asking))
+                .await?
+            {
+                Ok(decision) => decision,
+                // Whoever answers later has answered nobody.
+                Err(_) => match permissions.examine(&request) {
+                    Examined::Open(pending) => permissions.unanswered(*pending),
+                    Examined::Decided(decision) => *decision,
+                },
+            };
         Ok((decision, content))
     }
 
     /// Refuses content whose `SKILL.md` is not the one that the request was made from.
-    fn is_as_planned(&self, planned: &Planned, content: Option<&Content>) -> Result<(), RuntimeError> {
-        let (Some(skill), Some(copy)) = (planned.subject.skill(), content.and_then(Content::files)) else { return Ok(()) };
+    fn is_as_planned(
+        &self,
+        planned: &Planned,
+        content: Option<&Content>,
+    ) -> Result<(), RuntimeError> {
+        let (Some(skill), Some(copy)) = (planned.subject.skill(), content.and_then(Content::files))
+        else {
+            return Ok(());
+        };
         let text = copy.and_then(|copy| copy.read(skill.files.file_name(), MAX_FILE_BYTES));
         // A `SKILL.md` outside the skill directory is not part of the copy.
-        let text = text.or_else(|_| skill.files.text()).map_err(|source| Repr::Files { path: skill.entry.location(), source })?;
+        let text = text
+            .or_else(|_| skill.files.text())
+            .map_err(|source| Repr::Files {
+                path: skill.entry.location(),
+                source,
+            })?;
         match Document::parse(&text) {
             Ok(document) if *document.manifest() == skill.manifest => Ok(()),
             _ => Err(self.changed(&planned.subject)),
@@ -194,12 +298,18 @@ impl SkillRuntime {
     /// Forgets what was known of the files of a skill, which is not what it was.
     fn changed(&self, subject: &Subject) -> RuntimeError {
         self.shared.contents.distrust();
-        Repr::ChangedMeanwhile { skill: subject.name().to_owned(), path: subject.location() }.into()
+        Repr::ChangedMeanwhile {
+            skill: subject.name().to_owned(),
+            path: subject.location(),
+        }
+        .into()
     }
 
     /// Finds or makes the copy of a skill on a thread that may block.
     async fn content_of(&self, subject: &Subject) -> Result<Option<Arc<Content>>, RuntimeError> {
-        let Some(skill) = subject.skill() else { return Ok(subject.digest(self).map(Content::of_words)) };
+        let Some(skill) = subject.skill() else {
+            return Ok(subject.digest(self).map(Content::of_words));
+        };
         let (runtime, files) = (self.clone(), Arc::clone(&skill.files));
         let work = move || runtime.shared.contents.of(&files, &runtime.shared.scratch);
         tokio::task::spawn_blocking(work).await.unwrap_or(Ok(None))
@@ -207,21 +317,40 @@ impl SkillRuntime {
 
     /// Computes a digest aside, since it may have to read 256 MiB: nobody else waits for the disk.
     async fn digest_of(&self, subject: &Subject) -> Option<String> {
-        let Some(skill) = subject.skill() else { return subject.digest(self) };
+        let Some(skill) = subject.skill() else {
+            return subject.digest(self);
+        };
         let (runtime, files) = (self.clone(), Arc::clone(&skill.files));
-        tokio::task::spawn_blocking(move || runtime.shared.contents.digest(&files)).await.ok().flatten()
+        tokio::task::spawn_blocking(move || runtime.shared.contents.digest(&files))
+            .await
+            .ok()
+            .flatten()
     }
 
-    /// Refuses a granted directory around the one in which private copies and workspaces of runs are made: a program could read or change those of others.
+    /// Refuses a granted directory around the one in which private copies and workspaces of runs
+    /// are made: a program could read or change those of others.
     fn keeps_copies_apart(&self, grants: &Grants) -> Result<(), RuntimeError> {
-        let scratch = self.shared.scratch.canonicalize().unwrap_or_else(|_| self.shared.scratch.clone());
-        match grants.files().iter().find(|file| scratch.starts_with(file.path())) {
-            Some(file) => Err(Repr::AroundScratch { path: file.path().to_owned(), scratch }.into()),
+        let scratch = self
+            .shared
+            .scratch
+            .canonicalize()
+            .unwrap_or_else(|_| self.shared.scratch.clone());
+        match grants
+            .files()
+            .iter()
+            .find(|file| scratch.starts_with(file.path()))
+        {
+            Some(file) => Err(Repr::AroundScratch {
+                path: file.path().to_owned(),
+                scratch,
+            }
+            .into()),
             None => Ok(()),
         }
     }
 
-    /// Waits for its turn, looks a last time whether all is as it was when it was decided on, and runs.
+    /// Waits for its turn, looks a last time whether all is as it was when it was decided on, and
+    /// runs.
     async fn run(
         &self,
         planned: &Planned,
@@ -232,12 +361,15 @@ impl SkillRuntime {
         sandbox: &dyn Sandbox,
     ) -> Result<Outcome, RuntimeError> {
         let cancellation = planned.options.cancellation.as_ref();
-        let _turn = unless_cancelled(cancellation, self.shared.running.acquire()).await?.map_err(|_| Repr::Closed)?;
+        let _turn = unless_cancelled(cancellation, self.shared.running.acquire())
+            .await?
+            .map_err(|_| Repr::Closed)?;
         make_missing(&grants, planned.workspace.as_deref())?;
         is_canonical(&grants)?;
         self.keeps_copies_apart(&grants)?;
         let job = job(planned, content, grants)?;
-        // The copy is what was decided on; that the skill is another one now is still worth an error instead of a result of yesterday.
+        // The copy is what was decided on; that the skill is another one now is still worth an
+        // error instead of a result of yesterday.
         if let Some(content) = content
             && self.digest_of(&planned.subject).await.as_ref() != Some(&content.digest)
         {
@@ -246,14 +378,24 @@ impl SkillRuntime {
         if let Some(workspace) = workspace {
             workspace.remember();
         }
-        attempt.note(|event| event.input = Some(skills_audit::Content::of(job.input_bytes(), job.input_bytes().len() as u64)));
+        attempt.note(|event| {
+            event.input = Some(skills_audit::Content::of(
+                job.input_bytes(),
+                job.input_bytes().len() as u64,
+            ))
+        });
         Ok(sandbox.run(job).await?)
     }
 }
 
 /// Waits for something that comes before a run, unless that is cancelled.
-async fn unless_cancelled<T>(cancellation: Option<&Cancellation>, wait: impl Future<Output = T>) -> Result<T, RuntimeError> {
-    let Some(cancellation) = cancellation else { return Ok(wait.await) };
+async fn unless_cancelled<T>(
+    cancellation: Option<&Cancellation>,
+    wait: impl Future<Output = T>,
+) -> Result<T, RuntimeError> {
+    let Some(cancellation) = cancellation else {
+        return Ok(wait.await);
+    };
     tokio::select! {
         biased;
         () = cancellation.cancelled() => Err(Repr::Cancelled.into()),
@@ -261,13 +403,19 @@ async fn unless_cancelled<T>(cancellation: Option<&Cancellation>, wait: impl Fut
     }
 }
 
-/// Refuses a granted path that a symlink leads elsewhere: `src/**` of a workspace whose `src` is a link.
+/// Refuses a granted path that a symlink leads elsewhere: `src/**` of a workspace whose `src` is a
+/// link.
 fn is_canonical(grants: &Grants) -> Result<(), RuntimeError> {
     for file in grants.files() {
         match file.path().canonicalize() {
             Ok(path) if path == file.path() => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            _ => return Err(Repr::Symlink { path: file.path().to_owned() }.into()),
+            _ => {
+                return Err(Repr::Symlink {
+                    path: file.path().to_owned(),
+                }
+                .into());
+            }
         }
     }
     Ok(())
@@ -275,28 +423,52 @@ fn is_canonical(grants: &Grants) -> Result<(), RuntimeError> {
 
 /// Whether there is more than every program gets.
 fn has_power(grants: &Grants) -> bool {
-    grants.verdicts().iter().any(|verdict| verdict.permission().capability().is_dangerous())
+    grants
+        .verdicts()
+        .iter()
+        .any(|verdict| verdict.permission().capability().is_dangerous())
 }
 
-/// Makes the directories that may be written and are not there yet: `out/**` of a workspace without an `out`. Through a handle of the workspace,
-/// so that no symlink in it leads the making elsewhere.
+/// Makes the directories that may be written and are not there yet: `out/**` of a workspace without
+/// an `out`. Through a handle of the workspace, so that no symlink in it leads the making
+/// elsewhere.
 fn make_missing(grants: &Grants, workspace: Option<&Path>) -> Result<(), RuntimeError> {
-    let Some(workspace) = workspace else { return Ok(()) };
-    let written = grants.files().iter().filter(|file| file.access() == Access::ReadWrite);
+    let Some(workspace) = workspace else {
+        return Ok(());
+    };
+    let written = grants
+        .files()
+        .iter()
+        .filter(|file| file.access() == Access::ReadWrite);
     let below = written.filter_map(|file| file.path().strip_prefix(workspace).ok());
     for path in below.filter(|path| workspace.join(path).symlink_metadata().is_err()) {
-        let made = Dir::open_ambient_dir(workspace, ambient_authority()).and_then(|workspace| workspace.create_dir_all(path));
-        made.map_err(|source| Repr::Offered { path: workspace.join(path), source })?;
+        let made = Dir::open_ambient_dir(workspace, ambient_authority())
+            .and_then(|workspace| workspace.create_dir_all(path));
+        made.map_err(|source| Repr::Offered {
+            path: workspace.join(path),
+            source,
+        })?;
     }
     Ok(())
 }
 
 fn is_writable(workspace: &Prepared, grants: &Grants) -> bool {
-    grants.files().iter().any(|file| file.path().starts_with(workspace.path()) && file.access() == Access::ReadWrite)
+    grants
+        .files()
+        .iter()
+        .any(|file| file.path().starts_with(workspace.path()) && file.access() == Access::ReadWrite)
 }
 
-/// The entries of `allowed-tools` whose capabilities came to anything: a wish to write without a directory to write to did not.
+/// The entries of `allowed-tools` whose capabilities came to anything: a wish to write without a
+/// directory to write to did not.
 fn used(grants: &Grants, manifest: &Manifest) -> Vec<String> {
-    let is_given = |tool: &str| Capability::of_tool(tool).is_some_and(|capability| grants.includes(capability));
-    manifest.allowed_tools().iter().filter(|rule| is_given(rule.tool())).map(ToString::to_string).collect()
+    let is_given = |tool: &str| {
+        Capability::of_tool(tool).is_some_and(|capability| grants.includes(capability))
+    };
+    manifest
+        .allowed_tools()
+        .iter()
+        .filter(|rule| is_given(rule.tool()))
+        .map(ToString::to_string)
+        .collect()
 }

@@ -41,7 +41,8 @@ pub enum AgentEvent {
     Stop {
         /// Why.
         reason: String,
-        /// Whether a hook has kept it from ending before; hooks get it as `stop_hook_active`, so that they do not do so for ever.
+        /// Whether a hook has kept it from ending before; hooks get it as `stop_hook_active`, so
+        /// that they do not do so for ever.
         is_repeated: bool,
     },
 }
@@ -63,7 +64,8 @@ pub struct HookReport {
 pub enum HookVerdict {
     /// No hook objects. This grants nothing: what the agent may do is decided elsewhere.
     GoOn,
-    /// A hook objects: the tool must not be used, what it gave back must not be taken for good, or the agent is not done.
+    /// A hook objects: the tool must not be used, what it gave back must not be taken for good, or
+    /// the agent is not done.
     Blocked {
         /// Why, in the words of the hook, or what went wrong with it.
         reason: String,
@@ -88,20 +90,35 @@ pub struct HookRun {
 impl SkillRuntime {
     /// Runs the hooks of a skill for an event, one after another, until one blocks.
     ///
-    /// A command has to be a script of the skill with plain words behind it; it never reaches a shell, and the directory it runs in is the
-    /// skill's. It gets the event as JSON on its standard input, in the words of Claude Code (`hook_event_name`, `tool_name`, `tool_input`,
-    /// `tool_response`). It blocks with exit code 2 and the reason on standard error, or with exit code 0 and JSON: `{"decision": "block",
-    /// "reason": …}`, `{"continue": false, "stopReason": …}`, or `hookSpecificOutput.permissionDecision` of `deny` or `ask`.
+    /// A command has to be a script of the skill with plain words behind it; it never reaches a
+    /// shell, and the directory it runs in is the skill's. It gets the event as JSON on its
+    /// standard input, in the words of Claude Code (`hook_event_name`, `tool_name`, `tool_input`,
+    /// `tool_response`). It blocks with exit code 2 and the reason on standard error, or with exit
+    /// code 0 and JSON: `{"decision": "block", "reason": …}`,
+    /// `{"continue": false, "stopReason": …}`, or `hookSpecificOutput.permissionDecision` of `deny`
+    /// or `ask`.
     ///
-    /// No hook runs that nobody approved for this content; rules cannot allow one. A hook before a tool that is not approved, cannot run,
-    /// fails or times out blocks: it may be the one that would have.
+    /// No hook runs that nobody approved for this content; rules cannot allow one. A hook before a
+    /// tool that is not approved, cannot run, fails or times out blocks: it may be the one that
+    /// would have.
     ///
     /// # Errors
     /// When the skill is not there or declares what cannot be read.
-    pub async fn run_hooks(&self, name: &str, event: &AgentEvent, approver: Option<Arc<dyn Approver>>) -> Result<HookReport, RuntimeError> {
+    pub async fn run_hooks(
+        &self,
+        name: &str,
+        event: &AgentEvent,
+        approver: Option<Arc<dyn Approver>>,
+    ) -> Result<HookReport, RuntimeError> {
         let hooks = self.hooks(name)?;
-        let mut report = HookReport { verdict: HookVerdict::GoOn, runs: Vec::new() };
-        for hook in hooks.iter().filter(|hook| hook.event == event.kind() && matches(hook, event)) {
+        let mut report = HookReport {
+            verdict: HookVerdict::GoOn,
+            runs: Vec::new(),
+        };
+        for hook in hooks
+            .iter()
+            .filter(|hook| hook.event == event.kind() && matches(hook, event))
+        {
             let (run, verdict) = self.run_hook(name, hook, event, approver.clone()).await;
             report.runs.push(run);
             match verdict {
@@ -120,35 +137,76 @@ impl SkillRuntime {
     fn hooks(&self, name: &str) -> Result<Vec<Hook>, RuntimeError> {
         let catalog = self.catalog();
         let entry = find(&catalog, name)?;
-        let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
+        let failed = |source| {
+            RuntimeError::from(Repr::Files {
+                path: entry.location(),
+                source,
+            })
+        };
         let document = entry.open().map_err(failed)?.document().map_err(failed)?;
         let unread = document.manifest().unread_restrictions();
         if unread.is_empty() {
             return Ok(document.manifest().extensions().commands.clone());
         }
         let (skill, path, fields) = (entry.name().to_string(), entry.location(), unread.to_vec());
-        Err(Repr::Restricted { skill, path, fields }.into())
+        Err(Repr::Restricted {
+            skill,
+            path,
+            fields,
+        }
+        .into())
     }
 
-    async fn run_hook(&self, name: &str, hook: &Hook, event: &AgentEvent, approver: Option<Arc<dyn Approver>>) -> (HookRun, HookVerdict) {
+    async fn run_hook(
+        &self,
+        name: &str,
+        hook: &Hook,
+        event: &AgentEvent,
+        approver: Option<Arc<dyn Approver>>,
+    ) -> (HookRun, HookVerdict) {
         let text = match &hook.action {
             HookAction::Command { command, .. } => command.clone(),
             HookAction::Other(kind) => format!("({kind})"),
             _ => "(unknown)".to_owned(),
         };
-        let options = if text.len() > MAX_COMMAND { Err("its command is longer than anybody reads") } else { command::options(hook) };
+        let options = if text.len() > MAX_COMMAND {
+            Err("its command is longer than anybody reads")
+        } else {
+            command::options(hook)
+        };
         let options = match options {
-            Ok(options) => ExecutionOptions { approval: approver, input: event.document(), ..options },
+            Ok(options) => ExecutionOptions {
+                approval: approver,
+                input: event.document(),
+                ..options
+            },
             Err(reason) => {
                 let text: String = text.chars().take(MAX_COMMAND).collect();
                 let error = self.refuse(name, &format!("{} {text}", hook.event.as_str()), reason);
-                return failed(text, error.map_or_else(|| reason.to_owned(), |error| error.to_string()), event);
+                return failed(
+                    text,
+                    error.map_or_else(|| reason.to_owned(), |error| error.to_string()),
+                    event,
+                );
             }
         };
-        match self.execute(name, options, Some(&format!("{} {text}", hook.event.as_str()))).await {
+        match self
+            .execute(
+                name,
+                options,
+                Some(&format!("{} {text}", hook.event.as_str())),
+            )
+            .await
+        {
             Ok(artifacts) => {
                 let verdict = verdict(&artifacts, event);
-                (HookRun { command: text, status: Ok(artifacts.exit_status) }, verdict)
+                (
+                    HookRun {
+                        command: text,
+                        status: Ok(artifacts.exit_status),
+                    },
+                    verdict,
+                )
             }
             Err(error) => failed(text, error.to_string(), event),
         }
@@ -157,50 +215,99 @@ impl SkillRuntime {
 
 fn failed(command: String, reason: String, event: &AgentEvent) -> (HookRun, HookVerdict) {
     let verdict = event.on_failure(format!("the hook `{command}` did not run: {reason}"));
-    (HookRun { command, status: Err(reason) }, verdict)
+    (
+        HookRun {
+            command,
+            status: Err(reason),
+        },
+        verdict,
+    )
 }
 
 /// Reads what a hook that ran says.
 fn verdict(artifacts: &ExecutionArtifacts, event: &AgentEvent) -> HookVerdict {
     match &artifacts.exit_status {
         // What was cut may have said anything.
-        ExecutionStatus::Success if artifacts.stdout.is_truncated() => event.on_failure("the hook wrote more than is kept".to_owned()),
+        ExecutionStatus::Success if artifacts.stdout.is_truncated() => {
+            event.on_failure("the hook wrote more than is kept".to_owned())
+        }
         ExecutionStatus::Success => of_output(&artifacts.output),
-        ExecutionStatus::Failed { ending: Ending::Exited { code: 2 } } => {
+        ExecutionStatus::Failed {
+            ending: Ending::Exited { code: 2 },
+        } => {
             let reason = artifacts.stderr.text();
             HookVerdict::Blocked {
-                reason: if reason.trim().is_empty() { "the hook gave no reason".to_owned() } else { reason.trim().to_owned() },
+                reason: if reason.trim().is_empty() {
+                    "the hook gave no reason".to_owned()
+                } else {
+                    reason.trim().to_owned()
+                },
             }
         }
-        ExecutionStatus::PermissionDenied { denial } => event.on_failure(format!("the hook did not run: {denial}")),
-        ExecutionStatus::Timeout { limit_ms } => event.on_failure(format!("the hook was stopped after {limit_ms} ms")),
-        ExecutionStatus::Failed { ending } => event.on_failure(format!("the hook failed: {ending}")),
+        ExecutionStatus::PermissionDenied { denial } => {
+            event.on_failure(format!("the hook did not run: {denial}"))
+        }
+        ExecutionStatus::Timeout { limit_ms } => {
+            event.on_failure(format!("the hook was stopped after {limit_ms} ms"))
+        }
+        ExecutionStatus::Failed { ending } => {
+            event.on_failure(format!("the hook failed: {ending}"))
+        }
     }
 }
 
 fn of_output(output: &Value) -> HookVerdict {
-    let text = |value: &Value| value.as_str().unwrap_or("the hook gave no reason").to_owned();
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .unwrap_or("the hook gave no reason")
+            .to_owned()
+    };
     let specific = &output["hookSpecificOutput"];
-    let said = [(&specific["permissionDecision"], &specific["permissionDecisionReason"]), (&output["decision"], &output["reason"])];
-    let by = |words: &[&str]| said.iter().find(|(decision, _)| decision.as_str().is_some_and(|said| words.contains(&said)));
+    let said = [
+        (
+            &specific["permissionDecision"],
+            &specific["permissionDecisionReason"],
+        ),
+        (&output["decision"], &output["reason"]),
+    ];
+    let by = |words: &[&str]| {
+        said.iter()
+            .find(|(decision, _)| decision.as_str().is_some_and(|said| words.contains(&said)))
+    };
     // Whichever is strictest counts.
     if let Some((_, reason)) = by(&["block", "deny"]) {
-        return HookVerdict::Blocked { reason: text(reason) };
+        return HookVerdict::Blocked {
+            reason: text(reason),
+        };
     }
     if output["continue"] == Value::Bool(false) {
-        return HookVerdict::Blocked { reason: text(&output["stopReason"]) };
+        return HookVerdict::Blocked {
+            reason: text(&output["stopReason"]),
+        };
     }
-    by(&["ask"]).map_or(HookVerdict::GoOn, |(_, reason)| HookVerdict::Ask { reason: text(reason) })
+    by(&["ask"]).map_or(HookVerdict::GoOn, |(_, reason)| HookVerdict::Ask {
+        reason: text(reason),
+    })
 }
 
-/// A pattern fits a whole name: as a regular expression (`Edit|Write`, `mcp__.*`) or with `*` for anything (`mcp__*`). One that is neither fits
-/// every name, since nobody knows what it was to guard.
+/// A pattern fits a whole name: as a regular expression (`Edit|Write`, `mcp__.*`) or with `*` for
+/// anything (`mcp__*`). One that is neither fits every name, since nobody knows what it was to
+/// guard.
 fn matches(hook: &Hook, event: &AgentEvent) -> bool {
-    let (Some(tool), Some(pattern)) = (event.tool(), hook.matcher.as_deref()) else { return true };
-    if pattern.is_empty() || pattern == "*" || pattern == tool || wildmatch::WildMatch::new(pattern).matches(tool) {
+    let (Some(tool), Some(pattern)) = (event.tool(), hook.matcher.as_deref()) else {
+        return true;
+    };
+    if pattern.is_empty()
+        || pattern == "*"
+        || pattern == tool
+        || wildmatch::WildMatch::new(pattern).matches(tool)
+    {
         return true;
     }
-    regex_lite::RegexBuilder::new(&format!("^(?:{pattern})$")).build().map_or(true, |expression| expression.is_match(tool))
+    regex_lite::RegexBuilder::new(&format!("^(?:{pattern})$"))
+        .build()
+        .map_or(true, |expression| expression.is_match(tool))
 }
 
 impl AgentEvent {
@@ -222,15 +329,27 @@ impl AgentEvent {
     fn document(&self) -> Value {
         let name = self.kind().as_str();
         match self {
-            Self::PreToolUse { tool, input } => json!({"hook_event_name": name, "tool_name": tool, "tool_input": input}),
-            Self::PostToolUse { tool, input, output } => {
+            Self::PreToolUse { tool, input } => {
+                json!({"hook_event_name": name, "tool_name": tool, "tool_input": input})
+            }
+            Self::PostToolUse {
+                tool,
+                input,
+                output,
+            } => {
                 json!({"hook_event_name": name, "tool_name": tool, "tool_input": input, "tool_response": output})
             }
-            Self::Stop { reason, is_repeated } => json!({"hook_event_name": name, "reason": reason, "stop_hook_active": is_repeated}),
+            Self::Stop {
+                reason,
+                is_repeated,
+            } => {
+                json!({"hook_event_name": name, "reason": reason, "stop_hook_active": is_repeated})
+            }
         }
     }
 
-    /// What cannot guard a tool keeps it from being used; what comes too late anyway is told and no more.
+    /// What cannot guard a tool keeps it from being used; what comes too late anyway is told and no
+    /// more.
     fn on_failure(&self, reason: String) -> HookVerdict {
         match self {
             Self::PreToolUse { .. } => HookVerdict::Blocked { reason },

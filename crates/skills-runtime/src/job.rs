@@ -14,24 +14,45 @@ use crate::{Command, Convention, ExecutionMode, ExecutionOptions, Workspace};
 
 /// The largest module that is read, in bytes.
 const MAX_MODULE_BYTES: u64 = 32 << 20;
-/// The longest `NAME=value` that Linux passes to a program, with its final NUL; longer input comes by standard input alone.
+/// The longest `NAME=value` that Linux passes to a program, with its final NUL; longer input comes
+/// by standard input alone.
 const MAX_VARIABLE_BYTES: usize = 128 * 1024 - 1;
 
 /// The longest input that can be in `SKILL_INPUT` as well, in bytes.
 pub(crate) const MAX_VARIABLE_INPUT: usize = MAX_VARIABLE_BYTES - 1 - "SKILL_INPUT=".len();
 
 /// Reads a WebAssembly module of a skill.
-pub(crate) fn module(entry: &Entry, files: &SkillFiles, path: &str) -> Result<Arc<[u8]>, RuntimeError> {
+pub(crate) fn module(
+    entry: &Entry,
+    files: &SkillFiles,
+    path: &str,
+) -> Result<Arc<[u8]>, RuntimeError> {
     let bytes = files.read(path, MAX_MODULE_BYTES);
-    Ok(Arc::from(bytes.map_err(|source| Repr::Files { path: entry.directory().join(path), source })?))
+    Ok(Arc::from(bytes.map_err(|source| Repr::Files {
+        path: entry.directory().join(path),
+        source,
+    })?))
 }
 
 /// Makes the job for a program of the skill, or of the copy of it.
-pub(crate) fn job(planned: &Planned, content: Option<&Content>, grants: Grants) -> Result<Job, RuntimeError> {
-    let Planned { mode, options, variables, .. } = planned;
+pub(crate) fn job(
+    planned: &Planned,
+    content: Option<&Content>,
+    grants: Grants,
+) -> Result<Job, RuntimeError> {
+    let Planned {
+        mode,
+        options,
+        variables,
+        ..
+    } = planned;
     let granted = grants.variables().clone();
     let job = told(Job::new(grants, program(planned, content)?), planned);
-    let mut job = options.command.iter().flat_map(Command::arguments).fold(job, Job::argument);
+    let mut job = options
+        .command
+        .iter()
+        .flat_map(Command::arguments)
+        .fold(job, Job::argument);
     for (name, value) in variables.iter().filter(|(name, _)| granted.contains(name)) {
         job = job.secret(name, value.expose())?;
     }
@@ -40,37 +61,71 @@ pub(crate) fn job(planned: &Planned, content: Option<&Content>, grants: Grants) 
         ExecutionMode::Wasm { .. } => job,
         _ => options.directory.iter().fold(job, Job::directory),
     };
-    let job = options.aliases.iter().fold(job, |job, (alias, path)| job.alias(alias, path));
-    let job = options.cancellation.iter().cloned().fold(job, Job::cancellation);
+    let job = options
+        .aliases
+        .iter()
+        .fold(job, |job, (alias, path)| job.alias(alias, path));
+    let job = options
+        .cancellation
+        .iter()
+        .cloned()
+        .fold(job, Job::cancellation);
     let job = options.session.iter().cloned().fold(job, Job::caller);
     let quota = quota(planned, job.grants().limits());
     let job = quota.into_iter().fold(job, Job::quota);
-    Ok(options.args.iter().fold(job, |job, argument| job.argument(argument.as_str())))
+    Ok(options
+        .args
+        .iter()
+        .fold(job, |job, argument| job.argument(argument.as_str())))
 }
 
-/// Bounds what a workspace of the program's own may hold, the files that it was made with and those of earlier runs included.
+/// Bounds what a workspace of the program's own may hold, the files that it was made with and those
+/// of earlier runs included.
 fn quota(planned: &Planned, limits: &Limits) -> Option<Quota> {
-    let is_own = matches!(planned.options.workspace, Workspace::Private(_) | Workspace::Session(_));
-    planned.workspace.as_ref().filter(|_| is_own).map(|path| Quota::new(path, limits.scratch_bytes))
+    let is_own = matches!(
+        planned.options.workspace,
+        Workspace::Private(_) | Workspace::Session(_)
+    );
+    planned
+        .workspace
+        .as_ref()
+        .filter(|_| is_own)
+        .map(|path| Quota::new(path, limits.scratch_bytes))
 }
 
 fn program(planned: &Planned, content: Option<&Content>) -> Result<Program, RuntimeError> {
     Ok(match (&planned.mode, &planned.subject) {
         (ExecutionMode::Wasm { wasm_module }, Subject::Skill(skill)) => {
             let copy = content.and_then(Content::files).transpose();
-            let copy = copy.map_err(|source| Repr::Files { path: skill.entry.location(), source })?;
-            Program::Wasm(module(&skill.entry, copy.as_ref().unwrap_or(&skill.files), wasm_module)?)
+            let copy = copy.map_err(|source| Repr::Files {
+                path: skill.entry.location(),
+                source,
+            })?;
+            Program::Wasm(module(
+                &skill.entry,
+                copy.as_ref().unwrap_or(&skill.files),
+                wasm_module,
+            )?)
         }
-        (ExecutionMode::Native { script_path, script_type }, Subject::Skill(skill)) => {
-            Program::script(*script_type, skill.entry.directory().join(script_path))
-        }
+        (
+            ExecutionMode::Native {
+                script_path,
+                script_type,
+            },
+            Subject::Skill(skill),
+        ) => Program::script(*script_type, skill.entry.directory().join(script_path)),
         (mode, _) => Program::command(mode.program()),
     })
 }
 
 /// Tells the program of itself, as the convention has it.
 fn told(job: Job, planned: &Planned) -> Job {
-    let Planned { mode, options, workspace, .. } = planned;
+    let Planned {
+        mode,
+        options,
+        workspace,
+        ..
+    } = planned;
     let is_wasm = matches!(mode, ExecutionMode::Wasm { .. });
     let mut job = job;
     if let Some(skill) = planned.subject.skill() {
@@ -78,28 +133,45 @@ fn told(job: Job, planned: &Planned) -> Job {
         job = job.environment("SKILL_NAME", name);
         if !is_wasm {
             job = job.environment("SKILL_DIR", directory.to_string_lossy());
-            job = job.environment("SKILL_ASSETS_DIR", directory.join("assets").to_string_lossy());
+            job = job.environment(
+                "SKILL_ASSETS_DIR",
+                directory.join("assets").to_string_lossy(),
+            );
         }
         if options.convention == Convention::OpenSkills {
             let timeout_ms = job.grants().limits().wall_time.as_millis().to_string();
-            job = job.environment("SKILL_ID", name).environment("TIMEOUT_MS", timeout_ms);
+            job = job
+                .environment("SKILL_ID", name)
+                .environment("TIMEOUT_MS", timeout_ms);
         }
     }
-    let guest = |file: &skills_policy::FileGrant| file.guest() == "/workspace" || file.guest().starts_with("/workspace/");
+    let guest = |file: &skills_policy::FileGrant| {
+        file.guest() == "/workspace" || file.guest().starts_with("/workspace/")
+    };
     let is_there = job.grants().files().iter().any(guest) && !is_quiet(options);
     if let Some(path) = workspace.as_ref().filter(|_| is_there) {
-        let path = if is_wasm { "/workspace".into() } else { path.to_string_lossy().into_owned() };
+        let path = if is_wasm {
+            "/workspace".into()
+        } else {
+            path.to_string_lossy().into_owned()
+        };
         job = job.environment("SKILL_WORKSPACE", path);
     }
     match std::str::from_utf8(&planned.input) {
-        Ok(input) if options.stdin.is_none() && options.convention == Convention::OpenSkills && input.len() <= MAX_VARIABLE_INPUT => {
+        Ok(input)
+            if options.stdin.is_none()
+                && options.convention == Convention::OpenSkills
+                && input.len() <= MAX_VARIABLE_INPUT =>
+        {
             job.environment("SKILL_INPUT", input)
         }
         _ => job,
     }
 }
 
-/// A script of the script runner finds itself in the directory of its session, and is told of no other.
+/// A script of the script runner finds itself in the directory of its session, and is told of no
+/// other.
 fn is_quiet(options: &ExecutionOptions) -> bool {
-    options.convention == Convention::ScriptRunner && matches!(options.workspace, Workspace::Session(_))
+    options.convention == Convention::ScriptRunner
+        && matches!(options.workspace, Workspace::Session(_))
 }

@@ -9,9 +9,11 @@
 //! name  --start_session---> SkillSession           hooks around tools; what is forked lets a summary out
 //! ```
 //!
-//! The vocabulary is that of the OpenSkills flow. This crate is assembly: what a skill is, who may do what and how programs are confined
-//! is decided by the crates below. Backends are cargo features: `wasm` and `native`, both on by default; a missing one makes a run fail
-//! with a clear error and never run elsewhere. Scripts are confined on Linux and macOS; on other systems they do not run, and WebAssembly does.
+//! The vocabulary is that of the OpenSkills flow. This crate is assembly: what a skill is, who may
+//! do what and how programs are confined is decided by the crates below. Backends are cargo
+//! features: `wasm` and `native`, both on by default; a missing one makes a run fail with a clear
+//! error and never run elsewhere. Scripts are confined on Linux and macOS; on other systems they do
+//! not run, and WebAssembly does.
 //!
 //! This crate must never know MCP, tool schemas or the terminal.
 //!
@@ -99,7 +101,9 @@ pub use skills_manifest as manifest;
 pub use skills_manifest::{Manifest, is_hidden};
 /// The layer that decides.
 pub use skills_policy as policy;
-pub use skills_policy::{Answer, Approver, Capability, Decision, Denial, Limits, PermissionManager, Rules};
+pub use skills_policy::{
+    Answer, Approver, Capability, Decision, Denial, Limits, PermissionManager, Rules,
+};
 /// The layer that writes for a model, and reads what is said to it.
 pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, Catalogue, Secret};
@@ -107,8 +111,11 @@ pub use skills_sandbox::ErrorKind as SandboxErrorKind;
 #[cfg(all(feature = "native", unix))]
 pub use skills_sandbox::interpreter::Interpreters;
 pub use skills_sandbox::{
-    Cancellation, Captured, Ending, Excess, Layer, Preparation, Quota, QuotaExceeded, Report, Sandbox, SandboxError,
-    ScriptKind as ScriptType, Status,
+    Cancellation, Captured, Ending, Excess, Layer, Preparation, Quota, QuotaExceeded, Report,
+    Sandbox, SandboxError, ScriptKind as ScriptType, Status,
 };
 #[cfg(feature = "wasm")]
-pub use skills_sandbox_wasm::{ArtifactCache, CacheError, CompileCommand, Profile as WasmProfile, Usage as CacheUsage, compile_child};
+pub use skills_sandbox_wasm::{
+    ArtifactCache, CacheError, CompileCommand, Profile as WasmProfile, Usage as CacheUsage,
+    compile_child,
+};

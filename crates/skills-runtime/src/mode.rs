@@ -9,7 +9,8 @@ use skills_sandbox::ScriptKind;
 use crate::ExecutionOptions;
 use crate::error::{Repr, RuntimeError};
 
-/// Where a skill's WebAssembly is looked for, in this order; after these, any `.wasm` in the skill's directory or in `wasm/`.
+/// Where a skill's WebAssembly is looked for, in this order; after these, any `.wasm` in the
+/// skill's directory or in `wasm/`.
 const WASM_NAMES: [&str; 3] = ["wasm/skill.wasm", "skill.wasm", "module.wasm"];
 const WASM_DIRECTORIES: [&str; 2] = ["", "wasm"];
 const SCRIPTS: &str = "scripts";
@@ -38,7 +39,8 @@ pub enum ExecutionMode {
 }
 
 impl ExecutionMode {
-    /// Returns the path of the module or script inside the skill, or the name of the command's program.
+    /// Returns the path of the module or script inside the skill, or the name of the command's
+    /// program.
     #[must_use]
     pub fn program(&self) -> &str {
         match self {
@@ -51,17 +53,21 @@ impl ExecutionMode {
 
 /// Chooses what to run, in the order of the OpenSkills flow:
 ///
-/// 1. [`ExecutionOptions::command`], [`ExecutionOptions::wasm_module`], then [`ExecutionOptions::script`];
-/// 2. `wasm/skill.wasm`, `skill.wasm`, `module.wasm`, else the first `.wasm` by name in the skill's directory or in `wasm/`;
-/// 3. of the scripts in `scripts/`: those that the frontmatter's `scripts` block names go before all others. Of these the one that the
-///    input's `action` names, else of all others the one that it names; else of these the only one, else `main`.
+/// 1. [`ExecutionOptions::command`], [`ExecutionOptions::wasm_module`], then
+///    [`ExecutionOptions::script`];
+/// 2. `wasm/skill.wasm`, `skill.wasm`, `module.wasm`, else the first `.wasm` by name in the skill's
+///    directory or in `wasm/`;
+/// 3. of the scripts in `scripts/`: those that the frontmatter's `scripts` block names go before
+///    all others. Of these the one that the input's `action` names, else of all others the one that
+///    it names; else of these the only one, else `main`.
 ///
-/// Scripts are what [`ScriptKind::of_path`] knows. The flow itself knows `.py` and `.sh`: wherever several are left, these go before all other
-/// kinds, so that a helper in another language changes nothing.
+/// Scripts are what [`ScriptKind::of_path`] knows. The flow itself knows `.py` and `.sh`: wherever
+/// several are left, these go before all other kinds, so that a helper in another language changes
+/// nothing.
 ///
 /// # Errors
-/// When what was asked for is not there or leaves the skill, when there is nothing to run, or when several scripts are left to choose
-/// from: a script is never guessed.
+/// When what was asked for is not there or leaves the skill, when there is nothing to run, or when
+/// several scripts are left to choose from: a script is never guessed.
 pub fn detect_execution_mode(
     skill: &str,
     files: &SkillFiles,
@@ -69,11 +75,17 @@ pub fn detect_execution_mode(
     options: &ExecutionOptions,
 ) -> Result<ExecutionMode, RuntimeError> {
     if let Some(command) = &options.command {
-        return Ok(ExecutionMode::Command { program: command.program().to_owned() });
+        return Ok(ExecutionMode::Command {
+            program: command.program().to_owned(),
+        });
     }
     if let Some(module) = &options.wasm_module {
         let is_module = module.ends_with(".wasm") && files.contains(module);
-        return if is_module { Ok(wasm(module)) } else { Err(unknown(skill, module, modules(files))) };
+        return if is_module {
+            Ok(wasm(module))
+        } else {
+            Err(unknown(skill, module, modules(files)))
+        };
     }
     if let Some(script) = &options.script {
         return named_script(skill, files, script);
@@ -87,22 +99,58 @@ pub fn detect_execution_mode(
     choose_script(skill, &scripts(files), manifest, &options.input)
 }
 
-fn choose_script(skill: &str, all: &[String], manifest: &Manifest, input: &Value) -> Result<ExecutionMode, RuntimeError> {
+fn choose_script(
+    skill: &str,
+    all: &[String],
+    manifest: &Manifest,
+    input: &Value,
+) -> Result<ExecutionMode, RuntimeError> {
     let declared = declared(all, manifest);
-    let offered: Vec<&String> = if declared.is_empty() { all.iter().collect() } else { declared };
-    let run = |script: &String| native(script).ok_or_else(|| Repr::NoProgram { skill: skill.to_owned() }.into());
-    let mut named: Vec<&String> = offered.iter().filter(|script| is_action(script, input)).copied().collect();
+    let offered: Vec<&String> = if declared.is_empty() {
+        all.iter().collect()
+    } else {
+        declared
+    };
+    let run = |script: &String| {
+        native(script).ok_or_else(|| {
+            Repr::NoProgram {
+                skill: skill.to_owned(),
+            }
+            .into()
+        })
+    };
+    let mut named: Vec<&String> = offered
+        .iter()
+        .filter(|script| is_action(script, input))
+        .copied()
+        .collect();
     if named.is_empty() {
-        named = all.iter().filter(|script| is_action(script, input)).collect();
+        named = all
+            .iter()
+            .filter(|script| is_action(script, input))
+            .collect();
     }
     if named.is_empty() {
         match of_the_flow(offered.clone()).as_slice() {
-            [] => return Err(Repr::NoProgram { skill: skill.to_owned() }.into()),
+            [] => {
+                return Err(Repr::NoProgram {
+                    skill: skill.to_owned(),
+                }
+                .into());
+            }
             [only] => return run(only),
             _ => {}
         }
     }
-    let chosen = if named.is_empty() { offered.iter().filter(|script| stem(script) == "main").copied().collect() } else { named };
+    let chosen = if named.is_empty() {
+        offered
+            .iter()
+            .filter(|script| stem(script) == "main")
+            .copied()
+            .collect()
+    } else {
+        named
+    };
     match of_the_flow(chosen.clone()).as_slice() {
         [] => Err(ambiguous(skill, &offered)),
         [only] => run(only),
@@ -112,61 +160,107 @@ fn choose_script(skill: &str, all: &[String], manifest: &Manifest, input: &Value
 
 /// Keeps the kinds that the OpenSkills flow knows, when there are any.
 fn of_the_flow(scripts: Vec<&String>) -> Vec<&String> {
-    let known: Vec<&String> = scripts.iter().filter(|script| script.ends_with(".py") || script.ends_with(".sh")).copied().collect();
+    let known: Vec<&String> = scripts
+        .iter()
+        .filter(|script| script.ends_with(".py") || script.ends_with(".sh"))
+        .copied()
+        .collect();
     if known.is_empty() { scripts } else { known }
 }
 
 /// The scripts that the `scripts` block names, by file or by stem.
 fn declared<'a>(all: &'a [String], manifest: &Manifest) -> Vec<&'a String> {
     let specs = &manifest.extensions().scripts;
-    let is_named = |script: &&String| specs.iter().any(|spec| [short(script), stem(script), script.as_str()].contains(&spec.name.as_str()));
+    let is_named = |script: &&String| {
+        specs.iter().any(|spec| {
+            [short(script), stem(script), script.as_str()].contains(&spec.name.as_str())
+        })
+    };
     all.iter().filter(is_named).collect()
 }
 
-/// Accepts `run.py`, `scripts/run.py`, and `run` when only one script, or only one of the flow's kinds, has that stem.
-fn named_script(skill: &str, files: &SkillFiles, name: &str) -> Result<ExecutionMode, RuntimeError> {
+/// Accepts `run.py`, `scripts/run.py`, and `run` when only one script, or only one of the flow's
+/// kinds, has that stem.
+fn named_script(
+    skill: &str,
+    files: &SkillFiles,
+    name: &str,
+) -> Result<ExecutionMode, RuntimeError> {
     let inside = format!("{SCRIPTS}/{name}");
-    let exact = [name, inside.as_str()].into_iter().find(|path| ScriptKind::of_path(path.as_ref()).is_some() && files.contains(path));
+    let exact = [name, inside.as_str()]
+        .into_iter()
+        .find(|path| ScriptKind::of_path(path.as_ref()).is_some() && files.contains(path));
     if let Some(mode) = exact.and_then(native) {
         return Ok(mode);
     }
     let scripts = scripts(files);
-    let stems = of_the_flow(scripts.iter().filter(|script| stem(script) == name).collect());
+    let stems = of_the_flow(
+        scripts
+            .iter()
+            .filter(|script| stem(script) == name)
+            .collect(),
+    );
     match stems.as_slice() {
         [only] => native(only).ok_or_else(|| unknown(skill, name, Vec::new())),
-        [] => Err(unknown(skill, name, scripts.iter().map(|script| short(script).to_owned()).collect())),
+        [] => Err(unknown(
+            skill,
+            name,
+            scripts
+                .iter()
+                .map(|script| short(script).to_owned())
+                .collect(),
+        )),
         _ => Err(ambiguous(skill, &stems)),
     }
 }
 
 /// Says whether the input's `action` names a script; `-` and `_` are the same.
 fn is_action(script: &str, input: &Value) -> bool {
-    let action = input.get("action").and_then(Value::as_str).map(|action| action.replace('-', "_"));
+    let action = input
+        .get("action")
+        .and_then(Value::as_str)
+        .map(|action| action.replace('-', "_"));
     action.is_some_and(|action| stem(script).replace('-', "_") == action)
 }
 
 fn wasm(module: &str) -> ExecutionMode {
-    ExecutionMode::Wasm { wasm_module: module.to_owned() }
+    ExecutionMode::Wasm {
+        wasm_module: module.to_owned(),
+    }
 }
 
 fn native(script: &(impl AsRef<str> + ?Sized)) -> Option<ExecutionMode> {
     let script = script.as_ref();
     let script_type = ScriptKind::of_path(script.as_ref())?;
-    Some(ExecutionMode::Native { script_path: script.to_owned(), script_type })
+    Some(ExecutionMode::Native {
+        script_path: script.to_owned(),
+        script_type,
+    })
 }
 
 fn modules(files: &SkillFiles) -> Vec<String> {
-    WASM_DIRECTORIES.into_iter().flat_map(|directory| listed(files.files_in(directory))).filter(|path| path.ends_with(".wasm")).collect()
+    WASM_DIRECTORIES
+        .into_iter()
+        .flat_map(|directory| listed(files.files_in(directory)))
+        .filter(|path| path.ends_with(".wasm"))
+        .collect()
 }
 
 pub(crate) fn scripts(files: &SkillFiles) -> Vec<String> {
     let paths = listed(files.files_in(SCRIPTS));
-    paths.filter(|path| ScriptKind::of_path(path.as_ref()).is_some()).collect()
+    paths
+        .filter(|path| ScriptKind::of_path(path.as_ref()).is_some())
+        .collect()
 }
 
 /// A directory that cannot be listed offers nothing.
-fn listed(resources: Result<Vec<skills_discovery::Resource>, DiscoveryError>) -> impl Iterator<Item = String> {
-    resources.unwrap_or_default().into_iter().map(|resource| resource.path)
+fn listed(
+    resources: Result<Vec<skills_discovery::Resource>, DiscoveryError>,
+) -> impl Iterator<Item = String> {
+    resources
+        .unwrap_or_default()
+        .into_iter()
+        .map(|resource| resource.path)
 }
 
 fn stem(script: &str) -> &str {
@@ -180,10 +274,22 @@ pub(crate) fn short(script: &str) -> &str {
 }
 
 fn unknown(skill: &str, program: &str, candidates: Vec<String>) -> RuntimeError {
-    Repr::UnknownProgram { skill: skill.to_owned(), program: program.to_owned(), candidates }.into()
+    Repr::UnknownProgram {
+        skill: skill.to_owned(),
+        program: program.to_owned(),
+        candidates,
+    }
+    .into()
 }
 
 fn ambiguous(skill: &str, candidates: &[&String]) -> RuntimeError {
-    let candidates = candidates.iter().map(|script| short(script).to_owned()).collect();
-    Repr::AmbiguousScript { skill: skill.to_owned(), candidates }.into()
+    let candidates = candidates
+        .iter()
+        .map(|script| short(script).to_owned())
+        .collect();
+    Repr::AmbiguousScript {
+        skill: skill.to_owned(),
+        candidates,
+    }
+    .into()
 }

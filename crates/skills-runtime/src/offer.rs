@@ -9,11 +9,16 @@ use crate::SkillRuntime;
 use crate::plan::Planned;
 
 impl SkillRuntime {
-    /// Asks for what is [offered](crate::ExecutionOptions::offer) as far as rules and approvals give it by themselves; the rest is not asked for, so that
-    /// nobody is asked, and nothing fails, because of what the caller would only like.
+    /// Asks for what is [offered](crate::ExecutionOptions::offer) as far as rules and approvals
+    /// give it by themselves; the rest is not asked for, so that nobody is asked, and nothing
+    /// fails, because of what the caller would only like.
     pub(crate) fn with_offers(&self, mut planned: Planned, digest: Option<&str>) -> Planned {
         for (path, access) in &planned.options.offer {
-            let tries: &[Access] = if *access == Access::ReadWrite { &[Access::ReadWrite, Access::ReadOnly] } else { &[Access::ReadOnly] };
+            let tries: &[Access] = if *access == Access::ReadWrite {
+                &[Access::ReadWrite, Access::ReadOnly]
+            } else {
+                &[Access::ReadOnly]
+            };
             let with = |request: &Request| match digest {
                 Some(digest) => request.clone().content(digest),
                 None => request.clone(),
@@ -21,7 +26,9 @@ impl SkillRuntime {
             let wanted = tries.iter().filter(|access| planned.names(**access));
             let wider = wanted.map(|access| widened(&planned.request, path, *access));
             let wider = wider.map(|(request, wish)| (self.guarded(request), wish));
-            let given = wider.into_iter().find(|(wide, wish)| self.gives(&with(&planned.request), &with(wide), wish));
+            let given = wider
+                .into_iter()
+                .find(|(wide, wish)| self.gives(&with(&planned.request), &with(wide), wish));
             if let Some((wide, _)) = given {
                 planned.request = wide;
             }
@@ -33,28 +40,53 @@ impl SkillRuntime {
     fn gives(&self, narrow: &Request, wide: &Request, wish: &Permission) -> bool {
         let decision = self.shared.permissions.preview(wide);
         // A path that is protected is wished for by another permission.
-        let is_wish = |permission: &Permission| (permission.capability(), permission.path()) == (wish.capability(), wish.path());
-        let is_given = decision.verdicts().iter().any(|verdict| is_wish(verdict.permission()) && verdict.fate() == Fate::Granted);
+        let is_wish = |permission: &Permission| {
+            (permission.capability(), permission.path()) == (wish.capability(), wish.path())
+        };
+        let is_given = decision
+            .verdicts()
+            .iter()
+            .any(|verdict| is_wish(verdict.permission()) && verdict.fate() == Fate::Granted);
         let is_free = matches!(decision, Decision::Granted(_));
-        is_given && (is_free || !matches!(self.shared.permissions.preview(narrow), Decision::Granted(_)))
+        is_given
+            && (is_free
+                || !matches!(
+                    self.shared.permissions.preview(narrow),
+                    Decision::Granted(_)
+                ))
     }
 }
 
 impl Planned {
-    /// Says whether the skill wants what it may have of any directory: it names nothing, or a tool without a pattern. A pattern is about parts.
+    /// Says whether the skill wants what it may have of any directory: it names nothing, or a tool
+    /// without a pattern. A pattern is about parts.
     fn names(&self, access: Access) -> bool {
-        let Some(skill) = self.subject.skill() else { return true };
+        let Some(skill) = self.subject.skill() else {
+            return true;
+        };
         let tools = skill.manifest.allowed_tools();
-        let capability = if access == Access::ReadWrite { Capability::Write } else { Capability::Read };
-        let is_wide =
-            |tool: &ToolRule| tool.tool() == "*" || Capability::of_tool(tool.tool()) == Some(capability) && tool.pattern().is_none();
+        let capability = if access == Access::ReadWrite {
+            Capability::Write
+        } else {
+            Capability::Read
+        };
+        let is_wide = |tool: &ToolRule| {
+            tool.tool() == "*"
+                || Capability::of_tool(tool.tool()) == Some(capability) && tool.pattern().is_none()
+        };
         tools.is_empty() || tools.iter().any(is_wide)
     }
 }
 
 fn widened(request: &Request, path: &Path, access: Access) -> (Request, Permission) {
     match access {
-        Access::ReadWrite => (request.clone().write(path), Permission::Write(path.to_owned())),
-        Access::ReadOnly => (request.clone().read(path), Permission::Read(path.to_owned())),
+        Access::ReadWrite => (
+            request.clone().write(path),
+            Permission::Write(path.to_owned()),
+        ),
+        Access::ReadOnly => (
+            request.clone().read(path),
+            Permission::Read(path.to_owned()),
+        ),
     }
 }

@@ -17,14 +17,17 @@ use crate::{Command, Convention, Secret, SessionDirectory};
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ExecutionOptions {
-    /// The program's input: on its standard input as JSON and, up to 128 KiB, in `SKILL_INPUT`. Default `{}`.
+    /// The program's input: on its standard input as JSON and, up to 128 KiB, in `SKILL_INPUT`.
+    /// Default `{}`.
     pub input: Value,
-    /// The deadline in milliseconds; 0 or nothing for the default of 30,000. The rules' ceiling holds.
+    /// The deadline in milliseconds; 0 or nothing for the default of 30,000. The rules' ceiling
+    /// holds.
     pub timeout_ms: Option<u64>,
     /// The most memory in bytes; nothing for the default of 256 MiB. The rules' ceiling holds.
     pub memory_bytes: Option<u64>,
-    /// The most that the program's scratch space may hold, and likewise its workspace where that is [private](Workspace::Private) or of a
-    /// [session](Workspace::Session), in bytes; nothing for the default of 256 MiB. The rules' ceiling holds.
+    /// The most that the program's scratch space may hold, and likewise its workspace where that is
+    /// [private](Workspace::Private) or of a [session](Workspace::Session), in bytes; nothing for
+    /// the default of 256 MiB. The rules' ceiling holds.
     pub scratch_bytes: Option<u64>,
     /// Runs this module of the skill instead of the one that would be found.
     pub wasm_module: Option<String>,
@@ -36,35 +39,44 @@ pub struct ExecutionOptions {
     pub args: Vec<String>,
     /// A directory for the program's input and output files. Default none.
     pub workspace: Workspace,
-    /// Files and directories to read besides. Not beyond what the skill's `allowed-tools` name, if they name anything. Default none.
+    /// Files and directories to read besides. Not beyond what the skill's `allowed-tools` name, if
+    /// they name anything. Default none.
     pub read: Vec<PathBuf>,
-    /// Files and directories to read and write besides, as with `read`; a rule or an answer has to allow it. Default none.
+    /// Files and directories to read and write besides, as with `read`; a rule or an answer has to
+    /// allow it. Default none.
     pub write: Vec<PathBuf>,
-    /// Directories that the program gets where that needs no answer: to read and write, else to read, else not at all; a skill that names what it needs gets
-    /// none that it does not name. The paths are canonical: one that a symlink leads elsewhere by then stops the run. Default none.
+    /// Directories that the program gets where that needs no answer: to read and write, else to
+    /// read, else not at all; a skill that names what it needs gets none that it does not name. The
+    /// paths are canonical: one that a symlink leads elsewhere by then stops the run. Default none.
     pub offer: Vec<(PathBuf, Access)>,
-    /// Hosts that the program may reach besides those that the skill names; a rule or an answer has to allow it. Default none.
+    /// Hosts that the program may reach besides those that the skill names; a rule or an answer has
+    /// to allow it. Default none.
     pub hosts: Vec<HostPattern>,
     /// The directory that the program starts in, which it may read. Default the skill's own.
     pub directory: Option<PathBuf>,
-    /// Other names under which a program that sees a file tree of its own finds what it may read, and what they stand for; both absolute. Default none.
+    /// Other names under which a program that sees a file tree of its own finds what it may read,
+    /// and what they stand for; both absolute. Default none.
     pub aliases: Vec<(PathBuf, PathBuf)>,
     /// What the program is told of itself. Default that of the OpenSkills flow.
     pub convention: Convention,
     /// Standard input, in place of what the convention puts there. Default nothing of it.
     pub stdin: Option<Vec<u8>>,
-    /// How much of each output stream is kept, in bytes, a quarter of it from the end; nothing for the default. The rules' ceiling holds.
+    /// How much of each output stream is kept, in bytes, a quarter of it from the end; nothing for
+    /// the default. The rules' ceiling holds.
     pub output_bytes: Option<usize>,
-    /// Variables for the program. One that the skill does not declare has to be allowed. Default none.
+    /// Variables for the program. One that the skill does not declare has to be allowed. Default
+    /// none.
     pub env: BTreeMap<String, Secret>,
     /// Capabilities to give up although the skill asks for them. Default none.
     pub without: Vec<Capability>,
     /// Who is asked, instead of whom the runtime asks.
     pub approval: Option<Arc<dyn Approver>>,
-    /// The conversation that the run is part of: what somebody answers for the session counts in it alone, until it is
-    /// [forgotten](crate::SkillRuntime::forget_answers). Default nothing, which is a session of its own: the host's.
+    /// The conversation that the run is part of: what somebody answers for the session counts in it
+    /// alone, until it is [forgotten](crate::SkillRuntime::forget_answers). Default nothing, which
+    /// is a session of its own: the host's.
     pub session: Option<String>,
-    /// Stops the run, which then ends as [cancelled](crate::Ending::Cancelled) with what it wrote until then. Default nobody.
+    /// Stops the run, which then ends as [cancelled](crate::Ending::Cancelled) with what it wrote
+    /// until then. Default nobody.
     pub cancellation: Option<Cancellation>,
 }
 
@@ -75,14 +87,19 @@ pub enum Workspace {
     /// None.
     #[default]
     None,
-    /// This one: readable when the skill asks to read, writable when it asks to write and a rule or an answer allows it. Symlinks and `..` in its
-    /// path are resolved before anything is decided. Files that the program makes or changes are named in the artifacts and stay where they are.
+    /// This one: readable when the skill asks to read, writable when it asks to write and a rule or
+    /// an answer allows it. Symlinks and `..` in its path are resolved before anything is decided.
+    /// Files that the program makes or changes are named in the artifacts and stay where they are.
     Directory(PathBuf),
-    /// One that is made for this run with these files in it, may be written without asking, and is gone afterwards. Files that the program makes
-    /// or changes are in the artifacts with their content. It holds at most [`scratch_bytes`](ExecutionOptions::scratch_bytes) and 20,000 entries.
+    /// One that is made for this run with these files in it, may be written without asking, and is
+    /// gone afterwards. Files that the program makes or changes are in the artifacts with their
+    /// content. It holds at most [`scratch_bytes`](ExecutionOptions::scratch_bytes) and 20,000
+    /// entries.
     Private(Vec<InputFile>),
-    /// One that was made for several runs, may be written without asking, and is gone with the last of its handles. Each run ends when more than
-    /// its [`scratch_bytes`](ExecutionOptions::scratch_bytes) or 20,000 entries lie in it, those of earlier runs included.
+    /// One that was made for several runs, may be written without asking, and is gone with the last
+    /// of its handles. Each run ends when more than its
+    /// [`scratch_bytes`](ExecutionOptions::scratch_bytes) or 20,000 entries lie in it, those of
+    /// earlier runs included.
     Session(SessionDirectory),
 }
 
@@ -199,7 +216,13 @@ impl ExecutionOptions {
             *directory = resolve(directory)?;
         }
         let more = options.aliases.iter_mut().map(|(_, path)| path);
-        for path in options.read.iter_mut().chain(&mut options.write).chain(&mut options.directory).chain(more) {
+        for path in options
+            .read
+            .iter_mut()
+            .chain(&mut options.write)
+            .chain(&mut options.directory)
+            .chain(more)
+        {
             *path = resolve(path)?;
         }
         Ok(options)
@@ -207,7 +230,13 @@ impl ExecutionOptions {
 }
 
 fn resolve(path: &Path) -> Result<PathBuf, RuntimeError> {
-    path.canonicalize().map_err(|source| Repr::Offered { path: path.to_owned(), source }.into())
+    path.canonicalize().map_err(|source| {
+        Repr::Offered {
+            path: path.to_owned(),
+            source,
+        }
+        .into()
+    })
 }
 
 /// Variables show their names, and whoever is asked nothing.

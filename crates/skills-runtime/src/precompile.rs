@@ -17,15 +17,17 @@ pub enum Precompile {
     /// By the first run of each.
     #[default]
     OnDemand,
-    /// As soon as a scan finds them, one after the other on a thread of its own; whoever runs one meanwhile shares the work. What cannot be compiled is told by
-    /// its run.
+    /// As soon as a scan finds them, one after the other on a thread of its own; whoever runs one
+    /// meanwhile shares the work. What cannot be compiled is told by its run.
     AtDiscovery,
 }
 
 impl SkillRuntime {
-    /// Does ahead of time what the first run of a skill's program would wait for: compiles its WebAssembly. For a script there is nothing to do.
+    /// Does ahead of time what the first run of a skill's program would wait for: compiles its
+    /// WebAssembly. For a script there is nothing to do.
     ///
-    /// Nothing runs and nothing is decided. Worth its time where the backend keeps compiled code on disk, or in a process that stays.
+    /// Nothing runs and nothing is decided. Worth its time where the backend keeps compiled code on
+    /// disk, or in a process that stays.
     ///
     /// # Errors
     /// When there is no such skill, or its program cannot be read or loaded.
@@ -37,21 +39,45 @@ impl SkillRuntime {
 
 impl Shared {
     fn is_current(&self, catalog: &Arc<Catalog>) -> bool {
-        self.latest().is_some_and(|known| Arc::ptr_eq(&known.catalog, catalog))
+        self.latest()
+            .is_some_and(|known| Arc::ptr_eq(&known.catalog, catalog))
     }
 
     async fn precompile(&self, entry: &Entry) -> Result<Preparation, RuntimeError> {
-        let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
+        let failed = |source| {
+            RuntimeError::from(Repr::Files {
+                path: entry.location(),
+                source,
+            })
+        };
         let files = entry.open().map_err(failed)?;
         let manifest = files.document().map_err(failed)?.manifest().clone();
-        let mode = match detect_execution_mode(entry.name().as_str(), &files, &manifest, &ExecutionOptions::default()) {
+        let mode = match detect_execution_mode(
+            entry.name().as_str(),
+            &files,
+            &manifest,
+            &ExecutionOptions::default(),
+        ) {
             // Several scripts, or nothing to run at all.
-            Err(error) if matches!(error.kind(), ErrorKind::AmbiguousScript | ErrorKind::NoProgram) => return Ok(Preparation::Nothing),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::AmbiguousScript | ErrorKind::NoProgram
+                ) =>
+            {
+                return Ok(Preparation::Nothing);
+            }
             mode => mode?,
         };
-        let ExecutionMode::Wasm { wasm_module } = &mode else { return Ok(Preparation::Nothing) };
+        let ExecutionMode::Wasm { wasm_module } = &mode else {
+            return Ok(Preparation::Nothing);
+        };
         let bytes = module(entry, &files, wasm_module)?;
-        Ok(self.backends.for_mode(&mode)?.prepare(Program::Wasm(bytes)).await?)
+        Ok(self
+            .backends
+            .for_mode(&mode)?
+            .prepare(Program::Wasm(bytes))
+            .await?)
     }
 }
 
@@ -59,15 +85,22 @@ impl Shared {
 pub(crate) fn in_background(shared: &Arc<Shared>, catalog: &Arc<Catalog>) {
     let (shared, catalog) = (Arc::downgrade(shared), Arc::clone(catalog));
     let work = move || {
-        let Ok(executor) = tokio::runtime::Builder::new_current_thread().build() else { return };
+        let Ok(executor) = tokio::runtime::Builder::new_current_thread().build() else {
+            return;
+        };
         for entry in catalog.entries() {
-            // It ends with the runtime, or when a later scan found something else, after what it is at.
-            let Some(shared) = shared.upgrade() else { return };
+            // It ends with the runtime, or when a later scan found something else, after what it is
+            // at.
+            let Some(shared) = shared.upgrade() else {
+                return;
+            };
             if !shared.is_current(&catalog) {
                 return;
             }
             let _ = executor.block_on(shared.precompile(entry));
         }
     };
-    let _ = std::thread::Builder::new().name("skills-precompile".into()).spawn(work);
+    let _ = std::thread::Builder::new()
+        .name("skills-precompile".into())
+        .spawn(work);
 }

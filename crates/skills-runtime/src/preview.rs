@@ -17,9 +17,11 @@ pub struct Preview {
     pub digest: Option<String>,
     /// What the rules and stored approvals come to when nobody is asked.
     pub decision: Decision,
-    /// What an answer is missing to. In [strict mode](skills_policy::Mode::Strict) nobody is asked at a run, but it can be approved.
+    /// What an answer is missing to. In [strict mode](skills_policy::Mode::Strict) nobody is asked
+    /// at a run, but it can be approved.
     pub question: Option<Question>,
-    /// The entries of `allowed-tools` that ask for nothing that a program could be given here, and why.
+    /// The entries of `allowed-tools` that ask for nothing that a program could be given here, and
+    /// why.
     pub idle: Vec<(String, &'static str)>,
     /// What the skill says it needs and is not here. A run would fail.
     pub missing: Vec<String>,
@@ -31,8 +33,13 @@ impl SkillRuntime {
     /// Says what a run would be given and why, without asking anybody or running anything.
     ///
     /// # Errors
-    /// As [`execute_skill`](Self::execute_skill), for what is found before the decision; missing requirements are no error here.
-    pub fn preview_skill(&self, name: &str, options: &ExecutionOptions) -> Result<Preview, RuntimeError> {
+    /// As [`execute_skill`](Self::execute_skill), for what is found before the decision; missing
+    /// requirements are no error here.
+    pub fn preview_skill(
+        &self,
+        name: &str,
+        options: &ExecutionOptions,
+    ) -> Result<Preview, RuntimeError> {
         let planned = self.plan(name, options.resolved()?, None)?;
         let digest = planned.subject.digest(self);
         let planned = self.with_offers(planned, digest.as_deref());
@@ -42,13 +49,17 @@ impl SkillRuntime {
             Examined::Decided(_) => None,
         };
         let decision = self.shared.permissions.preview(&request);
-        let backend = self.shared.backends.for_mode(&planned.mode).and_then(|backend| {
-            // What is granted and cannot be enforced does not run.
-            if let Decision::Granted(grants) = &decision {
-                backend.accepts(grants)?;
-            }
-            Ok(backend.name())
-        });
+        let backend = self
+            .shared
+            .backends
+            .for_mode(&planned.mode)
+            .and_then(|backend| {
+                // What is granted and cannot be enforced does not run.
+                if let Decision::Granted(grants) = &decision {
+                    backend.accepts(grants)?;
+                }
+                Ok(backend.name())
+            });
         Ok(Preview {
             skill: planned.subject.name().to_owned(),
             digest,
@@ -61,24 +72,34 @@ impl SkillRuntime {
         })
     }
 
-    /// Approves for good, as [`Answer::Always`](skills_policy::Answer::Always) would, what somebody saw in the question of a
-    /// [`Preview`]. Where nothing is open any more, nothing is approved.
+    /// Approves for good, as [`Answer::Always`](skills_policy::Answer::Always) would, what somebody
+    /// saw in the question of a [`Preview`]. Where nothing is open any more, nothing is approved.
     ///
     /// # Errors
-    /// As [`preview_skill`](Self::preview_skill), when the skill or what it asks for is not what was shown any more, and when the approval cannot be
-    /// kept.
-    pub fn approve_skill(&self, name: &str, options: &ExecutionOptions, shown: &Question) -> Result<Decision, RuntimeError> {
+    /// As [`preview_skill`](Self::preview_skill), when the skill or what it asks for is not what
+    /// was shown any more, and when the approval cannot be kept.
+    pub fn approve_skill(
+        &self,
+        name: &str,
+        options: &ExecutionOptions,
+        shown: &Question,
+    ) -> Result<Decision, RuntimeError> {
         let planned = self.plan(name, options.resolved()?, None)?;
         let digest = planned.subject.digest(self);
         let planned = self.with_offers(planned, digest.as_deref());
         let request = planned.request_for(digest.as_deref());
         match self.shared.permissions.examine(&request) {
             Examined::Decided(decision) => Ok(*decision),
-            Examined::Open(pending) if pending.question() == shown => {
-                self.shared.permissions.approve(*pending).map_err(|source| Repr::Approval(source).into())
-            }
+            Examined::Open(pending) if pending.question() == shown => self
+                .shared
+                .permissions
+                .approve(*pending)
+                .map_err(|source| Repr::Approval(source).into()),
             Examined::Open(_) => {
-                let (skill, path) = (planned.subject.name().to_owned(), planned.subject.location());
+                let (skill, path) = (
+                    planned.subject.name().to_owned(),
+                    planned.subject.location(),
+                );
                 Err(Repr::ChangedMeanwhile { skill, path }.into())
             }
         }

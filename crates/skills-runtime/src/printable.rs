@@ -2,14 +2,19 @@
 
 use skills_manifest::is_hidden;
 
-/// Makes what a reader cannot see visible, so that no text moves the cursor, talks to the terminal or turns the line around. Line ends and
-/// tabs stay, and so do the joiners that scripts and emoji need.
+/// Makes what a reader cannot see visible, so that no text moves the cursor, talks to the terminal
+/// or turns the line around. Line ends and tabs stay, and so do the joiners that scripts and emoji
+/// need.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for c in text.replace("\r\n", "\n").chars() {
         let stays = !is_hidden(c) || matches!(c, '\n' | '\t' | '\u{200C}' | '\u{200D}');
-        if stays { clean.push(c) } else { clean.extend(c.escape_unicode()) }
+        if stays {
+            clean.push(c)
+        } else {
+            clean.extend(c.escape_unicode())
+        }
     }
     clean
 }
@@ -26,7 +31,10 @@ mod tests {
 
     #[test]
     fn what_hides_becomes_visible() {
-        assert_eq!(printable("a\tb\n\u{1b}[31mred\u{7}"), "a\tb\n\\u{1b}[31mred\\u{7}");
+        assert_eq!(
+            printable("a\tb\n\u{1b}[31mred\u{7}"),
+            "a\tb\n\\u{1b}[31mred\\u{7}"
+        );
         assert_eq!(printable("a\r\nb\rc"), "a\nb\\u{d}c");
         assert_eq!(printable("a\u{202e}b"), "a\\u{202e}b");
         assert_eq!(one_line("MIT\nscope  system"), "MIT\\nscope  system");

@@ -1,5 +1,8 @@
 //! A file of the host's own.
-#![expect(clippy::disallowed_methods, reason = "the file is the host's own, not a skill's")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the file is the host's own, not a skill's"
+)]
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -10,7 +13,8 @@ use std::time::{Duration, Instant};
 /// The time between two attempts to take the lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
-/// A small file of the host's own, which only its owner may read or write. It is replaced as a whole, and several processes may do so.
+/// A small file of the host's own, which only its owner may read or write. It is replaced as a
+/// whole, and several processes may do so.
 #[derive(Debug, Clone)]
 pub struct PrivateFile {
     path: PathBuf,
@@ -53,16 +57,22 @@ impl PrivateFile {
     /// Takes the same lock as [`lock`](Self::lock), and waits no longer than `max_wait` for it.
     ///
     /// # Errors
-    /// [`TimedOut`](io::ErrorKind::TimedOut) when another process holds the lock for that long; else as for `lock`.
+    /// [`TimedOut`](io::ErrorKind::TimedOut) when another process holds the lock for that long;
+    /// else as for `lock`.
     pub fn lock_within(&self, max_wait: Duration) -> io::Result<File> {
         let file = self.open_lock()?;
         let until = Instant::now() + max_wait;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOCK_PAUSE),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    std::thread::sleep(LOCK_PAUSE)
+                }
                 Err(TryLockError::WouldBlock) => {
-                    let message = format!("another process holds it for more than {} seconds", max_wait.as_secs());
+                    let message = format!(
+                        "another process holds it for more than {} seconds",
+                        max_wait.as_secs()
+                    );
                     return Err(io::Error::new(io::ErrorKind::TimedOut, message));
                 }
                 Err(TryLockError::Error(error)) => return Err(error),
@@ -80,7 +90,8 @@ impl PrivateFile {
         options.open(self.beside("lock"))
     }
 
-    /// Puts a text in the place of the whole file. Whoever reads meanwhile reads the old one or the new one.
+    /// Puts a text in the place of the whole file. Whoever reads meanwhile reads the old one or the
+    /// new one.
     ///
     /// # Errors
     /// When it cannot be written; the old one is then still there.
@@ -111,7 +122,10 @@ impl PrivateFile {
 #[cfg(unix)]
 fn make_private(directory: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
 }
 
 #[cfg(not(unix))]
@@ -137,7 +151,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = PrivateFile::new(directory.path().join("state/file"));
         let held = file.lock_within(Duration::ZERO).unwrap();
-        assert_eq!(file.lock_within(Duration::ZERO).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert_eq!(
+            file.lock_within(Duration::ZERO).unwrap_err().kind(),
+            io::ErrorKind::TimedOut
+        );
         drop(held);
         file.lock_within(Duration::ZERO).unwrap();
     }

@@ -22,27 +22,52 @@ pub struct TooLong {
     what: String,
 }
 
-/// Describes a question entirely, a row a thing, so that no text of a skill can be taken for another row; what is wanted stands last. Of each kind of thing that is
-/// only told there are 15. Words of the command are quoted as for Bash, so that their ends are seen and no two look the same but for letters of several scripts that do; what hides becomes visible. A command of more than 2,000
-/// characters and other values of more than 300 are cut.
+/// Describes a question entirely, a row a thing, so that no text of a skill can be taken for
+/// another row; what is wanted stands last. Of each kind of thing that is only told there are 15.
+/// Words of the command are quoted as for Bash, so that their ends are seen and no two look the
+/// same but for letters of several scripts that do; what hides becomes visible. A command of more
+/// than 2,000 characters and other values of more than 300 are cut.
 #[must_use]
 pub fn describe_question(question: &Question) -> String {
-    let rows = rows(question).into_iter().map(|(label, value)| format!("  {label:<8} {}", row(&value)));
-    let first = format!("{} wants to run: {}", row(&question.name), cut(command(question), MAX_COMMAND));
-    std::iter::once(first).chain(rows).collect::<Vec<_>>().join("\n")
+    let rows = rows(question)
+        .into_iter()
+        .map(|(label, value)| format!("  {label:<8} {}", row(&value)));
+    let first = format!(
+        "{} wants to run: {}",
+        row(&question.name),
+        cut(command(question), MAX_COMMAND)
+    );
+    std::iter::once(first)
+        .chain(rows)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Describes a question as [`describe_question`] does, for somebody who is asked.
 ///
 /// # Errors
-/// When something of what is wanted, the command, the name or the directory would be cut: nobody knows what they would allow, so nobody is asked.
+/// When something of what is wanted, the command, the name or the directory would be cut: nobody
+/// knows what they would allow, so nobody is asked.
 pub fn describe_whole_question(question: &Question) -> Result<String, TooLong> {
-    let open = question.open.iter().map(|verdict| visible(&verdict.permission().to_string()));
-    let others = open.chain([visible(&question.name), visible(&question.directory.display().to_string())]).map(|text| (text, MAX_ROW));
+    let open = question
+        .open
+        .iter()
+        .map(|verdict| visible(&verdict.permission().to_string()));
+    let others = open
+        .chain([
+            visible(&question.name),
+            visible(&question.directory.display().to_string()),
+        ])
+        .map(|text| (text, MAX_ROW));
     // As it is shown: what hides takes more room when it is seen.
     let is_long = |(text, most): &(String, usize)| text.chars().nth(*most).is_some();
-    match std::iter::once((command(question), MAX_COMMAND)).chain(others).find(is_long) {
-        Some((text, _)) => Err(TooLong { what: cut(text, MAX_ROW) }),
+    match std::iter::once((command(question), MAX_COMMAND))
+        .chain(others)
+        .find(is_long)
+    {
+        Some((text, _)) => Err(TooLong {
+            what: cut(text, MAX_ROW),
+        }),
         None => Ok(describe_question(question)),
     }
 }
@@ -50,19 +75,43 @@ pub fn describe_whole_question(question: &Question) -> Result<String, TooLong> {
 /// What is wanted stands last, where it is read; of what is only told there is an end.
 fn rows(question: &Question) -> Vec<(&'static str, String)> {
     let mut rows = vec![("skill", question.directory.display().to_string())];
-    let covers = if question.is_digest_of_words { " of the command alone; an answer holds for it whatever its files become" } else { "" };
-    rows.extend(question.digest.iter().map(|digest| ("digest", format!("{digest}{covers}"))));
+    let covers = if question.is_digest_of_words {
+        " of the command alone; an answer holds for it whatever its files become"
+    } else {
+        ""
+    };
+    rows.extend(
+        question
+            .digest
+            .iter()
+            .map(|digest| ("digest", format!("{digest}{covers}"))),
+    );
     let limits = &question.limits;
-    rows.push(("limits", format!("{} s, {} MiB of memory", limits.wall_time.as_secs_f64(), limits.memory_bytes >> 20)));
+    rows.push((
+        "limits",
+        format!(
+            "{} s, {} MiB of memory",
+            limits.wall_time.as_secs_f64(),
+            limits.memory_bytes >> 20
+        ),
+    ));
     let mut told = |label: &'static str, values: Vec<String>| {
         let more = values.len().saturating_sub(MAX_TOLD);
-        rows.extend(values.into_iter().take(MAX_TOLD).map(|value| (label, value)));
+        rows.extend(
+            values
+                .into_iter()
+                .take(MAX_TOLD)
+                .map(|value| (label, value)),
+        );
         rows.extend((more > 0).then(|| (label, format!("and {more} more"))));
     };
-    let what = |verdict: &Verdict| format!("{} (asked by {})", verdict.permission(), verdict.asked());
+    let what =
+        |verdict: &Verdict| format!("{} (asked by {})", verdict.permission(), verdict.asked());
     // Power first.
-    let (power, rest): (Vec<&Verdict>, Vec<&Verdict>) =
-        question.granted.iter().partition(|verdict| verdict.permission().capability().is_dangerous());
+    let (power, rest): (Vec<&Verdict>, Vec<&Verdict>) = question
+        .granted
+        .iter()
+        .partition(|verdict| verdict.permission().capability().is_dangerous());
     told("has", power.into_iter().chain(rest).map(what).collect());
     told("note", question.notes.clone());
     if let Content::Changed { grown, shrunk } = &question.content {
@@ -71,7 +120,10 @@ fn rows(question: &Question) -> Vec<(&'static str, String)> {
     }
     rows.push(("content", content(&question.content).to_owned()));
     if question.asks_for_content {
-        rows.push(("wants", "to run with what rules give it, for which nobody approved this content".to_owned()));
+        rows.push((
+            "wants",
+            "to run with what rules give it, for which nobody approved this content".to_owned(),
+        ));
     }
     rows.extend(question.open.iter().map(|verdict| ("wants", what(verdict))));
     rows
@@ -79,11 +131,17 @@ fn rows(question: &Question) -> Vec<(&'static str, String)> {
 
 /// The words as Bash would take them apart again.
 fn command(question: &Question) -> String {
-    question.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    question
+        .command
+        .iter()
+        .map(|word| quoted(word))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
-/// No two words look the same, but for letters of several scripts that do: where something cannot be seen, changes how what stands around it looks, or could be
-/// taken for how such things are shown, the word stands in `$'…'`.
+/// No two words look the same, but for letters of several scripts that do: where something cannot
+/// be seen, changes how what stands around it looks, or could be taken for how such things are
+/// shown, the word stands in `$'…'`.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     let is_seen = |c: char| c == ' ' || c.is_ascii_graphic() || stands_alone(c);
@@ -105,15 +163,22 @@ fn quoted(word: &str) -> String {
     format!("$'{}'", shown.collect::<String>())
 }
 
-/// Says whether a character that is not ASCII is seen where it stands, and as what it is: a letter or a digit that is no other spelling of another, does not look
-/// like a sign of the shell, and is not written from right to left, which takes digits and signs along.
+/// Says whether a character that is not ASCII is seen where it stands, and as what it is: a letter
+/// or a digit that is no other spelling of another, does not look like a sign of the shell, and is
+/// not written from right to left, which takes digits and signs along.
 fn stands_alone(c: char) -> bool {
-    use GeneralCategory::{DecimalNumber, LowercaseLetter, OtherLetter, TitlecaseLetter, UppercaseLetter};
+    use GeneralCategory::{
+        DecimalNumber, LowercaseLetter, OtherLetter, TitlecaseLetter, UppercaseLetter,
+    };
     let is_from_right = matches!(c, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFF}' | '\u{10800}'..='\u{10FFF}' | '\u{1E800}'..='\u{1EFFF}');
-    let is_letter = matches!(c.general_category(), UppercaseLetter | LowercaseLetter | TitlecaseLetter | OtherLetter | DecimalNumber);
+    let is_letter = matches!(
+        c.general_category(),
+        UppercaseLetter | LowercaseLetter | TitlecaseLetter | OtherLetter | DecimalNumber
+    );
     // Hieroglyphs that only hold a place.
     let is_blank = matches!(c, '\u{13430}'..='\u{1345F}');
-    let looks_like_a_sign = || skeleton(&c.to_string()).any(|c| c.is_ascii() && !c.is_ascii_alphanumeric());
+    let looks_like_a_sign =
+        || skeleton(&c.to_string()).any(|c| c.is_ascii() && !c.is_ascii_alphanumeric());
     is_letter
         && !(is_from_right || is_blank || is_hidden(c))
         && is_nfkc_quick(std::iter::once(c)) == IsNormalized::Yes

@@ -20,35 +20,60 @@ pub enum Unmet {
 /// Where programs are looked for unless the host says otherwise: where the sandbox looks.
 pub(crate) const PROGRAM_DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
 
-/// The variables that a skill declares, whether it needs them or not: `requires.env`, those of the OpenClaw block, and the `env_var` tools of
-/// `agents/openai.yaml`.
+/// The variables that a skill declares, whether it needs them or not: `requires.env`, those of the
+/// OpenClaw block, and the `env_var` tools of `agents/openai.yaml`.
 pub(crate) fn declared_variables(files: &SkillFiles, manifest: &Manifest) -> BTreeSet<String> {
     let extensions = manifest.extensions();
     let mut names: BTreeSet<String> = extensions.requires.env.iter().cloned().collect();
     if let Some(openclaw) = &extensions.openclaw {
         names.extend(openclaw.requires.env.iter().cloned());
         names.extend(openclaw.primary_env.clone());
-        names.extend(openclaw.env_vars.iter().map(|variable| variable.name.clone()));
+        names.extend(
+            openclaw
+                .env_vars
+                .iter()
+                .map(|variable| variable.name.clone()),
+        );
     }
     // The file of now, not that of the scan.
     let (metadata, _) = files.host_metadata();
-    names.extend(metadata.tools.iter().filter(|tool| tool.kind.eq_ignore_ascii_case("env_var")).map(|tool| tool.value.clone()));
+    names.extend(
+        metadata
+            .tools
+            .iter()
+            .filter(|tool| tool.kind.eq_ignore_ascii_case("env_var"))
+            .map(|tool| tool.value.clone()),
+    );
     names
 }
 
 /// Lists what is missing, one phrase each: programs, variables, another system.
 ///
-/// `always` of the OpenClaw block waives its programs and variables, not its systems. Settings of a client (`requires.config`) are not looked at.
-pub(crate) fn missing(manifest: &Manifest, directories: &[PathBuf], has_variable: impl Fn(&str) -> bool) -> Vec<String> {
+/// `always` of the OpenClaw block waives its programs and variables, not its systems. Settings of a
+/// client (`requires.config`) are not looked at.
+pub(crate) fn missing(
+    manifest: &Manifest,
+    directories: &[PathBuf],
+    has_variable: impl Fn(&str) -> bool,
+) -> Vec<String> {
     let extensions = manifest.extensions();
     let openclaw = extensions.openclaw.as_ref();
     let mut missing = Vec::new();
     let mut systems: Vec<&str> = extensions.systems.iter().map(String::as_str).collect();
-    systems.extend(openclaw.into_iter().flat_map(|openclaw| openclaw.os.iter().map(String::as_str)));
+    systems.extend(
+        openclaw
+            .into_iter()
+            .flat_map(|openclaw| openclaw.os.iter().map(String::as_str)),
+    );
     if !systems.is_empty() && !systems.contains(&system()) {
         missing.push(format!("a system of: {}", systems.join(", ")));
     }
-    let blocks = [Some(&extensions.requires), openclaw.filter(|openclaw| !openclaw.always).map(|openclaw| &openclaw.requires)];
+    let blocks = [
+        Some(&extensions.requires),
+        openclaw
+            .filter(|openclaw| !openclaw.always)
+            .map(|openclaw| &openclaw.requires),
+    ];
     for requires in blocks.into_iter().flatten() {
         missing.extend(of_block(requires, directories, &has_variable));
     }
@@ -57,25 +82,46 @@ pub(crate) fn missing(manifest: &Manifest, directories: &[PathBuf], has_variable
     missing
 }
 
-fn of_block(requires: &Requires, directories: &[PathBuf], has_variable: &impl Fn(&str) -> bool) -> Vec<String> {
-    let has_program = |name: &String| directories.iter().any(|directory| is_program(directory, name));
-    let programs = requires.bins.iter().filter(|name| !has_program(name)).map(|name| format!("the program {name}"));
-    let any = Some(&requires.any_bins).filter(|names| !names.is_empty() && !names.iter().any(has_program));
+fn of_block(
+    requires: &Requires,
+    directories: &[PathBuf],
+    has_variable: &impl Fn(&str) -> bool,
+) -> Vec<String> {
+    let has_program = |name: &String| {
+        directories
+            .iter()
+            .any(|directory| is_program(directory, name))
+    };
+    let programs = requires
+        .bins
+        .iter()
+        .filter(|name| !has_program(name))
+        .map(|name| format!("the program {name}"));
+    let any = Some(&requires.any_bins)
+        .filter(|names| !names.is_empty() && !names.iter().any(has_program));
     let any = any.map(|names| format!("one of the programs {}", names.join(", ")));
     // What the sandbox sets by itself, such as `HOME`, is there.
-    let variables =
-        requires.env.iter().filter(|name| !changes_execution(name) && !has_variable(name)).map(|name| format!("the variable {name}"));
+    let variables = requires
+        .env
+        .iter()
+        .filter(|name| !changes_execution(name) && !has_variable(name))
+        .map(|name| format!("the variable {name}"));
     programs.chain(any).chain(variables).collect()
 }
 
 fn is_program(directory: &Path, name: &str) -> bool {
-    !name.is_empty() && !name.contains(['/', '\\']) && name != "." && name != ".." && is_executable(&directory.join(name))
+    !name.is_empty()
+        && !name.contains(['/', '\\'])
+        && name != "."
+        && name != ".."
+        && is_executable(&directory.join(name))
 }
 
 #[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]

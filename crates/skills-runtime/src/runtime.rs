@@ -74,12 +74,20 @@ impl SkillRuntime {
     }
 
     pub(crate) fn new(shared: Shared) -> Self {
-        Self { shared: Arc::new(shared) }
+        Self {
+            shared: Arc::new(shared),
+        }
     }
 
-    /// Scans the roots anew and lists what is there; what was passed over is in [`catalog`](Self::catalog).
+    /// Scans the roots anew and lists what is there; what was passed over is in
+    /// [`catalog`](Self::catalog).
     pub fn discover_skills(&self) -> Vec<SkillDescriptor> {
-        self.rescan().catalog.entries().iter().map(SkillDescriptor::new).collect()
+        self.rescan()
+            .catalog
+            .entries()
+            .iter()
+            .map(SkillDescriptor::new)
+            .collect()
     }
 
     /// Returns the catalogue of the last scan, and makes the first scan when there was none.
@@ -87,7 +95,8 @@ impl SkillRuntime {
         Arc::clone(&self.known().catalog)
     }
 
-    /// Looks at the disk again and returns the catalogue. An unchanged disk costs a look at the metadata of each file, and the catalogue stays the same.
+    /// Looks at the disk again and returns the catalogue. An unchanged disk costs a look at the
+    /// metadata of each file, and the catalogue stays the same.
     pub fn refresh(&self) -> Arc<Catalog> {
         Arc::clone(&self.rescan().catalog)
     }
@@ -104,7 +113,10 @@ impl SkillRuntime {
     /// Says whether the host has a value for a variable, which says nothing of who may see it.
     #[must_use]
     pub fn has_variable(&self, name: &str) -> bool {
-        self.shared.secrets.get(name).is_some_and(|value| !value.expose().is_empty())
+        self.shared
+            .secrets
+            .get(name)
+            .is_some_and(|value| !value.expose().is_empty())
     }
 
     /// Returns the directories that no program sees ([`Builder::hide`]), as the host named them.
@@ -113,7 +125,8 @@ impl SkillRuntime {
         &self.shared.hidden
     }
 
-    /// Returns the directory in which private scratch directories and private copies of skills are made, as the host named it.
+    /// Returns the directory in which private scratch directories and private copies of skills are
+    /// made, as the host named it.
     #[must_use]
     pub fn scratch_directory(&self) -> &Path {
         &self.shared.scratch
@@ -124,21 +137,27 @@ impl SkillRuntime {
         self.shared.permissions.forget_session(session);
     }
 
-    /// Lists the variables that a skill declares, whether it needs them or not: `requires.env`, those of the OpenClaw block, and the `env_var` tools of
-    /// `agents/openai.yaml`.
+    /// Lists the variables that a skill declares, whether it needs them or not: `requires.env`,
+    /// those of the OpenClaw block, and the `env_var` tools of `agents/openai.yaml`.
     ///
     /// # Errors
     /// As [`get_skill`](Self::get_skill).
     pub fn declared_variables(&self, name: &str) -> Result<BTreeSet<String>, RuntimeError> {
         let catalog = self.catalog();
         let entry = find(&catalog, name)?;
-        let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
+        let failed = |source| {
+            RuntimeError::from(Repr::Files {
+                path: entry.location(),
+                source,
+            })
+        };
         let files = entry.open().map_err(failed)?;
         let document = files.document().map_err(failed)?;
         Ok(declared_variables(&files, document.manifest()))
     }
 
-    /// Asks the backends which walls would stand around a run here, for scripts and for WebAssembly; nothing runs.
+    /// Asks the backends which walls would stand around a run here, for scripts and for
+    /// WebAssembly; nothing runs.
     ///
     /// A backend that cannot serve here gives the error that a run would give.
     pub fn sandboxes(&self) -> [(&'static str, Result<Report, SandboxError>); 2] {
@@ -168,32 +187,56 @@ impl SkillRuntime {
     pub fn get_skill(&self, name: &str) -> Result<LoadedSkill, RuntimeError> {
         let catalog = self.catalog();
         let entry = find(&catalog, name)?;
-        let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
+        let failed = |source| {
+            RuntimeError::from(Repr::Files {
+                path: entry.location(),
+                source,
+            })
+        };
         let files = entry.open().map_err(failed)?;
-        Ok(LoadedSkill::new(entry, &files.document().map_err(failed)?, files.list("").map_err(failed)?))
+        Ok(LoadedSkill::new(
+            entry,
+            &files.document().map_err(failed)?,
+            files.list("").map_err(failed)?,
+        ))
     }
 }
 
 impl Shared {
     pub(crate) fn latest(&self) -> Option<Arc<Known>> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).known.clone()
+        self.known
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .known
+            .clone()
     }
 
-    /// Takes what a look found for what is known, unless a look that began later has ended before. Returns what counts, and whether it is new.
+    /// Takes what a look found for what is known, unless a look that began later has ended before.
+    /// Returns what counts, and whether it is new.
     fn settle(&self, look: u64, found: Arc<Known>) -> (Arc<Known>, bool) {
         let mut latest = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = latest.known.as_ref().filter(|_| latest.look > look) {
             return (Arc::clone(known), false);
         }
-        let is_new = latest.known.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &found));
-        *latest = Latest { known: Some(Arc::clone(&found)), look };
+        let is_new = latest
+            .known
+            .as_ref()
+            .is_none_or(|known| !Arc::ptr_eq(known, &found));
+        *latest = Latest {
+            known: Some(Arc::clone(&found)),
+            look,
+        };
         (found, is_new)
     }
 }
 
 impl Known {
     fn new(catalog: Catalog) -> Self {
-        Self { catalog: Arc::new(catalog), mentions: OnceLock::new(), implicit: OnceLock::new() }
+        Self {
+            catalog: Arc::new(catalog),
+            mentions: OnceLock::new(),
+            implicit: OnceLock::new(),
+        }
     }
 }
 
@@ -202,15 +245,31 @@ pub(crate) fn find<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, Ru
         Lookup::Found(entry) => Ok(entry),
         Lookup::Unknown(nearest) => {
             let nearest = nearest.into_iter().map(str::to_owned).collect();
-            Err(Repr::UnknownSkill { name: name.to_owned(), nearest }.into())
+            Err(Repr::UnknownSkill {
+                name: name.to_owned(),
+                nearest,
+            }
+            .into())
         }
         Lookup::Inactive(inactive) => {
             let (path, reason) = (inactive.entry().location(), inactive.reason().clone());
-            Err(Repr::InactiveSkill { name: name.to_owned(), path, reason }.into())
+            Err(Repr::InactiveSkill {
+                name: name.to_owned(),
+                path,
+                reason,
+            }
+            .into())
         }
         Lookup::Ambiguous(entries) => {
-            let directories = entries.iter().map(|entry| entry.directory().display().to_string()).collect();
-            Err(Repr::AmbiguousSkill { name: name.to_owned(), directories }.into())
+            let directories = entries
+                .iter()
+                .map(|entry| entry.directory().display().to_string())
+                .collect();
+            Err(Repr::AmbiguousSkill {
+                name: name.to_owned(),
+                directories,
+            }
+            .into())
         }
     }
 }

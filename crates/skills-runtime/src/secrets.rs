@@ -10,20 +10,29 @@ use skills_prompt::Secret;
 pub use env_file::EnvProblem;
 pub(crate) use redact::Redactor;
 
-/// The variables that a host has for its skills. A program sees those of them that its skill declares and somebody allows.
+/// The variables that a host has for its skills. A program sees those of them that its skill
+/// declares and somebody allows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Secrets(BTreeMap<String, Secret>);
 
 impl Secrets {
     /// Reads the text of a `.env` file.
     ///
-    /// `NAME=value` a line, perhaps behind `export`; a value in single quotes is taken as it is, one in double quotes with the escapes `\n`, `\t`,
-    /// `\r`, `\"`, `\\` and `\$`, and both may go over several lines; any other ends at ` #` and loses the white space around it. Nothing is
-    /// expanded or run. The last of several values counts. Lines that are none of this are problems, and the others count.
+    /// `NAME=value` a line, perhaps behind `export`; a value in single quotes is taken as it is,
+    /// one in double quotes with the escapes `\n`, `\t`, `\r`, `\"`, `\\` and `\$`, and both may go
+    /// over several lines; any other ends at ` #` and loses the white space around it. Nothing is
+    /// expanded or run. The last of several values counts. Lines that are none of this are
+    /// problems, and the others count.
     #[must_use]
     pub fn from_env_text(text: &str) -> (Self, Vec<EnvProblem>) {
         let (values, problems) = env_file::read(text);
-        (values.into_iter().map(|(name, value)| (name, Secret::new(value))).collect(), problems)
+        (
+            values
+                .into_iter()
+                .map(|(name, value)| (name, Secret::new(value)))
+                .collect(),
+            problems,
+        )
     }
 
     /// Adds a variable.

@@ -11,7 +11,10 @@ use skills_policy::Approver;
 use crate::error::{Repr, RuntimeError};
 use crate::runtime::find;
 use crate::tool_access::access;
-use crate::{AgentEvent, ExecutionArtifacts, ExecutionOptions, HookReport, HookVerdict, SkillRuntime, ToolAccess};
+use crate::{
+    AgentEvent, ExecutionArtifacts, ExecutionOptions, HookReport, HookVerdict, SkillRuntime,
+    ToolAccess,
+};
 
 /// The most that is kept of all records together, in bytes; later ones are counted and not kept.
 const MAX_BYTES: usize = 16 << 20;
@@ -20,7 +23,8 @@ const MAX_RECORDS: usize = 10_000;
 
 /// The use of one skill by an agent.
 ///
-/// With `context: fork` the session is *forked*: what tools give back is gathered here, apart from the conversation, and only a summary leaves.
+/// With `context: fork` the session is *forked*: what tools give back is gathered here, apart from
+/// the conversation, and only a summary leaves.
 pub struct SkillSession {
     runtime: SkillRuntime,
     skill: String,
@@ -103,19 +107,35 @@ pub enum SessionEnd {
 }
 
 impl SkillRuntime {
-    /// Begins to use a skill. `approver` is asked about its programs and hooks, instead of whom the runtime asks.
+    /// Begins to use a skill. `approver` is asked about its programs and hooks, instead of whom the
+    /// runtime asks.
     ///
     /// # Errors
-    /// As [`get_skill`](Self::get_skill), and when the skill declares a restriction that cannot be read.
-    pub fn start_session(&self, name: &str, approver: Option<Arc<dyn Approver>>) -> Result<SkillSession, RuntimeError> {
+    /// As [`get_skill`](Self::get_skill), and when the skill declares a restriction that cannot be
+    /// read.
+    pub fn start_session(
+        &self,
+        name: &str,
+        approver: Option<Arc<dyn Approver>>,
+    ) -> Result<SkillSession, RuntimeError> {
         let catalog = self.catalog();
         let entry = find(&catalog, name)?;
-        let failed = |source| RuntimeError::from(Repr::Files { path: entry.location(), source });
+        let failed = |source| {
+            RuntimeError::from(Repr::Files {
+                path: entry.location(),
+                source,
+            })
+        };
         let document = entry.open().map_err(failed)?.document().map_err(failed)?;
         let manifest = document.manifest();
         if !manifest.unread_restrictions().is_empty() {
             let fields = manifest.unread_restrictions().to_vec();
-            return Err(Repr::Restricted { skill: entry.name().to_string(), path: entry.location(), fields }.into());
+            return Err(Repr::Restricted {
+                skill: entry.name().to_string(),
+                path: entry.location(),
+                fields,
+            }
+            .into());
         }
         let extensions = manifest.extensions();
         Ok(SkillSession {
@@ -157,59 +177,103 @@ impl SkillSession {
         &self.records
     }
 
-    /// Says what the skill says of a tool with this argument: `Bash` with `git status`, `Read` with a path.
+    /// Says what the skill says of a tool with this argument: `Bash` with `git status`, `Read` with
+    /// a path.
     ///
-    /// See [`ToolAccess`]. Of a command of several parts every part is looked at. This tells what the skill declares; it is no wall.
+    /// See [`ToolAccess`]. Of a command of several parts every part is looked at. This tells what
+    /// the skill declares; it is no wall.
     #[must_use]
     pub fn tool_access(&self, tool: &str, argument: &str) -> ToolAccess {
         access(&self.allowed, &self.disallowed, tool, argument)
     }
 
-    /// Runs the hooks that want to know of a tool before it is used. Unless the verdict is to go on, it must not be.
+    /// Runs the hooks that want to know of a tool before it is used. Unless the verdict is to go
+    /// on, it must not be.
     ///
     /// # Errors
     /// As [`SkillRuntime::run_hooks`].
     pub async fn before_tool(&self, tool: &str, input: &Value) -> Result<HookReport, RuntimeError> {
-        let event = AgentEvent::PreToolUse { tool: tool.to_owned(), input: input.clone() };
-        self.runtime.run_hooks(&self.directory, &event, self.approver.clone()).await
+        let event = AgentEvent::PreToolUse {
+            tool: tool.to_owned(),
+            input: input.clone(),
+        };
+        self.runtime
+            .run_hooks(&self.directory, &event, self.approver.clone())
+            .await
     }
 
     /// Records what a tool gave back, and runs the hooks that want to know.
     ///
     /// # Errors
     /// As [`SkillRuntime::run_hooks`].
-    pub async fn after_tool(&mut self, tool: &str, input: &Value, output: &Value) -> Result<HookReport, RuntimeError> {
+    pub async fn after_tool(
+        &mut self,
+        tool: &str,
+        input: &Value,
+        output: &Value,
+    ) -> Result<HookReport, RuntimeError> {
         let (tool, input, output) = (tool.to_owned(), input.clone(), output.clone());
-        self.record(Record::Tool { tool: tool.clone(), input: input.clone(), output: output.clone() });
-        let event = AgentEvent::PostToolUse { tool, input, output };
-        self.runtime.run_hooks(&self.directory, &event, self.approver.clone()).await
+        self.record(Record::Tool {
+            tool: tool.clone(),
+            input: input.clone(),
+            output: output.clone(),
+        });
+        let event = AgentEvent::PostToolUse {
+            tool,
+            input,
+            output,
+        };
+        self.runtime
+            .run_hooks(&self.directory, &event, self.approver.clone())
+            .await
     }
 
     /// Runs a program of the skill and records what it wrote.
     ///
     /// # Errors
     /// As [`SkillRuntime::execute_skill`].
-    pub async fn execute(&mut self, mut options: ExecutionOptions) -> Result<ExecutionArtifacts, RuntimeError> {
+    pub async fn execute(
+        &mut self,
+        mut options: ExecutionOptions,
+    ) -> Result<ExecutionArtifacts, RuntimeError> {
         options.approval = options.approval.or_else(|| self.approver.clone());
         let artifacts = self.runtime.execute_skill(&self.directory, options).await?;
-        let (program, is_success) = (artifacts.mode.program().to_owned(), artifacts.exit_status.is_success());
+        let (program, is_success) = (
+            artifacts.mode.program().to_owned(),
+            artifacts.exit_status.is_success(),
+        );
         self.last_output = artifacts.output.clone();
-        self.record(Record::Run { program, is_success, output: artifacts.output.clone() });
+        self.record(Record::Run {
+            program,
+            is_success,
+            output: artifacts.output.clone(),
+        });
         Ok(artifacts)
     }
 
-    /// Ends the session with what the agent has to say; null stands for what the last program wrote. A hook may want it to go on.
+    /// Ends the session with what the agent has to say; null stands for what the last program
+    /// wrote. A hook may want it to go on.
     ///
     /// # Errors
     /// As [`SkillRuntime::run_hooks`].
     pub async fn finish(&mut self, said: Value) -> Result<SessionEnd, RuntimeError> {
-        let event = AgentEvent::Stop { reason: "done".to_owned(), is_repeated: self.has_been_kept };
-        let report = self.runtime.run_hooks(&self.directory, &event, self.approver.clone()).await?;
+        let event = AgentEvent::Stop {
+            reason: "done".to_owned(),
+            is_repeated: self.has_been_kept,
+        };
+        let report = self
+            .runtime
+            .run_hooks(&self.directory, &event, self.approver.clone())
+            .await?;
         if let HookVerdict::Blocked { reason } = report.verdict {
             self.has_been_kept = true;
             return Ok(SessionEnd::GoOn { reason });
         }
-        let summary = if said.is_null() { std::mem::take(&mut self.last_output) } else { said };
+        let summary = if said.is_null() {
+            std::mem::take(&mut self.last_output)
+        } else {
+            said
+        };
         let records = std::mem::take(&mut self.records);
         Ok(SessionEnd::Done(SessionSummary {
             skill: self.skill.clone(),

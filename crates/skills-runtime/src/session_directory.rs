@@ -7,9 +7,11 @@ use skills_sandbox::{SandboxError, Scratch};
 
 use crate::{RuntimeError, SkillRuntime};
 
-/// A private directory for the files of several runs. It is empty at first, and gone with the last of its handles.
+/// A private directory for the files of several runs. It is empty at first, and gone with the last
+/// of its handles.
 ///
-/// Only its owner may enter it (mode 0700), and its name is random: a name that others can foresee in a directory that all may write to is theirs to take.
+/// Only its owner may enter it (mode 0700), and its name is random: a name that others can foresee
+/// in a directory that all may write to is theirs to take.
 #[derive(Debug, Clone)]
 pub struct SessionDirectory {
     path: PathBuf,
@@ -24,7 +26,10 @@ impl SkillRuntime {
     pub fn session_directory(&self) -> Result<SessionDirectory, RuntimeError> {
         let failed = |error| SandboxError::setup("making a directory for a session", error);
         let scratch = Scratch::new(&self.shared.scratch).map_err(failed)?;
-        Ok(SessionDirectory { path: scratch.path().canonicalize().map_err(failed)?, _scratch: Arc::new(scratch) })
+        Ok(SessionDirectory {
+            path: scratch.path().canonicalize().map_err(failed)?,
+            _scratch: Arc::new(scratch),
+        })
     }
 }
 

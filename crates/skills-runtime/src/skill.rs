@@ -10,7 +10,8 @@ use skills_manifest::{Document, Manifest};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SkillDescriptor {
-    /// What the skill is called in [`get_skill`](crate::SkillRuntime::get_skill) and [`execute_skill`](crate::SkillRuntime::execute_skill).
+    /// What the skill is called in [`get_skill`](crate::SkillRuntime::get_skill) and
+    /// [`execute_skill`](crate::SkillRuntime::execute_skill).
     pub id: String,
     /// What it is for, as its author wrote it.
     pub description: String,

@@ -31,7 +31,8 @@ pub(crate) struct Machine {
     digest: String,
 }
 
-/// What commands that work for no skill are called where the name of a skill stands; no skill can be called so.
+/// What commands that work for no skill are called where the name of a skill stands; no skill can
+/// be called so.
 pub(crate) const COMMANDS: &str = "commands/";
 
 impl Subject {
@@ -69,18 +70,34 @@ impl Subject {
 impl Machine {
     /// `directory` is where the command works.
     pub(crate) fn new(directory: &Path, command: &Command, options: &ExecutionOptions) -> Self {
-        Self { directory: directory.to_owned(), digest: words_of(directory, command, options) }
+        Self {
+            directory: directory.to_owned(),
+            digest: words_of(directory, command, options),
+        }
     }
 }
 
-/// What stands for all that a caller made up: the words, where they start, and what comes on standard input.
+/// What stands for all that a caller made up: the words, where they start, and what comes on
+/// standard input.
 pub(crate) fn words_of(directory: &Path, command: &Command, options: &ExecutionOptions) -> String {
-    let starts_in = options.directory.as_deref().unwrap_or(directory).display().to_string();
+    let starts_in = options
+        .directory
+        .as_deref()
+        .unwrap_or(directory)
+        .display()
+        .to_string();
     let stdin = options.stdin.as_deref().unwrap_or_default();
     let stdin = Content::of(stdin, stdin.len() as u64).sha256;
     let parts = [command.program().to_owned(), starts_in, stdin];
-    let words: Vec<String> = parts.into_iter().chain(command.arguments()).chain(options.args.iter().cloned()).collect();
+    let words: Vec<String> = parts
+        .into_iter()
+        .chain(command.arguments())
+        .chain(options.args.iter().cloned())
+        .collect();
     // A NUL is in no word, so no two commands are written the same.
     let text = words.join("\0");
-    format!("sha256:{}", Content::of(text.as_bytes(), text.len() as u64).sha256)
+    format!(
+        "sha256:{}",
+        Content::of(text.as_bytes(), text.len() as u64).sha256
+    )
 }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use skills_manifest::{Matcher, ToolRule};
 
-/// What a skill says of a tool of the agent. What the agent may do is the host's to decide: this narrows and never widens.
+/// What a skill says of a tool of the agent. What the agent may do is the host's to decide: this
+/// narrows and never widens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolAccess {
@@ -20,7 +21,12 @@ pub enum ToolAccess {
 /// What begins another command in a shell.
 const SEPARATORS: [char; 9] = [';', '&', '|', '\n', '`', '(', ')', '<', '>'];
 
-pub(crate) fn access(allowed: &[ToolRule], disallowed: &[ToolRule], tool: &str, argument: &str) -> ToolAccess {
+pub(crate) fn access(
+    allowed: &[ToolRule],
+    disallowed: &[ToolRule],
+    tool: &str,
+    argument: &str,
+) -> ToolAccess {
     if disallowed.iter().any(|rule| forbids(rule, tool, argument)) {
         return ToolAccess::Forbidden;
     }
@@ -31,14 +37,20 @@ pub(crate) fn access(allowed: &[ToolRule], disallowed: &[ToolRule], tool: &str, 
     }
 }
 
-/// Whatever the argument may come to is looked at: a path without its detours, each part of a command, also behind assignments and a path.
+/// Whatever the argument may come to is looked at: a path without its detours, each part of a
+/// command, also behind assignments and a path.
 fn forbids(rule: &ToolRule, tool: &str, argument: &str) -> bool {
     if !is_about(rule, tool) {
         return false;
     }
-    let parts = argument.split(SEPARATORS).map(str::trim).filter(|part| !part.is_empty());
+    let parts = argument
+        .split(SEPARATORS)
+        .map(str::trim)
+        .filter(|part| !part.is_empty());
     let spellings = parts.flat_map(|part| [part.to_owned(), bare_command(part), plain_path(part)]);
-    let mut all = [argument.to_owned(), plain_path(argument)].into_iter().chain(spellings);
+    let mut all = [argument.to_owned(), plain_path(argument)]
+        .into_iter()
+        .chain(spellings);
     all.any(|spelling| fits(rule.matcher(), &spelling))
 }
 
@@ -48,7 +60,11 @@ fn lists(rule: &ToolRule, tool: &str, argument: &str) -> bool {
         && match rule.matcher() {
             Matcher::Any => true,
             Matcher::Exact(exact) => argument == exact,
-            matcher => fits(matcher, argument) && !argument.contains(SEPARATORS) && !argument.split(['/', ' ']).any(|part| part == ".."),
+            matcher => {
+                fits(matcher, argument)
+                    && !argument.contains(SEPARATORS)
+                    && !argument.split(['/', ' ']).any(|part| part == "..")
+            }
         }
 }
 
@@ -57,8 +73,11 @@ fn is_about(rule: &ToolRule, tool: &str) -> bool {
     if rule.tool() == tool {
         return true;
     }
-    let of_server =
-        |server: &str| tool.strip_prefix("mcp__").and_then(|rest| rest.strip_prefix(server)).is_some_and(|rest| rest.starts_with("__"));
+    let of_server = |server: &str| {
+        tool.strip_prefix("mcp__")
+            .and_then(|rest| rest.strip_prefix(server))
+            .is_some_and(|rest| rest.starts_with("__"))
+    };
     matches!(rule.mcp(), Some((server, None)) if of_server(server))
 }
 
@@ -66,9 +85,9 @@ fn fits(matcher: Matcher<'_>, argument: &str) -> bool {
     match matcher {
         Matcher::Any => true,
         Matcher::Exact(exact) => argument == exact,
-        Matcher::Prefix(prefix) => {
-            argument.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
-        }
+        Matcher::Prefix(prefix) => argument
+            .strip_prefix(prefix)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace)),
         Matcher::Glob(pattern) => wildmatch::WildMatch::new(pattern).matches(argument),
         _ => false,
     }
@@ -76,10 +95,17 @@ fn fits(matcher: Matcher<'_>, argument: &str) -> bool {
 
 /// `/bin/rm -rf` and `X=1 rm -rf` are `rm -rf`.
 fn bare_command(part: &str) -> String {
-    let mut words = part.split_whitespace().skip_while(|word| word.contains('='));
-    let Some(program) = words.next() else { return String::new() };
+    let mut words = part
+        .split_whitespace()
+        .skip_while(|word| word.contains('='));
+    let Some(program) = words.next() else {
+        return String::new();
+    };
     let name = program.rsplit('/').next().unwrap_or(program);
-    std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ")
+    std::iter::once(name)
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// `./a/./b/../c` is `a/c`.
@@ -88,7 +114,9 @@ fn plain_path(path: &str) -> String {
     for part in path.split('/') {
         match part {
             "" | "." if !parts.is_empty() || part == "." => {}
-            ".." if parts.last().is_some_and(|last| !matches!(*last, "" | "..")) => drop(parts.pop()),
+            ".." if parts.last().is_some_and(|last| !matches!(*last, "" | "..")) => {
+                drop(parts.pop())
+            }
             part => parts.push(part),
         }
     }

@@ -28,8 +28,9 @@ const MAX_CONTENT: u64 = 32 << 20;
 pub struct Artefacts {
     /// The regular files that were made or changed, ordered by path.
     pub files: Vec<Artefact>,
-    /// What was left out, and why, one phrase each: symlinks, what has no content, names that are not UTF-8, what is beyond the limits of 1,000
-    /// files, 20,000 entries, 16 directories of depth and 32 MiB of content.
+    /// What was left out, and why, one phrase each: symlinks, what has no content, names that are
+    /// not UTF-8, what is beyond the limits of 1,000 files, 20,000 entries, 16 directories of depth
+    /// and 32 MiB of content.
     pub left_out: Vec<String>,
 }
 
@@ -69,14 +70,26 @@ impl Prepared {
     pub(crate) fn new(workspace: &Workspace, scratch: &Path) -> Result<Option<Self>, SandboxError> {
         match workspace {
             Workspace::None => Ok(None),
-            Workspace::Directory(path) => Ok(Some(Self { path: path.clone(), private: None, before: BTreeMap::new() })),
-            Workspace::Session(directory) => Ok(Some(Self { path: directory.path().to_owned(), private: None, before: BTreeMap::new() })),
+            Workspace::Directory(path) => Ok(Some(Self {
+                path: path.clone(),
+                private: None,
+                before: BTreeMap::new(),
+            })),
+            Workspace::Session(directory) => Ok(Some(Self {
+                path: directory.path().to_owned(),
+                private: None,
+                before: BTreeMap::new(),
+            })),
             Workspace::Private(files) => {
                 let failed = |error| SandboxError::setup("making a private workspace", error);
                 let private = Scratch::new(scratch).map_err(failed)?;
                 let path = private.path().canonicalize().map_err(failed)?;
                 fill(&path, files).map_err(failed)?;
-                Ok(Some(Self { path, private: Some(private), before: BTreeMap::new() }))
+                Ok(Some(Self {
+                    path,
+                    private: Some(private),
+                    before: BTreeMap::new(),
+                }))
             }
         }
     }
@@ -93,7 +106,8 @@ impl Prepared {
         });
     }
 
-    /// Lists what was made since, and reads it out of a private workspace. Names are told without values of secrets.
+    /// Lists what was made since, and reads it out of a private workspace. Names are told without
+    /// values of secrets.
     pub(crate) fn collect(&self, redactor: &Redactor) -> Artefacts {
         let mut walk = Walk::default();
         let (mut made, mut left_out, mut top) = (Vec::new(), Vec::new(), None);
@@ -112,7 +126,10 @@ impl Prepared {
         });
         made.sort();
         if made.len() > MAX_FILES {
-            left_out.push(format!("{} files beyond the first {MAX_FILES}", made.len() - MAX_FILES));
+            left_out.push(format!(
+                "{} files beyond the first {MAX_FILES}",
+                made.len() - MAX_FILES
+            ));
             made.truncate(MAX_FILES);
         }
         let (mut files, mut room) = (Vec::new(), MAX_CONTENT);
@@ -130,17 +147,35 @@ impl Prepared {
                 },
                 _ => None,
             };
-            files.push(Artefact { path: redactor.text(&name), bytes, is_new, content });
+            files.push(Artefact {
+                path: redactor.text(&name),
+                bytes,
+                is_new,
+                content,
+            });
         }
-        let left_out = walk.left_out.into_iter().chain(left_out).take(MAX_FILES).map(|text| redactor.text(&text)).collect();
+        let left_out = walk
+            .left_out
+            .into_iter()
+            .chain(left_out)
+            .take(MAX_FILES)
+            .map(|text| redactor.text(&text))
+            .collect();
         Artefacts { files, left_out }
     }
 }
 
-/// A path in the workspace with `/` between its parts. A name with a `\` in it would be several parts elsewhere, and is none here.
+/// A path in the workspace with `/` between its parts. A name with a `\` in it would be several
+/// parts elsewhere, and is none here.
 fn name(path: &Path) -> Option<String> {
-    let parts: Option<Vec<&str>> =
-        path.components().map(|part| part.as_os_str().to_str().filter(|part| !part.contains(['/', '\\']))).collect();
+    let parts: Option<Vec<&str>> = path
+        .components()
+        .map(|part| {
+            part.as_os_str()
+                .to_str()
+                .filter(|part| !part.contains(['/', '\\']))
+        })
+        .collect();
     parts.map(|parts| parts.join("/"))
 }
 
@@ -148,12 +183,18 @@ fn name(path: &Path) -> Option<String> {
 fn fill(path: &Path, files: &[InputFile]) -> std::io::Result<()> {
     let directory = Dir::open_ambient_dir(path, ambient_authority())?;
     for file in files {
-        let is_name = Path::new(&file.name).components().count() == 1 && Path::new(&file.name).file_name().is_some();
+        let is_name = Path::new(&file.name).components().count() == 1
+            && Path::new(&file.name).file_name().is_some();
         if !is_name {
             let message = format!("{:?} is no name of a file", file.name);
-            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, message));
+            return Err(std::io::Error::new(
+                std::io::ErrorKind::InvalidInput,
+                message,
+            ));
         }
-        directory.open_with(&file.name, OpenOptions::new().write(true).create_new(true))?.write_all(&file.content)?;
+        directory
+            .open_with(&file.name, OpenOptions::new().write(true).create_new(true))?
+            .write_all(&file.content)?;
     }
     Ok(())
 }
@@ -170,7 +211,9 @@ fn read(directory: &Dir, path: &Path, room: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(room.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > room {
-        return Err(std::io::Error::other(format!("all files together are longer than {MAX_CONTENT} bytes")));
+        return Err(std::io::Error::other(format!(
+            "all files together are longer than {MAX_CONTENT} bytes"
+        )));
     }
     Ok(bytes)
 }
@@ -183,7 +226,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// Calls `each` with every regular file: its path, what is known of it, and the directory that all paths are below.
+    /// Calls `each` with every regular file: its path, what is known of it, and the directory that
+    /// all paths are below.
     fn all(&mut self, path: &Path, mut each: impl FnMut(&Path, &Metadata, &Dir)) {
         let top = match Dir::open_ambient_dir(path, ambient_authority()) {
             Ok(top) => top,
@@ -194,19 +238,32 @@ impl Walk {
             let mut below = Vec::new();
             for directory in &level {
                 if !self.one(&top, directory, &mut below, &mut each) {
-                    return self.left_out.push(format!("what lies beyond {MAX_SEEN} entries"));
+                    return self
+                        .left_out
+                        .push(format!("what lies beyond {MAX_SEEN} entries"));
                 }
             }
             if depth == MAX_DEPTH && !below.is_empty() {
-                self.left_out.push(format!("what lies deeper than {MAX_DEPTH} directories"));
+                self.left_out
+                    .push(format!("what lies deeper than {MAX_DEPTH} directories"));
             }
             level = below;
         }
     }
 
     /// Looks at one directory; says whether there is room for more.
-    fn one(&mut self, top: &Dir, directory: &Path, below: &mut Vec<PathBuf>, each: &mut impl FnMut(&Path, &Metadata, &Dir)) -> bool {
-        let entries = if directory.as_os_str().is_empty() { top.entries() } else { top.read_dir(directory) };
+    fn one(
+        &mut self,
+        top: &Dir,
+        directory: &Path,
+        below: &mut Vec<PathBuf>,
+        each: &mut impl FnMut(&Path, &Metadata, &Dir),
+    ) -> bool {
+        let entries = if directory.as_os_str().is_empty() {
+            top.entries()
+        } else {
+            top.read_dir(directory)
+        };
         let mut paths = Vec::new();
         match entries {
             Ok(entries) => {
@@ -218,19 +275,28 @@ impl Walk {
                     paths.push(directory.join(entry.file_name()));
                 }
             }
-            Err(error) => self.left_out.push(format!("{}: {error}", directory.display())),
+            Err(error) => self
+                .left_out
+                .push(format!("{}: {error}", directory.display())),
         }
         paths.sort();
         for path in paths {
             // What vanishes while it is listed is not there.
-            let Ok(metadata) = top.symlink_metadata(&path) else { continue };
+            let Ok(metadata) = top.symlink_metadata(&path) else {
+                continue;
+            };
             if metadata.is_dir() {
                 below.push(path);
             } else if metadata.is_file() {
                 each(&path, &metadata, top);
             } else {
-                let kind = if metadata.is_symlink() { "a symlink" } else { "no regular file" };
-                self.left_out.push(format!("{}: it is {kind}", path.display()));
+                let kind = if metadata.is_symlink() {
+                    "a symlink"
+                } else {
+                    "no regular file"
+                };
+                self.left_out
+                    .push(format!("{}: it is {kind}", path.display()));
             }
         }
         true
@@ -239,7 +305,11 @@ impl Walk {
 
 impl Stamp {
     fn of(metadata: &Metadata) -> Self {
-        Self { bytes: metadata.len(), modified: metadata.modified().ok(), identity: identity(metadata) }
+        Self {
+            bytes: metadata.len(),
+            modified: metadata.modified().ok(),
+            identity: identity(metadata),
+        }
     }
 }
 
@@ -258,7 +328,8 @@ fn identity(_metadata: &Metadata) -> Option<(u64, i64, i64)> {
 #[cfg(unix)]
 fn never_wait(options: &mut OpenOptions) {
     use cap_std::fs::OpenOptionsExt;
-    options.custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits() | nix::fcntl::OFlag::O_NOFOLLOW.bits());
+    options
+        .custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits() | nix::fcntl::OFlag::O_NOFOLLOW.bits());
 }
 
 #[cfg(not(unix))]

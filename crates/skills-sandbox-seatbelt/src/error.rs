@@ -21,7 +21,9 @@ pub(crate) enum Repr {
     Hosts,
     #[error("the grants open no host, so no port of this machine leads to one")]
     NoHosts,
-    #[error("the granted program {0:?} is not found on this machine, and a seatbelt profile names programs by their paths")]
+    #[error(
+        "the granted program {0:?} is not found on this machine, and a seatbelt profile names programs by their paths"
+    )]
     Program(String),
     #[error("the script {0:?} lies in no directory that the grants make readable")]
     Outside(PathBuf),

@@ -8,7 +8,8 @@ const DIRECTORIES: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
 
 /// The programs of one run: the interpreter, and those that the grants name.
 ///
-/// Defaults of the builder: no programs, and `/usr/bin`, `/bin` and `/usr/local/bin` as the directories in which programs find programs.
+/// Defaults of the builder: no programs, and `/usr/bin`, `/bin` and `/usr/local/bin` as the
+/// directories in which programs find programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Executables {
@@ -19,7 +20,8 @@ pub struct Executables {
 
 /// A program, and what it needs beside the system's own files.
 ///
-/// Defaults of the builder: it is called by its own path, with no arguments and variables, and needs nothing more.
+/// Defaults of the builder: it is called by its own path, with no arguments and variables, and
+/// needs nothing more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Executable {
@@ -34,7 +36,11 @@ pub struct Executable {
 impl Executables {
     /// Names the interpreter.
     pub fn new(interpreter: impl Into<Executable>) -> Self {
-        Self { interpreter: interpreter.into(), programs: BTreeMap::new(), directories: DIRECTORIES.iter().map(PathBuf::from).collect() }
+        Self {
+            interpreter: interpreter.into(),
+            programs: BTreeMap::new(),
+            directories: DIRECTORIES.iter().map(PathBuf::from).collect(),
+        }
     }
 
     /// Adds a program by the name that grants have for it.
@@ -44,7 +50,10 @@ impl Executables {
     }
 
     /// Sets the directories in which programs find programs, the `PATH` of the run.
-    pub fn directories(mut self, directories: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+    pub fn directories(
+        mut self,
+        directories: impl IntoIterator<Item = impl Into<PathBuf>>,
+    ) -> Self {
         self.directories = directories.into_iter().map(Into::into).collect();
         self
     }
@@ -62,13 +71,19 @@ impl Executables {
 
     /// Returns the paths by which programs find a program.
     pub(crate) fn places(&self, name: &str) -> impl Iterator<Item = PathBuf> {
-        self.directories.iter().map(move |directory| directory.join(name))
+        self.directories
+            .iter()
+            .map(move |directory| directory.join(name))
     }
 
     /// Returns the directories as a `PATH`.
     #[must_use]
     pub fn path_variable(&self) -> String {
-        self.directories.iter().map(|directory| directory.to_string_lossy()).collect::<Vec<_>>().join(":")
+        self.directories
+            .iter()
+            .map(|directory| directory.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(":")
     }
 }
 
@@ -77,11 +92,18 @@ impl Executable {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let (arguments, variables, readable, successors) = Default::default();
-        Self { name: path.clone(), path, arguments, variables, readable, successors }
+        Self {
+            name: path.clone(),
+            path,
+            arguments,
+            variables,
+            readable,
+            successors,
+        }
     }
 
-    /// Sets the path by which it is called. It leads to the canonical one by symlinks; its parent directories hold none. The Python of a virtual
-    /// environment finds the environment by it.
+    /// Sets the path by which it is called. It leads to the canonical one by symlinks; its parent
+    /// directories hold none. The Python of a virtual environment finds the environment by it.
     pub fn called(mut self, name: impl Into<PathBuf>) -> Self {
         self.name = name.into();
         self
@@ -105,7 +127,8 @@ impl Executable {
         self
     }
 
-    /// Adds a program, by its canonical path, that it becomes when it starts: it is replaced, and starts nothing beside itself.
+    /// Adds a program, by its canonical path, that it becomes when it starts: it is replaced, and
+    /// starts nothing beside itself.
     pub fn becomes(mut self, path: impl Into<PathBuf>) -> Self {
         self.successors.push(path.into());
         self
@@ -125,7 +148,10 @@ impl Executable {
 
     /// Returns its own code: the program and what it becomes.
     pub(crate) fn code(&self) -> impl Iterator<Item = &Path> {
-        [&self.path].into_iter().chain(&self.successors).map(PathBuf::as_path)
+        [&self.path]
+            .into_iter()
+            .chain(&self.successors)
+            .map(PathBuf::as_path)
     }
 }
 

@@ -7,8 +7,8 @@ use crate::error::{ProfileError, Repr};
 
 /// A name for a path, which `sandbox-exec -D NAME=PATH` puts behind `(param "NAME")`.
 ///
-/// The names are ours: upper-case letters, digits and `_`. The path is absolute, without `.`, `..` and empty parts, UTF-8, without
-/// control characters.
+/// The names are ours: upper-case letters, digits and `_`. The path is absolute, without `.`, `..`
+/// and empty parts, UTF-8, without control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     name: String,
@@ -65,13 +65,21 @@ impl Parameters {
 
     /// Adds a path under the next number of a kind.
     pub(crate) fn next(&mut self, kind: &'static str, path: &Path) -> Result<Place, ProfileError> {
-        let is_of_kind = |known: &&Parameter| known.name.strip_prefix(kind).is_some_and(|rest| rest.starts_with('_'));
+        let is_of_kind = |known: &&Parameter| {
+            known
+                .name
+                .strip_prefix(kind)
+                .is_some_and(|rest| rest.starts_with('_'))
+        };
         let number = self.0.iter().filter(is_of_kind).count();
         self.add(format!("{kind}_{number}"), path)
     }
 
     fn add(&mut self, name: String, path: &Path) -> Result<Place, ProfileError> {
-        self.0.push(Parameter { name: name.clone(), path: printable(path)?.to_owned() });
+        self.0.push(Parameter {
+            name: name.clone(),
+            path: printable(path)?.to_owned(),
+        });
         Ok(Place::Parameter(name))
     }
 
@@ -85,11 +93,16 @@ pub(crate) fn is_printable(path: &Path) -> bool {
     printable(path).is_ok()
 }
 
-/// Seatbelt compares what the kernel resolved: any other path would match nothing, or not what it seems to.
+/// Seatbelt compares what the kernel resolved: any other path would match nothing, or not what it
+/// seems to.
 fn printable(path: &Path) -> Result<&str, ProfileError> {
-    let text = path.to_str().filter(|text| !text.chars().any(char::is_control));
+    let text = path
+        .to_str()
+        .filter(|text| !text.chars().any(char::is_control));
     let text = text.ok_or_else(|| Repr::Unprintable(path.to_owned()))?;
-    let Some(below) = text.strip_prefix('/') else { return Err(Repr::Relative(path.to_owned()).into()) };
+    let Some(below) = text.strip_prefix('/') else {
+        return Err(Repr::Relative(path.to_owned()).into());
+    };
     if !below.is_empty() && below.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return Err(Repr::NotCanonical(path.to_owned()).into());
     }

@@ -9,10 +9,12 @@ use skills_sandbox::{Environment, Job, Program, SandboxError, egress};
 use crate::executables::{Executable, Executables};
 use crate::profile::{Ingredients, Network, Profile};
 
-/// Always this one: a program of the same name further up in a `PATH` would decide what a sandbox is.
+/// Always this one: a program of the same name further up in a `PATH` would decide what a sandbox
+/// is.
 pub(crate) const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 
-/// What will be done for one job: which command with which arguments and environment, where, and under which profile.
+/// What will be done for one job: which command with which arguments and environment, where, and
+/// under which profile.
 ///
 /// Making a plan changes nothing and works on every system. It can be printed and compared.
 #[derive(Clone, PartialEq, Eq)]
@@ -41,20 +43,43 @@ impl Plan {
     /// Makes the plan for a job.
     ///
     /// # Errors
-    /// When the program is neither a script nor a command, or the grants or paths hold what this backend cannot enforce.
-    pub fn new(job: &Job, executables: &Executables, ground: &Ground) -> Result<Self, SandboxError> {
+    /// When the program is neither a script nor a command, or the grants or paths hold what this
+    /// backend cannot enforce.
+    pub fn new(
+        job: &Job,
+        executables: &Executables,
+        ground: &Ground,
+    ) -> Result<Self, SandboxError> {
         let directory = job.starts_in("seatbelt")?.to_owned();
         // What a command loads lies where it starts, as what a script loads lies beside it.
         let (script, code) = match job.program() {
             Program::Script { path, .. } => (Some(path), path.clone()),
             Program::Command { name } => (None, directory.join(name)),
-            _ => return Err(SandboxError::load("this backend runs scripts and commands only")),
+            _ => {
+                return Err(SandboxError::load(
+                    "this backend runs scripts and commands only",
+                ));
+            }
         };
         let grants = job.grants();
-        let Ground { scratch, network, .. } = ground;
-        let profile = Profile::new(&Ingredients { grants, executables, script: &code, scratch, network: *network })?;
+        let Ground {
+            scratch, network, ..
+        } = ground;
+        let profile = Profile::new(&Ingredients {
+            grants,
+            executables,
+            script: &code,
+            scratch,
+            network: *network,
+        })?;
         Ok(Self {
-            arguments: arguments(job, &profile, &ground.profile, script, executables.interpreter())?,
+            arguments: arguments(
+                job,
+                &profile,
+                &ground.profile,
+                script,
+                executables.interpreter(),
+            )?,
             environment: environment(job, executables, &text(scratch)?, *network),
             directory,
             profile,
@@ -70,7 +95,8 @@ impl Plan {
         Path::new(SANDBOX_EXEC)
     }
 
-    /// Returns its arguments: the profile, the paths that it names, the interpreter, the script and the script's arguments.
+    /// Returns its arguments: the profile, the paths that it names, the interpreter, the script and
+    /// the script's arguments.
     #[must_use]
     pub fn arguments(&self) -> &[String] {
         &self.arguments
@@ -127,7 +153,8 @@ impl fmt::Debug for Plan {
     }
 }
 
-/// The program as it wants to be called, what it wants before the script, the script where there is one, and the arguments.
+/// The program as it wants to be called, what it wants before the script, the script where there is
+/// one, and the arguments.
 fn arguments(
     job: &Job,
     profile: &Profile,
@@ -147,10 +174,17 @@ fn arguments(
 }
 
 fn text(path: &Path) -> Result<String, SandboxError> {
-    path.to_str().map(str::to_owned).ok_or_else(|| SandboxError::load("the path of the script or of a directory of ours is not UTF-8"))
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        SandboxError::load("the path of the script or of a directory of ours is not UTF-8")
+    })
 }
 
-fn environment(job: &Job, executables: &Executables, scratch: &str, network: Network) -> Environment {
+fn environment(
+    job: &Job,
+    executables: &Executables,
+    scratch: &str,
+    network: Network,
+) -> Environment {
     let path = executables.path_variable();
     let mut fixed: Vec<(String, String)> = [
         ("HOME", scratch),

@@ -21,12 +21,14 @@ pub(crate) const FILE_PREFIX: &str = "openskills-seatbelt-";
 
 /// The profile of one run: rules in order, the last match decides, and the paths that they name.
 ///
-/// Its text, for `sandbox-exec -f`, is what [`Display`](fmt::Display) writes. No path that somebody gave is in it: those stand behind the
-/// [`parameters`](Self::parameters), so no text of a path can end a string or start a rule.
+/// Its text, for `sandbox-exec -f`, is what [`Display`](fmt::Display) writes. No path that somebody
+/// gave is in it: those stand behind the [`parameters`](Self::parameters), so no text of a path can
+/// end a string or start a rule.
 ///
-/// The order is that of the OpenSkills flow: everything denied, values of the kernel, the system's files, temporary directories, the skill, what may be
-/// read, what may be written, where code is loaded from. Then comes what interpreters need beside that, programs and network; and at the end what
-/// stays denied whatever was allowed before.
+/// The order is that of the OpenSkills flow: everything denied, values of the kernel, the system's
+/// files, temporary directories, the skill, what may be read, what may be written, where code is
+/// loaded from. Then comes what interpreters need beside that, programs and network; and at the end
+/// what stays denied whatever was allowed before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     rules: Vec<Rule>,
@@ -36,7 +38,8 @@ pub struct Profile {
 /// What a profile is made of. All paths are canonical: seatbelt compares what the kernel resolved.
 #[derive(Debug, Clone)]
 pub struct Ingredients<'a> {
-    /// What is granted; the first of the files is the skill's own directory, which stays read-only whatever the grants say.
+    /// What is granted; the first of the files is the skill's own directory, which stays read-only
+    /// whatever the grants say.
     pub grants: &'a Grants,
     /// The programs that the grants and the script need.
     pub executables: &'a Executables,
@@ -61,15 +64,32 @@ impl Profile {
     /// Computes the profile.
     ///
     /// # Errors
-    /// When a path is not absolute and canonical, not UTF-8 or holds a control character; when hosts are granted without a way to them, or a way without
-    /// hosts; when a granted program was not found; when the script lies outside what may be read.
+    /// When a path is not absolute and canonical, not UTF-8 or holds a control character; when
+    /// hosts are granted without a way to them, or a way without hosts; when a granted program was
+    /// not found; when the script lies outside what may be read.
     pub fn new(ingredients: &Ingredients<'_>) -> Result<Self, ProfileError> {
-        let Ingredients { grants, executables, script, scratch, network } = ingredients;
+        let Ingredients {
+            grants,
+            executables,
+            script,
+            scratch,
+            network,
+        } = ingredients;
         let mut draft = Draft::new(grants, scratch)?;
-        let directory = script.parent().filter(|parent| grants.files().iter().any(|file| parent.starts_with(file.path())));
+        let directory = script.parent().filter(|parent| {
+            grants
+                .files()
+                .iter()
+                .any(|file| parent.starts_with(file.path()))
+        });
         let directory = directory.ok_or_else(|| Repr::Outside((*script).to_owned()))?;
-        draft.rules.extend([Rule::Deny(vec![Operation::Default], Vec::new()), allow(&[Operation::SysctlRead], Vec::new())]);
-        draft.rules.extend(system::libraries().into_iter().chain(system::temporary()));
+        draft.rules.extend([
+            Rule::Deny(vec![Operation::Default], Vec::new()),
+            allow(&[Operation::SysctlRead], Vec::new()),
+        ]);
+        draft
+            .rules
+            .extend(system::libraries().into_iter().chain(system::temporary()));
         draft.files();
         let programs = programs(grants.spawn(), executables)?;
         draft.code(executables.interpreter(), &programs, directory)?;
@@ -80,7 +100,10 @@ impl Profile {
         draft.rules.extend(system::never());
         draft.denials()?;
         draft.kept(grants)?;
-        Ok(Self { rules: draft.rules, parameters: draft.parameters.finish() })
+        Ok(Self {
+            rules: draft.rules,
+            parameters: draft.parameters.finish(),
+        })
     }
 
     /// Returns the rules in order.
@@ -89,7 +112,8 @@ impl Profile {
         &self.rules
     }
 
-    /// Returns the paths behind the names in the rules, in the order in which they were named; no name twice.
+    /// Returns the paths behind the names in the rules, in the order in which they were named; no
+    /// name twice.
     #[must_use]
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
@@ -131,24 +155,47 @@ impl Spot<'_> {
 impl<'a> Draft<'a> {
     /// Names the granted paths.
     fn new(grants: &'a Grants, scratch: &'a Path) -> Result<Self, ProfileError> {
-        let Some((root, others)) = grants.files().split_first() else { return Err(Repr::NoDirectory.into()) };
+        let Some((root, others)) = grants.files().split_first() else {
+            return Err(Repr::NoDirectory.into());
+        };
         let mut parameters = Parameters::default();
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
         // Commands work on a directory that no program of theirs lies in.
         if root.access() == Access::ReadWrite {
-            writes.push(Spot { path: root.path(), place: parameters.next("WRITE", root.path())? });
+            writes.push(Spot {
+                path: root.path(),
+                place: parameters.next("WRITE", root.path())?,
+            });
         }
-        let root = Spot { path: root.path(), place: parameters.one("SKILL_ROOT", root.path())? };
+        let root = Spot {
+            path: root.path(),
+            place: parameters.one("SKILL_ROOT", root.path())?,
+        };
         for file in others {
             let (kind, spots) = match file.access() {
                 Access::ReadOnly => ("READ", &mut reads),
                 Access::ReadWrite => ("WRITE", &mut writes),
             };
-            spots.push(Spot { path: file.path(), place: parameters.next(kind, file.path())? });
+            spots.push(Spot {
+                path: file.path(),
+                place: parameters.next(kind, file.path())?,
+            });
         }
-        writes.push(Spot { path: scratch, place: parameters.one("SCRATCH", scratch)? });
+        writes.push(Spot {
+            path: scratch,
+            place: parameters.one("SCRATCH", scratch)?,
+        });
         let (rules, installed, ancestors) = Default::default();
-        Ok(Self { rules, parameters, root, reads, writes, installed, scratch, ancestors })
+        Ok(Self {
+            rules,
+            parameters,
+            root,
+            reads,
+            writes,
+            installed,
+            scratch,
+            ancestors,
+        })
     }
 
     /// The skill, what may be read, what may be written.
@@ -156,54 +203,123 @@ impl<'a> Draft<'a> {
         let read = |spot: &Spot<'_>| allow(&[Operation::FileRead], vec![spot.subpath()]);
         self.rules.push(read(&self.root));
         self.rules.extend(self.reads.iter().map(read));
-        let write = |spot: &Spot<'_>| allow(&[Operation::FileRead, Operation::FileWrite], vec![spot.subpath()]);
+        let write = |spot: &Spot<'_>| {
+            allow(
+                &[Operation::FileRead, Operation::FileWrite],
+                vec![spot.subpath()],
+            )
+        };
         self.rules.extend(self.writes.iter().map(write));
     }
 
     /// Where code is loaded from, beside the system's libraries.
-    fn code(&mut self, interpreter: &'a Executable, programs: &[&'a Executable], directory: &Path) -> Result<(), ProfileError> {
+    fn code(
+        &mut self,
+        interpreter: &'a Executable,
+        programs: &[&'a Executable],
+        directory: &Path,
+    ) -> Result<(), ProfileError> {
         let place = self.parameters.one("INTERPRETER", interpreter.path())?;
         let directory = self.parameters.one("SCRIPT_DIRECTORY", directory)?;
-        self.rules.push(allow(&[Operation::FileMapExecutable], vec![Filter::Literal(place.clone()), Filter::Subpath(directory)]));
-        self.installed.push(Spot { path: interpreter.path(), place });
+        self.rules.push(allow(
+            &[Operation::FileMapExecutable],
+            vec![Filter::Literal(place.clone()), Filter::Subpath(directory)],
+        ));
+        self.installed.push(Spot {
+            path: interpreter.path(),
+            place,
+        });
         for successor in &interpreter.successors {
-            self.installed.push(Spot { path: successor, place: self.parameters.next("SUCCESSOR", successor)? });
+            self.installed.push(Spot {
+                path: successor,
+                place: self.parameters.next("SUCCESSOR", successor)?,
+            });
         }
-        let mut own: Vec<Filter> = self.installed.iter().map(|spot| Filter::Literal(spot.place.clone())).collect();
-        let readable: BTreeSet<&Path> =
-            [interpreter].iter().chain(programs).flat_map(|program| &program.readable).map(PathBuf::as_path).collect();
+        let mut own: Vec<Filter> = self
+            .installed
+            .iter()
+            .map(|spot| Filter::Literal(spot.place.clone()))
+            .collect();
+        let readable: BTreeSet<&Path> = [interpreter]
+            .iter()
+            .chain(programs)
+            .flat_map(|program| &program.readable)
+            .map(PathBuf::as_path)
+            .collect();
         for path in readable {
-            let spot = Spot { path, place: self.parameters.next("LIBRARIES", path)? };
+            let spot = Spot {
+                path,
+                place: self.parameters.next("LIBRARIES", path)?,
+            };
             own.push(spot.subpath());
             self.installed.push(spot);
         }
-        self.rules.push(allow(&[Operation::FileRead, Operation::FileMapExecutable], own));
+        self.rules.push(allow(
+            &[Operation::FileRead, Operation::FileMapExecutable],
+            own,
+        ));
         Ok(())
     }
 
-    /// Programs resolve the paths that they use, and for this look at every directory above. Names that lead to programs are looked at too.
-    fn ancestors(&mut self, executables: &Executables, spawn: &Spawn, programs: &[&Executable]) -> Result<(), ProfileError> {
-        let granted = [&self.root].into_iter().chain(&self.reads).chain(&self.writes);
+    /// Programs resolve the paths that they use, and for this look at every directory above. Names
+    /// that lead to programs are looked at too.
+    fn ancestors(
+        &mut self,
+        executables: &Executables,
+        spawn: &Spawn,
+        programs: &[&Executable],
+    ) -> Result<(), ProfileError> {
+        let granted = [&self.root]
+            .into_iter()
+            .chain(&self.reads)
+            .chain(&self.writes);
         let spots: Vec<&Spot<'a>> = granted.chain(&self.installed).collect();
         let names = names(executables, spawn, programs);
-        let above = spots.iter().map(|spot| spot.path).chain(names.iter().map(PathBuf::as_path)).flat_map(above);
-        let seen: BTreeSet<PathBuf> = above.map(Path::to_owned).chain(names.iter().cloned()).collect();
+        let above = spots
+            .iter()
+            .map(|spot| spot.path)
+            .chain(names.iter().map(PathBuf::as_path))
+            .flat_map(above);
+        let seen: BTreeSet<PathBuf> = above
+            .map(Path::to_owned)
+            .chain(names.iter().cloned())
+            .collect();
         let inside = spots.iter().map(|spot| spot.subpath()).collect();
         for path in seen {
             let place = self.parameters.next("ANCESTOR", &path)?;
             self.ancestors.insert(path, place);
         }
-        let literals = self.ancestors.values().cloned().map(Filter::Literal).collect();
-        self.rules.push(allow(&[Operation::FileReadMetadata, Operation::FileTestExistence], literals));
-        self.rules.push(allow(&[Operation::FileTestExistence], inside));
+        let literals = self
+            .ancestors
+            .values()
+            .cloned()
+            .map(Filter::Literal)
+            .collect();
+        self.rules.push(allow(
+            &[Operation::FileReadMetadata, Operation::FileTestExistence],
+            literals,
+        ));
+        self.rules
+            .push(allow(&[Operation::FileTestExistence], inside));
         Ok(())
     }
 
-    /// What may be executed: the interpreter, in the place of the one process that there is; more, and more processes, only with a grant.
-    fn programs(&mut self, spawn: &Spawn, executables: &'a Executables, programs: &[&'a Executable]) -> Result<(), ProfileError> {
+    /// What may be executed: the interpreter, in the place of the one process that there is; more,
+    /// and more processes, only with a grant.
+    fn programs(
+        &mut self,
+        spawn: &Spawn,
+        executables: &'a Executables,
+        programs: &[&'a Executable],
+    ) -> Result<(), ProfileError> {
         let interpreter = executables.interpreter();
-        let own = self.installed.iter().filter(|spot| interpreter.code().any(|path| path == spot.path));
-        let mut filters: Vec<Filter> = own.map(|spot| Filter::Literal(spot.place.clone())).collect();
+        let own = self
+            .installed
+            .iter()
+            .filter(|spot| interpreter.code().any(|path| path == spot.path));
+        let mut filters: Vec<Filter> = own
+            .map(|spot| Filter::Literal(spot.place.clone()))
+            .collect();
         filters.extend(launcher::successors(interpreter.path()));
         let mut readable = Vec::new();
         for path in programs.iter().flat_map(|program| program.code()) {
@@ -220,10 +336,14 @@ impl<'a> Draft<'a> {
         }
         self.rules.push(allow(&[Operation::ProcessExec], filters));
         if !readable.is_empty() {
-            self.rules.push(allow(&[Operation::FileRead, Operation::FileMapExecutable], readable));
+            self.rules.push(allow(
+                &[Operation::FileRead, Operation::FileMapExecutable],
+                readable,
+            ));
         }
         if *spawn != Spawn::None {
-            self.rules.push(allow(&[Operation::ProcessFork], Vec::new()));
+            self.rules
+                .push(allow(&[Operation::ProcessFork], Vec::new()));
         }
         Ok(())
     }
@@ -232,7 +352,10 @@ impl<'a> Draft<'a> {
         match (granted, network) {
             (Granted::None, Network::None) => {}
             (Granted::Hosts(_), Network::LocalPort(port)) => {
-                self.rules.push(allow(&[Operation::NetworkOutbound], vec![Filter::LocalPort(port)]));
+                self.rules.push(allow(
+                    &[Operation::NetworkOutbound],
+                    vec![Filter::LocalPort(port)],
+                ));
                 self.rules.push(system::certificates());
             }
             (Granted::Hosts(_), Network::None) => return Err(Repr::Hosts.into()),
@@ -241,83 +364,161 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// What stays as it is although it lies in a directory that may be written, the temporary directories among them.
+    /// What stays as it is although it lies in a directory that may be written, the temporary
+    /// directories among them.
     fn denials(&mut self) -> Result<(), ProfileError> {
-        let is_writable = |path: &Path| self.writes.iter().any(|write| path.starts_with(write.path));
+        let is_writable =
+            |path: &Path| self.writes.iter().any(|write| path.starts_with(write.path));
         let reads = self.reads.iter().filter(|read| !is_writable(read.path));
-        // What this run executes, others run later; unless somebody granted just that to be written.
+        // What this run executes, others run later; unless somebody granted just that to be
+        // written.
         let is_granted = |path: &Path| self.writes.iter().any(|write| path == write.path);
-        let exposed = |spot: &&Spot<'_>| (is_writable(spot.path) || system::is_temporary(spot.path)) && !is_granted(spot.path);
-        let root = Some(&self.root).filter(|root| !self.writes.iter().any(|write| write.path == root.path));
-        let constant: Vec<&Spot<'_>> = root.into_iter().chain(reads).chain(self.installed.iter().filter(exposed)).collect();
+        let exposed = |spot: &&Spot<'_>| {
+            (is_writable(spot.path) || system::is_temporary(spot.path)) && !is_granted(spot.path)
+        };
+        let root = Some(&self.root)
+            .filter(|root| !self.writes.iter().any(|write| write.path == root.path));
+        let constant: Vec<&Spot<'_>> = root
+            .into_iter()
+            .chain(reads)
+            .chain(self.installed.iter().filter(exposed))
+            .collect();
         let mut rules: Vec<Rule> = constant.iter().map(|spot| self.read_only(spot)).collect();
         // Renaming a directory above and back again must not help.
         let above: BTreeSet<&Path> = constant.iter().flat_map(|spot| above(spot.path)).collect();
-        let above: Vec<Filter> = above.iter().filter_map(|path| self.ancestors.get(*path).cloned()).map(Filter::Literal).collect();
+        let above: Vec<Filter> = above
+            .iter()
+            .filter_map(|path| self.ancestors.get(*path).cloned())
+            .map(Filter::Literal)
+            .collect();
         if !above.is_empty() {
-            rules.push(Rule::Deny(vec![Operation::FileWriteCreate, Operation::FileWriteUnlink], above));
+            rules.push(Rule::Deny(
+                vec![Operation::FileWriteCreate, Operation::FileWriteUnlink],
+                above,
+            ));
         }
-        for write in self.writes.iter().filter(|write| write.path != self.scratch) {
+        for write in self
+            .writes
+            .iter()
+            .filter(|write| write.path != self.scratch)
+        {
             let Protected { patterns, paths } = Protected::inside(write.path);
             let patterns = Filter::Any(patterns.into_iter().map(Filter::Regex).collect());
-            rules.push(Rule::Deny(vec![Operation::FileWrite], vec![Filter::All(vec![write.subpath(), patterns])]));
+            rules.push(Rule::Deny(
+                vec![Operation::FileWrite],
+                vec![Filter::All(vec![write.subpath(), patterns])],
+            ));
             for path in paths {
                 let place = self.parameters.next("PROTECTED", &path)?;
-                rules.push(Rule::Deny(vec![Operation::FileWrite], vec![Filter::Subpath(place)]));
+                rules.push(Rule::Deny(
+                    vec![Operation::FileWrite],
+                    vec![Filter::Subpath(place)],
+                ));
             }
         }
         self.rules.extend(rules);
         Ok(())
     }
 
-    /// Denies writing protected paths, unless they were granted themselves, and everything with hidden ones.
+    /// Denies writing protected paths, unless they were granted themselves, and everything with
+    /// hidden ones.
     fn kept(&mut self, grants: &Grants) -> Result<(), ProfileError> {
-        let is_inside = |path: &&PathBuf| grants.around(path).is_some_and(|file| file.path() != path.as_path());
-        let is_changeable = |path: &&PathBuf| grants.writable_around(path).is_some_and(|file| file.path() != path.as_path());
+        let is_inside = |path: &&PathBuf| {
+            grants
+                .around(path)
+                .is_some_and(|file| file.path() != path.as_path())
+        };
+        let is_changeable = |path: &&PathBuf| {
+            grants
+                .writable_around(path)
+                .is_some_and(|file| file.path() != path.as_path())
+        };
         for path in grants.protected().iter().filter(is_changeable) {
-            let spot = Spot { path, place: self.parameters.next("PROTECTED_PATH", path)? };
+            let spot = Spot {
+                path,
+                place: self.parameters.next("PROTECTED_PATH", path)?,
+            };
             let rule = self.read_only(&spot);
             self.rules.push(rule);
         }
         for path in grants.hidden().iter().filter(is_inside) {
             let place = self.parameters.next("HIDDEN", path)?;
-            self.rules.push(Rule::Deny(vec![Operation::FileRead, Operation::FileWrite], vec![Filter::Subpath(place)]));
+            self.rules.push(Rule::Deny(
+                vec![Operation::FileRead, Operation::FileWrite],
+                vec![Filter::Subpath(place)],
+            ));
         }
         Ok(())
     }
 
     /// A path below which nothing is written, but for what is granted further down.
     fn read_only(&self, spot: &Spot<'_>) -> Rule {
-        let is_inside = |write: &&Spot<'_>| write.path != spot.path && write.path.starts_with(spot.path);
-        let inside: Vec<Filter> = self.writes.iter().filter(is_inside).map(Spot::subpath).collect();
-        let filter =
-            if inside.is_empty() { spot.subpath() } else { Filter::All(vec![spot.subpath(), Filter::Not(Box::new(Filter::Any(inside)))]) };
+        let is_inside =
+            |write: &&Spot<'_>| write.path != spot.path && write.path.starts_with(spot.path);
+        let inside: Vec<Filter> = self
+            .writes
+            .iter()
+            .filter(is_inside)
+            .map(Spot::subpath)
+            .collect();
+        let filter = if inside.is_empty() {
+            spot.subpath()
+        } else {
+            Filter::All(vec![
+                spot.subpath(),
+                Filter::Not(Box::new(Filter::Any(inside))),
+            ])
+        };
         Rule::Deny(vec![Operation::FileWrite], vec![filter])
     }
 }
 
 /// Finds the programs that are granted by their names.
-fn programs<'a>(spawn: &Spawn, executables: &'a Executables) -> Result<Vec<&'a Executable>, ProfileError> {
-    let Spawn::Programs(names) = spawn else { return Ok(Vec::new()) };
-    let found = |name: &String| executables.named(name).ok_or_else(|| Repr::Program(name.clone()).into());
+fn programs<'a>(
+    spawn: &Spawn,
+    executables: &'a Executables,
+) -> Result<Vec<&'a Executable>, ProfileError> {
+    let Spawn::Programs(names) = spawn else {
+        return Ok(Vec::new());
+    };
+    let found = |name: &String| {
+        executables
+            .named(name)
+            .ok_or_else(|| Repr::Program(name.clone()).into())
+    };
     names.iter().map(found).collect()
 }
 
-/// The paths by which interpreter and programs are called, where these are not the system's: symlinks, which whoever calls them follows.
+/// The paths by which interpreter and programs are called, where these are not the system's:
+/// symlinks, which whoever calls them follows.
 fn names(executables: &Executables, spawn: &Spawn, programs: &[&Executable]) -> Vec<PathBuf> {
     let interpreter = executables.interpreter();
-    let own = [interpreter.name().to_owned()].into_iter().filter(|name| name != interpreter.path());
+    let own = [interpreter.name().to_owned()]
+        .into_iter()
+        .filter(|name| name != interpreter.path());
     let granted: Vec<PathBuf> = match spawn {
-        Spawn::Programs(names) => names.iter().flat_map(|name| executables.places(name)).filter(|path| is_printable(path)).collect(),
+        Spawn::Programs(names) => names
+            .iter()
+            .flat_map(|name| executables.places(name))
+            .filter(|path| is_printable(path))
+            .collect(),
         Spawn::None | Spawn::Any => Vec::new(),
     };
-    let code = programs.iter().flat_map(|program| program.code()).map(Path::to_owned);
-    own.chain(granted).chain(code).filter(|path| !system::holds(path)).collect()
+    let code = programs
+        .iter()
+        .flat_map(|program| program.code())
+        .map(Path::to_owned);
+    own.chain(granted)
+        .chain(code)
+        .filter(|path| !system::holds(path))
+        .collect()
 }
 
 /// The directories above a path, without the one above all.
 fn above(path: &Path) -> impl Iterator<Item = &Path> {
-    path.ancestors().skip(1).filter(|path| path.parent().is_some())
+    path.ancestors()
+        .skip(1)
+        .filter(|path| path.parent().is_some())
 }
 
 fn allow(operations: &[Operation], filters: Vec<Filter>) -> Rule {

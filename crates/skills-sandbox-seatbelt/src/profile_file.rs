@@ -1,5 +1,8 @@
 //! The file in which a profile is handed to `sandbox-exec`.
-#![expect(clippy::disallowed_methods, reason = "a file of ours, under a name that nobody had before")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a file of ours, under a name that nobody had before"
+)]
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -19,11 +22,15 @@ pub(crate) struct ProfileFile {
 }
 
 impl ProfileFile {
-    /// Makes an empty file `openskills-seatbelt-{process}-{attempt}.sb`; whatever has that name already, be it a symlink, is left alone, and the next
-    /// attempt is tried.
+    /// Makes an empty file `openskills-seatbelt-{process}-{attempt}.sb`; whatever has that name
+    /// already, be it a symlink, is left alone, and the next attempt is tried.
     pub(crate) fn create(directory: &Path, process: u32) -> io::Result<Self> {
         let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW);
         for attempt in 0..ATTEMPTS {
             let path = directory.join(format!("{FILE_PREFIX}{process}-{attempt}.sb"));
             match options.open(&path) {
@@ -32,7 +39,10 @@ impl ProfileFile {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("all {ATTEMPTS} names for a profile are taken")))
+        Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            format!("all {ATTEMPTS} names for a profile are taken"),
+        ))
     }
 
     /// Writes the whole text.

@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::parameter::Place;
 
-/// One rule: what it says of some operations when one of its filters fits, or always without filters. Where several rules fit, the
-/// last one decides.
+/// One rule: what it says of some operations when one of its filters fits, or always without
+/// filters. Where several rules fit, the last one decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
     /// `(allow operations filters)`.
@@ -94,9 +94,13 @@ impl fmt::Display for Rule {
             Self::Deny(operations, filters) => ("deny", operations, filters),
         };
         write!(f, "({verdict}")?;
-        operations.iter().try_for_each(|operation| write!(f, " {}", operation.as_str()))?;
+        operations
+            .iter()
+            .try_for_each(|operation| write!(f, " {}", operation.as_str()))?;
         let gap = if filters.len() == 1 { " " } else { "\n  " };
-        filters.iter().try_for_each(|filter| write!(f, "{gap}{filter}"))?;
+        filters
+            .iter()
+            .try_for_each(|filter| write!(f, "{gap}{filter}"))?;
         f.write_str(")")
     }
 }
@@ -133,7 +137,9 @@ impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let several = |f: &mut fmt::Formatter<'_>, name: &str, filters: &[Self]| {
             write!(f, "({name}")?;
-            filters.iter().try_for_each(|filter| write!(f, " {filter}"))?;
+            filters
+                .iter()
+                .try_for_each(|filter| write!(f, " {filter}"))?;
             f.write_str(")")
         };
         match self {

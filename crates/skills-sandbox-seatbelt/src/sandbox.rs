@@ -11,7 +11,9 @@ use skills_policy::Network as Granted;
 use skills_sandbox::egress::{Internet, Log, Outside, Proxy, Summary};
 use skills_sandbox::interpreter::Interpreters;
 use skills_sandbox::process::{Bounds, Spawned, Supervised, supervise};
-use skills_sandbox::{Ending, Job, Outcome, Quota, QuotaMonitor, Report, Running, Sandbox, SandboxError, Scratch};
+use skills_sandbox::{
+    Ending, Job, Outcome, Quota, QuotaMonitor, Report, Running, Sandbox, SandboxError, Scratch,
+};
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
@@ -26,7 +28,8 @@ const NESTED: &str = "sandbox_apply: Operation not permitted";
 
 /// Runs scripts under `sandbox-exec`, on macOS. Anywhere else it refuses.
 ///
-/// Defaults of the builder: interpreters and programs of the usual directories, and the [`Internet`] as this machine sees it.
+/// Defaults of the builder: interpreters and programs of the usual directories, and the
+/// [`Internet`] as this machine sees it.
 #[derive(Clone)]
 pub struct SeatbeltSandbox {
     interpreters: Interpreters,
@@ -43,10 +46,14 @@ struct Launcher {
 }
 
 impl SeatbeltSandbox {
-    /// Makes the backend; private scratch directories are made below `scratch_parent`, profiles in `/tmp`.
+    /// Makes the backend; private scratch directories are made below `scratch_parent`, profiles in
+    /// `/tmp`.
     #[must_use]
     pub fn new(scratch_parent: impl Into<PathBuf>) -> Self {
-        let launcher = cfg!(target_os = "macos").then(|| Launcher { program: SANDBOX_EXEC.into(), profiles: "/tmp".into() });
+        let launcher = cfg!(target_os = "macos").then(|| Launcher {
+            program: SANDBOX_EXEC.into(),
+            profiles: "/tmp".into(),
+        });
         Self::launched_by(launcher, scratch_parent.into())
     }
 
@@ -66,55 +73,113 @@ impl SeatbeltSandbox {
 
     /// Makes a backend of a stand-in for `sandbox-exec`, which confines nothing.
     #[cfg(test)]
-    pub(crate) fn standing_in(program: impl Into<PathBuf>, profiles: PathBuf, scratch_parent: PathBuf) -> Self {
-        Self::launched_by(Some(Launcher { program: program.into(), profiles }), scratch_parent)
+    pub(crate) fn standing_in(
+        program: impl Into<PathBuf>,
+        profiles: PathBuf,
+        scratch_parent: PathBuf,
+    ) -> Self {
+        Self::launched_by(
+            Some(Launcher {
+                program: program.into(),
+                profiles,
+            }),
+            scratch_parent,
+        )
     }
 
     fn launched_by(launcher: Option<Launcher>, scratch_parent: PathBuf) -> Self {
-        Self { interpreters: Interpreters::default(), scratch_parent, outside: Arc::new(Internet), launcher }
+        Self {
+            interpreters: Interpreters::default(),
+            scratch_parent,
+            outside: Arc::new(Internet),
+            launcher,
+        }
     }
 
     fn launcher(&self) -> Result<&Launcher, SandboxError> {
-        let launcher = self.launcher.as_ref().ok_or_else(|| SandboxError::unsupported_platform(std::env::consts::OS))?;
+        let launcher = self
+            .launcher
+            .as_ref()
+            .ok_or_else(|| SandboxError::unsupported_platform(std::env::consts::OS))?;
         if launcher.program.is_file() {
             return Ok(launcher);
         }
         let reason = format!("no {}", launcher.program.display());
-        Err(SandboxError::unavailable("sandbox-exec", reason, "it is a part of macOS; repair the system"))
+        Err(SandboxError::unavailable(
+            "sandbox-exec",
+            reason,
+            "it is a part of macOS; repair the system",
+        ))
     }
 
     async fn run_job(&self, job: Job) -> Result<Outcome, SandboxError> {
         let started = Instant::now();
         let launcher = self.launcher()?;
         let job = job.at_locations();
-        let scratch = Scratch::new(&self.scratch_parent).map_err(|error| SandboxError::setup("making a scratch directory", error))?;
-        let scratch_path = scratch.path().canonicalize().map_err(|error| SandboxError::setup("finding the scratch directory", error))?;
+        let scratch = Scratch::new(&self.scratch_parent)
+            .map_err(|error| SandboxError::setup("making a scratch directory", error))?;
+        let scratch_path = scratch
+            .path()
+            .canonicalize()
+            .map_err(|error| SandboxError::setup("finding the scratch directory", error))?;
         let profiles = |error| SandboxError::setup("writing the profile", error);
-        let mut file = ProfileFile::create(&launcher.profiles, std::process::id()).map_err(profiles)?;
+        let mut file =
+            ProfileFile::create(&launcher.profiles, std::process::id()).map_err(profiles)?;
         let egress = self.egress(&job).await?;
-        let network = egress.as_ref().map_or(Network::None, |egress| Network::LocalPort(egress.port));
-        let ground = Ground { scratch: scratch_path, profile: file.path().to_owned(), network };
+        let network = egress
+            .as_ref()
+            .map_or(Network::None, |egress| Network::LocalPort(egress.port));
+        let ground = Ground {
+            scratch: scratch_path,
+            profile: file.path().to_owned(),
+            network,
+        };
         let plan = Plan::new(&job, &executables(&job, &self.interpreters)?, &ground)?;
         file.write(&plan.profile().to_string()).map_err(profiles)?;
         let scratch_quota = Quota::new(&ground.scratch, plan.limits().scratch_bytes);
-        let quotas: Vec<Quota> = job.quotas().iter().cloned().chain([scratch_quota]).collect();
-        let quotas = QuotaMonitor::open(&quotas).map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
-        let bounds = Bounds { limits: plan.limits(), quotas: Arc::new(quotas), cancellation: job.cancelled_by() };
-        let spawned = Spawned::start(command(&plan, launcher)).map_err(|error| SandboxError::setup("starting sandbox-exec", error))?;
+        let quotas: Vec<Quota> = job
+            .quotas()
+            .iter()
+            .cloned()
+            .chain([scratch_quota])
+            .collect();
+        let quotas = QuotaMonitor::open(&quotas)
+            .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
+        let bounds = Bounds {
+            limits: plan.limits(),
+            quotas: Arc::new(quotas),
+            cancellation: job.cancelled_by(),
+        };
+        let spawned = Spawned::start(command(&plan, launcher))
+            .map_err(|error| SandboxError::setup("starting sandbox-exec", error))?;
         let (supervised, log) = watch_over(spawned, &job, &bounds, egress).await?;
         drop(file);
         refusal(&supervised, log.as_ref()).map_or(Ok(()), Err)?;
         let report = report(&plan, job.quotas(), log.as_ref()).removed(scratch.remove());
-        Ok(Outcome::new(supervised.ending, supervised.stdout, supervised.stderr, started.elapsed(), report))
+        Ok(Outcome::new(
+            supervised.ending,
+            supervised.stdout,
+            supervised.stderr,
+            started.elapsed(),
+            report,
+        ))
     }
 
     /// Opens the way to the granted hosts, when there are some.
     async fn egress(&self, job: &Job) -> Result<Option<Egress>, SandboxError> {
-        let Granted::Hosts(hosts) = job.grants().network() else { return Ok(None) };
+        let Granted::Hosts(hosts) = job.grants().network() else {
+            return Ok(None);
+        };
         let failed = |error| SandboxError::setup("opening a port for the proxy", error);
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(failed)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
-        Ok(Some(Egress { proxy: Proxy::new(hosts.clone(), Arc::clone(&self.outside)), listener, port }))
+        Ok(Some(Egress {
+            proxy: Proxy::new(hosts.clone(), Arc::clone(&self.outside)),
+            listener,
+            port,
+        }))
     }
 }
 
@@ -135,7 +200,9 @@ async fn watch_over(
     let supervised = supervise(spawned, job.input_bytes(), bounds);
     let (supervised, log) = match egress {
         None => (supervised.await, None),
-        Some(Egress { proxy, listener, .. }) => {
+        Some(Egress {
+            proxy, listener, ..
+        }) => {
             let log = proxy.log();
             tokio::select! {
                 supervised = supervised => (supervised, Some(log)),
@@ -143,7 +210,10 @@ async fn watch_over(
             }
         }
     };
-    Ok((supervised.map_err(|error| SandboxError::setup("watching the process", error))?, log))
+    Ok((
+        supervised.map_err(|error| SandboxError::setup("watching the process", error))?,
+        log,
+    ))
 }
 
 /// What is outside shows nothing of itself.
@@ -173,15 +243,20 @@ impl Sandbox for SeatbeltSandbox {
 
 fn command(plan: &Plan, launcher: &Launcher) -> Command {
     let mut command = Command::new(&launcher.program);
-    command.args(plan.arguments()).env_clear().envs(plan.environment().iter().cloned()).current_dir(plan.directory());
+    command
+        .args(plan.arguments())
+        .env_clear()
+        .envs(plan.environment().iter().cloned())
+        .current_dir(plan.directory());
     command
 }
 
 /// Tells that `sandbox-exec` itself failed, in which case nothing ran, from a script that failed.
 ///
-/// It fails before it starts anything, with nothing but words of its own on standard error. The exit code alone decides nothing, since scripts end with
-/// it too; and whoever used the proxy has run. A script that writes exactly the same, and nothing else, makes its own run look like one that never was;
-/// what is lost with it is what `sandbox-exec` would have said.
+/// It fails before it starts anything, with nothing but words of its own on standard error. The
+/// exit code alone decides nothing, since scripts end with it too; and whoever used the proxy has
+/// run. A script that writes exactly the same, and nothing else, makes its own run look like one
+/// that never was; what is lost with it is what `sandbox-exec` would have said.
 fn refusal(supervised: &Supervised, log: Option<&Log>) -> Option<SandboxError> {
     let is_failure = matches!(supervised.ending, Ending::Exited { code } if code != 0);
     let is_unused = log.is_none_or(|log| log.summary() == Summary::default());
@@ -189,28 +264,46 @@ fn refusal(supervised: &Supervised, log: Option<&Log>) -> Option<SandboxError> {
         return None;
     }
     let stderr = supervised.stderr.text();
-    let said = stderr.strip_prefix("sandbox-exec: ").map(str::trim_end).filter(|said| is_launchers(said))?;
+    let said = stderr
+        .strip_prefix("sandbox-exec: ")
+        .map(str::trim_end)
+        .filter(|said| is_launchers(said))?;
     if said == NESTED {
         let hint = "sandboxes of macOS do not nest: start the host outside of one, or ship a WebAssembly module (wasm/skill.wasm)";
-        return Some(SandboxError::unavailable("seatbelt", "already inside a seatbelt sandbox", hint));
+        return Some(SandboxError::unavailable(
+            "seatbelt",
+            "already inside a seatbelt sandbox",
+            hint,
+        ));
     }
-    Some(SandboxError::setup("sandbox-exec refused", io::Error::other(said.to_owned())))
+    Some(SandboxError::setup(
+        "sandbox-exec refused",
+        io::Error::other(said.to_owned()),
+    ))
 }
 
-/// Says whether `sandbox-exec` says such things: of confining or of starting in one line, of the profile with the place of a mistake, or with indented
-/// lines that explain it.
+/// Says whether `sandbox-exec` says such things: of confining or of starting in one line, of the
+/// profile with the place of a mistake, or with indented lines that explain it.
 fn is_launchers(said: &str) -> bool {
     let (first, rest) = said.split_once('\n').unwrap_or((said, ""));
     let is_one_line = rest.is_empty();
-    let is_start = first.strip_prefix("execvp() of '").is_some_and(|rest| rest.contains("' failed: "));
+    let is_start = first
+        .strip_prefix("execvp() of '")
+        .is_some_and(|rest| rest.contains("' failed: "));
     let is_applying = first.starts_with("sandbox_apply: ");
-    (is_one_line && (is_start || is_applying)) || (names_a_place(first) && rest.lines().all(|line| line.starts_with([' ', '\t'])))
+    (is_one_line && (is_start || is_applying))
+        || (names_a_place(first) && rest.lines().all(|line| line.starts_with([' ', '\t'])))
 }
 
-/// Says whether a line begins with a profile and a line and a column in it: `profile:3:1: `, `<input string>:1:0:`.
+/// Says whether a line begins with a profile and a line and a column in it: `profile:3:1: `,
+/// `<input string>:1:0:`.
 fn names_a_place(line: &str) -> bool {
     let mut parts = line.split(':');
-    let is_profile = parts.next().is_some_and(|name| name == "profile" || name == "<input string>" || name.contains(FILE_PREFIX));
-    let is_number = |part: Option<&str>| part.is_some_and(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_profile = parts.next().is_some_and(|name| {
+        name == "profile" || name == "<input string>" || name.contains(FILE_PREFIX)
+    });
+    let is_number = |part: Option<&str>| {
+        part.is_some_and(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
     is_profile && is_number(parts.next()) && is_number(parts.next()) && parts.next().is_some()
 }

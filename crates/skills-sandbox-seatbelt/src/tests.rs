@@ -1,6 +1,14 @@
-//! Drives the backend with a stand-in for `sandbox-exec` that confines nothing and writes down what it was given.
-#![expect(clippy::disallowed_methods, reason = "the tests look at what a run left behind")]
-#![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+//! Drives the backend with a stand-in for `sandbox-exec` that confines nothing and writes down what
+//! it was given.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests look at what a run left behind"
+)]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 mod command;
 mod endings;
@@ -30,7 +38,9 @@ struct Bench {
 impl Bench {
     /// Makes a skill with a shell script, and a stand-in that behaves as the shell commands say.
     fn new(script: &str, behaviour: &str) -> Self {
-        let bench = Self { top: tempfile::tempdir().unwrap() };
+        let bench = Self {
+            top: tempfile::tempdir().unwrap(),
+        };
         for directory in ["skill/scripts", "record", "profiles", "scratch"] {
             fs::create_dir_all(bench.path(directory)).unwrap();
         }
@@ -62,7 +72,10 @@ impl Bench {
     fn job(&self, wall_time: Duration) -> Job {
         let mut limits = Limits::default();
         (limits.wall_time, limits.output_bytes, limits.flood_bytes) = (wall_time, 64, 1 << 20);
-        Job::new(self.grants(limits), Program::script(ScriptKind::Shell, self.path("skill/scripts/run.sh")))
+        Job::new(
+            self.grants(limits),
+            Program::script(ScriptKind::Shell, self.path("skill/scripts/run.sh")),
+        )
     }
 
     /// Runs with a generous deadline.
@@ -70,11 +83,19 @@ impl Bench {
         self.sandbox().run(self.job(Duration::from_secs(60))).await
     }
 
-    /// Says that the stand-in was started so often, and that neither profiles nor scratch directories are left.
+    /// Says that the stand-in was started so often, and that neither profiles nor scratch
+    /// directories are left.
     fn assert_clean(&self, runs: usize) {
-        assert_eq!(self.record("runs").lines().count(), runs, "so often it was started");
+        assert_eq!(
+            self.record("runs").lines().count(),
+            runs,
+            "so often it was started"
+        );
         for directory in ["profiles", "scratch"] {
-            let left: Vec<_> = fs::read_dir(self.path(directory)).unwrap().map(|entry| entry.unwrap().path()).collect();
+            let left: Vec<_> = fs::read_dir(self.path(directory))
+                .unwrap()
+                .map(|entry| entry.unwrap().path())
+                .collect();
             assert!(left.is_empty(), "{left:?}");
         }
     }
@@ -83,6 +104,9 @@ impl Bench {
     async fn assert_silent(&self) {
         let before = self.record("pulse");
         tokio::time::sleep(Duration::from_millis(300)).await;
-        assert!(!before.is_empty() && self.record("pulse") == before, "somebody is still alive");
+        assert!(
+            !before.is_empty() && self.record("pulse") == before,
+            "somebody is still alive"
+        );
     }
 }

@@ -1,11 +1,20 @@
-//! Loading artifacts of 200 KB and 30 MB, beside the floor: a bare read of the same file, which verifies nothing.
+//! Loading artifacts of 200 KB and 30 MB, beside the floor: a bare read of the same file, which
+//! verifies nothing.
 
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a bench makes its own files and fails by panicking"
+)]
 
 /// The module itself: loading is nothing that users of the crate can call.
 #[path = "../src"]
 mod source {
-    #[expect(unused, unreachable_pub, reason = "the bench uses a part of it, and its tests come along")]
+    #[expect(
+        unused,
+        unreachable_pub,
+        reason = "the bench uses a part of it, and its tests come along"
+    )]
     pub(crate) mod artifacts;
 }
 
@@ -34,31 +43,46 @@ fn filled(bytes: usize) -> (TempDir, ArtifactCache, Key, PathBuf) {
 }
 
 fn hit(cache: &ArtifactCache, key: &Key) -> Vec<u8> {
-    let payload = if let Loaded::Hit(payload) = cache.load(key).unwrap() { Some(payload) } else { None };
+    let payload = if let Loaded::Hit(payload) = cache.load(key).unwrap() {
+        Some(payload)
+    } else {
+        None
+    };
     payload.unwrap()
 }
 
 #[divan::bench(args = SIZES)]
 fn bare_read(bencher: Bencher<'_, '_>, bytes: usize) {
     let (_parent, _cache, _key, file) = filled(bytes);
-    bencher.counter(BytesCount::new(bytes)).bench_local(|| std::fs::read(black_box(&file)).unwrap());
+    bencher
+        .counter(BytesCount::new(bytes))
+        .bench_local(|| std::fs::read(black_box(&file)).unwrap());
 }
 
 /// As in a new process: the directory and the key are opened too.
 #[divan::bench(args = SIZES)]
 fn first_load(bencher: Bencher<'_, '_>, bytes: usize) {
     let (_parent, cache, key, _file) = filled(bytes);
-    bencher.counter(BytesCount::new(bytes)).bench_local(|| hit(&ArtifactCache::open(cache.directory()).unwrap(), black_box(&key)));
+    bencher.counter(BytesCount::new(bytes)).bench_local(|| {
+        hit(
+            &ArtifactCache::open(cache.directory()).unwrap(),
+            black_box(&key),
+        )
+    });
 }
 
 #[divan::bench(args = SIZES)]
 fn later_load(bencher: Bencher<'_, '_>, bytes: usize) {
     let (_parent, cache, key, _file) = filled(bytes);
-    bencher.counter(BytesCount::new(bytes)).bench_local(|| hit(&cache, black_box(&key)));
+    bencher
+        .counter(BytesCount::new(bytes))
+        .bench_local(|| hit(&cache, black_box(&key)));
 }
 
 #[divan::bench(args = SIZES)]
 fn hash_of_a_component(bencher: Bencher<'_, '_>, bytes: usize) {
     let content = vec![7; bytes];
-    bencher.counter(BytesCount::new(bytes)).bench_local(|| Key::content_hash(black_box(&content)));
+    bencher
+        .counter(BytesCount::new(bytes))
+        .bench_local(|| Key::content_hash(black_box(&content)));
 }

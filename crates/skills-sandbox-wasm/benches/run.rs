@@ -1,5 +1,11 @@
-//! A warm run of a small component that reads one file, beside the floor: bare wasmtime with the same component and directory.
-#![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
+//! A warm run of a small component that reads one file, beside the floor: bare wasmtime with the
+//! same component and directory.
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a bench makes its own files and fails by panicking"
+)]
 
 #[path = "floor/bare.rs"]
 mod bare;
@@ -26,16 +32,31 @@ fn skill() -> TempDir {
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
 }
 
 #[divan::bench(sample_count = 500)]
 fn warm(bencher: Bencher<'_, '_>) {
     let (directory, scratch) = (skill(), tempfile::tempdir().unwrap());
-    let Decision::Granted(grants) = Rules::default().decide(&Request::new(directory.path())) else { panic!("granted") };
-    let job = Job::new(grants, Program::Wasm(Arc::from(PROBE))).argument("read").argument("/skill/data.txt");
+    let Decision::Granted(grants) = Rules::default().decide(&Request::new(directory.path())) else {
+        panic!("granted")
+    };
+    let job = Job::new(grants, Program::Wasm(Arc::from(PROBE)))
+        .argument("read")
+        .argument("/skill/data.txt");
     let (sandbox, runtime) = (WasmSandbox::new(scratch.path()), runtime());
-    let run = || assert!(runtime.block_on(sandbox.run(job.clone())).unwrap().ending.is_success());
+    let run = || {
+        assert!(
+            runtime
+                .block_on(sandbox.run(job.clone()))
+                .unwrap()
+                .ending
+                .is_success()
+        )
+    };
     run();
     bencher.bench_local(run);
 }

@@ -1,8 +1,15 @@
-//! What a run costs beside its floors, measured in turns in one process: bare wasmtime with the same component, file and print, and `/bin/true`.
+//! What a run costs beside its floors, measured in turns in one process: bare wasmtime with the
+//! same component, file and print, and `/bin/true`.
 //!
-//! `cargo bench -p skills-sandbox-wasm --bench targets [-- [--component PATH] [SECTION …]]`; the sections are warm, throughput, cold, overshoot and memory. A component of
-//! one's own is run with the arguments `read /skill/data.txt`.
-#![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "a bench makes its own files and fails by panicking")]
+//! `cargo bench -p skills-sandbox-wasm --bench targets [-- [--component PATH] [SECTION …]]`; the
+//! sections are warm, throughput, cold, overshoot and memory. A component of one's own is run with
+//! the arguments `read /skill/data.txt`.
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a bench makes its own files and fails by panicking"
+)]
 
 #[path = "floor/bare.rs"]
 mod bare;
@@ -42,9 +49,16 @@ fn main() {
     }
     let wants = |section: &str| sections.is_empty() || sections.contains(&section);
     let bench = Bench::new(component);
-    let all: [(&str, Section); 5] =
-        [("warm", warm), ("throughput", throughput), ("cold", cold), ("overshoot", overshoot), ("memory", memory)];
-    all.iter().filter(|(name, _)| wants(name)).for_each(|(_, section)| section(&bench));
+    let all: [(&str, Section); 5] = [
+        ("warm", warm),
+        ("throughput", throughput),
+        ("cold", cold),
+        ("overshoot", overshoot),
+        ("memory", memory),
+    ];
+    all.iter()
+        .filter(|(name, _)| wants(name))
+        .for_each(|(_, section)| section(&bench));
 }
 
 /// Measures something and prints it.
@@ -62,27 +76,49 @@ impl Bench {
         let (skill, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::fs::write(skill.path().join("data.txt"), "data").unwrap();
         let sandbox = WasmSandbox::new(scratch.path());
-        Self { skill, scratch, component, sandbox }
+        Self {
+            skill,
+            scratch,
+            component,
+            sandbox,
+        }
     }
 
     fn job(&self) -> Job {
-        job(self.skill.path(), &self.component, &["read", "/skill/data.txt"], Limits::default())
+        job(
+            self.skill.path(),
+            &self.component,
+            &["read", "/skill/data.txt"],
+            Limits::default(),
+        )
     }
 }
 
 fn job(skill: &Path, component: &Arc<[u8]>, arguments: &[&str], limits: Limits) -> Job {
-    let Decision::Granted(grants) = Rules::default().decide(&Request::new(skill).limits(limits)) else { panic!("granted") };
-    arguments.iter().fold(Job::new(grants, Program::Wasm(Arc::clone(component))), |job, argument| job.argument(*argument))
+    let Decision::Granted(grants) = Rules::default().decide(&Request::new(skill).limits(limits))
+    else {
+        panic!("granted")
+    };
+    arguments.iter().fold(
+        Job::new(grants, Program::Wasm(Arc::clone(component))),
+        |job, argument| job.argument(*argument),
+    )
 }
 
 fn executor() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
 }
 
 /// One run of each in turn, so that the pace of the machine is the same for all.
 fn warm(bench: &Bench) {
     let executor = executor();
-    let (on_demand, pooled) = (Bare::new(&bench.component, Allocation::OnDemand), Bare::new(&bench.component, Allocation::Pooled));
+    let (on_demand, pooled) = (
+        Bare::new(&bench.component, Allocation::OnDemand),
+        Bare::new(&bench.component, Allocation::Pooled),
+    );
     let job = bench.job();
     let skill = bench.skill.path();
     let mut times: [Vec<Duration>; 4] = Default::default();
@@ -90,15 +126,34 @@ fn warm(bench: &Bench) {
         let taken = [
             timed(|| executor.block_on(on_demand.run(skill))),
             timed(|| executor.block_on(pooled.run(skill))),
-            timed(|| assert!(executor.block_on(bench.sandbox.run(job.clone())).unwrap().ending.is_success())),
+            timed(|| {
+                assert!(
+                    executor
+                        .block_on(bench.sandbox.run(job.clone()))
+                        .unwrap()
+                        .ending
+                        .is_success()
+                )
+            }),
             if round % 10 == 0 {
-                timed(|| assert!(std::process::Command::new("/bin/true").status().unwrap().success()))
+                timed(|| {
+                    assert!(
+                        std::process::Command::new("/bin/true")
+                            .status()
+                            .unwrap()
+                            .success()
+                    )
+                })
             } else {
                 Duration::MAX
             },
         ];
         if round >= 100 {
-            times.iter_mut().zip(taken).filter(|(_, taken)| *taken < Duration::MAX).for_each(|(times, taken)| times.push(taken));
+            times
+                .iter_mut()
+                .zip(taken)
+                .filter(|(_, taken)| *taken < Duration::MAX)
+                .for_each(|(times, taken)| times.push(taken));
         }
     }
     let [on_demand, pooled, ours, spawn] = times.map(Spread::of);
@@ -108,7 +163,12 @@ fn warm(bench: &Bench) {
     println!("  ours                   {ours}");
     println!("  /bin/true              {spawn}");
     let ratio = |floor: &Spread| ours.p50.as_secs_f64() / floor.p50.as_secs_f64();
-    println!("  ours: {:.2} of bare on demand, {:.2} of bare pooled, {:.2} of /bin/true", ratio(&on_demand), ratio(&pooled), ratio(&spawn));
+    println!(
+        "  ours: {:.2} of bare on demand, {:.2} of bare pooled, {:.2} of /bin/true",
+        ratio(&on_demand),
+        ratio(&pooled),
+        ratio(&spawn)
+    );
 }
 
 /// Runs for two seconds on 1, 2 and 4 threads, each with an executor of its own.
@@ -119,7 +179,13 @@ fn throughput(bench: &Bench) {
     for threads in [1, 2, 4] {
         let bare = per_second(threads, &|executor| executor.block_on(pooled.run(skill)));
         let ours = per_second(threads, &|executor| {
-            assert!(executor.block_on(bench.sandbox.run(job.clone())).unwrap().ending.is_success());
+            assert!(
+                executor
+                    .block_on(bench.sandbox.run(job.clone()))
+                    .unwrap()
+                    .ending
+                    .is_success()
+            );
         });
         println!("  {threads} threads   {bare} / {ours}");
     }
@@ -141,18 +207,37 @@ fn per_second(threads: usize, work: &(dyn Fn(&tokio::runtime::Runtime) + Sync)) 
     count.load(Ordering::Relaxed) / 2
 }
 
-/// The first run in a new process: ours from its cache, bare from a file with compiled code. Each process says what it took from its engine on.
+/// The first run in a new process: ours from its cache, bare from a file with compiled code. Each
+/// process says what it took from its engine on.
 fn cold(bench: &Bench) {
     let directory = bench.scratch.path();
     let component = directory.join("component.wasm");
     std::fs::write(&component, &bench.component).unwrap();
     let engine = Engine::new(&config(Allocation::OnDemand)).unwrap();
-    std::fs::write(directory.join("bare.cwasm"), engine.precompile_component(&bench.component).unwrap()).unwrap();
+    std::fs::write(
+        directory.join("bare.cwasm"),
+        engine.precompile_component(&bench.component).unwrap(),
+    )
+    .unwrap();
     let child = |mode: &str| -> Duration {
-        let output =
-            std::process::Command::new(std::env::current_exe().unwrap()).arg(mode).arg(&component).arg(directory).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        Duration::from_nanos(String::from_utf8(output.stdout).unwrap().trim().parse().unwrap())
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .arg(mode)
+            .arg(&component)
+            .arg(directory)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Duration::from_nanos(
+            String::from_utf8(output.stdout)
+                .unwrap()
+                .trim()
+                .parse()
+                .unwrap(),
+        )
     };
     child("cold-ours");
     let (mut bare, mut ours) = (Vec::new(), Vec::new());
@@ -164,7 +249,10 @@ fn cold(bench: &Bench) {
     println!(
         "first run in a new process, microseconds   min / p50 / p99\n  bare deserialize_file   {bare}\n  ours from the cache     {ours}"
     );
-    println!("  ours: {:.2} of bare", ours.p50.as_secs_f64() / bare.p50.as_secs_f64());
+    println!(
+        "  ours: {:.2} of bare",
+        ours.p50.as_secs_f64() / bare.p50.as_secs_f64()
+    );
 }
 
 fn cold_child(mode: &str, component: &Path, directory: &Path) {
@@ -172,7 +260,12 @@ fn cold_child(mode: &str, component: &Path, directory: &Path) {
     let skill = tempfile::tempdir().unwrap();
     std::fs::write(skill.path().join("data.txt"), "data").unwrap();
     let bytes: Arc<[u8]> = std::fs::read(component).unwrap().into();
-    let job = job(skill.path(), &bytes, &["read", "/skill/data.txt"], Limits::default());
+    let job = job(
+        skill.path(),
+        &bytes,
+        &["read", "/skill/data.txt"],
+        Limits::default(),
+    );
     let started = Instant::now();
     // Until there is a result; what is given back afterwards is not awaited by anybody.
     let taken = if mode == "cold-bare" {
@@ -180,8 +273,15 @@ fn cold_child(mode: &str, component: &Path, directory: &Path) {
         executor.block_on(bare.run(skill.path()));
         started.elapsed()
     } else {
-        let sandbox = WasmSandbox::new(directory).cache(ArtifactCache::open(directory.join("cache")).unwrap());
-        assert!(executor.block_on(sandbox.run(job)).unwrap().ending.is_success());
+        let sandbox = WasmSandbox::new(directory)
+            .cache(ArtifactCache::open(directory.join("cache")).unwrap());
+        assert!(
+            executor
+                .block_on(sandbox.run(job))
+                .unwrap()
+                .ending
+                .is_success()
+        );
         started.elapsed()
     };
     println!("{}", taken.as_nanos());
@@ -194,11 +294,19 @@ fn overshoot(bench: &Bench) {
     for action in ["spin", "sleep"] {
         let mut limits = Limits::default();
         limits.wall_time = Duration::from_millis(50);
-        let job = job(bench.skill.path(), &Arc::from(PROBE), &[action], limits.clone());
+        let job = job(
+            bench.skill.path(),
+            &Arc::from(PROBE),
+            &[action],
+            limits.clone(),
+        );
         let mut times = Vec::new();
         for round in 0..205 {
             let taken = timed(|| {
-                let ending = executor.block_on(bench.sandbox.run(job.clone())).unwrap().ending;
+                let ending = executor
+                    .block_on(bench.sandbox.run(job.clone()))
+                    .unwrap()
+                    .ending;
                 assert_eq!(ending, Ending::TimedOut { limit_ms: 50 });
             });
             if round >= 5 {
@@ -214,7 +322,13 @@ fn memory(bench: &Bench) {
     let (executor, job) = (executor(), bench.job());
     let run = |count: usize| {
         for _ in 0..count {
-            assert!(executor.block_on(bench.sandbox.run(job.clone())).unwrap().ending.is_success());
+            assert!(
+                executor
+                    .block_on(bench.sandbox.run(job.clone()))
+                    .unwrap()
+                    .ending
+                    .is_success()
+            );
         }
     };
     println!("resident memory, KiB");
@@ -227,8 +341,14 @@ fn memory(bench: &Bench) {
 
 fn resident_kibibytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
-    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap_or_default();
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(0)
 }
 
 fn timed(work: impl FnOnce()) -> Duration {
@@ -247,13 +367,23 @@ impl Spread {
     fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         let at = |part: f64| times[((times.len() - 1) as f64 * part) as usize];
-        Self { min: at(0.0), p50: at(0.5), p99: at(0.99) }
+        Self {
+            min: at(0.0),
+            p50: at(0.5),
+            p99: at(0.99),
+        }
     }
 }
 
 impl std::fmt::Display for Spread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:>7} / {:>7} / {:>7}", self.min.as_micros(), self.p50.as_micros(), self.p99.as_micros())
+        write!(
+            f,
+            "{:>7} / {:>7} / {:>7}",
+            self.min.as_micros(),
+            self.p50.as_micros(),
+            self.p99.as_micros()
+        )
     }
 }
 

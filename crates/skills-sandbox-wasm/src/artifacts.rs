@@ -1,20 +1,29 @@
-//! Compiled components on disk, so that a new process need not compile what an older one has compiled.
+//! Compiled components on disk, so that a new process need not compile what an older one has
+//! compiled.
 //!
 //! ```text
 //! content + engine + versions --> Key --lock--> compile --store--> temp file, fsync, rename --> evict what was used longest ago
 //!                                  \--load--> open, look at owner and mode, read, verify the seal --> bytes
 //! ```
 //!
-//! Compiled code is machine code: whoever changes it runs as the host. So the directory and its files belong to this user alone, and every
-//! file is sealed with a key that only this user has. The seal is verified over the very bytes that are handed out; a file that could change
-//! meanwhile is never mapped. A seal stops accidents, files of other users, and files that were copied or restored from elsewhere. It does not
-//! stop a program that may already read this user's files.
+//! Compiled code is machine code: whoever changes it runs as the host. So the directory and its
+//! files belong to this user alone, and every file is sealed with a key that only this user has.
+//! The seal is verified over the very bytes that are handed out; a file that could change meanwhile
+//! is never mapped. A seal stops accidents, files of other users, and files that were copied or
+//! restored from elsewhere. It does not stop a program that may already read this user's files.
 //!
-//! Files are reached through a handle to the directory, never by joined paths, and symlinks are not followed. Nothing is written in place.
+//! Files are reached through a handle to the directory, never by joined paths, and symlinks are not
+//! followed. Nothing is written in place.
 //!
 //! This module must never know what is compiled or by what.
 
-#![cfg_attr(not(unix), expect(dead_code, reason = "elsewhere there is no cache, so nothing is found, judged or counted"))]
+#![cfg_attr(
+    not(unix),
+    expect(
+        dead_code,
+        reason = "elsewhere there is no cache, so nothing is found, judged or counted"
+    )
+)]
 
 #[cfg(unix)]
 mod directory;
@@ -50,15 +59,18 @@ pub(crate) use key::Key;
 
 /// The size of all artifacts together when nothing else is asked for: 1 GiB.
 const DEFAULT_MAX_BYTES: u64 = 1 << 30;
-/// The largest artifact that is written or read. Compiled code of the largest component that is loaded has about a third of it.
+/// The largest artifact that is written or read. Compiled code of the largest component that is
+/// loaded has about a third of it.
 const MAX_ARTIFACT_BYTES: u64 = 256 << 20;
 
 /// Compiled components on disk, sealed with a key that only this user has.
 ///
-/// Cheap to clone; clones share the handle to the directory and the key. Several processes may use one directory at a time.
+/// Cheap to clone; clones share the handle to the directory and the key. Several processes may use
+/// one directory at a time.
 ///
-/// Directory (mode 0700) and files (0600) must belong to the user that runs the process; others are refused, not repaired. The cache is for Unix:
-/// elsewhere owners and modes cannot be told, [`open`](Self::open) fails, and components are compiled once in each process.
+/// Directory (mode 0700) and files (0600) must belong to the user that runs the process; others are
+/// refused, not repaired. The cache is for Unix: elsewhere owners and modes cannot be told,
+/// [`open`](Self::open) fails, and components are compiled once in each process.
 #[derive(Debug, Clone)]
 pub struct ArtifactCache {
     disk: Arc<disk::Disk>,
@@ -86,18 +98,25 @@ pub struct Usage {
 }
 
 impl ArtifactCache {
-    /// Names the directory of the cache. Nothing is made or looked at before the first use; then missing directories are made.
+    /// Names the directory of the cache. Nothing is made or looked at before the first use; then
+    /// missing directories are made.
     ///
     /// # Errors
     ///
-    /// When the path is relative, since it would mean another directory after a change of the working directory, and on systems other than Unix.
+    /// When the path is relative, since it would mean another directory after a change of the
+    /// working directory, and on systems other than Unix.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, CacheError> {
-        Ok(Self { disk: Arc::new(disk::Disk::new(directory.into())?), max_bytes: DEFAULT_MAX_BYTES })
+        Ok(Self {
+            disk: Arc::new(disk::Disk::new(directory.into())?),
+            max_bytes: DEFAULT_MAX_BYTES,
+        })
     }
 
-    /// Limits the size of all artifacts together, in bytes; the default is 1 GiB. When there are more, those used longest ago are deleted.
+    /// Limits the size of all artifacts together, in bytes; the default is 1 GiB. When there are
+    /// more, those used longest ago are deleted.
     ///
-    /// The times of use are kept with a precision of an hour. A single artifact may have at most 256 MiB, whatever the limit.
+    /// The times of use are kept with a precision of an hour. A single artifact may have at most
+    /// 256 MiB, whatever the limit.
     #[must_use]
     pub fn max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
@@ -119,11 +138,13 @@ impl ArtifactCache {
         self.disk.usage()
     }
 
-    /// Deletes all artifacts, and what processes that died left behind; returns what was deleted. The user's key stays.
+    /// Deletes all artifacts, and what processes that died left behind; returns what was deleted.
+    /// The user's key stays.
     ///
     /// # Errors
     ///
-    /// When the directory is refused, or something in it cannot be deleted; the rest is deleted nevertheless.
+    /// When the directory is refused, or something in it cannot be deleted; the rest is deleted
+    /// nevertheless.
     pub fn clear(&self) -> Result<Usage, CacheError> {
         self.disk.clear()
     }
@@ -141,8 +162,9 @@ impl ArtifactCache {
     ///
     /// # Errors
     ///
-    /// When the artifact alone is larger than the cache may be, the directory or the key is refused, or the disk is full or read-only: then nothing
-    /// is left behind, and an older artifact stays. Also when it is stored, but no room can be made.
+    /// When the artifact alone is larger than the cache may be, the directory or the key is
+    /// refused, or the disk is full or read-only: then nothing is left behind, and an older
+    /// artifact stays. Also when it is stored, but no room can be made.
     pub(crate) fn store(&self, key: &Key, compiled: &[u8]) -> Result<(), CacheError> {
         let limit = self.max_bytes.min(MAX_ARTIFACT_BYTES);
         let bytes = u64::try_from(compiled.len()).unwrap_or(u64::MAX);
@@ -152,16 +174,22 @@ impl ArtifactCache {
         self.disk.store(key, compiled, self.max_bytes)
     }
 
-    /// Becomes the only one in all processes that compiles for this key; waits for another one at most as long as `patience` and until `gives_up`
-    /// says so, then returns nothing.
+    /// Becomes the only one in all processes that compiles for this key; waits for another one at
+    /// most as long as `patience` and until `gives_up` says so, then returns nothing.
     ///
-    /// Whoever gets the lock should look for the artifact again, since another one may have stored it meanwhile. The lock is released when the value is
-    /// dropped, and by the kernel when the process dies. Blocks the thread.
+    /// Whoever gets the lock should look for the artifact again, since another one may have stored
+    /// it meanwhile. The lock is released when the value is dropped, and by the kernel when the
+    /// process dies. Blocks the thread.
     ///
     /// # Errors
     ///
     /// When the directory is refused or cannot be written, or the file system knows no locks.
-    pub(crate) fn lock(&self, key: &Key, patience: Duration, gives_up: &dyn Fn() -> bool) -> Result<Option<Lock>, CacheError> {
+    pub(crate) fn lock(
+        &self,
+        key: &Key,
+        patience: Duration,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<Option<Lock>, CacheError> {
         self.disk.lock(key, patience, gives_up)
     }
 }

@@ -8,9 +8,11 @@ use tokio::runtime::{Builder, Runtime};
 use crate::WasmSandbox;
 
 impl WasmSandbox {
-    /// Runs a job as [`run`](Sandbox::run) does and waits for its end, on this thread: for callers without an executor. Whoever has one uses that.
+    /// Runs a job as [`run`](Sandbox::run) does and waits for its end, on this thread: for callers
+    /// without an executor. Whoever has one uses that.
     ///
-    /// All such runs of a process share one executor with a thread for each core, which is started by the first.
+    /// All such runs of a process share one executor with a thread for each core, which is started
+    /// by the first.
     ///
     /// # Errors
     /// As `run`, and when threads cannot be started.
@@ -30,7 +32,10 @@ fn executor() -> Result<&'static Runtime, SandboxError> {
     if let Some(executor) = EXECUTOR.get() {
         return Ok(executor);
     }
-    let executor = Builder::new_multi_thread().thread_name("skills-wasm").enable_all().build();
+    let executor = Builder::new_multi_thread()
+        .thread_name("skills-wasm")
+        .enable_all()
+        .build();
     let executor = executor.map_err(|error| SandboxError::setup("starting an executor", error))?;
     Ok(EXECUTOR.get_or_init(|| executor))
 }

@@ -5,9 +5,10 @@
 //!         verify <--reply: status, authentication code, compiled code--
 //! ```
 //!
-//! The compiler has no limits of its own: a few megabytes of WebAssembly can take gigabytes and minutes, and a thread that compiles cannot be
-//! stopped. A process can be limited by the kernel and killed. The child is a program that the host names, normally the host itself, and
-//! runs nothing but [`compile_child`]; it never executes what it compiles.
+//! The compiler has no limits of its own: a few megabytes of WebAssembly can take gigabytes and
+//! minutes, and a thread that compiles cannot be stopped. A process can be limited by the kernel
+//! and killed. The child is a program that the host names, normally the host itself, and runs
+//! nothing but [`compile_child`]; it never executes what it compiles.
 
 mod abandon;
 mod child;

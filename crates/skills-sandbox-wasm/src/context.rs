@@ -23,7 +23,8 @@ use crate::stop::Stop;
 /// The most random bytes in one call.
 const MAX_RANDOM_BYTES: u64 = 64 * 1024;
 
-/// The most bytes of all variables and arguments together: what Linux gives a program at most, in its default configuration.
+/// The most bytes of all variables and arguments together: what Linux gives a program at most, in
+/// its default configuration.
 const MAX_TEXT_BYTES: usize = 2 << 20;
 
 /// The state of one run.
@@ -82,14 +83,25 @@ pub(crate) struct Streams {
 
 impl Context {
     /// Makes the state from the job's grants; what is not granted is not there.
-    pub(crate) fn new(job: &Job, given: &Given, stored: &Stored, stop: &Arc<Stop>) -> Result<(Self, Streams), SandboxError> {
+    pub(crate) fn new(
+        job: &Job,
+        given: &Given,
+        stored: &Stored,
+        stop: &Arc<Stop>,
+    ) -> Result<(Self, Streams), SandboxError> {
         readable(job)?;
         let (grants, limits) = (job.grants(), job.grants().limits());
         let sink = || Sink::new(limits.output_bytes, limits.flood_bytes, Arc::clone(stop));
-        let streams = Streams { stdout: sink(), stderr: sink() };
+        let streams = Streams {
+            stdout: sink(),
+            stderr: sink(),
+        };
         let mut wasi = WasiCtx::builder();
-        wasi.stdout(streams.stdout.clone()).stderr(streams.stderr.clone()).max_random_size(MAX_RANDOM_BYTES);
-        wasi.arg("skill").args(&job.arguments_with(|_, path| guest(grants, path)));
+        wasi.stdout(streams.stdout.clone())
+            .stderr(streams.stderr.clone())
+            .max_random_size(MAX_RANDOM_BYTES);
+        wasi.arg("skill")
+            .args(&job.arguments_with(|_, path| guest(grants, path)));
         if !job.input_bytes().is_empty() {
             wasi.stdin(MemoryInputPipe::new(job.input_bytes().to_vec()));
         }
@@ -122,7 +134,11 @@ impl Context {
 
     pub(crate) fn files(&mut self) -> Files<'_> {
         self.was_called = true;
-        Files { table: &mut self.table, wasi: self.wasi.filesystem(), directories: &mut self.directories }
+        Files {
+            table: &mut self.table,
+            wasi: self.wasi.filesystem(),
+            directories: &mut self.directories,
+        }
     }
 }
 
@@ -131,22 +147,42 @@ fn guest(grants: &skills_policy::Grants, path: &Path) -> Option<String> {
     grants.files().iter().find_map(|file| {
         let below = path.strip_prefix(file.path()).ok()?;
         let is_whole = below.as_os_str().is_empty();
-        Some(if is_whole { file.guest().to_owned() } else { format!("{}/{}", file.guest(), below.display()) })
+        Some(if is_whole {
+            file.guest().to_owned()
+        } else {
+            format!("{}/{}", file.guest(), below.display())
+        })
     })
 }
 
-/// Refuses what a program could not read as it was given: languages end their strings at the first zero byte.
+/// Refuses what a program could not read as it was given: languages end their strings at the first
+/// zero byte.
 fn readable(job: &Job) -> Result<(), SandboxError> {
     let is_cut = |text: &str| text.contains('\0');
-    if let Some((name, _)) = job.variables().find(|(name, value)| is_cut(name) || is_cut(value)) {
-        return Err(SandboxError::refused("wasm", format!("the variable {name:?} holds a zero byte, at which programs stop reading")));
+    if let Some((name, _)) = job
+        .variables()
+        .find(|(name, value)| is_cut(name) || is_cut(value))
+    {
+        return Err(SandboxError::refused(
+            "wasm",
+            format!("the variable {name:?} holds a zero byte, at which programs stop reading"),
+        ));
     }
     if job.arguments().iter().any(|argument| is_cut(argument)) {
-        return Err(SandboxError::refused("wasm", "an argument holds a zero byte, at which programs stop reading"));
+        return Err(SandboxError::refused(
+            "wasm",
+            "an argument holds a zero byte, at which programs stop reading",
+        ));
     }
-    let bytes: usize = job.variables().map(|(name, value)| name.len() + value.len()).chain(job.arguments().iter().map(String::len)).sum();
+    let bytes: usize = job
+        .variables()
+        .map(|(name, value)| name.len() + value.len())
+        .chain(job.arguments().iter().map(String::len))
+        .sum();
     if bytes > MAX_TEXT_BYTES {
-        let reason = format!("variables and arguments have {bytes} bytes, at most {MAX_TEXT_BYTES} are passed; standard input takes more");
+        let reason = format!(
+            "variables and arguments have {bytes} bytes, at most {MAX_TEXT_BYTES} are passed; standard input takes more"
+        );
         return Err(SandboxError::refused("wasm", reason));
     }
     Ok(())
@@ -162,6 +198,9 @@ impl Streams {
 impl WasiView for Context {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         self.was_called = true;
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
     }
 }

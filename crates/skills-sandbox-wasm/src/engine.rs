@@ -28,11 +28,14 @@ use linked::Linked;
 use refusals::Refusals;
 pub(crate) use ticker::Ticking;
 
-/// The engine with everything that is made once: linkers, ticker, compiled components, places for runs.
+/// The engine with everything that is made once: linkers, ticker, compiled components, places for
+/// runs.
 pub(crate) struct SharedEngine {
-    /// Takes memory from the operating system for each run: quickly there, and with room for everything.
+    /// Takes memory from the operating system for each run: quickly there, and with room for
+    /// everything.
     roomy: Linked,
-    /// Has places that are kept ready; made for the second run, since a process may have only one. Nothing where there is no address space for them.
+    /// Has places that are kept ready; made for the second run, since a process may have only one.
+    /// Nothing where there is no address space for them.
     ready: OnceLock<Option<Linked>>,
     /// Whether something has run.
     is_used: AtomicBool,
@@ -46,9 +49,15 @@ pub(crate) struct SharedEngine {
 }
 
 impl SharedEngine {
-    pub(crate) fn new(profile: Profile, cache: Option<ArtifactCache>, command: Option<CompileCommand>) -> Result<Self, SandboxError> {
-        let roomy = Linked::new(profile, Allocation::OnDemand).map_err(|error| failed("starting the WebAssembly engine", &error))?;
-        let ticker = ticker::Ticker::start().map_err(|error| SandboxError::setup("starting the ticker thread", error))?;
+    pub(crate) fn new(
+        profile: Profile,
+        cache: Option<ArtifactCache>,
+        command: Option<CompileCommand>,
+    ) -> Result<Self, SandboxError> {
+        let roomy = Linked::new(profile, Allocation::OnDemand)
+            .map_err(|error| failed("starting the WebAssembly engine", &error))?;
+        let ticker = ticker::Ticker::start()
+            .map_err(|error| SandboxError::setup("starting the ticker thread", error))?;
         ticker.advances(&roomy.engine);
         let places = Semaphore::new(SLOTS as usize);
         Ok(Self {
@@ -65,9 +74,10 @@ impl SharedEngine {
         })
     }
 
-    /// Compiles a component, or takes it from an earlier time; callers that want the same one at the same time share the work. The deadline
-    /// decides whether it is worth trying; a caller that does not wait until then drops the future. Components of one caller are compiled one
-    /// after the other; what is kept or in the cache does not wait for them.
+    /// Compiles a component, or takes it from an earlier time; callers that want the same one at
+    /// the same time share the work. The deadline decides whether it is worth trying; a caller that
+    /// does not wait until then drops the future. Components of one caller are compiled one after
+    /// the other; what is kept or in the cache does not wait for them.
     pub(crate) async fn prepare(
         self: &Arc<Self>,
         bytes: &Arc<[u8]>,
@@ -75,16 +85,25 @@ impl SharedEngine {
         deadline: Option<Instant>,
     ) -> Result<(Kept, Origin), LoadError> {
         let (kept, is_new) = self.components.get(bytes, self, caller, deadline).await?;
-        let origin = if is_new { kept.origin.clone() } else { Origin::Memory };
+        let origin = if is_new {
+            kept.origin.clone()
+        } else {
+            Origin::Memory
+        };
         Ok((kept, origin))
     }
 
-    /// Returns what is to be run: the same program for ready places, unless nothing has run yet or it does not fit there.
+    /// Returns what is to be run: the same program for ready places, unless nothing has run yet or
+    /// it does not fit there.
     pub(crate) fn placed<'a>(&self, prepared: &'a Kept) -> &'a Prepared {
         if !self.is_used.swap(true, Ordering::Relaxed) || prepared.is_ready {
             return prepared;
         }
-        prepared.ready.get_or_init(|| self.for_ready_places(prepared)).as_deref().unwrap_or(prepared)
+        prepared
+            .ready
+            .get_or_init(|| self.for_ready_places(prepared))
+            .as_deref()
+            .unwrap_or(prepared)
     }
 
     /// Returns the same program for the engine with room for everything.
@@ -102,7 +121,9 @@ impl SharedEngine {
 
     /// Waits for a place to run in.
     pub(crate) async fn place(&self) -> Result<SemaphorePermit<'_>, SandboxError> {
-        self.places.acquire().await.map_err(|error| SandboxError::setup("waiting for a place", std::io::Error::other(error)))
+        self.places.acquire().await.map_err(|error| {
+            SandboxError::setup("waiting for a place", std::io::Error::other(error))
+        })
     }
 
     /// Lets the epoch advance as long as the result lives; only needed where epochs count.
@@ -116,7 +137,8 @@ impl SharedEngine {
 
     fn ready(&self) -> Option<&Linked> {
         let make = || {
-            // Where address space is limited, places cannot be kept ready, and programs run a little slower.
+            // Where address space is limited, places cannot be kept ready, and programs run a
+            // little slower.
             let linked = Linked::new(self.profile, Allocation::Pooled).ok()?;
             self.ticker.advances(&linked.engine);
             Some(linked)

@@ -1,6 +1,7 @@
 //! The file system of a run: what `wasmtime-wasi` does, behind rules of our own.
 //!
-//! Every call of a program on a file comes through [`Files`], for both generations of WASI ([`p2`], [`p3`](self)). It adds to `wasmtime-wasi`:
+//! Every call of a program on a file comes through [`Files`], for both generations of WASI ([`p2`],
+//! [`p3`](self)). It adds to `wasmtime-wasi`:
 //!
 //! - The private directory is made when something is first done with it; most programs never do.
 //! - Nothing but regular files and directories is opened, so nothing that is opened can block.
@@ -44,7 +45,10 @@ impl HasData for HasFiles {
 }
 
 /// Adds the interfaces of files of a generation, and of those before it.
-pub(crate) fn add_to_linker(linker: &mut Linker<Context>, generation: Generation) -> wasmtime::Result<()> {
+pub(crate) fn add_to_linker(
+    linker: &mut Linker<Context>,
+    generation: Generation,
+) -> wasmtime::Result<()> {
     p2::add_to_linker(linker)?;
     match generation {
         Generation::Preview2 => Ok(()),
@@ -58,12 +62,17 @@ pub(crate) fn add_to_linker(linker: &mut Linker<Context>, generation: Generation
 impl Files<'_> {
     /// What does the work.
     fn inner(&mut self) -> WasiFilesystemCtxView<'_> {
-        WasiFilesystemCtxView { ctx: self.wasi, table: self.table }
+        WasiFilesystemCtxView {
+            ctx: self.wasi,
+            table: self.table,
+        }
     }
 
     fn list(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
         let listed = self.directories.listed();
-        listed.map(|(dir, name)| Ok((self.table.push(Descriptor::Dir(dir))?, name))).collect()
+        listed
+            .map(|(dir, name)| Ok((self.table.push(Descriptor::Dir(dir))?, name)))
+            .collect()
     }
 }
 

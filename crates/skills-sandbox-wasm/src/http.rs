@@ -1,12 +1,14 @@
-//! HTTP for a program that has no sockets: its requests are sent by the host, to the hosts of a list.
+//! HTTP for a program that has no sockets: its requests are sent by the host, to the hosts of a
+//! list.
 //!
 //! ```text
 //! wasi:http --> Target: the URI that is dialled --> Proxy::admit: list, port, addresses --> dial --> TLS --> HTTP/1.1 --> capped body
 //!                                    \________ whatever is refused: a wasi:http error for the program, a line in the record ________/
 //! ```
 //!
-//! The rules are those of the proxy of [`skills_sandbox::egress`], which also keeps the record. A connection carries one request and is
-//! never used again; nothing follows a redirect; the end of the run ends whatever is under way.
+//! The rules are those of the proxy of [`skills_sandbox::egress`], which also keeps the record. A
+//! connection carries one request and is never used again; nothing follows a redirect; the end of
+//! the run ends whatever is under way.
 
 mod body;
 mod client;
@@ -30,8 +32,8 @@ use skills_sandbox::egress::{Outside, Summary};
 use tokio::sync::watch;
 use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi_http::{
-    DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks,
-    WasiHttpView,
+    DEFAULT_FORBIDDEN_HEADERS, Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpCtx,
+    WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
 };
 
 use client::Client;
@@ -41,7 +43,8 @@ pub(crate) use web::Web;
 
 /// The most bytes of a request's body that wait in the host.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Headers take more memory than they have bytes; past this multiple the engine refuses them before they are counted.
+/// Headers take more memory than they have bytes; past this multiple the engine refuses them before
+/// they are counted.
 const FIELDS_PER_HEAD: usize = 4;
 
 /// What drives a connection after the head of the answer.
@@ -62,16 +65,33 @@ struct Hooks {
 
 impl Gate {
     /// Makes a gate for one run. An empty list lets nothing through.
-    pub(crate) fn new(hosts: &HostList, outside: Arc<dyn Outside>, trust: &Trust, limits: HttpLimits) -> Self {
+    pub(crate) fn new(
+        hosts: &HostList,
+        outside: Arc<dyn Outside>,
+        trust: &Trust,
+        limits: HttpLimits,
+    ) -> Self {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(limits.head_bytes.saturating_mul(FIELDS_PER_HEAD));
         let client = Arc::new(Client::new(hosts.clone(), outside, trust.clone(), limits));
-        Self { context, hooks: Hooks { client: Some(client), leash: watch::Sender::new(()) } }
+        Self {
+            context,
+            hooks: Hooks {
+                client: Some(client),
+                leash: watch::Sender::new(()),
+            },
+        }
     }
 
     /// Makes a gate that lets nothing through.
     pub(crate) fn closed() -> Self {
-        Self { context: WasiHttpCtx::new(), hooks: Hooks { client: None, leash: watch::Sender::new(()) } }
+        Self {
+            context: WasiHttpCtx::new(),
+            hooks: Hooks {
+                client: None,
+                leash: watch::Sender::new(()),
+            },
+        }
     }
 
     /// Returns what went through so far, and what did not; nothing when nothing could.
@@ -81,12 +101,18 @@ impl Gate {
 
     /// Lends the gate to the engine.
     pub(crate) fn view<'a>(&'a mut self, table: &'a mut ResourceTable) -> WasiHttpCtxView<'a> {
-        WasiHttpCtxView { hooks: &mut self.hooks, table, ctx: &mut self.context }
+        WasiHttpCtxView {
+            hooks: &mut self.hooks,
+            table,
+            ctx: &mut self.context,
+        }
     }
 }
 
 /// Offers `wasi:http` of both generations, for requests that go out.
-pub(crate) fn add_to_linker<T: WasiHttpView + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+pub(crate) fn add_to_linker<T: WasiHttpView + 'static>(
+    linker: &mut Linker<T>,
+) -> wasmtime::Result<()> {
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
     error_code::add_to_linker(linker)?;
     #[cfg(feature = "wasi-p3")]
@@ -122,20 +148,31 @@ impl WasiHttpHooks for Hooks {
         let (client, leash) = (self.client.clone(), self.leash.subscribe());
         Box::new(async move {
             let client = client.ok_or(Error::HttpRequestDenied)?;
-            let (response, driving) = leashed(leash.clone(), client.send(request, options.unwrap_or_default())).await?;
+            let (response, driving) = leashed(
+                leash.clone(),
+                client.send(request, options.unwrap_or_default()),
+            )
+            .await?;
             let driving: Driving = Box::new(leashed(leash, Box::into_pin(driving)));
             Ok((response, driving))
         })
     }
 }
 
-/// Fields that belong to a connection or to a proxy and not to a message (RFC 9110, 7.6.1), and `Host`.
+/// Fields that belong to a connection or to a proxy and not to a message (RFC 9110, 7.6.1), and
+/// `Host`.
 fn is_forbidden(name: &HeaderName) -> bool {
-    DEFAULT_FORBIDDEN_HEADERS.contains(name) || [header::TE, header::TRAILER].contains(name) || name.as_str().starts_with("proxy-")
+    DEFAULT_FORBIDDEN_HEADERS.contains(name)
+        || [header::TE, header::TRAILER].contains(name)
+        || name.as_str().starts_with("proxy-")
 }
 
-/// Works until the run is over. The engine stops its own tasks too, but one of WASI 0.3 may hold the handle that would stop it.
-async fn leashed<T>(mut leash: watch::Receiver<()>, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+/// Works until the run is over. The engine stops its own tasks too, but one of WASI 0.3 may hold
+/// the handle that would stop it.
+async fn leashed<T>(
+    mut leash: watch::Receiver<()>,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
     tokio::select! {
         result = work => result,
         // Nothing is ever sent; this ends when the sender has gone.
@@ -161,30 +198,63 @@ mod tests {
     struct Silence(Notify);
 
     impl Outside for Silence {
-        fn resolve<'a>(&'a self, _: &'a str, _: u16) -> Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send + 'a>> {
+        fn resolve<'a>(
+            &'a self,
+            _: &'a str,
+            _: u16,
+        ) -> Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send + 'a>> {
             self.0.notify_one();
             Box::pin(std::future::pending())
         }
 
-        fn connect(&self, _: SocketAddr) -> Pin<Box<dyn Future<Output = std::io::Result<TcpStream>> + Send + '_>> {
+        fn connect(
+            &self,
+            _: SocketAddr,
+        ) -> Pin<Box<dyn Future<Output = std::io::Result<TcpStream>> + Send + '_>> {
             Box::pin(std::future::pending())
         }
     }
 
     #[tokio::test]
     async fn what_is_under_way_ends_with_the_gate_whoever_holds_it() {
-        let rules = Rules::default().with_rules([Rule::parse(Effect::Allow, Layer::User, "network:a.example").unwrap()]);
-        let Decision::Granted(grants) = rules.decide(&Wish::new("/s").tool("WebSearch", None)) else { panic!("granted") };
-        let Network::Hosts(hosts) = grants.network() else { panic!("hosts") };
+        let rules = Rules::default().with_rules([Rule::parse(
+            Effect::Allow,
+            Layer::User,
+            "network:a.example",
+        )
+        .unwrap()]);
+        let Decision::Granted(grants) = rules.decide(&Wish::new("/s").tool("WebSearch", None))
+        else {
+            panic!("granted")
+        };
+        let Network::Hosts(hosts) = grants.network() else {
+            panic!("hosts")
+        };
         let outside = Arc::new(Silence(Notify::new()));
-        let mut gate = Gate::new(hosts, outside.clone(), &Trust::public().unwrap(), HttpLimits::default());
+        let mut gate = Gate::new(
+            hosts,
+            outside.clone(),
+            &Trust::public().unwrap(),
+            HttpLimits::default(),
+        );
         let body = Empty::new().map_err(Error::from).boxed_unsync();
         let request = Request::get("http://a.example/").body(body).unwrap();
-        let sending = Box::into_pin(gate.hooks.send_request(request, None, Box::new(async { Ok(()) })));
-        let held = tokio::spawn(async move { sending.await.map(|(response, _)| response.status()) });
+        let sending = Box::into_pin(gate.hooks.send_request(
+            request,
+            None,
+            Box::new(async { Ok(()) }),
+        ));
+        let held =
+            tokio::spawn(async move { sending.await.map(|(response, _)| response.status()) });
         outside.0.notified().await;
         drop(gate);
-        let ended = timeout(Duration::from_secs(30), held).await.unwrap().unwrap();
-        assert!(matches!(ended, Err(Error::ConnectionTerminated)), "{ended:?}");
+        let ended = timeout(Duration::from_secs(30), held)
+            .await
+            .unwrap()
+            .unwrap();
+        assert!(
+            matches!(ended, Err(Error::ConnectionTerminated)),
+            "{ended:?}"
+        );
     }
 }

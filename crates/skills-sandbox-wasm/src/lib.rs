@@ -6,17 +6,20 @@
 //! Limits ---> memory limiter, output sinks, quota, deadline -------------------------------------------/
 //! ```
 //!
-//! A program sees what it is given and nothing else: the skill read-only at `/skill`, a granted workspace at `/workspace`, a private
-//! scratch directory at `/work`, the job's variables and input, two output streams, and by `wasi:http` the hosts that were granted. There are no
-//! sockets and no other process.
+//! A program sees what it is given and nothing else: the skill read-only at `/skill`, a granted
+//! workspace at `/workspace`, a private scratch directory at `/work`, the job's variables and
+//! input, two output streams, and by `wasi:http` the hosts that were granted. There are no sockets
+//! and no other process.
 //!
-//! An endless loop is stopped by the engine's epoch, which a ticker thread advances only while something runs; a program that sleeps in
-//! a host call is stopped by the deadline of its future. Memory is counted over all memories of a component.
+//! An endless loop is stopped by the engine's epoch, which a ticker thread advances only while
+//! something runs; a program that sleeps in a host call is stopped by the deadline of its future.
+//! Memory is counted over all memories of a component.
 //!
-//! Components that may take the compiler long, or much memory, are compiled in a child process with limits ([`CompileCommand`]); without one
-//! they are refused.
+//! Components that may take the compiler long, or much memory, are compiled in a child process with
+//! limits ([`CompileCommand`]); without one they are refused.
 //!
-//! Compiled code can be kept on disk ([`ArtifactCache`]), sealed with a key that only this user has.
+//! Compiled code can be kept on disk ([`ArtifactCache`]), sealed with a key that only this user
+//! has.
 //!
 //! This crate must never know what a skill is.
 

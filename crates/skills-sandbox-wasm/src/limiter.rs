@@ -2,12 +2,15 @@
 
 use wasmtime::{ResourceLimiter, Result};
 
-/// The most elements that all tables of a run may hold together; a table of a Rust program has some hundred.
+/// The most elements that all tables of a run may hold together; a table of a Rust program has some
+/// hundred.
 const MAX_TABLE_ELEMENTS: usize = 1_000_000;
-/// The most instances, tables and memories of a run, each. A component made of a script engine and its parts has some dozens.
+/// The most instances, tables and memories of a run, each. A component made of a script engine and
+/// its parts has some dozens.
 const MAX_PARTS: usize = 1_000;
 
-/// Grants memory up to a total and remembers a refusal: a program that gets no memory ends in ways that do not say why.
+/// Grants memory up to a total and remembers a refusal: a program that gets no memory ends in ways
+/// that do not say why.
 pub(crate) struct Limiter {
     limit_bytes: usize,
     used_bytes: usize,
@@ -25,7 +28,12 @@ pub(crate) enum Refused {
 impl Limiter {
     pub(crate) fn new(limit_bytes: u64) -> Self {
         let limit_bytes = usize::try_from(limit_bytes).unwrap_or(usize::MAX);
-        Self { limit_bytes, used_bytes: 0, table_elements: 0, refused: None }
+        Self {
+            limit_bytes,
+            used_bytes: 0,
+            table_elements: 0,
+            refused: None,
+        }
     }
 
     pub(crate) fn refused(&self) -> Option<Refused> {
@@ -39,8 +47,15 @@ impl Limiter {
 }
 
 impl ResourceLimiter for Limiter {
-    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> Result<bool> {
-        let used = self.used_bytes.saturating_add(desired.saturating_sub(current));
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> Result<bool> {
+        let used = self
+            .used_bytes
+            .saturating_add(desired.saturating_sub(current));
         if used > self.limit_bytes {
             self.refused.get_or_insert(Refused::Memory);
             return Ok(false);
@@ -49,8 +64,15 @@ impl ResourceLimiter for Limiter {
         Ok(true)
     }
 
-    fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> Result<bool> {
-        let elements = self.table_elements.saturating_add(desired.saturating_sub(current));
+    fn table_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> Result<bool> {
+        let elements = self
+            .table_elements
+            .saturating_add(desired.saturating_sub(current));
         if elements > MAX_TABLE_ELEMENTS {
             self.refused.get_or_insert(Refused::Table);
             return Ok(false);

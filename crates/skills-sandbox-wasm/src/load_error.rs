@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::MAX_COMPONENT_BYTES;
 
-/// Why a program cannot be loaded, in words for the author of a skill. [`SandboxError::cause`](skills_sandbox::SandboxError::cause) gives it.
+/// Why a program cannot be loaded, in words for the author of a skill.
+/// [`SandboxError::cause`](skills_sandbox::SandboxError::cause) gives it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -20,7 +21,8 @@ pub enum LoadError {
     /// It is text, such as WebAssembly's text format.
     #[error("it is text, not WebAssembly")]
     Text,
-    /// It is compiled machine code (`.cwasm`, or a program of an operating system), which nobody can check.
+    /// It is compiled machine code (`.cwasm`, or a program of an operating system), which nobody
+    /// can check.
     #[error("it is compiled machine code; ship the WebAssembly component it was made from")]
     MachineCode,
     /// It does not begin as WebAssembly does.
@@ -48,10 +50,14 @@ pub enum LoadError {
         reason: String,
     },
     /// It asks for HTTP, and this program was built without it.
-    #[error("it needs wasi:http, and this program was built without it; enable the feature `http` of skills-sandbox-wasm")]
+    #[error(
+        "it needs wasi:http, and this program was built without it; enable the feature `http` of skills-sandbox-wasm"
+    )]
     WithoutHttp,
     /// It is made for WASI 0.3, and this program was built without it.
-    #[error("it is made for WASI 0.3, and this program was built without it; enable the feature `wasi-p3`, or build it for WASI 0.2")]
+    #[error(
+        "it is made for WASI 0.3, and this program was built without it; enable the feature `wasi-p3`, or build it for WASI 0.2"
+    )]
     WithoutPreview3,
     /// It has nothing that could be run.
     #[error("it has no `run` function to call; build it as a command, not as a library")]
@@ -95,9 +101,25 @@ pub enum LoadError {
 
 /// What to say of imports whose names tell what they are for.
 fn hint(names: &[String]) -> &'static str {
-    const WORDS: [&str; 7] = ["exec", "fork", "popen", "posix_spawn", "process", "spawn", "system"];
+    const WORDS: [&str; 7] = [
+        "exec",
+        "fork",
+        "popen",
+        "posix_spawn",
+        "process",
+        "spawn",
+        "system",
+    ];
     let starts_processes = |name: &String| {
-        WORDS.iter().any(|word| name.to_lowercase().split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == *word))
+        WORDS.iter().any(|word| {
+            name.to_lowercase()
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .any(|part| part == *word)
+        })
     };
-    if names.iter().any(starts_processes) { "; there are no processes in WebAssembly, a script of the skill can start them" } else { "" }
+    if names.iter().any(starts_processes) {
+        "; there are no processes in WebAssembly, a script of the skill can start them"
+    } else {
+        ""
+    }
 }

@@ -16,7 +16,8 @@ use crate::stop::{Reason, Stop};
 /// How much a program may write at once.
 const PERMIT_BYTES: usize = 64 * 1024;
 
-/// Keeps the first and the last bytes, counts the rest, and stops the program when there are too many.
+/// Keeps the first and the last bytes, counts the rest, and stops the program when there are too
+/// many.
 #[derive(Clone)]
 pub(crate) struct Sink {
     captured: Arc<Mutex<Captured>>,
@@ -27,7 +28,12 @@ pub(crate) struct Sink {
 
 impl Sink {
     pub(crate) fn new(keep_bytes: usize, flood_bytes: u64, stop: Arc<Stop>) -> Self {
-        Self { captured: Arc::default(), keep_bytes, flood_bytes, stop }
+        Self {
+            captured: Arc::default(),
+            keep_bytes,
+            flood_bytes,
+            stop,
+        }
     }
 
     pub(crate) fn take(&self) -> Captured {
@@ -58,7 +64,8 @@ impl Pollable for Sink {
 #[async_trait]
 impl OutputStream for Sink {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.push(&bytes).map_err(|flooded| StreamError::Trap(flooded.into()))
+        self.push(&bytes)
+            .map_err(|flooded| StreamError::Trap(flooded.into()))
     }
 
     fn flush(&mut self) -> StreamResult<()> {
@@ -71,8 +78,16 @@ impl OutputStream for Sink {
 }
 
 impl AsyncWrite for Sink {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
-        Poll::Ready(self.push(bytes).map(|()| bytes.len()).map_err(std::io::Error::other))
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Poll::Ready(
+            self.push(bytes)
+                .map(|()| bytes.len())
+                .map_err(std::io::Error::other),
+        )
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {

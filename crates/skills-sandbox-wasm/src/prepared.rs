@@ -57,7 +57,11 @@ impl Prepared {
     ///
     /// # Errors
     /// When it has no `run` of its generation.
-    pub(crate) fn new(instance: InstancePre<Context>, surface: Surface, origin: Origin) -> wasmtime::Result<Self> {
+    pub(crate) fn new(
+        instance: InstancePre<Context>,
+        surface: Surface,
+        origin: Origin,
+    ) -> wasmtime::Result<Self> {
         let engine = instance.engine().clone();
         let command = match surface.generation {
             Generation::Preview2 => Command::Preview2(p2::bindings::CommandPre::new(instance)?),
@@ -66,11 +70,22 @@ impl Prepared {
             #[cfg(not(feature = "wasi-p3"))]
             Generation::Preview3 => return Err(wasmtime::Error::msg("built without WASI 0.3")),
         };
-        Ok(Self { engine, surface, origin, is_ready: false, ready: OnceLock::new(), roomy: OnceLock::new(), command })
+        Ok(Self {
+            engine,
+            surface,
+            origin,
+            is_ready: false,
+            ready: OnceLock::new(),
+            roomy: OnceLock::new(),
+            command,
+        })
     }
 
     /// Starts it and waits for its end.
-    pub(crate) async fn call(&self, store: &mut Store<Context>) -> wasmtime::Result<Result<(), ()>> {
+    pub(crate) async fn call(
+        &self,
+        store: &mut Store<Context>,
+    ) -> wasmtime::Result<Result<(), ()>> {
         match &self.command {
             Command::Preview2(command) => {
                 let command = command.instantiate_async(&mut *store).await?;
@@ -79,7 +94,9 @@ impl Prepared {
             #[cfg(feature = "wasi-p3")]
             Command::Preview3(command) => {
                 let command = command.instantiate_async(&mut *store).await?;
-                store.run_concurrent(async |store| command.wasi_cli_run().call_run(store).await).await?
+                store
+                    .run_concurrent(async |store| command.wasi_cli_run().call_run(store).await)
+                    .await?
             }
         }
     }
@@ -87,8 +104,15 @@ impl Prepared {
     /// Returns how many bytes of compiled code it has, for all engines.
     pub(crate) fn size(&self) -> usize {
         let code = self.instance().component().image_range();
-        let others = self.ready.get().into_iter().flatten().chain(self.roomy.get());
-        others.fold(code.end.addr() - code.start.addr(), |size, other| size + other.size())
+        let others = self
+            .ready
+            .get()
+            .into_iter()
+            .flatten()
+            .chain(self.roomy.get());
+        others.fold(code.end.addr() - code.start.addr(), |size, other| {
+            size + other.size()
+        })
     }
 
     /// The component, for another engine.

@@ -7,9 +7,11 @@ use std::time::Duration;
 use rand_core::TryRng;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtxBuilder};
 
-/// What every program of a [`Profile::Deterministic`] believes the time to be, in seconds since 1970: the first of January 2020.
+/// What every program of a [`Profile::Deterministic`] believes the time to be, in seconds since
+/// 1970: the first of January 2020.
 const EPOCH_SECONDS: u64 = 1_577_836_800;
-/// How far the clock moves each time somebody looks at it, in nanoseconds: one millisecond, so that whoever waits for time to pass comes to an end.
+/// How far the clock moves each time somebody looks at it, in nanoseconds: one millisecond, so that
+/// whoever waits for time to pass comes to an end.
 const STEP_NANOSECONDS: u64 = 1_000_000;
 
 /// How programs are run.
@@ -19,11 +21,14 @@ pub enum Profile {
     /// As fast as can be: real clocks, real random numbers.
     #[default]
     Fast,
-    /// The same way each time: the same program with the same input, files and seed writes the same bytes.
+    /// The same way each time: the same program with the same input, files and seed writes the same
+    /// bytes.
     ///
-    /// Random numbers come from the seed; clocks begin at the start of 2020 and move by a millisecond whenever they are read; NaN has one form. Steps
-    /// are counted (about two times slower), and the report says how many. What stays the machine's own: the order in which a directory is listed, the times of files, what hosts answer, which of
-    /// several waits ends first, and where the deadline strikes.
+    /// Random numbers come from the seed; clocks begin at the start of 2020 and move by a
+    /// millisecond whenever they are read; NaN has one form. Steps are counted (about two times
+    /// slower), and the report says how many. What stays the machine's own: the order in which a
+    /// directory is listed, the times of files, what hosts answer, which of several waits ends
+    /// first, and where the deadline strikes.
     Deterministic {
         /// What the random numbers come from.
         seed: u64,
@@ -33,10 +38,20 @@ pub enum Profile {
 impl Profile {
     /// Puts clocks and random numbers in place.
     pub(crate) fn apply(self, wasi: &mut WasiCtxBuilder) {
-        let Self::Deterministic { seed } = self else { return };
-        let numbers = |purpose: &str| Numbers(blake3::Hasher::new_derive_key(purpose).update(&seed.to_le_bytes()).finalize_xof());
+        let Self::Deterministic { seed } = self else {
+            return;
+        };
+        let numbers = |purpose: &str| {
+            Numbers(
+                blake3::Hasher::new_derive_key(purpose)
+                    .update(&seed.to_le_bytes())
+                    .finalize_xof(),
+            )
+        };
         let mut first = [0; 16];
-        numbers("agent-skills 2026 insecure seed").0.fill(&mut first);
+        numbers("agent-skills 2026 insecure seed")
+            .0
+            .fill(&mut first);
         wasi.secure_random(numbers("agent-skills 2026 secure random"))
             .insecure_random(numbers("agent-skills 2026 insecure random"))
             .insecure_random_seed(u128::from_le_bytes(first))

@@ -22,18 +22,51 @@ impl Account<'_> {
     pub(crate) fn report(&self) -> Report {
         let report = self.facts(Report::new("wasm"));
         let limits = self.grants.limits();
-        let (memory, file, total) = (limits.memory_bytes >> 20, limits.file_bytes >> 20, limits.scratch_bytes >> 20);
+        let (memory, file, total) = (
+            limits.memory_bytes >> 20,
+            limits.file_bytes >> 20,
+            limits.scratch_bytes >> 20,
+        );
         let report = report
-            .layer("files", Status::Enforced, "granted directories only, behind handles that cannot leave them")
+            .layer(
+                "files",
+                Status::Enforced,
+                "granted directories only, behind handles that cannot leave them",
+            )
             .layer("network", Status::Enforced, self.network())
-            .layer("processes", Status::Enforced, "there are none in WebAssembly")
-            .layer("memory", Status::Enforced, format!("{memory} MiB over all memories"))
-            .layer("disk", Status::Enforced, format!("{total} MiB written in all, {file} MiB in a file, in {SCRATCH} and elsewhere"))
-            .layer("time", Status::Enforced, format!("{} ms, in compilation, computation and host calls", limits.wall_time.as_millis()))
+            .layer(
+                "processes",
+                Status::Enforced,
+                "there are none in WebAssembly",
+            )
+            .layer(
+                "memory",
+                Status::Enforced,
+                format!("{memory} MiB over all memories"),
+            )
+            .layer(
+                "disk",
+                Status::Enforced,
+                format!(
+                    "{total} MiB written in all, {file} MiB in a file, in {SCRATCH} and elsewhere"
+                ),
+            )
+            .layer(
+                "time",
+                Status::Enforced,
+                format!(
+                    "{} ms, in compilation, computation and host calls",
+                    limits.wall_time.as_millis()
+                ),
+            )
             .layer("environment", Status::Enforced, "declared variables only");
         let report = self.quotas.iter().fold(report, |report, quota| {
             let mib = quota.max_bytes() >> 20;
-            report.layer("workspace", Status::Enforced, format!("private, {mib} MiB with what lay there before, counted as it is written"))
+            report.layer(
+                "workspace",
+                Status::Enforced,
+                format!("private, {mib} MiB with what lay there before, counted as it is written"),
+            )
         });
         if *self.grants.spawn() == Spawn::None {
             return report;
@@ -56,18 +89,28 @@ impl Account<'_> {
             Some(Origin::Compiled { took, troubles }) => {
                 let report = match &troubles.unused {
                     None => report.fact("code", format!("compiled in {}", milliseconds(*took))),
-                    Some(reason) => report.fact("code", format!("compiled in {}, and not kept: {reason}", milliseconds(*took))),
+                    Some(reason) => report.fact(
+                        "code",
+                        format!(
+                            "compiled in {}, and not kept: {reason}",
+                            milliseconds(*took)
+                        ),
+                    ),
                 };
                 match &troubles.rejected {
                     None => report,
                     // Records of runs tell of walls.
-                    Some(reason) => {
-                        report.layer("code-cache", Status::Partial, format!("what lay there was deleted and compiled anew: {reason}"))
-                    }
+                    Some(reason) => report.layer(
+                        "code-cache",
+                        Status::Partial,
+                        format!("what lay there was deleted and compiled anew: {reason}"),
+                    ),
                 }
             }
         };
-        let Some(finished) = self.finished else { return report };
+        let Some(finished) = self.finished else {
+            return report;
+        };
         let [stdout, stderr] = self.output;
         let report = match finished.cpu {
             Some(cpu) => report.fact("cpu", milliseconds(cpu)),
@@ -75,7 +118,10 @@ impl Account<'_> {
         };
         let report = report
             .fact("memory-peak", format!("{} KiB", finished.peak_bytes >> 10))
-            .fact("output", format!("{} bytes", stdout.total_bytes() + stderr.total_bytes()));
+            .fact(
+                "output",
+                format!("{} bytes", stdout.total_bytes() + stderr.total_bytes()),
+            );
         match finished.steps {
             Some(steps) => report.fact("steps", steps.to_string()),
             None => report,
@@ -84,5 +130,9 @@ impl Account<'_> {
 }
 
 fn milliseconds(duration: Duration) -> String {
-    format!("{}.{:03} ms", duration.as_millis(), duration.subsec_micros() % 1_000)
+    format!(
+        "{}.{:03} ms",
+        duration.as_millis(),
+        duration.subsec_micros() % 1_000
+    )
 }

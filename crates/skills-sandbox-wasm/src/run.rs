@@ -47,12 +47,19 @@ pub(crate) struct Finished {
     pub(crate) steps: Option<u64>,
     /// Which hosts were reached and which were not, where any could be.
     pub(crate) hosts: Option<String>,
-    /// Whether it has to be run in the engine with room for everything; nothing of it was seen outside then.
+    /// Whether it has to be run in the engine with room for everything; nothing of it was seen
+    /// outside then.
     pub(crate) found_no_place: bool,
 }
 
-/// Runs to the end or the deadline: the epoch stops a program that computes, the timer one that waits in the host.
-pub(crate) async fn execute(engine: &SharedEngine, prepared: &Prepared, context: Context, bounds: &Bounds<'_>) -> Finished {
+/// Runs to the end or the deadline: the epoch stops a program that computes, the timer one that
+/// waits in the host.
+pub(crate) async fn execute(
+    engine: &SharedEngine,
+    prepared: &Prepared,
+    context: Context,
+    bounds: &Bounds<'_>,
+) -> Finished {
     let mut store = Store::new(&prepared.engine, context);
     store.limiter(|context| &mut context.limiter);
     store.set_hostcall_fuel(MAX_CALL_BYTES);
@@ -60,12 +67,19 @@ pub(crate) async fn execute(engine: &SharedEngine, prepared: &Prepared, context:
     let ticking = interruptible(&mut store, engine.profile(), bounds).map(|()| engine.tick());
     let mut cpu = None;
     let watched = match ticking {
-        Ok(_ticking) => until_stopped(Watch::new(prepared.call(&mut store), &bounds.stop, &mut cpu), bounds).await,
+        Ok(_ticking) => {
+            until_stopped(
+                Watch::new(prepared.call(&mut store), &bounds.stop, &mut cpu),
+                bounds,
+            )
+            .await
+        }
         Err(error) => Watched::Done(Err(error)),
     };
     // What has called the host cannot be begun anew.
     let is_untouched = !store.data().was_called;
-    let found_no_place = is_untouched && matches!(&watched, Watched::Done(Err(error)) if error.is::<PoolConcurrencyLimitError>());
+    let found_no_place = is_untouched
+        && matches!(&watched, Watched::Done(Err(error)) if error.is::<PoolConcurrencyLimitError>());
     let ending = match (watched, bounds.stop.reason()) {
         // Programs of WASI 0.3 can come to an end of their own after what stopped them.
         (Watched::Done(_), Some(reason @ Reason::Flooded)) => stopped(reason, bounds.limits),
@@ -77,7 +91,10 @@ pub(crate) async fn execute(engine: &SharedEngine, prepared: &Prepared, context:
 }
 
 /// Waits for a run, its deadline, or somebody who cancels it.
-async fn until_stopped<T>(watch: impl Future<Output = Watched<T>>, bounds: &Bounds<'_>) -> Watched<T> {
+async fn until_stopped<T>(
+    watch: impl Future<Output = Watched<T>>,
+    bounds: &Bounds<'_>,
+) -> Watched<T> {
     let watch = timeout_at(bounds.deadline.into(), watch);
     let Some(cancellation) = bounds.cancellation else {
         return watch.await.unwrap_or(Watched::Stopped(Reason::Deadline));
@@ -90,39 +107,75 @@ async fn until_stopped<T>(watch: impl Future<Output = Watched<T>>, bounds: &Boun
 }
 
 /// Lets a program that computes be stopped, and lets others run beside it.
-fn interruptible(store: &mut Store<Context>, profile: Profile, bounds: &Bounds<'_>) -> wasmtime::Result<()> {
+fn interruptible(
+    store: &mut Store<Context>,
+    profile: Profile,
+    bounds: &Bounds<'_>,
+) -> wasmtime::Result<()> {
     if profile != Profile::Fast {
         store.set_fuel(STEPS)?;
         // Then the deadline is looked at, and whether somebody cancelled.
         return store.fuel_async_yield_interval(Some(STEPS_PER_SLICE));
     }
-    let (deadline, stop, cancellation) = (bounds.deadline, Arc::clone(&bounds.stop), bounds.cancellation.cloned());
+    let (deadline, stop, cancellation) = (
+        bounds.deadline,
+        Arc::clone(&bounds.stop),
+        bounds.cancellation.cloned(),
+    );
     let mut ticks = 0;
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(move |_| {
         if Instant::now() >= deadline {
             stop.set(Reason::Deadline);
-        } else if cancellation.as_ref().is_some_and(Cancellation::is_cancelled) {
+        } else if cancellation
+            .as_ref()
+            .is_some_and(Cancellation::is_cancelled)
+        {
             stop.set(Reason::Cancelled);
         }
         if let Some(reason) = stop.reason() {
             return Err(reason.into());
         }
         ticks += 1;
-        Ok(if ticks % TICKS_PER_SLICE == 0 { UpdateDeadline::Yield(1) } else { UpdateDeadline::Continue(1) })
+        Ok(if ticks % TICKS_PER_SLICE == 0 {
+            UpdateDeadline::Yield(1)
+        } else {
+            UpdateDeadline::Continue(1)
+        })
     });
     Ok(())
 }
 
 /// Takes out what is wanted and drops the rest, which after a panic may panic again.
-fn finish(mut store: Store<Context>, ending: Ending, cpu: Option<Duration>, found_no_place: bool) -> Finished {
-    let (private, peak_bytes) = (store.data_mut().take_private(), store.data().limiter.peak_bytes());
+fn finish(
+    mut store: Store<Context>,
+    ending: Ending,
+    cpu: Option<Duration>,
+    found_no_place: bool,
+) -> Finished {
+    let (private, peak_bytes) = (
+        store.data_mut().take_private(),
+        store.data().limiter.peak_bytes(),
+    );
     #[cfg(feature = "http")]
     let hosts = store.data().summary().map(|summary| summary.to_string());
     #[cfg(not(feature = "http"))]
     let hosts = None;
     let steps = store.get_fuel().ok().map(|left| STEPS.saturating_sub(left));
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(store)));
-    let ending = dropped.map_or_else(|panic| Ending::HostPanicked { message: message(panic.as_ref()) }, |()| ending);
-    Finished { ending, private, cpu, peak_bytes, steps, hosts, found_no_place }
+    let ending = dropped.map_or_else(
+        |panic| Ending::HostPanicked {
+            message: message(panic.as_ref()),
+        },
+        |()| ending,
+    );
+    Finished {
+        ending,
+        private,
+        cpu,
+        peak_bytes,
+        steps,
+        hosts,
+        found_no_place,
+    }
 }

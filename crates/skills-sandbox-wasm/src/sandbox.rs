@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use skills_policy::{Grants, Network};
 use skills_sandbox::{
-    Captured, Ending, Job, Outcome, Preparation, Preparing, Program, Report, Running, Sandbox, SandboxError, Scratch, Status,
+    Captured, Ending, Job, Outcome, Preparation, Preparing, Program, Report, Running, Sandbox,
+    SandboxError, Scratch, Status,
 };
 use tokio::time::timeout_at;
 
@@ -29,8 +30,9 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 /// Runs WebAssembly: WASI 0.2 and 0.3 components, and core modules of the first generation of WASI.
 ///
-/// Cheap to clone; clones share the engine, which is started by the first run. Defaults: no cache on disk, no compile command, [`Profile::Fast`], the Internet as this machine
-/// sees it, public authorities for TLS.
+/// Cheap to clone; clones share the engine, which is started by the first run. Defaults: no cache
+/// on disk, no compile command, [`Profile::Fast`], the Internet as this machine sees it, public
+/// authorities for TLS.
 #[derive(Clone)]
 pub struct WasmSandbox {
     given: Given,
@@ -51,11 +53,17 @@ impl WasmSandbox {
             #[cfg(feature = "http")]
             web: Web::default(),
         };
-        Self { given, cache: None, command: None, cache_directory: OnceLock::new(), engine: Arc::default() }
+        Self {
+            given,
+            cache: None,
+            command: None,
+            cache_directory: OnceLock::new(),
+            engine: Arc::default(),
+        }
     }
 
-    /// Keeps compiled code on disk, so that the next process need not compile it. No program may be granted the directory, or one around it or
-    /// in it: such a job is refused.
+    /// Keeps compiled code on disk, so that the next process need not compile it. No program may be
+    /// granted the directory, or one around it or in it: such a job is refused.
     #[must_use]
     pub fn cache(mut self, cache: ArtifactCache) -> Self {
         self.cache = Some(cache);
@@ -64,8 +72,9 @@ impl WasmSandbox {
         self
     }
 
-    /// Sets the command that compiles large components in a child process with limits. Default: none; then components that cannot be
-    /// compiled safely in this process are refused with [`LoadError::NeedsCompileCommand`], unless their compiled code is in the cache.
+    /// Sets the command that compiles large components in a child process with limits. Default:
+    /// none; then components that cannot be compiled safely in this process are refused with
+    /// [`LoadError::NeedsCompileCommand`], unless their compiled code is in the cache.
     #[must_use]
     pub fn compile_command(mut self, command: CompileCommand) -> Self {
         self.command = Some(command);
@@ -81,7 +90,8 @@ impl WasmSandbox {
         self
     }
 
-    /// Chooses how names of granted hosts are resolved and reached. Default: [`Internet`](skills_sandbox::egress::Internet).
+    /// Chooses how names of granted hosts are resolved and reached. Default:
+    /// [`Internet`](skills_sandbox::egress::Internet).
     #[cfg(feature = "http")]
     #[must_use]
     pub fn outside(mut self, outside: Arc<dyn skills_sandbox::egress::Outside>) -> Self {
@@ -89,7 +99,8 @@ impl WasmSandbox {
         self
     }
 
-    /// Believes these certificates, each one in DER, instead of the public authorities (Mozilla's list).
+    /// Believes these certificates, each one in DER, instead of the public authorities (Mozilla's
+    /// list).
     #[cfg(feature = "http")]
     #[must_use]
     pub fn root_certificates(mut self, certificates: impl IntoIterator<Item = Vec<u8>>) -> Self {
@@ -109,7 +120,11 @@ impl WasmSandbox {
         if let Some(engine) = self.engine.get() {
             return Ok(Arc::clone(engine));
         }
-        let engine = Arc::new(SharedEngine::new(self.given.profile, self.cache.clone(), self.command.clone())?);
+        let engine = Arc::new(SharedEngine::new(
+            self.given.profile,
+            self.cache.clone(),
+            self.command.clone(),
+        )?);
         Ok(Arc::clone(self.engine.get_or_init(|| engine)))
     }
 
@@ -120,11 +135,21 @@ impl WasmSandbox {
         let engine = self.engine()?;
         let limits = job.grants().limits();
         // A time too far away to be told is as good as a year.
-        let deadline = started.checked_add(limits.wall_time).unwrap_or(started + YEAR);
-        let bounds = Bounds { limits, deadline, cancellation: job.cancelled_by(), stop: Arc::default() };
+        let deadline = started
+            .checked_add(limits.wall_time)
+            .unwrap_or(started + YEAR);
+        let bounds = Bounds {
+            limits,
+            deadline,
+            cancellation: job.cancelled_by(),
+            stop: Arc::default(),
+        };
         let caller: Caller = job.requested_by().map(Arc::from);
         let begun = async {
-            let (prepared, origin) = engine.prepare(bytes, &caller, Some(deadline)).await.map_err(SandboxError::load_failed)?;
+            let (prepared, origin) = engine
+                .prepare(bytes, &caller, Some(deadline))
+                .await
+                .map_err(SandboxError::load_failed)?;
             Ok::<_, SandboxError>((prepared, origin, engine.place().await?))
         };
         let (prepared, origin, place) = match begin(begun, &bounds).await {
@@ -133,10 +158,16 @@ impl WasmSandbox {
         };
         let stored = Stored::measure(job.quotas()).await;
         let placed = engine.placed(&prepared);
-        let (mut finished, mut streams) = self.execute(&engine, placed, &job, &stored, &bounds).await?;
+        let (mut finished, mut streams) = self
+            .execute(&engine, placed, &job, &stored, &bounds)
+            .await?;
         if finished.found_no_place {
-            let roomy = engine.with_room(&prepared).map_err(SandboxError::load_failed)?;
-            (finished, streams) = self.execute(&engine, &roomy, &job, &stored, &bounds).await?;
+            let roomy = engine
+                .with_room(&prepared)
+                .map_err(SandboxError::load_failed)?;
+            (finished, streams) = self
+                .execute(&engine, &roomy, &job, &stored, &bounds)
+                .await?;
         }
         drop(place);
         let (stdout, stderr) = streams.take();
@@ -152,7 +183,13 @@ impl WasmSandbox {
             Some(private) => report.removed(remove(private).await),
             None => report,
         };
-        Ok(Outcome::new(finished.ending, stdout, stderr, started.elapsed(), report))
+        Ok(Outcome::new(
+            finished.ending,
+            stdout,
+            stderr,
+            started.elapsed(),
+            report,
+        ))
     }
 
     async fn execute(
@@ -164,7 +201,10 @@ impl WasmSandbox {
         bounds: &Bounds<'_>,
     ) -> Result<(Finished, Streams), SandboxError> {
         if prepared.surface.sends_requests && *job.grants().network() == Network::None {
-            return Err(SandboxError::refused("wasm", "the program needs wasi:http, and no host is granted"));
+            return Err(SandboxError::refused(
+                "wasm",
+                "the program needs wasi:http, and no host is granted",
+            ));
         }
         let (context, streams) = Context::new(job, &self.given, stored, &bounds.stop)?;
         Ok((execute(engine, prepared, context, bounds).await, streams))
@@ -172,12 +212,17 @@ impl WasmSandbox {
 
     async fn prepare_program(&self, program: Program) -> Result<Preparation, SandboxError> {
         let bytes = wasm(&program)?;
-        let (_, origin) = self.engine()?.prepare(bytes, &None, None).await.map_err(SandboxError::load_failed)?;
+        let (_, origin) = self
+            .engine()?
+            .prepare(bytes, &None, None)
+            .await
+            .map_err(SandboxError::load_failed)?;
         Ok(match origin {
             Origin::Cached | Origin::Memory => Preparation::Cached,
-            Origin::Compiled { took, troubles } => {
-                Preparation::Compiled { milliseconds: took.as_millis().try_into().unwrap_or(u64::MAX), not_kept: troubles.unused }
-            }
+            Origin::Compiled { took, troubles } => Preparation::Compiled {
+                milliseconds: took.as_millis().try_into().unwrap_or(u64::MAX),
+                not_kept: troubles.unused,
+            },
         })
     }
 }
@@ -188,11 +233,22 @@ impl Sandbox for WasmSandbox {
     }
 
     fn probe(&self) -> Result<Report, SandboxError> {
-        let forms =
-            if cfg!(feature = "wasi-p3") { "WASI 0.2 and 0.3 commands, preview-1 modules" } else { "WASI 0.2 commands, preview-1 modules" };
-        let report = Report::new(self.name()).layer("components", Status::Enforced, format!("{forms}, compiled by wasmtime"));
+        let forms = if cfg!(feature = "wasi-p3") {
+            "WASI 0.2 and 0.3 commands, preview-1 modules"
+        } else {
+            "WASI 0.2 commands, preview-1 modules"
+        };
+        let report = Report::new(self.name()).layer(
+            "components",
+            Status::Enforced,
+            format!("{forms}, compiled by wasmtime"),
+        );
         let report = report.layer("files", Status::Enforced, "granted directories only");
-        let network = if cfg!(feature = "http") { "no sockets; requests to granted hosts" } else { "none" };
+        let network = if cfg!(feature = "http") {
+            "no sockets; requests to granted hosts"
+        } else {
+            "none"
+        };
         let report = report.layer("network", Status::Enforced, network);
         Ok(match &self.cache {
             Some(cache) => report.fact("cache", cache.directory().display().to_string()),
@@ -202,20 +258,36 @@ impl Sandbox for WasmSandbox {
 
     fn accepts(&self, grants: &Grants) -> Result<(), SandboxError> {
         if let Some(cache) = &self.cache {
-            let directory = self.cache_directory.get_or_init(|| resolved(cache.directory()));
-            let meets = |path: &Path, directory: &Path| path.starts_with(directory) || directory.starts_with(path);
+            let directory = self
+                .cache_directory
+                .get_or_init(|| resolved(cache.directory()));
+            let meets = |path: &Path, directory: &Path| {
+                path.starts_with(directory) || directory.starts_with(path)
+            };
             let sees = |path: &Path| meets(path, directory) || meets(path, cache.directory());
-            let is_hidden = grants.hidden().iter().any(|hidden| directory.starts_with(hidden));
-            if let Some(file) = grants.files().iter().find(|file| sees(file.path()) && !is_hidden) {
+            let is_hidden = grants
+                .hidden()
+                .iter()
+                .any(|hidden| directory.starts_with(hidden));
+            if let Some(file) = grants
+                .files()
+                .iter()
+                .find(|file| sees(file.path()) && !is_hidden)
+            {
                 let path = file.path().display();
-                let reason = format!("{path} holds the cache of compiled code, or lies in it, and no program may see that");
+                let reason = format!(
+                    "{path} holds the cache of compiled code, or lies in it, and no program may see that"
+                );
                 return Err(SandboxError::refused("wasm", reason));
             }
         }
         if cfg!(feature = "http") || *grants.network() == Network::None {
             return Ok(());
         }
-        Err(SandboxError::refused("wasm", "hosts are granted, and this program was built without HTTP; enable the feature `http`"))
+        Err(SandboxError::refused(
+            "wasm",
+            "hosts are granted, and this program was built without HTTP; enable the feature `http`",
+        ))
     }
 
     fn prepare(&self, program: Program) -> Preparing<'_> {
@@ -240,7 +312,9 @@ impl fmt::Debug for WasmSandbox {
 
 /// Resolves the symlinks of a path whose end may not exist yet.
 fn resolved(path: &Path) -> PathBuf {
-    let existing = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let existing = path
+        .ancestors()
+        .find_map(|above| Some((above, above.canonicalize().ok()?)));
     match existing {
         Some((above, real)) => real.join(path.strip_prefix(above).unwrap_or(path)),
         None => path.to_owned(),
@@ -270,7 +344,13 @@ async fn begin<T>(begun: impl Future<Output = T>, bounds: &Bounds<'_>) -> Result
 /// What came of a run that never began.
 fn unbegun(job: &Job, reason: Reason, started: Instant) -> Outcome {
     let (stdout, stderr) = (Captured::default(), Captured::default());
-    let account = Account { grants: job.grants(), quotas: job.quotas(), origin: None, finished: None, output: [&stdout, &stderr] };
+    let account = Account {
+        grants: job.grants(),
+        quotas: job.quotas(),
+        origin: None,
+        finished: None,
+        output: [&stdout, &stderr],
+    };
     let report = account.report();
     let ending: Ending = stopped(reason, job.grants().limits());
     Outcome::new(ending, stdout, stderr, started.elapsed(), report)
@@ -278,5 +358,7 @@ fn unbegun(job: &Job, reason: Reason, started: Instant) -> Outcome {
 
 /// Removes what a program left, which may be much, on a thread that may block.
 async fn remove(private: Scratch) -> std::io::Result<()> {
-    tokio::task::spawn_blocking(move || private.remove()).await.map_err(std::io::Error::other)?
+    tokio::task::spawn_blocking(move || private.remove())
+        .await
+        .map_err(std::io::Error::other)?
 }

@@ -24,14 +24,17 @@ impl fmt::Display for Reason {
 
 impl std::error::Error for Reason {}
 
-/// Shared by all that may stop a run and all that look whether it is to stop; the first reason stays.
+/// Shared by all that may stop a run and all that look whether it is to stop; the first reason
+/// stays.
 #[derive(Debug, Default)]
 pub(crate) struct Stop(AtomicU8);
 
 impl Stop {
     pub(crate) fn set(&self, reason: Reason) {
         // Whoever comes second says nothing new.
-        let _ = self.0.compare_exchange(0, reason as u8, Ordering::AcqRel, Ordering::Acquire);
+        let _ = self
+            .0
+            .compare_exchange(0, reason as u8, Ordering::AcqRel, Ordering::Acquire);
     }
 
     pub(crate) fn reason(&self) -> Option<Reason> {

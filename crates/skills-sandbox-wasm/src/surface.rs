@@ -14,10 +14,22 @@ const COMPONENT_LAYER: &[u8] = &[1, 0];
 /// The only module that a core module may import from: the first generation of WASI.
 const PREVIEW1: &str = "wasi_snapshot_preview1";
 /// The interfaces that may be asked for.
-const OFFERED: [&str; 7] = ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:http/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
+const OFFERED: [&str; 7] = [
+    "wasi:cli/",
+    "wasi:clocks/",
+    "wasi:filesystem/",
+    "wasi:http/",
+    "wasi:io/",
+    "wasi:random/",
+    "wasi:sockets/",
+];
 
 /// The interfaces that send requests.
-const SENDERS: [&str; 3] = ["wasi:http/client@", "wasi:http/handler@", "wasi:http/outgoing-handler@"];
+const SENDERS: [&str; 3] = [
+    "wasi:http/client@",
+    "wasi:http/handler@",
+    "wasi:http/outgoing-handler@",
+];
 
 /// The generation of WASI by which a component is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +77,9 @@ fn sniff(bytes: &[u8]) -> Result<Form, LoadError> {
         return Err(match bytes {
             [] => LoadError::Empty,
             [0x7f, b'E', b'L', b'F', ..] => LoadError::MachineCode,
-            [first, ..] if first.is_ascii_graphic() || first.is_ascii_whitespace() => LoadError::Text,
+            [first, ..] if first.is_ascii_graphic() || first.is_ascii_whitespace() => {
+                LoadError::Text
+            }
             _ => LoadError::Foreign,
         });
     };
@@ -105,8 +119,12 @@ fn adapt(module: &[u8]) -> Result<Vec<u8>, LoadError> {
     }
     let adapter = wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_COMMAND_ADAPTER;
     let encoder = ComponentEncoder::default().validate(true).module(module);
-    let encoded = encoder.and_then(|encoder| encoder.adapter(PREVIEW1, adapter)).and_then(|mut encoder| encoder.encode());
-    encoded.map_err(|error| LoadError::Invalid { reason: format!("{error:#}") })
+    let encoded = encoder
+        .and_then(|encoder| encoder.adapter(PREVIEW1, adapter))
+        .and_then(|mut encoder| encoder.encode());
+    encoded.map_err(|error| LoadError::Invalid {
+        reason: format!("{error:#}"),
+    })
 }
 
 fn surface(component: &[u8]) -> Result<Surface, LoadError> {
@@ -128,7 +146,11 @@ fn surface(component: &[u8]) -> Result<Surface, LoadError> {
             _ => {}
         }
     }
-    let unknown: Vec<String> = imports.iter().filter(|name| !OFFERED.iter().any(|offered| name.starts_with(offered))).cloned().collect();
+    let unknown: Vec<String> = imports
+        .iter()
+        .filter(|name| !OFFERED.iter().any(|offered| name.starts_with(offered)))
+        .cloned()
+        .collect();
     if !unknown.is_empty() {
         return Err(LoadError::UnknownImports { names: unknown });
     }
@@ -136,8 +158,14 @@ fn surface(component: &[u8]) -> Result<Surface, LoadError> {
     if knows_http && !cfg!(feature = "http") {
         return Err(LoadError::WithoutHttp);
     }
-    let sends_requests = imports.iter().any(|name| SENDERS.iter().any(|sender| name.starts_with(sender)));
-    Ok(Surface { generation: generation(&exports)?, knows_http, sends_requests })
+    let sends_requests = imports
+        .iter()
+        .any(|name| SENDERS.iter().any(|sender| name.starts_with(sender)));
+    Ok(Surface {
+        generation: generation(&exports)?,
+        knows_http,
+        sends_requests,
+    })
 }
 
 /// A component of both generations is run by the older one, which is not experimental.
@@ -153,5 +181,7 @@ fn generation(exports: &[String]) -> Result<Generation, LoadError> {
 
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` passes it")]
 fn invalid(error: wasmparser::BinaryReaderError) -> LoadError {
-    LoadError::Invalid { reason: error.to_string() }
+    LoadError::Invalid {
+        reason: error.to_string(),
+    }
 }

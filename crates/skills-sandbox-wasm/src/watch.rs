@@ -27,7 +27,11 @@ pub(crate) struct Watch<'a, F> {
 
 impl<'a, F: Future> Watch<'a, F> {
     pub(crate) fn new(future: F, stop: &'a Stop, cpu: &'a mut Option<Duration>) -> Self {
-        Self { future: Some(Box::pin(future)), stop, cpu }
+        Self {
+            future: Some(Box::pin(future)),
+            stop,
+            cpu,
+        }
     }
 }
 
@@ -44,7 +48,9 @@ impl<F: Future> Future for Watch<'_, F> {
     type Output = Watched<F::Output>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(future) = &mut self.future else { return Poll::Pending };
+        let Some(future) = &mut self.future else {
+            return Poll::Pending;
+        };
         let before = thread_time();
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
         if let (Some(before), Some(after)) = (before, thread_time()) {
@@ -53,7 +59,9 @@ impl<F: Future> Future for Watch<'_, F> {
         match polled {
             Err(panic) => Poll::Ready(Watched::Panicked(message(panic.as_ref()))),
             Ok(Poll::Ready(output)) => Poll::Ready(Watched::Done(output)),
-            Ok(Poll::Pending) => self.stop.reason().map_or(Poll::Pending, |reason| Poll::Ready(Watched::Stopped(reason))),
+            Ok(Poll::Pending) => self.stop.reason().map_or(Poll::Pending, |reason| {
+                Poll::Ready(Watched::Stopped(reason))
+            }),
         }
     }
 }
@@ -61,13 +69,17 @@ impl<F: Future> Future for Watch<'_, F> {
 /// What a panic said.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no text".to_owned())
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no text".to_owned())
 }
 
 #[cfg(unix)]
 fn thread_time() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
+    Some(Duration::new(
+        time.tv_sec.try_into().ok()?,
+        time.tv_nsec.try_into().ok()?,
+    ))
 }
 
 #[cfg(not(unix))]

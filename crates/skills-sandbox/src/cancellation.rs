@@ -7,7 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 /// Stops runs from outside. Clones are one and the same; once cancelled it stays so.
 ///
-/// A run that is stopped by it has an [`Outcome`](crate::Outcome) with all that was written until then, where a dropped future has none.
+/// A run that is stopped by it has an [`Outcome`](crate::Outcome) with all that was written until
+/// then, where a dropped future has none.
 #[derive(Debug, Clone, Default)]
 pub struct Cancellation(Arc<Mutex<State>>);
 
@@ -43,7 +44,11 @@ impl Cancellation {
 
     /// Waits until it is cancelled, perhaps for ever.
     pub async fn cancelled(&self) {
-        Waiting { cancellation: self, number: None }.await;
+        Waiting {
+            cancellation: self,
+            number: None,
+        }
+        .await;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -82,7 +87,10 @@ impl Future for Waiting<'_> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            self.cancellation.state().waiting.retain(|(known, _)| *known != number);
+            self.cancellation
+                .state()
+                .waiting
+                .retain(|(known, _)| *known != number);
         }
     }
 }
@@ -94,7 +102,10 @@ mod tests {
     #[tokio::test]
     async fn all_that_wait_are_told_and_those_who_come_later_too() {
         let cancellation = Cancellation::new();
-        let waiting: Vec<_> = (0..3).map(|_| cancellation.clone()).map(|one| tokio::spawn(async move { one.cancelled().await })).collect();
+        let waiting: Vec<_> = (0..3)
+            .map(|_| cancellation.clone())
+            .map(|one| tokio::spawn(async move { one.cancelled().await }))
+            .collect();
         tokio::task::yield_now().await;
         assert!(!cancellation.is_cancelled());
         cancellation.cancel();

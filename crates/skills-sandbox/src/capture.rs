@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
-/// One output stream: its first bytes, its last bytes when there were too many between, and how many there were in all.
+/// One output stream: its first bytes, its last bytes when there were too many between, and how
+/// many there were in all.
 ///
-/// Of a limit three quarters are for the beginning and one quarter for the end, where programs say what went wrong.
+/// Of a limit three quarters are for the beginning and one quarter for the end, where programs say
+/// what went wrong.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {
     head: Vec<u8>,
@@ -14,7 +16,8 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// Adds `chunk`, keeping no more than `limit` bytes in all and counting the rest. The limit is the same for all chunks.
+    /// Adds `chunk`, keeping no more than `limit` bytes in all and counting the rest. The limit is
+    /// the same for all chunks.
     pub fn push(&mut self, chunk: &[u8], limit: usize) {
         self.total += chunk.len() as u64;
         if self.tail.is_empty() && self.dropped == 0 && self.head.len() + chunk.len() <= limit {
@@ -25,7 +28,8 @@ impl Captured {
         let head_limit = limit - tail_limit;
         let room = head_limit.saturating_sub(self.head.len()).min(chunk.len());
         self.head.extend_from_slice(&chunk[..room]);
-        // What the beginning holds too much of, from before it was known that there would be an end.
+        // What the beginning holds too much of, from before it was known that there would be an
+        // end.
         let surplus = self.head.split_off(self.head.len().min(head_limit));
         let last = &chunk[room..];
         let skipped = last.len().saturating_sub(tail_limit);
@@ -37,10 +41,15 @@ impl Captured {
         self.dropped += excess as u64;
     }
 
-    /// Puts other bytes in place of those that were kept; how many the program wrote and how many were thrown away stays.
+    /// Puts other bytes in place of those that were kept; how many the program wrote and how many
+    /// were thrown away stays.
     #[must_use]
     pub fn with_bytes(self, head: Vec<u8>, tail: Vec<u8>) -> Self {
-        Self { head, tail: tail.into(), ..self }
+        Self {
+            head,
+            tail: tail.into(),
+            ..self
+        }
     }
 
     /// Returns the first bytes; all of them, when none were thrown away.
@@ -79,15 +88,19 @@ impl Captured {
         format!("\n[… {} bytes left out …]\n", self.dropped)
     }
 
-    /// Returns the kept bytes as text, with a line between the first and the last when some were thrown away; bytes that are not UTF-8 become
-    /// `U+FFFD`.
+    /// Returns the kept bytes as text, with a line between the first and the last when some were
+    /// thrown away; bytes that are not UTF-8 become `U+FFFD`.
     #[must_use]
     pub fn text(&self) -> String {
         let head = String::from_utf8_lossy(&self.head);
         if !self.is_truncated() {
             return head.into_owned();
         }
-        format!("{head}{}{}", self.gap(), String::from_utf8_lossy(&self.tail()))
+        format!(
+            "{head}{}{}",
+            self.gap(),
+            String::from_utf8_lossy(&self.tail())
+        )
     }
 }
 
@@ -97,20 +110,41 @@ mod tests {
 
     fn captured(chunks: &[&str], limit: usize) -> Captured {
         let mut captured = Captured::default();
-        chunks.iter().for_each(|chunk| captured.push(chunk.as_bytes(), limit));
+        chunks
+            .iter()
+            .for_each(|chunk| captured.push(chunk.as_bytes(), limit));
         captured
     }
 
     #[test]
     fn keeps_the_beginning_and_the_end_and_counts_the_rest() {
         let all = captured(&["abc", "defgh"], 8);
-        assert_eq!((all.text().as_str(), all.is_truncated(), all.tail()), ("abcdefgh", false, Vec::new()));
-        for chunks in [&["abcdefghijkl"][..], &["abc", "defgh", "ijkl"], &["abcdefg", "h", "i", "j", "k", "l"], &["abcdefgh", "ijkl"]] {
+        assert_eq!(
+            (all.text().as_str(), all.is_truncated(), all.tail()),
+            ("abcdefgh", false, Vec::new())
+        );
+        for chunks in [
+            &["abcdefghijkl"][..],
+            &["abc", "defgh", "ijkl"],
+            &["abcdefg", "h", "i", "j", "k", "l"],
+            &["abcdefgh", "ijkl"],
+        ] {
             let cut = captured(chunks, 8);
-            assert_eq!((cut.bytes(), cut.tail().as_slice()), (b"abcdef".as_slice(), b"kl".as_slice()), "{chunks:?}");
-            assert_eq!((cut.total_bytes(), cut.dropped_bytes()), (12, 4), "{chunks:?}");
+            assert_eq!(
+                (cut.bytes(), cut.tail().as_slice()),
+                (b"abcdef".as_slice(), b"kl".as_slice()),
+                "{chunks:?}"
+            );
+            assert_eq!(
+                (cut.total_bytes(), cut.dropped_bytes()),
+                (12, 4),
+                "{chunks:?}"
+            );
         }
-        assert_eq!(captured(&["abcdefghijkl"], 8).text(), "abcdef\n[… 4 bytes left out …]\nkl");
+        assert_eq!(
+            captured(&["abcdefghijkl"], 8).text(),
+            "abcdef\n[… 4 bytes left out …]\nkl"
+        );
     }
 
     #[test]
@@ -119,7 +153,8 @@ mod tests {
             for size in 1..8 {
                 let text: Vec<u8> = (0..40).collect();
                 let mut captured = Captured::default();
-                text.chunks(size).for_each(|chunk| captured.push(chunk, limit));
+                text.chunks(size)
+                    .for_each(|chunk| captured.push(chunk, limit));
                 let (head, tail) = (captured.bytes(), captured.tail());
                 assert_eq!(head.len() + tail.len(), limit, "{limit} {size}");
                 assert_eq!(captured.dropped_bytes(), 40 - limit as u64);

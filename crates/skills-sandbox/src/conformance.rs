@@ -4,8 +4,9 @@
 //! CASES: 101 attempts --a backend's tests make them--> number -> Answer, or why it was skipped --check--> Ok | what differs
 //! ```
 //!
-//! The table says what must come of each attempt in each [`Column`]; how an attempt is made is the backend's to know, and what it answers must
-//! have been observed. A case without an answer is a failure like a wrong one, so no backend can forget one.
+//! The table says what must come of each attempt in each [`Column`]; how an attempt is made is the
+//! backend's to know, and what it answers must have been observed. A case without an answer is a
+//! failure like a wrong one, so no backend can forget one.
 //!
 //! ```
 //! use std::collections::BTreeMap;

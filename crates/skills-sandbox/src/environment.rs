@@ -5,7 +5,8 @@ use std::fmt;
 
 use crate::Job;
 
-/// The whole environment of a program, as a backend passes it: the job's [safe variables](Job::safe_variables), then the backend's own, which win.
+/// The whole environment of a program, as a backend passes it: the job's [safe
+/// variables](Job::safe_variables), then the backend's own, which win.
 ///
 /// Printed, variables of the host show their names only.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -15,14 +16,21 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Puts the environment of a job together with what the backend sets: no job decides where programs are found or what they load.
+    /// Puts the environment of a job together with what the backend sets: no job decides where
+    /// programs are found or what they load.
     #[must_use]
     pub fn new(job: &Job, fixed: Vec<(String, String)>) -> Self {
         let is_fixed = |name: &str| fixed.iter().any(|(fixed, _)| *fixed == name);
-        let jobs = job.safe_variables().filter(|(name, _)| !is_fixed(name)).map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let jobs = job
+            .safe_variables()
+            .filter(|(name, _)| !is_fixed(name))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let mut variables: Vec<(String, String)> = jobs.collect();
         variables.extend(fixed);
-        Self { variables, secrets: job.grants().variables().clone() }
+        Self {
+            variables,
+            secrets: job.grants().variables().clone(),
+        }
     }
 
     /// Returns names and values, in order.
@@ -34,7 +42,16 @@ impl Environment {
 
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.variables.iter().map(|(name, value)| (name, if self.secrets.contains(name) { "…" } else { value }));
+        let shown = self.variables.iter().map(|(name, value)| {
+            (
+                name,
+                if self.secrets.contains(name) {
+                    "…"
+                } else {
+                    value
+                },
+            )
+        });
         f.debug_list().entries(shown).finish()
     }
 }
@@ -48,12 +65,27 @@ mod tests {
     #[test]
     fn what_the_backend_sets_wins_and_secrets_are_not_shown() {
         let request = Request::new("/skills/pdf").variable("API_KEY", Origin::Caller);
-        let rules = Rules::default().allow(Layer::User, "API_KEY".parse::<VariablePattern>().unwrap());
-        let Decision::Granted(grants) = rules.decide(&request) else { panic!("granted") };
-        let job = Job::new(grants, Program::script(ScriptKind::Shell, "/skills/pdf/run.sh")).environment("PATH", "/evil");
-        let job = job.environment("LD_PRELOAD", "/evil.so").environment("SKILL_ID", "pdf").secret("API_KEY", "hidden").unwrap();
+        let rules =
+            Rules::default().allow(Layer::User, "API_KEY".parse::<VariablePattern>().unwrap());
+        let Decision::Granted(grants) = rules.decide(&request) else {
+            panic!("granted")
+        };
+        let job = Job::new(
+            grants,
+            Program::script(ScriptKind::Shell, "/skills/pdf/run.sh"),
+        )
+        .environment("PATH", "/evil");
+        let job = job
+            .environment("LD_PRELOAD", "/evil.so")
+            .environment("SKILL_ID", "pdf")
+            .secret("API_KEY", "hidden")
+            .unwrap();
         let environment = Environment::new(&job, vec![("PATH".to_owned(), "/usr/bin".to_owned())]);
         insta::assert_snapshot!(format!("{environment:?}"), @r#"[("SKILL_ID", "pdf"), ("API_KEY", "…"), ("PATH", "/usr/bin")]"#);
-        assert!(environment.variables().contains(&("API_KEY".to_owned(), "hidden".to_owned())));
+        assert!(
+            environment
+                .variables()
+                .contains(&("API_KEY".to_owned(), "hidden".to_owned()))
+        );
     }
 }

@@ -11,40 +11,68 @@ pub struct SandboxError(#[from] Repr);
 impl SandboxError {
     /// A wall that the job needs cannot be had here; `hint` says how to get it.
     #[must_use]
-    pub fn unavailable(layer: &'static str, reason: impl Into<Cow<'static, str>>, hint: &'static str) -> Self {
-        Repr::Unavailable { layer, reason: reason.into(), hint }.into()
+    pub fn unavailable(
+        layer: &'static str,
+        reason: impl Into<Cow<'static, str>>,
+        hint: &'static str,
+    ) -> Self {
+        Repr::Unavailable {
+            layer,
+            reason: reason.into(),
+            hint,
+        }
+        .into()
     }
 
     /// There is no program of this name among those of the machine that may be started.
     #[must_use]
     pub fn no_program(name: &str, directories: &str) -> Self {
-        Repr::NoProgram { name: name.to_owned(), directories: directories.to_owned() }.into()
+        Repr::NoProgram {
+            name: name.to_owned(),
+            directories: directories.to_owned(),
+        }
+        .into()
     }
 
     /// The backend cannot enforce, or cannot give, something in the grants.
     #[must_use]
     pub fn refused(backend: &'static str, reason: impl Into<Cow<'static, str>>) -> Self {
-        Repr::Refused { backend, reason: reason.into() }.into()
+        Repr::Refused {
+            backend,
+            reason: reason.into(),
+        }
+        .into()
     }
 
     /// The grants do not name a variable whose value was to be given.
     pub(crate) fn not_granted(variable: &str) -> Self {
-        Repr::NotGranted { variable: variable.to_owned() }.into()
+        Repr::NotGranted {
+            variable: variable.to_owned(),
+        }
+        .into()
     }
 
     /// The program is not one that the backend can run.
     #[must_use]
     pub fn load(reason: impl Into<Cow<'static, str>>) -> Self {
-        Repr::Load { reason: reason.into() }.into()
+        Repr::Load {
+            reason: reason.into(),
+        }
+        .into()
     }
 
-    /// The program is not one that the backend can run, as its own typed error says, which [`cause`](Self::cause) gives back.
+    /// The program is not one that the backend can run, as its own typed error says, which
+    /// [`cause`](Self::cause) gives back.
     #[must_use]
     pub fn load_failed(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Repr::LoadFailed { cause: Box::new(cause) }.into()
+        Repr::LoadFailed {
+            cause: Box::new(cause),
+        }
+        .into()
     }
 
-    /// Native scripts cannot be confined on this operating system; there is no way to run them all the same.
+    /// Native scripts cannot be confined on this operating system; there is no way to run them all
+    /// the same.
     #[must_use]
     pub fn unsupported_platform(os: &'static str) -> Self {
         Repr::UnsupportedPlatform { os }.into()
@@ -125,14 +153,22 @@ impl ErrorKind {
 }
 
 /// What to do where native scripts cannot be confined.
-const ELSEWHERE: &str = "ship a WebAssembly module (wasm/skill.wasm) with the skill, or run under Linux, macOS or WSL2";
+const ELSEWHERE: &str =
+    "ship a WebAssembly module (wasm/skill.wasm) with the skill, or run under Linux, macOS or WSL2";
 
 #[derive(Debug, thiserror::Error)]
 enum Repr {
     #[error("no sandbox: {layer} is not available ({reason}); {hint}")]
-    Unavailable { layer: &'static str, reason: Cow<'static, str>, hint: &'static str },
+    Unavailable {
+        layer: &'static str,
+        reason: Cow<'static, str>,
+        hint: &'static str,
+    },
     #[error("the {backend} sandbox refuses: {reason}")]
-    Refused { backend: &'static str, reason: Cow<'static, str> },
+    Refused {
+        backend: &'static str,
+        reason: Cow<'static, str>,
+    },
     #[error("there is no program {name:?} in {directories}")]
     NoProgram { name: String, directories: String },
     #[error("the variable {variable} was not granted")]
@@ -140,9 +176,14 @@ enum Repr {
     #[error("the program cannot be loaded: {reason}")]
     Load { reason: Cow<'static, str> },
     #[error("the program cannot be loaded: {cause}")]
-    LoadFailed { cause: Box<dyn std::error::Error + Send + Sync> },
+    LoadFailed {
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
     #[error("the sandbox could not be set up: {step}")]
-    Setup { step: &'static str, source: io::Error },
+    Setup {
+        step: &'static str,
+        source: io::Error,
+    },
     #[error("this sandbox for native scripts does not work on {os}; {ELSEWHERE}")]
     UnsupportedPlatform { os: &'static str },
 }

@@ -5,11 +5,13 @@
 //!                            \--> shims that lead nowhere are passed over, with a reason
 //! ```
 //!
-//! Nothing is run to find out what it is, and the environment is never asked: a `PATH` of the caller decides nothing. The kind of a script
-//! comes from its file's ending ([`ScriptKind::of_path`](crate::ScriptKind::of_path)), never from its first line.
+//! Nothing is run to find out what it is, and the environment is never asked: a `PATH` of the
+//! caller decides nothing. The kind of a script comes from its file's ending
+//! ([`ScriptKind::of_path`](crate::ScriptKind::of_path)), never from its first line.
 //!
-//! An [`Interpreter`] says what a backend has to grant so that it starts: the prefix of a virtual environment, of a version manager, of
-//! conda. A prefix is granted whole only when it holds what interpreters keep there and nothing that homes hold; no home is ever granted.
+//! An [`Interpreter`] says what a backend has to grant so that it starts: the prefix of a virtual
+//! environment, of a version manager, of conda. A prefix is granted whole only when it holds what
+//! interpreters keep there and nothing that homes hold; no home is ever granted.
 //!
 //! ```
 //! use skills_sandbox::{ErrorKind, ScriptKind, interpreter::Interpreters};

@@ -10,7 +10,8 @@ use crate::{Cancellation, Quota, SandboxError};
 
 /// What is to be run, and under which grants.
 ///
-/// Defaults of the builder: no arguments, an empty environment, empty input, the first directory that was granted to start in, no quotas, no cancellation, no caller.
+/// Defaults of the builder: no arguments, an empty environment, empty input, the first directory
+/// that was granted to start in, no quotas, no cancellation, no caller.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Job {
@@ -40,7 +41,8 @@ struct Variable {
 pub enum Program {
     /// A WebAssembly component or module, as bytes.
     Wasm(Arc<[u8]>),
-    /// A script for an interpreter that the backend chooses by `kind`, never by the script's first line.
+    /// A script for an interpreter that the backend chooses by `kind`, never by the script's first
+    /// line.
     Script {
         /// Its language.
         kind: ScriptKind,
@@ -75,7 +77,14 @@ pub enum ScriptKind {
 
 impl ScriptKind {
     /// All languages.
-    pub const ALL: [Self; 6] = [Self::Python, Self::Shell, Self::Node, Self::Deno, Self::Ruby, Self::Perl];
+    pub const ALL: [Self; 6] = [
+        Self::Python,
+        Self::Shell,
+        Self::Node,
+        Self::Deno,
+        Self::Ruby,
+        Self::Perl,
+    ];
 
     /// Returns the language as one lower-case word.
     #[must_use]
@@ -97,7 +106,10 @@ impl ScriptKind {
             "py" => Some(Self::Python),
             "sh" | "bash" => Some(Self::Shell),
             "js" | "mjs" | "cjs" => Some(Self::Node),
-            "ts" => path.file_stem().is_some_and(|stem| Path::new(stem).extension().is_none_or(|inner| inner != "d")).then_some(Self::Deno),
+            "ts" => path
+                .file_stem()
+                .is_some_and(|stem| Path::new(stem).extension().is_none_or(|inner| inner != "d"))
+                .then_some(Self::Deno),
             "rb" => Some(Self::Ruby),
             "pl" => Some(Self::Perl),
             _ => None,
@@ -108,7 +120,10 @@ impl ScriptKind {
 impl Program {
     /// Names a script.
     pub fn script(kind: ScriptKind, path: impl Into<PathBuf>) -> Self {
-        Self::Script { kind, path: path.into() }
+        Self::Script {
+            kind,
+            path: path.into(),
+        }
     }
 
     /// Names a program of this machine.
@@ -140,9 +155,14 @@ impl Job {
         self
     }
 
-    /// Sets an environment variable; the last value of a name wins. The program sees no others but those its backend documents.
+    /// Sets an environment variable; the last value of a name wins. The program sees no others but
+    /// those its backend documents.
     pub fn environment(self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.set(Variable { name: name.into(), value: value.into(), is_secret: false })
+        self.set(Variable {
+            name: name.into(),
+            value: value.into(),
+            is_secret: false,
+        })
     }
 
     /// Sets a variable of the host, whose value nobody sees by accident.
@@ -153,7 +173,11 @@ impl Job {
         if !self.grants.variables().contains(name) {
             return Err(SandboxError::not_granted(name));
         }
-        Ok(self.set(Variable { name: name.to_owned(), value: value.to_owned(), is_secret: true }))
+        Ok(self.set(Variable {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            is_secret: true,
+        }))
     }
 
     fn set(mut self, variable: Variable) -> Self {
@@ -168,23 +192,26 @@ impl Job {
         self
     }
 
-    /// Sets the directory that the program starts in; without one it is the first that was granted. One that the grants do not make readable is refused.
-    /// A WebAssembly program sees a file system of its own and has no such directory.
+    /// Sets the directory that the program starts in; without one it is the first that was granted.
+    /// One that the grants do not make readable is refused. A WebAssembly program sees a file
+    /// system of its own and has no such directory.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self
     }
 
-    /// Asks that the program find what lies at `path` at `alias` as well, both absolute. It grants nothing. A backend that shows the file system of the
-    /// machine cannot do this, and one that can leaves out an alias that would hide or hold anything else; there
+    /// Asks that the program find what lies at `path` at `alias` as well, both absolute. It grants
+    /// nothing. A backend that shows the file system of the machine cannot do this, and one that
+    /// can leaves out an alias that would hide or hold anything else; there
     /// [arguments](Self::arguments_with) that are such paths are replaced.
     pub fn alias(mut self, alias: impl Into<PathBuf>, path: impl Into<PathBuf>) -> Self {
         self.aliases.push((alias.into(), path.into()));
         self
     }
 
-    /// Bounds what a directory that the grants make writable may hold. A native program is stopped when it is over, and ends at its
-    /// [disk limit](crate::Ending::DiskLimit); a WebAssembly program gets "no space left" instead.
+    /// Bounds what a directory that the grants make writable may hold. A native program is stopped
+    /// when it is over, and ends at its [disk limit](crate::Ending::DiskLimit); a WebAssembly
+    /// program gets "no space left" instead.
     pub fn quota(mut self, quota: Quota) -> Self {
         self.quotas.push(quota);
         self
@@ -196,17 +223,24 @@ impl Job {
         self
     }
 
-    /// Names the caller that the job is run for, such as a session. It grants nothing: backends share their resources fairly among callers, and
-    /// compile WebAssembly one module at a time for each. Jobs without a caller count as those of one caller.
+    /// Names the caller that the job is run for, such as a session. It grants nothing: backends
+    /// share their resources fairly among callers, and compile WebAssembly one module at a time for
+    /// each. Jobs without a caller count as those of one caller.
     pub fn caller(mut self, caller: impl Into<String>) -> Self {
         self.caller = Some(caller.into());
         self
     }
 
-    /// Returns the same job for a backend that cannot show files at another path than the one that they lie at: paths of the program, of its directory and
-    /// of aliases, and words and variables that are such paths, are replaced.
+    /// Returns the same job for a backend that cannot show files at another path than the one that
+    /// they lie at: paths of the program, of its directory and of aliases, and words and variables
+    /// that are such paths, are replaced.
     pub fn at_locations(mut self) -> Self {
-        if self.grants.files().iter().all(|file| file.location() == file.path()) {
+        if self
+            .grants
+            .files()
+            .iter()
+            .all(|file| file.location() == file.path())
+        {
             return self;
         }
         let grants = self.grants.clone();
@@ -226,7 +260,10 @@ impl Job {
         self.directory.iter_mut().for_each(located);
         self.aliases.iter_mut().for_each(|(_, path)| located(path));
         self.arguments.iter_mut().for_each(word);
-        self.environment.iter_mut().filter(|variable| !variable.is_secret).for_each(|variable| word(&mut variable.value));
+        self.environment
+            .iter_mut()
+            .filter(|variable| !variable.is_secret)
+            .for_each(|variable| word(&mut variable.value));
         self.grants = grants.at_locations();
         self
     }
@@ -248,35 +285,49 @@ impl Job {
         &self.arguments
     }
 
-    /// Returns the arguments with paths in place of aliases, where a word is an alias, lies below one, or has one behind the `=` of an option. `place` says
-    /// what stands for an alias and its path, and nothing where the alias itself can be used. What a text says inside of a word stays as it is.
+    /// Returns the arguments with paths in place of aliases, where a word is an alias, lies below
+    /// one, or has one behind the `=` of an option. `place` says what stands for an alias and its
+    /// path, and nothing where the alias itself can be used. What a text says inside of a word
+    /// stays as it is.
     #[must_use]
     pub fn arguments_with(&self, place: impl Fn(&Path, &Path) -> Option<String>) -> Vec<String> {
         let placed = |word: &str| {
             self.aliases.iter().find_map(|(alias, path)| {
                 let rest = word.strip_prefix(alias.to_str()?)?;
                 // What leads upwards is left as it is.
-                let is_below = rest.is_empty() || rest.starts_with('/') && !rest.split('/').any(|part| part == "..");
-                is_below.then(|| place(alias, path)).flatten().map(|place| format!("{place}{rest}"))
+                let is_below = rest.is_empty()
+                    || rest.starts_with('/') && !rest.split('/').any(|part| part == "..");
+                is_below
+                    .then(|| place(alias, path))
+                    .flatten()
+                    .map(|place| format!("{place}{rest}"))
             })
         };
-        let replaced = |word: &String| match word.split_once('=').filter(|_| word.starts_with('-')) {
+        let replaced = |word: &String| match word.split_once('=').filter(|_| word.starts_with('-'))
+        {
             Some((option, value)) => placed(value).map(|path| format!("{option}={path}")),
             None => placed(word),
         };
-        self.arguments.iter().map(|word| replaced(word).unwrap_or_else(|| word.clone())).collect()
+        self.arguments
+            .iter()
+            .map(|word| replaced(word).unwrap_or_else(|| word.clone()))
+            .collect()
     }
 
     /// Returns the environment variables with their values, in the order in which they were set.
     pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.environment.iter().map(|variable| (variable.name.as_str(), variable.value.as_str()))
+        self.environment
+            .iter()
+            .map(|variable| (variable.name.as_str(), variable.value.as_str()))
     }
 
-    /// Returns the same without those that decide what runs, what it loads or whom it talks to ([`changes_execution`]), whoever set them. What a skill's
-    /// program is told of itself (`SKILL_…`, `TIMEOUT_MS`) stays, since the host sets it.
+    /// Returns the same without those that decide what runs, what it loads or whom it talks to
+    /// ([`changes_execution`]), whoever set them. What a skill's program is told of itself
+    /// (`SKILL_…`, `TIMEOUT_MS`) stays, since the host sets it.
     pub fn safe_variables(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_told = |name: &str| name.starts_with("SKILL_") || name == "TIMEOUT_MS";
-        self.variables().filter(move |(name, _)| is_told(name) || !changes_execution(name))
+        self.variables()
+            .filter(move |(name, _)| is_told(name) || !changes_execution(name))
     }
 
     /// Returns the directory that the program starts in.
@@ -286,13 +337,21 @@ impl Job {
     pub fn starts_in(&self, backend: &'static str) -> Result<&Path, SandboxError> {
         let files = self.grants.files();
         let Some(home) = files.first() else {
-            return Err(SandboxError::refused(backend, "the grants make no directory readable, not even the script's own"));
+            return Err(SandboxError::refused(
+                backend,
+                "the grants make no directory readable, not even the script's own",
+            ));
         };
-        let Some(directory) = &self.directory else { return Ok(home.path()) };
+        let Some(directory) = &self.directory else {
+            return Ok(home.path());
+        };
         if files.iter().any(|file| directory.starts_with(file.path())) {
             return Ok(directory);
         }
-        Err(SandboxError::refused(backend, "the directory that the program is to start in was not granted"))
+        Err(SandboxError::refused(
+            backend,
+            "the directory that the program is to start in was not granted",
+        ))
     }
 
     /// Returns the aliases and the paths that they stand for.

@@ -5,10 +5,12 @@
 //!                                            \--> SandboxError: nothing ran
 //! ```
 //!
-//! A backend enforces what the [`Grants`](skills_policy::Grants) of a [`Job`] leave out, or refuses with a [`SandboxError`]; it never
-//! falls back to something weaker. A program that fails, is stopped or is killed is an [`Outcome`], not an error.
+//! A backend enforces what the [`Grants`](skills_policy::Grants) of a [`Job`] leave out, or refuses
+//! with a [`SandboxError`]; it never falls back to something weaker. A program that fails, is
+//! stopped or is killed is an [`Outcome`], not an error.
 //!
-//! A [`Job`] cannot exist without grants, and grants that grant anything come only from a decision of the policy.
+//! A [`Job`] cannot exist without grants, and grants that grant anything come only from a decision
+//! of the policy.
 //!
 //! This crate must never know which backends exist or what a skill is.
 //!

@@ -20,14 +20,28 @@ pub struct Outcome {
     pub duration: Duration,
     /// The walls around it.
     pub report: Report,
-    /// What the caller should know of the run: protected paths that the program created or changed. One line each.
+    /// What the caller should know of the run: protected paths that the program created or changed.
+    /// One line each.
     pub notes: Vec<String>,
 }
 
 impl Outcome {
     /// Puts an outcome together.
-    pub fn new(ending: Ending, stdout: Captured, stderr: Captured, duration: Duration, report: Report) -> Self {
-        Self { ending, stdout, stderr, duration, report, notes: Vec::new() }
+    pub fn new(
+        ending: Ending,
+        stdout: Captured,
+        stderr: Captured,
+        duration: Duration,
+        report: Report,
+    ) -> Self {
+        Self {
+            ending,
+            stdout,
+            stderr,
+            duration,
+            report,
+            notes: Vec::new(),
+        }
     }
 
     /// Adds what the caller should know.
@@ -69,7 +83,8 @@ pub enum Ending {
         /// The limit, in bytes.
         limit_bytes: u64,
     },
-    /// A directory that it may write held more than its [quota](crate::Quota) allows, and it was stopped.
+    /// A directory that it may write held more than its [quota](crate::Quota) allows, and it was
+    /// stopped.
     DiskLimit(QuotaExceeded),
     /// It held more files, streams and other handles than it may, and was stopped.
     HandleLimit {
@@ -110,15 +125,27 @@ impl fmt::Display for Ending {
             Self::Signalled { signal } => write!(f, "killed by signal {signal}"),
             Self::Unknown => f.write_str("ended, and the host took its exit code"),
             Self::TimedOut { limit_ms } => write!(f, "timed out after {limit_ms} ms"),
-            Self::MemoryLimit { limit_bytes } => write!(f, "stopped at its memory limit of {limit_bytes} bytes"),
-            Self::OutputLimit { limit_bytes } => write!(f, "stopped at its output limit of {limit_bytes} bytes"),
+            Self::MemoryLimit { limit_bytes } => {
+                write!(f, "stopped at its memory limit of {limit_bytes} bytes")
+            }
+            Self::OutputLimit { limit_bytes } => {
+                write!(f, "stopped at its output limit of {limit_bytes} bytes")
+            }
             Self::DiskLimit(exceeded) => write!(f, "stopped: {exceeded}"),
-            Self::HandleLimit { limit } => write!(f, "stopped at its limit of {limit} open files and other handles"),
+            Self::HandleLimit { limit } => write!(
+                f,
+                "stopped at its limit of {limit} open files and other handles"
+            ),
             Self::Cancelled => f.write_str("cancelled"),
             Self::StackOverflow => f.write_str("trapped: its calls went too deep"),
             Self::Trapped { reason, frames } if frames.is_empty() => write!(f, "trapped: {reason}"),
-            Self::Trapped { reason, frames } => write!(f, "trapped: {reason}, in {}", frames.join(" < ")),
-            Self::HostPanicked { message } => write!(f, "stopped, since this host failed while serving it: {message}"),
+            Self::Trapped { reason, frames } => {
+                write!(f, "trapped: {reason}, in {}", frames.join(" < "))
+            }
+            Self::HostPanicked { message } => write!(
+                f,
+                "stopped, since this host failed while serving it: {message}"
+            ),
         }
     }
 }

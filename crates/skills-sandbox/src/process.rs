@@ -1,4 +1,5 @@
-//! Supervision of one child process: input, output, deadline, and the end of its whole process group.
+//! Supervision of one child process: input, output, deadline, and the end of its whole process
+//! group.
 //!
 //! ```text
 //!            +--> feed stdin ---------+
@@ -8,12 +9,13 @@
 //!            +--> measure quotas -----+
 //! ```
 //!
-//! Only quotas are polled; for all else the loop sleeps in the kernel until a pipe is ready, the leader ends or the deadline comes. The group is killed
-//! *before* its leader is collected, so that its number cannot have been given to anybody else, and also after a normal exit, so that
-//! nothing outlives the run.
+//! Only quotas are polled; for all else the loop sleeps in the kernel until a pipe is ready, the
+//! leader ends or the deadline comes. The group is killed *before* its leader is collected, so that
+//! its number cannot have been given to anybody else, and also after a normal exit, so that nothing
+//! outlives the run.
 //!
-//! How one learns that a leader has ended is the business of a [`Leader`]: a pidfd on Linux (`Child`), the signal that a child
-//! has ended everywhere else ([`Spawned`]).
+//! How one learns that a leader has ended is the business of a [`Leader`]: a pidfd on Linux
+//! (`Child`), the signal that a child has ended everywhere else ([`Spawned`]).
 
 #[cfg(target_os = "linux")]
 mod deleted;

@@ -9,10 +9,11 @@ use cap_fs_ext::{DirExt, MetadataExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirEntry, Metadata};
 
-/// The most that a directory may hold while and after a run writes to it: bytes, [entries](Self::MAX_ENTRIES) and [levels](Self::MAX_DEPTH).
+/// The most that a directory may hold while and after a run writes to it: bytes,
+/// [entries](Self::MAX_ENTRIES) and [levels](Self::MAX_DEPTH).
 ///
-/// Bytes are those that the file system has allocated, so a sparse file counts for what was written to it, and a file with several names counts
-/// once.
+/// Bytes are those that the file system has allocated, so a sparse file counts for what was written
+/// to it, and a file with several names counts once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quota {
     directory: PathBuf,
@@ -28,13 +29,20 @@ impl Quota {
     /// Sets the quota of a directory, in bytes.
     #[must_use]
     pub fn new(directory: impl Into<PathBuf>, max_bytes: u64) -> Self {
-        Self { directory: directory.into(), max_bytes }
+        Self {
+            directory: directory.into(),
+            max_bytes,
+        }
     }
 
     /// Describes a quota of so many bytes that is enforced by measuring, for the report of a run.
     #[must_use]
     pub fn bounds(max_bytes: u64) -> String {
-        format!("{} MiB and {} entries, measured while it runs, and stopped when over", max_bytes >> 20, Self::MAX_ENTRIES)
+        format!(
+            "{} MiB and {} entries, measured while it runs, and stopped when over",
+            max_bytes >> 20,
+            Self::MAX_ENTRIES
+        )
     }
 
     /// Returns the directory.
@@ -81,13 +89,18 @@ impl fmt::Display for QuotaExceeded {
         match self.excess {
             Excess::Bytes => Ok(()),
             Excess::Entries => write!(f, " and {} entries: too many entries", Quota::MAX_ENTRIES),
-            Excess::Depth => write!(f, " and {} levels: directories lie too deep", Quota::MAX_DEPTH),
+            Excess::Depth => write!(
+                f,
+                " and {} levels: directories lie too deep",
+                Quota::MAX_DEPTH
+            ),
             Excess::Unreadable => f.write_str(": its use cannot be measured"),
         }
     }
 }
 
-/// Measures directories against their quotas, by handles that it keeps open: renaming a directory does not hide it.
+/// Measures directories against their quotas, by handles that it keeps open: renaming a directory
+/// does not hide it.
 #[derive(Debug)]
 pub struct QuotaMonitor {
     directories: Vec<(Dir, Quota)>,
@@ -99,8 +112,15 @@ impl QuotaMonitor {
     /// # Errors
     /// When one cannot be opened.
     pub fn open(quotas: &[Quota]) -> io::Result<Self> {
-        let open = |quota: &Quota| Ok((Dir::open_ambient_dir(&quota.directory, ambient_authority())?, quota.clone()));
-        Ok(Self { directories: quotas.iter().map(open).collect::<io::Result<_>>()? })
+        let open = |quota: &Quota| {
+            Ok((
+                Dir::open_ambient_dir(&quota.directory, ambient_authority())?,
+                quota.clone(),
+            ))
+        };
+        Ok(Self {
+            directories: quotas.iter().map(open).collect::<io::Result<_>>()?,
+        })
     }
 
     /// Returns the quotas.
@@ -108,13 +128,17 @@ impl QuotaMonitor {
         self.directories.iter().map(|(_, quota)| quota)
     }
 
-    /// Measures each directory and returns its quota and how many bytes it holds. No symlink is followed. Reads the disk, so it belongs on a
-    /// thread that may block; a directory within its quota takes some tens of milliseconds at most.
+    /// Measures each directory and returns its quota and how many bytes it holds. No symlink is
+    /// followed. Reads the disk, so it belongs on a thread that may block; a directory within its
+    /// quota takes some tens of milliseconds at most.
     ///
     /// # Errors
     /// When a directory is over its quota. The walk ends there, so its cost is bounded.
     pub fn measure(&self) -> Result<Vec<(&Quota, u64)>, QuotaExceeded> {
-        self.directories.iter().map(|(top, quota)| Ok((quota, Walk::measure(top, quota)?))).collect()
+        self.directories
+            .iter()
+            .map(|(top, quota)| Ok((quota, Walk::measure(top, quota)?)))
+            .collect()
     }
 }
 
@@ -129,10 +153,18 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn measure(top: &Dir, quota: &'a Quota) -> Result<u64, QuotaExceeded> {
-        let mut walk = Self { quota, bytes: 0, entries: 0, linked: BTreeSet::new() };
+        let mut walk = Self {
+            quota,
+            bytes: 0,
+            entries: 0,
+            linked: BTreeSet::new(),
+        };
         match walk.directory(top, 0) {
             Ok(()) => Ok(walk.bytes),
-            Err(excess) => Err(QuotaExceeded { limit_bytes: quota.max_bytes, excess }),
+            Err(excess) => Err(QuotaExceeded {
+                limit_bytes: quota.max_bytes,
+                excess,
+            }),
         }
     }
 
@@ -167,18 +199,31 @@ impl<'a> Walk<'a> {
             return Err(Excess::Entries);
         }
         let is_directory = metadata.is_dir();
-        if !is_directory && metadata.nlink() > 1 && !self.linked.insert((metadata.dev(), metadata.ino())) {
+        if !is_directory
+            && metadata.nlink() > 1
+            && !self.linked.insert((metadata.dev(), metadata.ino()))
+        {
             return Ok(());
         }
         // Some file systems allocate no blocks for directories and store them all the same.
-        let bytes = if is_directory { allocated(metadata).max(metadata.len()) } else { allocated(metadata) };
+        let bytes = if is_directory {
+            allocated(metadata).max(metadata.len())
+        } else {
+            allocated(metadata)
+        };
         self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes > self.quota.max_bytes { Err(Excess::Bytes) } else { Ok(()) }
+        if self.bytes > self.quota.max_bytes {
+            Err(Excess::Bytes)
+        } else {
+            Ok(())
+        }
     }
 }
 
 fn is_directory(directory: &Dir, entry: &DirEntry) -> bool {
-    directory.symlink_metadata(entry.file_name()).is_ok_and(|metadata| metadata.is_dir())
+    directory
+        .symlink_metadata(entry.file_name())
+        .is_ok_and(|metadata| metadata.is_dir())
 }
 
 #[cfg(unix)]

@@ -14,7 +14,8 @@ pub struct Report {
     hints: Vec<String>,
 }
 
-/// Something about the machine or the run that says how strong the walls are: the kernel, the tier, a limit.
+/// Something about the machine or the run that says how strong the walls are: the kernel, the tier,
+/// a limit.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Fact {
     /// Its name: lower-case words with hyphens.
@@ -48,20 +49,33 @@ impl Report {
     /// Starts the report of a backend.
     #[must_use]
     pub fn new(backend: &'static str) -> Self {
-        Self { backend, facts: Vec::new(), layers: Vec::new(), degraded: None, hints: Vec::new() }
+        Self {
+            backend,
+            facts: Vec::new(),
+            layers: Vec::new(),
+            degraded: None,
+            hints: Vec::new(),
+        }
     }
 
     /// Adds a wall.
     #[must_use]
     pub fn layer(mut self, name: &'static str, status: Status, detail: impl Into<String>) -> Self {
-        self.layers.push(Layer { name, status, detail: detail.into() });
+        self.layers.push(Layer {
+            name,
+            status,
+            detail: detail.into(),
+        });
         self
     }
 
     /// Adds a fact.
     #[must_use]
     pub fn fact(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.facts.push(Fact { name, value: value.into() });
+        self.facts.push(Fact {
+            name,
+            value: value.into(),
+        });
         self
     }
 
@@ -103,7 +117,10 @@ impl Report {
     /// Returns a fact's value.
     #[must_use]
     pub fn fact_named(&self, name: &str) -> Option<&str> {
-        self.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+        self.facts
+            .iter()
+            .find(|fact| fact.name == name)
+            .map(|fact| fact.value.as_str())
     }
 
     /// Returns why the walls are weaker than the backend's strongest, when they are.
@@ -118,14 +135,27 @@ impl Report {
         &self.hints
     }
 
-    /// Returns all of it as lines for people: facts, walls, what is weaker than it could be and what to do about it.
+    /// Returns all of it as lines for people: facts, walls, what is weaker than it could be and
+    /// what to do about it.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        let facts: Vec<String> = self.facts.iter().map(|fact| format!("{} {}", fact.name, fact.value)).collect();
+        let facts: Vec<String> = self
+            .facts
+            .iter()
+            .map(|fact| format!("{} {}", fact.name, fact.value))
+            .collect();
         let facts = (!facts.is_empty()).then(|| facts.join(", "));
-        let degraded = self.degraded.iter().map(|reason| format!("weaker than it could be: {reason}"));
+        let degraded = self
+            .degraded
+            .iter()
+            .map(|reason| format!("weaker than it could be: {reason}"));
         let hints = self.hints.iter().map(|hint| format!("to do: {hint}"));
-        facts.into_iter().chain(self.layers.iter().map(Layer::to_string)).chain(degraded).chain(hints).collect()
+        facts
+            .into_iter()
+            .chain(self.layers.iter().map(Layer::to_string))
+            .chain(degraded)
+            .chain(hints)
+            .collect()
     }
 
     /// Returns the backend's name.

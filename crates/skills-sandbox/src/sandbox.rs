@@ -10,8 +10,10 @@ use crate::{Job, Outcome, Program, Report, SandboxError};
 /// A run under way. Dropping it stops the program and everything it started.
 pub type Running<'a> = Pin<Box<dyn Future<Output = Result<Outcome, SandboxError>> + Send + 'a>>;
 
-/// A preparation under way. Dropping it forgets the result; work that was begun may go on behind it.
-pub type Preparing<'a> = Pin<Box<dyn Future<Output = Result<Preparation, SandboxError>> + Send + 'a>>;
+/// A preparation under way. Dropping it forgets the result; work that was begun may go on behind
+/// it.
+pub type Preparing<'a> =
+    Pin<Box<dyn Future<Output = Result<Preparation, SandboxError>> + Send + 'a>>;
 
 /// What came of preparing a program.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -37,7 +39,8 @@ pub trait Sandbox: Send + Sync {
     /// Returns the backend's name: one lower-case word.
     fn name(&self) -> &'static str;
 
-    /// Says which walls would stand around a run here, without running anything. What depends on the grants is left out.
+    /// Says which walls would stand around a run here, without running anything. What depends on
+    /// the grants is left out.
     ///
     /// # Errors
     /// [`SandboxError`] when nothing could run here; it says what is missing and how to get it.
@@ -45,7 +48,8 @@ pub trait Sandbox: Send + Sync {
         Ok(Report::new(self.name()))
     }
 
-    /// Says whether this backend can enforce and give what the grants say; [`run`](Self::run) refuses with the same error. Default: yes.
+    /// Says whether this backend can enforce and give what the grants say; [`run`](Self::run)
+    /// refuses with the same error. Default: yes.
     ///
     /// # Errors
     /// [`SandboxError`] when it cannot.
@@ -53,7 +57,8 @@ pub trait Sandbox: Send + Sync {
         Ok(())
     }
 
-    /// Does ahead of time what the first run of a program would have to wait for, such as compiling it. Default: nothing.
+    /// Does ahead of time what the first run of a program would have to wait for, such as compiling
+    /// it. Default: nothing.
     ///
     /// # Errors
     /// When the program cannot be loaded.
@@ -61,9 +66,11 @@ pub trait Sandbox: Send + Sync {
         Box::pin(std::future::ready(Ok(Preparation::Nothing)))
     }
 
-    /// Runs a job to its end, its deadline or one of its limits. Must be polled inside a Tokio runtime with time and I/O enabled.
+    /// Runs a job to its end, its deadline or one of its limits. Must be polled inside a Tokio
+    /// runtime with time and I/O enabled.
     ///
     /// # Errors
-    /// [`SandboxError`] when the program was not started: it cannot be loaded, or this backend cannot enforce the grants here.
+    /// [`SandboxError`] when the program was not started: it cannot be loaded, or this backend
+    /// cannot enforce the grants here.
     fn run(&self, job: Job) -> Running<'_>;
 }

@@ -1,5 +1,8 @@
 //! A private directory for one run.
-#![expect(clippy::disallowed_methods, reason = "the directory is ours alone, and whoever was in it has been killed")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the directory is ours alone, and whoever was in it has been killed"
+)]
 
 #[cfg(unix)]
 mod owner;
@@ -10,8 +13,9 @@ use std::path::{Path, PathBuf};
 
 /// A directory that only one run may use; removed, with all its content, when dropped.
 ///
-/// Its name is random and only its owner may enter it (mode 0700). On Unix it is locked as long as it is used. The kernel gives the lock up when
-/// the process dies, however it dies, and the first directory that a later process makes below the same parent removes what is not locked.
+/// Its name is random and only its owner may enter it (mode 0700). On Unix it is locked as long as
+/// it is used. The kernel gives the lock up when the process dies, however it dies, and the first
+/// directory that a later process makes below the same parent removes what is not locked.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -38,10 +42,15 @@ impl Scratch {
     pub fn new(parent: &Path) -> io::Result<Self> {
         loop {
             let path = directory(parent)?;
-            // A sweep of another process may have been faster than the lock, and has removed it then.
+            // A sweep of another process may have been faster than the lock, and has removed it
+            // then.
             if let Some(owner) = owner::Owner::of(&path)? {
                 owner.sweep_once(parent);
-                return Ok(Self { path, is_removed: false, _owner: owner });
+                return Ok(Self {
+                    path,
+                    is_removed: false,
+                    _owner: owner,
+                });
             }
         }
     }
@@ -52,7 +61,10 @@ impl Scratch {
     /// When `parent` is missing, full or not writable.
     #[cfg(not(unix))]
     pub fn new(parent: &Path) -> io::Result<Self> {
-        Ok(Self { path: directory(parent)?, is_removed: false })
+        Ok(Self {
+            path: directory(parent)?,
+            is_removed: false,
+        })
     }
 
     /// Returns its path.
@@ -61,7 +73,8 @@ impl Scratch {
         &self.path
     }
 
-    /// Removes it, whatever the run made in it: directories that nobody may enter, or so deep that no path leads to their end.
+    /// Removes it, whatever the run made in it: directories that nobody may enter, or so deep that
+    /// no path leads to their end.
     ///
     /// # Errors
     /// When something in it cannot be removed, because another user owns it or the disk fails.
@@ -82,13 +95,17 @@ impl Drop for Scratch {
 
 fn directory(parent: &Path) -> io::Result<PathBuf> {
     let mut builder = tempfile::Builder::new();
-    let builder = builder.prefix(Scratch::PREFIX).suffix(Scratch::SUFFIX).rand_bytes(RANDOM);
+    let builder = builder
+        .prefix(Scratch::PREFIX)
+        .suffix(Scratch::SUFFIX)
+        .rand_bytes(RANDOM);
     #[cfg(unix)]
     let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(owner::MODE));
     Ok(builder.tempdir_in(parent)?.keep())
 }
 
-/// Removes a directory; the library's way, which goes by handles, comes first, and what it leaves is taken apart.
+/// Removes a directory; the library's way, which goes by handles, comes first, and what it leaves
+/// is taken apart.
 fn remove(path: &Path) -> io::Result<()> {
     if fs::remove_dir_all(path).is_ok() {
         return Ok(());
@@ -97,8 +114,9 @@ fn remove(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// Empties `top`: every directory in it is opened up, its own directories are moved up into `top`, and then it is removed. So no path grows
-/// longer than two names below `top`, and no more than two directories are open. Symlinks are removed, not followed.
+/// Empties `top`: every directory in it is opened up, its own directories are moved up into `top`,
+/// and then it is removed. So no path grows longer than two names below `top`, and no more than two
+/// directories are open. Symlinks are removed, not followed.
 fn empty(top: &Path) -> io::Result<()> {
     let mut number = 0u64;
     loop {
@@ -149,9 +167,13 @@ fn open_up(path: &Path) -> io::Result<()> {
     use cap_std::ambient_authority;
     use cap_std::fs::{Dir, Permissions, PermissionsExt};
 
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(io::ErrorKind::InvalidInput.into()) };
-    // Below a handle no link leads out, whatever takes the place of the directory. Its mode may forbid to open the directory itself.
-    Dir::open_ambient_dir(parent, ambient_authority())?.set_permissions(name, Permissions::from_mode(owner::MODE))
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    // Below a handle no link leads out, whatever takes the place of the directory. Its mode may
+    // forbid to open the directory itself.
+    Dir::open_ambient_dir(parent, ambient_authority())?
+        .set_permissions(name, Permissions::from_mode(owner::MODE))
 }
 
 #[cfg(not(unix))]

@@ -1,5 +1,9 @@
 //! What the tools cost beside what they do: a call beside the same work without them.
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "benches make their own files and fail by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "benches make their own files and fail by panicking"
+)]
 
 use std::fs;
 
@@ -30,31 +34,50 @@ impl Host {
         for number in 0..skills {
             let scripts = place.path().join(format!("skills/skill-{number}/scripts"));
             fs::create_dir_all(&scripts).unwrap();
-            let text = format!("---\nname: skill-{number}\ndescription: Does the {number}th thing.\n---\n# Skill\n");
+            let text = format!(
+                "---\nname: skill-{number}\ndescription: Does the {number}th thing.\n---\n# Skill\n"
+            );
             fs::write(scripts.parent().unwrap().join("SKILL.md"), text).unwrap();
-            let source =
-                "\"\"\"Does it.\"\"\"\nimport argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--city', required=True)\n";
+            let source = "\"\"\"Does it.\"\"\"\nimport argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--city', required=True)\n";
             fs::write(scripts.join("run.py"), source).unwrap();
         }
         fs::create_dir(place.path().join("workspace")).unwrap();
         fs::write(place.path().join("workspace/text"), "line\n".repeat(3_276)).unwrap();
-        Self { place, executor: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap() }
+        Self {
+            place,
+            executor: tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap(),
+        }
     }
 
     fn tools(&self, boxes: &[Toolbox]) -> ToolSet {
-        let runtime = SkillRuntime::builder().root(Root::new(self.place.path().join("skills"), Scope::Custom)).build();
+        let runtime = SkillRuntime::builder()
+            .root(Root::new(self.place.path().join("skills"), Scope::Custom))
+            .build();
         let workspace = Mount::writable("workspace", self.place.path().join("workspace"));
-        ToolSet::builder(runtime).workspace(workspace).toolboxes(boxes.iter().copied()).build().unwrap()
+        ToolSet::builder(runtime)
+            .workspace(workspace)
+            .toolboxes(boxes.iter().copied())
+            .build()
+            .unwrap()
     }
 
     fn call(&self, tools: &ToolSet, name: &str, arguments: &Value) -> usize {
-        let outcome = self.executor.block_on(tools.call(name, arguments.clone(), &CallContext::default())).unwrap();
+        let outcome = self
+            .executor
+            .block_on(tools.call(name, arguments.clone(), &CallContext::default()))
+            .unwrap();
         assert!(!outcome.is_error, "{}", outcome.text);
         outcome.text.len()
     }
 
     fn refused(&self, tools: &ToolSet, name: &str) -> usize {
-        let outcome = self.executor.block_on(tools.call(name, json!({"nothing": 1}), &CallContext::default())).unwrap();
+        let outcome = self
+            .executor
+            .block_on(tools.call(name, json!({"nothing": 1}), &CallContext::default()))
+            .unwrap();
         assert!(outcome.is(Code::InvalidArguments), "{}", outcome.text);
         outcome.text.len()
     }
@@ -81,7 +104,12 @@ fn floor(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn definitions(bencher: Bencher<'_, '_>) {
     let host = Host::new();
-    let tools = host.tools(&[Toolbox::Skills, Toolbox::Engine, Toolbox::Knowledge, Toolbox::Scripts]);
+    let tools = host.tools(&[
+        Toolbox::Skills,
+        Toolbox::Engine,
+        Toolbox::Knowledge,
+        Toolbox::Scripts,
+    ]);
     bencher.bench_local(|| tools.definitions().unwrap().len());
 }
 
@@ -105,7 +133,12 @@ fn search(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn ls_beside_a_thousand(bencher: Bencher<'_, '_>) {
     let host = Host::of(1_000);
-    let tools = host.tools(&[Toolbox::Skills, Toolbox::Engine, Toolbox::Knowledge, Toolbox::Scripts]);
+    let tools = host.tools(&[
+        Toolbox::Skills,
+        Toolbox::Engine,
+        Toolbox::Knowledge,
+        Toolbox::Scripts,
+    ]);
     host.call(&tools, "skills_ls", &json!({"path": "skills"}));
     bencher.bench_local(|| host.call(&tools, "skills_ls", &json!({})));
 }
@@ -138,7 +171,11 @@ mod watched {
         let watching = tools.watch(move || sender.send(()).unwrap_or_default());
         assert!(watching.reports_events(), "this system reports no events");
         fs::create_dir(host.place.path().join("skills/last")).unwrap();
-        fs::write(host.place.path().join("skills/last/SKILL.md"), "---\nname: last\ndescription: Comes last.\n---\n").unwrap();
+        fs::write(
+            host.place.path().join("skills/last/SKILL.md"),
+            "---\nname: last\ndescription: Comes last.\n---\n",
+        )
+        .unwrap();
         changes.recv().unwrap();
         (tools, watching)
     }
@@ -146,7 +183,15 @@ mod watched {
     #[divan::bench]
     fn ls_beside_a_thousand(bencher: Bencher<'_, '_>) {
         let host = Host::of(1_000);
-        let (tools, _watching) = tools(&host, &[Toolbox::Skills, Toolbox::Engine, Toolbox::Knowledge, Toolbox::Scripts]);
+        let (tools, _watching) = tools(
+            &host,
+            &[
+                Toolbox::Skills,
+                Toolbox::Engine,
+                Toolbox::Knowledge,
+                Toolbox::Scripts,
+            ],
+        );
         bencher.bench_local(|| host.call(&tools, "skills_ls", &json!({})));
     }
 
@@ -154,7 +199,8 @@ mod watched {
     fn ls_a_thousand(bencher: Bencher<'_, '_>) {
         let host = Host::of(1_000);
         let (tools, _watching) = tools(&host, &[Toolbox::Skills]);
-        bencher.bench_local(|| host.call(&tools, "skills_ls", &json!({"path": "skills", "limit": 1})));
+        bencher
+            .bench_local(|| host.call(&tools, "skills_ls", &json!({"path": "skills", "limit": 1})));
     }
 
     #[divan::bench]
@@ -169,7 +215,9 @@ mod watched {
 #[divan::bench]
 fn publications_first(bencher: Bencher<'_, '_>) {
     let host = Host::new();
-    bencher.with_inputs(|| host.tools(&[])).bench_local_values(|tools| tools.publications().skills.len());
+    bencher
+        .with_inputs(|| host.tools(&[]))
+        .bench_local_values(|tools| tools.publications().skills.len());
 }
 
 /// A hundred skills that have not changed since they were published.

@@ -17,9 +17,10 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// Says which conversation the call belongs to. Calls of one session share the private working directory of script tools and what somebody answers for
-    /// the session. Without one each call has a directory of its own, and answers are those of the host itself. Whoever serves several people gives each their
-    /// own.
+    /// Says which conversation the call belongs to. Calls of one session share the private working
+    /// directory of script tools and what somebody answers for the session. Without one each call
+    /// has a directory of its own, and answers are those of the host itself. Whoever serves several
+    /// people gives each their own.
     pub fn session(mut self, session: impl Into<String>) -> Self {
         self.session = Some(session.into());
         self
@@ -40,6 +41,8 @@ impl CallContext {
 
 impl fmt::Debug for CallContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallContext").field("session", &self.session).finish_non_exhaustive()
+        f.debug_struct("CallContext")
+            .field("session", &self.session)
+            .finish_non_exhaustive()
     }
 }

@@ -43,7 +43,8 @@ pub struct Annotations {
 pub enum Flavour {
     /// As `tools/list` of the Model Context Protocol has them.
     Mcp,
-    /// `{"type": "function", "function": {…}}`, as OpenAI's chat completions and most other APIs have them.
+    /// `{"type": "function", "function": {…}}`, as OpenAI's chat completions and most other APIs
+    /// have them.
     OpenAi,
     /// `{"name", "description", "input_schema"}`, as Anthropic's messages have them.
     Anthropic,
@@ -53,25 +54,51 @@ impl Definition {
     /// Writes the definition for a host.
     #[must_use]
     pub fn render(&self, flavour: Flavour) -> Value {
-        let Self { name, description, input_schema, .. } = self;
+        let Self {
+            name,
+            description,
+            input_schema,
+            ..
+        } = self;
         match flavour {
             Flavour::Mcp => json!(self),
             Flavour::OpenAi => {
                 json!({"type": "function", "function": {"name": name, "description": description, "parameters": input_schema}})
             }
-            Flavour::Anthropic => json!({"name": name, "description": description, "input_schema": input_schema}),
+            Flavour::Anthropic => {
+                json!({"name": name, "description": description, "input_schema": input_schema})
+            }
         }
     }
 }
 
 impl Annotations {
     /// It looks and changes nothing.
-    pub(crate) const LOOKS: Self = Self { read_only_hint: true, destructive_hint: false, idempotent_hint: true, open_world_hint: false };
+    pub(crate) const LOOKS: Self = Self {
+        read_only_hint: true,
+        destructive_hint: false,
+        idempotent_hint: true,
+        open_world_hint: false,
+    };
     /// It makes something new.
-    pub(crate) const MAKES: Self = Self { read_only_hint: false, destructive_hint: false, idempotent_hint: false, open_world_hint: false };
+    pub(crate) const MAKES: Self = Self {
+        read_only_hint: false,
+        destructive_hint: false,
+        idempotent_hint: false,
+        open_world_hint: false,
+    };
     /// It puts something in the place of what was there, or adds to it.
-    pub(crate) const REPLACES: Self =
-        Self { read_only_hint: false, destructive_hint: true, idempotent_hint: false, open_world_hint: false };
+    pub(crate) const REPLACES: Self = Self {
+        read_only_hint: false,
+        destructive_hint: true,
+        idempotent_hint: false,
+        open_world_hint: false,
+    };
     /// It runs a program.
-    pub(crate) const RUNS: Self = Self { read_only_hint: false, destructive_hint: true, idempotent_hint: false, open_world_hint: true };
+    pub(crate) const RUNS: Self = Self {
+        read_only_hint: false,
+        destructive_hint: true,
+        idempotent_hint: false,
+        open_world_hint: true,
+    };
 }

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 /// Why a tool did not do what it was asked.
 ///
-/// This is a result like any other: a model reads it and tries again. No path of this machine is in it.
+/// This is a result like any other: a model reads it and tries again. No path of this machine is in
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ToolError {
@@ -109,8 +110,17 @@ impl Code {
 
 impl ToolError {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        let retryable = matches!(code, Code::Conflict | Code::TimedOut | Code::ApprovalRequired);
-        Self { code, message: message.into(), path: None, hint: None, retryable }
+        let retryable = matches!(
+            code,
+            Code::Conflict | Code::TimedOut | Code::ApprovalRequired
+        );
+        Self {
+            code,
+            message: message.into(),
+            path: None,
+            hint: None,
+            retryable,
+        }
     }
 
     /// Says which virtual path it is about.

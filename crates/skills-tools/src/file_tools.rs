@@ -1,4 +1,5 @@
-//! The tools for files: one virtual file system of the workspace, the skills and the mounts of a host.
+//! The tools for files: one virtual file system of the workspace, the skills and the mounts of a
+//! host.
 
 pub(crate) mod create;
 pub(crate) mod ls;
@@ -34,7 +35,8 @@ pub enum SkillWrites {
     All,
 }
 
-/// Whether files that look like keys and secrets are read: `.env*`, `*.pem`, `id_rsa*`, `.netrc` and the like.
+/// Whether files that look like keys and secrets are read: `.env*`, `*.pem`, `id_rsa*`, `.netrc`
+/// and the like.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KeyFiles {
@@ -64,7 +66,8 @@ pub(crate) struct FileTools {
 }
 
 impl FileTools {
-    /// Puts the tools together; drafts have no place, [`SkillWrites`] and [`KeyFiles`] are the defaults.
+    /// Puts the tools together; drafts have no place, [`SkillWrites`] and [`KeyFiles`] are the
+    /// defaults.
     pub(crate) fn new(runtime: SkillRuntime, table: MountTable) -> Self {
         Self {
             looks: Arc::new(Looks::new(runtime.clone())),
@@ -80,7 +83,8 @@ impl FileTools {
         }
     }
 
-    /// Names the directory of new skills. The runtime needs it as an untrusted root, else nobody sees them.
+    /// Names the directory of new skills. The runtime needs it as an untrusted root, else nobody
+    /// sees them.
     pub(crate) fn drafts(mut self, directory: Option<PathBuf>) -> Self {
         self.drafts = directory;
         self
@@ -92,13 +96,18 @@ impl FileTools {
         self
     }
 
-    /// Refuses what the host hides and what is its own. A place to write is not reached through links, so its path is where it is. Whether a skill is written is said
-    /// elsewhere, and drafts may lie among what programs do not write.
+    /// Refuses what the host hides and what is its own. A place to write is not reached through
+    /// links, so its path is where it is. Whether a skill is written is said elsewhere, and drafts
+    /// may lie among what programs do not write.
     pub(crate) fn is_writable(&self, place: &Place) -> Result<(), ToolError> {
         self.is_visible(place, &place.host)?;
-        let is_kept = |kept: &PathBuf| place.host.starts_with(kept) || kept.starts_with(&place.host);
+        let is_kept =
+            |kept: &PathBuf| place.host.starts_with(kept) || kept.starts_with(&place.host);
         if place.skill.is_none() && self.kept.iter().any(is_kept) {
-            let error = ToolError::new(Code::PermissionDenied, format!("'{}' is the host's own and is not written", place.shown));
+            let error = ToolError::new(
+                Code::PermissionDenied,
+                format!("'{}' is the host's own and is not written", place.shown),
+            );
             return Err(error.at(&place.shown).hint("write elsewhere"));
         }
         Ok(())
@@ -109,15 +118,24 @@ impl FileTools {
         self.key_files == KeyFiles::Refused && guard::is_key(parts)
     }
 
-    /// Refuses to go on when something else was put in the place of a mount: programs would see that.
+    /// Refuses to go on when something else was put in the place of a mount: programs would see
+    /// that.
     pub(crate) fn are_in_place(&self) -> Result<(), ToolError> {
-        match self.table.all().find(|mount| mount.path.canonicalize().ok().as_ref() != Some(&mount.path)) {
-            Some(mount) => Err(ToolError::new(Code::Conflict, format!("'{}' is not where it was when the tools began", mount.name))),
+        match self
+            .table
+            .all()
+            .find(|mount| mount.path.canonicalize().ok().as_ref() != Some(&mount.path))
+        {
+            Some(mount) => Err(ToolError::new(
+                Code::Conflict,
+                format!("'{}' is not where it was when the tools began", mount.name),
+            )),
             None => Ok(()),
         }
     }
 
-    /// Says whether whoever watches has to look again because of something that was written anywhere: mounts may lie where skills do.
+    /// Says whether whoever watches has to look again because of something that was written
+    /// anywhere: mounts may lie where skills do.
     pub(crate) fn reaches_skills(&self) -> bool {
         self.skill_writes == SkillWrites::All && self.looks.is_watched()
     }

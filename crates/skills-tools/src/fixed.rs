@@ -12,7 +12,8 @@ use crate::run::{bash, engine, skill};
 use crate::schema::Checker;
 use crate::{ToolError, Toolbox};
 
-/// A tool that is always there: what a model is told of it and what checks its arguments are made once, by the first who needs them.
+/// A tool that is always there: what a model is told of it and what checks its arguments are made
+/// once, by the first who needs them.
 pub(crate) struct FixedTool {
     pub(crate) kind: Kind,
     pub(crate) name: &'static str,
@@ -45,7 +46,11 @@ static SKILLS: [FixedTool; 6] = [
     FixedTool::new(Kind::Bash, "skills_bash", bash::definition),
 ];
 
-static ENGINE: [FixedTool; 1] = [FixedTool::new(Kind::Engine, "run_skill_script", engine::definition)];
+static ENGINE: [FixedTool; 1] = [FixedTool::new(
+    Kind::Engine,
+    "run_skill_script",
+    engine::definition,
+)];
 
 static KNOWLEDGE: [FixedTool; 3] = [
     FixedTool::new(Kind::Search, "search_skills", search::definition),
@@ -65,7 +70,13 @@ pub(crate) fn tools(toolbox: Toolbox) -> &'static [FixedTool] {
 
 impl FixedTool {
     const fn new(kind: Kind, name: &'static str, make: fn() -> Definition) -> Self {
-        Self { kind, name, make, definition: OnceLock::new(), checker: OnceLock::new() }
+        Self {
+            kind,
+            name,
+            make,
+            definition: OnceLock::new(),
+            checker: OnceLock::new(),
+        }
     }
 
     /// What a model is told of it, with the names of the skills that there are where it takes one.
@@ -77,7 +88,8 @@ impl FixedTool {
         definition
     }
 
-    /// Checks arguments and returns them with integers as Rust reads them. The names of skills are not checked: the tool itself knows which one was meant.
+    /// Checks arguments and returns them with integers as Rust reads them. The names of skills are
+    /// not checked: the tool itself knows which one was meant.
     ///
     /// # Errors
     /// `invalid_arguments`.
@@ -96,10 +108,16 @@ impl FixedTool {
     }
 }
 
-/// Writes `10.0` as `10` where the schema asks for an integer: for a schema it is one, for Rust it is not.
+/// Writes `10.0` as `10` where the schema asks for an integer: for a schema it is one, for Rust it
+/// is not.
 fn with_integers(mut arguments: Value, schema: &Value) -> Value {
     let is_integer = |name: &str| schema["properties"][name]["type"] == "integer";
-    for (_, value) in arguments.as_object_mut().into_iter().flatten().filter(|(name, _)| is_integer(name)) {
+    for (_, value) in arguments
+        .as_object_mut()
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| is_integer(name))
+    {
         if let Some(integer) = value.as_f64().filter(|_| value.is_f64()).and_then(integer) {
             *value = integer.into();
         }
@@ -110,7 +128,9 @@ fn with_integers(mut arguments: Value, schema: &Value) -> Value {
 /// Up to 2^53 a float has all integers.
 fn integer(number: f64) -> Option<i64> {
     let is_exact = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
-    is_exact.then(|| format!("{number:.0}").parse().ok()).flatten()
+    is_exact
+        .then(|| format!("{number:.0}").parse().ok())
+        .flatten()
 }
 
 #[cfg(test)]
@@ -121,24 +141,37 @@ mod tests {
 
     #[test]
     fn a_tool_is_found_by_the_name_that_a_model_is_told() {
-        for toolbox in [Toolbox::Skills, Toolbox::Engine, Toolbox::Knowledge, Toolbox::Scripts] {
+        for toolbox in [
+            Toolbox::Skills,
+            Toolbox::Engine,
+            Toolbox::Knowledge,
+            Toolbox::Scripts,
+        ] {
             for tool in tools(toolbox) {
                 assert_eq!(tool.definition().name, tool.name);
-                assert!(Checker::new(&tool.definition().input_schema).is_ok(), "{}", tool.name);
+                assert!(
+                    Checker::new(&tool.definition().input_schema).is_ok(),
+                    "{}",
+                    tool.name
+                );
             }
         }
     }
 
     #[test]
     fn integers_are_integers_however_they_are_written() {
-        let schema = json!({"properties": {"limit": {"type": "integer"}, "args": {"type": "object"}}});
+        let schema =
+            json!({"properties": {"limit": {"type": "integer"}, "args": {"type": "object"}}});
         let cases = [
             (json!({"limit": 10.0}), json!({"limit": 10})),
             (json!({"limit": -0.0}), json!({"limit": 0})),
             (json!({"limit": 1.5}), json!({"limit": 1.5})),
             (json!({"limit": 1e300}), json!({"limit": 1e300})),
             (json!({"limit": u64::MAX}), json!({"limit": u64::MAX})),
-            (json!({"args": {"limit": 10.0}, "other": 10.0}), json!({"args": {"limit": 10.0}, "other": 10.0})),
+            (
+                json!({"args": {"limit": 10.0}, "other": 10.0}),
+                json!({"args": {"limit": 10.0}, "other": 10.0}),
+            ),
             (json!([10.0]), json!([10.0])),
         ];
         for (given, expected) in cases {

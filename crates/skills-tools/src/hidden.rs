@@ -4,13 +4,20 @@ use std::path::{Path, PathBuf};
 
 use skills_runtime::policy::folded;
 
-/// Hidden directories, by their canonical paths. Names are compared without case, because two spellings of a name are one directory on some disks.
+/// Hidden directories, by their canonical paths. Names are compared without case, because two
+/// spellings of a name are one directory on some disks.
 pub(crate) struct Hidden(Vec<PathBuf>);
 
 impl Hidden {
-    /// Looks up where the directories are now: they may be made, or replaced by links, after the tools were built.
+    /// Looks up where the directories are now: they may be made, or replaced by links, after the
+    /// tools were built.
     pub(crate) fn of(directories: &[PathBuf]) -> Self {
-        Self(directories.iter().map(|path| comparable(&canonical(path))).collect())
+        Self(
+            directories
+                .iter()
+                .map(|path| comparable(&canonical(path)))
+                .collect(),
+        )
     }
 
     /// Keeps those that lie below a canonical path.
@@ -33,10 +40,23 @@ impl Hidden {
 
 /// Resolves the part of a path that is there.
 pub(crate) fn canonical(path: &Path) -> PathBuf {
-    let there = path.ancestors().find_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
-    there.map_or_else(|| path.to_owned(), |(above, rest)| if rest.as_os_str().is_empty() { above } else { above.join(rest) })
+    let there = path
+        .ancestors()
+        .find_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)));
+    there.map_or_else(
+        || path.to_owned(),
+        |(above, rest)| {
+            if rest.as_os_str().is_empty() {
+                above
+            } else {
+                above.join(rest)
+            }
+        },
+    )
 }
 
 fn comparable(path: &Path) -> PathBuf {
-    path.components().map(|part| folded(&part.as_os_str().to_string_lossy())).collect()
+    path.components()
+        .map(|part| folded(&part.as_os_str().to_string_lossy()))
+        .collect()
 }

@@ -27,10 +27,15 @@ fn name_of_any_skill() -> Value {
     json!({"type": "string", "minLength": 1, "maxLength": 128, "description": "The skill; find it with search_skills."})
 }
 
-/// The name of a skill as a schema says it: one of those that there are, as long as these are few enough to be listed.
+/// The name of a skill as a schema says it: one of those that there are, as long as these are few
+/// enough to be listed.
 pub(crate) fn name_of_a_skill(runtime: &SkillRuntime, catalog: &Catalog) -> Value {
-    let mut names: Vec<&str> =
-        catalog.entries().iter().filter(|entry| runtime.is_offered(entry)).map(|entry| entry.name().as_str()).collect();
+    let mut names: Vec<&str> = catalog
+        .entries()
+        .iter()
+        .filter(|entry| runtime.is_offered(entry))
+        .map(|entry| entry.name().as_str())
+        .collect();
     names.dedup();
     let bytes: usize = names.iter().map(|name| name.len()).sum();
     if names.is_empty() || names.len() > MAX_ENUM || bytes > MAX_ENUM_BYTES {

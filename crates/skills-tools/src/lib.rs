@@ -1,4 +1,5 @@
-//! The tools that a model calls to find, read, write, make and run skills, whatever carries the calls.
+//! The tools that a model calls to find, read, write, make and run skills, whatever carries the
+//! calls.
 //!
 //! ```text
 //! ToolSet::definitions() --> names, schemas, annotations --> MCP | OpenAI-style | Anthropic-style
@@ -10,7 +11,8 @@
 //! ToolSet::prompts()      --> skills that a user calls by name
 //! ```
 //!
-//! This crate must never know JSON-RPC, standard input and output, or which backend confines a program.
+//! This crate must never know JSON-RPC, standard input and output, or which backend confines a
+//! program.
 
 mod context;
 mod definition;
@@ -45,7 +47,10 @@ pub use files::guard::protected_name;
 pub use mount::{Mount, MountError};
 pub use outcome::Outcome;
 pub use overrides::{Override, OverrideError, Overrides};
-pub use publication::{Completion, Publication, PublicationError, PublicationErrorKind, Publications, PublishedBytes, PublishedFile};
+pub use publication::{
+    Completion, Publication, PublicationError, PublicationErrorKind, Publications, PublishedBytes,
+    PublishedFile,
+};
 pub use run::engine::ScriptResult;
 pub use run::executor::ScriptExecutor;
 /// The layer that finds and runs skills.

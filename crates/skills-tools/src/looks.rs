@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use skills_runtime::{Catalog, SkillRuntime};
 
-/// So long what a look found counts while somebody watches. Systems do not report everything: edits through another hard link, what other machines do, what
-/// becomes of a directory above.
+/// So long what a look found counts while somebody watches. Systems do not report everything: edits
+/// through another hard link, what other machines do, what becomes of a directory above.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
-/// Looks at the disk for skills whenever a call needs them; while somebody watches, only after an event, and once in a second.
+/// Looks at the disk for skills whenever a call needs them; while somebody watches, only after an
+/// event, and once in a second.
 pub(crate) struct Looks {
     runtime: SkillRuntime,
     clock: Clock,
@@ -49,7 +50,13 @@ impl Looks {
     }
 
     pub(crate) fn with_clock(runtime: SkillRuntime, clock: Clock) -> Self {
-        Self { runtime, clock, watches: Mutex::default(), last: Mutex::default(), writes: AtomicU64::new(0) }
+        Self {
+            runtime,
+            clock,
+            watches: Mutex::default(),
+            last: Mutex::default(),
+            writes: AtomicU64::new(0),
+        }
     }
 
     /// The skills that there are.
@@ -69,7 +76,8 @@ impl Looks {
         catalog
     }
 
-    /// Looks whether anybody watches or not, because the tools themselves changed something: no later call finds what was there before.
+    /// Looks whether anybody watches or not, because the tools themselves changed something: no
+    /// later call finds what was there before.
     pub(crate) fn anew(&self) -> Arc<Catalog> {
         self.writes.fetch_add(1, Ordering::SeqCst);
         self.runtime.refresh()
@@ -86,14 +94,22 @@ impl Looks {
     /// To be taken before a look.
     pub(crate) fn sight(&self) -> Sight {
         let watches = self.watches();
-        Sight { began: (self.clock)(), reported: watches.reported(), turns: watches.turns }
+        Sight {
+            began: (self.clock)(),
+            reported: watches.reported(),
+            turns: watches.turns,
+        }
     }
 
-    /// Says whether what a look found still counts: somebody has watched since it began, nothing was reported, and it is not too long ago.
+    /// Says whether what a look found still counts: somebody has watched since it began, nothing
+    /// was reported, and it is not too long ago.
     pub(crate) fn holds(&self, sight: Sight) -> bool {
         let watches = self.watches();
         let is_recent = (self.clock)().saturating_duration_since(sight.began) < MAX_AGE;
-        is_recent && !watches.all.is_empty() && watches.turns == sight.turns && watches.reported() == sight.reported
+        is_recent
+            && !watches.all.is_empty()
+            && watches.turns == sight.turns
+            && watches.reported() == sight.reported
     }
 
     /// Relies on one more watch, and returns its number.
@@ -143,11 +159,18 @@ pub(crate) mod tests {
     impl Hill {
         pub(crate) fn new() -> Self {
             let directory = tempfile::tempdir().unwrap();
-            let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::Custom)).build();
+            let runtime = SkillRuntime::builder()
+                .root(Root::new(directory.path(), Scope::Custom))
+                .build();
             let (start, milliseconds) = (Instant::now(), Arc::<AtomicU64>::default());
             let time = Arc::clone(&milliseconds);
             let clock = move || start + Duration::from_millis(time.load(Ordering::SeqCst));
-            Self { directory, looks: Arc::new(Looks::with_clock(runtime, Box::new(clock))), milliseconds, events: Arc::default() }
+            Self {
+                directory,
+                looks: Arc::new(Looks::with_clock(runtime, Box::new(clock))),
+                milliseconds,
+                events: Arc::default(),
+            }
         }
 
         pub(crate) fn runtime(&self) -> SkillRuntime {
@@ -160,11 +183,19 @@ pub(crate) mod tests {
             let directory = self.directory.path().join(name);
             std::fs::create_dir_all(directory.join("scripts")).unwrap();
             std::fs::write(directory.join("scripts/a.py"), "print(1)\n").unwrap();
-            std::fs::write(directory.join("SKILL.md"), format!("---\nname: {name}\ndescription: d\n---\n")).unwrap();
+            std::fs::write(
+                directory.join("SKILL.md"),
+                format!("---\nname: {name}\ndescription: d\n---\n"),
+            )
+            .unwrap();
         }
 
         pub(crate) fn file(&self, path: &str, content: &str) {
-            let root = cap_std::fs::Dir::open_ambient_dir(self.directory.path(), cap_std::ambient_authority()).unwrap();
+            let root = cap_std::fs::Dir::open_ambient_dir(
+                self.directory.path(),
+                cap_std::ambient_authority(),
+            )
+            .unwrap();
             root.write(path, content).unwrap();
         }
 
@@ -182,7 +213,8 @@ pub(crate) mod tests {
 
         pub(crate) fn watch(&self) -> u64 {
             let events = Arc::clone(&self.events);
-            self.looks.watch_begins(Box::new(move || events.load(Ordering::SeqCst)))
+            self.looks
+                .watch_begins(Box::new(move || events.load(Ordering::SeqCst)))
         }
 
         fn skills(&self) -> usize {
@@ -215,7 +247,11 @@ pub(crate) mod tests {
         assert_eq!(hill.skills(), 2);
         hill.skill("c");
         hill.pass(999);
-        assert_eq!(hill.skills(), 2, "the look that found two counts as the last");
+        assert_eq!(
+            hill.skills(),
+            2,
+            "the look that found two counts as the last"
+        );
         hill.pass(1);
         assert_eq!(hill.skills(), 3);
     }

@@ -12,14 +12,15 @@ use crate::path::problem;
 
 /// How much is written below a mount when nobody says otherwise: 256 MiB.
 pub(crate) const DEFAULT_QUOTA_BYTES: u64 = 256 << 20;
-/// What the kernel shows as files; writing there changes the machine, and reading shows other processes.
+/// What the kernel shows as files; writing there changes the machine, and reading shows other
+/// processes.
 const NEVER: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Names of places that the tools have.
 const TAKEN: [&str; 3] = ["skills", "workspace", "session"];
 /// What systems have at the root of their files; programs see it there.
 const SYSTEM: [&str; 20] = [
-    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "media", "mnt", "opt", "proc", "root", "run", "sbin", "srv", "sys",
-    "tmp", "usr", "var",
+    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "media", "mnt", "opt", "proc",
+    "root", "run", "sbin", "srv", "sys", "tmp", "usr", "var",
 ];
 
 /// A directory that a host lets a model see under a name.
@@ -50,19 +51,22 @@ enum Mirror {
 }
 
 impl Mount {
-    /// Names a directory that a model may read. The name is one part of a path, and none that the tools or systems have (`skills`, `etc`, …).
+    /// Names a directory that a model may read. The name is one part of a path, and none that the
+    /// tools or systems have (`skills`, `etc`, …).
     ///
     /// Defaults: only its name leads to it, not its path; of a writable one 256 MiB are written.
     pub fn read_only(name: impl Into<String>, directory: impl Into<PathBuf>) -> Self {
         Self::new(name.into(), directory.into(), Access::ReadOnly)
     }
 
-    /// Names a directory that a model may read and write; defaults as for [`read_only`](Self::read_only).
+    /// Names a directory that a model may read and write; defaults as for
+    /// [`read_only`](Self::read_only).
     pub fn writable(name: impl Into<String>, directory: impl Into<PathBuf>) -> Self {
         Self::new(name.into(), directory.into(), Access::ReadWrite)
     }
 
-    /// Lets the directory's absolute path lead to it as well, so that people and models can speak of its files by one path.
+    /// Lets the directory's absolute path lead to it as well, so that people and models can speak
+    /// of its files by one path.
     ///
     /// That is the path without symlinks, and the one that was given when it is absolute.
     pub fn mirrored(mut self) -> Self {
@@ -77,7 +81,13 @@ impl Mount {
     }
 
     fn new(name: String, directory: PathBuf, access: Access) -> Self {
-        Self { name, directory, access, mirror: Mirror::NameOnly, quota_bytes: DEFAULT_QUOTA_BYTES }
+        Self {
+            name,
+            directory,
+            access,
+            mirror: Mirror::NameOnly,
+            quota_bytes: DEFAULT_QUOTA_BYTES,
+        }
     }
 }
 
@@ -93,11 +103,21 @@ enum Repr {
     #[error("there are two mounts of the name {name:?}")]
     Twice { name: String },
     #[error("{} cannot be the mount {name:?}: {reason}", directory.display())]
-    Directory { name: String, directory: PathBuf, reason: &'static str },
-    #[error("the mounts {name:?} and {other:?} lie in each other, so that one thing would have several names and rules; keep them apart")]
+    Directory {
+        name: String,
+        directory: PathBuf,
+        reason: &'static str,
+    },
+    #[error(
+        "the mounts {name:?} and {other:?} lie in each other, so that one thing would have several names and rules; keep them apart"
+    )]
     Nested { name: String, other: String },
     #[error("cannot open {} for the mount {name:?}", directory.display())]
-    Open { name: String, directory: PathBuf, source: std::io::Error },
+    Open {
+        name: String,
+        directory: PathBuf,
+        source: std::io::Error,
+    },
 }
 
 impl From<Access> for skills_runtime::policy::Access {
@@ -120,7 +140,8 @@ pub(crate) struct MountTable {
 #[derive(Debug, Clone)]
 pub(crate) struct Mounted {
     pub(crate) name: String,
-    /// Held since the beginning: whatever is put at its path later, this stays the directory that the host meant.
+    /// Held since the beginning: whatever is put at its path later, this stays the directory that
+    /// the host meant.
     pub(crate) directory: Arc<Dir>,
     /// The canonical path, for sandboxes; no model sees it.
     pub(crate) path: PathBuf,
@@ -139,22 +160,43 @@ impl MountTable {
     /// Opens the directories. The workspace is called `workspace`, whatever its name is.
     ///
     /// # Errors
-    /// For a name that is taken, given twice or no plain name, for `/` and what lies in `/proc`, `/sys` and `/dev`, for what cannot be
-    /// opened as a directory, and for mounts that lie in each other.
+    /// For a name that is taken, given twice or no plain name, for `/` and what lies in `/proc`,
+    /// `/sys` and `/dev`, for what cannot be opened as a directory, and for mounts that lie in each
+    /// other.
     pub(crate) fn new(workspace: Option<Mount>, mounts: Vec<Mount>) -> Result<Self, MountError> {
-        let workspace = workspace.map(|mount| Mounted::open(Mount { name: "workspace".to_owned(), ..mount })).transpose()?;
-        let mut table = Self { workspace, mounts: Vec::new() };
+        let workspace = workspace
+            .map(|mount| {
+                Mounted::open(Mount {
+                    name: "workspace".to_owned(),
+                    ..mount
+                })
+            })
+            .transpose()?;
+        let mut table = Self {
+            workspace,
+            mounts: Vec::new(),
+        };
         for mount in mounts {
             if let Some(reason) = unfit_name(&mount.name) {
-                return Err(Repr::Name { name: mount.name, reason }.into());
+                return Err(Repr::Name {
+                    name: mount.name,
+                    reason,
+                }
+                .into());
             }
             if table.named(&mount.name).is_some() {
                 return Err(Repr::Twice { name: mount.name }.into());
             }
             let mount = Mounted::open(mount)?;
-            let overlaps = |known: &&Mounted| known.path.starts_with(&mount.path) || mount.path.starts_with(&known.path);
+            let overlaps = |known: &&Mounted| {
+                known.path.starts_with(&mount.path) || mount.path.starts_with(&known.path)
+            };
             if let Some(other) = table.all().find(overlaps) {
-                return Err(Repr::Nested { name: mount.name, other: other.name.clone() }.into());
+                return Err(Repr::Nested {
+                    name: mount.name,
+                    other: other.name.clone(),
+                }
+                .into());
             }
             table.mounts.push(mount);
         }
@@ -175,33 +217,67 @@ impl MountTable {
         self.mounts.iter().find(|mount| mount.name == name)
     }
 
-    /// Finds the mount that an absolute path of these parts lies in, and what remains of the path below it. The innermost one counts.
+    /// Finds the mount that an absolute path of these parts lies in, and what remains of the path
+    /// below it. The innermost one counts.
     pub(crate) fn mirrored<'a>(&self, parts: &'a [String]) -> Option<(&Mounted, &'a [String])> {
         let all = self.workspace.iter().chain(&self.mounts);
-        let found = all.flat_map(|mount| mount.mirrors.iter().filter_map(move |path| Some((mount, below(path, parts)?))));
+        let found = all.flat_map(|mount| {
+            mount
+                .mirrors
+                .iter()
+                .filter_map(move |path| Some((mount, below(path, parts)?)))
+        });
         found.min_by_key(|(_, rest)| rest.len())
     }
 
     /// Returns the names that lead somewhere, for errors.
     pub(crate) fn names(&self) -> Vec<&str> {
         let workspace = self.workspace.iter().map(|_| "workspace");
-        workspace.chain(["skills"]).chain(self.mounts.iter().map(|mount| mount.name.as_str())).collect()
+        workspace
+            .chain(["skills"])
+            .chain(self.mounts.iter().map(|mount| mount.name.as_str()))
+            .collect()
     }
 }
 
 impl Mounted {
     fn open(mount: Mount) -> Result<Self, MountError> {
-        let Mount { name, directory, access, mirror, quota_bytes } = mount;
+        let Mount {
+            name,
+            directory,
+            access,
+            mirror,
+            quota_bytes,
+        } = mount;
         let path = match directory.canonicalize() {
             Ok(path) => path,
-            Err(source) => return Err(Repr::Open { name, directory, source }.into()),
+            Err(source) => {
+                return Err(Repr::Open {
+                    name,
+                    directory,
+                    source,
+                }
+                .into());
+            }
         };
         if let Some(reason) = unfit(&path) {
-            return Err(Repr::Directory { name, directory, reason }.into());
+            return Err(Repr::Directory {
+                name,
+                directory,
+                reason,
+            }
+            .into());
         }
         let handle = match Dir::open_ambient_dir(&path, ambient_authority()) {
             Ok(handle) => Arc::new(handle),
-            Err(source) => return Err(Repr::Open { name, directory, source }.into()),
+            Err(source) => {
+                return Err(Repr::Open {
+                    name,
+                    directory,
+                    source,
+                }
+                .into());
+            }
         };
         let mirrors = match mirror {
             Mirror::NameOnly => Vec::new(),
@@ -209,18 +285,31 @@ impl Mounted {
             Mirror::Path if !directory.is_absolute() => vec![path.clone()],
             Mirror::Path => vec![directory, path.clone()],
         };
-        Ok(Self { name, directory: handle, path, access, quota: Arc::new(Quota::new(quota_bytes)), mirrors })
+        Ok(Self {
+            name,
+            directory: handle,
+            path,
+            access,
+            quota: Arc::new(Quota::new(quota_bytes)),
+            mirrors,
+        })
     }
 }
 
 impl Quota {
     pub(crate) fn new(bytes: u64) -> Self {
-        Self { left: AtomicU64::new(bytes) }
+        Self {
+            left: AtomicU64::new(bytes),
+        }
     }
 
     /// Takes so many bytes, or says how many are left.
     pub(crate) fn take(&self, bytes: u64) -> Result<(), u64> {
-        let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
+        let taken = self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                left.checked_sub(bytes)
+            });
         taken.map(|_| ())
     }
 
@@ -249,7 +338,10 @@ fn unfit(path: &Path) -> Option<&'static str> {
     if path.parent().is_none() {
         return Some("it is the root of all files");
     }
-    NEVER.iter().any(|never| path.starts_with(never)).then_some("what the kernel shows as files is never mounted")
+    NEVER
+        .iter()
+        .any(|never| path.starts_with(never))
+        .then_some("what the kernel shows as files is never mounted")
 }
 
 /// Part by part: `/data` does not hold `/database`.
@@ -276,7 +368,10 @@ mod tests {
     use super::*;
 
     fn parts(text: &str) -> Vec<String> {
-        text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+        text.split('/')
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect()
     }
 
     #[test]
@@ -294,14 +389,28 @@ mod tests {
         let table = MountTable::new(None, mounts).unwrap();
         let check = |path: &str, expected: Option<(&str, &str)>| {
             let all = parts(top.join(path).to_str().unwrap());
-            let found = table.mirrored(&all).map(|(mount, rest)| (mount.name.clone(), rest.join("/")));
-            assert_eq!(found, expected.map(|(name, rest)| (name.to_owned(), rest.to_owned())), "{path}");
+            let found = table
+                .mirrored(&all)
+                .map(|(mount, rest)| (mount.name.clone(), rest.join("/")));
+            assert_eq!(
+                found,
+                expected.map(|(name, rest)| (name.to_owned(), rest.to_owned())),
+                "{path}"
+            );
         };
         check("data", Some(("outer", "")));
         check("data/x/y", Some(("outer", "x/y")));
         check("other/y", Some(("inner", "y")));
-        let nested = vec![Mount::read_only("outer", top.join("data")), Mount::read_only("same", top.join("data"))];
-        assert!(MountTable::new(None, nested).unwrap_err().to_string().contains("lie in each other"));
+        let nested = vec![
+            Mount::read_only("outer", top.join("data")),
+            Mount::read_only("same", top.join("data")),
+        ];
+        assert!(
+            MountTable::new(None, nested)
+                .unwrap_err()
+                .to_string()
+                .contains("lie in each other")
+        );
         check("database/x", None);
         check("plain/x", None);
         assert_eq!(table.names(), ["skills", "outer", "inner", "plain"]);
@@ -312,29 +421,64 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("real")).unwrap();
         let link = directory.path().join("link");
-        if let Err(error) = cap_std::fs::Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap().symlink("real", "link") {
+        if let Err(error) =
+            cap_std::fs::Dir::open_ambient_dir(directory.path(), ambient_authority())
+                .unwrap()
+                .symlink("real", "link")
+        {
             eprintln!("skipped a_mirrored_mount_is_found_by_the_path_that_the_host_gave: {error}");
             return;
         }
         let table = MountTable::new(None, vec![Mount::read_only("m", &link).mirrored()]).unwrap();
-        assert!(table.mirrored(&parts(link.join("x").to_str().unwrap())).is_some());
+        assert!(
+            table
+                .mirrored(&parts(link.join("x").to_str().unwrap()))
+                .is_some()
+        );
     }
 
     #[test]
     fn some_names_and_directories_are_never_mounted() {
         let directory = tempfile::tempdir().unwrap();
         let refused = |mounts: Vec<Mount>| MountTable::new(None, mounts).unwrap_err().to_string();
-        for name in ["skills", "workspace", "", "..", "a/b", "a\\b", "a\u{200b}", "etc", "session", "Tmp", "usr"] {
+        for name in [
+            "skills",
+            "workspace",
+            "",
+            "..",
+            "a/b",
+            "a\\b",
+            "a\u{200b}",
+            "etc",
+            "session",
+            "Tmp",
+            "usr",
+        ] {
             let message = refused(vec![Mount::read_only(name, directory.path())]);
-            assert!(message.contains("cannot be the name of a mount"), "{name:?}: {message}");
+            assert!(
+                message.contains("cannot be the name of a mount"),
+                "{name:?}: {message}"
+            );
         }
-        let twice = vec![Mount::read_only("a", directory.path()), Mount::writable("a", directory.path())];
+        let twice = vec![
+            Mount::read_only("a", directory.path()),
+            Mount::writable("a", directory.path()),
+        ];
         assert_eq!(refused(twice), "there are two mounts of the name \"a\"");
         assert!(refused(vec![Mount::read_only("all", "/")]).contains("the root of all files"));
-        assert!(refused(vec![Mount::read_only("gone", directory.path().join("gone"))]).starts_with("cannot open "));
+        assert!(
+            refused(vec![Mount::read_only(
+                "gone",
+                directory.path().join("gone")
+            )])
+            .starts_with("cannot open ")
+        );
         if cfg!(target_os = "linux") {
             for path in ["/proc", "/proc/self", "/sys", "/dev"] {
-                assert!(refused(vec![Mount::read_only("kernel", path)]).contains("never mounted"), "{path}");
+                assert!(
+                    refused(vec![Mount::read_only("kernel", path)]).contains("never mounted"),
+                    "{path}"
+                );
             }
         }
     }
@@ -344,13 +488,20 @@ mod tests {
         let table = match MountTable::new(None, vec![Mount::read_only("m", "src").mirrored()]) {
             Ok(table) => table,
             Err(error) => {
-                eprintln!("skipped a_relative_directory_takes_over_no_absolute_path: not started in the crate's directory: {error}");
+                eprintln!(
+                    "skipped a_relative_directory_takes_over_no_absolute_path: not started in the crate's directory: {error}"
+                );
                 return;
             }
         };
         assert!(table.mirrored(&parts("/src/lib.rs")).is_none());
         let own = table.named("m").unwrap().path.join("lib.rs");
-        assert_eq!(table.mirrored(&parts(own.to_str().unwrap())).map(|(_, rest)| rest.join("/")), Some("lib.rs".to_owned()));
+        assert_eq!(
+            table
+                .mirrored(&parts(own.to_str().unwrap()))
+                .map(|(_, rest)| rest.join("/")),
+            Some("lib.rs".to_owned())
+        );
         assert_eq!(below(Path::new("src"), &parts("/src/lib.rs")), None);
     }
 
@@ -360,25 +511,56 @@ mod tests {
         let (outer, inner) = (directory.path().join("a"), directory.path().join("a/b"));
         std::fs::create_dir_all(&inner).unwrap();
         std::fs::create_dir(directory.path().join("ab")).unwrap();
-        let says = |workspace: Option<Mount>, mounts: Vec<Mount>| match MountTable::new(workspace, mounts) {
-            Ok(_) => String::new(),
-            Err(error) => error.to_string(),
-        };
+        let says =
+            |workspace: Option<Mount>, mounts: Vec<Mount>| match MountTable::new(workspace, mounts)
+            {
+                Ok(_) => String::new(),
+                Err(error) => error.to_string(),
+            };
         let rest = "so that one thing would have several names and rules; keep them apart";
-        let overlap = |second: &str, first: &str| format!("the mounts {second:?} and {first:?} lie in each other, {rest}");
+        let overlap = |second: &str, first: &str| {
+            format!("the mounts {second:?} and {first:?} lie in each other, {rest}")
+        };
         let (read_only, writable) = (Mount::read_only("i", &inner), Mount::writable("o", &outer));
-        assert_eq!(says(None, vec![read_only.clone(), writable.clone()]), overlap("o", "i"));
-        assert_eq!(says(None, vec![writable.clone(), read_only.clone()]), overlap("i", "o"));
-        assert_eq!(says(Some(writable.clone()), vec![read_only.clone()]), overlap("i", "workspace"));
-        assert_eq!(says(None, vec![Mount::read_only("x", &outer), writable.clone()]), overlap("o", "x"));
-        assert_eq!(says(Some(writable.clone()), vec![Mount::writable("i", &inner)]), overlap("i", "workspace"));
-        assert_eq!(says(None, vec![writable, Mount::read_only("beside", directory.path().join("ab"))]), "");
+        assert_eq!(
+            says(None, vec![read_only.clone(), writable.clone()]),
+            overlap("o", "i")
+        );
+        assert_eq!(
+            says(None, vec![writable.clone(), read_only.clone()]),
+            overlap("i", "o")
+        );
+        assert_eq!(
+            says(Some(writable.clone()), vec![read_only.clone()]),
+            overlap("i", "workspace")
+        );
+        assert_eq!(
+            says(None, vec![Mount::read_only("x", &outer), writable.clone()]),
+            overlap("o", "x")
+        );
+        assert_eq!(
+            says(Some(writable.clone()), vec![Mount::writable("i", &inner)]),
+            overlap("i", "workspace")
+        );
+        assert_eq!(
+            says(
+                None,
+                vec![
+                    writable,
+                    Mount::read_only("beside", directory.path().join("ab"))
+                ]
+            ),
+            ""
+        );
     }
 
     #[test]
     fn a_quota_is_used_up() {
         let quota = Quota::new(10);
-        assert_eq!((quota.take(6), quota.take(5), quota.take(4)), (Ok(()), Err(4), Ok(())));
+        assert_eq!(
+            (quota.take(6), quota.take(5), quota.take(4)),
+            (Ok(()), Err(4), Ok(()))
+        );
         quota.give_back(1);
         assert_eq!(quota.take(1), Ok(()));
     }

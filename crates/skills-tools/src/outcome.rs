@@ -21,13 +21,28 @@ pub struct Outcome {
 
 impl Outcome {
     pub(crate) fn new(text: impl Into<String>, structured: Value) -> Self {
-        Self { text: text.into(), structured, is_error: false, files: Vec::new() }
+        Self {
+            text: text.into(),
+            structured,
+            is_error: false,
+            files: Vec::new(),
+        }
     }
 
-    /// A failed call that still has something to show: `text` and `data` stand as they are, and the error beside them.
-    pub(crate) fn failed(text: impl Into<String>, mut data: Map<String, Value>, error: &ToolError) -> Self {
+    /// A failed call that still has something to show: `text` and `data` stand as they are, and the
+    /// error beside them.
+    pub(crate) fn failed(
+        text: impl Into<String>,
+        mut data: Map<String, Value>,
+        error: &ToolError,
+    ) -> Self {
         data.insert("error".to_owned(), json!(error));
-        Self { text: text.into(), structured: Value::Object(data), is_error: true, files: Vec::new() }
+        Self {
+            text: text.into(),
+            structured: Value::Object(data),
+            is_error: true,
+            files: Vec::new(),
+        }
     }
 
     /// Returns the class of the error, when the call failed.
@@ -45,7 +60,14 @@ impl Outcome {
 
 impl From<ToolError> for Outcome {
     fn from(error: ToolError) -> Self {
-        let hint = error.hint.as_ref().map_or_else(String::new, |hint| format!("\nHint: {hint}"));
-        Self::failed(format!("Error: {}{hint}", error.message), Map::new(), &error)
+        let hint = error
+            .hint
+            .as_ref()
+            .map_or_else(String::new, |hint| format!("\nHint: {hint}"));
+        Self::failed(
+            format!("Error: {}{hint}", error.message),
+            Map::new(),
+            &error,
+        )
     }
 }

@@ -12,8 +12,9 @@ const VERSION: u32 = 1;
 
 /// What administrators change about the tools of scripts, in a file or in memory.
 ///
-/// A change belongs to the skill's root and name and to the script's file name. It stays when the skill is read anew, when its content changes, when the
-/// process ends, and when the script goes away and comes back.
+/// A change belongs to the skill's root and name and to the script's file name. It stays when the
+/// skill is read anew, when its content changes, when the process ends, and when the script goes
+/// away and comes back.
 #[derive(Debug, Default)]
 pub struct Overrides {
     file: Option<PrivateFile>,
@@ -69,7 +70,10 @@ enum Repr {
     #[error("cannot use {}", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("{} is no file of changes to tools", path.display())]
-    Syntax { path: PathBuf, source: serde_json::Error },
+    Syntax {
+        path: PathBuf,
+        source: serde_json::Error,
+    },
     #[error("{}: version {version} is newer than this program", path.display())]
     Newer { path: PathBuf, version: u32 },
     #[error("no script's tool is named {name:?}")]
@@ -82,35 +86,51 @@ impl Override {
     /// Turns the tool on.
     #[must_use]
     pub fn on() -> Self {
-        Self { enabled: Some(true), ..Self::default() }
+        Self {
+            enabled: Some(true),
+            ..Self::default()
+        }
     }
 
     /// Turns the tool off.
     #[must_use]
     pub fn off() -> Self {
-        Self { enabled: Some(false), ..Self::default() }
+        Self {
+            enabled: Some(false),
+            ..Self::default()
+        }
     }
 }
 
 impl Identity {
     /// The root counts by where it really lies, however it was spelled.
     pub(crate) fn of(catalog: &Catalog, entry: &Entry, script: &str) -> Self {
-        Self { source: catalog.root_of(entry).to_owned(), skill: entry.name().to_string(), script: script.to_owned() }
+        Self {
+            source: catalog.root_of(entry).to_owned(),
+            skill: entry.name().to_string(),
+            script: script.to_owned(),
+        }
     }
 }
 
 impl OverrideError {
     pub(crate) fn unknown(name: &str) -> Self {
-        Repr::Unknown { name: name.to_owned() }.into()
+        Repr::Unknown {
+            name: name.to_owned(),
+        }
+        .into()
     }
 }
 
 impl Overrides {
-    /// Keeps changes in this file, which only its owner may read or write; it and its directory are made when there is something to keep. Several
-    /// processes may use it.
+    /// Keeps changes in this file, which only its owner may read or write; it and its directory are
+    /// made when there is something to keep. Several processes may use it.
     #[must_use]
     pub fn in_file(path: impl Into<PathBuf>) -> Self {
-        Self { file: Some(PrivateFile::new(path)), memory: Mutex::default() }
+        Self {
+            file: Some(PrivateFile::new(path)),
+            memory: Mutex::default(),
+        }
     }
 
     /// Keeps changes for as long as the process lives.
@@ -123,7 +143,12 @@ impl Overrides {
     pub(crate) fn all(&self) -> Result<Known, OverrideError> {
         match &self.file {
             Some(file) => read(file).map(Known),
-            None => Ok(Known(self.memory.lock().unwrap_or_else(PoisonError::into_inner).clone())),
+            None => Ok(Known(
+                self.memory
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .clone(),
+            )),
         }
     }
 
@@ -135,7 +160,9 @@ impl Overrides {
             all.len() != before
         };
         let Some(file) = &self.file else {
-            return Ok(without(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner)));
+            return Ok(without(
+                &mut self.memory.lock().unwrap_or_else(PoisonError::into_inner),
+            ));
         };
         let _lock = file.lock().map_err(|source| failed(file, source))?;
         let mut entered = read(file)?;
@@ -152,7 +179,11 @@ impl Overrides {
             return Err(Repr::NoTime.into());
         }
         let Some(file) = &self.file else {
-            enter(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner), identity, change);
+            enter(
+                &mut self.memory.lock().unwrap_or_else(PoisonError::into_inner),
+                identity,
+                change,
+            );
             return Ok(());
         };
         let _lock = file.lock().map_err(|source| failed(file, source))?;
@@ -167,7 +198,11 @@ pub(crate) struct Known(Vec<Entered>);
 
 impl Known {
     pub(crate) fn of(&self, identity: &Identity) -> Override {
-        self.0.iter().find(|entered| entered.identity == *identity).map(|entered| entered.change.clone()).unwrap_or_default()
+        self.0
+            .iter()
+            .find(|entered| entered.identity == *identity)
+            .map(|entered| entered.change.clone())
+            .unwrap_or_default()
     }
 }
 
@@ -184,19 +219,37 @@ fn enter(all: &mut Vec<Entered>, identity: Identity, change: Override) {
 }
 
 fn read(file: &PrivateFile) -> Result<Vec<Entered>, OverrideError> {
-    let Some(text) = file.read().map_err(|source| failed(file, source))? else { return Ok(Vec::new()) };
-    let content: Content = serde_json::from_str(&text).map_err(|source| Repr::Syntax { path: file.path().to_owned(), source })?;
+    let Some(text) = file.read().map_err(|source| failed(file, source))? else {
+        return Ok(Vec::new());
+    };
+    let content: Content = serde_json::from_str(&text).map_err(|source| Repr::Syntax {
+        path: file.path().to_owned(),
+        source,
+    })?;
     if content.version > VERSION {
-        return Err(Repr::Newer { path: file.path().to_owned(), version: content.version }.into());
+        return Err(Repr::Newer {
+            path: file.path().to_owned(),
+            version: content.version,
+        }
+        .into());
     }
     Ok(content.overrides)
 }
 
 fn write(file: &PrivateFile, overrides: Vec<Entered>) -> Result<(), OverrideError> {
-    let text = serde_json::to_string_pretty(&Content { version: VERSION, overrides }).map_err(io::Error::from);
-    text.and_then(|text| file.replace(&text)).map_err(|source| failed(file, source))
+    let text = serde_json::to_string_pretty(&Content {
+        version: VERSION,
+        overrides,
+    })
+    .map_err(io::Error::from);
+    text.and_then(|text| file.replace(&text))
+        .map_err(|source| failed(file, source))
 }
 
 fn failed(file: &PrivateFile, source: io::Error) -> OverrideError {
-    Repr::Io { path: file.path().to_owned(), source }.into()
+    Repr::Io {
+        path: file.path().to_owned(),
+        source,
+    }
+    .into()
 }

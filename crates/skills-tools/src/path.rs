@@ -15,7 +15,8 @@ const MAX_PARTS: usize = 32;
 /// The most characters of a refused path that an error shows.
 const MAX_SHOWN: usize = 200;
 
-/// A path as a model writes it, checked: it has no part that is more than a name, and never leads upwards.
+/// A path as a model writes it, checked: it has no part that is more than a name, and never leads
+/// upwards.
 ///
 /// It says nothing of what there is: mounts and skills give it a meaning.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -41,18 +42,25 @@ impl VirtualPath {
     /// Takes a path apart.
     ///
     /// # Errors
-    /// `invalid_path` for what is no path or could be taken for another one: `..`, empty parts, `\`, `~`, drive letters, invisible
-    /// characters, encoded dots and slashes, parts that end in a space or a dot, more than 4096 bytes, 255 bytes in a part, 32 parts.
+    /// `invalid_path` for what is no path or could be taken for another one: `..`, empty parts,
+    /// `\`, `~`, drive letters, invisible characters, encoded dots and slashes, parts that end in a
+    /// space or a dot, more than 4096 bytes, 255 bytes in a part, 32 parts.
     pub(crate) fn parse(text: &str) -> Result<Self, ToolError> {
         Self::of(text).map_err(|problem| refusal(text, problem))
     }
 
-    /// Takes a path apart that is written as in a skill's own files: below the directory of the skill `name`, perhaps with `./` before it.
+    /// Takes a path apart that is written as in a skill's own files: below the directory of the
+    /// skill `name`, perhaps with `./` before it.
     ///
     /// # Errors
     /// As [`parse`](Self::parse), and for what begins with `/` or names the directory itself.
     pub(crate) fn in_skill(name: &str, text: &str) -> Result<Self, ToolError> {
-        let of_skill = |problem| ToolError::new(Code::InvalidPath, format!("'{}' is no name of a skill: {problem}", shown(name)));
+        let of_skill = |problem| {
+            ToolError::new(
+                Code::InvalidPath,
+                format!("'{}' is no name of a skill: {problem}", shown(name)),
+            )
+        };
         if let Some(problem) = problem(name) {
             return Err(of_skill(problem));
         }
@@ -65,19 +73,28 @@ impl VirtualPath {
                 _ => Ok(parts),
             }
         };
-        let hint = "write it as it stands below the skill's directory, such as `references/table.md`";
+        let hint =
+            "write it as it stands below the skill's directory, such as `references/table.md`";
         let parts = match below() {
-            _ if text.starts_with('/') => return Err(refusal(text, "it begins with `/`").hint(hint)),
+            _ if text.starts_with('/') => {
+                return Err(refusal(text, "it begins with `/`").hint(hint));
+            }
             Err(problem) => return Err(refusal(text, problem).hint(hint)),
             Ok(parts) => parts,
         };
-        Ok(Self { anchor: Anchor::Skills, parts: [vec![name.to_owned()], parts].concat() })
+        Ok(Self {
+            anchor: Anchor::Skills,
+            parts: [vec![name.to_owned()], parts].concat(),
+        })
     }
 
     fn of(text: &str) -> Result<Self, &'static str> {
         whole(text)?;
         if let Some(rest) = undotted(text) {
-            return Ok(Self { anchor: Anchor::Workspace, parts: split(rest)? });
+            return Ok(Self {
+                anchor: Anchor::Workspace,
+                parts: split(rest)?,
+            });
         }
         let rest = text.strip_prefix('/');
         let mut parts = split(rest.unwrap_or(text))?;
@@ -191,8 +208,15 @@ fn whole(text: &str) -> Result<(), &'static str> {
 
 /// Divides what has no slash at its beginning; one at its end is a habit.
 fn split(text: &str) -> Result<Vec<String>, &'static str> {
-    let text = text.strip_suffix('/').filter(|rest| !rest.is_empty()).unwrap_or(text);
-    let parts: Vec<&str> = if text.is_empty() { Vec::new() } else { text.split('/').collect() };
+    let text = text
+        .strip_suffix('/')
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(text);
+    let parts: Vec<&str> = if text.is_empty() {
+        Vec::new()
+    } else {
+        text.split('/').collect()
+    };
     if let Some(problem) = parts.iter().find_map(|part| problem(part)) {
         return Err(problem);
     }
@@ -214,7 +238,8 @@ fn undotted(text: &str) -> Option<&str> {
     Some(if rest == "." { "" } else { rest })
 }
 
-/// Whether somebody who decodes the text once or more often finds a dot, a slash, a backslash or a NUL that was not there before.
+/// Whether somebody who decodes the text once or more often finds a dot, a slash, a backslash or a
+/// NUL that was not there before.
 fn is_encoded(part: &str) -> bool {
     if !part.contains('%') {
         return false;
@@ -223,12 +248,18 @@ fn is_encoded(part: &str) -> bool {
     while text.contains("%25") {
         text = text.replace("%25", "%");
     }
-    ["%2e", "%2f", "%5c", "%00"].iter().any(|code| text.contains(code))
+    ["%2e", "%2f", "%5c", "%00"]
+        .iter()
+        .any(|code| text.contains(code))
 }
 
 fn refusal(text: &str, problem: &str) -> ToolError {
     let hint = "paths look like `src/main.py`, `workspace/src/main.py` or `skills/NAME/SKILL.md`";
-    ToolError::new(Code::InvalidPath, format!("'{}' is no path: {problem}", shown(text))).hint(hint)
+    ToolError::new(
+        Code::InvalidPath,
+        format!("'{}' is no path: {problem}", shown(text)),
+    )
+    .hint(hint)
 }
 
 #[cfg(test)]
@@ -238,14 +269,24 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        let path =
-            VirtualPath::parse(text).map_or_else(|error| error.code.as_str().to_owned(), |path| format!("{:?} {path}", path.anchor()));
+        let path = VirtualPath::parse(text).map_or_else(
+            |error| error.code.as_str().to_owned(),
+            |path| format!("{:?} {path}", path.anchor()),
+        );
         assert_eq!(path, expected, "{text:?}");
     }
 
     #[test]
     fn paths_have_one_meaning() {
-        for text in ["", ".", "./", "workspace", "workspace/", "/workspace", "./."] {
+        for text in [
+            "",
+            ".",
+            "./",
+            "workspace",
+            "workspace/",
+            "/workspace",
+            "./.",
+        ] {
             check(text, "Workspace workspace");
         }
         check("skills", "Skills skills");
@@ -315,17 +356,38 @@ mod tests {
         assert_eq!(path("pdf", "././a"), "skills/pdf/a");
         assert_eq!(path("pdf", "skills/x"), "skills/pdf/skills/x");
         assert_eq!(path("pdf", "./"), "'./' is no path: it names no file");
-        assert_eq!(path("pdf", "./../x"), "'./../x' is no path: `..` is not taken");
-        assert_eq!(path("pdf", ".//etc"), "'.//etc' is no path: it has an empty part");
-        assert_eq!(path("pdf", "/etc/passwd"), "'/etc/passwd' is no path: it begins with `/`");
-        assert_eq!(path("../pdf", "a"), "'../pdf' is no name of a skill: parts are divided by `/`, and `\\` is not taken");
-        assert_eq!(path("pdf", &"a/".repeat(32)), format!("'{}' is no path: it has more than 31 parts", "a/".repeat(32)));
+        assert_eq!(
+            path("pdf", "./../x"),
+            "'./../x' is no path: `..` is not taken"
+        );
+        assert_eq!(
+            path("pdf", ".//etc"),
+            "'.//etc' is no path: it has an empty part"
+        );
+        assert_eq!(
+            path("pdf", "/etc/passwd"),
+            "'/etc/passwd' is no path: it begins with `/`"
+        );
+        assert_eq!(
+            path("../pdf", "a"),
+            "'../pdf' is no name of a skill: parts are divided by `/`, and `\\` is not taken"
+        );
+        assert_eq!(
+            path("pdf", &"a/".repeat(32)),
+            format!(
+                "'{}' is no path: it has more than 31 parts",
+                "a/".repeat(32)
+            )
+        );
     }
 
     #[test]
     fn a_refusal_shows_no_invisible_characters() {
         let error = VirtualPath::parse("a\u{202e}\n").unwrap_err();
-        assert_eq!(error.message, "'a\\u{202e}\\n' is no path: it has characters that nobody sees");
+        assert_eq!(
+            error.message,
+            "'a\\u{202e}\\n' is no path: it has characters that nobody sees"
+        );
     }
 
     proptest! {

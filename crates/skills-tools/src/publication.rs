@@ -1,4 +1,5 @@
-//! Skills as other machines are given them: all files with their digests, and the frontmatter as it stands in the file.
+//! Skills as other machines are given them: all files with their digests, and the frontmatter as it
+//! stands in the file.
 //!
 //! ```text
 //! Library --all | one--> Publication   one consistent look at a skill, kept until a file of it changes
@@ -32,13 +33,16 @@ pub(crate) const MAX_BYTES: u64 = 16 << 20;
 pub struct Publications {
     /// In the order of the catalogue; no two have the same name.
     pub skills: Vec<Arc<Publication>>,
-    /// What a host should know: one sentence for each skill that is not published and why. No path of this machine is in it.
+    /// What a host should know: one sentence for each skill that is not published and why. No path
+    /// of this machine is in it.
     pub notes: Vec<String>,
 }
 
-/// One skill as it was at one moment: its frontmatter and the digests of all files that are given away.
+/// One skill as it was at one moment: its frontmatter and the digests of all files that are given
+/// away.
 ///
-/// Hidden files, symlinks, files that look like keys and names that the tools take for no path are no part of it.
+/// Hidden files, symlinks, files that look like keys and names that the tools take for no path are
+/// no part of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Publication {
     name: String,
@@ -67,13 +71,15 @@ pub struct PublishedBytes {
 }
 
 impl Publication {
-    /// Returns the name: 1 to 64 of `a`–`z`, `0`–`9` and single inner hyphens, as in the frontmatter.
+    /// Returns the name: 1 to 64 of `a`–`z`, `0`–`9` and single inner hyphens, as in the
+    /// frontmatter.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the description exactly as in the frontmatter; it may have several lines and characters that nobody sees.
+    /// Returns the description exactly as in the frontmatter; it may have several lines and
+    /// characters that nobody sees.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
@@ -85,13 +91,15 @@ impl Publication {
         short(&self.description)
     }
 
-    /// Returns the whole frontmatter of the `SKILL.md` that is listed, as YAML has it: unknown fields stay, in the order of the file.
+    /// Returns the whole frontmatter of the `SKILL.md` that is listed, as YAML has it: unknown
+    /// fields stay, in the order of the file.
     #[must_use]
     pub fn frontmatter(&self) -> &Map<String, Value> {
         &self.frontmatter
     }
 
-    /// Returns all files, ordered by path, `SKILL.md` among them: at most 512, with at most 16 MiB together.
+    /// Returns all files, ordered by path, `SKILL.md` among them: at most 512, with at most 16 MiB
+    /// together.
     #[must_use]
     pub fn files(&self) -> &[PublishedFile] {
         &self.files
@@ -100,14 +108,18 @@ impl Publication {
     /// Finds a file by its path.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<&PublishedFile> {
-        let index = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
+        let index = self
+            .files
+            .binary_search_by(|file| file.path.as_str().cmp(path))
+            .ok()?;
         self.files.get(index)
     }
 }
 
 impl PublishedFile {
-    /// Returns the path below the skill's directory, with `/` between the parts. No part is `.` or `..`, is hidden or has invisible
-    /// characters, but spaces, `%` and other characters that a URI has to encode may be in it.
+    /// Returns the path below the skill's directory, with `/` between the parts. No part is `.` or
+    /// `..`, is hidden or has invisible characters, but spaces, `%` and other characters that a URI
+    /// has to encode may be in it.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
@@ -166,6 +178,10 @@ impl PublishedBytes {
     /// Returns the content as text, byte for byte; nothing when it is none.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
-        if self.file.is_text { std::str::from_utf8(&self.content).ok() } else { None }
+        if self.file.is_text {
+            std::str::from_utf8(&self.content).ok()
+        } else {
+            None
+        }
     }
 }

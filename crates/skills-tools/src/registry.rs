@@ -48,7 +48,11 @@ pub(crate) struct Terms {
 
 impl Registry {
     pub(crate) fn new(scripts: Arc<Scripts>, known: Known, terms: Terms) -> Self {
-        Self { scripts, known, terms }
+        Self {
+            scripts,
+            known,
+            terms,
+        }
     }
 
     /// Lists the scripts in the order of the catalogue, those that are turned off as well.
@@ -58,24 +62,42 @@ impl Registry {
 
     /// Finds a tool by its name, whether it is turned off or not.
     pub(crate) fn find(&self, name: &str) -> Option<Listed<'_>> {
-        self.scripts.all.iter().find(|script| script.name == name).map(|script| self.listed(script))
+        self.scripts
+            .all
+            .iter()
+            .find(|script| script.name == name)
+            .map(|script| self.listed(script))
     }
 
     /// The names of the tools that a skill's scripts became.
     pub(crate) fn of_skill(&self, skill: &str) -> impl Iterator<Item = String> {
-        let of_skill = self.scripts.all.iter().filter(move |script| script.identity.skill == skill);
-        of_skill.map(|script| self.listed(script)).filter(|listed| listed.is_enabled).map(|listed| listed.name().to_owned())
+        let of_skill = self
+            .scripts
+            .all
+            .iter()
+            .filter(move |script| script.identity.skill == skill);
+        of_skill
+            .map(|script| self.listed(script))
+            .filter(|listed| listed.is_enabled)
+            .map(|listed| listed.name().to_owned())
     }
 
-    /// What the host should know: names that others have, scripts that are no tools, variables that are missing.
+    /// What the host should know: names that others have, scripts that are no tools, variables that
+    /// are missing.
     pub(crate) fn notes(&self) -> &[String] {
         &self.scripts.notes
     }
 
     fn listed<'a>(&self, script: &'a Script) -> Listed<'a> {
         let change = self.known.of(&script.identity);
-        let is_enabled = change.enabled.unwrap_or(self.terms.new_scripts == NewScripts::Enabled);
-        Listed { script, is_enabled, change }
+        let is_enabled = change
+            .enabled
+            .unwrap_or(self.terms.new_scripts == NewScripts::Enabled);
+        Listed {
+            script,
+            is_enabled,
+            change,
+        }
     }
 }
 
@@ -90,17 +112,36 @@ impl<'a> Listed<'a> {
 
     /// Reads the script and makes its tool; what went wrong is for the host.
     pub(crate) fn tool(&self) -> Result<Registered, String> {
-        let Script { name, entry, file, .. } = self.script;
+        let Script {
+            name, entry, file, ..
+        } = self.script;
         let skill = entry.name().as_str();
         let path = format!("scripts/{file}");
-        let source = entry.open().and_then(|files| files.read(&path, scan::MAX_SCRIPT_BYTES));
+        let source = entry
+            .open()
+            .and_then(|files| files.read(&path, scan::MAX_SCRIPT_BYTES));
         let source = source.map_err(|error| format!("{skill}: {path} cannot be read: {error}"))?;
         let specs: &[ScriptSpec] = &entry.manifest().extensions().scripts;
-        let mut tool = ScriptTool::new(skill, file, name.clone(), &source, block::entry(specs, file));
+        let mut tool = ScriptTool::new(
+            skill,
+            file,
+            name.clone(),
+            &source,
+            block::entry(specs, file),
+        );
         if let Some(description) = &self.change.description {
             tool.description.clone_from(description);
         }
-        let timeout = self.change.timeout_ms.map(Duration::from_millis).or(tool.timeout).unwrap_or(DEFAULT_TIMEOUT);
-        Ok(Registered { tool, entry: entry.clone(), timeout })
+        let timeout = self
+            .change
+            .timeout_ms
+            .map(Duration::from_millis)
+            .or(tool.timeout)
+            .unwrap_or(DEFAULT_TIMEOUT);
+        Ok(Registered {
+            tool,
+            entry: entry.clone(),
+            timeout,
+        })
     }
 }

@@ -75,12 +75,15 @@ struct Deadline {
 }
 
 impl Programs {
-    /// Finds a skill by its name alone, which is one that may run, in the catalogue that the call began with.
+    /// Finds a skill by its name alone, which is one that may run, in the catalogue that the call
+    /// began with.
     fn usable(&self, name: &str) -> Result<Usable, ToolError> {
         let (entry, is_draft) = self.files.known_skill(name)?;
         if is_draft {
-            let error =
-                ToolError::new(Code::ApprovalRequired, format!("skill '{name}' is a draft that nobody has adopted; nothing of it runs"));
+            let error = ToolError::new(
+                Code::ApprovalRequired,
+                format!("skill '{name}' is a draft that nobody has adopted; nothing of it runs"),
+            );
             return Err(error.hint("a person has to look at it and adopt it; ask them"));
         }
         Usable::of(entry)
@@ -89,9 +92,21 @@ impl Programs {
     /// Refuses a script that an administrator turned off.
     fn is_on(&self, entry: &Entry, script: &str) -> Result<(), ToolError> {
         // The reason names a file of the host.
-        let failed = |_| ToolError::new(Code::Internal, "what administrators changed cannot be read, so nothing runs");
-        let change = self.overrides.all().map_err(failed)?.of(&Identity::of(&self.runtime.catalog(), entry, script));
-        if change.enabled.unwrap_or(self.new_scripts == NewScripts::Enabled) {
+        let failed = |_| {
+            ToolError::new(
+                Code::Internal,
+                "what administrators changed cannot be read, so nothing runs",
+            )
+        };
+        let change = self.overrides.all().map_err(failed)?.of(&Identity::of(
+            &self.runtime.catalog(),
+            entry,
+            script,
+        ));
+        if change
+            .enabled
+            .unwrap_or(self.new_scripts == NewScripts::Enabled)
+        {
             return Ok(());
         }
         let message = match change.enabled {
@@ -101,7 +116,8 @@ impl Programs {
         Err(ToolError::new(Code::DeniedByPolicy, message))
     }
 
-    /// Runs a program in what is left of the time, and tells what came of it with the paths that a model knows.
+    /// Runs a program in what is left of the time, and tells what came of it with the paths that a
+    /// model knows.
     ///
     /// # Errors
     /// When nothing ran.
@@ -115,15 +131,24 @@ impl Programs {
         let left_ms = deadline.left_ms();
         options.timeout_ms = Some(left_ms);
         let (ran, name) = match target {
-            Target::Skill(entry) => {
-                (self.runtime.execute_skill(&entry.directory().to_string_lossy(), options).await, Some(entry.name().as_str()))
+            Target::Skill(entry) => (
+                self.runtime
+                    .execute_skill(&entry.directory().to_string_lossy(), options)
+                    .await,
+                Some(entry.name().as_str()),
+            ),
+            Target::Directory(directory) => {
+                (self.runtime.execute_command(directory, options).await, None)
             }
-            Target::Directory(directory) => (self.runtime.execute_command(directory, options).await, None),
         };
         let artifacts = ran.map_err(|error| not_run(&error, name, shown))?;
         let finished = Finished::of(&artifacts, shown)?;
         let seconds = deadline.seconds(reached(&artifacts), left_ms);
-        Ok(Ran { artifacts, finished, seconds })
+        Ok(Ran {
+            artifacts,
+            finished,
+            seconds,
+        })
     }
 
     /// What all runs have in common.
@@ -140,7 +165,12 @@ impl Programs {
 
 impl Usable {
     fn of(entry: Entry) -> Result<Self, ToolError> {
-        let gone = |_| ToolError::new(Code::SkillNotFound, format!("the files of skill '{}' cannot be opened", entry.name()));
+        let gone = |_| {
+            ToolError::new(
+                Code::SkillNotFound,
+                format!("the files of skill '{}' cannot be opened", entry.name()),
+            )
+        };
         let files = entry.open().map_err(gone)?;
         Ok(Self { entry, files })
     }
@@ -150,8 +180,11 @@ impl Usable {
         match dependencies::needed(&self.files, script) {
             None => Ok(()),
             Some(needed) => {
-                let message = format!("Failed to setup environment: {needed}, and packages are not installed here yet");
-                Err(ToolError::new(Code::SetupFailed, message).hint("a person can rewrite the script to use the standard library alone"))
+                let message = format!(
+                    "Failed to setup environment: {needed}, and packages are not installed here yet"
+                );
+                Err(ToolError::new(Code::SetupFailed, message)
+                    .hint("a person can rewrite the script to use the standard library alone"))
             }
         }
     }
@@ -159,11 +192,17 @@ impl Usable {
 
 impl Deadline {
     fn new(seconds: u64) -> Self {
-        Self { begun: Instant::now(), limit: Duration::from_secs(seconds) }
+        Self {
+            begun: Instant::now(),
+            limit: Duration::from_secs(seconds),
+        }
     }
 
     fn of(limit: Duration) -> Self {
-        Self { begun: Instant::now(), limit }
+        Self {
+            begun: Instant::now(),
+            limit,
+        }
     }
 
     /// What is left for the program, in milliseconds, at least one.
@@ -172,7 +211,8 @@ impl Deadline {
         u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1)
     }
 
-    /// The seconds that a message about the deadline names: those that were asked for, or fewer when the rules allow fewer.
+    /// The seconds that a message about the deadline names: those that were asked for, or fewer
+    /// when the rules allow fewer.
     fn seconds(&self, reached_ms: Option<u64>, given_ms: u64) -> String {
         let limit = match reached_ms {
             Some(reached) if reached < given_ms => Duration::from_millis(reached),
@@ -185,7 +225,9 @@ impl Deadline {
 /// Reads hosts that a call asks for.
 fn hosts(names: &[String]) -> Result<Vec<HostPattern>, ToolError> {
     let read = |name: &String| {
-        let wrong = |error: skills_runtime::policy::PolicyError| ToolError::new(Code::InvalidArguments, format!("network: {error}"));
+        let wrong = |error: skills_runtime::policy::PolicyError| {
+            ToolError::new(Code::InvalidArguments, format!("network: {error}"))
+        };
         name.parse::<HostPattern>().map_err(wrong)
     };
     names.iter().map(read).collect()

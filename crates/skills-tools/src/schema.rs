@@ -23,8 +23,15 @@ pub(crate) struct Checker(Validator);
 impl Checker {
     /// Reads a schema; patterns are matched in linear time.
     pub(crate) fn new(schema: &Value) -> Result<Self, ToolError> {
-        let built = jsonschema::draft202012::options().with_pattern_options(PatternOptions::regex()).build(schema);
-        let failed = |_| ToolError::new(Code::Internal, "the tool's own schema cannot be read, so nothing was done");
+        let built = jsonschema::draft202012::options()
+            .with_pattern_options(PatternOptions::regex())
+            .build(schema);
+        let failed = |_| {
+            ToolError::new(
+                Code::Internal,
+                "the tool's own schema cannot be read, so nothing was done",
+            )
+        };
         built.map(Self).map_err(failed)
     }
 
@@ -34,7 +41,11 @@ impl Checker {
     /// `invalid_arguments`, with the first mistakes, where they are, and how many more there are.
     pub(crate) fn check(&self, arguments: &Value) -> Result<(), ToolError> {
         let mut errors = self.0.iter_errors(arguments);
-        let mistakes: Vec<String> = errors.by_ref().take(MAX_MISTAKES).map(|error| mistake(&error)).collect();
+        let mistakes: Vec<String> = errors
+            .by_ref()
+            .take(MAX_MISTAKES)
+            .map(|error| mistake(&error))
+            .collect();
         if mistakes.is_empty() {
             return Ok(());
         }
@@ -42,14 +53,24 @@ impl Checker {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        let error = ToolError::new(Code::InvalidArguments, format!("the arguments do not fit: {}{more}", mistakes.join("; ")));
+        let error = ToolError::new(
+            Code::InvalidArguments,
+            format!("the arguments do not fit: {}{more}", mistakes.join("; ")),
+        );
         Err(error.hint("look at the tool's input schema and call it again"))
     }
 }
 
 fn mistake(error: &ValidationError<'_>) -> String {
-    let (place, text) = (plain(&error.instance_path().to_string(), MAX_PLACE), plain(&reason(error), MAX_MISTAKE));
-    if place.is_empty() { text } else { format!("{place}: {text}") }
+    let (place, text) = (
+        plain(&error.instance_path().to_string(), MAX_PLACE),
+        plain(&reason(error), MAX_MISTAKE),
+    );
+    if place.is_empty() {
+        text
+    } else {
+        format!("{place}: {text}")
+    }
 }
 
 /// The library's text has the value first, however long that is.
@@ -58,13 +79,23 @@ fn reason(error: &ValidationError<'_>) -> String {
         return reason(error);
     }
     let value = error.instance().to_string();
-    let value = if value.chars().count() > MAX_VALUE { "the value" } else { &value };
+    let value = if value.chars().count() > MAX_VALUE {
+        "the value"
+    } else {
+        &value
+    };
     error.masked_with(value).to_string()
 }
 
 /// Makes a text safe to show, and cuts it. Backslashes stay, as JSON and patterns have them.
 fn plain(text: &str, max_characters: usize) -> String {
-    let escaped = |c: char| if is_hidden(c) { c.escape_default().to_string() } else { c.to_string() };
+    let escaped = |c: char| {
+        if is_hidden(c) {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
+    };
     let mut plain: String = text.chars().take(max_characters).map(escaped).collect();
     if text.chars().nth(max_characters).is_some() {
         plain.push('…');
@@ -107,8 +138,7 @@ pub(crate) fn output(properties: Value, required: &[&str]) -> Value {
 
 /// A path, and what paths are.
 pub(crate) fn path(what: &str) -> Value {
-    let rules =
-        "`workspace/REST` or just `REST` for the workspace, `skills/NAME/REST` for a skill, `MOUNT/REST` for a mount. `..` is not taken.";
+    let rules = "`workspace/REST` or just `REST` for the workspace, `skills/NAME/REST` for a skill, `MOUNT/REST` for a mount. `..` is not taken.";
     json!({"type": "string", "maxLength": 4096, "description": format!("{what} {rules}")})
 }
 
@@ -118,35 +148,74 @@ mod tests {
 
     #[track_caller]
     fn check(properties: Value, arguments: &Value, expected: &str) {
-        let error = Checker::new(&input(properties, &[])).unwrap().check(arguments).unwrap_err();
-        assert_eq!(error.message, format!("the arguments do not fit: {expected}"));
+        let error = Checker::new(&input(properties, &[]))
+            .unwrap()
+            .check(arguments)
+            .unwrap_err();
+        assert_eq!(
+            error.message,
+            format!("the arguments do not fit: {expected}")
+        );
     }
 
     #[test]
     fn the_reason_is_told_however_long_the_value_is() {
         let properties = json!({"a": {"type": "string", "maxLength": 3}, "b": {"type": "object", "propertyNames": {"maxLength": 3}}});
-        check(properties.clone(), &json!({"a": "x".repeat(10_000)}), "/a: the value is longer than 3 characters");
-        check(properties.clone(), &json!({"a": "abcd"}), "/a: \"abcd\" is longer than 3 characters");
-        check(properties, &json!({"b": {"x".repeat(10_000): 1}}), "/b: the value is longer than 3 characters");
+        check(
+            properties.clone(),
+            &json!({"a": "x".repeat(10_000)}),
+            "/a: the value is longer than 3 characters",
+        );
+        check(
+            properties.clone(),
+            &json!({"a": "abcd"}),
+            "/a: \"abcd\" is longer than 3 characters",
+        );
+        check(
+            properties,
+            &json!({"b": {"x".repeat(10_000): 1}}),
+            "/b: the value is longer than 3 characters",
+        );
     }
 
     #[test]
     fn long_names_are_cut_and_hidden_characters_are_written_out() {
         let properties = json!({"a": {"additionalProperties": {"type": "string"}}});
         let expected = format!("/a/{}…: 1 is not of type \"string\"", "x".repeat(97));
-        check(properties.clone(), &json!({"a": {"x".repeat(10_000): 1}}), &expected);
-        check(properties.clone(), &json!({"a": {"\u{202e}": 1}}), "/a/\\u{202e}: 1 is not of type \"string\"");
+        check(
+            properties.clone(),
+            &json!({"a": {"x".repeat(10_000): 1}}),
+            &expected,
+        );
+        check(
+            properties.clone(),
+            &json!({"a": {"\u{202e}": 1}}),
+            "/a/\\u{202e}: 1 is not of type \"string\"",
+        );
         let unexpected = "Additional properties are not allowed ('\\u{200b}\\n' was unexpected)";
         check(properties, &json!({"\u{200b}\n": 1}), unexpected);
         let typed = json!({"a": {"type": "integer"}});
-        check(typed, &json!({"a": "\u{202e}\\d"}), "/a: \"\\u{202e}\\\\d\" is not of type \"integer\"");
+        check(
+            typed,
+            &json!({"a": "\u{202e}\\d"}),
+            "/a: \"\\u{202e}\\\\d\" is not of type \"integer\"",
+        );
     }
 
     #[test]
     fn what_is_not_told_is_counted() {
         let properties = json!({"a": {"items": {"type": "string"}}});
-        let told = |count: usize| (0..count).map(|at| format!("/a/{at}: 1 is not of type \"string\"")).collect::<Vec<_>>().join("; ");
+        let told = |count: usize| {
+            (0..count)
+                .map(|at| format!("/a/{at}: 1 is not of type \"string\""))
+                .collect::<Vec<_>>()
+                .join("; ")
+        };
         check(properties.clone(), &json!({"a": [1, 1, 1, 1, 1]}), &told(5));
-        check(properties, &json!({"a": [1, 1, 1, 1, 1, 1, 1]}), &format!("{}; and 2 more", told(5)));
+        check(
+            properties,
+            &json!({"a": [1, 1, 1, 1, 1, 1, 1]}),
+            &format!("{}; and 2 more", told(5)),
+        );
     }
 }

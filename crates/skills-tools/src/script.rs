@@ -1,6 +1,7 @@
 //! Scripts of skills as tools: what they are called, what they take, and how arguments reach them.
 //!
-//! Everything here is computed from values: nothing is read, imported or started. What a script says of itself is untrusted text.
+//! Everything here is computed from values: nothing is read, imported or started. What a script
+//! says of itself is untrusted text.
 
 pub(crate) mod argparse;
 pub(crate) mod argument;
@@ -58,10 +59,17 @@ pub(crate) enum Language {
 }
 
 impl ScriptTool {
-    /// Makes the tool of the script `file` of `skill`, whose bytes are `source`, under a name that [`name::names`] gave.
+    /// Makes the tool of the script `file` of `skill`, whose bytes are `source`, under a name that
+    /// [`name::names`] gave.
     ///
     /// `spec` is what the skill's `scripts` block says of it, as [`block::entry`] finds it.
-    pub(crate) fn new(skill: &str, file: &str, name: String, source: &[u8], spec: Option<&ScriptSpec>) -> Self {
+    pub(crate) fn new(
+        skill: &str,
+        file: &str,
+        name: String,
+        source: &[u8],
+        spec: Option<&ScriptSpec>,
+    ) -> Self {
         let source = String::from_utf8_lossy(source);
         let (arguments, warnings) = Arguments::of(spec, &source, Language::of(file));
         Self {
@@ -80,7 +88,11 @@ impl ScriptTool {
 impl Language {
     /// Tells it by the ending of a file's name.
     pub(crate) fn of(file: &str) -> Self {
-        if file.ends_with(".py") { Self::Python } else { Self::Shell }
+        if file.ends_with(".py") {
+            Self::Python
+        } else {
+            Self::Shell
+        }
     }
 }
 
@@ -102,7 +114,14 @@ mod tests {
     const WEATHER: &[u8] = include_bytes!("../../../examples/skills/weather/SKILL.md");
 
     fn show(tool: &ScriptTool) -> Value {
-        let ScriptTool { name, description, input_schema, timeout, warnings, .. } = tool;
+        let ScriptTool {
+            name,
+            description,
+            input_schema,
+            timeout,
+            warnings,
+            ..
+        } = tool;
         let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
         serde_json::json!({
             "name": name, "description": description, "input_schema": input_schema,
@@ -115,25 +134,51 @@ mod tests {
         let document = Document::parse(WEATHER).unwrap();
         let specs = &document.manifest().extensions().scripts;
         let files: [(&str, &[u8]); 3] = [
-            ("get_current.py", include_bytes!("../../../examples/skills/weather/scripts/get_current.py")),
-            ("get_forecast.py", include_bytes!("../../../examples/skills/weather/scripts/get_forecast.py")),
-            ("list_cities.py", include_bytes!("../../../examples/skills/weather/scripts/list_cities.py")),
+            (
+                "get_current.py",
+                include_bytes!("../../../examples/skills/weather/scripts/get_current.py"),
+            ),
+            (
+                "get_forecast.py",
+                include_bytes!("../../../examples/skills/weather/scripts/get_forecast.py"),
+            ),
+            (
+                "list_cities.py",
+                include_bytes!("../../../examples/skills/weather/scripts/list_cities.py"),
+            ),
         ];
         let all = files.map(|(file, _)| file.to_owned());
-        let names = name::names(&[name::Skill { name: "weather", directory: "/weather".as_ref(), files: &all }]).names;
-        let tool =
-            |((file, source), name): (&(&str, &[u8]), String)| ScriptTool::new("weather", file, name, source, block::entry(specs, file));
-        let tools: Vec<_> = files.iter().zip(names).map(|pair| show(&tool(pair))).collect();
+        let names = name::names(&[name::Skill {
+            name: "weather",
+            directory: "/weather".as_ref(),
+            files: &all,
+        }])
+        .names;
+        let tool = |((file, source), name): (&(&str, &[u8]), String)| {
+            ScriptTool::new("weather", file, name, source, block::entry(specs, file))
+        };
+        let tools: Vec<_> = files
+            .iter()
+            .zip(names)
+            .map(|pair| show(&tool(pair)))
+            .collect();
         insta::assert_json_snapshot!("weather", tools);
         assert_eq!(block::unmatched(specs, &all), []);
     }
 
     #[test]
     fn without_a_word_of_the_skill_the_script_speaks_for_itself() {
-        let source: &[u8] = include_bytes!("../../../examples/skills/weather/scripts/get_forecast.py");
+        let source: &[u8] =
+            include_bytes!("../../../examples/skills/weather/scripts/get_forecast.py");
         insta::assert_json_snapshot!(
             "derived",
-            show(&ScriptTool::new("weather", "get_forecast.py", "skill__weather__get_forecast".to_owned(), source, None))
+            show(&ScriptTool::new(
+                "weather",
+                "get_forecast.py",
+                "skill__weather__get_forecast".to_owned(),
+                source,
+                None
+            ))
         );
     }
 
@@ -153,7 +198,13 @@ g.add_argument('files', nargs='+', help='''Files
     to read''', choices=['a', "b",])
 if p.add_argument == '--x': pass
 "##;
-        let tool = ScriptTool::new("s", "a.py", "skill__s__a".to_owned(), source.as_bytes(), None);
+        let tool = ScriptTool::new(
+            "s",
+            "a.py",
+            "skill__s__a".to_owned(),
+            source.as_bytes(),
+            None,
+        );
         insta::assert_json_snapshot!("tricky", show(&tool));
         let given = serde_json::json!({"city": "--help", "files": ["a", "b"]});
         let passed = argv::pass(given.as_object().unwrap(), &tool.arguments).unwrap();
@@ -162,7 +213,13 @@ if p.add_argument == '--x': pass
 
     #[test]
     fn bytes_that_are_no_text_make_an_open_tool() {
-        let tool = ScriptTool::new("s", "a.py", "skill__s__a".to_owned(), b"\xff\xfe\x00'''\xc3\x28", None);
+        let tool = ScriptTool::new(
+            "s",
+            "a.py",
+            "skill__s__a".to_owned(),
+            b"\xff\xfe\x00'''\xc3\x28",
+            None,
+        );
         assert_eq!(tool.description, "Execute a from s");
         assert_eq!(tool.arguments, Arguments::Open);
         assert_eq!(tool.timeout, None);
@@ -173,7 +230,11 @@ if p.add_argument == '--x': pass
         let check = |written: &str, expected: Option<u64>| {
             let specs = block::tests::specs(&format!("  a:\n    timeout: {written}"));
             let tool = ScriptTool::new("s", "a.sh", String::new(), b"", specs.first());
-            assert_eq!(tool.timeout, expected.map(Duration::from_millis), "{written}");
+            assert_eq!(
+                tool.timeout,
+                expected.map(Duration::from_millis),
+                "{written}"
+            );
         };
         check("1.5", Some(1500));
         check("1e-9", Some(1));

@@ -17,7 +17,8 @@ impl Shown {
         let host = host.to_string_lossy().trim_end_matches('/').to_owned();
         if !host.is_empty() && !self.pairs.iter().any(|(known, _)| *known == host) {
             self.pairs.push((host, shown.into()));
-            self.pairs.sort_by_key(|(host, _)| std::cmp::Reverse(host.len()));
+            self.pairs
+                .sort_by_key(|(host, _)| std::cmp::Reverse(host.len()));
         }
         self
     }
@@ -27,14 +28,22 @@ impl Shown {
         match value {
             Value::String(text) => Value::String(self.text(text)),
             Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
-            Value::Object(map) => map.iter().map(|(key, value)| (self.text(key), self.value(value))).collect(),
+            Value::Object(map) => map
+                .iter()
+                .map(|(key, value)| (self.text(key), self.value(value)))
+                .collect(),
             other => other.clone(),
         }
     }
 
-    /// Replaces each path that stands in a text, also as the beginning of a longer one; `/a/bc` does not begin with `/a/b`.
+    /// Replaces each path that stands in a text, also as the beginning of a longer one; `/a/bc`
+    /// does not begin with `/a/b`.
     pub(crate) fn text(&self, text: &str) -> String {
-        self.pairs.iter().fold(text.to_owned(), |text, (host, shown)| replaced(&text, host, shown))
+        self.pairs
+            .iter()
+            .fold(text.to_owned(), |text, (host, shown)| {
+                replaced(&text, host, shown)
+            })
     }
 }
 
@@ -44,10 +53,17 @@ fn replaced(text: &str, host: &str, shown: &str) -> String {
     while let Some(at) = rest.find(host) {
         let (before, after) = (&rest[..at], &rest[at + host.len()..]);
         out.push_str(before);
-        // `/x/tmp/work` and `x/tmp/work` are other paths than `/tmp/work`; `-I/tmp/work` and what stands behind a colour are not.
-        let word = out.rsplit(|c: char| !is_part(c) && c != '/').next().unwrap_or_default();
-        let begins = !out.ends_with(is_part) || (word.starts_with('-') && !word.contains('/')) || ends_sequence(&out);
-        let ends = !after.starts_with(is_part) || after.starts_with(['.', '-']) && !after[1..].starts_with(is_part);
+        // `/x/tmp/work` and `x/tmp/work` are other paths than `/tmp/work`; `-I/tmp/work` and what
+        // stands behind a colour are not.
+        let word = out
+            .rsplit(|c: char| !is_part(c) && c != '/')
+            .next()
+            .unwrap_or_default();
+        let begins = !out.ends_with(is_part)
+            || (word.starts_with('-') && !word.contains('/'))
+            || ends_sequence(&out);
+        let ends = !after.starts_with(is_part)
+            || after.starts_with(['.', '-']) && !after[1..].starts_with(is_part);
         out.push_str(if begins && ends { shown } else { host });
         rest = after;
     }
@@ -57,7 +73,9 @@ fn replaced(text: &str, host: &str, shown: &str) -> String {
 
 /// Whether a text ends in an escape sequence such as those of colours.
 fn ends_sequence(text: &str) -> bool {
-    let Some((_, sequence)) = text.rsplit_once("\u{1b}[") else { return false };
+    let Some((_, sequence)) = text.rsplit_once("\u{1b}[") else {
+        return false;
+    };
     let letters = sequence.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
     letters.len() == 1 && letters.starts_with(|c: char| c.is_ascii_alphabetic())
 }
@@ -73,14 +91,31 @@ mod tests {
 
     #[test]
     fn whole_paths_are_replaced_and_parts_of_names_are_not() {
-        let shown = Shown::default().with(Path::new("/tmp/work"), "/workspace").with(Path::new("/tmp/work/skills/pdf"), "/skills/pdf");
+        let shown = Shown::default()
+            .with(Path::new("/tmp/work"), "/workspace")
+            .with(Path::new("/tmp/work/skills/pdf"), "/skills/pdf");
         let check = |text: &str, expected: &str| assert_eq!(shown.text(text), expected);
-        check("at /tmp/work/a.txt, in /tmp/work.", "at /workspace/a.txt, in /workspace.");
-        check("File \"/tmp/work/skills/pdf/scripts/x.py\", line 1", "File \"/skills/pdf/scripts/x.py\", line 1");
-        check("/tmp/workshop /tmp/work-2 /x/tmp/work /tmp/work.old", "/tmp/workshop /tmp/work-2 /x/tmp/work /tmp/work.old");
+        check(
+            "at /tmp/work/a.txt, in /tmp/work.",
+            "at /workspace/a.txt, in /workspace.",
+        );
+        check(
+            "File \"/tmp/work/skills/pdf/scripts/x.py\", line 1",
+            "File \"/skills/pdf/scripts/x.py\", line 1",
+        );
+        check(
+            "/tmp/workshop /tmp/work-2 /x/tmp/work /tmp/work.old",
+            "/tmp/workshop /tmp/work-2 /x/tmp/work /tmp/work.old",
+        );
         check("/tmp/work/tmp/work", "/workspace/tmp/work");
         check("file:///tmp/work", "file:///workspace");
-        check("-I/tmp/work -L/tmp/work/a \u{1b}[1m/tmp/work", "-I/workspace -L/workspace/a \u{1b}[1m/workspace");
-        check("backup/tmp/work/a \u{1b}[0;31m/tmp/work/b", "backup/tmp/work/a \u{1b}[0;31m/workspace/b");
+        check(
+            "-I/tmp/work -L/tmp/work/a \u{1b}[1m/tmp/work",
+            "-I/workspace -L/workspace/a \u{1b}[1m/workspace",
+        );
+        check(
+            "backup/tmp/work/a \u{1b}[0;31m/tmp/work/b",
+            "backup/tmp/work/a \u{1b}[0;31m/workspace/b",
+        );
     }
 }

@@ -50,18 +50,26 @@ impl ToolSet {
         Builder::new(runtime)
     }
 
-    /// Says what a model is told of the tools: those that are always there, then those of scripts in the order of the catalogue.
+    /// Says what a model is told of the tools: those that are always there, then those of scripts
+    /// in the order of the catalogue.
     ///
-    /// Skills are looked for anew, unless they are watched. The same skills give the same definitions, byte for byte. Blocks on the disk.
+    /// Skills are looked for anew, unless they are watched. The same skills give the same
+    /// definitions, byte for byte. Blocks on the disk.
     ///
     /// # Errors
     /// When what administrators changed cannot be read.
     pub fn definitions(&self) -> Result<Vec<Definition>, OverrideError> {
         let catalog = self.catalog();
-        let mut definitions: Vec<Definition> = self.fixed().map(|tool| tool.told(&self.shared.runtime, &catalog)).collect();
+        let mut definitions: Vec<Definition> = self
+            .fixed()
+            .map(|tool| tool.told(&self.shared.runtime, &catalog))
+            .collect();
         if self.has(Toolbox::Scripts) {
             let registry = self.registry(&catalog)?;
-            let tools = registry.scripts().filter(|listed| listed.is_enabled).filter_map(|listed| listed.tool().ok());
+            let tools = registry
+                .scripts()
+                .filter(|listed| listed.is_enabled)
+                .filter_map(|listed| listed.tool().ok());
             definitions.extend(tools.map(|registered| script::definition(&registered)));
         }
         Ok(definitions)
@@ -72,11 +80,16 @@ impl ToolSet {
     /// # Errors
     /// As [`definitions`](Self::definitions).
     pub fn render(&self, flavour: Flavour) -> Result<Vec<Value>, OverrideError> {
-        Ok(self.definitions()?.iter().map(|definition| definition.render(flavour)).collect())
+        Ok(self
+            .definitions()?
+            .iter()
+            .map(|definition| definition.render(flavour))
+            .collect())
     }
 
-    /// Says what a host should know of the skills' scripts: tools that have another name than they would, scripts that are no tools, what of a skill's
-    /// word on its scripts could not be used, variables that are missing.
+    /// Says what a host should know of the skills' scripts: tools that have another name than they
+    /// would, scripts that are no tools, what of a skill's word on its scripts could not be used,
+    /// variables that are missing.
     ///
     /// # Errors
     /// As [`definitions`](Self::definitions).
@@ -85,47 +98,88 @@ impl ToolSet {
         let mut notes = registry.notes().to_vec();
         for listed in registry.scripts() {
             let of_tool = |registered: Registered| {
-                let ScriptTool { skill, file, warnings, .. } = registered.tool;
-                warnings.into_iter().map(|warning| format!("{skill}: {file}: {warning}")).collect()
+                let ScriptTool {
+                    skill,
+                    file,
+                    warnings,
+                    ..
+                } = registered.tool;
+                warnings
+                    .into_iter()
+                    .map(|warning| format!("{skill}: {file}: {warning}"))
+                    .collect()
             };
             notes.extend(listed.tool().map_or_else(|note| vec![note], of_tool));
         }
         Ok(notes)
     }
 
-    /// Returns what a skill allows by its `allowed-tools`, and with it the tools of its own scripts.
+    /// Returns what a skill allows by its `allowed-tools`, and with it the tools of its own
+    /// scripts.
     ///
     /// # Errors
     /// As [`definitions`](Self::definitions).
     pub fn allowed_tools(&self, skill: &str) -> Result<Vec<String>, OverrideError> {
         let catalog = self.catalog();
-        let entry = catalog.entries().iter().find(|entry| entry.name().as_str() == skill);
-        let written = entry.map(|entry| entry.manifest().allowed_tools()).unwrap_or_default();
+        let entry = catalog
+            .entries()
+            .iter()
+            .find(|entry| entry.name().as_str() == skill);
+        let written = entry
+            .map(|entry| entry.manifest().allowed_tools())
+            .unwrap_or_default();
         let registry = self.registry(&catalog)?;
-        Ok(written.iter().map(ToString::to_string).chain(registry.of_skill(skill)).collect())
+        Ok(written
+            .iter()
+            .map(ToString::to_string)
+            .chain(registry.of_skill(skill))
+            .collect())
     }
 
-    /// Calls a tool. Arguments are checked against its schema before anything happens; null for none is taken as an empty object.
+    /// Calls a tool. Arguments are checked against its schema before anything happens; null for
+    /// none is taken as an empty object.
     ///
-    /// Whatever goes wrong is an [`Outcome`] that says so, for the model to read. Must be called inside a Tokio runtime with time and I/O enabled.
-    /// Dropping the future stops the program.
+    /// Whatever goes wrong is an [`Outcome`] that says so, for the model to read. Must be called
+    /// inside a Tokio runtime with time and I/O enabled. Dropping the future stops the program.
     ///
     /// # Errors
-    /// [`UnknownTool`], when there is no such tool: that is the host's mistake, or a list that is not up to date.
-    pub async fn call(&self, name: &str, arguments: Value, context: &CallContext) -> Result<Outcome, UnknownTool> {
-        let arguments = if arguments.is_null() { Value::Object(serde_json::Map::new()) } else { arguments };
+    /// [`UnknownTool`], when there is no such tool: that is the host's mistake, or a list that is
+    /// not up to date.
+    pub async fn call(
+        &self,
+        name: &str,
+        arguments: Value,
+        context: &CallContext,
+    ) -> Result<Outcome, UnknownTool> {
+        let arguments = if arguments.is_null() {
+            Value::Object(serde_json::Map::new())
+        } else {
+            arguments
+        };
         let set = self.clone();
         let asked = name.to_owned();
         let plan = blocking(move || set.plan(&asked, arguments)).await;
         let runs = plan.as_ref().is_ok_and(Planned::runs);
         let outcome = match plan {
             Err(error) => Err(error),
-            Ok(Planned::Unknown { nearest }) => return Err(UnknownTool { name: name.chars().take(MAX_NAME).collect(), nearest }),
+            Ok(Planned::Unknown { nearest }) => {
+                return Err(UnknownTool {
+                    name: name.chars().take(MAX_NAME).collect(),
+                    nearest,
+                });
+            }
             Ok(Planned::Done(outcome)) => outcome,
             Ok(Planned::Run(arguments)) => self.shared.programs.run(arguments, context).await,
             Ok(Planned::Bash(arguments)) => self.shared.programs.bash(arguments, context).await,
-            Ok(Planned::Engine(arguments)) => self.shared.programs.run_script(arguments, context).await,
-            Ok(Planned::Script(registered, arguments)) => self.shared.programs.script(&registered, &arguments, context).await,
+            Ok(Planned::Engine(arguments)) => {
+                self.shared.programs.run_script(arguments, context).await
+            }
+            Ok(Planned::Script(registered, arguments)) => {
+                self.shared
+                    .programs
+                    .script(&registered, &arguments, context)
+                    .await
+            }
         };
         if runs && self.shared.files.reaches_skills() {
             let looks = Arc::clone(&self.shared.files.looks);
@@ -135,20 +189,27 @@ impl ToolSet {
         Ok(outcome.unwrap_or_else(Outcome::from))
     }
 
-    /// Ends a conversation: the private directory of its scripts goes, and what somebody answered for it is forgotten. Blocks on the disk.
+    /// Ends a conversation: the private directory of its scripts goes, and what somebody answered
+    /// for it is forgotten. Blocks on the disk.
     pub fn end_session(&self, session: &str) {
         self.shared.programs.sessions.end(session);
         self.shared.runtime.forget_answers(session);
     }
 
-    /// Changes the tool of a script for good: turns it off or on, or tells a model something else of it. What `change` leaves out stays.
+    /// Changes the tool of a script for good: turns it off or on, or tells a model something else
+    /// of it. What `change` leaves out stays.
     ///
     /// # Errors
-    /// When no script has a tool of that name, turned off or not, and when the change cannot be kept.
+    /// When no script has a tool of that name, turned off or not, and when the change cannot be
+    /// kept.
     pub fn change_script_tool(&self, name: &str, change: Override) -> Result<(), OverrideError> {
         let registry = self.registry(&self.catalog())?;
-        let registered = registry.find(name).ok_or_else(|| OverrideError::unknown(name))?;
-        self.shared.overrides.set(registered.identity().clone(), change)
+        let registered = registry
+            .find(name)
+            .ok_or_else(|| OverrideError::unknown(name))?;
+        self.shared
+            .overrides
+            .set(registered.identity().clone(), change)
     }
 
     /// Takes back all that was changed about the tool of a script; says whether anything was.
@@ -157,7 +218,9 @@ impl ToolSet {
     /// As [`change_script_tool`](Self::change_script_tool).
     pub fn reset_script_tool(&self, name: &str) -> Result<bool, OverrideError> {
         let registry = self.registry(&self.catalog())?;
-        let registered = registry.find(name).ok_or_else(|| OverrideError::unknown(name))?;
+        let registered = registry
+            .find(name)
+            .ok_or_else(|| OverrideError::unknown(name))?;
         self.shared.overrides.forget(registered.identity())
     }
 
@@ -176,12 +239,19 @@ impl ToolSet {
     }
 
     fn registry(&self, catalog: &Arc<Catalog>) -> Result<Registry, OverrideError> {
-        Ok(Registry::new(self.shared.scripts.of(catalog), self.shared.overrides.all()?, self.shared.terms))
+        Ok(Registry::new(
+            self.shared.scripts.of(catalog),
+            self.shared.overrides.all()?,
+            self.shared.terms,
+        ))
     }
 
     /// The tools of this host that are always there.
     fn fixed(&self) -> impl Iterator<Item = &'static FixedTool> {
-        self.shared.boxes.iter().flat_map(|toolbox| fixed::tools(*toolbox))
+        self.shared
+            .boxes
+            .iter()
+            .flat_map(|toolbox| fixed::tools(*toolbox))
     }
 
     /// Finds the tool, checks the arguments, and does what only takes the disk.
@@ -192,7 +262,8 @@ impl ToolSet {
         let arguments = tool.checked(arguments)?;
         let (files, knowledge) = (&self.shared.files, &self.shared.knowledge);
         if matches!(tool.kind, Kind::Run | Kind::Engine) {
-            // What runs is found in the catalogue of now, and is not looked for again while others wait.
+            // What runs is found in the catalogue of now, and is not looked for again while others
+            // wait.
             self.catalog();
         }
         Ok(match tool.kind {
@@ -210,14 +281,34 @@ impl ToolSet {
     }
 
     fn plan_script(&self, name: &str, arguments: Value) -> Result<Planned, ToolError> {
-        let unreadable = |_| ToolError::new(Code::Internal, "what administrators changed cannot be read, so nothing runs");
-        let registry = self.has(Toolbox::Scripts).then(|| self.registry(&self.catalog())).transpose().map_err(unreadable)?;
-        let found = registry.as_ref().and_then(|registry| registry.find(name)).filter(|listed| listed.is_enabled);
-        let Some(listed) = found else {
-            let on = registry.iter().flat_map(Registry::scripts).filter(|listed| listed.is_enabled).map(|listed| listed.name());
-            return Ok(Planned::Unknown { nearest: nearest(name, self.fixed().map(|tool| tool.name).chain(on)) });
+        let unreadable = |_| {
+            ToolError::new(
+                Code::Internal,
+                "what administrators changed cannot be read, so nothing runs",
+            )
         };
-        let registered = listed.tool().map_err(|_| ToolError::new(Code::Conflict, "the script is not there any more"))?;
+        let registry = self
+            .has(Toolbox::Scripts)
+            .then(|| self.registry(&self.catalog()))
+            .transpose()
+            .map_err(unreadable)?;
+        let found = registry
+            .as_ref()
+            .and_then(|registry| registry.find(name))
+            .filter(|listed| listed.is_enabled);
+        let Some(listed) = found else {
+            let on = registry
+                .iter()
+                .flat_map(Registry::scripts)
+                .filter(|listed| listed.is_enabled)
+                .map(|listed| listed.name());
+            return Ok(Planned::Unknown {
+                nearest: nearest(name, self.fixed().map(|tool| tool.name).chain(on)),
+            });
+        };
+        let registered = listed
+            .tool()
+            .map_err(|_| ToolError::new(Code::Conflict, "the script is not there any more"))?;
         Checker::new(&registered.tool.input_schema)?.check(&arguments)?;
         let arguments = match arguments {
             Value::Object(arguments) => arguments,
@@ -240,7 +331,10 @@ enum Planned {
 impl Planned {
     /// Whether a program is to run.
     fn runs(&self) -> bool {
-        matches!(self, Self::Run(_) | Self::Bash(_) | Self::Engine(_) | Self::Script(..))
+        matches!(
+            self,
+            Self::Run(_) | Self::Bash(_) | Self::Engine(_) | Self::Script(..)
+        )
     }
 }
 
@@ -256,18 +350,32 @@ pub struct UnknownTool {
 }
 
 fn typed<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
-    serde_json::from_value(arguments).map_err(|error| ToolError::new(Code::InvalidArguments, format!("the arguments do not fit: {error}")))
+    serde_json::from_value(arguments).map_err(|error| {
+        ToolError::new(
+            Code::InvalidArguments,
+            format!("the arguments do not fit: {error}"),
+        )
+    })
 }
 
 /// Waits for the disk aside, so that nobody else waits.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .unwrap_or_else(|_| Err(ToolError::new(Code::Internal, "the tool failed; nothing more is known")))
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
+        Err(ToolError::new(
+            Code::Internal,
+            "the tool failed; nothing more is known",
+        ))
+    })
 }
 
 /// The name that was probably meant.
 fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let scored = names.map(|known| (strsim::jaro_winkler(name, known), known)).filter(|(score, _)| *score > 0.85);
-    scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known.to_owned())
+    let scored = names
+        .map(|known| (strsim::jaro_winkler(name, known), known))
+        .filter(|(score, _)| *score > 0.85);
+    scored
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known.to_owned())
 }

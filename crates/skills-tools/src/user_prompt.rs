@@ -35,27 +35,55 @@ pub struct Prompted {
     pub request: String,
 }
 
-/// Lists the skills that a user may call, in the order of the catalogue. One whose name others have is none.
+/// Lists the skills that a user may call, in the order of the catalogue. One whose name others have
+/// is none.
 pub(crate) fn all(runtime: &SkillRuntime, catalog: &Catalog) -> Vec<SkillPrompt> {
-    let callable = catalog.entries().iter().filter(|entry| runtime.is_callable(entry));
-    let alone = callable.filter(|entry| matches!(catalog.named(entry.name().as_str()), Lookup::Found(_)));
+    let callable = catalog
+        .entries()
+        .iter()
+        .filter(|entry| runtime.is_callable(entry));
+    let alone =
+        callable.filter(|entry| matches!(catalog.named(entry.name().as_str()), Lookup::Found(_)));
     alone.map(SkillPrompt::of).collect()
 }
 
 /// Gives what a model is given when a user calls a skill.
-pub(crate) fn call(knowledge: &Knowledge, catalog: &Catalog, name: &str, arguments: &str) -> Result<Prompted, ToolError> {
-    let refused = || ToolError::new(Code::SkillNotFound, format!("users cannot call a skill '{}'", shown(name)));
+pub(crate) fn call(
+    knowledge: &Knowledge,
+    catalog: &Catalog,
+    name: &str,
+    arguments: &str,
+) -> Result<Prompted, ToolError> {
+    let refused = || {
+        ToolError::new(
+            Code::SkillNotFound,
+            format!("users cannot call a skill '{}'", shown(name)),
+        )
+    };
     let entry = match catalog.named(name) {
         Lookup::Found(entry) if knowledge.runtime.is_callable(entry) => entry,
         _ => return Err(refused()),
     };
-    let SkillText { text, is_cut, manifest } = knowledge.text_of(entry, None)?;
+    let SkillText {
+        text,
+        is_cut,
+        manifest,
+    } = knowledge.text_of(entry, None)?;
     if !manifest.user_invocable() {
         return Err(refused());
     }
     let (name, words) = (entry.name(), arguments.trim());
-    let request = if words.is_empty() { format!("Use the skill {name}.") } else { format!("Use the skill {name}: {words}") };
-    Ok(Prompted { description: SkillPrompt::of(entry).description, text, is_cut, request })
+    let request = if words.is_empty() {
+        format!("Use the skill {name}.")
+    } else {
+        format!("Use the skill {name}: {words}")
+    };
+    Ok(Prompted {
+        description: SkillPrompt::of(entry).description,
+        text,
+        is_cut,
+        request,
+    })
 }
 
 impl SkillPrompt {
@@ -85,19 +113,36 @@ mod tests {
     #[test]
     fn what_a_skill_forbids_when_its_text_is_read_counts() {
         let directory = tempfile::tempdir().unwrap();
-        let top = cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority()).unwrap();
-        let write = |extra: &str| top.write("a/SKILL.md", format!("---\nname: a\ndescription: d\n{extra}---\n")).unwrap();
+        let top =
+            cap_std::fs::Dir::open_ambient_dir(directory.path(), cap_std::ambient_authority())
+                .unwrap();
+        let write = |extra: &str| {
+            top.write(
+                "a/SKILL.md",
+                format!("---\nname: a\ndescription: d\n{extra}---\n"),
+            )
+            .unwrap()
+        };
         top.create_dir("a").unwrap();
         write("");
-        let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::Custom)).build();
+        let runtime = SkillRuntime::builder()
+            .root(Root::new(directory.path(), Scope::Custom))
+            .build();
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
         let knowledge = Knowledge { runtime, files };
         let catalog = knowledge.runtime.refresh();
         knowledge.files.looks.watch_begins(Box::new(|| 0));
-        let load = || knowledge.load(&serde_json::from_value::<LoadArguments>(serde_json::json!({"name": "a"})).unwrap());
+        let load = || {
+            knowledge.load(
+                &serde_json::from_value::<LoadArguments>(serde_json::json!({"name": "a"})).unwrap(),
+            )
+        };
         assert!(call(&knowledge, &catalog, "a", "").is_ok() && load().is_ok());
         write("user-invocable: false\n");
-        assert_eq!(call(&knowledge, &catalog, "a", "").unwrap_err().code, Code::SkillNotFound);
+        assert_eq!(
+            call(&knowledge, &catalog, "a", "").unwrap_err().code,
+            Code::SkillNotFound
+        );
         write("disable-model-invocation: true\n");
         assert_eq!(load().unwrap_err().code, Code::PermissionDenied);
         assert!(call(&knowledge, &catalog, "a", "").is_ok());

@@ -17,7 +17,8 @@ pub struct Watching {
     counted: Counted,
 }
 
-/// Whether calls rely on a watch. It is over when the handle or the thread ends, whichever is first, and stays so.
+/// Whether calls rely on a watch. It is over when the handle or the thread ends, whichever is
+/// first, and stays so.
 #[derive(Clone)]
 struct Counted {
     looks: Arc<Looks>,
@@ -34,16 +35,23 @@ enum State {
 }
 
 impl ToolSet {
-    /// Watches the skills, and calls `changed` on a thread of its own when the catalogue has changed, or a file of a skill's `scripts/`: then the
-    /// [definitions](Self::definitions) may be others. Whatever changes within the quiet time of the [default options](WatchOptions) is one call.
+    /// Watches the skills, and calls `changed` on a thread of its own when the catalogue has
+    /// changed, or a file of a skill's `scripts/`: then the [definitions](Self::definitions) may be
+    /// others. Whatever changes within the quiet time of the [default options](WatchOptions) is one
+    /// call.
     ///
-    /// While the handle lives and the system reports what happens, calls and definitions look at the disk for skills only when something was reported since
-    /// the last look, or when that began a second ago. No system reports everything, such as edits through another hard link, changes on other machines, or
-    /// that a directory above a root was renamed: calls see those within a second, and `changed` is called when a look of the watch finds them, every 30 s. A
-    /// directory that was removed and made again is watched anew once its removal was reported, or a look finds another one in its place.
+    /// While the handle lives and the system reports what happens, calls and definitions look at
+    /// the disk for skills only when something was reported since the last look, or when that began
+    /// a second ago. No system reports everything, such as edits through another hard link, changes
+    /// on other machines, or that a directory above a root was renamed: calls see those within a
+    /// second, and `changed` is called when a look of the watch finds them, every 30 s. A directory
+    /// that was removed and made again is watched anew once its removal was reported, or a look
+    /// finds another one in its place.
     ///
-    /// What the tools themselves change is there at once. Where the system does not report all that is watched, each call looks as it does without a watch, and
-    /// `changed` is called when a look every two seconds finds something. Files are read when they are needed, and what runs is what was decided on, as ever.
+    /// What the tools themselves change is there at once. Where the system does not report all that
+    /// is watched, each call looks as it does without a watch, and `changed` is called when a look
+    /// every two seconds finds something. Files are read when they are needed, and what runs is
+    /// what was decided on, as ever.
     ///
     /// Blocks on the disk for a first look.
     pub fn watch(&self, changed: impl FnMut() + Send + 'static) -> Watching {
@@ -51,32 +59,56 @@ impl ToolSet {
     }
 
     /// Watches as [`watch`](Self::watch) does, with other times.
-    pub fn watch_with(&self, options: WatchOptions, mut changed: impl FnMut() + Send + 'static) -> Watching {
-        let counted = Counted { looks: Arc::clone(&self.shared.files.looks), state: Arc::default() };
-        let finder = self.has(Toolbox::Scripts).then(|| Arc::clone(&self.shared.scripts));
+    pub fn watch_with(
+        &self,
+        options: WatchOptions,
+        mut changed: impl FnMut() + Send + 'static,
+    ) -> Watching {
+        let counted = Counted {
+            looks: Arc::clone(&self.shared.files.looks),
+            state: Arc::default(),
+        };
+        let finder = self
+            .has(Toolbox::Scripts)
+            .then(|| Arc::clone(&self.shared.scripts));
         let runtime = self.shared.runtime.clone();
-        let mut known = finder.as_ref().map(|finder| finder.anew(&runtime.refresh()));
+        let mut known = finder
+            .as_ref()
+            .map(|finder| finder.anew(&runtime.refresh()));
         let of_thread = OfThread(counted.clone());
         let looked = move |look: &Look| {
-            let now = finder.as_ref().map(|finder: &Arc<ScriptFinder>| finder.anew(&runtime.catalog()));
-            let is_other = known.as_ref().zip(now.as_ref()).is_some_and(|(known, now)| known.differ(now));
+            let now = finder
+                .as_ref()
+                .map(|finder: &Arc<ScriptFinder>| finder.anew(&runtime.catalog()));
+            let is_other = known
+                .as_ref()
+                .zip(now.as_ref())
+                .is_some_and(|(known, now)| known.differ(now));
             known = now;
-            of_thread.0.rely(look.reports_events.then_some(&look.events));
+            of_thread
+                .0
+                .rely(look.reports_events.then_some(&look.events));
             if look.change.is_some() || is_other {
                 changed();
             }
         };
         let watching = self.shared.runtime.watch(options, looked);
-        Watching { watching: Some(watching), counted }
+        Watching {
+            watching: Some(watching),
+            counted,
+        }
     }
 }
 
 impl Watching {
-    /// Says whether the system reports events of all that is watched, so that calls look at most once a second without one; else each looks. Not once the thread
-    /// has ended because `changed` panicked.
+    /// Says whether the system reports events of all that is watched, so that calls look at most
+    /// once a second without one; else each looks. Not once the thread has ended because `changed`
+    /// panicked.
     #[must_use]
     pub fn reports_events(&self) -> bool {
-        self.watching.as_ref().is_some_and(skills_runtime::Watching::reports_events)
+        self.watching
+            .as_ref()
+            .is_some_and(skills_runtime::Watching::reports_events)
     }
 }
 
@@ -92,7 +124,9 @@ impl Counted {
     fn rely(&self, events: Option<&EventCount>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match (*state, events.cloned()) {
-            (State::Off, Some(events)) => *state = State::On(self.looks.watch_begins(Box::new(move || events.so_far()))),
+            (State::Off, Some(events)) => {
+                *state = State::On(self.looks.watch_begins(Box::new(move || events.so_far())))
+            }
             (State::On(watch), None) => {
                 self.looks.watch_ends(watch);
                 *state = State::Off;
@@ -120,6 +154,8 @@ impl Drop for OfThread {
 
 impl std::fmt::Debug for Counted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Counted").field("state", &self.state).finish_non_exhaustive()
+        f.debug_struct("Counted")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
     }
 }

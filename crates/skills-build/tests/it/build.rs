@@ -7,7 +7,11 @@ use skills_build::{Artifact, BuildError, BuildErrorKind, Mode, Request, Tools, V
 use crate::place::{Place, stand_ins};
 
 fn request(place: &Place) -> Request {
-    Request::new(place.skill(), Tools::default().directory(stand_ins()), place.path().join("work"))
+    Request::new(
+        place.skill(),
+        Tools::default().directory(stand_ins()),
+        place.path().join("work"),
+    )
 }
 
 fn built(place: &Place, mode: Mode) -> Result<Artifact, BuildError> {
@@ -15,7 +19,9 @@ fn built(place: &Place, mode: Mode) -> Result<Artifact, BuildError> {
 }
 
 fn verdict(place: &Place, mode: Mode) -> Result<Verdict, BuildErrorKind> {
-    built(place, mode).map(|artifact| artifact.verdict).map_err(|error| error.kind())
+    built(place, mode)
+        .map(|artifact| artifact.verdict)
+        .map_err(|error| error.kind())
 }
 
 #[test]
@@ -23,12 +29,21 @@ fn a_skill_is_built_once_and_again_when_it_changed() {
     let place = Place::new(&[("guest/main.c", "one\n"), ("guest/x.h", "")]);
     assert_eq!(verdict(&place, Mode::Check), Err(BuildErrorKind::Stale));
     let mut told = Vec::new();
-    let artifact = build(&request(&place), Mode::Stale, &mut |line| told.push(line.to_owned())).unwrap();
-    assert_eq!((artifact.verdict, artifact.bytes, artifact.path.clone()), (Verdict::Built, 4, place.skill().join("wasm/skill.wasm")));
+    let artifact = build(&request(&place), Mode::Stale, &mut |line| {
+        told.push(line.to_owned())
+    })
+    .unwrap();
+    assert_eq!(
+        (artifact.verdict, artifact.bytes, artifact.path.clone()),
+        (Verdict::Built, 4, place.skill().join("wasm/skill.wasm"))
+    );
     assert_eq!(fs::read_to_string(&artifact.path).unwrap(), "one\n");
     let zig = stand_ins().join("zig").display().to_string();
     assert_eq!(told[0], format!("$ {zig} version"));
-    assert!(told[1].starts_with(&format!("$ {zig} cc -target wasm32-wasi")), "{told:?}");
+    assert!(
+        told[1].starts_with(&format!("$ {zig} cc -target wasm32-wasi")),
+        "{told:?}"
+    );
     assert_eq!(told[2..], ["a warning"]);
     insta::assert_snapshot!(fs::read_to_string(place.skill().join("guest/artifact.lock")).unwrap(), @"
     language c
@@ -53,7 +68,13 @@ fn a_skill_is_built_once_and_again_when_it_changed() {
 fn what_tools_leave_beside_the_source_is_no_source() {
     let place = Place::new(&[("guest/main.c", "one\n")]);
     assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
-    for path in ["guest/target/x", "guest/node_modules/a/index.js", "guest/.venv/lib/x.py", "guest/__pycache__/x.pyc", "guest/probe.wasm"] {
+    for path in [
+        "guest/target/x",
+        "guest/node_modules/a/index.js",
+        "guest/.venv/lib/x.py",
+        "guest/__pycache__/x.pyc",
+        "guest/probe.wasm",
+    ] {
         place.write(path, "made");
         assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Fresh), "{path}");
     }
@@ -69,12 +90,22 @@ fn other_bytes_of_the_same_source_are_told() {
     place.write("wasm/skill.wasm", "two\n");
     let lock = fs::read_to_string(place.skill().join("guest/artifact.lock")).unwrap();
     let of_two = "27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a";
-    let line = lock.lines().find(|line| line.starts_with("artifact ")).unwrap();
-    place.write("guest/artifact.lock", &lock.replace(line, &format!("artifact {of_two}")));
+    let line = lock
+        .lines()
+        .find(|line| line.starts_with("artifact "))
+        .unwrap();
+    place.write(
+        "guest/artifact.lock",
+        &lock.replace(line, &format!("artifact {of_two}")),
+    );
     let error = built(&place, Mode::Check).unwrap_err();
     assert_eq!(error.kind(), BuildErrorKind::Differs);
     insta::assert_snapshot!(place.told(&error), @"PLACE/skill/wasm/skill.wasm is not what its source builds to here (built with zig 1.2.3)");
-    assert_eq!(fs::read_to_string(place.skill().join("wasm/skill.wasm")).unwrap(), "two\n", "a check changes nothing");
+    assert_eq!(
+        fs::read_to_string(place.skill().join("wasm/skill.wasm")).unwrap(),
+        "two\n",
+        "a check changes nothing"
+    );
 }
 
 #[test]
@@ -86,7 +117,11 @@ fn where_bytes_differ_each_time_the_source_is_compared() {
     assert_ne!(built(&place, Mode::Always).unwrap().sha256, first.sha256);
     place.write("guest/app.py", "two\n");
     assert_eq!(verdict(&place, Mode::Check), Err(BuildErrorKind::Stale));
-    assert_eq!(fs::read_dir(place.skill().join("guest")).unwrap().count(), 2, "only the source and its lock");
+    assert_eq!(
+        fs::read_dir(place.skill().join("guest")).unwrap().count(),
+        2,
+        "only the source and its lock"
+    );
 }
 
 #[test]
@@ -97,11 +132,27 @@ fn a_compiler_that_fails_leaves_everything_as_it_was() {
     place.write("guest/main.c", "wrong\n");
     let error = built(&place, Mode::Stale).unwrap_err();
     assert_eq!(error.kind(), BuildErrorKind::Failed);
-    assert_eq!(error.to_string(), "`zig` ended with exit status: 1\n./main.c: that is wrong");
-    assert_eq!(fs::read_to_string(place.skill().join("wasm/skill.wasm")).unwrap(), "one\n");
-    assert_eq!(fs::read(place.skill().join("guest/artifact.lock")).unwrap(), lock);
-    let kept: Vec<_> = fs::read_dir(place.path().join("work")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert!(kept.iter().all(|name| !name.to_string_lossy().starts_with("stage-")), "{kept:?}");
+    assert_eq!(
+        error.to_string(),
+        "`zig` ended with exit status: 1\n./main.c: that is wrong"
+    );
+    assert_eq!(
+        fs::read_to_string(place.skill().join("wasm/skill.wasm")).unwrap(),
+        "one\n"
+    );
+    assert_eq!(
+        fs::read(place.skill().join("guest/artifact.lock")).unwrap(),
+        lock
+    );
+    let kept: Vec<_> = fs::read_dir(place.path().join("work"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert!(
+        kept.iter()
+            .all(|name| !name.to_string_lossy().starts_with("stage-")),
+        "{kept:?}"
+    );
 }
 
 #[test]
@@ -109,7 +160,10 @@ fn a_source_without_a_skill_is_built_to_where_it_is_wanted() {
     let place = Place::new(&[("main.c", "one\n")]);
     let output = place.skill().join("probe.wasm");
     let artifact = build(&request(&place).output(&output), Mode::Stale, &mut |_| {}).unwrap();
-    assert_eq!((artifact.path, fs::read_to_string(&output).unwrap()), (output, "one\n".to_owned()));
+    assert_eq!(
+        (artifact.path, fs::read_to_string(&output).unwrap()),
+        (output, "one\n".to_owned())
+    );
     assert!(place.skill().join("artifact.lock").is_file());
 }
 
@@ -122,7 +176,8 @@ fn links_and_special_files_are_no_source() {
     assert_eq!(error.kind(), BuildErrorKind::Failed);
     insta::assert_snapshot!(place.told(&error), @"PLACE/skill/guest/secret.h: it is a link, and source is what lies here itself");
     fs::remove_file(place.skill().join("guest/secret.h")).unwrap();
-    let _socket = std::os::unix::net::UnixListener::bind(place.skill().join("guest/socket")).unwrap();
+    let _socket =
+        std::os::unix::net::UnixListener::bind(place.skill().join("guest/socket")).unwrap();
     insta::assert_snapshot!(place.told(built(&place, Mode::Stale).unwrap_err()), @"PLACE/skill/guest/socket: it is no regular file");
     assert!(!place.skill().join("wasm").exists());
 }
@@ -131,7 +186,12 @@ fn links_and_special_files_are_no_source() {
 fn a_source_has_bounds() {
     let place = Place::new(&[("guest/main.c", "one\n"), ("guest/large.h", "")]);
     // A hole takes no room on the disk.
-    fs::File::options().write(true).open(place.skill().join("guest/large.h")).unwrap().set_len(64 << 20).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(place.skill().join("guest/large.h"))
+        .unwrap()
+        .set_len(64 << 20)
+        .unwrap();
     insta::assert_snapshot!(place.told(built(&place, Mode::Stale).unwrap_err()), @"PLACE/skill/guest: the source has more than 64 MiB");
     fs::remove_file(place.skill().join("guest/large.h")).unwrap();
     (0..10_000).for_each(|number| place.write(&format!("guest/many/{number}.h"), ""));
@@ -144,23 +204,51 @@ fn a_source_has_bounds() {
 fn links_are_replaced_and_not_written_through() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let place = Place::new(&[("guest/main.c", "one\n"), ("mine", "kept"), ("wasm/x", "")]);
-    for name in ["wasm/skill.wasm", "wasm/skill.wasm.new", "guest/artifact.lock"] {
+    for name in [
+        "wasm/skill.wasm",
+        "wasm/skill.wasm.new",
+        "guest/artifact.lock",
+    ] {
         symlink(place.skill().join("mine"), place.skill().join(name)).unwrap();
     }
     // That name is none of ours, and no source is called so.
     assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
-    assert_eq!(fs::read_to_string(place.skill().join("mine")).unwrap(), "kept");
-    let metadata = place.skill().join("wasm/skill.wasm").symlink_metadata().unwrap();
+    assert_eq!(
+        fs::read_to_string(place.skill().join("mine")).unwrap(),
+        "kept"
+    );
+    let metadata = place
+        .skill()
+        .join("wasm/skill.wasm")
+        .symlink_metadata()
+        .unwrap();
     assert!(metadata.is_file() && metadata.permissions().mode() & 0o400 != 0);
-    assert_eq!(metadata.permissions().mode(), place.skill().join("mine").metadata().unwrap().permissions().mode(), "as all new files");
-    assert_eq!(fs::read_dir(place.skill().join("wasm")).unwrap().count(), 3, "nothing is left behind");
+    assert_eq!(
+        metadata.permissions().mode(),
+        place
+            .skill()
+            .join("mine")
+            .metadata()
+            .unwrap()
+            .permissions()
+            .mode(),
+        "as all new files"
+    );
+    assert_eq!(
+        fs::read_dir(place.skill().join("wasm")).unwrap().count(),
+        3,
+        "nothing is left behind"
+    );
 }
 
 #[test]
 fn directories_that_lead_out_of_the_skill_are_built_only_to_a_named_output() {
     use std::os::unix::fs::symlink;
     let place = Place::new(&[("SKILL.md", "")]);
-    let (guest, wasm) = (place.path().join("elsewhere"), place.path().join("artifacts"));
+    let (guest, wasm) = (
+        place.path().join("elsewhere"),
+        place.path().join("artifacts"),
+    );
     fs::create_dir(&guest).unwrap();
     fs::create_dir(&wasm).unwrap();
     fs::write(guest.join("main.c"), "one\n").unwrap();
@@ -168,7 +256,12 @@ fn directories_that_lead_out_of_the_skill_are_built_only_to_a_named_output() {
     let error = built(&place, Mode::Stale).unwrap_err();
     insta::assert_snapshot!(place.told(&error), @"PLACE/skill/guest leads out of the skill, to PLACE/elsewhere; build it with --output");
     let output = place.path().join("out.wasm");
-    assert_eq!(build(&request(&place).output(&output), Mode::Stale, &mut |_| {}).unwrap().verdict, Verdict::Built);
+    assert_eq!(
+        build(&request(&place).output(&output), Mode::Stale, &mut |_| {})
+            .unwrap()
+            .verdict,
+        Verdict::Built
+    );
     assert_eq!(fs::read_to_string(output).unwrap(), "one\n");
     fs::remove_file(place.skill().join("guest")).unwrap();
     place.write("src/main.c", "one\n");
@@ -185,8 +278,22 @@ fn directories_that_lead_out_of_the_skill_are_built_only_to_a_named_output() {
 fn the_lock_of_a_skill_speaks_of_its_own_artifact() {
     let place = Place::new(&[("guest/main.c", "one\n")]);
     let output = place.path().join("out.wasm");
-    assert_eq!(build(&request(&place).output(&output), Mode::Stale, &mut |_| {}).unwrap().verdict, Verdict::Built);
-    assert!(output.is_file() && !place.skill().join("guest/artifact.lock").exists() && !place.skill().join("wasm").exists());
+    assert_eq!(
+        build(&request(&place).output(&output), Mode::Stale, &mut |_| {})
+            .unwrap()
+            .verdict,
+        Verdict::Built
+    );
+    assert!(
+        output.is_file()
+            && !place.skill().join("guest/artifact.lock").exists()
+            && !place.skill().join("wasm").exists()
+    );
     assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
-    assert_eq!(build(&request(&place).output(&output), Mode::Check, &mut |_| {}).unwrap().verdict, Verdict::SameBytes);
+    assert_eq!(
+        build(&request(&place).output(&output), Mode::Check, &mut |_| {})
+            .unwrap()
+            .verdict,
+        Verdict::SameBytes
+    );
 }

@@ -5,8 +5,19 @@ use skills_build::{Language, Lock};
 #[test]
 fn what_is_written_is_read() {
     for language in Language::ALL {
-        let tools = vec![("cargo".to_owned(), "1.95.0 (f2d3ce0bd 2026-03-21)".to_owned()), ("zig".to_owned(), "unknown".to_owned())];
-        let lock = Lock { language, sources: "aa".to_owned(), artifact: "bb".to_owned(), tools };
+        let tools = vec![
+            (
+                "cargo".to_owned(),
+                "1.95.0 (f2d3ce0bd 2026-03-21)".to_owned(),
+            ),
+            ("zig".to_owned(), "unknown".to_owned()),
+        ];
+        let lock = Lock {
+            language,
+            sources: "aa".to_owned(),
+            artifact: "bb".to_owned(),
+            tools,
+        };
         assert_eq!(Lock::parse(&lock.to_text()), Some(lock));
     }
 }
@@ -16,7 +27,14 @@ fn a_lock_that_says_too_little_is_none() {
     let whole = "language c\nsources a\nartifact b\n";
     assert!(Lock::parse(whole).is_some());
     for line in whole.lines() {
-        assert_eq!(Lock::parse(&whole.replace(&format!("{line}\n"), "")), None, "{line}");
+        assert_eq!(
+            Lock::parse(&whole.replace(&format!("{line}\n"), "")),
+            None,
+            "{line}"
+        );
     }
-    assert_eq!(Lock::parse(&whole.replace("language c", "language cobol")), None);
+    assert_eq!(
+        Lock::parse(&whole.replace("language c", "language cobol")),
+        None
+    );
 }

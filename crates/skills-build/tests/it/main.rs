@@ -1,5 +1,10 @@
 //! Tests of builds: sources in, plans and artifacts out.
-#![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests make their own files and fail by panicking"
+)]
 
 #[cfg(unix)]
 mod build;

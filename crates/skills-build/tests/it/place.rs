@@ -10,9 +10,13 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
-        let place = Self { directory: tempfile::tempdir().unwrap() };
+        let place = Self {
+            directory: tempfile::tempdir().unwrap(),
+        };
         fs::create_dir(place.skill()).unwrap();
-        files.iter().for_each(|(path, text)| place.write(path, text));
+        files
+            .iter()
+            .for_each(|(path, text)| place.write(path, text));
         place
     }
 
@@ -32,7 +36,8 @@ impl Place {
 
     /// Puts `PLACE` where the directory's path stands in a text.
     pub(crate) fn told(&self, text: impl ToString) -> String {
-        text.to_string().replace(self.path().to_str().unwrap(), "PLACE")
+        text.to_string()
+            .replace(self.path().to_str().unwrap(), "PLACE")
     }
 }
 

@@ -6,8 +6,20 @@ use std::path::PathBuf;
 use insta::assert_snapshot;
 use skills_build::{Found, Installed, Language, Places, Plan, Rust, Source, SourceWrites, Tool};
 
-fn plan(language: Language, entries: &[&str], sources: &[&str], cargo_target: Option<&str>) -> String {
-    plan_in("/skills/x/guest", SourceWrites::LockFile, language, entries, sources, cargo_target)
+fn plan(
+    language: Language,
+    entries: &[&str],
+    sources: &[&str],
+    cargo_target: Option<&str>,
+) -> String {
+    plan_in(
+        "/skills/x/guest",
+        SourceWrites::LockFile,
+        language,
+        entries,
+        sources,
+        cargo_target,
+    )
 }
 
 fn plan_in(
@@ -18,15 +30,31 @@ fn plan_in(
     sources: &[&str],
     cargo_target: Option<&str>,
 ) -> String {
-    let installed = |tool: Tool| Installed { program: PathBuf::from(format!("/tools/{tool}")), version: "1".to_owned() };
+    let installed = |tool: Tool| Installed {
+        program: PathBuf::from(format!("/tools/{tool}")),
+        version: "1".to_owned(),
+    };
     let found = Found {
-        tools: Tool::of(language).iter().map(|tool| (*tool, installed(*tool))).collect(),
-        rust: Some(Rust { sysroot: "/toolchain".into(), commit: "abc".to_owned(), workspace: Some(workspace.into()) }),
+        tools: Tool::of(language)
+            .iter()
+            .map(|tool| (*tool, installed(*tool)))
+            .collect(),
+        rust: Some(Rust {
+            sysroot: "/toolchain".into(),
+            commit: "abc".to_owned(),
+            workspace: Some(workspace.into()),
+        }),
         search_path: "/tools:/bin".into(),
     };
-    let source =
-        Source { language, directory: "/skills/x/guest".into(), entries: entries.iter().map(|entry| (*entry).to_owned()).collect() };
-    let sources: Vec<_> = sources.iter().map(|path| ((*path).to_owned(), b"text".to_vec())).collect();
+    let source = Source {
+        language,
+        directory: "/skills/x/guest".into(),
+        entries: entries.iter().map(|entry| (*entry).to_owned()).collect(),
+    };
+    let sources: Vec<_> = sources
+        .iter()
+        .map(|path| ((*path).to_owned(), b"text".to_vec()))
+        .collect();
     let places = Places {
         stage: "/scratch/stage".into(),
         work: "/scratch".into(),
@@ -49,11 +77,30 @@ fn rust() {
     product /target/wasm32-wasip2/release/code-review.wasm
     ");
     let without_a_lock = plan(Language::Rust, &["skill"], &["Cargo.toml"], None);
-    assert!(without_a_lock.contains("\n  /tools/cargo generate-lockfile\n"), "{without_a_lock}");
-    assert!(without_a_lock.contains("CARGO_TARGET_DIR=/scratch/rust/"), "{without_a_lock}");
-    for (workspace, writes) in [("/skills", SourceWrites::LockFile), ("/skills/x/guest", SourceWrites::Nothing)] {
-        let plan = plan_in(workspace, writes, Language::Rust, &["skill"], &["Cargo.toml"], None);
-        assert!(!plan.contains("generate-lockfile") && plan.contains(" --locked "), "{workspace} {writes:?}: {plan}");
+    assert!(
+        without_a_lock.contains("\n  /tools/cargo generate-lockfile\n"),
+        "{without_a_lock}"
+    );
+    assert!(
+        without_a_lock.contains("CARGO_TARGET_DIR=/scratch/rust/"),
+        "{without_a_lock}"
+    );
+    for (workspace, writes) in [
+        ("/skills", SourceWrites::LockFile),
+        ("/skills/x/guest", SourceWrites::Nothing),
+    ] {
+        let plan = plan_in(
+            workspace,
+            writes,
+            Language::Rust,
+            &["skill"],
+            &["Cargo.toml"],
+            None,
+        );
+        assert!(
+            !plan.contains("generate-lockfile") && plan.contains(" --locked "),
+            "{workspace} {writes:?}: {plan}"
+        );
     }
 }
 
@@ -78,7 +125,12 @@ fn javascript_and_typescript() {
     product /scratch/stage/skill.wasm
     ");
     let typescript = plan(Language::TypeScript, &["main.ts"], &["main.ts"], None);
-    assert_eq!(typescript.replace("main.ts", "main.js").replace("language ts", "language js"), javascript);
+    assert_eq!(
+        typescript
+            .replace("main.ts", "main.js")
+            .replace("language ts", "language js"),
+        javascript
+    );
 }
 
 #[test]
@@ -115,7 +167,11 @@ fn python() {
 #[test]
 fn names_of_files_are_arguments_and_nothing_more() {
     let plan = Plan::new(
-        &Source { language: Language::C, directory: "/x/guest".into(), entries: vec!["a; rm -rf $HOME.c".to_owned()] },
+        &Source {
+            language: Language::C,
+            directory: "/x/guest".into(),
+            entries: vec!["a; rm -rf $HOME.c".to_owned()],
+        },
         &[],
         &Found::default(),
         &Places {
@@ -126,5 +182,8 @@ fn names_of_files_are_arguments_and_nothing_more() {
             cargo_home: "/cargo".into(),
         },
     );
-    assert_eq!(plan.commands[0].arguments.last().unwrap(), "./a; rm -rf $HOME.c");
+    assert_eq!(
+        plan.commands[0].arguments.last().unwrap(),
+        "./a; rm -rf $HOME.c"
+    );
 }

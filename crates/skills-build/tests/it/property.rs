@@ -1,9 +1,12 @@
-//! Whatever files a source has, a build reads them below the skill and writes below it and the work directory.
+//! Whatever files a source has, a build reads them below the skill and writes below it and the work
+//! directory.
 
 use std::path::{Component, Path};
 
 use proptest::prelude::*;
-use skills_build::{Found, Language, Lock, Mode, Places, Plan, Request, Source, SourceWrites, Tools, build};
+use skills_build::{
+    Found, Language, Lock, Mode, Places, Plan, Request, Source, SourceWrites, Tools, build,
+};
 
 use crate::place::{Place, stand_ins};
 
@@ -32,7 +35,10 @@ fn any_files() -> impl Strategy<Value = Vec<Vec<String>>> {
 
 /// Writes what can be written of the files, below `guest`.
 fn write(place: &Place, files: &[Vec<String>]) {
-    for parts in files.iter().filter(|parts| parts.iter().all(|part| part != ".." && part != ".")) {
+    for parts in files
+        .iter()
+        .filter(|parts| parts.iter().all(|part| part != ".." && part != "."))
+    {
         let path = place.skill().join("guest").join(parts.join("/"));
         // A file may stand where another one has its directory.
         if std::fs::create_dir_all(path.parent().unwrap()).is_ok() && !path.exists() {
@@ -44,7 +50,11 @@ fn write(place: &Place, files: &[Vec<String>]) {
 /// Lists the files below a directory.
 fn below(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(directory).into_iter().flatten().map(Result::unwrap) {
+    for entry in std::fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .map(Result::unwrap)
+    {
         if entry.file_type().unwrap().is_dir() {
             found.extend(below(&entry.path()));
         } else {
@@ -56,7 +66,10 @@ fn below(directory: &Path) -> Vec<String> {
 }
 
 fn is_below(path: &str) -> bool {
-    !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+    !path.is_empty()
+        && Path::new(path)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)))
 }
 
 proptest! {
@@ -73,7 +86,8 @@ proptest! {
         }
     }
 
-    /// A build writes the artifact and the lock, what it keeps in the work directory, and nothing else; names that are paths elsewhere are refused.
+    /// A build writes the artifact and the lock, what it keeps in the work directory, and nothing
+    /// else; names that are paths elsewhere are refused.
     #[test]
     fn a_build_writes_below_the_skill_and_the_work_directory(files in any_files()) {
         let place = Place::new(&[("guest/app.py", "text\n")]);
@@ -94,7 +108,8 @@ proptest! {
         prop_assert_eq!(built.is_err(), before.iter().any(is_odd), "{:?}: {:?}", built, before);
     }
 
-    /// A package that names its program by a path is refused: the artifact would be taken from elsewhere.
+    /// A package that names its program by a path is refused: the artifact would be taken from
+    /// elsewhere.
     #[test]
     fn a_program_is_named_and_no_path(name in prop_oneof!["[a-z/.\\\\_-]{1,8}", Just("../../x".to_owned()), Just("/x".to_owned())]) {
         let manifest = format!("[package]\nname = '{name}'\n");

@@ -1,4 +1,5 @@
-//! The templates, built by the tools of this machine: those on the `PATH`, and in the directory that `SKILLS_TEST_TOOLS` names.
+//! The templates, built by the tools of this machine: those on the `PATH`, and in the directory
+//! that `SKILLS_TEST_TOOLS` names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,10 @@ const CORE_MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
 
 /// Builds a template, and says how its artifact begins; nothing when this machine cannot.
 fn header(language: Language) -> Option<[u8; 8]> {
-    let files: Vec<_> = template(language).iter().map(|file| (file.path, file.text)).collect();
+    let files: Vec<_> = template(language)
+        .iter()
+        .map(|file| (file.path, file.text))
+        .collect();
     let place = Place::new(&files);
     if language == Language::Rust {
         place.write("guest/.cargo/config.toml", "[net]\noffline = true\n");
@@ -24,19 +28,32 @@ fn header(language: Language) -> Option<[u8; 8]> {
     }
     // What zig makes of its C library takes long, and stays.
     let work = Path::new(env!("CARGO_TARGET_TMPDIR")).join("build");
-    let request = Request::new(place.skill(), tools, work).cargo_target(place.path().join("target"));
+    let request =
+        Request::new(place.skill(), tools, work).cargo_target(place.path().join("target"));
     let built = match build(&request, Mode::Stale, &mut |_| {}) {
         Ok(built) => built,
-        Err(error) if error.kind() == BuildErrorKind::MissingTool => return skipped(language, &error.to_string()),
+        Err(error) if error.kind() == BuildErrorKind::MissingTool => {
+            return skipped(language, &error.to_string());
+        }
         Err(error) if language == Language::Rust && error.to_string().contains("offline") => {
             return skipped(language, "no serde_json here");
         }
         Err(error) => panic!("{error}"),
     };
     assert_eq!(built.verdict, Verdict::Built);
-    assert_eq!(build(&request, Mode::Stale, &mut |_| {}).unwrap().verdict, Verdict::Fresh);
-    let expected = if language.is_reproducible() { Verdict::SameBytes } else { Verdict::SameSource };
-    assert_eq!(build(&request, Mode::Check, &mut |_| {}).unwrap().verdict, expected);
+    assert_eq!(
+        build(&request, Mode::Stale, &mut |_| {}).unwrap().verdict,
+        Verdict::Fresh
+    );
+    let expected = if language.is_reproducible() {
+        Verdict::SameBytes
+    } else {
+        Verdict::SameSource
+    };
+    assert_eq!(
+        build(&request, Mode::Check, &mut |_| {}).unwrap().verdict,
+        expected
+    );
     fs::read(built.path).unwrap().first_chunk().copied()
 }
 

@@ -21,8 +21,14 @@ fn the_files_tell_the_language() {
     for (files, expected) in [
         (&["guest/main.js", "guest/skill.ts"][..], "js: main.js"),
         (&["guest/index.mjs", "guest/package.json"], "js: index.mjs"),
-        (&["guest/skill.ts", "guest/skill.d.ts", "guest/helper.js"], "ts: skill.ts"),
-        (&["guest/b.c", "guest/a.c", "guest/a.h", "guest/sub/c.c"], "c: a.c b.c"),
+        (
+            &["guest/skill.ts", "guest/skill.d.ts", "guest/helper.js"],
+            "ts: skill.ts",
+        ),
+        (
+            &["guest/b.c", "guest/a.c", "guest/a.h", "guest/sub/c.c"],
+            "c: a.c b.c",
+        ),
         (&["guest/main.py"], "python: main.py"),
         (&["guest/main.py", "guest/app.py"], "python: app.py"),
         (&["main.c", "SKILL.md"], "c: main.c"),
@@ -33,9 +39,17 @@ fn the_files_tell_the_language() {
 
 #[test]
 fn several_languages_are_named_and_one_can_be_chosen() {
-    let files = ["guest/main.js", "guest/main.ts", "guest/main.c", "guest/app.py"];
+    let files = [
+        "guest/main.js",
+        "guest/main.ts",
+        "guest/main.c",
+        "guest/app.py",
+    ];
     let told = find(&files, None);
-    assert_eq!(told, "several-languages: PLACE/skill has source in several languages (js, ts, c, python); choose one with --lang");
+    assert_eq!(
+        told,
+        "several-languages: PLACE/skill has source in several languages (js, ts, c, python); choose one with --lang"
+    );
     assert_eq!(find(&files, Some(Language::TypeScript)), "ts: main.ts");
 }
 
@@ -49,23 +63,51 @@ fn no_source_is_told_with_what_was_looked_for() {
 fn a_package_names_its_program() {
     let program = |manifest: &str| {
         let place = Place::new(&[("guest/Cargo.toml", manifest)]);
-        Source::find(&place.skill(), None).map(|source| source.entries).map_err(|error| place.told(error))
+        Source::find(&place.skill(), None)
+            .map(|source| source.entries)
+            .map_err(|error| place.told(error))
     };
-    assert_eq!(program("[package]\nname = \"a-b\""), Ok(vec!["a-b".to_owned()]));
-    assert_eq!(program("[package]\nname = \"a\"\n[[bin]]\nname = \"tool\""), Ok(vec!["tool".to_owned()]));
+    assert_eq!(
+        program("[package]\nname = \"a-b\""),
+        Ok(vec!["a-b".to_owned()])
+    );
+    assert_eq!(
+        program("[package]\nname = \"a\"\n[[bin]]\nname = \"tool\""),
+        Ok(vec!["tool".to_owned()])
+    );
     let several = program("[package]\nname = \"a\"\n[[bin]]\nname = \"x\"\n[[bin]]\nname = \"y\"");
-    assert_eq!(several.unwrap_err(), "PLACE/skill/guest/Cargo.toml: it makes several programs, and a skill is one");
+    assert_eq!(
+        several.unwrap_err(),
+        "PLACE/skill/guest/Cargo.toml: it makes several programs, and a skill is one"
+    );
     for name in ["../../x", "/x", "a/b", "", "..", "a\\\\b"] {
         let told = program(&format!("[package]\nname = \"{name}\"")).unwrap_err();
-        assert!(told.ends_with("is not the name of a file"), "{name}: {told}");
+        assert!(
+            told.ends_with("is not the name of a file"),
+            "{name}: {told}"
+        );
     }
-    assert!(program("[workspace]").unwrap_err().ends_with("it describes no package"));
-    assert!(program("name = [").unwrap_err().starts_with("PLACE/skill/guest/Cargo.toml: "));
+    assert!(
+        program("[workspace]")
+            .unwrap_err()
+            .ends_with("it describes no package")
+    );
+    assert!(
+        program("name = [")
+            .unwrap_err()
+            .starts_with("PLACE/skill/guest/Cargo.toml: ")
+    );
 }
 
 #[test]
 fn what_is_not_there_cannot_be_found() {
     let place = Place::new(&[]);
     let error = Source::find(&place.path().join("absent"), None).unwrap_err();
-    assert_eq!((error.kind(), place.told(&error)), (BuildErrorKind::Io, "PLACE/absent: cannot be found".to_owned()));
+    assert_eq!(
+        (error.kind(), place.told(&error)),
+        (
+            BuildErrorKind::Io,
+            "PLACE/absent: cannot be found".to_owned()
+        )
+    );
 }

@@ -7,34 +7,58 @@ use crate::place::Place;
 fn missing(file: &str, text: &str) -> String {
     let place = Place::new(&[(file, text)]);
     let source = Source::find(&place.skill(), None).unwrap();
-    let error = Tools::default().find(&source, Beside::Taken, &mut |_| {}).unwrap_err();
+    let error = Tools::default()
+        .find(&source, Beside::Taken, &mut |_| {})
+        .unwrap_err();
     assert_eq!(error.kind(), BuildErrorKind::MissingTool);
     error.to_string()
 }
 
 #[test]
 fn missing_tools_are_named_with_the_command_that_gets_them() {
-    assert_eq!(missing("guest/Cargo.toml", "[package]\nname = \"x\""), "no cargo (https://rustup.rs); no rustc (https://rustup.rs)");
-    let of_javascript =
-        "no node (https://nodejs.org); no esbuild (npm install esbuild); no componentize-qjs (npm install componentize-qjs)";
+    assert_eq!(
+        missing("guest/Cargo.toml", "[package]\nname = \"x\""),
+        "no cargo (https://rustup.rs); no rustc (https://rustup.rs)"
+    );
+    let of_javascript = "no node (https://nodejs.org); no esbuild (npm install esbuild); no componentize-qjs (npm install componentize-qjs)";
     assert_eq!(missing("guest/main.js", ""), of_javascript);
     assert_eq!(missing("guest/main.ts", ""), of_javascript);
     assert_eq!(missing("guest/main.c", ""), "no zig (pip install ziglang)");
-    assert_eq!(missing("guest/app.py", ""), "no componentize-py (pip install componentize-py)");
+    assert_eq!(
+        missing("guest/app.py", ""),
+        "no componentize-py (pip install componentize-py)"
+    );
 }
 
 #[test]
 fn what_cannot_be_installed_is_still_missing() {
     let place = Place::new(&[("guest/main.c", "")]);
     let tools = Tools::default();
-    let error = tools.find(&Source::find(&place.skill(), None).unwrap(), Beside::Taken, &mut |_| {}).unwrap_err();
+    let error = tools
+        .find(
+            &Source::find(&place.skill(), None).unwrap(),
+            Beside::Taken,
+            &mut |_| {},
+        )
+        .unwrap_err();
     let mut started = Vec::new();
     let into = place.path().join("tools");
-    let failed = install(error.missing(), &tools, &place.skill(), &into, &mut |line| started.push(line.to_owned())).unwrap_err();
-    assert_eq!((failed.kind(), started.len(), into.exists()), (BuildErrorKind::MissingTool, 0, false));
+    let failed = install(
+        error.missing(),
+        &tools,
+        &place.skill(),
+        &into,
+        &mut |line| started.push(line.to_owned()),
+    )
+    .unwrap_err();
+    assert_eq!(
+        (failed.kind(), started.len(), into.exists()),
+        (BuildErrorKind::MissingTool, 0, false)
+    );
 }
 
-/// Looks for the one tool of a source where programs that stand in for all lie beside it, and says where it is and what was asked.
+/// Looks for the one tool of a source where programs that stand in for all lie beside it, and says
+/// where it is and what was asked.
 #[cfg(unix)]
 fn found_beside(file: &str, beside: Beside) -> (std::path::PathBuf, String) {
     let stand_ins = crate::place::stand_ins();
@@ -43,11 +67,22 @@ fn found_beside(file: &str, beside: Beside) -> (std::path::PathBuf, String) {
     std::fs::create_dir(source.directory.join(".venv")).unwrap();
     std::os::unix::fs::symlink(&stand_ins, source.directory.join(".venv/bin")).unwrap();
     let mut told = Vec::new();
-    let found = Tools::new([stand_ins.clone()]).find(&source, beside, &mut |line| told.push(line.to_owned())).unwrap();
-    assert_eq!(found.search_path, stand_ins, "what tools start by name is not chosen by the source");
+    let found = Tools::new([stand_ins.clone()])
+        .find(&source, beside, &mut |line| told.push(line.to_owned()))
+        .unwrap();
+    assert_eq!(
+        found.search_path, stand_ins,
+        "what tools start by name is not chosen by the source"
+    );
     let program = found.tools.values().next().unwrap().program.clone();
     assert_eq!(told.len(), 1);
-    (program.strip_prefix(&source.directory).map(std::path::Path::to_owned).unwrap_or(program), place.told(&told[0]))
+    (
+        program
+            .strip_prefix(&source.directory)
+            .map(std::path::Path::to_owned)
+            .unwrap_or(program),
+        place.told(&told[0]),
+    )
 }
 
 #[cfg(unix)]
@@ -55,11 +90,26 @@ fn found_beside(file: &str, beside: Beside) -> (std::path::PathBuf, String) {
 fn packages_of_the_source_come_before_given_ones_and_never_in_checks() {
     let given = |name: &str| crate::place::stand_ins().join(name);
     let (program, told) = found_beside("guest/app.py", Beside::Taken);
-    assert_eq!((program, told.as_str()), (".venv/bin/componentize-py".into(), "$ PLACE/skill/guest/.venv/bin/componentize-py --version"));
-    assert_eq!(found_beside("guest/app.py", Beside::Ignored).0, given("componentize-py"));
+    assert_eq!(
+        (program, told.as_str()),
+        (
+            ".venv/bin/componentize-py".into(),
+            "$ PLACE/skill/guest/.venv/bin/componentize-py --version"
+        )
+    );
+    assert_eq!(
+        found_beside("guest/app.py", Beside::Ignored).0,
+        given("componentize-py")
+    );
     for beside in [Beside::Taken, Beside::Ignored] {
         let (program, told) = found_beside("guest/main.c", beside);
-        assert_eq!((program, told), (given("zig"), format!("$ {} version", given("zig").display())));
+        assert_eq!(
+            (program, told),
+            (
+                given("zig"),
+                format!("$ {} version", given("zig").display())
+            )
+        );
     }
 }
 
@@ -68,11 +118,26 @@ fn packages_of_the_source_come_before_given_ones_and_never_in_checks() {
 fn packages_of_python_are_installed_without_building_them() {
     let stand_ins = crate::place::stand_ins();
     let place = Place::new(&[("guest/main.c", "")]);
-    let missing = Tools::default().find(&Source::find(&place.skill(), None).unwrap(), Beside::Taken, &mut |_| {}).unwrap_err();
+    let missing = Tools::default()
+        .find(
+            &Source::find(&place.skill(), None).unwrap(),
+            Beside::Taken,
+            &mut |_| {},
+        )
+        .unwrap_err();
     let tools = Tools::new([stand_ins.clone(), "/usr/bin".into(), "/bin".into()]);
     let mut told = Vec::new();
-    install(missing.missing(), &tools, &place.skill(), &place.path().join("tools"), &mut |line| told.push(place.told(line))).unwrap();
-    let told = told.join("\n").replace(stand_ins.to_str().unwrap(), "STAND-INS");
+    install(
+        missing.missing(),
+        &tools,
+        &place.skill(),
+        &place.path().join("tools"),
+        &mut |line| told.push(place.told(line)),
+    )
+    .unwrap();
+    let told = told
+        .join("\n")
+        .replace(stand_ins.to_str().unwrap(), "STAND-INS");
     insta::assert_snapshot!(told, @"
     $ STAND-INS/python3 -m venv PLACE/tools/python
     $ PLACE/tools/python/bin/python3 -m pip install --quiet --disable-pip-version-check --only-binary :all: ziglang==0.17.1

@@ -15,7 +15,8 @@ pub(crate) struct Build {
     #[arg(long, value_name = "LANGUAGE", value_parser = language())]
     pub(crate) lang: Option<Language>,
 
-    /// Change nothing: build elsewhere and compare the bytes; for JavaScript and Python, whose bytes differ each time, compare the source
+    /// Change nothing: build elsewhere and compare the bytes; for JavaScript and Python, whose
+    /// bytes differ each time, compare the source
     #[arg(long, conflicts_with = "force")]
     pub(crate) check: bool,
 
@@ -23,11 +24,13 @@ pub(crate) struct Build {
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Get tools that are missing, with rustup, npm or pip; each command is shown before it is started
+    /// Get tools that are missing, with rustup, npm or pip; each command is shown before it is
+    /// started
     #[arg(long)]
     pub(crate) install: bool,
 
-    /// Directory of tools to look in before the PATH, and to install into [default: skills/tools in the cache directory]
+    /// Directory of tools to look in before the PATH, and to install into [default: skills/tools in
+    /// the cache directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) tools: Option<PathBuf>,
 
@@ -38,5 +41,6 @@ pub(crate) struct Build {
 
 /// Reads the name of a language; shells complete it.
 pub(crate) fn language() -> impl TypedValueParser<Value = Language> {
-    PossibleValuesParser::new(Language::ALL.map(Language::as_str)).try_map(|name| name.parse::<Language>())
+    PossibleValuesParser::new(Language::ALL.map(Language::as_str))
+        .try_map(|name| name.parse::<Language>())
 }

@@ -26,7 +26,8 @@ pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) host: super::Host,
 
-    /// Allow, while the server runs: write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME (repeatable)
+    /// Allow, while the server runs: write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME
+    /// (repeatable)
     #[arg(long, value_name = "PERMISSION")]
     pub(crate) allow: Vec<String>,
 
@@ -35,7 +36,12 @@ pub(crate) struct Serve {
     pub(crate) env_file: Vec<PathBuf>,
 
     /// How many calls of one client are answered at a time
-    #[arg(long, value_name = "NUMBER", default_value_t = 64, hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 64,
+        hide_short_help = true
+    )]
     pub(crate) calls: usize,
 
     /// How much is logged to standard error
@@ -46,11 +52,13 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
     pub(crate) log_format: Format,
 
-    /// Serve over HTTP at this address and port instead of standard input and output; port 0 takes one that is free
+    /// Serve over HTTP at this address and port instead of standard input and output; port 0 takes
+    /// one that is free
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8640", help_heading = HTTP)]
     pub(crate) http: Option<SocketAddr>,
 
-    /// Take the tokens of clients from this file, one in a line as `NAME: TOKEN` [default: one that is made where this command keeps its state]
+    /// Take the tokens of clients from this file, one in a line as `NAME: TOKEN` [default: one that
+    /// is made where this command keeps its state]
     #[arg(long, value_name = "FILE", requires = "http", help_heading = HTTP)]
     pub(crate) token_file: Option<PathBuf>,
 
@@ -58,7 +66,8 @@ pub(crate) struct Serve {
     #[arg(long, requires = "http", conflicts_with_all = ["token_file", "allow_remote"], help_heading = HTTP)]
     pub(crate) no_token: bool,
 
-    /// Serve at an address that other machines reach; needs --allow-host. There is no encryption: put something in front that does it
+    /// Serve at an address that other machines reach; needs --allow-host. There is no encryption:
+    /// put something in front that does it
     #[arg(long, requires = "http", help_heading = HTTP)]
     pub(crate) allow_remote: bool,
 
@@ -70,11 +79,13 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ORIGIN", requires = "http", help_heading = HTTP)]
     pub(crate) allow_origin: Vec<String>,
 
-    /// Keep no sessions for clients of revisions before 2026-07-28; such clients cannot be asked anything then
+    /// Keep no sessions for clients of revisions before 2026-07-28; such clients cannot be asked
+    /// anything then
     #[arg(long, requires = "http", help_heading = HTTP)]
     pub(crate) no_sessions: bool,
 
-    /// Seal questions with the key in this file, at least 32 bytes; servers that stand for each other share it
+    /// Seal questions with the key in this file, at least 32 bytes; servers that stand for each
+    /// other share it
     #[arg(long, value_name = "FILE", requires = "http", help_heading = HTTP)]
     pub(crate) key_file: Option<PathBuf>,
 }
@@ -83,8 +94,9 @@ pub(crate) struct Serve {
 pub(crate) enum McpCommand {
     /// Let a client start this command as a server: write it into the client's configuration
     ///
-    /// The change is shown first, and written when you agree. Everything else in the file stays as it is. What stands behind `--` are
-    /// options of `skills mcp`; write paths in full, since a client starts the server wherever it likes.
+    /// The change is shown first, and written when you agree. Everything else in the file stays as
+    /// it is. What stands behind `--` are options of `skills mcp`; write paths in full, since a
+    /// client starts the server wherever it likes.
     Install(Install),
 }
 

@@ -86,7 +86,8 @@ pub(crate) struct ShowRecord {
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// The hash of a record that was written down elsewhere: it must be there, and what came since is counted
+    /// The hash of a record that was written down elsewhere: it must be there, and what came since
+    /// is counted
     #[arg(long, value_name = "HASH")]
     pub(crate) last: Option<String>,
 }

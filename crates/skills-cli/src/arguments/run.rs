@@ -29,15 +29,18 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE", conflicts_with = "workspace")]
     pub(crate) file: Vec<PathBuf>,
 
-    /// Keep the files that the program makes in such a workspace, in this directory; nothing in it is replaced
+    /// Keep the files that the program makes in such a workspace, in this directory; nothing in it
+    /// is replaced
     #[arg(long, value_name = "DIR", conflicts_with = "workspace")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Run all scripts of a kind (python, shell, node, deno, ruby, perl) by this interpreter, that of a virtual environment, say (repeatable)
+    /// Run all scripts of a kind (python, shell, node, deno, ruby, perl) by this interpreter, that
+    /// of a virtual environment, say (repeatable)
     #[arg(long, value_name = "KIND=PATH", value_parser = chosen)]
     pub(crate) interpreter: Vec<Chosen>,
 
-    /// Run WebAssembly the same way each time: random numbers from this seed, clocks of its own, counted steps
+    /// Run WebAssembly the same way each time: random numbers from this seed, clocks of its own,
+    /// counted steps
     #[arg(long, value_name = "SEED")]
     pub(crate) deterministic: Option<u64>,
 
@@ -85,7 +88,8 @@ pub(crate) struct What {
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=2048))]
     pub(crate) scratch: Option<u64>,
 
-    /// Directory for the program's files: read when the skill asks to read, written when it asks to write and that is allowed
+    /// Directory for the program's files: read when the skill asks to read, written when it asks to
+    /// write and that is allowed
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
 
@@ -97,7 +101,8 @@ pub(crate) struct What {
     #[arg(long, value_name = "PATH")]
     pub(crate) write: Vec<PathBuf>,
 
-    /// Allow, for this run: write, write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME (repeatable)
+    /// Allow, for this run: write, write:/DIR, spawn, spawn:PROGRAM, network:HOST, env:NAME
+    /// (repeatable)
     #[arg(long, value_name = "PERMISSION")]
     pub(crate) allow: Vec<String>,
 
@@ -105,7 +110,8 @@ pub(crate) struct What {
     #[arg(long, value_name = "CAPABILITY", value_enum)]
     pub(crate) without: Vec<Dropped>,
 
-    /// Give the program a variable, by its value, or by its name to take the value that it has here (repeatable)
+    /// Give the program a variable, by its value, or by its name to take the value that it has here
+    /// (repeatable)
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,
 
@@ -143,20 +149,35 @@ impl From<Dropped> for Capability {
 
 /// Reads `KIND=PATH`.
 fn chosen(text: &str) -> Result<Chosen, String> {
-    let (name, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or_else(|| "not of the form KIND=PATH".to_owned())?;
-    match ScriptType::ALL.into_iter().find(|known| known.as_str() == name) {
-        Some(kind) => Ok(Chosen { kind, path: PathBuf::from(path) }),
+    let (name, path) = text
+        .split_once('=')
+        .filter(|(_, path)| !path.is_empty())
+        .ok_or_else(|| "not of the form KIND=PATH".to_owned())?;
+    match ScriptType::ALL
+        .into_iter()
+        .find(|known| known.as_str() == name)
+    {
+        Some(kind) => Ok(Chosen {
+            kind,
+            path: PathBuf::from(path),
+        }),
         None => Err(no_kind(name)),
     }
 }
 
 fn no_kind(name: &str) -> String {
     let names = ScriptType::ALL.map(ScriptType::as_str);
-    let nearest = names.into_iter().min_by_key(|known| strsim::damerau_levenshtein(known, &name.to_lowercase()));
-    let nearest = nearest.filter(|known| strsim::damerau_levenshtein(known, &name.to_lowercase()) <= MAX_TYPOS);
+    let nearest = names
+        .into_iter()
+        .min_by_key(|known| strsim::damerau_levenshtein(known, &name.to_lowercase()));
+    let nearest = nearest
+        .filter(|known| strsim::damerau_levenshtein(known, &name.to_lowercase()) <= MAX_TYPOS);
     match nearest {
         Some(nearest) => format!("no kind of script is named {name:?}; did you mean `{nearest}`?"),
-        None => format!("no kind of script is named {name:?}; there are: {}", names.join(", ")),
+        None => format!(
+            "no kind of script is named {name:?}; there are: {}",
+            names.join(", ")
+        ),
     }
 }
 
@@ -165,11 +186,17 @@ const MAX_TYPOS: usize = 2;
 
 /// Reads a positive number of seconds, fractions allowed, as milliseconds.
 pub(super) fn seconds(text: &str) -> Result<u64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "not a number of seconds".to_owned())?;
     let milliseconds = (seconds * 1_000.0).round();
     let most = Limits::ceiling().wall_time.as_secs();
     let fits = seconds <= most as f64 && milliseconds >= 1.0;
-    if fits { Ok(milliseconds as u64) } else { Err(format!("must be from 0.001 to {most}")) }
+    if fits {
+        Ok(milliseconds as u64)
+    } else {
+        Err(format!("must be from 0.001 to {most}"))
+    }
 }
 
 #[cfg(test)]
@@ -179,14 +206,32 @@ mod tests {
     #[test]
     fn an_interpreter_is_a_kind_and_a_path() {
         let read = chosen("python=.venv/bin/a=b").unwrap();
-        assert_eq!(read, Chosen { kind: ScriptType::Python, path: ".venv/bin/a=b".into() });
+        assert_eq!(
+            read,
+            Chosen {
+                kind: ScriptType::Python,
+                path: ".venv/bin/a=b".into()
+            }
+        );
         for (wrong, message) in [
             ("python", "not of the form KIND=PATH"),
             ("python=", "not of the form KIND=PATH"),
-            ("Pyhton3=/x", "no kind of script is named \"Pyhton3\"; did you mean `python`?"),
-            ("nod=/x", "no kind of script is named \"nod\"; did you mean `node`?"),
-            ("lua=/x", "no kind of script is named \"lua\"; there are: python, shell, node, deno, ruby, perl"),
-            ("=/x", "no kind of script is named \"\"; there are: python, shell, node, deno, ruby, perl"),
+            (
+                "Pyhton3=/x",
+                "no kind of script is named \"Pyhton3\"; did you mean `python`?",
+            ),
+            (
+                "nod=/x",
+                "no kind of script is named \"nod\"; did you mean `node`?",
+            ),
+            (
+                "lua=/x",
+                "no kind of script is named \"lua\"; there are: python, shell, node, deno, ruby, perl",
+            ),
+            (
+                "=/x",
+                "no kind of script is named \"\"; there are: python, shell, node, deno, ruby, perl",
+            ),
         ] {
             assert_eq!(chosen(wrong), Err(message.to_owned()), "{wrong}");
         }

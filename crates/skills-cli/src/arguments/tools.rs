@@ -86,12 +86,13 @@ pub(crate) struct Host {
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
 
-    /// Another directory that tools and programs may read, by a name; with `,rw` behind it they may write it, with `,mirror` its own path leads to it as well
-    /// (repeatable)
+    /// Another directory that tools and programs may read, by a name; with `,rw` behind it they may
+    /// write it, with `,mirror` its own path leads to it as well (repeatable)
     #[arg(long, value_name = "NAME=DIR[,rw][,mirror]", value_parser = mount)]
     pub(crate) mount: Vec<Chosen>,
 
-    /// Where new skills are made, of which nothing runs until `skills adopt` [default: drafts where this command keeps its data]
+    /// Where new skills are made, of which nothing runs until `skills adopt` [default: drafts where
+    /// this command keeps its data]
     #[arg(long, value_name = "DIR")]
     pub(crate) drafts: Option<PathBuf>,
 }
@@ -107,9 +108,16 @@ pub(crate) struct Chosen {
 
 impl Chosen {
     pub(crate) fn mount(&self) -> Mount {
-        let mount =
-            if self.is_writable { Mount::writable(&self.name, &self.directory) } else { Mount::read_only(&self.name, &self.directory) };
-        if self.is_mirrored { mount.mirrored() } else { mount }
+        let mount = if self.is_writable {
+            Mount::writable(&self.name, &self.directory)
+        } else {
+            Mount::read_only(&self.name, &self.directory)
+        };
+        if self.is_mirrored {
+            mount.mirrored()
+        } else {
+            mount
+        }
     }
 }
 
@@ -153,7 +161,10 @@ pub(crate) struct Adopt {
 
 /// Reads `NAME=DIR[,rw][,mirror]`.
 fn mount(text: &str) -> Result<Chosen, String> {
-    let (name, rest) = text.split_once('=').filter(|(name, rest)| !name.is_empty() && !rest.is_empty()).ok_or("not NAME=DIR")?;
+    let (name, rest) = text
+        .split_once('=')
+        .filter(|(name, rest)| !name.is_empty() && !rest.is_empty())
+        .ok_or("not NAME=DIR")?;
     let (mut directory, mut is_writable, mut is_mirrored) = (rest, false, false);
     loop {
         if let Some(before) = directory.strip_suffix(",rw").filter(|_| !is_writable) {
@@ -161,7 +172,12 @@ fn mount(text: &str) -> Result<Chosen, String> {
         } else if let Some(before) = directory.strip_suffix(",mirror").filter(|_| !is_mirrored) {
             (directory, is_mirrored) = (before, true);
         } else {
-            return Ok(Chosen { name: name.to_owned(), directory: PathBuf::from(directory), is_writable, is_mirrored });
+            return Ok(Chosen {
+                name: name.to_owned(),
+                directory: PathBuf::from(directory),
+                is_writable,
+                is_mirrored,
+            });
         }
     }
 }
@@ -173,7 +189,12 @@ mod tests {
     #[test]
     fn a_mount_has_a_name_a_directory_and_what_may_be_done() {
         let check = |text: &str, name: &str, directory: &str, is_writable, is_mirrored| {
-            let chosen = Chosen { name: name.into(), directory: directory.into(), is_writable, is_mirrored };
+            let chosen = Chosen {
+                name: name.into(),
+                directory: directory.into(),
+                is_writable,
+                is_mirrored,
+            };
             assert_eq!(mount(text), Ok(chosen), "{text}");
         };
         check("data=/srv/data", "data", "/srv/data", false, false);

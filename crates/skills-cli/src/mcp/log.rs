@@ -25,8 +25,9 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Writes what is logged to standard error. The protocol's library shows whole messages from `info` on and takes each client that goes for an error, so it
-/// tells its warnings to whoever wants to debug, and nothing else.
+/// Writes what is logged to standard error. The protocol's library shows whole messages from `info`
+/// on and takes each client that goes for an error, so it tells its warnings to whoever wants to
+/// debug, and nothing else.
 pub(crate) fn to_stderr(level: Level, format: Format) {
     let level = match level {
         Level::Off => LevelFilter::OFF,
@@ -35,7 +36,11 @@ pub(crate) fn to_stderr(level: Level, format: Format) {
         Level::Info => LevelFilter::INFO,
         Level::Debug => LevelFilter::DEBUG,
     };
-    let library = if level == LevelFilter::DEBUG { LevelFilter::WARN } else { LevelFilter::OFF };
+    let library = if level == LevelFilter::DEBUG {
+        LevelFilter::WARN
+    } else {
+        LevelFilter::OFF
+    };
     let filter = Targets::new()
         .with_default(level.min(LevelFilter::WARN))
         .with_target("rmcp", library)
@@ -46,5 +51,7 @@ pub(crate) fn to_stderr(level: Level, format: Format) {
         Format::Json => layer.json().boxed(),
     };
     // A second server in one process keeps the first one's log.
-    let _ = tracing_subscriber::registry().with(layer.with_filter(filter)).try_init();
+    let _ = tracing_subscriber::registry()
+        .with(layer.with_filter(filter))
+        .try_init();
 }

@@ -1,7 +1,8 @@
 //! The streams of the protocol, out of the reach of everything else in the process.
 //!
-//! The client's ends of standard input and output are moved to where nobody looks for them. In their place stand an empty input and standard error, so
-//! what a program, a library or a forgotten line prints disturbs no message, and what reads standard input takes none.
+//! The client's ends of standard input and output are moved to where nobody looks for them. In
+//! their place stand an empty input and standard error, so what a program, a library or a forgotten
+//! line prints disturbs no message, and what reads standard input takes none.
 
 #[cfg(unix)]
 pub(crate) use unix::take;
@@ -11,7 +12,10 @@ pub(crate) use other::take;
 
 #[cfg(unix)]
 mod unix {
-    #![expect(clippy::disallowed_methods, reason = "the streams of this process are no files of a skill")]
+    #![expect(
+        clippy::disallowed_methods,
+        reason = "the streams of this process are no files of a skill"
+    )]
 
     use std::fs::{File, OpenOptions};
     use std::io;
@@ -30,16 +34,21 @@ mod unix {
     type Reader = Box<dyn AsyncRead + Send + Unpin>;
     type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-    /// Takes standard input and output for the protocol alone. No program that is started inherits them.
+    /// Takes standard input and output for the protocol alone. No program that is started inherits
+    /// them.
     pub(crate) fn take() -> io::Result<Streams> {
-        let streams = Streams { input: io::stdin().as_fd().try_clone_to_owned()?, output: io::stdout().as_fd().try_clone_to_owned()? };
+        let streams = Streams {
+            input: io::stdin().as_fd().try_clone_to_owned()?,
+            output: io::stdout().as_fd().try_clone_to_owned()?,
+        };
         dup2_stdin(File::open("/dev/null")?)?;
         dup2_stdout(io::stderr())?;
         Ok(streams)
     }
 
     impl Streams {
-        /// Makes them readable and writable without a thread where they are pipes or sockets, which they are under a client.
+        /// Makes them readable and writable without a thread where they are pipes or sockets, which
+        /// they are under a client.
         ///
         /// Must be called inside a Tokio runtime.
         pub(crate) fn open(self) -> io::Result<(Reader, Writer)> {
@@ -85,12 +94,16 @@ mod unix {
         })
     }
 
-    /// Opens a pipe once more, so that not waiting for it is a habit of this process alone: whoever shares it keeps theirs.
+    /// Opens a pipe once more, so that not waiting for it is a habit of this process alone: whoever
+    /// shares it keeps theirs.
     fn reopened(descriptor: &OwnedFd, options: &mut OpenOptions) -> Option<File> {
         use std::os::fd::AsRawFd;
         use std::os::unix::fs::OpenOptionsExt;
         let path = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
-        options.custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits()).open(path).ok()
+        options
+            .custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits())
+            .open(path)
+            .ok()
     }
 
     fn socket(descriptor: OwnedFd) -> io::Result<tokio::net::UnixStream> {

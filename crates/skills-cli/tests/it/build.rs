@@ -38,21 +38,38 @@ impl Place {
         let mut command = command(arguments, &home);
         // Where the cache lies by default is tried here.
         command.env_remove("XDG_CACHE_HOME");
-        let output = command.current_dir(self.path().join("skills")).envs(variables.iter().copied()).output().unwrap();
+        let output = command
+            .current_dir(self.path().join("skills"))
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap();
         let text = |bytes: Vec<u8>| {
-            let text = String::from_utf8(bytes).unwrap().replace(self.path().to_str().unwrap(), "PLACE");
+            let text = String::from_utf8(bytes)
+                .unwrap()
+                .replace(self.path().to_str().unwrap(), "PLACE");
             // Scratch directories have names of their own.
             let mut parts = text.split("/stage-");
             let first = parts.next().unwrap().to_owned();
-            parts.fold(first, |text, part| format!("{text}/STAGE/{}", part.split_once('/').unwrap().1))
+            parts.fold(first, |text, part| {
+                format!("{text}/STAGE/{}", part.split_once('/').unwrap().1)
+            })
         };
-        Done { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        Done {
+            code: output.status.code().unwrap(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
     }
 }
 
 /// The programs that stand in for compilers.
 fn stand_ins() -> String {
-    tree().join("crates/skills-build/tests/it/tools").canonicalize().unwrap().display().to_string()
+    tree()
+        .join("crates/skills-build/tests/it/tools")
+        .canonicalize()
+        .unwrap()
+        .display()
+        .to_string()
 }
 
 #[test]
@@ -86,8 +103,18 @@ fn a_new_skill_in_c_is_built_once() {
     nothing changed, 4 bytes, sha256 2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806
     c: zig 1.2.3
     ");
-    assert_eq!(place.run(&["build", "polite", "--check", "--tools", &tools, "--json"]).json()["verdict"], "same-bytes");
-    assert_eq!(place.run(&["build", "polite", "--force", "--tools", &tools, "--json"]).json()["verdict"], "built");
+    assert_eq!(
+        place
+            .run(&["build", "polite", "--check", "--tools", &tools, "--json"])
+            .json()["verdict"],
+        "same-bytes"
+    );
+    assert_eq!(
+        place
+            .run(&["build", "polite", "--force", "--tools", &tools, "--json"])
+            .json()["verdict"],
+        "built"
+    );
     std::fs::write(place.skill("polite/guest/main.c"), "two\n").unwrap();
     assert_snapshot!(place.run(&["build", "polite", "--check", "--tools", &tools]).page(), @"
     exit 1
@@ -117,9 +144,15 @@ fn what_hinders_a_build_is_told() {
       once the others are here, `skills build --install` gets what npm, pip and rustup have
     ");
     let json = place.run(&["build", "talk", "--json"]);
-    assert_eq!((json.code, &json.json()["error"]["code"]), (1, &json!("missing-tool")));
+    assert_eq!(
+        (json.code, &json.json()["error"]["code"]),
+        (1, &json!("missing-tool"))
+    );
     let failed = place.run(&["build", "talk", "--install"]);
-    assert_eq!((failed.code, failed.stderr.lines().next()), (1, Some("cannot install: no node (https://nodejs.org)")));
+    assert_eq!(
+        (failed.code, failed.stderr.lines().next()),
+        (1, Some("cannot install: no node (https://nodejs.org)"))
+    );
     std::fs::write(place.skill("talk/guest/main.c"), "").unwrap();
     assert_snapshot!(place.run(&["build", "talk"]).page(), @"
     exit 2
@@ -141,14 +174,30 @@ fn what_hinders_a_build_is_told() {
 #[test]
 fn templates_of_all_languages_are_valid_skills_with_source() {
     let place = Place::new();
-    for (language, file) in [("rust", "src/main.rs"), ("js", "main.js"), ("ts", "main.ts"), ("c", "main.c"), ("python", "app.py")] {
+    for (language, file) in [
+        ("rust", "src/main.rs"),
+        ("js", "main.js"),
+        ("ts", "main.ts"),
+        ("c", "main.c"),
+        ("python", "app.py"),
+    ] {
         let name = format!("new-{language}");
-        assert_eq!(place.run(&["new", &name, "--lang", language]).code, 0, "{language}");
-        assert!(place.skill(&name).join("guest").join(file).is_file(), "{language}");
+        assert_eq!(
+            place.run(&["new", &name, "--lang", language]).code,
+            0,
+            "{language}"
+        );
+        assert!(
+            place.skill(&name).join("guest").join(file).is_file(),
+            "{language}"
+        );
         let checked = place.run(&["validate", &name, "--json"]).json();
         assert_eq!(checked["results"][0]["warnings"], json!([]), "{language}");
         let told = place.run(&["build", &name, "--json"]).json();
-        assert_eq!(told["error"]["code"], "missing-tool", "the source is found: {told}");
+        assert_eq!(
+            told["error"]["code"], "missing-tool",
+            "the source is found: {told}"
+        );
     }
 }
 
@@ -159,22 +208,45 @@ fn a_program_in_rust_is_built_and_runs() {
     assert_eq!(place.run(&["new", "plain", "--lang", "rust"]).code, 0);
     let manifest = std::fs::read_to_string(place.skill("plain/guest/Cargo.toml")).unwrap();
     // Without packages nothing is fetched.
-    std::fs::write(place.skill("plain/guest/Cargo.toml"), manifest.replace("serde_json = \"1\"\n", "")).unwrap();
+    std::fs::write(
+        place.skill("plain/guest/Cargo.toml"),
+        manifest.replace("serde_json = \"1\"\n", ""),
+    )
+    .unwrap();
     let program = "fn main() { print!(\"{}\", std::fs::read_to_string(\"/skill/references/words.txt\").unwrap()) }\n";
     std::fs::write(place.skill("plain/guest/src/main.rs"), program).unwrap();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let below_home = |name: &str| std::env::home_dir().unwrap_or_default().join(name);
-    let home = |variable: &str, name: &str| std::env::var_os(variable).map_or_else(|| below_home(name), PathBuf::from);
+    let home = |variable: &str, name: &str| {
+        std::env::var_os(variable).map_or_else(|| below_home(name), PathBuf::from)
+    };
     let (cargo, rustup) = (home("CARGO_HOME", ".cargo"), home("RUSTUP_HOME", ".rustup"));
-    let variables = [("PATH", Path::new(&path)), ("CARGO_HOME", &cargo), ("RUSTUP_HOME", &rustup)];
+    let variables = [
+        ("PATH", Path::new(&path)),
+        ("CARGO_HOME", &cargo),
+        ("RUSTUP_HOME", &rustup),
+    ];
     let built = place.run_with(&["build", "plain", "--json"], &variables);
     if built.json()["error"]["code"] == "missing-tool" {
-        eprintln!("skipped a_program_in_rust_is_built_and_runs: {}", built.json()["error"]["message"]);
+        eprintln!(
+            "skipped a_program_in_rust_is_built_and_runs: {}",
+            built.json()["error"]["message"]
+        );
         return;
     }
-    assert_eq!((built.code, &built.json()["verdict"]), (0, &json!("built")), "{}", built.page());
+    assert_eq!(
+        (built.code, &built.json()["verdict"]),
+        (0, &json!("built")),
+        "{}",
+        built.page()
+    );
     let ran = place.run(&["run", "plain", "--root", "."]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, "please\nthanks\nsorry\n"), "{}", ran.page());
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "please\nthanks\nsorry\n"),
+        "{}",
+        ran.page()
+    );
 }
 
 /// What `skill` offers to JavaScript, tried in the engine.
@@ -200,16 +272,39 @@ fn a_program_in_javascript_is_built_and_runs() {
     assert_eq!(place.run(&["new", "tries", "--lang", "js"]).code, 0);
     std::fs::write(place.skill("tries/guest/main.js"), TRIES).unwrap();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let tools = std::env::var("SKILLS_TEST_TOOLS").unwrap_or_else(|_| place.path().join("no-tools").display().to_string());
-    let built = place.run_with(&["build", "tries", "--tools", &tools, "--json"], &[("PATH", Path::new(&path))]);
+    let tools = std::env::var("SKILLS_TEST_TOOLS")
+        .unwrap_or_else(|_| place.path().join("no-tools").display().to_string());
+    let built = place.run_with(
+        &["build", "tries", "--tools", &tools, "--json"],
+        &[("PATH", Path::new(&path))],
+    );
     if built.json()["error"]["code"] == "missing-tool" {
-        eprintln!("skipped a_program_in_javascript_is_built_and_runs: {}", built.json()["error"]["message"]);
+        eprintln!(
+            "skipped a_program_in_javascript_is_built_and_runs: {}",
+            built.json()["error"]["message"]
+        );
         return;
     }
     assert_eq!(built.code, 0, "{}", built.page());
-    let run = |input: &str| place.run(&["run", "tries", "--root", ".", "--timeout", "300", "--input", input]);
+    let run = |input: &str| {
+        place.run(&[
+            "run",
+            "tries",
+            "--root",
+            ".",
+            "--timeout",
+            "300",
+            "--input",
+            input,
+        ])
+    };
     let ran = run(r#"{"text": "hä😀"}"#);
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, "told {\"a\":[2,4]}\n"), "{}", ran.page());
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (0, "told {\"a\":[2,4]}\n"),
+        "{}",
+        ran.page()
+    );
     let (first, second) = ran.stdout.split_once('\n').unwrap();
     let expected = json!({
         "text": "hä😀", "name": "tries", "none": null, "length": 20_000, "list": ["SKILL.md", "guest", "references", "wasm"],
@@ -218,9 +313,18 @@ fn a_program_in_javascript_is_built_and_runs() {
             "/skillful: not in a directory that this skill was given",
         ],
     });
-    assert_eq!(serde_json::from_str::<serde_json::Value>(first).unwrap(), expected);
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(first).unwrap(),
+        expected
+    );
     assert_eq!(second, "é".repeat(5000) + "\n");
     let failed = run(r#"{"fail": true}"#);
     assert_eq!(failed.code, 1);
-    assert!(failed.stderr.contains("Error: as wished\n    at run (/bundle.js:"), "{}", failed.page());
+    assert!(
+        failed
+            .stderr
+            .contains("Error: as wished\n    at run (/bundle.js:"),
+        "{}",
+        failed.page()
+    );
 }

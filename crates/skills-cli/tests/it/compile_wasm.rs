@@ -43,8 +43,14 @@ fn module(variables: usize, code: &[u8]) -> Vec<u8> {
 /// Nested loops that change all variables; compiling them takes minutes.
 fn loops() -> Vec<u8> {
     let (depth, variables) = (400, 400);
-    let changes = (0..variables).flat_map(|at| [&[0x20][..], &leb(at), &[0x41, 1, 0x6a, 0x21], &leb(at)].concat());
-    let code: Vec<u8> = [0x03, 0x40].repeat(depth).into_iter().chain(changes).chain([0x20, 0, 0x0d, 0, 0x0b].repeat(depth)).collect();
+    let changes = (0..variables)
+        .flat_map(|at| [&[0x20][..], &leb(at), &[0x41, 1, 0x6a, 0x21], &leb(at)].concat());
+    let code: Vec<u8> = [0x03, 0x40]
+        .repeat(depth)
+        .into_iter()
+        .chain(changes)
+        .chain([0x20, 0, 0x0d, 0, 0x0b].repeat(depth))
+        .collect();
     module(variables, &code)
 }
 
@@ -56,7 +62,11 @@ fn long() -> Vec<u8> {
 fn skill(root: &Path, name: &str, module: &[u8]) {
     let directory = root.join(name);
     std::fs::create_dir_all(directory.join("wasm")).unwrap();
-    std::fs::write(directory.join("SKILL.md"), format!("---\nname: {name}\ndescription: d\n---\n")).unwrap();
+    std::fs::write(
+        directory.join("SKILL.md"),
+        format!("---\nname: {name}\ndescription: d\n---\n"),
+    )
+    .unwrap();
     std::fs::write(directory.join("wasm/skill.wasm"), module).unwrap();
 }
 
@@ -65,8 +75,12 @@ fn skill(root: &Path, name: &str, module: &[u8]) {
 fn assert_no_children(process: u32) {
     let children = || {
         let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
-        let of = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-        threads.map(|thread| of(thread.unwrap())).collect::<String>()
+        let of = |thread: std::fs::DirEntry| {
+            std::fs::read_to_string(thread.path().join("children")).unwrap_or_default()
+        };
+        threads
+            .map(|thread| of(thread.unwrap()))
+            .collect::<String>()
     };
     for _ in 0..500 {
         if children().is_empty() {
@@ -85,7 +99,10 @@ fn a_server_ends_a_compiler_at_the_deadline_and_serves_on() {
     let mut server = Server::start(&["--root", root.path().to_str().unwrap()]);
     let call = |name: &str, timeout: u64| json!({"name": name, "command": "wasm/skill.wasm", "timeout": timeout});
     let stopped = server.call("skills_run", &call("hostile", 2));
-    assert!(stopped["structuredContent"]["timed_out"] == true, "{stopped}");
+    assert!(
+        stopped["structuredContent"]["timed_out"] == true,
+        "{stopped}"
+    );
     #[cfg(target_os = "linux")]
     assert_no_children(server.process());
     // What took too long is refused at once; the deadline of this call would never come.
@@ -101,8 +118,17 @@ fn what_is_too_long_for_this_process_is_compiled_in_a_child() {
     let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     skill(root.path(), "long", &long());
     let root = ["--root", root.path().to_str().unwrap()];
-    let compiled = skills_in(&[&["precompile", "long", "--json"], &root[..]].concat(), "", state.path());
-    assert_eq!(compiled.json()["skills"][0]["preparation"]["kind"], "compiled", "{}", compiled.page());
+    let compiled = skills_in(
+        &[&["precompile", "long", "--json"], &root[..]].concat(),
+        "",
+        state.path(),
+    );
+    assert_eq!(
+        compiled.json()["skills"][0]["preparation"]["kind"],
+        "compiled",
+        "{}",
+        compiled.page()
+    );
     let run = skills_in(&[&["run", "long"], &root[..]].concat(), "", state.path());
     assert_eq!(run.code, 0, "{}", run.page());
 }
@@ -111,8 +137,15 @@ fn what_is_too_long_for_this_process_is_compiled_in_a_child() {
 #[test]
 fn what_is_no_request_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
-    let output = command(&["compile-wasm"], scratch.path()).stdin(Stdio::null()).output().unwrap();
+    let output = command(&["compile-wasm"], scratch.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     let help = command(&["--help"], scratch.path()).output().unwrap();
-    assert!(!String::from_utf8(help.stdout).unwrap().contains("compile-wasm"));
+    assert!(
+        !String::from_utf8(help.stdout)
+            .unwrap()
+            .contains("compile-wasm")
+    );
 }

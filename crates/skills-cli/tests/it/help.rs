@@ -32,7 +32,9 @@ fn completions_know_the_subcommands() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = skills(&["completions", shell]).stdout;
         assert!(
-            ["mentions", "--trust-project", "detect", "build"].iter().all(|word| script.contains(word.trim_start_matches('-'))),
+            ["mentions", "--trust-project", "detect", "build"]
+                .iter()
+                .all(|word| script.contains(word.trim_start_matches('-'))),
             "{shell}"
         );
     }
@@ -41,9 +43,13 @@ fn completions_know_the_subcommands() {
 
 #[test]
 fn wrong_usage_is_exit_code_two() {
-    for arguments in
-        [["list", "--nonsense"].as_slice(), &["run"], &["run", "x", "--timeout", "0"], &["run", "x", "--allow", "network"], &[]]
-    {
+    for arguments in [
+        ["list", "--nonsense"].as_slice(),
+        &["run"],
+        &["run", "x", "--timeout", "0"],
+        &["run", "x", "--allow", "network"],
+        &[],
+    ] {
         assert_eq!(skills(arguments).code, 2, "{arguments:?}");
     }
 }

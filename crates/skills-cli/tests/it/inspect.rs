@@ -35,13 +35,20 @@ fn without_roots_nothing_is_found_and_that_is_said() {
 #[test]
 fn broken_skills_are_named_with_path_and_line() {
     let directory = tempfile::tempdir().unwrap();
-    for (name, text) in
-        [("none", "# Title\n"), ("yaml", "---\nname: yaml\ndescription: a: b\n---\n"), ("good", "---\ndescription: fine\n---\n")]
-    {
+    for (name, text) in [
+        ("none", "# Title\n"),
+        ("yaml", "---\nname: yaml\ndescription: a: b\n---\n"),
+        ("good", "---\ndescription: fine\n---\n"),
+    ] {
         std::fs::create_dir(directory.path().join(name)).unwrap();
         std::fs::write(directory.path().join(name).join("SKILL.md"), text).unwrap();
     }
-    let root = directory.path().canonicalize().unwrap().display().to_string();
+    let root = directory
+        .path()
+        .canonicalize()
+        .unwrap()
+        .display()
+        .to_string();
     assert_snapshot!(skills(&["list", "--root", &root]).page().replace(&root, "ROOT"), @"
     exit 0
     -- stdout
@@ -56,7 +63,10 @@ fn broken_skills_are_named_with_path_and_line() {
 #[test]
 fn show() {
     assert_snapshot!(examples(&["show", "tax_calculator"]).page());
-    assert_json_snapshot!("show_json", redacted(&examples(&["show", "code-review", "--json"]).json()));
+    assert_json_snapshot!(
+        "show_json",
+        redacted(&examples(&["show", "code-review", "--json"]).json())
+    );
 }
 
 /// Nothing in a skill writes a line of ours or talks to the terminal, through pipes too.
@@ -69,7 +79,12 @@ fn text_of_a_skill_stays_in_its_place() {
     std::fs::write(skill.join("SKILL.md"), text).unwrap();
     std::fs::write(skill.join("bad\nfile  forged"), "").unwrap();
     std::fs::create_dir(directory.path().join("broken\nerror: forged")).unwrap();
-    let root = directory.path().canonicalize().unwrap().display().to_string();
+    let root = directory
+        .path()
+        .canonicalize()
+        .unwrap()
+        .display()
+        .to_string();
     assert_snapshot!(skills(&["show", "one", "--root", &root]).page().replace(&root, "ROOT"), @r"
     exit 0
     -- stdout
@@ -92,7 +107,11 @@ fn text_of_a_skill_stays_in_its_place() {
     skipped ROOT/broken\nerror: forged: the name is not UTF-8 or holds invisible characters
     1 with warnings; `skills list --long` shows them
     ");
-    assert!(!skills(&["list", "--json", "--root", &root]).stdout.contains('\u{1b}'));
+    assert!(
+        !skills(&["list", "--json", "--root", &root])
+            .stdout
+            .contains('\u{1b}')
+    );
 }
 
 #[cfg(unix)]
@@ -100,24 +119,53 @@ fn text_of_a_skill_stays_in_its_place() {
 fn paths_that_are_not_utf8_are_skipped_and_said() {
     use std::os::unix::ffi::OsStrExt;
     let directory = tempfile::tempdir().unwrap();
-    std::fs::create_dir(directory.path().join(std::ffi::OsStr::from_bytes(b"bad\xff"))).unwrap();
-    let list = skills(&["list", "--json", "--root", &directory.path().display().to_string()]);
-    assert_eq!((list.code, list.json()["skipped"][0]["code"].as_str()), (0, Some("unprintable")));
+    std::fs::create_dir(
+        directory
+            .path()
+            .join(std::ffi::OsStr::from_bytes(b"bad\xff")),
+    )
+    .unwrap();
+    let list = skills(&[
+        "list",
+        "--json",
+        "--root",
+        &directory.path().display().to_string(),
+    ]);
+    assert_eq!(
+        (list.code, list.json()["skipped"][0]["code"].as_str()),
+        (0, Some("unprintable"))
+    );
 }
 
 #[test]
 fn windows_line_ends_show_as_line_ends() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join("one")).unwrap();
-    std::fs::write(directory.path().join("one/SKILL.md"), "---\r\nname: one\r\ndescription: d\r\n---\r\nline one\r\nline two\r\n").unwrap();
-    let show = skills(&["show", "one", "--root", &directory.path().display().to_string()]);
-    assert!(show.stdout.ends_with("\nline one\nline two\n"), "{}", show.stdout);
+    std::fs::write(
+        directory.path().join("one/SKILL.md"),
+        "---\r\nname: one\r\ndescription: d\r\n---\r\nline one\r\nline two\r\n",
+    )
+    .unwrap();
+    let show = skills(&[
+        "show",
+        "one",
+        "--root",
+        &directory.path().display().to_string(),
+    ]);
+    assert!(
+        show.stdout.ends_with("\nline one\nline two\n"),
+        "{}",
+        show.stdout
+    );
 }
 
 #[test]
 fn a_directory_names_a_skill_too() {
     assert_eq!(examples(&["show", "examples/skills/weather"]).code, 0);
-    assert_eq!(examples(&["show", "./examples/skills/weather/SKILL.md"]).code, 0);
+    assert_eq!(
+        examples(&["show", "./examples/skills/weather/SKILL.md"]).code,
+        0
+    );
 }
 
 #[test]

@@ -9,15 +9,31 @@ use crate::skills::examples;
 #[cfg(target_os = "linux")]
 use crate::skills::{command, lacks_walls};
 
-/// Calls the command in a directory of its own, with a `PATH`; returns the exit code and both outputs.
+/// Calls the command in a directory of its own, with a `PATH`; returns the exit code and both
+/// outputs.
 #[cfg(target_os = "linux")]
 fn run_in(directory: &Path, path: &str, arguments: &[&str]) -> (i32, String, String) {
     let scratch = directory.join("scratch");
     std::fs::create_dir_all(&scratch).unwrap();
-    let mut command = command(&[&["run", "one", "--root", "skills"], arguments].concat(), &scratch);
-    let output = command.current_dir(directory).env("PATH", path).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap().replace(&directory.display().to_string(), "TOP");
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    let mut command = command(
+        &[&["run", "one", "--root", "skills"], arguments].concat(),
+        &scratch,
+    );
+    let output = command
+        .current_dir(directory)
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    let text = |bytes| {
+        String::from_utf8(bytes)
+            .unwrap()
+            .replace(&directory.display().to_string(), "TOP")
+    };
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
 }
 
 /// Makes a directory with a skill of one script.
@@ -25,7 +41,11 @@ fn run_in(directory: &Path, path: &str, arguments: &[&str]) -> (i32, String, Str
 fn skill_in(directory: &Path, name: &str, text: &str) {
     let skill = directory.join("skills/one");
     std::fs::create_dir_all(skill.join("scripts")).unwrap();
-    std::fs::write(skill.join("SKILL.md"), "---\nname: one\ndescription: d\n---\n").unwrap();
+    std::fs::write(
+        skill.join("SKILL.md"),
+        "---\nname: one\ndescription: d\n---\n",
+    )
+    .unwrap();
     std::fs::write(skill.join("scripts").join(name), text).unwrap();
 }
 
@@ -41,7 +61,16 @@ fn scripts_run_by_the_interpreter_that_is_named() {
     std::fs::create_dir_all(top.join(".venv/bin")).unwrap();
     std::fs::write(top.join(".venv/pyvenv.cfg"), "home = /usr/bin\n").unwrap();
     std::os::unix::fs::symlink("/usr/bin/python3", top.join(".venv/bin/python3")).unwrap();
-    let named = run_in(&top, "", &["--interpreter", "python=.venv/bin/python3", "--interpreter", "ruby=/nowhere/ruby"]);
+    let named = run_in(
+        &top,
+        "",
+        &[
+            "--interpreter",
+            "python=.venv/bin/python3",
+            "--interpreter",
+            "ruby=/nowhere/ruby",
+        ],
+    );
     assert_eq!(named, (0, "TOP/.venv\n".to_owned(), String::new()));
     assert_eq!(run_in(&top, "", &[]).1, "/usr\n");
     let (code, _, message) = run_in(&top, "", &["--interpreter", "python=.venv/bin/gone"]);
@@ -55,30 +84,57 @@ fn the_path_serves_interpreters_that_are_nowhere_else() {
     if lacks_walls() {
         return;
     }
-    let is_nowhere = |name: &&&str| ["/usr/bin", "/bin", "/usr/local/bin"].iter().all(|place| !Path::new(place).join(name).exists());
+    let is_nowhere = |name: &&&str| {
+        ["/usr/bin", "/bin", "/usr/local/bin"]
+            .iter()
+            .all(|place| !Path::new(place).join(name).exists())
+    };
     let Some(name) = ["ruby", "deno", "perl"].iter().find(is_nowhere) else {
         eprintln!("skipped the PATH as a fallback: this machine has every interpreter");
         return;
     };
-    let ending = [("ruby", "rb"), ("deno", "ts"), ("perl", "pl")].iter().find(|(known, _)| known == name).unwrap().1;
+    let ending = [("ruby", "rb"), ("deno", "ts"), ("perl", "pl")]
+        .iter()
+        .find(|(known, _)| known == name)
+        .unwrap()
+        .1;
     let temporary = tempfile::tempdir().unwrap();
     let top = temporary.path().canonicalize().unwrap();
     let project = top.join("project");
     skill_in(&project, &format!("main.{ending}"), "echo \"$PATH\"\n");
-    // A shell that is called like one; what is a script itself is no interpreter. Deno's own arguments are nothing to it.
+    // A shell that is called like one; what is a script itself is no interpreter. Deno's own
+    // arguments are nothing to it.
     let put = |directory: &Path| {
         std::fs::create_dir_all(directory).unwrap();
         std::fs::copy("/bin/sh", directory.join(name)).unwrap();
         directory.display().to_string()
     };
-    let (ours, projects, anybodys) = (put(&top.join("tools")), put(&project.join("tools")), put(&top.join("open")));
-    std::fs::set_permissions(&anybodys, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    let (ours, projects, anybodys) = (
+        put(&top.join("tools")),
+        put(&project.join("tools")),
+        put(&top.join("open")),
+    );
+    std::fs::set_permissions(
+        &anybodys,
+        std::os::unix::fs::PermissionsExt::from_mode(0o777),
+    )
+    .unwrap();
     let (code, _, message) = run_in(&project, &format!("tools::{projects}:{anybodys}"), &[]);
     assert_eq!(code, 3, "{message}");
-    assert!(message.contains("interpreter is not available"), "{message}");
+    assert!(
+        message.contains("interpreter is not available"),
+        "{message}"
+    );
     if *name == "ruby" {
         let found = run_in(&project, &format!("relative:/nowhere:{ours}"), &[]);
-        assert_eq!(found, (0, "/usr/bin:/bin:/usr/local/bin\n".to_owned(), String::new()));
+        assert_eq!(
+            found,
+            (
+                0,
+                "/usr/bin:/bin:/usr/local/bin\n".to_owned(),
+                String::new()
+            )
+        );
     }
 }
 

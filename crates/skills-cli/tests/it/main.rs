@@ -1,5 +1,10 @@
 //! Tests of the command as users call it: arguments in, text, JSON and exit codes out.
-#![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests start the command and fail by panicking")]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests start the command and fail by panicking"
+)]
 
 #[cfg(unix)]
 mod build;

@@ -22,11 +22,26 @@ impl Server {
         let places = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let arguments = [&["mcp"], &EXAMPLES[..], arguments].concat();
         let mut command = command_with_state(&arguments, places[0].path(), places[1].path());
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        let mut server = Self { child, input, output, _places: places };
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (input, output) = (
+            child.stdin.take().unwrap(),
+            BufReader::new(child.stdout.take().unwrap()),
+        );
+        let mut server = Self {
+            child,
+            input,
+            output,
+            _places: places,
+        };
         let client = json!({"name": "test", "version": "1"});
-        server.request("initialize", &json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}));
+        server.request(
+            "initialize",
+            &json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}),
+        );
         server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         server
     }
@@ -40,8 +55,13 @@ impl Server {
         self.send(&json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params}));
         loop {
             let mut line = String::new();
-            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the server has ended");
-            let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+            assert_ne!(
+                self.output.read_line(&mut line).unwrap(),
+                0,
+                "the server has ended"
+            );
+            let message: Value =
+                serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
             if message["id"] == method {
                 assert!(message.get("error").is_none(), "{message}");
                 return message["result"].clone();
@@ -73,12 +93,32 @@ fn a_client_gets_tools_skills_and_answers() {
     let workspace = tempfile::tempdir().unwrap();
     let mut server = Server::start(&["--workspace", workspace.path().to_str().unwrap()]);
     let tools = server.request("tools/list", &json!({}));
-    assert!(tools["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "skills_run"), "{tools}");
+    assert!(
+        tools["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|tool| tool["name"] == "skills_run"),
+        "{tools}"
+    );
     let skills = server.request("skills/list", &json!({}));
-    assert!(skills["skills"].as_array().unwrap().iter().any(|skill| skill["uri"] == "skill://code-review/SKILL.md"), "{skills}");
-    let written = server.call("skills_write", &json!({"path": "workspace/note.txt", "content": "hello"}));
+    assert!(
+        skills["skills"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|skill| skill["uri"] == "skill://code-review/SKILL.md"),
+        "{skills}"
+    );
+    let written = server.call(
+        "skills_write",
+        &json!({"path": "workspace/note.txt", "content": "hello"}),
+    );
     assert_eq!(written["isError"], false, "{written}");
-    assert_eq!(std::fs::read_to_string(workspace.path().join("note.txt")).unwrap(), "hello");
+    assert_eq!(
+        std::fs::read_to_string(workspace.path().join("note.txt")).unwrap(),
+        "hello"
+    );
     assert_eq!(server.end(), Some(0));
 }
 
@@ -91,12 +131,24 @@ fn what_came_before_the_end_of_the_input_is_answered() {
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "skills_ls", "arguments": {"path": "skills"}}}),
     ];
-    let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let input: String = messages
+        .iter()
+        .map(|message| format!("{message}\n"))
+        .collect();
     let done = skills_with(&["mcp", "--root", "examples/skills"], &input);
     assert_eq!(done.code, 0, "{}", done.page());
-    let answers: Vec<Value> = done.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let answers: Vec<Value> = done
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(answers.len(), 2, "{}", done.page());
-    assert!(answers[1]["result"]["content"][0]["text"].as_str().unwrap().contains("code-review/"));
+    assert!(
+        answers[1]["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("code-review/")
+    );
 }
 
 /// Whatever in the process prints or reads finds something else than the protocol.
@@ -105,20 +157,36 @@ fn what_came_before_the_end_of_the_input_is_answered() {
 fn the_protocols_streams_are_out_of_reach() {
     let mut server = Server::start(&[]);
     server.request("ping", &json!({}));
-    let stream = |number: u32| std::fs::read_link(format!("/proc/{}/fd/{number}", server.child.id())).unwrap();
+    let stream = |number: u32| {
+        std::fs::read_link(format!("/proc/{}/fd/{number}", server.child.id())).unwrap()
+    };
     assert_eq!(stream(0), Path::new("/dev/null"));
     assert_eq!(stream(1), stream(2));
     use std::os::fd::AsRawFd;
-    let ours = [server.input.as_raw_fd(), server.output.get_ref().as_raw_fd()];
+    let ours = [
+        server.input.as_raw_fd(),
+        server.output.get_ref().as_raw_fd(),
+    ];
     let pipes = ours.map(|number| std::fs::read_link(format!("/proc/self/fd/{number}")).unwrap());
     let mut kept = 0;
     for entry in std::fs::read_dir(format!("/proc/{}/fdinfo", server.child.id())).unwrap() {
         let entry = entry.unwrap();
         let number = entry.file_name().to_str().unwrap().parse::<u32>().unwrap();
-        let Ok(info) = std::fs::read_to_string(entry.path()) else { continue };
+        let Ok(info) = std::fs::read_to_string(entry.path()) else {
+            continue;
+        };
         if pipes.contains(&stream(number)) {
-            let flags = info.lines().find_map(|line| line.strip_prefix("flags:")).unwrap().trim().to_owned();
-            assert_ne!(u32::from_str_radix(&flags, 8).unwrap() & 0o2_000_000, 0, "programs would inherit {number}");
+            let flags = info
+                .lines()
+                .find_map(|line| line.strip_prefix("flags:"))
+                .unwrap()
+                .trim()
+                .to_owned();
+            assert_ne!(
+                u32::from_str_radix(&flags, 8).unwrap() & 0o2_000_000,
+                0,
+                "programs would inherit {number}"
+            );
             kept += 1;
         }
     }
@@ -137,17 +205,43 @@ struct HttpServer {
 impl HttpServer {
     fn start(arguments: &[&str]) -> Self {
         let (scratch, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let arguments = [&["mcp", "--http", "127.0.0.1:0", "--json"], &EXAMPLES[..], arguments].concat();
+        let arguments = [
+            &["mcp", "--http", "127.0.0.1:0", "--json"],
+            &EXAMPLES[..],
+            arguments,
+        ]
+        .concat();
         let mut command = command_with_state(&arguments, scratch.path(), state.path());
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut document = String::new();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         while !document.ends_with("}\n") {
-            assert_ne!(output.read_line(&mut document).unwrap(), 0, "the server has ended");
+            assert_ne!(
+                output.read_line(&mut document).unwrap(),
+                0,
+                "the server has ended"
+            );
         }
-        let url = serde_json::from_str::<Value>(&document).unwrap()["url"].as_str().unwrap().to_owned();
-        let address = url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap().to_owned();
-        Self { child, address, state, _scratch: scratch }
+        let url = serde_json::from_str::<Value>(&document).unwrap()["url"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let address = url
+            .strip_prefix("http://")
+            .unwrap()
+            .strip_suffix("/mcp")
+            .unwrap()
+            .to_owned();
+        Self {
+            child,
+            address,
+            state,
+            _scratch: scratch,
+        }
     }
 
     fn send(&self, head: &str, body: &str) -> String {
@@ -163,8 +257,11 @@ impl HttpServer {
     fn list(&self, token: Option<&str>) -> String {
         let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
                           "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"}});
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": meta}});
-        let token = token.map_or_else(String::new, |token| format!("\r\nauthorization: Bearer {token}"));
+        let body =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": meta}});
+        let token = token.map_or_else(String::new, |token| {
+            format!("\r\nauthorization: Bearer {token}")
+        });
         let head = format!(
             "POST /mcp HTTP/1.1\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
              mcp-protocol-version: 2026-07-28\r\nmcp-method: skills/list{token}"
@@ -192,22 +289,37 @@ fn over_http_a_client_shows_the_token_of_its_user() {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
-    assert!(server.send("GET /healthz HTTP/1.1", "").ends_with("\r\n\r\nok"));
+    assert!(
+        server
+            .send("GET /healthz HTTP/1.1", "")
+            .ends_with("\r\n\r\nok")
+    );
     assert!(server.list(None).starts_with("HTTP/1.1 401 "));
     assert!(server.list(Some("wrong")).starts_with("HTTP/1.1 401 "));
     let listed = server.list(Some(token));
-    assert!(listed.starts_with("HTTP/1.1 200 ") && listed.contains("skill://code-review/SKILL.md"), "{listed}");
+    assert!(
+        listed.starts_with("HTTP/1.1 200 ") && listed.contains("skill://code-review/SKILL.md"),
+        "{listed}"
+    );
 }
 
 #[test]
 fn whoever_ends_the_server_is_told_that_all_is_well() {
     if !Path::new("/bin/kill").exists() {
-        eprintln!("skipped whoever_ends_the_server_is_told_that_all_is_well: no /bin/kill (package procps or util-linux)");
+        eprintln!(
+            "skipped whoever_ends_the_server_is_told_that_all_is_well: no /bin/kill (package procps or util-linux)"
+        );
         return;
     }
     let mut server = HttpServer::start(&["--no-token"]);
     assert!(server.list(None).starts_with("HTTP/1.1 200 "));
-    assert!(Command::new("/bin/kill").args(["-TERM", &server.child.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("/bin/kill")
+            .args(["-TERM", &server.child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
     assert_eq!(server.child.wait().unwrap().code(), Some(0));
 }
 
@@ -218,17 +330,36 @@ fn what_would_let_others_in_is_refused() {
     std::fs::write(&token, format!("{}\n", "a".repeat(43))).unwrap();
     let readable = token.to_str().unwrap().to_owned();
     for (arguments, expected) in [
-        (vec!["--http", "0.0.0.0:0"], "other machines can reach 0.0.0.0:0"),
-        (vec!["--http", "0.0.0.0:0", "--allow-remote"], "name the hosts"),
-        (vec!["--http", "127.0.0.1:0", "--token-file", &readable], "others may read or change"),
-        (vec!["--http", "127.0.0.1:0", "--key-file", &readable], "others may read or change"),
+        (
+            vec!["--http", "0.0.0.0:0"],
+            "other machines can reach 0.0.0.0:0",
+        ),
+        (
+            vec!["--http", "0.0.0.0:0", "--allow-remote"],
+            "name the hosts",
+        ),
+        (
+            vec!["--http", "127.0.0.1:0", "--token-file", &readable],
+            "others may read or change",
+        ),
+        (
+            vec!["--http", "127.0.0.1:0", "--key-file", &readable],
+            "others may read or change",
+        ),
         (vec!["--http", "localhost"], "invalid socket address"),
         (vec!["--no-token"], "--http"),
-        (vec!["--allow-remote", "--http", "127.0.0.1:0", "--no-token"], "cannot be used with"),
+        (
+            vec!["--allow-remote", "--http", "127.0.0.1:0", "--no-token"],
+            "cannot be used with",
+        ),
     ] {
         let done = skills(&[&["mcp"], &arguments[..]].concat());
         assert_eq!(done.code, 2, "{arguments:?}: {}", done.page());
-        assert!(done.stderr.contains(expected), "{arguments:?}: {}", done.page());
+        assert!(
+            done.stderr.contains(expected),
+            "{arguments:?}: {}",
+            done.page()
+        );
         assert!(!done.stderr.contains(&"a".repeat(43)), "{}", done.page());
     }
 }

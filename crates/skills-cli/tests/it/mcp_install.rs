@@ -20,7 +20,9 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        let place = Self { directory: tempfile::tempdir().unwrap() };
+        let place = Self {
+            directory: tempfile::tempdir().unwrap(),
+        };
         for below in ["home", "project/.git", "project/inner"] {
             fs::create_dir_all(place.path(below)).unwrap();
         }
@@ -43,7 +45,10 @@ impl Place {
     }
 
     fn command(&self, arguments: &[&str]) -> std::process::Command {
-        let mut command = command(&[&["mcp", "install"], arguments].concat(), &self.path("home"));
+        let mut command = command(
+            &[&["mcp", "install"], arguments].concat(),
+            &self.path("home"),
+        );
         command.current_dir(self.path("project/inner"));
         command
     }
@@ -54,9 +59,15 @@ impl Place {
 
     /// Calls it, and hides the place of the program and of this test.
     fn page(&self, arguments: &[&str]) -> String {
-        let hidden = |text: &str| redacted(text).replace(&self.path("").display().to_string(), "HERE/");
+        let hidden =
+            |text: &str| redacted(text).replace(&self.path("").display().to_string(), "HERE/");
         let done = self.call(arguments);
-        Done { stdout: hidden(&done.stdout), stderr: hidden(&done.stderr), ..done }.page()
+        Done {
+            stdout: hidden(&done.stdout),
+            stderr: hidden(&done.stderr),
+            ..done
+        }
+        .page()
     }
 
     /// Everything that lies below a directory, but the marks of the project.
@@ -82,13 +93,21 @@ fn collect(top: &Path, directory: &Path, found: &mut Vec<String>) {
 fn done(mut command: std::process::Command) -> Done {
     let output = command.stdin(Stdio::null()).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Done { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Done {
+        code: output.status.code().unwrap(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
 /// Writes `/bin/skills` for the program that is tested.
 fn redacted(text: &str) -> String {
-    let binary = std::env::var_os("SKILLS_TEST_BINARY").map_or_else(|| env!("CARGO_BIN_EXE_skills").into(), PathBuf::from);
-    text.replace(&binary.canonicalize().unwrap().display().to_string(), "/bin/skills")
+    let binary = std::env::var_os("SKILLS_TEST_BINARY")
+        .map_or_else(|| env!("CARGO_BIN_EXE_skills").into(), PathBuf::from);
+    text.replace(
+        &binary.canonicalize().unwrap().display().to_string(),
+        "/bin/skills",
+    )
 }
 
 #[cfg(unix)]
@@ -99,7 +118,13 @@ fn mode(path: &Path) -> u32 {
 
 #[test]
 fn help_says_what_is_written() {
-    assert_snapshot!(skills(&["mcp", "install", "--help"]).page().split("Options of every command").next().unwrap());
+    assert_snapshot!(
+        skills(&["mcp", "install", "--help"])
+            .page()
+            .split("Options of every command")
+            .next()
+            .unwrap()
+    );
 }
 
 #[test]
@@ -119,11 +144,18 @@ fn each_client_gets_a_file_once() {
         assert_eq!(first.code, 0, "{}", first.page());
         assert_eq!(place.files("home"), [file]);
         let text = place.read(&format!("home/{file}"));
-        assert!(text.contains("[\"mcp\", \"--root\", \"/skills\"]") && text.contains("/bin/skills"), "{text}");
+        assert!(
+            text.contains("[\"mcp\", \"--root\", \"/skills\"]") && text.contains("/bin/skills"),
+            "{text}"
+        );
         #[cfg(unix)]
         assert_eq!(mode(&place.path("home").join(file)), 0o600);
         let second = place.call(&["--client", client, "--", "--root", "/skills"]);
-        assert!(second.code == 0 && second.stderr.starts_with("nothing to do: "), "{}", second.page());
+        assert!(
+            second.code == 0 && second.stderr.starts_with("nothing to do: "),
+            "{}",
+            second.page()
+        );
         assert_eq!(place.read(&format!("home/{file}")), text);
     }
 }
@@ -224,7 +256,12 @@ fn a_server_of_that_name_goes_only_when_that_was_seen() {
     error: there is no terminal to ask on; --yes writes it
     "#);
     assert_eq!(place.read("home/.codex/config.toml"), before);
-    assert_eq!(place.call(&["--client", "codex", "--yes", "--name", "mine"]).code, 0);
+    assert_eq!(
+        place
+            .call(&["--client", "codex", "--yes", "--name", "mine"])
+            .code,
+        0
+    );
     assert_snapshot!(place.read("home/.codex/config.toml"), @r#"
     model = "m"
     [mcp_servers.skills]
@@ -243,12 +280,23 @@ fn a_document_says_it_all() {
     let place = Place::new();
     let document = |arguments: &[&str]| {
         let done = place.call(&[&["--client", "cursor", "--json"], arguments].concat());
-        let text = redacted(&done.json().to_string()).replace(&place.path("").display().to_string(), "HERE/");
-        (done.code, serde_json::from_str::<serde_json::Value>(&text).unwrap())
+        let text = redacted(&done.json().to_string())
+            .replace(&place.path("").display().to_string(), "HERE/");
+        (
+            done.code,
+            serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+        )
     };
     let (code, mut planned) = document(&["--dry-run"]);
     let diff = planned["diff"].take();
-    assert!(code == 0 && diff.as_str().unwrap().starts_with("+ {\n+   \"mcpServers\": {\n"), "{diff}");
+    assert!(
+        code == 0
+            && diff
+                .as_str()
+                .unwrap()
+                .starts_with("+ {\n+   \"mcpServers\": {\n"),
+        "{diff}"
+    );
     insta::assert_json_snapshot!(planned, @r#"
     {
       "client": "cursor",
@@ -266,7 +314,9 @@ fn a_document_says_it_all() {
       "status": "planned"
     }
     "#);
-    let status = |(code, document): (i32, serde_json::Value)| (code, document["status"].as_str().unwrap().to_owned());
+    let status = |(code, document): (i32, serde_json::Value)| {
+        (code, document["status"].as_str().unwrap().to_owned())
+    };
     assert_eq!(status(document(&[])), (3, "unanswered".to_owned()));
     assert_eq!(status(document(&["--yes"])), (0, "written".to_owned()));
     assert_eq!(status(document(&[])), (0, "unchanged".to_owned()));
@@ -294,12 +344,29 @@ fn a_project_has_its_own_file_at_its_root() {
     Claude Code will start: "/bin/skills" "mcp"
     HERE/project/.mcp.json is written; start Claude Code anew in the project, and agree to the server when it asks
     "#);
-    assert_eq!((place.files("project"), place.files("home")), (vec![".mcp.json".to_owned()], Vec::new()));
+    assert_eq!(
+        (place.files("project"), place.files("home")),
+        (vec![".mcp.json".to_owned()], Vec::new())
+    );
     #[cfg(unix)]
-    assert_eq!(mode(&place.path("project/.mcp.json")), mode(&place.write("project/plain", "")), "others may share it");
-    for (client, file) in [("codex", ".codex/config.toml"), ("vscode", ".vscode/mcp.json"), ("gemini", ".gemini/settings.json")] {
-        assert_eq!(place.call(&["--client", client, "--project", "--yes"]).code, 0);
-        assert!(place.files("project").contains(&file.to_owned()), "{client}");
+    assert_eq!(
+        mode(&place.path("project/.mcp.json")),
+        mode(&place.write("project/plain", "")),
+        "others may share it"
+    );
+    for (client, file) in [
+        ("codex", ".codex/config.toml"),
+        ("vscode", ".vscode/mcp.json"),
+        ("gemini", ".gemini/settings.json"),
+    ] {
+        assert_eq!(
+            place.call(&["--client", client, "--project", "--yes"]).code,
+            0
+        );
+        assert!(
+            place.files("project").contains(&file.to_owned()),
+            "{client}"
+        );
     }
 }
 
@@ -309,11 +376,19 @@ fn variables_of_clients_move_their_files() {
     let mut command = place.command(&["--client", "codex", "--yes"]);
     command.env("CODEX_HOME", place.path("elsewhere"));
     assert_eq!(done(command).code, 0);
-    assert!(place.read("elsewhere/config.toml").contains("[mcp_servers.skills]"));
+    assert!(
+        place
+            .read("elsewhere/config.toml")
+            .contains("[mcp_servers.skills]")
+    );
     let mut command = place.command(&["--client", "codex", "--yes"]);
     command.env("CODEX_HOME", "relative");
     assert_eq!(done(command).code, 0);
-    assert_eq!(place.files("home"), [".codex/config.toml"], "a relative path is a mistake");
+    assert_eq!(
+        place.files("home"),
+        [".codex/config.toml"],
+        "a relative path is a mistake"
+    );
 }
 
 #[test]
@@ -361,9 +436,12 @@ fn wrong_usage_writes_nothing() {
     -- stderr
     error: `skills mcp --http` cannot be started: a client talks to it over standard input and output
     ");
-    for wrong in
-        [["--client", "emacs"].as_slice(), &[], &["--client", "codex", "--name", "a.b"], &["--client", "codex", "--yes", "--dry-run"]]
-    {
+    for wrong in [
+        ["--client", "emacs"].as_slice(),
+        &[],
+        &["--client", "codex", "--name", "a.b"],
+        &["--client", "codex", "--yes", "--dry-run"],
+    ] {
         assert_eq!(place.call(wrong).code, 2, "{wrong:?}");
     }
     assert!(place.files("home").is_empty());
@@ -378,7 +456,11 @@ fn links_stay_and_what_they_lead_to_is_written() {
     let real = place.write("dotfiles/settings.json", "{}\n");
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
     fs::create_dir(place.path("home/.gemini")).unwrap();
-    symlink("../../dotfiles/settings.json", place.path("home/.gemini/settings.json")).unwrap();
+    symlink(
+        "../../dotfiles/settings.json",
+        place.path("home/.gemini/settings.json"),
+    )
+    .unwrap();
     assert_snapshot!(place.page(&["--client", "gemini", "--yes"]), @r#"
     exit 0
     -- stderr
@@ -397,16 +479,27 @@ fn links_stay_and_what_they_lead_to_is_written() {
     "#);
     assert!(place.read("dotfiles/settings.json").contains("mcpServers"));
     assert_eq!(mode(&real), 0o640);
-    symlink(place.path("dotfiles/new.json"), place.path("home/.claude.json")).unwrap();
+    symlink(
+        place.path("dotfiles/new.json"),
+        place.path("home/.claude.json"),
+    )
+    .unwrap();
     assert_eq!(place.call(&["--client", "claude", "--yes"]).code, 0);
     assert_eq!(place.files("dotfiles"), ["new.json", "settings.json"]);
     for link in ["home/.gemini/settings.json", "home/.claude.json"] {
-        assert!(place.path(link).symlink_metadata().unwrap().is_symlink(), "{link}");
+        assert!(
+            place.path(link).symlink_metadata().unwrap().is_symlink(),
+            "{link}"
+        );
     }
     symlink("mcp.json", place.path("home/mcp.json")).unwrap();
     fs::create_dir(place.path("home/.cursor")).unwrap();
     symlink("../mcp.json", place.path("home/.cursor/mcp.json")).unwrap();
-    assert_eq!(place.call(&["--client", "cursor", "--yes"]).code, 2, "a circle");
+    assert_eq!(
+        place.call(&["--client", "cursor", "--yes"]).code,
+        2,
+        "a circle"
+    );
 }
 
 /// Somebody else's project must not write the files of whoever works in it.
@@ -423,22 +516,55 @@ fn a_project_leads_nowhere_else() {
     error: HERE/project/.mcp.json leads out of the project, to HERE/home/.claude.json: change that file by hand
     ");
     symlink("../home", place.path("project/.cursor")).unwrap();
-    assert_eq!(place.call(&["--client", "cursor", "--project", "--yes"]).code, 2);
+    assert_eq!(
+        place
+            .call(&["--client", "cursor", "--project", "--yes"])
+            .code,
+        2
+    );
     fs::create_dir(place.path("project/.vscode")).unwrap();
-    symlink("../missing/../../home/new.json", place.path("project/.vscode/mcp.json")).unwrap();
-    assert_eq!(place.call(&["--client", "vscode", "--project", "--yes"]).code, 2);
-    assert_eq!((place.read("home/.claude.json").as_str(), place.files("home")), ("{}", vec![".claude.json".to_owned()]));
+    symlink(
+        "../missing/../../home/new.json",
+        place.path("project/.vscode/mcp.json"),
+    )
+    .unwrap();
+    assert_eq!(
+        place
+            .call(&["--client", "vscode", "--project", "--yes"])
+            .code,
+        2
+    );
+    assert_eq!(
+        (
+            place.read("home/.claude.json").as_str(),
+            place.files("home")
+        ),
+        ("{}", vec![".claude.json".to_owned()])
+    );
     fs::remove_file(place.path("project/.mcp.json")).unwrap();
     symlink("inner/shared.json", place.path("project/.mcp.json")).unwrap();
-    assert_eq!(place.call(&["--client", "claude", "--project", "--yes"]).code, 0);
-    assert!(place.read("project/inner/shared.json").contains("mcpServers"));
+    assert_eq!(
+        place
+            .call(&["--client", "claude", "--project", "--yes"])
+            .code,
+        0
+    );
+    assert!(
+        place
+            .read("project/inner/shared.json")
+            .contains("mcpServers")
+    );
 }
 
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_not_waited_for() {
     let place = Place::new();
-    nix::unistd::mkfifo(&place.path("home/.claude.json"), nix::sys::stat::Mode::S_IRUSR).unwrap();
+    nix::unistd::mkfifo(
+        &place.path("home/.claude.json"),
+        nix::sys::stat::Mode::S_IRUSR,
+    )
+    .unwrap();
     assert_eq!(place.call(&["--client", "claude", "--yes"]).code, 2);
 }
 

@@ -9,19 +9,39 @@ use crate::skills::{examples, skills, skills_with, tree};
 fn prompt() {
     assert_snapshot!(examples(&["prompt"]).page());
     let tight = examples(&["prompt", "--budget", "600", "--json"]).json();
-    let names =
-        |key: &str| tight[key].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ");
+    let names = |key: &str| {
+        tight[key]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|name| name.as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     assert!(tight["cost"].as_u64().is_some_and(|cost| cost <= 600));
     assert_eq!(tight["unit"], "characters");
     assert!(!names("shortened").is_empty() || !names("omitted").is_empty());
-    assert_eq!(examples(&["prompt", "--budget", "150t", "--json"]).json()["unit"], "tokens");
+    assert_eq!(
+        examples(&["prompt", "--budget", "150t", "--json"]).json()["unit"],
+        "tokens"
+    );
     let window = examples(&["prompt", "--context-window", "200000", "--json"]).json();
-    assert_eq!((window["budget"].as_u64(), window["included"].as_u64()), (Some(4_000), Some(9)));
+    assert_eq!(
+        (window["budget"].as_u64(), window["included"].as_u64()),
+        (Some(4_000), Some(9))
+    );
 }
 
 #[test]
 fn prompt_in_other_forms() {
-    let first = |form: &str| examples(&["prompt", "--format", form]).stdout.lines().take(9).collect::<Vec<_>>().join("\n");
+    let first = |form: &str| {
+        examples(&["prompt", "--format", form])
+            .stdout
+            .lines()
+            .take(9)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
     assert_snapshot!(first("xml-compact").replace(&tree().canonicalize().unwrap().display().to_string(), "TREE"), @"
     <available_skills>
     <skill>
@@ -36,7 +56,14 @@ fn prompt_in_other_forms() {
     assert!(first("markdown").starts_with("## Skills\n\n- **code-review**: Reviews"));
     // The same bytes as the command that is the reference tool's.
     let (ours, theirs) = (
-        skills(&["prompt", "--format", "xml", "--root", "examples/skills/text-stats"]).stdout,
+        skills(&[
+            "prompt",
+            "--format",
+            "xml",
+            "--root",
+            "examples/skills/text-stats",
+        ])
+        .stdout,
         skills(&["to-prompt", "examples/skills/text-stats"]).stdout,
     );
     assert_eq!(ours, theirs);
@@ -44,13 +71,30 @@ fn prompt_in_other_forms() {
 
 #[test]
 fn prompt_explained() {
-    let modes = ["--mode", "weather=pinned", "--mode", "text-stats=manual", "--mode", "tax*=name-only", "--mode", "nobody=off"];
+    let modes = [
+        "--mode",
+        "weather=pinned",
+        "--mode",
+        "text-stats=manual",
+        "--mode",
+        "tax*=name-only",
+        "--mode",
+        "nobody=off",
+    ];
     let explain = |budget: &str| {
-        let all: Vec<&str> = ["prompt", "--explain", "--sentences", "--budget", budget].into_iter().chain(modes).collect();
+        let all: Vec<&str> = ["prompt", "--explain", "--sentences", "--budget", budget]
+            .into_iter()
+            .chain(modes)
+            .collect();
         let done = examples(&all);
         // What an entry costs depends on where the tree lies.
         let is_digits = |word: &&str| word.bytes().all(|b| b.is_ascii_digit());
-        let rows = done.stdout.lines().map(|row| row.split_whitespace().filter(|word| !is_digits(word)).collect::<Vec<_>>().join(" "));
+        let rows = done.stdout.lines().map(|row| {
+            row.split_whitespace()
+                .filter(|word| !is_digits(word))
+                .collect::<Vec<_>>()
+                .join(" ")
+        });
         format!("{}\n{}", rows.collect::<Vec<_>>().join("\n"), done.stderr)
     };
     assert_snapshot!(explain("8000"), @"
@@ -70,7 +114,11 @@ fn prompt_explained() {
     assert_eq!(document["skills"][0]["place"], "whole");
     let whole = document["cost"].as_u64().unwrap();
     let tight = explain(&(whole / 2).to_string());
-    assert!(tight.contains("weather whole\n") && tight.contains("code-review shortened to of characters\n"), "{tight}");
+    assert!(
+        tight.contains("weather whole\n")
+            && tight.contains("code-review shortened to of characters\n"),
+        "{tight}"
+    );
     assert!(explain(&(whole / 8).to_string()).contains("left out"));
 }
 
@@ -78,27 +126,56 @@ fn prompt_explained() {
 fn prompt_with_a_tool_for_scripts() {
     let page = examples(&["prompt", "--script-tool", "run_skill_script"]).stdout;
     let strategy = page.split("</skills_instructions>\n").nth(1).unwrap();
-    assert!(strategy.starts_with("## Scripts of skills\n") && strategy.contains("- tax_calculator: broken.py, calculate_duty.py\n"));
-    let none = skills(&["prompt", "--script-tool", "x", "--root", "examples/skills/incident-handbook"]).stdout;
-    assert!(!none.contains("Scripts of skills"), "a model is told of no tool that it has no use for");
+    assert!(
+        strategy.starts_with("## Scripts of skills\n")
+            && strategy.contains("- tax_calculator: broken.py, calculate_duty.py\n")
+    );
+    let none = skills(&[
+        "prompt",
+        "--script-tool",
+        "x",
+        "--root",
+        "examples/skills/incident-handbook",
+    ])
+    .stdout;
+    assert!(
+        !none.contains("Scripts of skills"),
+        "a model is told of no tool that it has no use for"
+    );
 }
 
 #[test]
 fn load() {
     assert_snapshot!(examples(&["load", "text-stats"]).page());
     let page = examples(&["load", "incident-handbook", "--fenced"]);
-    let (first, last) = (page.stdout.lines().next().unwrap(), page.stdout.lines().last().unwrap());
+    let (first, last) = (
+        page.stdout.lines().next().unwrap(),
+        page.stdout.lines().last().unwrap(),
+    );
     assert_eq!(last, first.replace('<', "</"));
     assert!(first.starts_with("<skill-") && first.len() == "<skill-".len() + 33);
     let short = examples(&["load", "incident-handbook", "--max-bytes", "300", "--json"]).json();
     assert_eq!(short["role"], "user");
-    assert!(short["left_out"]["bytes"].as_u64().is_some_and(|bytes| bytes > 100), "{short}");
-    assert!(short["text"].as_str().unwrap().contains("[Not all of this skill is here: lines "));
+    assert!(
+        short["left_out"]["bytes"]
+            .as_u64()
+            .is_some_and(|bytes| bytes > 100),
+        "{short}"
+    );
+    assert!(
+        short["text"]
+            .as_str()
+            .unwrap()
+            .contains("[Not all of this skill is here: lines ")
+    );
     assert_eq!(examples(&["load", "nobody"]).code, 1);
 }
 
 fn mentioned(arguments: &[&str]) -> String {
-    let all: Vec<&str> = ["mentions"].into_iter().chain(arguments.iter().copied()).collect();
+    let all: Vec<&str> = ["mentions"]
+        .into_iter()
+        .chain(arguments.iter().copied())
+        .collect();
     examples(&all).page()
 }
 
@@ -128,9 +205,25 @@ fn mentions() {
     -- stderr
     "weather" (sigil, high): not used: a connector has the same name; name the skill by its path
     "#);
-    let chosen = examples(&["mentions", "hello", "--skill", "weather=examples/skills/weather/SKILL.md", "--json"]).json();
+    let chosen = examples(&[
+        "mentions",
+        "hello",
+        "--skill",
+        "weather=examples/skills/weather/SKILL.md",
+        "--json",
+    ])
+    .json();
     assert_eq!(chosen["selected"][0]["name"], "weather");
-    assert_eq!(skills_with(&["mentions", "-", "--root", "examples/skills"], "用 weather 技能").stdout.lines().count(), 1);
+    assert_eq!(
+        skills_with(
+            &["mentions", "-", "--root", "examples/skills"],
+            "用 weather 技能"
+        )
+        .stdout
+        .lines()
+        .count(),
+        1
+    );
     assert_eq!(examples(&["mentions", "x", "--skill", "weather"]).code, 2);
     assert_eq!(examples(&["mentions", "@/nowhere/text.txt"]).code, 2);
 }
@@ -147,7 +240,10 @@ fn mentions_say_what_is_missing() {
         "docs/SKILL.md",
         "---\nname: docs\ndescription: d\nmetadata:\n  openclaw:\n    requires: {bins: [no-such-program], env: [NO_SUCH_TOKEN]}\n---\n",
     );
-    write("docs/agents/openai.yaml", "dependencies:\n  tools:\n    - {type: mcp, value: docs, url: 'https://docs.example/mcp'}\n");
+    write(
+        "docs/agents/openai.yaml",
+        "dependencies:\n  tools:\n    - {type: mcp, value: docs, url: 'https://docs.example/mcp'}\n",
+    );
     let root = directory.path().to_str().unwrap();
     let done = skills(&["mentions", "$docs", "--root", root]);
     assert_snapshot!(done.stderr, @r#"
@@ -157,8 +253,16 @@ fn mentions_say_what_is_missing() {
     missing: docs wants the MCP server docs (streamable_http https://docs.example/mcp)
     "#);
     let needs = skills(&["mentions", "$docs", "--root", root, "--json"]).json()["needs"].clone();
-    assert_eq!(needs["servers"][0]["key"], "mcp__streamable_http__https://docs.example/mcp");
-    let texts: Vec<&Value> = needs["questions"].as_array().unwrap().iter().map(|question| &question["text"]).collect();
+    assert_eq!(
+        needs["servers"][0]["key"],
+        "mcp__streamable_http__https://docs.example/mcp"
+    );
+    let texts: Vec<&Value> = needs["questions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|question| &question["text"])
+        .collect();
     assert_eq!(texts.len(), 2);
     assert_eq!(
         texts[1],
@@ -169,7 +273,10 @@ fn mentions_say_what_is_missing() {
 #[test]
 fn detect() {
     let detect = |arguments: &[&str]| {
-        let all: Vec<&str> = ["--root", "examples/skills", "detect"].into_iter().chain(arguments.iter().copied()).collect();
+        let all: Vec<&str> = ["--root", "examples/skills", "detect"]
+            .into_iter()
+            .chain(arguments.iter().copied())
+            .collect();
         skills(&all)
     };
     assert_snapshot!(detect(&["--", "cd examples/skills/weather && cat SKILL.md | head"]).page(), @"
@@ -177,8 +284,20 @@ fn detect() {
     -- stdout
     reads weather  TREE/examples/skills/weather/SKILL.md
     ");
-    let uses = detect(&["--cwd", "examples/skills/tax_calculator", "--json", "--", "python3", "scripts/calculate_duty.py", "{}"]).json();
-    assert_eq!((&uses["uses"][0]["skill"], &uses["uses"][0]["kind"]), (&Value::from("tax_calculator"), &Value::from("runs")));
+    let uses = detect(&[
+        "--cwd",
+        "examples/skills/tax_calculator",
+        "--json",
+        "--",
+        "python3",
+        "scripts/calculate_duty.py",
+        "{}",
+    ])
+    .json();
+    assert_eq!(
+        (&uses["uses"][0]["skill"], &uses["uses"][0]["kind"]),
+        (&Value::from("tax_calculator"), &Value::from("runs"))
+    );
     assert_snapshot!(detect(&["--", "ls"]).page(), @"
     exit 0
     -- stderr
@@ -191,11 +310,21 @@ fn detect() {
 #[test]
 fn a_skill_is_found_by_the_path_that_its_root_was_given() {
     let directory = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(tree().join("examples/skills").canonicalize().unwrap(), directory.path().join("link")).unwrap();
+    std::os::unix::fs::symlink(
+        tree().join("examples/skills").canonicalize().unwrap(),
+        directory.path().join("link"),
+    )
+    .unwrap();
     let root = directory.path().join("link");
     let root = root.to_str().unwrap();
     let text = format!("[$weather]({root}/weather/SKILL.md)");
-    assert_eq!(skills(&["mentions", &text, "--root", root, "--json"]).json()["selected"][0]["name"], "weather");
+    assert_eq!(
+        skills(&["mentions", &text, "--root", root, "--json"]).json()["selected"][0]["name"],
+        "weather"
+    );
     let command = format!("cat {root}/weather/SKILL.md");
-    assert_eq!(skills(&["--root", root, "detect", "--json", "--", &command]).json()["uses"][0]["skill"], "weather");
+    assert_eq!(
+        skills(&["--root", root, "detect", "--json", "--", &command]).json()["uses"][0]["skill"],
+        "weather"
+    );
 }

@@ -8,16 +8,37 @@ use crate::skills::{EXAMPLES, command, skills, skills_in};
 #[test]
 fn what_was_compiled_is_found_until_it_is_cleared() {
     let state = tempfile::tempdir().unwrap();
-    let precompile = |arguments: &[&str]| skills_in(&[&["precompile"], arguments, &EXAMPLES].concat(), "", state.path());
+    let precompile = |arguments: &[&str]| {
+        skills_in(
+            &[&["precompile"], arguments, &EXAMPLES].concat(),
+            "",
+            state.path(),
+        )
+    };
     let compiled = precompile(&["code-review", "--json"]);
-    assert_eq!((compiled.code, &compiled.json()["skills"][0]["preparation"]["kind"]), (0, &json!("compiled")), "{}", compiled.page());
+    assert_eq!(
+        (
+            compiled.code,
+            &compiled.json()["skills"][0]["preparation"]["kind"]
+        ),
+        (0, &json!("compiled")),
+        "{}",
+        compiled.page()
+    );
     assert_snapshot!(precompile(&["code-review"]).page(), @"
     exit 0
     -- stdout
     code-review: was compiled before
     ");
     let cleared = precompile(&["--clear", "--json"]);
-    assert_eq!((cleared.code, &cleared.json()["deleted"]["modules"], &cleared.json()["skills"]), (0, &json!(1), &json!([])));
+    assert_eq!(
+        (
+            cleared.code,
+            &cleared.json()["deleted"]["modules"],
+            &cleared.json()["skills"]
+        ),
+        (0, &json!(1), &json!([]))
+    );
     assert_snapshot!(precompile(&["--clear"]).page(), @"
     exit 0
     -- stderr
@@ -40,28 +61,68 @@ fn errors_of_several_are_as_good_as_those_of_one() {
     "#);
     let document = precompile(&["wether", "text-stats", "--json"]).json();
     assert_eq!(document["skills"][0]["error"]["code"], "unknown-skill");
-    assert_eq!(document["skills"][0]["error"]["candidates"], json!(["weather"]));
+    assert_eq!(
+        document["skills"][0]["error"]["candidates"],
+        json!(["weather"])
+    );
 }
 
 #[test]
 fn without_a_place_there_is_nothing_to_compile_for() {
     let scratch = tempfile::tempdir().unwrap();
     let mut command = command(&["precompile"], scratch.path());
-    let output = command.env("HOME", "relative").env_remove("XDG_CACHE_HOME").output().unwrap();
+    let output = command
+        .env("HOME", "relative")
+        .env_remove("XDG_CACHE_HOME")
+        .output()
+        .unwrap();
     let expected = "error: there is no home directory, and so no place for compiled code; set XDG_CACHE_HOME\n";
-    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap()), (Some(1), expected.to_owned()));
+    assert_eq!(
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap()
+        ),
+        (Some(1), expected.to_owned())
+    );
 }
 
 #[test]
 fn a_repeatable_run_makes_the_same_bytes_and_scripts_are_refused() {
     let input = json!({"code": "fn main() { a.unwrap() }", "file": "a.rs"}).to_string();
-    let run = || skills(&[&["run", "code-review", "--deterministic", "7", "--input", &input], &EXAMPLES[..]].concat());
+    let run = || {
+        skills(
+            &[
+                &[
+                    "run",
+                    "code-review",
+                    "--deterministic",
+                    "7",
+                    "--input",
+                    &input,
+                ],
+                &EXAMPLES[..],
+            ]
+            .concat(),
+        )
+    };
     let (first, second) = (run(), run());
-    assert_eq!((first.code, first.stdout.contains("unwrap")), (0, true), "{}", first.page());
+    assert_eq!(
+        (first.code, first.stdout.contains("unwrap")),
+        (0, true),
+        "{}",
+        first.page()
+    );
     assert_eq!(first.page(), second.page());
     let place = tempfile::tempdir().unwrap();
     let output = place.path().join("out");
-    let script = ["run", "text-stats", "--deterministic", "7", "--output", output.to_str().unwrap()];
+    let script = [
+        "run",
+        "text-stats",
+        "--deterministic",
+        "7",
+        "--output",
+        output.to_str().unwrap(),
+    ];
     allow_duplicates! {
     for more in [&[][..], &["--dry-run"]] {
         assert_snapshot!(skills(&[&script, more, &EXAMPLES].concat()).page(), @"
@@ -79,7 +140,11 @@ fn source_that_was_not_built_is_told() {
     let place = tempfile::tempdir().unwrap();
     let skill = place.path().canonicalize().unwrap().join("one");
     std::fs::create_dir_all(skill.join("guest")).unwrap();
-    std::fs::write(skill.join("SKILL.md"), "---\nname: one\ndescription: d\n---\n").unwrap();
+    std::fs::write(
+        skill.join("SKILL.md"),
+        "---\nname: one\ndescription: d\n---\n",
+    )
+    .unwrap();
     std::fs::write(skill.join("guest/main.c"), "int main(void) {}\n").unwrap();
     let root = place.path().display().to_string();
     allow_duplicates! {
@@ -107,9 +172,19 @@ fn code_that_was_changed_is_compiled_anew_and_recorded() {
     let mut bytes = std::fs::read(&artifact).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&artifact, &bytes).unwrap();
-    let run = skills(&["run", "code-review", "--input", r#"{"code": "", "file": "a.rs"}"#, "--json"]);
+    let run = skills(&[
+        "run",
+        "code-review",
+        "--input",
+        r#"{"code": "", "file": "a.rs"}"#,
+        "--json",
+    ]);
     let layers = run.json()["sandbox"]["layers"].to_string();
-    assert!(run.code == 0 && layers.contains("code-cache") && layers.contains("deleted"), "{}", run.page());
+    assert!(
+        run.code == 0 && layers.contains("code-cache") && layers.contains("deleted"),
+        "{}",
+        run.page()
+    );
     assert_ne!(std::fs::read(&artifact).unwrap(), bytes, "it was put back");
     let log = skills(&["audit", "tail", "--json"]);
     assert!(log.stdout.contains("code-cache"), "{}", log.page());
@@ -117,10 +192,15 @@ fn code_that_was_changed_is_compiled_anew_and_recorded() {
 
 /// Finds the file with compiled code.
 fn find(directory: &std::path::Path) -> Option<std::path::PathBuf> {
-    std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).find_map(|path| {
-        if path.is_dir() {
-            return find(&path);
-        }
-        path.extension().is_some_and(|extension| extension == "artifact").then_some(path)
-    })
+    std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find_map(|path| {
+            if path.is_dir() {
+                return find(&path);
+            }
+            path.extension()
+                .is_some_and(|extension| extension == "artifact")
+                .then_some(path)
+        })
 }

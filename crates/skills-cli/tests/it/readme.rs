@@ -1,4 +1,5 @@
-//! The tour of the README is real: every `$ skills …` in it is run, and what it shows is what comes.
+//! The tour of the README is real: every `$ skills …` in it is run, and what it shows is what
+//! comes.
 
 use crate::skills::{lacks_walls, skills, tree};
 
@@ -16,7 +17,11 @@ fn the_tour_shows_what_comes() {
         let done = skills(&words.iter().map(String::as_str).collect::<Vec<_>>());
         // Where the tree lies is shown as `…`.
         let here = tree().canonicalize().unwrap().display().to_string();
-        assert_eq!(format!("{}{}", done.stdout, done.stderr).replace(&here, "…"), expected, "{command}");
+        assert_eq!(
+            format!("{}{}", done.stdout, done.stderr).replace(&here, "…"),
+            expected,
+            "{command}"
+        );
         commands += 1;
     }
     assert!(commands >= 5, "the tour has {commands} commands");

@@ -1,4 +1,5 @@
-//! `validate --strict`, `read-properties` and `to-prompt` against what skills-ref 0.1.0 printed, byte for byte.
+//! `validate --strict`, `read-properties` and `to-prompt` against what skills-ref 0.1.0 printed,
+//! byte for byte.
 
 use std::path::Path;
 
@@ -6,13 +7,19 @@ use serde_json::Value;
 
 use crate::skills::{Done, skills, tree};
 
-/// The cases that skills-manifest checks too, whose `BASE` stands for the directory that holds the skill.
+/// The cases that skills-manifest checks too, whose `BASE` stands for the directory that holds the
+/// skill.
 fn cases() -> Vec<Value> {
-    let text = std::fs::read_to_string(tree().join("crates/skills-manifest/tests/it/skills_ref.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let text =
+        std::fs::read_to_string(tree().join("crates/skills-manifest/tests/it/skills_ref.jsonl"))
+            .unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
-/// Makes the skill of a case; returns its path, or nothing when a file's name or bytes are beyond this test.
+/// Makes the skill of a case; returns its path, or nothing when a file's name or bytes are beyond
+/// this test.
 fn make(case: &Value, base: &Path) -> Option<String> {
     let directory = base.join(case["directory"].as_str()?);
     std::fs::create_dir_all(&directory).unwrap();
@@ -35,10 +42,13 @@ fn same(case: &Value, command: &str, done: &Done, base: &str) -> Option<String> 
     let expected = &case[command];
     if expected.get("crash").is_some() {
         // There the tool says nothing of use; we refuse and say why.
-        return (done.code != 1 || done.stderr.is_empty()).then(|| format!("{} {command}: {}", case["id"], done.page()));
+        return (done.code != 1 || done.stderr.is_empty())
+            .then(|| format!("{} {command}: {}", case["id"], done.page()));
     }
     let text = |key: &str| expected[key].as_str().unwrap().replace("BASE", base);
-    let is_same = done.code == expected["exit"] && done.stdout == text("stdout") && done.stderr == text("stderr");
+    let is_same = done.code == expected["exit"]
+        && done.stdout == text("stdout")
+        && done.stderr == text("stderr");
     (!is_same).then(|| {
         format!(
             "{} {command}\n--- ours\n{}--- theirs\nexit {}\n{}{}",
@@ -61,11 +71,23 @@ fn check(command: &str, arguments: &[&str], step: usize) {
         }
         let directory = tempfile::tempdir().unwrap();
         let base = directory.path().canonicalize().unwrap();
-        let Some(path) = make(case, &base) else { continue };
+        let Some(path) = make(case, &base) else {
+            continue;
+        };
         checked += 1;
-        wrong.extend(same(case, command, &skills(&[arguments, &[&path]].concat()), base.to_str().unwrap()));
+        wrong.extend(same(
+            case,
+            command,
+            &skills(&[arguments, &[&path]].concat()),
+            base.to_str().unwrap(),
+        ));
     }
-    assert!(wrong.is_empty(), "{} of {checked} differ\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {checked} differ\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(checked * step > 700, "{checked} cases");
 }
 
@@ -90,7 +112,11 @@ fn several_skills_and_files_as_paths() {
     let base = directory.path().canonicalize().unwrap();
     for name in ["one", "two"] {
         std::fs::create_dir(base.join(name)).unwrap();
-        std::fs::write(base.join(name).join("SKILL.md"), format!("---\nname: {name}\ndescription: d & e\n---\n")).unwrap();
+        std::fs::write(
+            base.join(name).join("SKILL.md"),
+            format!("---\nname: {name}\ndescription: d & e\n---\n"),
+        )
+        .unwrap();
     }
     let base = base.to_str().unwrap();
     let (one, two) = (format!("{base}/one/SKILL.md"), format!("{base}/./two//"));

@@ -14,7 +14,11 @@ fn script(frontmatter: &str, name: &str, text: &str, arguments: &[&str]) -> crat
     let directory = tempfile::tempdir().unwrap();
     let skill = directory.path().join("one");
     std::fs::create_dir_all(skill.join("scripts")).unwrap();
-    std::fs::write(skill.join("SKILL.md"), format!("---\nname: one\ndescription: d\n{frontmatter}---\n")).unwrap();
+    std::fs::write(
+        skill.join("SKILL.md"),
+        format!("---\nname: one\ndescription: d\n{frontmatter}---\n"),
+    )
+    .unwrap();
     std::fs::write(skill.join("scripts").join(name), text).unwrap();
     let root = directory.path().display().to_string();
     skills(&[&["run", "one", "--root", &root], arguments].concat())
@@ -29,17 +33,44 @@ fn input_comes_from_the_argument_a_file_or_standard_input() {
     let input = "{\"cif_price\":10000,\"hs_code\":\"85423100\"}";
     let expected = "{\"duty\": 0, \"vat\": 1300, \"total\": 1300}\n";
     let by_argument = examples(&[&TAX[..], &["--input", input]].concat());
-    assert_eq!((by_argument.code, by_argument.stdout.as_str(), by_argument.stderr.as_str()), (0, expected, ""));
+    assert_eq!(
+        (
+            by_argument.code,
+            by_argument.stdout.as_str(),
+            by_argument.stderr.as_str()
+        ),
+        (0, expected, "")
+    );
     let by_pipe = skills_with(&[&TAX[..], &["--input", "-"], &EXAMPLES].concat(), input);
     assert_eq!((by_pipe.code, by_pipe.stdout.as_str()), (0, expected));
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), input).unwrap();
-    let by_file = examples(&[&TAX[..], &["--input", &format!("@{}", file.path().display())]].concat());
+    let by_file = examples(
+        &[
+            &TAX[..],
+            &["--input", &format!("@{}", file.path().display())],
+        ]
+        .concat(),
+    );
     assert_eq!((by_file.code, by_file.stdout.as_str()), (0, expected));
-    let forecast = ["run", "weather", "--script", "get_forecast", "--", "--city", "Nairobi", "--days", "1"];
+    let forecast = [
+        "run",
+        "weather",
+        "--script",
+        "get_forecast",
+        "--",
+        "--city",
+        "Nairobi",
+        "--days",
+        "1",
+    ];
     let by_arguments = skills(&[&EXAMPLES, &forecast[..]].concat());
     assert_eq!(by_arguments.code, 0, "{}", by_arguments.stderr);
-    assert!(by_arguments.stdout.starts_with("{\"city\": \"Nairobi\", \"forecast\": [{\"day\": 1,"));
+    assert!(
+        by_arguments
+            .stdout
+            .starts_with("{\"city\": \"Nairobi\", \"forecast\": [{\"day\": 1,")
+    );
 }
 
 #[test]
@@ -72,9 +103,19 @@ fn a_broken_script_is_a_result() {
     let done = examples(&["run", "tax_calculator", "--script", "broken.py"]);
     assert_eq!(done.code, 1);
     assert!(done.stderr.contains("ZeroDivisionError: division by zero"));
-    assert!(done.stderr.trim_end().ends_with("error: tax_calculator failed: exit code 1"));
+    assert!(
+        done.stderr
+            .trim_end()
+            .ends_with("error: tax_calculator failed: exit code 1")
+    );
     let document = examples(&["run", "tax_calculator", "--script", "broken.py", "--json"]);
-    assert_eq!((document.code, document.json()["status"].clone()), (1, json!({"kind": "failed", "ending": {"kind": "exited", "code": 1}})));
+    assert_eq!(
+        (document.code, document.json()["status"].clone()),
+        (
+            1,
+            json!({"kind": "failed", "ending": {"kind": "exited", "code": 1}})
+        )
+    );
 }
 
 #[test]
@@ -101,7 +142,12 @@ fn scripts_are_offered_and_never_guessed() {
 
 #[test]
 fn what_the_policy_denies_is_exit_code_three() {
-    let denied = script("allowed-tools: Bash(git:*), Write\n", "main.sh", "echo hi\n", &[]);
+    let denied = script(
+        "allowed-tools: Bash(git:*), Write\n",
+        "main.sh",
+        "echo hi\n",
+        &[],
+    );
     assert_snapshot!(denied.page(), @"
     exit 3
     -- stderr
@@ -110,9 +156,17 @@ fn what_the_policy_denies_is_exit_code_three() {
       for what it is now, for good: skills trust one, with the same options
       without: --without spawn
     ");
-    let document = script("allowed-tools: WebFetch\n", "main.sh", "echo hi\n", &["--json"]);
+    let document = script(
+        "allowed-tools: WebFetch\n",
+        "main.sh",
+        "echo hi\n",
+        &["--json"],
+    );
     assert_eq!(document.code, 3);
-    assert_eq!(document.json()["status"]["denial"]["verdicts"][0]["permission"], json!({"host": "*"}));
+    assert_eq!(
+        document.json()["status"]["denial"]["verdicts"][0]["permission"],
+        json!({"host": "*"})
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -122,9 +176,24 @@ fn a_denied_capability_can_be_allowed_or_given_up() {
         return;
     }
     let text = "if x=$(echo spawned); then echo $x; else echo alone; fi\n";
-    let allowed = script("allowed-tools: Bash\n", "main.sh", text, &["--allow", "spawn"]);
-    assert_eq!((allowed.code, allowed.stdout.as_str()), (0, "spawned\n"), "{}", allowed.stderr);
-    let without = script("allowed-tools: Bash\n", "main.sh", text, &["--without", "spawn"]);
+    let allowed = script(
+        "allowed-tools: Bash\n",
+        "main.sh",
+        text,
+        &["--allow", "spawn"],
+    );
+    assert_eq!(
+        (allowed.code, allowed.stdout.as_str()),
+        (0, "spawned\n"),
+        "{}",
+        allowed.stderr
+    );
+    let without = script(
+        "allowed-tools: Bash\n",
+        "main.sh",
+        text,
+        &["--without", "spawn"],
+    );
     assert!(!without.stdout.contains("spawned"), "{}", without.stdout);
 }
 
@@ -137,12 +206,25 @@ fn a_workspace_is_written_when_both_sides_want_it() {
     let workspace = tempfile::tempdir().unwrap();
     let directory = workspace.path().display().to_string();
     let text = format!("open('{directory}/out.txt', 'w').write('result')\n");
-    let run =
-        |arguments: &[&str]| script("allowed-tools: Write\n", "main.py", &text, &[arguments, &["--workspace", &directory]].concat()).code;
+    let run = |arguments: &[&str]| {
+        script(
+            "allowed-tools: Write\n",
+            "main.py",
+            &text,
+            &[arguments, &["--workspace", &directory]].concat(),
+        )
+        .code
+    };
     assert_eq!(run(&[]), 3);
     assert_eq!(run(&["--allow", "write"]), 0);
-    assert_eq!(std::fs::read_to_string(workspace.path().join("out.txt")).unwrap(), "result");
-    assert_eq!(script("", "main.py", "pass", &["--workspace", "/nowhere"]).code, 2);
+    assert_eq!(
+        std::fs::read_to_string(workspace.path().join("out.txt")).unwrap(),
+        "result"
+    );
+    assert_eq!(
+        script("", "main.py", "pass", &["--workspace", "/nowhere"]).code,
+        2
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -152,7 +234,12 @@ fn a_timeout_is_exit_code_four_and_keeps_what_was_written() {
         return;
     }
     let started = Instant::now();
-    let done = script("", "main.py", "import time\nprint('begun', flush=True)\ntime.sleep(3600)\n", &["--timeout", "4"]);
+    let done = script(
+        "",
+        "main.py",
+        "import time\nprint('begun', flush=True)\ntime.sleep(3600)\n",
+        &["--timeout", "4"],
+    );
     assert_snapshot!(done.page(), @"
     exit 4
     -- stdout
@@ -160,7 +247,10 @@ fn a_timeout_is_exit_code_four_and_keeps_what_was_written() {
     -- stderr
     error: one timed out after 4000 ms
     ");
-    assert!(started.elapsed() < Duration::from_secs(60), "it did not wait for the script");
+    assert!(
+        started.elapsed() < Duration::from_secs(60),
+        "it did not wait for the script"
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -169,13 +259,28 @@ fn a_flood_is_stopped_and_said() {
     if lacks_walls() {
         return;
     }
-    let done = script("", "main.py", "while True: print('x' * 1000)\n", &["--json"]);
+    let done = script(
+        "",
+        "main.py",
+        "while True: print('x' * 1000)\n",
+        &["--json"],
+    );
     let document = done.json();
-    assert_eq!((done.code, &document["status"]["ending"]["kind"]), (1, &json!("output-limit")));
+    assert_eq!(
+        (done.code, &document["status"]["ending"]["kind"]),
+        (1, &json!("output-limit"))
+    );
     let text = document["stdout"]["text"].as_str().unwrap();
     let (head, rest) = text.split_once("\n[… ").unwrap();
-    assert_eq!((&document["stdout"]["truncated"], head.len()), (&json!(true), 3 << 18));
-    assert_eq!(rest.split_once(" bytes left out …]\n").map(|(_, tail)| tail.len()), Some(1 << 18));
+    assert_eq!(
+        (&document["stdout"]["truncated"], head.len()),
+        (&json!(true), 3 << 18)
+    );
+    assert_eq!(
+        rest.split_once(" bytes left out …]\n")
+            .map(|(_, tail)| tail.len()),
+        Some(1 << 18)
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -185,11 +290,29 @@ fn the_walls_are_named_on_demand() {
         return;
     }
     let done = script("", "main.sh", "echo hi\n", &["--verbose"]);
-    assert!(done.stderr.contains("sandbox linux\n  tier "), "{}", done.stderr);
-    assert!(done.stderr.contains("\n  files enforced: "), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("sandbox linux\n  tier "),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        done.stderr.contains("\n  files enforced: "),
+        "{}",
+        done.stderr
+    );
     let document = script("", "main.sh", "echo hi\n", &["--json"]).json();
-    assert!(document["sandbox"]["layers"].as_array().is_some_and(|layers| layers.len() >= 10), "{document}");
-    assert!(document["sandbox"]["facts"].as_array().is_some_and(|facts| facts[0]["name"] == "tier"), "{document}");
+    assert!(
+        document["sandbox"]["layers"]
+            .as_array()
+            .is_some_and(|layers| layers.len() >= 10),
+        "{document}"
+    );
+    assert!(
+        document["sandbox"]["facts"]
+            .as_array()
+            .is_some_and(|facts| facts[0]["name"] == "tier"),
+        "{document}"
+    );
 }
 
 #[test]
@@ -197,12 +320,18 @@ fn wasm_reviews_a_file() {
     let input = json!({"code": "fn main() { a.unwrap() }", "file": "a.rs"}).to_string();
     let done = examples(&["run", "code-review", "--input", &input, "--json"]);
     let document = done.json();
-    assert_eq!((done.code, &document["mode"]["wasm_module"]), (0, &json!("wasm/skill.wasm")));
+    assert_eq!(
+        (done.code, &document["mode"]["wasm_module"]),
+        (0, &json!("wasm/skill.wasm"))
+    );
     assert_eq!(
         document["output"]["issues"],
         json!([{"line": 1, "severity": "warning", "rule": "unwrap", "message": "panics when there is no value; return an error instead"}])
     );
-    assert_eq!(document["permissions_used"], json!(["Read", "Grep", "Glob", "LS"]));
+    assert_eq!(
+        document["permissions_used"],
+        json!(["Read", "Grep", "Glob", "LS"])
+    );
 }
 
 #[test]
@@ -210,7 +339,11 @@ fn a_module_that_is_none_fails_with_its_reason() {
     let directory = tempfile::tempdir().unwrap();
     let skill = directory.path().join("one");
     std::fs::create_dir_all(&skill).unwrap();
-    std::fs::write(skill.join("SKILL.md"), "---\nname: one\ndescription: d\n---\n").unwrap();
+    std::fs::write(
+        skill.join("SKILL.md"),
+        "---\nname: one\ndescription: d\n---\n",
+    )
+    .unwrap();
     std::fs::write(skill.join("skill.wasm"), "(module)").unwrap();
     assert_snapshot!(skills(&["run", "one", "--root", &directory.path().display().to_string()]).page(), @"
     exit 1
@@ -219,7 +352,8 @@ fn a_module_that_is_none_fails_with_its_reason() {
     ");
 }
 
-/// A skill cannot give itself what an agent, an editor or git runs later, by whatever pattern; the refusal names the rule that would allow it.
+/// A skill cannot give itself what an agent, an editor or git runs later, by whatever pattern; the
+/// refusal names the rule that would allow it.
 #[cfg(target_os = "linux")]
 #[test]
 fn patterns_of_a_skill_do_not_lift_protection() {
@@ -229,29 +363,85 @@ fn patterns_of_a_skill_do_not_lift_protection() {
     let workspace = tempfile::tempdir().unwrap();
     let root = workspace.path().canonicalize().unwrap();
     let directory = root.display().to_string();
-    for name in [".git/hooks", ".claude", ".vscode", ".ssh", ".kiro", ".github/workflows", "nested/.git"] {
+    for name in [
+        ".git/hooks",
+        ".claude",
+        ".vscode",
+        ".ssh",
+        ".kiro",
+        ".github/workflows",
+        "nested/.git",
+    ] {
         std::fs::create_dir_all(root.join(name)).unwrap();
         std::fs::write(root.join(name).join("old"), "as it was").unwrap();
-        let text = format!("open('{directory}/{name}/old', 'w').write('changed')\nprint('written')\n");
+        let text =
+            format!("open('{directory}/{name}/old', 'w').write('changed')\nprint('written')\n");
         let frontmatter = format!("allowed-tools: Write({name}/**) Write\n");
-        let run = |arguments: &[&str]| script(&frontmatter, "main.py", &text, &[arguments, &["--workspace", &directory]].concat());
-        for wide in [&["--write", &directory][..], &["--allow", "write"], &["--yes"], &["--allow", &format!("write:{directory}")]] {
+        let run = |arguments: &[&str]| {
+            script(
+                &frontmatter,
+                "main.py",
+                &text,
+                &[arguments, &["--workspace", &directory]].concat(),
+            )
+        };
+        for wide in [
+            &["--write", &directory][..],
+            &["--allow", "write"],
+            &["--yes"],
+            &["--allow", &format!("write:{directory}")],
+        ] {
             let denied = run(wide);
-            assert_eq!(denied.code, 3, "{name} {wide:?}: {} {}", denied.stdout, denied.stderr);
-            assert!(denied.stderr.contains("PROTECTED"), "{name}: {}", denied.stderr);
+            assert_eq!(
+                denied.code, 3,
+                "{name} {wide:?}: {} {}",
+                denied.stdout, denied.stderr
+            );
+            assert!(
+                denied.stderr.contains("PROTECTED"),
+                "{name}: {}",
+                denied.stderr
+            );
         }
-        assert!(run(&["--write", &directory]).stderr.contains(&format!("--allow write:{directory}/{name}")), "{name}");
+        assert!(
+            run(&["--write", &directory])
+                .stderr
+                .contains(&format!("--allow write:{directory}/{name}")),
+            "{name}"
+        );
         // Without the pattern the workspace may be written, and this still may not.
-        let wide = script("allowed-tools: Write\n", "main.py", &text, &["--workspace", &directory, "--write", &directory]);
-        assert!(wide.code == 1 && wide.stderr.contains("Read-only file system"), "{name}: {} {}", wide.stdout, wide.stderr);
-        assert_eq!(std::fs::read_to_string(root.join(name).join("old")).unwrap(), "as it was", "{name}");
+        let wide = script(
+            "allowed-tools: Write\n",
+            "main.py",
+            &text,
+            &["--workspace", &directory, "--write", &directory],
+        );
+        assert!(
+            wide.code == 1 && wide.stderr.contains("Read-only file system"),
+            "{name}: {} {}",
+            wide.stdout,
+            wide.stderr
+        );
+        assert_eq!(
+            std::fs::read_to_string(root.join(name).join("old")).unwrap(),
+            "as it was",
+            "{name}"
+        );
     }
     // The operator's rule for that very name.
     let text = format!("open('{directory}/.vscode/old', 'w').write('changed')\n");
     let rule = format!("write:{directory}/.vscode");
-    let allowed = script("allowed-tools: Write(.vscode/**)\n", "main.py", &text, &["--workspace", &directory, "--allow", &rule]);
+    let allowed = script(
+        "allowed-tools: Write(.vscode/**)\n",
+        "main.py",
+        &text,
+        &["--workspace", &directory, "--allow", &rule],
+    );
     assert_eq!(allowed.code, 0, "{}", allowed.stderr);
-    assert_eq!(std::fs::read_to_string(root.join(".vscode/old")).unwrap(), "changed");
+    assert_eq!(
+        std::fs::read_to_string(root.join(".vscode/old")).unwrap(),
+        "changed"
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -261,11 +451,29 @@ fn new_protected_paths_are_reported_after_the_run() {
         return;
     }
     let workspace = tempfile::tempdir().unwrap();
-    let directory = workspace.path().canonicalize().unwrap().display().to_string();
-    let text = format!("import os\nos.makedirs('{directory}/sub')\nopen('{directory}/sub/.envrc', 'w').write('x')\n");
-    let done = script("allowed-tools: Write\n", "main.py", &text, &["--workspace", &directory, "--write", &directory]);
+    let directory = workspace
+        .path()
+        .canonicalize()
+        .unwrap()
+        .display()
+        .to_string();
+    let text = format!(
+        "import os\nos.makedirs('{directory}/sub')\nopen('{directory}/sub/.envrc', 'w').write('x')\n"
+    );
+    let done = script(
+        "allowed-tools: Write\n",
+        "main.py",
+        &text,
+        &["--workspace", &directory, "--write", &directory],
+    );
     assert_eq!(done.code, 0, "{}", done.stderr);
-    assert!(done.stderr.contains(&format!("note: the program created the protected path \"{directory}/sub/.envrc\"")), "{}", done.stderr);
+    assert!(
+        done.stderr.contains(&format!(
+            "note: the program created the protected path \"{directory}/sub/.envrc\""
+        )),
+        "{}",
+        done.stderr
+    );
 }
 
 /// Roots of skills in a writable workspace: a skill does not change another one.
@@ -282,13 +490,29 @@ fn roots_of_skills_stay_as_they_are_in_a_writable_workspace() {
         let text = format!("---\nname: {name}\ndescription: d\nallowed-tools: Write\n---\n");
         std::fs::write(directory.join("library").join(name).join("SKILL.md"), text).unwrap();
     }
-    let text = format!("open('{}/library/two/SKILL.md', 'a').write('x')\n", directory.display());
+    let text = format!(
+        "open('{}/library/two/SKILL.md', 'a').write('x')\n",
+        directory.display()
+    );
     std::fs::write(directory.join("library/one/scripts/main.py"), text).unwrap();
     let directory = directory.display().to_string();
     let root = format!("{directory}/library");
-    let done = skills(&["run", "one", "--root", &root, "--workspace", &directory, "--write", &directory]);
+    let done = skills(&[
+        "run",
+        "one",
+        "--root",
+        &root,
+        "--workspace",
+        &directory,
+        "--write",
+        &directory,
+    ]);
     assert!(done.code != 0, "{} {}", done.stdout, done.stderr);
-    assert!(!std::fs::read_to_string(workspace.path().join("library/two/SKILL.md")).unwrap().ends_with('x'));
+    assert!(
+        !std::fs::read_to_string(workspace.path().join("library/two/SKILL.md"))
+            .unwrap()
+            .ends_with('x')
+    );
 }
 
 /// What the command keeps for itself is not seen by a program, though a wider directory is.
@@ -300,22 +524,45 @@ fn state_and_rules_are_hidden_in_a_wider_directory() {
     }
     let home = tempfile::tempdir().unwrap();
     let home = home.path().canonicalize().unwrap();
-    for (name, text) in [(".local/state/skills/mcp-token", "token"), (".config/skills/policy.toml", ""), ("plain.txt", "plain")] {
+    for (name, text) in [
+        (".local/state/skills/mcp-token", "token"),
+        (".config/skills/policy.toml", ""),
+        ("plain.txt", "plain"),
+    ] {
         std::fs::create_dir_all(home.join(name).parent().unwrap()).unwrap();
         std::fs::write(home.join(name), text).unwrap();
     }
     let skill = home.join("library/one");
     std::fs::create_dir_all(skill.join("scripts")).unwrap();
-    std::fs::write(skill.join("SKILL.md"), "---\nname: one\ndescription: d\nallowed-tools: Read\n---\n").unwrap();
+    std::fs::write(
+        skill.join("SKILL.md"),
+        "---\nname: one\ndescription: d\nallowed-tools: Read\n---\n",
+    )
+    .unwrap();
     let text = "import os, sys\nhome = sys.argv[1]\nprint(open(home + '/plain.txt').read(), sorted(os.listdir(home + '/.local/state/skills')),\n      os.listdir(home + '/.config/skills'))\n";
     std::fs::write(skill.join("scripts/main.py"), text).unwrap();
     let workspace = home.display().to_string();
     let root = home.join("library").display().to_string();
-    let arguments = ["run", "one", "--root", &root, "--workspace", &workspace, "--", &workspace];
+    let arguments = [
+        "run",
+        "one",
+        "--root",
+        &root,
+        "--workspace",
+        &workspace,
+        "--",
+        &workspace,
+    ];
     let scratch = tempfile::tempdir().unwrap();
-    let mut command = crate::skills::command_with_state(&arguments, scratch.path(), &home.join(".local/state"));
+    let mut command =
+        crate::skills::command_with_state(&arguments, scratch.path(), &home.join(".local/state"));
     let done = command.env("HOME", &home).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&done.stdout), "plain [] []\n", "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(
+        String::from_utf8_lossy(&done.stdout),
+        "plain [] []\n",
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -326,9 +573,22 @@ fn results_are_not_saved_under_protected_names() {
     }
     let out = tempfile::tempdir().unwrap();
     let text = "import os\nfor name in ['.bash_profile', '.ssh/authorized_keys', '.claude/settings.json', 'sub/.GIT/hooks/x', '.github/workflows/x.yml', '.skills/policy.toml', '.mcp.json', '.envrc', 'id_rsa', 'good/result.txt']:\n    path = os.path.join(os.environ['SKILL_WORKSPACE'], name)\n    os.makedirs(os.path.dirname(path), exist_ok=True)\n    open(path, 'w').write('planted')\n";
-    let done = script("", "main.py", text, &["--output", &out.path().display().to_string()]);
+    let done = script(
+        "",
+        "main.py",
+        text,
+        &["--output", &out.path().display().to_string()],
+    );
     assert_eq!(done.code, 1, "{}", done.stderr);
-    assert_eq!(done.stderr.matches("is not kept").count(), 9, "{}", done.stderr);
-    let names: Vec<_> = std::fs::read_dir(out.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(
+        done.stderr.matches("is not kept").count(),
+        9,
+        "{}",
+        done.stderr
+    );
+    let names: Vec<_> = std::fs::read_dir(out.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(names, ["good"]);
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::skills::{command, lacks_walls};
 
 /// A script that starts a daemon, which appends to a file of the workspace for as long as it lives.
-const DAEMON: &str = "(while :; do echo beat >> heart; sleep 0.05; done) &\nwhile :; do sleep 1; done\n";
+const DAEMON: &str =
+    "(while :; do echo beat >> heart; sleep 0.05; done) &\nwhile :; do sleep 1; done\n";
 
 /// A run of the daemon, whose heart has begun to beat.
 struct Beating {
@@ -22,11 +23,35 @@ impl Beating {
         for name in ["skills/one/scripts", "work", "scratch"] {
             std::fs::create_dir_all(below(name)).unwrap();
         }
-        std::fs::write(below("skills/one/SKILL.md"), "---\nname: one\ndescription: d\nallowed-tools: Bash, Write\n---\n").unwrap();
+        std::fs::write(
+            below("skills/one/SKILL.md"),
+            "---\nname: one\ndescription: d\nallowed-tools: Bash, Write\n---\n",
+        )
+        .unwrap();
         let heart = below("work/heart").display().to_string();
-        std::fs::write(below("skills/one/scripts/main.sh"), DAEMON.replace("heart", &heart)).unwrap();
-        let (root, work) = (below("skills").display().to_string(), below("work").display().to_string());
-        let arguments = ["run", "one", "--root", &root, "--allow", "spawn", "--allow", "write", "--workspace", &work, "--timeout", "60"];
+        std::fs::write(
+            below("skills/one/scripts/main.sh"),
+            DAEMON.replace("heart", &heart),
+        )
+        .unwrap();
+        let (root, work) = (
+            below("skills").display().to_string(),
+            below("work").display().to_string(),
+        );
+        let arguments = [
+            "run",
+            "one",
+            "--root",
+            &root,
+            "--allow",
+            "spawn",
+            "--allow",
+            "write",
+            "--workspace",
+            &work,
+            "--timeout",
+            "60",
+        ];
         let child = command(&arguments, &below("scratch")).spawn().unwrap();
         let beating = Self { directory, child };
         while beating.heart() == 0 {
@@ -44,14 +69,24 @@ impl Beating {
     }
 
     fn send(&self, signal: &str) {
-        assert!(Command::new("/bin/kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("/bin/kill")
+                .args([signal, &self.child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 }
 
-/// Says whether what is started here ignores a signal, as it does below `nohup` or in the background of a script.
+/// Says whether what is started here ignores a signal, as it does below `nohup` or in the
+/// background of a script.
 fn is_ignored(signal: u32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .unwrap_or_default();
     u64::from_str_radix(mask.trim(), 16).unwrap_or(0) & (1 << (signal - 1)) != 0
 }
 
@@ -61,12 +96,16 @@ fn a_signal_ends_the_command_and_all_it_started() {
         return;
     }
     if !Path::new("/bin/kill").exists() {
-        eprintln!("skipped a_signal_ends_the_command_and_all_it_started: no /bin/kill (package procps or util-linux)");
+        eprintln!(
+            "skipped a_signal_ends_the_command_and_all_it_started: no /bin/kill (package procps or util-linux)"
+        );
         return;
     }
     for (signal, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
         if is_ignored(number) {
-            eprintln!("skipped a_signal_ends_the_command_and_all_it_started for {signal}: whoever started the tests has it ignored");
+            eprintln!(
+                "skipped a_signal_ends_the_command_and_all_it_started for {signal}: whoever started the tests has it ignored"
+            );
             continue;
         }
         let mut beating = Beating::start();
@@ -75,6 +114,10 @@ fn a_signal_ends_the_command_and_all_it_started() {
         let last = beating.heart();
         std::thread::sleep(Duration::from_millis(300));
         assert_eq!(beating.heart(), last, "the daemon outlived {signal}");
-        assert_eq!(std::fs::read_dir(beating.path("scratch")).unwrap().count(), 0, "{signal} leaves nothing behind");
+        assert_eq!(
+            std::fs::read_dir(beating.path("scratch")).unwrap().count(),
+            0,
+            "{signal} leaves nothing behind"
+        );
     }
 }

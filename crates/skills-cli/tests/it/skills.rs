@@ -29,7 +29,8 @@ impl Done {
     }
 
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.page()))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", self.page()))
     }
 }
 
@@ -43,7 +44,8 @@ pub(crate) fn skills(arguments: &[&str]) -> Done {
     skills_with(arguments, "")
 }
 
-/// Prepares a call whose scratch files go to `scratch`, and whose state stands in a directory beside it that is not looked at.
+/// Prepares a call whose scratch files go to `scratch`, and whose state stands in a directory
+/// beside it that is not looked at.
 pub(crate) fn command(arguments: &[&str], scratch: &Path) -> Command {
     let mut state = scratch.as_os_str().to_owned();
     state.push("-state");
@@ -52,10 +54,18 @@ pub(crate) fn command(arguments: &[&str], scratch: &Path) -> Command {
 
 /// Prepares a call with a place for state, and for what can be made again in its `cache`.
 pub(crate) fn command_with_state(arguments: &[&str], scratch: &Path, state: &Path) -> Command {
-    let binary = std::env::var_os("SKILLS_TEST_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_skills").into());
+    let binary = std::env::var_os("SKILLS_TEST_BINARY")
+        .unwrap_or_else(|| env!("CARGO_BIN_EXE_skills").into());
     let mut command = Command::new(binary);
-    command.current_dir(tree()).env_clear().env("TMPDIR", scratch).env("HOME", scratch).args(arguments);
-    command.env("XDG_STATE_HOME", state).env("XDG_CACHE_HOME", state.join("cache"));
+    command
+        .current_dir(tree())
+        .env_clear()
+        .env("TMPDIR", scratch)
+        .env("HOME", scratch)
+        .args(arguments);
+    command
+        .env("XDG_STATE_HOME", state)
+        .env("XDG_CACHE_HOME", state.join("cache"));
     command
 }
 
@@ -68,13 +78,26 @@ pub(crate) fn skills_with(arguments: &[&str], input: &str) -> Done {
 pub(crate) fn skills_in(arguments: &[&str], input: &str, state: &Path) -> Done {
     let scratch = tempfile::tempdir().unwrap();
     let mut command = command_with_state(arguments, scratch.path(), state);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     // A command that ends without reading its input is tested too.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0, "nothing is left behind");
+    assert_eq!(
+        std::fs::read_dir(scratch.path()).unwrap().count(),
+        0,
+        "nothing is left behind"
+    );
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Done { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Done {
+        code: output.status.code().unwrap(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
 /// Calls a subcommand on the example skills.
@@ -82,10 +105,18 @@ pub(crate) fn examples(arguments: &[&str]) -> Done {
     skills(&[arguments, &EXAMPLES].concat())
 }
 
-/// Says, with a line on standard error, that this machine cannot serve the running test, since it has no walls for scripts.
+/// Says, with a line on standard error, that this machine cannot serve the running test, since it
+/// has no walls for scripts.
 #[cfg(target_os = "linux")]
 pub(crate) fn lacks_walls() -> bool {
-    let skip = |error: &_| eprintln!("skipped {}: {error}", std::thread::current().name().unwrap_or("a test"));
+    let skip = |error: &_| {
+        eprintln!(
+            "skipped {}: {error}",
+            std::thread::current().name().unwrap_or("a test")
+        )
+    };
     let sandbox = skills_sandbox_linux::LinuxSandbox::new("/");
-    skills_runtime::Sandbox::probe(&sandbox).inspect_err(skip).is_err()
+    skills_runtime::Sandbox::probe(&sandbox)
+        .inspect_err(skip)
+        .is_err()
 }

@@ -12,7 +12,11 @@ use crate::skills::{examples, skills_in};
 fn the_tools_are_listed_for_people_and_for_hosts() {
     let listed = examples(&["tools"]);
     assert_eq!(listed.code, 0, "{}", listed.page());
-    let names: Vec<&str> = listed.stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let names: Vec<&str> = listed
+        .stdout
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
     assert_snapshot!(names.join("\n"), @"
     skills_ls
     skills_read
@@ -36,9 +40,16 @@ fn the_tools_are_listed_for_people_and_for_hosts() {
     ");
     let openai: serde_json::Value = examples(&["tools", "--for", "openai"]).json();
     assert_eq!(openai[0]["function"]["name"], "skills_ls");
-    assert_eq!(examples(&["tools", "--for", "anthropic"]).json()[0]["input_schema"]["properties"]["path"]["default"], "");
+    assert_eq!(
+        examples(&["tools", "--for", "anthropic"]).json()[0]["input_schema"]["properties"]["path"]
+            ["default"],
+        ""
+    );
     let mcp = examples(&["tools", "--for", "mcp"]).json();
-    assert_eq!((&mcp[0]["annotations"]["readOnlyHint"], &mcp[0]["title"]), (&true.into(), &"List files".into()));
+    assert_eq!(
+        (&mcp[0]["annotations"]["readOnlyHint"], &mcp[0]["title"]),
+        (&true.into(), &"List files".into())
+    );
     assert_eq!(examples(&["tools", "--json"]).json()["tools"], mcp);
 }
 
@@ -48,7 +59,11 @@ fn a_tool_is_called_as_a_model_calls_it() {
     if lacks_walls() {
         return;
     }
-    let run = ["call", "skills_run", r#"{"name": "gcd-calculator", "command": "python scripts/gcd.py 12 18"}"#];
+    let run = [
+        "call",
+        "skills_run",
+        r#"{"name": "gcd-calculator", "command": "python scripts/gcd.py 12 18"}"#,
+    ];
     assert_snapshot!(examples(&run).page(), @"
     exit 0
     -- stdout
@@ -57,7 +72,10 @@ fn a_tool_is_called_as_a_model_calls_it() {
     ");
     let tax = r#"{"skill_name": "tax_calculator", "script_name": "calculate_duty", "args": {"cif_price": 10000, "hs_code": "85423100"}}"#;
     let called = examples(&["call", "run_skill_script", tax, "--json"]).json();
-    assert_eq!((&called["structured"]["result"]["vat"], &called["is_error"]), (&1300.into(), &false.into()));
+    assert_eq!(
+        (&called["structured"]["result"]["vat"], &called["is_error"]),
+        (&1300.into(), &false.into())
+    );
     assert_snapshot!(examples(&["call", "skill__weather__get_current", r#"{"city": "Berlin"}"#]).page(), @r#"
     exit 0
     -- stdout
@@ -112,17 +130,45 @@ fn what_goes_wrong_has_an_exit_code_and_a_hint() {
 #[test]
 fn an_administrator_turns_a_tool_off_for_good() {
     let state = tempfile::tempdir().unwrap();
-    let run = |arguments: &[&str]| skills_in(&[arguments, &crate::skills::EXAMPLES].concat(), "", state.path());
+    let run = |arguments: &[&str]| {
+        skills_in(
+            &[arguments, &crate::skills::EXAMPLES].concat(),
+            "",
+            state.path(),
+        )
+    };
     assert_snapshot!(run(&["tools", "change", "skill__weather__list_cities", "--off"]).page(), @"
     exit 0
     -- stderr
     skill__weather__list_cities is not offered, and stays so when the skill changes
     ");
-    assert!(!run(&["tools"]).stdout.contains("skill__weather__list_cities"));
-    assert!(run(&["tools"]).stdout.contains("skill__weather__get_current"));
+    assert!(
+        !run(&["tools"])
+            .stdout
+            .contains("skill__weather__list_cities")
+    );
+    assert!(
+        run(&["tools"])
+            .stdout
+            .contains("skill__weather__get_current")
+    );
     assert_eq!(run(&["call", "skill__weather__list_cities"]).code, 2);
-    assert_eq!(run(&["tools", "change", "skill__weather__list_cities", "--on", "--json"]).json()["offered"], true);
-    assert!(run(&["tools"]).stdout.contains("skill__weather__list_cities"));
+    assert_eq!(
+        run(&[
+            "tools",
+            "change",
+            "skill__weather__list_cities",
+            "--on",
+            "--json"
+        ])
+        .json()["offered"],
+        true
+    );
+    assert!(
+        run(&["tools"])
+            .stdout
+            .contains("skill__weather__list_cities")
+    );
     assert_snapshot!(run(&["tools", "change", "skill__weather__list_cities"]).page(), @"
     exit 2
     -- stderr
@@ -140,28 +186,69 @@ fn drafts_have_a_place_of_their_own_by_default() {
     let (home, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let run = |arguments: &[&str]| {
         let all = [arguments, &crate::skills::EXAMPLES].concat();
-        let done = crate::skills::command_with_state(&all, home.path(), state.path()).output().unwrap();
-        (done.status.code().unwrap(), String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap())
+        let done = crate::skills::command_with_state(&all, home.path(), state.path())
+            .output()
+            .unwrap();
+        (
+            done.status.code().unwrap(),
+            String::from_utf8(done.stdout).unwrap() + &String::from_utf8(done.stderr).unwrap(),
+        )
     };
     let made = r##"{"name": "hello", "description": "Says hello.", "instructions": "# Hello"}"##;
     assert_eq!(run(&["call", "skills_create", made]).0, 0);
-    let written = run(&["call", "skills_write", r#"{"path": "skills/hello/scripts/hi.py", "content": "print(1)"}"#]);
-    assert_eq!(written, (0, "Successfully wrote 8 bytes to 'skills/hello/scripts/hi.py'\n".to_owned()));
-    assert!(home.path().join(".local/share/skills/drafts/hello/scripts/hi.py").is_file());
+    let written = run(&[
+        "call",
+        "skills_write",
+        r#"{"path": "skills/hello/scripts/hi.py", "content": "print(1)"}"#,
+    ]);
+    assert_eq!(
+        written,
+        (
+            0,
+            "Successfully wrote 8 bytes to 'skills/hello/scripts/hi.py'\n".to_owned()
+        )
+    );
+    assert!(
+        home.path()
+            .join(".local/share/skills/drafts/hello/scripts/hi.py")
+            .is_file()
+    );
     assert!(run(&["adopt"]).1.starts_with("hello  "));
-    assert!(run(&["adopt", "hello", "--yes", "--to", &home.path().join("mine").to_string_lossy()]).1.contains("is used from now on"));
+    assert!(
+        run(&[
+            "adopt",
+            "hello",
+            "--yes",
+            "--to",
+            &home.path().join("mine").to_string_lossy()
+        ])
+        .1
+        .contains("is used from now on")
+    );
     assert!(home.path().join("mine/hello/SKILL.md").is_file());
 }
 
 #[test]
 fn a_skill_that_a_model_made_is_used_once_a_person_adopts_it() {
     let directory = tempfile::tempdir().unwrap();
-    let path = |below: &str| directory.path().canonicalize().unwrap().join(below).display().to_string();
+    let path = |below: &str| {
+        directory
+            .path()
+            .canonicalize()
+            .unwrap()
+            .join(below)
+            .display()
+            .to_string()
+    };
     fs::create_dir(path("skills")).unwrap();
     let (root, drafts) = (path("skills"), path("drafts"));
     let state = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
-        let mut done = skills_in(&[arguments, &["--root", &root, "--drafts", &drafts]].concat(), "", state.path());
+        let mut done = skills_in(
+            &[arguments, &["--root", &root, "--drafts", &drafts]].concat(),
+            "",
+            state.path(),
+        );
         done.stdout = done.stdout.replace(&path(""), "HERE/");
         done.stderr = done.stderr.replace(&path(""), "HERE/");
         done
@@ -204,7 +291,11 @@ fn a_skill_that_a_model_made_is_used_once_a_person_adopts_it() {
     error: there is no terminal to ask on; --yes adopts it
     ");
     let adopted = run(&["adopt", "hello", "--yes"]);
-    let page: String = adopted.page().lines().map(|line| line.to_owned() + "\n").collect();
+    let page: String = adopted
+        .page()
+        .lines()
+        .map(|line| line.to_owned() + "\n")
+        .collect();
     assert_snapshot!(page, @"
     exit 0
     -- stderr

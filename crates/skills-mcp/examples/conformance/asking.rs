@@ -1,11 +1,13 @@
-//! Tools that ask the client by results, as revision 2026-07-28 does: the client calls again with the answers.
+//! Tools that ask the client by results, as revision 2026-07-28 does: the client calls again with
+//! the answers.
 
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock, CreateMessageResult, ElicitResult,
-    ElicitationCapability, InputRequest, InputRequests, InputRequiredResult, InputResponses, ListRootsResult, RequestStateCodec,
-    RootsCapabilities, SamplingCapability, SealOptions, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock,
+    CreateMessageResult, ElicitResult, ElicitationCapability, InputRequest, InputRequests,
+    InputRequiredResult, InputResponses, ListRootsResult, RequestStateCodec, RootsCapabilities,
+    SamplingCapability, SealOptions, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -41,23 +43,81 @@ pub(crate) enum Turn {
 }
 
 const TALKS: &[Talk] = &[
-    Talk::new("test_input_required_result_elicitation", "Asks for a name", &[name], Memory::None),
-    Talk::new("test_streaming_elicitation", "Asks for a name, and says nothing else", &[name], Memory::None),
-    Talk::new("test_input_required_result_sampling", "Asks the client's model", &[capital], Memory::None),
-    Talk::new("test_missing_capability", "Cannot do without the client's model", &[capital], Memory::None),
-    Talk::new("test_input_required_result_list_roots", "Asks for directories", &[roots], Memory::None),
-    Talk::new("test_input_required_result_capabilities", "Asks what the client can answer", &[everything], Memory::None),
-    Talk::new("test_input_required_result_request_state", "Asks for a yes", &[consent], Memory::State),
-    Talk::new("test_input_required_result_tampered_state", "Asks for a yes to what it said", &[consent], Memory::State),
-    Talk::new("test_input_required_result_multiple_inputs", "Asks for three things at once", &[everything], Memory::State),
-    Talk::new("test_input_required_result_multi_round", "Asks twice", &[step_one, step_two], Memory::State),
+    Talk::new(
+        "test_input_required_result_elicitation",
+        "Asks for a name",
+        &[name],
+        Memory::None,
+    ),
+    Talk::new(
+        "test_streaming_elicitation",
+        "Asks for a name, and says nothing else",
+        &[name],
+        Memory::None,
+    ),
+    Talk::new(
+        "test_input_required_result_sampling",
+        "Asks the client's model",
+        &[capital],
+        Memory::None,
+    ),
+    Talk::new(
+        "test_missing_capability",
+        "Cannot do without the client's model",
+        &[capital],
+        Memory::None,
+    ),
+    Talk::new(
+        "test_input_required_result_list_roots",
+        "Asks for directories",
+        &[roots],
+        Memory::None,
+    ),
+    Talk::new(
+        "test_input_required_result_capabilities",
+        "Asks what the client can answer",
+        &[everything],
+        Memory::None,
+    ),
+    Talk::new(
+        "test_input_required_result_request_state",
+        "Asks for a yes",
+        &[consent],
+        Memory::State,
+    ),
+    Talk::new(
+        "test_input_required_result_tampered_state",
+        "Asks for a yes to what it said",
+        &[consent],
+        Memory::State,
+    ),
+    Talk::new(
+        "test_input_required_result_multiple_inputs",
+        "Asks for three things at once",
+        &[everything],
+        Memory::State,
+    ),
+    Talk::new(
+        "test_input_required_result_multi_round",
+        "Asks twice",
+        &[step_one, step_two],
+        Memory::State,
+    ),
 ];
 
 /// What the prompt asks that needs an answer.
-pub(crate) const PROMPT: Talk = Talk::new("test_input_required_result_prompt", "Asks for a context", &[background], Memory::None);
+pub(crate) const PROMPT: Talk = Talk::new(
+    "test_input_required_result_prompt",
+    "Asks for a context",
+    &[background],
+    Memory::None,
+);
 
 pub(crate) fn tools() -> Vec<Tool> {
-    TALKS.iter().map(|talk| tool(talk.name, talk.description, json!({}))).collect()
+    TALKS
+        .iter()
+        .map(|talk| tool(talk.name, talk.description, json!({})))
+        .collect()
 }
 
 /// Finds what a tool asks.
@@ -66,8 +126,18 @@ pub(crate) fn talk(tool: &str) -> Option<&'static Talk> {
 }
 
 impl Talk {
-    const fn new(name: &'static str, description: &'static str, rounds: &'static [fn() -> Value], memory: Memory) -> Self {
-        Self { name, description, rounds, memory }
+    const fn new(
+        name: &'static str,
+        description: &'static str,
+        rounds: &'static [fn() -> Value],
+        memory: Memory,
+    ) -> Self {
+        Self {
+            name,
+            description,
+            rounds,
+            memory,
+        }
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -84,13 +154,28 @@ impl Talk {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        Ok(match self.turn(seal, request.input_responses, request.request_state, context)? {
-            Turn::Ask(question) => question.into(),
-            Turn::Done(answers) => {
-                let memory = if self.memory == Memory::State { "state-ok; " } else { "" };
-                CallToolResult::success(vec![ContentBlock::text(format!("{memory}answers: {}", json!(answers)))]).into()
-            }
-        })
+        Ok(
+            match self.turn(
+                seal,
+                request.input_responses,
+                request.request_state,
+                context,
+            )? {
+                Turn::Ask(question) => question.into(),
+                Turn::Done(answers) => {
+                    let memory = if self.memory == Memory::State {
+                        "state-ok; "
+                    } else {
+                        ""
+                    };
+                    CallToolResult::success(vec![ContentBlock::text(format!(
+                        "{memory}answers: {}",
+                        json!(answers)
+                    ))])
+                    .into()
+                }
+            },
+        )
     }
 
     /// Goes on where the state says.
@@ -107,25 +192,43 @@ impl Talk {
             (Memory::State, Some(state)) => (self.open(seal, &state)?, responses),
         };
         let asked = self.requests(round, context)?;
-        let Some(responses) = responses.filter(|responses| asked.keys().all(|name| responses.contains_key(name))) else {
+        let Some(responses) =
+            responses.filter(|responses| asked.keys().all(|name| responses.contains_key(name)))
+        else {
             return self.ask(round, asked, seal).map(Turn::Ask);
         };
-        if let Some((name, _)) = asked.iter().find(|(name, request)| !fits(request, &responses[*name])) {
-            return Err(ErrorData::invalid_params(format!("inputResponses.{name} answers something else than what was asked"), None));
+        if let Some((name, _)) = asked
+            .iter()
+            .find(|(name, request)| !fits(request, &responses[*name]))
+        {
+            return Err(ErrorData::invalid_params(
+                format!("inputResponses.{name} answers something else than what was asked"),
+                None,
+            ));
         }
         if round + 1 == self.rounds.len() {
             return Ok(Turn::Done(responses));
         }
-        self.ask(round + 1, self.requests(round + 1, context)?, seal).map(Turn::Ask)
+        self.ask(round + 1, self.requests(round + 1, context)?, seal)
+            .map(Turn::Ask)
     }
 
     fn open(&self, seal: &RequestStateCodec, state: &str) -> Result<usize, ErrorData> {
-        let round = seal.open_json_with(state, self.name.as_bytes()).ok().filter(|round| *round < self.rounds.len());
-        round.ok_or_else(|| ErrorData::invalid_params("requestState is not what this server gave", None))
+        let round = seal
+            .open_json_with(state, self.name.as_bytes())
+            .ok()
+            .filter(|round| *round < self.rounds.len());
+        round.ok_or_else(|| {
+            ErrorData::invalid_params("requestState is not what this server gave", None)
+        })
     }
 
     /// What is asked in a round, as far as the client can answer.
-    fn requests(&self, round: usize, context: &RequestContext<RoleServer>) -> Result<InputRequests, ErrorData> {
+    fn requests(
+        &self,
+        round: usize,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<InputRequests, ErrorData> {
         let asked: InputRequests = serde_json::from_value(self.rounds[round]()).map_err(failed)?;
         let can = context.client_capabilities().unwrap_or_default();
         let answerable = |request: &InputRequest| match request {
@@ -135,12 +238,26 @@ impl Talk {
             _ => false,
         };
         let needs = needs(asked.values());
-        let asked: InputRequests = asked.into_iter().filter(|(_, request)| answerable(request)).collect();
-        if asked.is_empty() { Err(ErrorData::missing_required_client_capability(needs)) } else { Ok(asked) }
+        let asked: InputRequests = asked
+            .into_iter()
+            .filter(|(_, request)| answerable(request))
+            .collect();
+        if asked.is_empty() {
+            Err(ErrorData::missing_required_client_capability(needs))
+        } else {
+            Ok(asked)
+        }
     }
 
-    fn ask(&self, round: usize, asked: InputRequests, seal: &RequestStateCodec) -> Result<InputRequiredResult, ErrorData> {
-        let options = SealOptions::new().associated_data(self.name.as_bytes()).ttl(LIFETIME);
+    fn ask(
+        &self,
+        round: usize,
+        asked: InputRequests,
+        seal: &RequestStateCodec,
+    ) -> Result<InputRequiredResult, ErrorData> {
+        let options = SealOptions::new()
+            .associated_data(self.name.as_bytes())
+            .ttl(LIFETIME);
         let state = match self.memory {
             Memory::None => None,
             Memory::State => Some(seal.seal_json_with(&round, &options).map_err(failed)?),
@@ -159,7 +276,9 @@ fn needs<'a>(asked: impl Iterator<Item = &'a InputRequest>) -> ClientCapabilitie
     for request in asked {
         match request {
             InputRequest::CreateMessage(_) => needs.sampling = Some(SamplingCapability::default()),
-            InputRequest::Elicitation(_) => needs.elicitation = Some(ElicitationCapability::default()),
+            InputRequest::Elicitation(_) => {
+                needs.elicitation = Some(ElicitationCapability::default())
+            }
             InputRequest::ListRoots(_) => needs.roots = Some(RootsCapabilities::default()),
             _ => {}
         }
@@ -170,7 +289,9 @@ fn needs<'a>(asked: impl Iterator<Item = &'a InputRequest>) -> ClientCapabilitie
 fn fits(request: &InputRequest, response: &Value) -> bool {
     let response = response.clone();
     match request {
-        InputRequest::CreateMessage(_) => serde_json::from_value::<CreateMessageResult>(response).is_ok(),
+        InputRequest::CreateMessage(_) => {
+            serde_json::from_value::<CreateMessageResult>(response).is_ok()
+        }
         InputRequest::Elicitation(_) => serde_json::from_value::<ElicitResult>(response).is_ok(),
         InputRequest::ListRoots(_) => serde_json::from_value::<ListRootsResult>(response).is_ok(),
         _ => false,
@@ -178,7 +299,8 @@ fn fits(request: &InputRequest, response: &Value) -> bool {
 }
 
 fn form(message: &str, field: &str, kind: &str) -> Value {
-    let schema = json!({"type": "object", "properties": {field: {"type": kind}}, "required": [field]});
+    let schema =
+        json!({"type": "object", "properties": {field: {"type": kind}}, "required": [field]});
     json!({"method": "elicitation/create", "params": {"mode": "form", "message": message, "requestedSchema": schema}})
 }
 

@@ -1,5 +1,9 @@
-//! Tools that change what the real server lists: each call puts one more skill on the disk, which the server has to notice.
-#![expect(clippy::disallowed_methods, reason = "a host puts skills where it likes")]
+//! Tools that change what the real server lists: each call puts one more skill on the disk, which
+//! the server has to notice.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a host puts skills where it likes"
+)]
 
 use std::fs;
 use std::io;
@@ -18,8 +22,13 @@ pub(crate) struct Changing {
 }
 
 pub(crate) fn tools() -> Vec<Tool> {
-    let tools = [("test_trigger_tool_change", "Makes the tools others"), ("test_trigger_prompt_change", "Makes the prompts others")];
-    tools.map(|(name, description)| tool(name, description, json!({}))).into()
+    let tools = [
+        ("test_trigger_tool_change", "Makes the tools others"),
+        ("test_trigger_prompt_change", "Makes the prompts others"),
+    ];
+    tools
+        .map(|(name, description)| tool(name, description, json!({})))
+        .into()
 }
 
 pub(crate) fn call(name: &str, changing: &Changing) -> Option<CallToolResult> {
@@ -33,7 +42,10 @@ pub(crate) fn call(name: &str, changing: &Changing) -> Option<CallToolResult> {
 
 impl Changing {
     pub(crate) fn new(directory: PathBuf) -> Self {
-        Self { directory, made: AtomicU32::new(0) }
+        Self {
+            directory,
+            made: AtomicU32::new(0),
+        }
     }
 
     /// Makes a skill with a script: the prompts and the tools are others then.
@@ -41,8 +53,16 @@ impl Changing {
         let name = format!("made-{}", self.made.fetch_add(1, Ordering::Relaxed));
         let skill = self.directory.join(&name);
         fs::create_dir_all(skill.join("scripts"))?;
-        fs::write(skill.join("scripts/hello.sh"), "# Description: Says hello.\necho hello\n")?;
-        fs::write(skill.join("SKILL.md"), format!("---\nname: {name}\ndescription: Was made while the suite ran.\n---\nSay hello.\n"))?;
+        fs::write(
+            skill.join("scripts/hello.sh"),
+            "# Description: Says hello.\necho hello\n",
+        )?;
+        fs::write(
+            skill.join("SKILL.md"),
+            format!(
+                "---\nname: {name}\ndescription: Was made while the suite ran.\n---\nSay hello.\n"
+            ),
+        )?;
         Ok(name)
     }
 }

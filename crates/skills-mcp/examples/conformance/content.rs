@@ -1,4 +1,5 @@
-//! Tools that answer at once, with every kind of content, and tools of which only the schema matters.
+//! Tools that answer at once, with every kind of content, and tools of which only the schema
+//! matters.
 
 use std::sync::Arc;
 
@@ -6,7 +7,8 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ResourceContents, To
 use serde_json::{Value, json};
 
 /// A picture of one red point.
-pub(crate) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+pub(crate) const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 /// A sound of one sample.
 const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA==";
 
@@ -16,38 +18,66 @@ pub(crate) fn tools() -> Vec<Tool> {
         ("test_image_content", "Answers with a picture"),
         ("test_audio_content", "Answers with a sound"),
         ("test_embedded_resource", "Answers with a resource"),
-        ("test_multiple_content_types", "Answers with text, a picture and a resource"),
+        (
+            "test_multiple_content_types",
+            "Answers with text, a picture and a resource",
+        ),
         ("test_error_handling", "Always fails"),
     ];
     let plain = plain.map(|(name, description)| tool(name, description, json!({})));
-    plain.into_iter().chain([with_header(), with_whole_schema()]).collect()
+    plain
+        .into_iter()
+        .chain([with_header(), with_whole_schema()])
+        .collect()
 }
 
 pub(crate) fn call(name: &str) -> Option<CallToolResult> {
     let content = match name {
-        "test_simple_text" | "test_header_parameter" | SCHEMA => vec![ContentBlock::text("This is a simple text response for testing.")],
+        "test_simple_text" | "test_header_parameter" | SCHEMA => vec![ContentBlock::text(
+            "This is a simple text response for testing.",
+        )],
         "test_image_content" => vec![ContentBlock::image(PNG, "image/png")],
         "test_audio_content" => vec![ContentBlock::audio(WAV, "audio/wav")],
         "test_embedded_resource" => {
-            vec![resource("test://embedded-resource", "text/plain", "This is an embedded resource content.")]
+            vec![resource(
+                "test://embedded-resource",
+                "text/plain",
+                "This is an embedded resource content.",
+            )]
         }
         "test_multiple_content_types" => vec![
             ContentBlock::text("Multiple content types test:"),
             ContentBlock::image(PNG, "image/png"),
-            resource("test://mixed-content-resource", "application/json", r#"{"test":"data","value":123}"#),
+            resource(
+                "test://mixed-content-resource",
+                "application/json",
+                r#"{"test":"data","value":123}"#,
+            ),
         ],
         "test_error_handling" => {
-            return Some(CallToolResult::error(vec![ContentBlock::text("This tool intentionally returns an error for testing")]));
+            return Some(CallToolResult::error(vec![ContentBlock::text(
+                "This tool intentionally returns an error for testing",
+            )]));
         }
         _ => return None,
     };
     Some(CallToolResult::success(content))
 }
 
-/// Describes a tool by the properties of its arguments; those that are not optional are all required.
+/// Describes a tool by the properties of its arguments; those that are not optional are all
+/// required.
 pub(crate) fn tool(name: &'static str, description: &'static str, properties: Value) -> Tool {
-    let required: Vec<String> = properties.as_object().into_iter().flat_map(JsonObject::keys).cloned().collect();
-    with_schema(name, description, json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false}))
+    let required: Vec<String> = properties
+        .as_object()
+        .into_iter()
+        .flat_map(JsonObject::keys)
+        .cloned()
+        .collect();
+    with_schema(
+        name,
+        description,
+        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false}),
+    )
 }
 
 fn resource(uri: &str, mime_type: &str, text: &str) -> ContentBlock {
@@ -62,7 +92,11 @@ fn with_schema(name: &'static str, description: &'static str, schema: Value) -> 
 /// A tool whose argument stands in a header too.
 fn with_header() -> Tool {
     let value = json!({"type": "string", "x-mcp-header": "Value"});
-    tool("test_header_parameter", "Takes an argument that clients repeat in a header", json!({ "value": value }))
+    tool(
+        "test_header_parameter",
+        "Takes an argument that clients repeat in a header",
+        json!({ "value": value }),
+    )
 }
 
 const SCHEMA: &str = "json_schema_2020_12_tool";

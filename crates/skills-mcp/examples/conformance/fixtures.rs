@@ -5,11 +5,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse,
-    GetSkillRequestParams, GetSkillResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListSkillsResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion, ReadResourceDirectoryRequestParams,
-    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, RequestStateCodec, ServerConfig, SetLevelRequestMethod,
-    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+    GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult, JsonObject,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
+    ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, ReadResourceRequestParams,
+    ReadResourceResponse, RequestStateCodec, ServerConfig, SetLevelRequestMethod,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -29,7 +32,10 @@ impl Fixtures {
     pub(crate) fn new(skills: PathBuf) -> Result<Self, Box<dyn Error>> {
         let mut key = vec![0; 32];
         getrandom::fill(&mut key)?;
-        Ok(Self { seal: RequestStateCodec::try_new(key)?, changing: Changing::new(skills) })
+        Ok(Self {
+            seal: RequestStateCodec::try_new(key)?,
+            changing: Changing::new(skills),
+        })
     }
 }
 
@@ -42,7 +48,11 @@ pub(crate) struct WithFixtures {
 
 impl WithFixtures {
     pub(crate) fn new(ours: Connection, fixtures: Arc<Fixtures>) -> Self {
-        Self { ours, fixtures, level: Mutex::new(LoggingLevel::Error) }
+        Self {
+            ours,
+            fixtures,
+            level: Mutex::new(LoggingLevel::Error),
+        }
     }
 
     fn level(&self) -> LoggingLevel {
@@ -52,11 +62,21 @@ impl WithFixtures {
 
 /// Says whether a request is of revision 2026-07-28 or later.
 pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+    context
+        .protocol_version()
+        .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 fn tools() -> impl Iterator<Item = Tool> {
-    [content::tools(), telling::tools(), requesting::tools(), asking::tools(), changing::tools()].into_iter().flatten()
+    [
+        content::tools(),
+        telling::tools(),
+        requesting::tools(),
+        asking::tools(),
+        changing::tools(),
+    ]
+    .into_iter()
+    .flatten()
 }
 
 impl ServerHandler for WithFixtures {
@@ -82,10 +102,16 @@ impl ServerHandler for WithFixtures {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools().find(|tool| tool.name == name).or_else(|| self.ours.get_tool(name))
+        tools()
+            .find(|tool| tool.name == name)
+            .or_else(|| self.ours.get_tool(name))
     }
 
-    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         if let Some(result) = content::call(&request.name) {
             return Ok(result.into());
         }
@@ -127,11 +153,19 @@ impl ServerHandler for WithFixtures {
         }
     }
 
-    async fn complete(&self, request: CompleteRequestParams, context: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
         self.ours.complete(request, context).await
     }
 
-    async fn set_level(&self, request: SetLevelRequestParams, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         if is_stateless(&context) {
             return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
@@ -172,11 +206,19 @@ impl ServerHandler for WithFixtures {
         }
     }
 
-    async fn subscribe(&self, request: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         resources::watched(&request.uri)
     }
 
-    async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         resources::watched(&request.uri)
     }
 
@@ -188,7 +230,11 @@ impl ServerHandler for WithFixtures {
         self.ours.list_skills(request, context).await
     }
 
-    async fn get_skill(&self, request: GetSkillRequestParams, context: RequestContext<RoleServer>) -> Result<GetSkillResult, ErrorData> {
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
         self.ours.get_skill(request, context).await
     }
 
@@ -200,7 +246,10 @@ impl ServerHandler for WithFixtures {
         self.ours.read_resource_directory(request, context).await
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         self.ours.accepted_subscription_filter(requested)
     }
 

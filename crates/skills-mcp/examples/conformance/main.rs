@@ -1,8 +1,13 @@
-//! The server as the official conformance suite needs it: `conformance SKILLS-DIRECTORY SCRATCH-DIRECTORY`.
+//! The server as the official conformance suite needs it:
+//! `conformance SKILLS-DIRECTORY SCRATCH-DIRECTORY`.
 //!
-//! It is the real server over HTTP, without a token, at a free port that it names on standard error. Besides that it has the tools, prompts and resources that the suite knows
-//! by name; whatever else is asked, the real server answers. It ends when its standard input does.
-#![expect(deprecated, reason = "the suite of 2025-11-25 wants logging and sampling, which the protocol is about to give up")]
+//! It is the real server over HTTP, without a token, at a free port that it names on standard
+//! error. Besides that it has the tools, prompts and resources that the suite knows by name;
+//! whatever else is asked, the real server answers. It ends when its standard input does.
+#![expect(
+    deprecated,
+    reason = "the suite of 2025-11-25 wants logging and sampling, which the protocol is about to give up"
+)]
 
 mod asking;
 mod changing;
@@ -27,18 +32,28 @@ use skills_tools::{Mount, ToolSet};
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut directories = std::env::args_os().skip(1).map(PathBuf::from);
-    let (skills, scratch) = directories.next().zip(directories.next()).ok_or("usage: conformance SKILLS-DIRECTORY SCRATCH-DIRECTORY")?;
+    let (skills, scratch) = directories
+        .next()
+        .zip(directories.next())
+        .ok_or("usage: conformance SKILLS-DIRECTORY SCRATCH-DIRECTORY")?;
     let (skills, scratch) = (skills.canonicalize()?, scratch.canonicalize()?);
     let fixtures = Arc::new(Fixtures::new(scratch.join("skills"))?);
     let server = server(skills, &scratch)?;
-    let bound = Http::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).bind().await?;
+    let bound = Http::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+        .bind()
+        .await?;
     eprintln!("serving at http://{}/mcp", bound.address());
     let ending = server.clone();
     let stop = async move {
         let _ = tokio::task::spawn_blocking(|| io::copy(&mut io::stdin(), &mut io::sink())).await;
         ending.stop();
     };
-    bound.serve(move || WithFixtures::new(server.connection(), Arc::clone(&fixtures)), stop).await?;
+    bound
+        .serve(
+            move || WithFixtures::new(server.connection(), Arc::clone(&fixtures)),
+            stop,
+        )
+        .await?;
     Ok(())
 }
 
@@ -51,6 +66,8 @@ fn server(skills: PathBuf, scratch: &Path) -> Result<Server, Box<dyn Error>> {
         .root(Root::new(skills, Scope::Custom))
         .root(Root::new(scratch.join("skills"), Scope::Custom))
         .scratch_directory(scratch.join("runs"));
-    let tools = ToolSet::builder(runtime.build()).workspace(Mount::writable("workspace", scratch.join("workspace"))).build()?;
+    let tools = ToolSet::builder(runtime.build())
+        .workspace(Mount::writable("workspace", scratch.join("workspace")))
+        .build()?;
     Ok(Server::builder(tools).build()?)
 }

@@ -2,7 +2,8 @@
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ContentBlock, CreateMessageRequestParams, ElicitRequestParams, SamplingMessage, Tool,
+    CallToolRequestParams, CallToolResult, ContentBlock, CreateMessageRequestParams,
+    ElicitRequestParams, SamplingMessage, Tool,
 };
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
@@ -12,15 +13,41 @@ use crate::content::tool;
 pub(crate) fn tools() -> Vec<Tool> {
     let text = || json!({"type": "string"});
     vec![
-        tool("test_sampling", "Asks the client's model", json!({"prompt": text()})),
-        tool("test_elicitation", "Asks the client's user", json!({"message": text()})),
-        tool(DEFAULTS, "Asks the client's user, with an answer filled in for each kind of field", json!({})),
-        tool(ENUMS, "Asks the client's user to choose, in all ways of choosing", json!({})),
+        tool(
+            "test_sampling",
+            "Asks the client's model",
+            json!({"prompt": text()}),
+        ),
+        tool(
+            "test_elicitation",
+            "Asks the client's user",
+            json!({"message": text()}),
+        ),
+        tool(
+            DEFAULTS,
+            "Asks the client's user, with an answer filled in for each kind of field",
+            json!({}),
+        ),
+        tool(
+            ENUMS,
+            "Asks the client's user to choose, in all ways of choosing",
+            json!({}),
+        ),
     ]
 }
 
-pub(crate) async fn call(request: &CallToolRequestParams, context: &RequestContext<RoleServer>) -> Option<CallToolResult> {
-    let argument = |name: &str| request.arguments.as_ref().and_then(|arguments| arguments.get(name)?.as_str()).unwrap_or("?").to_owned();
+pub(crate) async fn call(
+    request: &CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Option<CallToolResult> {
+    let argument = |name: &str| {
+        request
+            .arguments
+            .as_ref()
+            .and_then(|arguments| arguments.get(name)?.as_str())
+            .unwrap_or("?")
+            .to_owned()
+    };
     let answered = match &*request.name {
         "test_sampling" => sampled(context, argument("prompt")).await,
         "test_elicitation" => elicited(context, &argument("message"), username()).await,
@@ -29,25 +56,46 @@ pub(crate) async fn call(request: &CallToolRequestParams, context: &RequestConte
         _ => return None,
     };
     let text = |text| vec![ContentBlock::text(text)];
-    Some(answered.map_or_else(|error| CallToolResult::error(text(error)), |answer| CallToolResult::success(text(answer))))
+    Some(answered.map_or_else(
+        |error| CallToolResult::error(text(error)),
+        |answer| CallToolResult::success(text(answer)),
+    ))
 }
 
 async fn sampled(context: &RequestContext<RoleServer>, prompt: String) -> Result<String, String> {
     let message = CreateMessageRequestParams::new(vec![SamplingMessage::user_text(prompt)], 100);
-    let result = context.peer.create_message(message).await.map_err(|error| error.to_string())?;
+    let result = context
+        .peer
+        .create_message(message)
+        .await
+        .map_err(|error| error.to_string())?;
     Ok(format!("LLM response: {}", json!(result.message)))
 }
 
-async fn elicited(context: &RequestContext<RoleServer>, message: &str, schema: Value) -> Result<String, String> {
+async fn elicited(
+    context: &RequestContext<RoleServer>,
+    message: &str,
+    schema: Value,
+) -> Result<String, String> {
     let form = json!({"mode": "form", "message": message, "requestedSchema": schema});
-    let form: ElicitRequestParams = serde_json::from_value(form).map_err(|error| error.to_string())?;
-    let result = context.peer.create_elicitation(form).await.map_err(|error| error.to_string())?;
-    Ok(format!("Elicitation completed: action={}, content={}", json!(result.action), json!(result.content)))
+    let form: ElicitRequestParams =
+        serde_json::from_value(form).map_err(|error| error.to_string())?;
+    let result = context
+        .peer
+        .create_elicitation(form)
+        .await
+        .map_err(|error| error.to_string())?;
+    Ok(format!(
+        "Elicitation completed: action={}, content={}",
+        json!(result.action),
+        json!(result.content)
+    ))
 }
 
 fn username() -> Value {
     let field = |description: &str| json!({"type": "string", "description": description});
-    let properties = json!({"username": field("User's response"), "email": field("User's email address")});
+    let properties =
+        json!({"username": field("User's response"), "email": field("User's email address")});
     json!({"type": "object", "properties": properties, "required": ["username", "email"]})
 }
 
@@ -70,7 +118,12 @@ fn enums() -> Value {
     let options = ["option1", "option2", "option3"];
     let titled = |word: &str| {
         let titled = |(value, number)| json!({"const": value, "title": format!("{number} {word}")});
-        [("value1", "First"), ("value2", "Second"), ("value3", "Third")].map(titled)
+        [
+            ("value1", "First"),
+            ("value2", "Second"),
+            ("value3", "Third"),
+        ]
+        .map(titled)
     };
     let properties = json!({
         "untitledSingle": {"type": "string", "enum": options},

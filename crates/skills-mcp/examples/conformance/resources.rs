@@ -11,7 +11,8 @@ const BINARY: &str = "test://static-binary";
 const WATCHED: &str = "test://watched-resource";
 
 pub(crate) fn all() -> Vec<Resource> {
-    let resource = |uri: &str, name: &str, mime_type: &str| Resource::new(uri, name).with_mime_type(mime_type);
+    let resource =
+        |uri: &str, name: &str, mime_type: &str| Resource::new(uri, name).with_mime_type(mime_type);
     vec![
         resource(TEXT, "static-text", "text/plain"),
         resource(BINARY, "static-binary", "image/png"),
@@ -20,28 +21,42 @@ pub(crate) fn all() -> Vec<Resource> {
 }
 
 pub(crate) fn template() -> ResourceTemplate {
-    ResourceTemplate::new("test://template/{id}/data", "template").with_mime_type("application/json")
+    ResourceTemplate::new("test://template/{id}/data", "template")
+        .with_mime_type("application/json")
 }
 
 /// Reads a resource, if it is one of these.
 pub(crate) fn read(uri: &str) -> Option<ReadResourceResult> {
     let contents = match uri {
-        TEXT => ResourceContents::text("This is the content of the static text resource.", uri).with_mime_type("text/plain"),
+        TEXT => ResourceContents::text("This is the content of the static text resource.", uri)
+            .with_mime_type("text/plain"),
         BINARY => ResourceContents::blob(PNG, uri).with_mime_type("image/png"),
         WATCHED => ResourceContents::text("Nothing has changed.", uri).with_mime_type("text/plain"),
         _ => {
-            let id = uri.strip_prefix("test://template/")?.strip_suffix("/data").filter(|id| !id.contains('/'))?;
-            let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
+            let id = uri
+                .strip_prefix("test://template/")?
+                .strip_suffix("/data")
+                .filter(|id| !id.contains('/'))?;
+            let data =
+                json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
             ResourceContents::text(data.to_string(), uri).with_mime_type("application/json")
         }
     };
     Some(ReadResourceResult::new(vec![contents]))
 }
 
-/// Says whether a resource can be watched. It never changes, so nothing has to be remembered of who does.
+/// Says whether a resource can be watched. It never changes, so nothing has to be remembered of who
+/// does.
 ///
 /// # Errors
 /// When it cannot.
 pub(crate) fn watched(uri: &str) -> Result<(), ErrorData> {
-    if uri == WATCHED { Ok(()) } else { Err(ErrorData::resource_not_found("this resource cannot be watched", Some(json!({"uri": uri})))) }
+    if uri == WATCHED {
+        Ok(())
+    } else {
+        Err(ErrorData::resource_not_found(
+            "this resource cannot be watched",
+            Some(json!({"uri": uri})),
+        ))
+    }
 }

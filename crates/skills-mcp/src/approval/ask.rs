@@ -29,10 +29,15 @@ impl Ask {
     /// # Errors
     /// When nobody could read all of it.
     pub(crate) fn of(question: &Question, offers: Offers) -> Result<Self, AskError> {
-        Ok(Self { text: describe_whole_question(question)?, offers: offers.to(question), fingerprint: fingerprint(question)? })
+        Ok(Self {
+            text: describe_whole_question(question)?,
+            offers: offers.to(question),
+            fingerprint: fingerprint(question)?,
+        })
     }
 
-    /// Returns what tells this question from others: two with the same are answered by the same answer.
+    /// Returns what tells this question from others: two with the same are answered by the same
+    /// answer.
     pub(crate) fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -60,22 +65,37 @@ impl Ask {
         });
         let schema = schema.as_object().cloned().unwrap_or_default();
         let requested_schema = ElicitationSchema::from_json_schema(schema)?;
-        Ok(ElicitRequestParams::FormElicitationParams { meta: None, message: self.text.clone(), requested_schema })
+        Ok(ElicitRequestParams::FormElicitationParams {
+            meta: None,
+            message: self.text.clone(),
+            requested_schema,
+        })
     }
 }
 
 impl Offers {
-    /// Leaves out what an answer to this question cannot be: without a digest nothing is known again, and words of a model are not allowed for good.
+    /// Leaves out what an answer to this question cannot be: without a digest nothing is known
+    /// again, and words of a model are not allowed for good.
     fn to(self, question: &Question) -> Self {
         let lasts = question.digest.is_some();
-        Self { session: self.session && lasts, always: self.always && lasts && !question.is_made_up }
+        Self {
+            session: self.session && lasts,
+            always: self.always && lasts && !question.is_made_up,
+        }
     }
 
     /// Lists the answers that are offered, as clients show them.
     fn all(self) -> impl Iterator<Item = (&'static str, Answer)> {
         let session = self.session.then_some(("allow_session", Answer::Session));
         let always = self.always.then_some(("allow_always", Answer::Always));
-        [Some(("allow_once", Answer::Once)), session, always, Some(("deny", Answer::Deny))].into_iter().flatten()
+        [
+            Some(("allow_once", Answer::Once)),
+            session,
+            always,
+            Some(("deny", Answer::Deny)),
+        ]
+        .into_iter()
+        .flatten()
     }
 }
 
@@ -84,7 +104,10 @@ impl Offers {
     fn answered(self, result: &ElicitResult) -> Option<Answer> {
         match result.action {
             ElicitationAction::Accept => {
-                let decision = result.content.as_ref().and_then(|content| content.get("decision")?.as_str());
+                let decision = result
+                    .content
+                    .as_ref()
+                    .and_then(|content| content.get("decision")?.as_str());
                 let chosen = self.all().find(|(name, _)| Some(*name) == decision);
                 Some(chosen.map_or(Answer::Deny, |(_, answer)| answer))
             }
@@ -118,19 +141,35 @@ mod tests {
             let result = content.into_iter().fold(result, ElicitResult::with_content);
             assert_eq!(offers.answered(&result), expected, "{result:?}");
         };
-        let all = Offers { session: true, always: true };
-        let few = Offers { session: false, always: false };
+        let all = Offers {
+            session: true,
+            always: true,
+        };
+        let few = Offers {
+            session: false,
+            always: false,
+        };
         let decision = |decision: &str| Some(json!({"decision": decision}));
         use ElicitationAction::{Accept, Cancel, Decline};
         check(Accept, decision("allow_once"), few, Some(Answer::Once));
-        check(Accept, decision("allow_session"), all, Some(Answer::Session));
+        check(
+            Accept,
+            decision("allow_session"),
+            all,
+            Some(Answer::Session),
+        );
         check(Accept, decision("allow_always"), all, Some(Answer::Always));
         check(Accept, decision("allow_session"), few, Some(Answer::Deny));
         check(Accept, decision("allow_always"), few, Some(Answer::Deny));
         check(Accept, decision("deny"), all, Some(Answer::Deny));
-        for nonsense in
-            [None, decision(""), decision("ALLOW_ONCE"), Some(json!({"decision": true})), Some(json!("allow_once")), Some(json!({}))]
-        {
+        for nonsense in [
+            None,
+            decision(""),
+            decision("ALLOW_ONCE"),
+            Some(json!({"decision": true})),
+            Some(json!("allow_once")),
+            Some(json!({})),
+        ] {
             check(Accept, nonsense, all, Some(Answer::Deny));
         }
         check(Decline, decision("allow_once"), all, Some(Answer::Deny));

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{CancelledNotificationParam, ClientResult, ElicitRequest, ElicitResult, RequestId, ServerRequest};
+use rmcp::model::{
+    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitResult, RequestId, ServerRequest,
+};
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
 use skills_tools::runtime::policy::AskError;
 use tokio::sync::oneshot::Receiver;
@@ -13,7 +15,8 @@ use super::Ask;
 /// How long a client is waited for.
 const PATIENCE: Duration = Duration::from_secs(290);
 
-/// A question that a client shows to its user. Dropped without an answer, it tells the client to take it away.
+/// A question that a client shows to its user. Dropped without an answer, it tells the client to
+/// take it away.
 pub(super) struct Asked {
     answer: Option<Receiver<Result<ClientResult, ServiceError>>>,
     peer: Peer<RoleServer>,
@@ -28,8 +31,15 @@ impl Asked {
     /// When the client cannot be reached.
     pub(super) async fn ask(peer: &Peer<RoleServer>, ask: &Ask) -> Result<Self, AskError> {
         let request = ServerRequest::ElicitRequest(ElicitRequest::new(ask.form()?));
-        let RequestHandle { rx, id, .. } = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
-        Ok(Self { answer: Some(rx), peer: peer.clone(), id, is_open: true })
+        let RequestHandle { rx, id, .. } = peer
+            .send_cancellable_request(request, PeerRequestOptions::no_options())
+            .await?;
+        Ok(Self {
+            answer: Some(rx),
+            peer: peer.clone(),
+            id,
+            is_open: true,
+        })
     }
 
     /// Awaits the answer.
@@ -37,8 +47,12 @@ impl Asked {
     /// # Errors
     /// When the client has gone, does not answer in time, or answers something else.
     pub(super) async fn answer(mut self) -> Result<ElicitResult, AskError> {
-        let Some(answer) = self.answer.take() else { return Err("the question was answered before".into()) };
-        let answer = tokio::time::timeout(PATIENCE, answer).await.map_err(|_| "the client gave no answer in time")?;
+        let Some(answer) = self.answer.take() else {
+            return Err("the question was answered before".into());
+        };
+        let answer = tokio::time::timeout(PATIENCE, answer)
+            .await
+            .map_err(|_| "the client gave no answer in time")?;
         self.is_open = false;
         match answer.map_err(|_| "the client has gone")? {
             Ok(ClientResult::ElicitResult(result)) => Ok(result),
@@ -50,9 +64,17 @@ impl Asked {
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        let Some(executor) = tokio::runtime::Handle::try_current().ok().filter(|_| self.is_open) else { return };
+        let Some(executor) = tokio::runtime::Handle::try_current()
+            .ok()
+            .filter(|_| self.is_open)
+        else {
+            return;
+        };
         let reason = "nobody waits for the answer any more".to_owned();
-        let (peer, cancelled) = (self.peer.clone(), CancelledNotificationParam::new(Some(self.id.clone()), Some(reason)));
+        let (peer, cancelled) = (
+            self.peer.clone(),
+            CancelledNotificationParam::new(Some(self.id.clone()), Some(reason)),
+        );
         // One that has gone needs not be told.
         executor.spawn(async move { peer.notify_cancelled(cancelled).await });
     }

@@ -24,7 +24,8 @@ pub(crate) struct Desk {
 pub(crate) enum Way {
     /// By a request to the client, whose answer is awaited.
     Request(Box<Peer<RoleServer>>),
-    /// By the result of the call, which the client repeats with the answer. The answer that came with this call, and the question that it is to.
+    /// By the result of the call, which the client repeats with the answer. The answer that came
+    /// with this call, and the question that it is to.
     Result(Option<(String, ElicitResult)>),
     /// Not at all: the client cannot.
     None,
@@ -41,7 +42,12 @@ struct State {
 
 impl Desk {
     pub(crate) fn new(way: Way, offers: Offers, cancellation: Cancellation) -> Self {
-        Self { way, offers, cancellation, state: Mutex::default() }
+        Self {
+            way,
+            offers,
+            cancellation,
+            state: Mutex::default(),
+        }
     }
 
     /// Takes the question that the client has to be asked.
@@ -63,7 +69,11 @@ impl Desk {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn request(&self, peer: &Peer<RoleServer>, ask: &Ask) -> Result<Option<Answer>, AskError> {
+    async fn request(
+        &self,
+        peer: &Peer<RoleServer>,
+        ask: &Ask,
+    ) -> Result<Option<Answer>, AskError> {
         let _waiting = Waiting::at(self);
         let asked = Asked::ask(peer, ask).await?;
         tokio::select! {
@@ -72,8 +82,13 @@ impl Desk {
         }
     }
 
-    /// Takes the answer that came with the call, if it is to this very question; else the client is asked by the result.
-    fn result(&self, given: Option<&(String, ElicitResult)>, ask: Ask) -> Result<Option<Answer>, AskError> {
+    /// Takes the answer that came with the call, if it is to this very question; else the client is
+    /// asked by the result.
+    fn result(
+        &self,
+        given: Option<&(String, ElicitResult)>,
+        ask: Ask,
+    ) -> Result<Option<Answer>, AskError> {
         match given.filter(|(fingerprint, _)| fingerprint == ask.fingerprint()) {
             Some((_, result)) => Ok(ask.answered(result)),
             None => {

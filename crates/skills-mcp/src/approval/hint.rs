@@ -2,23 +2,38 @@
 
 use skills_tools::runtime::policy::{Permission, Question, Verdict};
 
-/// Names the command by which the owner of the server allows what nobody could be asked. It names no path of this machine.
+/// Names the command by which the owner of the server allows what nobody could be asked. It names
+/// no path of this machine.
 pub(crate) fn hint(question: &Question) -> String {
     let mut ways = Vec::new();
-    let is_plain = question.name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let is_plain = question
+        .name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     // What a model makes up is no part of what is approved with a skill.
     if !question.is_made_up && question.digest.is_some() && is_plain {
-        ways.push(format!("`skills trust {}` approves the skill as it is now", question.name));
+        ways.push(format!(
+            "`skills trust {}` approves the skill as it is now",
+            question.name
+        ));
     }
     let rules: Option<Vec<String>> = question.open.iter().map(rule).collect();
     if let Some(rules) = rules.filter(|rules| !rules.is_empty() && !question.asks_for_content) {
-        ways.push(format!("`skills mcp {}` allows it while the server runs", rules.join(" ")));
+        ways.push(format!(
+            "`skills mcp {}` allows it while the server runs",
+            rules.join(" ")
+        ));
     }
-    let ways = if ways.is_empty() { "a rule has to allow it".to_owned() } else { ways.join(", and ") };
+    let ways = if ways.is_empty() {
+        "a rule has to allow it".to_owned()
+    } else {
+        ways.join(", and ")
+    };
     format!("this client cannot ask its user; where the server runs, {ways}")
 }
 
-/// A permission as it is written on a command line, with `PATH` in the place of paths; nothing for one that no rule allows.
+/// A permission as it is written on a command line, with `PATH` in the place of paths; nothing for
+/// one that no rule allows.
 fn rule(verdict: &Verdict) -> Option<String> {
     let allow = |what: &str| Some(format!("--allow {what}"));
     match verdict.permission() {

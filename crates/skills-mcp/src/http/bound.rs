@@ -39,27 +39,35 @@ impl Bound {
         self.address
     }
 
-    /// Answers requests until told to stop, each session, and each request that belongs to none, by a handler of its own:
-    /// [`Server::connection`](crate::Server::connection) makes them.
+    /// Answers requests until told to stop, each session, and each request that belongs to none, by
+    /// a handler of its own: [`Server::connection`](crate::Server::connection) makes them.
     ///
-    /// Then no connection is accepted and no request taken any more. Streams of sessions end at once. Subscriptions end after a second,
-    /// but a handler should end them itself, for only then is the client told. Requests that are being answered have the drain time
-    /// to finish. Those that have not by then are cancelled, and sessions are closed.
+    /// Then no connection is accepted and no request taken any more. Streams of sessions end at
+    /// once. Subscriptions end after a second, but a handler should end them itself, for only then
+    /// is the client told. Requests that are being answered have the drain time to finish. Those
+    /// that have not by then are cancelled, and sessions are closed.
     ///
     /// # Errors
     ///
     /// Fails if no connection can be accepted any longer.
-    pub async fn serve<H>(self, handlers: impl Fn() -> H + Send + Sync + 'static, stop: impl Future<Output = ()>) -> Result<(), HttpError>
+    pub async fn serve<H>(
+        self,
+        handlers: impl Fn() -> H + Send + Sync + 'static,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), HttpError>
     where
         H: ServerHandler,
     {
-        self.serve_until(handlers, stop, std::future::pending()).await
+        self.serve_until(handlers, stop, std::future::pending())
+            .await
     }
 
-    /// Does what [`serve`](Self::serve) does, and once told to stop, waits for nothing any more as soon as it is told to hurry.
+    /// Does what [`serve`](Self::serve) does, and once told to stop, waits for nothing any more as
+    /// soon as it is told to hurry.
     ///
-    /// Then requests that are still being answered are cancelled as if their time to finish had ended, and the end takes two seconds at
-    /// most. `hurry` is asked only once `stop` has come: the first signal to a program may be the one, and the second the other.
+    /// Then requests that are still being answered are cancelled as if their time to finish had
+    /// ended, and the end takes two seconds at most. `hurry` is asked only once `stop` has come:
+    /// the first signal to a program may be the one, and the second the other.
     ///
     /// # Errors
     ///
@@ -75,9 +83,24 @@ impl Bound {
     {
         let stages = Stages::default();
         // However this ends, even by being dropped, nothing of it goes on.
-        let _end = [&stages.stopping, &stages.parted, &stages.over].map(|stage| stage.clone().drop_guard());
-        let Self { listener, address, hosts, origins, keyring, limits } = self;
-        let front = Front::new(hosts, origins, keyring, limits.clone(), Arc::new(handlers), stages.clone());
+        let _end = [&stages.stopping, &stages.parted, &stages.over]
+            .map(|stage| stage.clone().drop_guard());
+        let Self {
+            listener,
+            address,
+            hosts,
+            origins,
+            keyring,
+            limits,
+        } = self;
+        let front = Front::new(
+            hosts,
+            origins,
+            keyring,
+            limits.clone(),
+            Arc::new(handlers),
+            stages.clone(),
+        );
         let mut open = Open::new(front.into_router(), &limits, stages);
         let accepted = open.accept(&listener, pin!(stop)).await;
         drop(listener);
@@ -97,17 +120,34 @@ struct Open {
 
 impl Open {
     fn new(router: Router, limits: &Limits, stages: Stages) -> Self {
-        let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
-        Self { router, places, limits: limits.clone(), tasks: JoinSet::new(), stages }
+        let places = Arc::new(Semaphore::new(
+            limits.connections.min(Semaphore::MAX_PERMITS),
+        ));
+        Self {
+            router,
+            places,
+            limits: limits.clone(),
+            tasks: JoinSet::new(),
+            stages,
+        }
     }
 
     /// Serves connections until `stop`, or until accepting them keeps failing.
-    async fn accept(&mut self, listener: &TcpListener, mut stop: Pin<&mut impl Future<Output = ()>>) -> io::Result<()> {
+    async fn accept(
+        &mut self,
+        listener: &TcpListener,
+        mut stop: Pin<&mut impl Future<Output = ()>>,
+    ) -> io::Result<()> {
         let mut failures = 0;
         loop {
             let next = async {
                 // The next one waits in the system's queue until there is a place for it.
-                let place = self.places.clone().acquire_owned().await.map_err(io::Error::other)?;
+                let place = self
+                    .places
+                    .clone()
+                    .acquire_owned()
+                    .await
+                    .map_err(io::Error::other)?;
                 listener.accept().await.map(|(stream, _)| (stream, place))
             };
             let accepted = tokio::select! {
@@ -132,7 +172,12 @@ impl Open {
 
     fn serve(&mut self, stream: TcpStream, place: impl Send + 'static) {
         while self.tasks.try_join_next().is_some() {}
-        let served = connection::serve(stream, self.router.clone(), self.limits.clone(), self.stages.stopping.clone());
+        let served = connection::serve(
+            stream,
+            self.router.clone(),
+            self.limits.clone(),
+            self.stages.stopping.clone(),
+        );
         self.tasks.spawn(async move {
             served.await;
             drop(place);
@@ -152,7 +197,8 @@ impl Open {
 
     async fn drained(&mut self, drain: Duration) {
         let deadline = Instant::now() + drain;
-        self.all_closed(deadline.min(Instant::now() + LAST_WORDS)).await;
+        self.all_closed(deadline.min(Instant::now() + LAST_WORDS))
+            .await;
         self.stages.parted.cancel();
         self.all_closed(deadline).await;
     }

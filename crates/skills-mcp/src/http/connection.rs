@@ -12,19 +12,31 @@ use tokio_util::sync::CancellationToken;
 use super::Limits;
 use super::stream::Stream;
 
-/// Answers the requests of a connection until it closes, is idle or not read for too long, or has answered the last one before
-/// the server stops.
+/// Answers the requests of a connection until it closes, is idle or not read for too long, or has
+/// answered the last one before the server stops.
 ///
 /// A client that goes takes its requests with it, whatever else it sent.
-pub(super) async fn serve(stream: TcpStream, router: Router, limits: Limits, stopping: CancellationToken) {
+pub(super) async fn serve(
+    stream: TcpStream,
+    router: Router,
+    limits: Limits,
+    stopping: CancellationToken,
+) {
     // Answers are small and whole; waiting for more to send would only delay them.
     _ = stream.set_nodelay(true);
     let stream = Stream::new(stream, limits.write_timeout);
     let watch = stream.watch();
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(limits.head_timeout);
-    builder.http1().max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD_BYTES);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_timeout);
+    builder
+        .http1()
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD_BYTES);
+    let mut connection =
+        pin!(builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
     let answered = async {
         tokio::select! {
             served = connection.as_mut() => served,

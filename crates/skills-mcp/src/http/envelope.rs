@@ -6,7 +6,8 @@ use super::refusal::Refusal;
 
 /// What of a message must be known before the protocol reads it.
 ///
-/// Reading it passes over everything else without keeping it, so however deep a message is nested, this costs no memory.
+/// Reading it passes over everything else without keeping it, so however deep a message is nested,
+/// this costs no memory.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct Envelope {
     #[serde(default)]
@@ -47,7 +48,13 @@ impl Envelope {
         if values(body) > max_values {
             return Err(Refusal::Values { limit: max_values });
         }
-        serde_json::from_slice(body).map_err(|error| if error.is_data() { Refusal::Message } else { Refusal::Syntax })
+        serde_json::from_slice(body).map_err(|error| {
+            if error.is_data() {
+                Refusal::Message
+            } else {
+                Refusal::Syntax
+            }
+        })
     }
 
     pub(super) fn purpose(&self) -> Purpose {
@@ -59,7 +66,8 @@ impl Envelope {
         }
     }
 
-    /// Returns the id if the message is a request; an answer to one of the server's has an id of the server.
+    /// Returns the id if the message is a request; an answer to one of the server's has an id of
+    /// the server.
     pub(super) fn request_id(&self) -> Option<&Id> {
         self.method.as_ref().and(self.id.as_ref())
     }
@@ -67,7 +75,8 @@ impl Envelope {
 
 /// Counts the values of a text of JSON, give or take a few.
 ///
-/// The protocol keeps each of them on its own, and shortly twice. That takes a hundred times the length of a body of nothing but `[]`.
+/// The protocol keeps each of them on its own, and shortly twice. That takes a hundred times the
+/// length of a body of nothing but `[]`.
 fn values(text: &[u8]) -> usize {
     let (mut values, mut quoted, mut escaped) = (1, false, false);
     for byte in text {
@@ -92,25 +101,48 @@ mod tests {
 
     #[test]
     fn values_are_counted() {
-        for (text, number) in [("1", 1), ("[]", 2), (r#"{"a":[1,2],"b":3}"#, 5), (r#""[[,\"{{,""#, 1), (r#"["\\",1]"#, 3)] {
+        for (text, number) in [
+            ("1", 1),
+            ("[]", 2),
+            (r#"{"a":[1,2],"b":3}"#, 5),
+            (r#""[[,\"{{,""#, 1),
+            (r#"["\\",1]"#, 3),
+        ] {
             assert_eq!(values(text.as_bytes()), number, "{text}");
         }
         assert_eq!(Envelope::read(b"[1,2]", 1), Err(Refusal::Batch));
-        assert_eq!(Envelope::read(br#"{"id":[1,2]}"#, 3), Err(Refusal::Values { limit: 3 }));
+        assert_eq!(
+            Envelope::read(br#"{"id":[1,2]}"#, 3),
+            Err(Refusal::Values { limit: 3 })
+        );
     }
 
     #[test]
     fn messages_say_what_they_are_for() {
-        let purpose = |method: &str| read(format!(r#"{{"method":"{method}","id":1}}"#).as_bytes()).unwrap().purpose();
+        let purpose = |method: &str| {
+            read(format!(r#"{{"method":"{method}","id":1}}"#).as_bytes())
+                .unwrap()
+                .purpose()
+        };
         assert_eq!(purpose("initialize"), Purpose::Begin);
         assert_eq!(purpose("subscriptions/listen"), Purpose::Listen);
         assert_eq!(purpose("tools/call"), Purpose::Call);
         let told = |text: &str| read(text.as_bytes()).unwrap().purpose();
         assert_eq!(told(r#"{"id":1,"result":{}}"#), Purpose::Tell);
-        assert_eq!(told(r#"{"method":"subscriptions/listen"}"#), Purpose::Tell, "without an id it is no request");
+        assert_eq!(
+            told(r#"{"method":"subscriptions/listen"}"#),
+            Purpose::Tell,
+            "without an id it is no request"
+        );
         let id = |text: &str| read(text.as_bytes()).unwrap().request_id().cloned();
-        assert_eq!(id(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#), Some(Id::Text("a".to_owned())));
-        assert_eq!(id(r#"{"id":-7,"params":{"id":[1,{}]},"method":"ping"}"#), Some(Id::Number(-7)));
+        assert_eq!(
+            id(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#),
+            Some(Id::Text("a".to_owned()))
+        );
+        assert_eq!(
+            id(r#"{"id":-7,"params":{"id":[1,{}]},"method":"ping"}"#),
+            Some(Id::Number(-7))
+        );
         assert_eq!(id(r#"{"id":7,"result":{}}"#), None, "an answer");
         assert_eq!(id(r#"{"method":"notifications/initialized"}"#), None);
     }
@@ -120,7 +152,14 @@ mod tests {
         for syntax in ["", "x", "{", r#"{"id":1"#, "{}{}", "{'id':1}"] {
             assert_eq!(read(syntax.as_bytes()), Err(Refusal::Syntax), "{syntax}");
         }
-        for message in ["1", "null", r#""x""#, r#"{"id":1.5,"method":"ping"}"#, r#"{"id":1,"id":2}"#, r#"{"method":7}"#] {
+        for message in [
+            "1",
+            "null",
+            r#""x""#,
+            r#"{"id":1.5,"method":"ping"}"#,
+            r#"{"id":1,"id":2}"#,
+            r#"{"method":7}"#,
+        ] {
             assert_eq!(read(message.as_bytes()), Err(Refusal::Message), "{message}");
         }
         assert_eq!(read(br#" [{"id":1,"method":"ping"}]"#), Err(Refusal::Batch));
@@ -128,7 +167,14 @@ mod tests {
 
     #[test]
     fn depth_costs_nothing() {
-        let deep = format!(r#"{{"method":"ping","id":1,"params":{}{}}}"#, "[".repeat(1_000_000), "]".repeat(1_000_000));
-        assert_eq!(read(deep.as_bytes()).unwrap().request_id(), Some(&Id::Number(1)));
+        let deep = format!(
+            r#"{{"method":"ping","id":1,"params":{}{}}}"#,
+            "[".repeat(1_000_000),
+            "]".repeat(1_000_000)
+        );
+        assert_eq!(
+            read(deep.as_bytes()).unwrap().request_id(),
+            Some(&Id::Number(1))
+        );
     }
 }

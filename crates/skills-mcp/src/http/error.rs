@@ -43,9 +43,13 @@ pub enum HttpErrorKind {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
-    #[error("other machines can reach {address}: allow that in so many words, or listen on 127.0.0.1")]
+    #[error(
+        "other machines can reach {address}: allow that in so many words, or listen on 127.0.0.1"
+    )]
     RemoteNotAllowed { address: SocketAddr },
-    #[error("other machines can reach {address}: give a token of at least 32 characters, for instance what `openssl rand -hex 32` prints")]
+    #[error(
+        "other machines can reach {address}: give a token of at least 32 characters, for instance what `openssl rand -hex 32` prints"
+    )]
     NoToken { address: SocketAddr },
     #[error("other machines can reach {address}: name the hosts by which clients call it")]
     NoHost { address: SocketAddr },
@@ -58,7 +62,13 @@ pub(crate) enum Repr {
     #[error("{text:?} is no origin: write a scheme and a host, and a port or `:*`")]
     Origin { text: String },
     #[error("cannot listen on {address}")]
-    Bind { address: SocketAddr, source: io::Error },
+    Bind {
+        address: SocketAddr,
+        source: io::Error,
+    },
     #[error("cannot accept connections at {address} any longer")]
-    Accept { address: SocketAddr, source: io::Error },
+    Accept {
+        address: SocketAddr,
+        source: io::Error,
+    },
 }

@@ -7,7 +7,8 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue, PROXY_AUTHORIZATION, X_CONTENT_TYPE_OPTIONS,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue,
+    PROXY_AUTHORIZATION, X_CONTENT_TYPE_OPTIONS,
 };
 use http::request::Parts;
 use http::{Method, StatusCode, Version};
@@ -41,9 +42,11 @@ pub(super) struct Front<H> {
     stages: Stages,
     /// Answers what ends by itself: it may finish while the server stops.
     calls: Protocol<H>,
-    /// Answers what the client subscribes to: it has a moment to end by itself when the server stops.
+    /// Answers what the client subscribes to: it has a moment to end by itself when the server
+    /// stops.
     subscriptions: Protocol<H>,
-    /// Keeps the streams of sessions open, which have no end of their own: they end as soon as the server stops.
+    /// Keeps the streams of sessions open, which have no end of their own: they end as soon as the
+    /// server stops.
     streams: Protocol<H>,
 }
 
@@ -64,8 +67,16 @@ pub(super) struct Stages {
 }
 
 impl<H: ServerHandler> Front<H> {
-    pub(super) fn new(hosts: Hosts, origins: Origins, keyring: Keyring, limits: Limits, handlers: Handlers<H>, stages: Stages) -> Self {
-        let sessions = (limits.sessions > 0).then(|| Sessions::new(limits.sessions, keyring.principals(), limits.session_idle));
+    pub(super) fn new(
+        hosts: Hosts,
+        origins: Origins,
+        keyring: Keyring,
+        limits: Limits,
+        handlers: Handlers<H>,
+        stages: Stages,
+    ) -> Self {
+        let sessions = (limits.sessions > 0)
+            .then(|| Sessions::new(limits.sessions, keyring.principals(), limits.session_idle));
         let kept = sessions.as_ref().map_or_else(Arc::default, Sessions::kept);
         let protocol = |end: &CancellationToken| {
             let handlers = Arc::clone(&handlers);
@@ -77,8 +88,19 @@ impl<H: ServerHandler> Front<H> {
                 .with_cancellation_token(end.clone());
             StreamableHttpService::new(move || Ok(handlers()), kept.clone(), config)
         };
-        let [calls, subscriptions, streams] = [&stages.over, &stages.parted, &stages.stopping].map(protocol);
-        Self { hosts, origins, keyring, limits, sessions, stages, calls, subscriptions, streams }
+        let [calls, subscriptions, streams] =
+            [&stages.over, &stages.parted, &stages.stopping].map(protocol);
+        Self {
+            hosts,
+            origins,
+            keyring,
+            limits,
+            sessions,
+            stages,
+            calls,
+            subscriptions,
+            streams,
+        }
     }
 
     /// Makes the service that connections are served with.
@@ -102,7 +124,11 @@ impl<H: ServerHandler> Front<H> {
         record.status(response.status());
         // Of a stream it is told once it is over.
         let record = is_stream(response.headers()).then_some(record);
-        if held.is_some() || record.is_some() { hold(response, (held, record)) } else { response }
+        if held.is_some() || record.is_some() {
+            hold(response, (held, record))
+        } else {
+            response
+        }
     }
 
     async fn route(&self, request: Request, record: &mut Record) -> Result<Answer, Refusal> {
@@ -113,7 +139,9 @@ impl<H: ServerHandler> Front<H> {
         self.origins.check(request.headers())?;
         match request.uri().path() {
             PROTOCOL => self.protocol(request, record).await,
-            HEALTH => self.health(request.method()).map(|response| (response, None)),
+            HEALTH => self
+                .health(request.method())
+                .map(|response| (response, None)),
             _ => Err(Refusal::Path),
         }
     }
@@ -126,7 +154,10 @@ impl<H: ServerHandler> Front<H> {
             return Err(Refusal::Stopping);
         }
         let mut response = Response::new(Body::from("ok"));
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        response.headers_mut().insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("text/plain; charset=utf-8"),
+        );
         Ok(response)
     }
 
@@ -145,7 +176,9 @@ impl<H: ServerHandler> Front<H> {
             self.post(account, parts, payload, record).await
         } else {
             // Whoever ends a session has to get in when all streams are taken.
-            let place = (parts.method == Method::GET).then(|| account.stream()).transpose()?;
+            let place = (parts.method == Method::GET)
+                .then(|| account.stream())
+                .transpose()?;
             let visit = self.enter(&mut parts.headers, account, None, record)?;
             let is_end = parts.method == Method::DELETE;
             let mut response = self.pass(&self.streams, parts, Payload::default()).await?;
@@ -153,11 +186,23 @@ impl<H: ServerHandler> Front<H> {
             if is_end && response.status() == StatusCode::ACCEPTED {
                 *response.status_mut() = StatusCode::NO_CONTENT;
             }
-            Ok((response, Some(Held { _place: place, _visit: visit })))
+            Ok((
+                response,
+                Some(Held {
+                    _place: place,
+                    _visit: visit,
+                }),
+            ))
         }
     }
 
-    async fn post(&self, account: &Account, mut parts: Parts, payload: Payload, record: &mut Record) -> Result<Answer, Refusal> {
+    async fn post(
+        &self,
+        account: &Account,
+        mut parts: Parts,
+        payload: Payload,
+        record: &mut Record,
+    ) -> Result<Answer, Refusal> {
         let envelope = Envelope::read(&payload.bytes, self.limits.max_values())?;
         // What tells something takes no place: a call may wait for just that.
         let (place, service) = match envelope.purpose() {
@@ -167,13 +212,23 @@ impl<H: ServerHandler> Front<H> {
         };
         let visit = self.enter(&mut parts.headers, account, Some(&envelope), record)?;
         let response = match (envelope.purpose(), &self.sessions) {
-            (Purpose::Begin, Some(sessions)) if visit.is_none() => self.begin(sessions, account, parts, payload, record).await?,
+            (Purpose::Begin, Some(sessions)) if visit.is_none() => {
+                self.begin(sessions, account, parts, payload, record)
+                    .await?
+            }
             _ => self.pass(service, parts, payload).await?,
         };
-        Ok((response, Some(Held { _place: place, _visit: visit })))
+        Ok((
+            response,
+            Some(Held {
+                _place: place,
+                _visit: visit,
+            }),
+        ))
     }
 
-    /// Begins a session in a task of its own: if the client went meanwhile, the library would keep one that nobody has.
+    /// Begins a session in a task of its own: if the client went meanwhile, the library would keep
+    /// one that nobody has.
     async fn begin(
         &self,
         sessions: &Sessions,
@@ -187,7 +242,11 @@ impl<H: ServerHandler> Front<H> {
         let begun = tokio::spawn(async move {
             let beginning = sessions.make_room(&principal).await?;
             let response = pass(&service, &stopping, parts, payload).await?;
-            let id = response.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
+            let id = response
+                .headers()
+                .get(SESSION)
+                .and_then(|id| id.to_str().ok())
+                .map(str::to_owned);
             if let Some(id) = &id {
                 beginning.give(id);
             }
@@ -200,8 +259,8 @@ impl<H: ServerHandler> Front<H> {
         Ok(response)
     }
 
-    /// Enters the session that the head names, if sessions are known to it and to the server; else the name is taken away, so that
-    /// nothing behind can take it for one.
+    /// Enters the session that the head names, if sessions are known to it and to the server; else
+    /// the name is taken away, so that nothing behind can take it for one.
     fn enter(
         &self,
         headers: &mut HeaderMap,
@@ -209,7 +268,11 @@ impl<H: ServerHandler> Front<H> {
         envelope: Option<&Envelope>,
         record: &mut Record,
     ) -> Result<Option<Visit>, Refusal> {
-        let sessions = if knows_no_sessions(headers)? { None } else { self.sessions.as_ref() };
+        let sessions = if knows_no_sessions(headers)? {
+            None
+        } else {
+            self.sessions.as_ref()
+        };
         let Some(sessions) = sessions else {
             headers.remove(SESSION);
             return Ok(None);
@@ -219,10 +282,21 @@ impl<H: ServerHandler> Front<H> {
         };
         let id = id.to_str().map_err(|_| Refusal::Session)?;
         record.session(id);
-        sessions.enter(id, &account.principal, envelope.and_then(Envelope::request_id)).map(Some)
+        sessions
+            .enter(
+                id,
+                &account.principal,
+                envelope.and_then(Envelope::request_id),
+            )
+            .map(Some)
     }
 
-    async fn pass(&self, service: &Protocol<H>, parts: Parts, payload: Payload) -> Result<Response, Refusal> {
+    async fn pass(
+        &self,
+        service: &Protocol<H>,
+        parts: Parts,
+        payload: Payload,
+    ) -> Result<Response, Refusal> {
         pass(service, &self.stages.stopping, parts, payload).await
     }
 }
@@ -252,7 +326,8 @@ async fn pass<H: ServerHandler>(
     });
     let response = service.handle(Request::from_parts(parts, body)).await;
     match response.status() {
-        // The library tells what failed, which is nobody's business, and how it ends when it is told to.
+        // The library tells what failed, which is nobody's business, and how it ends when it is
+        // told to.
         StatusCode::INTERNAL_SERVER_ERROR if stopping.is_cancelled() => Err(Refusal::Stopping),
         StatusCode::INTERNAL_SERVER_ERROR => Err(Refusal::Internal),
         // The type of the body was right, so it was the message that was not.
@@ -261,7 +336,8 @@ async fn pass<H: ServerHandler>(
     }
 }
 
-/// Handlers get the head. None of them needs what only opens the door, and a head is soon shown in some record.
+/// Handlers get the head. None of them needs what only opens the door, and a head is soon shown in
+/// some record.
 fn forget_secrets(parts: &mut Parts) {
     for name in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE] {
         parts.headers.remove(name);
@@ -272,7 +348,9 @@ fn forget_secrets(parts: &mut Parts) {
 }
 
 fn is_stream(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
+    headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
 }
 
 #[cfg(test)]
@@ -291,10 +369,26 @@ mod tests {
     async fn status(stages: &Stages, method: Method, path: &str) -> StatusCode {
         let local = Ipv4Addr::LOCALHOST.into();
         let limits = Limits::default();
-        let (hosts, origins) = (Hosts::new(local, &[]).unwrap(), Origins::new(local, &[]).unwrap());
+        let (hosts, origins) = (
+            Hosts::new(local, &[]).unwrap(),
+            Origins::new(local, &[]).unwrap(),
+        );
         let keyring = Keyring::new(&[], &limits).unwrap();
-        let router = Front::new(hosts, origins, keyring, limits, Arc::new(|| Silent), stages.clone()).into_router();
-        let request = Request::builder().method(method).uri(path).header(HOST, "localhost").body(Body::empty()).unwrap();
+        let router = Front::new(
+            hosts,
+            origins,
+            keyring,
+            limits,
+            Arc::new(|| Silent),
+            stages.clone(),
+        )
+        .into_router();
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(HOST, "localhost")
+            .body(Body::empty())
+            .unwrap();
         router.oneshot(request).await.unwrap().status()
     }
 
@@ -303,10 +397,22 @@ mod tests {
         let stages = Stages::default();
         assert_eq!(status(&stages, Method::GET, HEALTH).await, StatusCode::OK);
         assert_eq!(status(&stages, Method::HEAD, HEALTH).await, StatusCode::OK);
-        assert_eq!(status(&stages, Method::POST, HEALTH).await, StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(
+            status(&stages, Method::POST, HEALTH).await,
+            StatusCode::METHOD_NOT_ALLOWED
+        );
         stages.stopping.cancel();
-        assert_eq!(status(&stages, Method::GET, HEALTH).await, StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(status(&stages, Method::POST, PROTOCOL).await, StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(status(&stages, Method::GET, "/").await, StatusCode::NOT_FOUND);
+        assert_eq!(
+            status(&stages, Method::GET, HEALTH).await,
+            StatusCode::SERVICE_UNAVAILABLE
+        );
+        assert_eq!(
+            status(&stages, Method::POST, PROTOCOL).await,
+            StatusCode::SERVICE_UNAVAILABLE
+        );
+        assert_eq!(
+            status(&stages, Method::GET, "/").await,
+            StatusCode::NOT_FOUND
+        );
     }
 }

@@ -12,10 +12,17 @@ pub(super) const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-ve
 /// Returns the value of a field that may occur once.
 ///
 /// Whoever stands before the server may read the other one of two, so neither is believed.
-pub(super) fn once<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, Refusal> {
+pub(super) fn once<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'a HeaderValue>, Refusal> {
     let mut values = headers.get_all(name).iter();
     let value = values.next();
-    if values.next().is_some() { Err(Refusal::Repeated(name.clone())) } else { Ok(value) }
+    if values.next().is_some() {
+        Err(Refusal::Repeated(name.clone()))
+    } else {
+        Ok(value)
+    }
 }
 
 /// Tells whether the head names a revision that knows no sessions.

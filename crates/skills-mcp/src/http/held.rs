@@ -9,13 +9,16 @@ use http_body_util::BodyExt as _;
 
 /// Keeps something until all of the body was written, or it was given up.
 ///
-/// The library that speaks HTTP takes small bodies whole, long before it can write them. So what is held is tied to the bytes.
+/// The library that speaks HTTP takes small bodies whole, long before it can write them. So what is
+/// held is tied to the bytes.
 pub(super) fn hold<T: Send + Sync + 'static>(response: Response, held: T) -> Response {
     let held = Arc::new(held);
     let (mut head, body) = response.into_parts();
     // It would be unknown behind the mapping, and the body would come in chunks.
     if let Some(length) = body.size_hint().exact() {
-        head.headers.entry(CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
+        head.headers
+            .entry(CONTENT_LENGTH)
+            .or_insert_with(|| HeaderValue::from(length));
     }
     let body = body.map_frame(move |frame| frame.map_data(|bytes| tie(bytes, held.clone())));
     Response::from_parts(head, Body::new(body))
@@ -48,7 +51,10 @@ mod tests {
         assert_eq!(response.headers()[CONTENT_LENGTH], "6");
         let frame = response.body_mut().frame().await.unwrap().unwrap();
         drop(response);
-        assert_eq!((Arc::strong_count(&held), &frame.data_ref().unwrap()[..]), (2, &b"answer"[..]));
+        assert_eq!(
+            (Arc::strong_count(&held), &frame.data_ref().unwrap()[..]),
+            (2, &b"answer"[..])
+        );
         drop(frame);
         assert_eq!(Arc::strong_count(&held), 1);
     }

@@ -12,18 +12,25 @@ use super::refusal::Refusal;
 
 /// The hosts that a request may name.
 ///
-/// A page of an evil site reaches a server on this machine once its name resolves to 127.0.0.1, but the browser then still
-/// sends that name. So only known ones are answered.
+/// A page of an evil site reaches a server on this machine once its name resolves to 127.0.0.1, but
+/// the browser then still sends that name. So only known ones are answered.
 #[derive(Debug, Clone)]
 pub(super) struct Hosts(Vec<Host>);
 
 impl Hosts {
-    /// Makes the list of a server that listens at an address: its own names if that is loopback, and those that were given.
+    /// Makes the list of a server that listens at an address: its own names if that is loopback,
+    /// and those that were given.
     pub(super) fn new(address: IpAddr, given: &[String]) -> Result<Self, HttpError> {
         let mut hosts = vec![];
         if address.is_loopback() {
-            hosts.extend(["localhost", "127.0.0.1", "::1"].map(|name| Host { name: name.to_owned(), port: None }));
-            hosts.push(Host { name: address.to_string(), port: None });
+            hosts.extend(["localhost", "127.0.0.1", "::1"].map(|name| Host {
+                name: name.to_owned(),
+                port: None,
+            }));
+            hosts.push(Host {
+                name: address.to_string(),
+                port: None,
+            });
         }
         for text in given {
             hosts.push(Host::parse(text).ok_or_else(|| Repr::Host { text: text.clone() })?);
@@ -34,13 +41,23 @@ impl Hosts {
     /// Refuses a request that names no host, several, or another.
     pub(super) fn check<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
         let named = once(request.headers(), &HOST)?.ok_or(Refusal::HostMissing)?;
-        let named = named.to_str().ok().and_then(Host::parse).ok_or(Refusal::HostMissing)?;
+        let named = named
+            .to_str()
+            .ok()
+            .and_then(Host::parse)
+            .ok_or(Refusal::HostMissing)?;
         let target = request.uri().authority().map(Host::of);
-        if self.allow(&named) && target.is_none_or(|target| self.allow(&target)) { Ok(()) } else { Err(Refusal::Host) }
+        if self.allow(&named) && target.is_none_or(|target| self.allow(&target)) {
+            Ok(())
+        } else {
+            Err(Refusal::Host)
+        }
     }
 
     fn allow(&self, host: &Host) -> bool {
-        self.0.iter().any(|allowed| allowed.name == host.name && allowed.port.is_none_or(|port| host.port == Some(port)))
+        self.0.iter().any(|allowed| {
+            allowed.name == host.name && allowed.port.is_none_or(|port| host.port == Some(port))
+        })
     }
 }
 
@@ -55,15 +72,22 @@ impl Host {
     /// Reads `name`, `name:port`, `[address]` or `[address]:port`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let authority: Authority = text.parse().ok()?;
-        let plain = !text.contains('@') && !authority.host().is_empty() && !authority.host().contains('*');
+        let plain =
+            !text.contains('@') && !authority.host().is_empty() && !authority.host().contains('*');
         // `name:` and `name:99999` have a colon, but no port.
         let port_is_whole = authority.host().len() == text.len() || authority.port_u16().is_some();
         (plain && port_is_whole).then(|| Self::of(&authority))
     }
 
     fn of(authority: &Authority) -> Self {
-        let name = authority.host().trim_start_matches('[').trim_end_matches(']');
-        Self { name: name.to_ascii_lowercase(), port: authority.port_u16() }
+        let name = authority
+            .host()
+            .trim_start_matches('[')
+            .trim_end_matches(']');
+        Self {
+            name: name.to_ascii_lowercase(),
+            port: authority.port_u16(),
+        }
     }
 }
 
@@ -74,19 +98,47 @@ mod tests {
     use super::*;
 
     fn check(hosts: &Hosts, named: &[&str], target: &str) -> bool {
-        let request = named.iter().fold(Request::builder().uri(target), |request, host| request.header(HOST, *host));
+        let request = named
+            .iter()
+            .fold(Request::builder().uri(target), |request, host| {
+                request.header(HOST, *host)
+            });
         hosts.check(&request.body(()).unwrap()).is_ok()
     }
 
     #[test]
     fn loopback_has_its_own_names_at_any_port() {
-        let hosts = Hosts::new(Ipv4Addr::new(127, 0, 0, 9).into(), &["Tools.example:8443".to_owned()]).unwrap();
-        for good in ["localhost", "LOCALHOST:8080", "127.0.0.1:1", "[::1]:8080", "[::1]", "127.0.0.9:3", "tools.example:8443"] {
+        let hosts = Hosts::new(
+            Ipv4Addr::new(127, 0, 0, 9).into(),
+            &["Tools.example:8443".to_owned()],
+        )
+        .unwrap();
+        for good in [
+            "localhost",
+            "LOCALHOST:8080",
+            "127.0.0.1:1",
+            "[::1]:8080",
+            "[::1]",
+            "127.0.0.9:3",
+            "tools.example:8443",
+        ] {
             assert!(check(&hosts, &[good], "/mcp"), "{good}");
         }
-        let bad =
-            ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "tools.example", "tools.example:443", "user@localhost"];
-        for bad in bad.into_iter().chain(["", "localhost:", "localhost:99999", "localhost/", "192.168.0.1"]) {
+        let bad = [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "tools.example",
+            "tools.example:443",
+            "user@localhost",
+        ];
+        for bad in bad.into_iter().chain([
+            "",
+            "localhost:",
+            "localhost:99999",
+            "localhost/",
+            "192.168.0.1",
+        ]) {
             assert!(!check(&hosts, &[bad], "/mcp"), "{bad}");
         }
     }
@@ -96,22 +148,45 @@ mod tests {
         let hosts = Hosts::new(Ipv6Addr::LOCALHOST.into(), &[]).unwrap();
         assert!(check(&hosts, &["localhost:80"], "http://localhost:80/mcp"));
         assert!(!check(&hosts, &["localhost:80"], "http://evil.example/mcp"));
-        assert!(!check(&hosts, &["localhost", "evil.example"], "/mcp"), "several");
-        assert!(!check(&hosts, &["localhost", "localhost"], "/mcp"), "the same twice");
+        assert!(
+            !check(&hosts, &["localhost", "evil.example"], "/mcp"),
+            "several"
+        );
+        assert!(
+            !check(&hosts, &["localhost", "localhost"], "/mcp"),
+            "the same twice"
+        );
         assert!(!check(&hosts, &[], "/mcp"), "none");
     }
 
     #[test]
     fn other_addresses_have_the_names_that_were_given() {
-        let hosts = Hosts::new(Ipv4Addr::UNSPECIFIED.into(), &["tools.example".to_owned()]).unwrap();
-        assert!(check(&hosts, &["tools.example"], "/mcp") && check(&hosts, &["tools.example:8443"], "/mcp"));
+        let hosts =
+            Hosts::new(Ipv4Addr::UNSPECIFIED.into(), &["tools.example".to_owned()]).unwrap();
+        assert!(
+            check(&hosts, &["tools.example"], "/mcp")
+                && check(&hosts, &["tools.example:8443"], "/mcp")
+        );
         assert!(!check(&hosts, &["localhost"], "/mcp") && !check(&hosts, &["0.0.0.0"], "/mcp"));
     }
 
     #[test]
     fn what_is_no_host_is_refused() {
-        for bad in ["", "*", "*.example", "a b", "http://example", "example:", "example:99999", "user@example", "example/mcp"] {
-            assert!(Hosts::new(Ipv4Addr::LOCALHOST.into(), &[bad.to_owned()]).is_err(), "{bad}");
+        for bad in [
+            "",
+            "*",
+            "*.example",
+            "a b",
+            "http://example",
+            "example:",
+            "example:99999",
+            "user@example",
+            "example/mcp",
+        ] {
+            assert!(
+                Hosts::new(Ipv4Addr::LOCALHOST.into(), &[bad.to_owned()]).is_err(),
+                "{bad}"
+            );
         }
     }
 }

@@ -9,15 +9,28 @@ use super::headers::once;
 use super::hosts::Host;
 use super::refusal::Refusal;
 
-/// The origins that a request may come from. One without an origin comes from no browser, and passes.
+/// The origins that a request may come from. One without an origin comes from no browser, and
+/// passes.
 #[derive(Debug, Clone)]
 pub(super) struct Origins(Vec<Rule>);
 
 impl Origins {
-    /// Makes the list of a server that listens at an address: pages of this machine if that is loopback, and those that were given.
+    /// Makes the list of a server that listens at an address: pages of this machine if that is
+    /// loopback, and those that were given.
     pub(super) fn new(address: IpAddr, given: &[String]) -> Result<Self, HttpError> {
-        let own = if address.is_loopback() { ["localhost", "127.0.0.1", "::1"].as_slice() } else { &[] };
-        let mut rules: Vec<_> = own.iter().map(|name| Rule { scheme: "http".to_owned(), name: (*name).to_owned(), port: None }).collect();
+        let own = if address.is_loopback() {
+            ["localhost", "127.0.0.1", "::1"].as_slice()
+        } else {
+            &[]
+        };
+        let mut rules: Vec<_> = own
+            .iter()
+            .map(|name| Rule {
+                scheme: "http".to_owned(),
+                name: (*name).to_owned(),
+                port: None,
+            })
+            .collect();
         for text in given {
             rules.push(Rule::parse(text).ok_or_else(|| Repr::Origin { text: text.clone() })?);
         }
@@ -29,8 +42,16 @@ impl Origins {
         let Some(origin) = once(headers, &ORIGIN)? else {
             return Ok(());
         };
-        let origin = origin.to_str().ok().and_then(Origin::parse).ok_or(Refusal::Origin)?;
-        if self.0.iter().any(|rule| rule.allows(&origin)) { Ok(()) } else { Err(Refusal::Origin) }
+        let origin = origin
+            .to_str()
+            .ok()
+            .and_then(Origin::parse)
+            .ok_or(Refusal::Origin)?;
+        if self.0.iter().any(|rule| rule.allows(&origin)) {
+            Ok(())
+        } else {
+            Err(Refusal::Origin)
+        }
     }
 }
 
@@ -44,19 +65,27 @@ struct Rule {
 
 impl Rule {
     fn parse(text: &str) -> Option<Self> {
-        let (text, any_port) = text.strip_suffix(":*").map_or((text, false), |text| (text, true));
+        let (text, any_port) = text
+            .strip_suffix(":*")
+            .map_or((text, false), |text| (text, true));
         let Origin { scheme, host } = Origin::parse(text)?;
         let port = match (any_port, host.port) {
             (true, None) => None,
             (true, Some(_)) => return None,
             (false, port) => Some(port.or_else(|| default_port(&scheme))?),
         };
-        Some(Self { scheme, name: host.name, port })
+        Some(Self {
+            scheme,
+            name: host.name,
+            port,
+        })
     }
 
     fn allows(&self, origin: &Origin) -> bool {
         let port = || origin.host.port.or_else(|| default_port(&origin.scheme));
-        self.scheme == origin.scheme && self.name == origin.host.name && (self.port.is_none() || self.port == port())
+        self.scheme == origin.scheme
+            && self.name == origin.host.name
+            && (self.port.is_none() || self.port == port())
     }
 }
 
@@ -68,9 +97,15 @@ struct Origin {
 impl Origin {
     fn parse(text: &str) -> Option<Self> {
         let (scheme, host) = text.split_once("://")?;
-        let whole = !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+        let whole = !scheme.is_empty()
+            && scheme
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
         let host = Host::parse(host)?;
-        whole.then(|| Self { scheme: scheme.to_ascii_lowercase(), host })
+        whole.then(|| Self {
+            scheme: scheme.to_ascii_lowercase(),
+            host,
+        })
     }
 }
 
@@ -91,37 +126,95 @@ mod tests {
     fn check(address: Ipv4Addr, given: &[&str], origin: &str) -> bool {
         let given: Vec<_> = given.iter().map(|&text| text.to_owned()).collect();
         let headers = HeaderMap::from_iter([(ORIGIN, origin.parse().unwrap())]);
-        Origins::new(address.into(), &given).unwrap().check(&headers).is_ok()
+        Origins::new(address.into(), &given)
+            .unwrap()
+            .check(&headers)
+            .is_ok()
     }
 
     #[test]
     fn pages_of_this_machine_pass_on_loopback() {
-        for good in ["http://localhost:6274", "http://localhost", "http://127.0.0.1:3000", "http://[::1]:80", "HTTP://LocalHost:1"] {
+        for good in [
+            "http://localhost:6274",
+            "http://localhost",
+            "http://127.0.0.1:3000",
+            "http://[::1]:80",
+            "HTTP://LocalHost:1",
+        ] {
             assert!(check(Ipv4Addr::LOCALHOST, &[], good), "{good}");
-            assert!(!check(Ipv4Addr::UNSPECIFIED, &[], good), "{good}, but the server is not on loopback");
+            assert!(
+                !check(Ipv4Addr::UNSPECIFIED, &[], good),
+                "{good}, but the server is not on loopback"
+            );
         }
-        let bad = ["null", "", "http://evil.example", "https://localhost:6274", "http://localhost.evil.example", "http://localhost:1/x"];
-        for bad in bad.into_iter().chain(["http://user@localhost", "localhost", "http://", "file://", "http://localhost:*"]) {
+        let bad = [
+            "null",
+            "",
+            "http://evil.example",
+            "https://localhost:6274",
+            "http://localhost.evil.example",
+            "http://localhost:1/x",
+        ];
+        for bad in bad.into_iter().chain([
+            "http://user@localhost",
+            "localhost",
+            "http://",
+            "file://",
+            "http://localhost:*",
+        ]) {
             assert!(!check(Ipv4Addr::LOCALHOST, &[], bad), "{bad}");
         }
-        assert!(Origins::new(Ipv4Addr::LOCALHOST.into(), &[]).unwrap().check(&HeaderMap::new()).is_ok(), "no browser");
+        assert!(
+            Origins::new(Ipv4Addr::LOCALHOST.into(), &[])
+                .unwrap()
+                .check(&HeaderMap::new())
+                .is_ok(),
+            "no browser"
+        );
     }
 
     #[test]
     fn given_origins_pass_at_their_port() {
-        let given = ["https://a.example", "https://b.example:8443", "http://c.example:*"];
-        for good in ["https://a.example", "https://a.example:443", "https://b.example:8443", "http://c.example:9"] {
+        let given = [
+            "https://a.example",
+            "https://b.example:8443",
+            "http://c.example:*",
+        ];
+        for good in [
+            "https://a.example",
+            "https://a.example:443",
+            "https://b.example:8443",
+            "http://c.example:9",
+        ] {
             assert!(check(Ipv4Addr::UNSPECIFIED, &given, good), "{good}");
         }
-        for bad in ["http://a.example", "https://a.example:444", "https://b.example", "https://c.example:9"] {
+        for bad in [
+            "http://a.example",
+            "https://a.example:444",
+            "https://b.example",
+            "https://c.example:9",
+        ] {
             assert!(!check(Ipv4Addr::UNSPECIFIED, &given, bad), "{bad}");
         }
     }
 
     #[test]
     fn what_is_no_origin_is_refused() {
-        for bad in ["null", "*", "", "a.example", "https://", "https://*", "https://a.example/", "https://a.example:1:*", "app://a"] {
-            assert!(Origins::new(Ipv4Addr::LOCALHOST.into(), &[bad.to_owned()]).is_err(), "{bad}");
+        for bad in [
+            "null",
+            "*",
+            "",
+            "a.example",
+            "https://",
+            "https://*",
+            "https://a.example/",
+            "https://a.example:1:*",
+            "app://a",
+        ] {
+            assert!(
+                Origins::new(Ipv4Addr::LOCALHOST.into(), &[bad.to_owned()]).is_err(),
+                "{bad}"
+            );
         }
     }
 }

@@ -23,8 +23,19 @@ pub(super) struct Record {
 
 impl Record {
     pub(super) fn begin<B>(request: &Request<B>, known: &[&'static str]) -> Self {
-        let path = known.iter().find(|&&path| path == request.uri().path()).copied().unwrap_or("other");
-        Self { method: name(request.method()), path, began: Instant::now(), status: None, principal: None, session: None }
+        let path = known
+            .iter()
+            .find(|&&path| path == request.uri().path())
+            .copied()
+            .unwrap_or("other");
+        Self {
+            method: name(request.method()),
+            path,
+            began: Instant::now(),
+            status: None,
+            principal: None,
+            session: None,
+        }
     }
 
     pub(super) fn principal(&mut self, principal: &Principal) {

@@ -64,17 +64,26 @@ impl Refusal {
     pub(super) fn into_response(self) -> Response {
         let (status, code, message) = self.facts();
         let error = JsonRpcError::new(None, ErrorData::new(code, message, None));
-        let mut response = Response::new(Body::from(serde_json::to_vec(&error).unwrap_or_default()));
+        let mut response =
+            Response::new(Body::from(serde_json::to_vec(&error).unwrap_or_default()));
         *response.status_mut() = status;
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+            .headers_mut()
+            .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         self.add_headers(response.headers_mut());
         response
     }
 
     fn add_headers(&self, headers: &mut HeaderMap) {
         let (name, value) = match self {
-            Self::NoToken => (WWW_AUTHENTICATE, HeaderValue::from_static(r#"Bearer realm="skills""#)),
-            Self::WrongToken => (WWW_AUTHENTICATE, HeaderValue::from_static(r#"Bearer realm="skills", error="invalid_token""#)),
+            Self::NoToken => (
+                WWW_AUTHENTICATE,
+                HeaderValue::from_static(r#"Bearer realm="skills""#),
+            ),
+            Self::WrongToken => (
+                WWW_AUTHENTICATE,
+                HeaderValue::from_static(r#"Bearer realm="skills", error="invalid_token""#),
+            ),
             Self::Rate { seconds } => (RETRY_AFTER, HeaderValue::from(*seconds)),
             Self::Busy | Self::Sessions | Self::Stopping => (RETRY_AFTER, HeaderValue::from(1)),
             Self::Method => (ALLOW, HeaderValue::from_static("GET, HEAD")),
@@ -85,31 +94,95 @@ impl Refusal {
 
     fn facts(&self) -> (StatusCode, ErrorCode, String) {
         let (status, message) = match self {
-            Self::Version => (StatusCode::HTTP_VERSION_NOT_SUPPORTED, "only HTTP/1.1 is spoken here"),
-            Self::Repeated(name) => return invalid(StatusCode::BAD_REQUEST, format!("the header {name} occurs more than once")),
-            Self::HostMissing => (StatusCode::BAD_REQUEST, "the header host is missing or names no host"),
-            Self::Host => (StatusCode::FORBIDDEN, "the server is not called by this host"),
-            Self::Origin => (StatusCode::FORBIDDEN, "pages of this origin may not call the server"),
+            Self::Version => (
+                StatusCode::HTTP_VERSION_NOT_SUPPORTED,
+                "only HTTP/1.1 is spoken here",
+            ),
+            Self::Repeated(name) => {
+                return invalid(
+                    StatusCode::BAD_REQUEST,
+                    format!("the header {name} occurs more than once"),
+                );
+            }
+            Self::HostMissing => (
+                StatusCode::BAD_REQUEST,
+                "the header host is missing or names no host",
+            ),
+            Self::Host => (
+                StatusCode::FORBIDDEN,
+                "the server is not called by this host",
+            ),
+            Self::Origin => (
+                StatusCode::FORBIDDEN,
+                "pages of this origin may not call the server",
+            ),
             Self::NoToken => (StatusCode::UNAUTHORIZED, "a bearer token is needed"),
             Self::WrongToken => (StatusCode::UNAUTHORIZED, "the bearer token is not valid"),
-            Self::Path => (StatusCode::NOT_FOUND, "there is nothing here; the protocol is at /mcp"),
+            Self::Path => (
+                StatusCode::NOT_FOUND,
+                "there is nothing here; the protocol is at /mcp",
+            ),
             Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "this may only be read"),
-            Self::MediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "the content-type must be application/json"),
-            Self::TooLarge { limit } => return invalid(StatusCode::PAYLOAD_TOO_LARGE, format!("the body may have {limit} bytes")),
-            Self::Values { limit } => return invalid(StatusCode::PAYLOAD_TOO_LARGE, format!("the body may have {limit} values")),
+            Self::MediaType => (
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "the content-type must be application/json",
+            ),
+            Self::TooLarge { limit } => {
+                return invalid(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    format!("the body may have {limit} bytes"),
+                );
+            }
+            Self::Values { limit } => {
+                return invalid(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    format!("the body may have {limit} values"),
+                );
+            }
             Self::Slow => (StatusCode::REQUEST_TIMEOUT, "the body took too long"),
             Self::Broken => (StatusCode::BAD_REQUEST, "the body ended too early"),
-            Self::Syntax => return (StatusCode::BAD_REQUEST, ErrorCode::PARSE_ERROR, "the body is not JSON".to_owned()),
-            Self::Batch => (StatusCode::BAD_REQUEST, "send one message at a time, batches are not part of the protocol"),
-            Self::Message => (StatusCode::BAD_REQUEST, "the body is no message of JSON-RPC 2.0"),
-            Self::SameId => (StatusCode::BAD_REQUEST, "a request with this id is still being answered"),
+            Self::Syntax => {
+                return (
+                    StatusCode::BAD_REQUEST,
+                    ErrorCode::PARSE_ERROR,
+                    "the body is not JSON".to_owned(),
+                );
+            }
+            Self::Batch => (
+                StatusCode::BAD_REQUEST,
+                "send one message at a time, batches are not part of the protocol",
+            ),
+            Self::Message => (
+                StatusCode::BAD_REQUEST,
+                "the body is no message of JSON-RPC 2.0",
+            ),
+            Self::SameId => (
+                StatusCode::BAD_REQUEST,
+                "a request with this id is still being answered",
+            ),
             Self::Session => (StatusCode::NOT_FOUND, "there is no such session"),
-            Self::Sessions => (StatusCode::SERVICE_UNAVAILABLE, "too many sessions are in use"),
-            Self::Rate { .. } => (StatusCode::TOO_MANY_REQUESTS, "too many requests, wait a little"),
-            Self::Busy => (StatusCode::TOO_MANY_REQUESTS, "too many requests at once, wait for an answer"),
-            Self::Stopping => (StatusCode::SERVICE_UNAVAILABLE, "the server is about to stop"),
+            Self::Sessions => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many sessions are in use",
+            ),
+            Self::Rate { .. } => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "too many requests, wait a little",
+            ),
+            Self::Busy => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "too many requests at once, wait for an answer",
+            ),
+            Self::Stopping => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the server is about to stop",
+            ),
             Self::Internal => {
-                return (StatusCode::INTERNAL_SERVER_ERROR, ErrorCode::INTERNAL_ERROR, "the server failed".to_owned());
+                return (
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    ErrorCode::INTERNAL_ERROR,
+                    "the server failed".to_owned(),
+                );
             }
         };
         invalid(status, message.to_owned())

@@ -9,7 +9,8 @@ use super::refusal::Refusal;
 
 /// Room for the bodies of a principal's requests, which is part of the room for those of all.
 ///
-/// Small bodies take none: the number of connections bounds them, and so an answer that a call waits for is never kept out by long bodies.
+/// Small bodies take none: the number of connections bounds them, and so an answer that a call
+/// waits for is never kept out by long bodies.
 #[derive(Debug, Clone)]
 pub(super) struct Room {
     all: Arc<Semaphore>,
@@ -25,16 +26,24 @@ pub(super) struct Taken {
 }
 
 impl Room {
-    /// Makes room for so many principals. Of several, each has half of all, so that none keeps out all others.
+    /// Makes room for so many principals. Of several, each has half of all, so that none keeps out
+    /// all others.
     pub(super) fn new(principals: usize, max_body_bytes: usize) -> Self {
         let all = ROOM_KIBIBYTES.max(kibibytes(max_body_bytes).saturating_mul(2));
         let own_kibibytes = if principals > 1 { all / 2 } else { all };
-        Self { all: permits(all), own: permits(own_kibibytes), own_kibibytes }
+        Self {
+            all: permits(all),
+            own: permits(own_kibibytes),
+            own_kibibytes,
+        }
     }
 
     /// Returns the room of another principal.
     pub(super) fn for_another(&self) -> Self {
-        Self { own: permits(self.own_kibibytes), ..self.clone() }
+        Self {
+            own: permits(self.own_kibibytes),
+            ..self.clone()
+        }
     }
 
     /// Takes room for a body, and waits a little until there is some.
@@ -44,9 +53,16 @@ impl Room {
             // Its own first: whoever waits for that takes nothing from others.
             let own = self.own.clone().acquire_many_owned(kibibytes).await?;
             let all = self.all.clone().acquire_many_owned(kibibytes).await?;
-            Ok::<_, tokio::sync::AcquireError>(Taken { _all: all, _own: own })
+            Ok::<_, tokio::sync::AcquireError>(Taken {
+                _all: all,
+                _own: own,
+            })
         };
-        tokio::time::timeout(PATIENCE, taken).await.ok().and_then(Result::ok).ok_or(Refusal::Busy)
+        tokio::time::timeout(PATIENCE, taken)
+            .await
+            .ok()
+            .and_then(Result::ok)
+            .ok_or(Refusal::Busy)
     }
 }
 
@@ -57,7 +73,9 @@ const ROOM_KIBIBYTES: u32 = 64 << 10;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 fn permits(kibibytes: u32) -> Arc<Semaphore> {
-    Arc::new(Semaphore::new((kibibytes as usize).min(Semaphore::MAX_PERMITS)))
+    Arc::new(Semaphore::new(
+        (kibibytes as usize).min(Semaphore::MAX_PERMITS),
+    ))
 }
 
 fn kibibytes(bytes: usize) -> u32 {
@@ -71,7 +89,10 @@ mod tests {
     const MIB: usize = 1 << 20;
 
     async fn has_room(room: &Room, bytes: usize) -> bool {
-        matches!(tokio::time::timeout(Duration::ZERO, room.take(bytes)).await, Ok(Ok(_)))
+        matches!(
+            tokio::time::timeout(Duration::ZERO, room.take(bytes)).await,
+            Ok(Ok(_))
+        )
     }
 
     #[tokio::test]

@@ -13,7 +13,8 @@ use tokio::time::{Sleep, sleep};
 
 /// A socket that fails once its client has not taken anything for too long.
 ///
-/// What waits to be written has no limit of time in the library that speaks HTTP, so such clients would keep their connections for good.
+/// What waits to be written has no limit of time in the library that speaks HTTP, so such clients
+/// would keep their connections for good.
 #[derive(Debug)]
 pub(super) struct Stream {
     reading: Arc<OwnedReadHalf>,
@@ -26,7 +27,12 @@ pub(super) struct Stream {
 impl Stream {
     pub(super) fn new(stream: TcpStream, timeout: Duration) -> Self {
         let (reading, writing) = stream.into_split();
-        Self { reading: Arc::new(reading), writing, timeout, late: None }
+        Self {
+            reading: Arc::new(reading),
+            writing,
+            timeout,
+            late: None,
+        }
     }
 
     /// Returns what tells when the client has gone.
@@ -34,7 +40,11 @@ impl Stream {
         Watch(self.reading.clone())
     }
 
-    fn in_time<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn in_time<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.late = None;
             return written;
@@ -49,7 +59,11 @@ impl Stream {
 }
 
 impl AsyncRead for Stream {
-    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let stream = self.reading.as_ref().as_ref();
         loop {
             ready!(stream.poll_read_ready(context))?;
@@ -66,12 +80,20 @@ impl AsyncRead for Stream {
 }
 
 impl AsyncWrite for Stream {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.writing).poll_write(context, bytes);
         self.in_time(context, written)
     }
 
-    fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.writing).poll_write_vectored(context, parts);
         self.in_time(context, written)
     }
@@ -96,10 +118,12 @@ pub(super) struct Watch(Arc<OwnedReadHalf>);
 impl Watch {
     /// Waits until the client has closed its side.
     ///
-    /// The library does not look for that while it answers one request and has begun to read the next.
+    /// The library does not look for that while it answers one request and has begun to read the
+    /// next.
     pub(super) async fn gone(self) {
         while let Ok(ready) = self.0.ready(Interest::READABLE).await {
-            // Also after the end: what can be answered at once is answered to those who said all that they had to say.
+            // Also after the end: what can be answered at once is answered to those who said all
+            // that they had to say.
             sleep(GLANCE).await;
             if ready.is_read_closed() {
                 break;

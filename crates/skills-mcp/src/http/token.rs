@@ -7,8 +7,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 /// A secret with the name of who holds it.
 ///
-/// The name has 1 to 64 ASCII letters, digits, `-`, `_` and `.`, and is none of `local`, `stdio` and `unknown`. The secret has 32 to 512
-/// ASCII letters, digits, `-`, `.`, `_`, `~`, `+`, `/` and `=`. It is never shown by `Debug`.
+/// The name has 1 to 64 ASCII letters, digits, `-`, `_` and `.`, and is none of `local`, `stdio`
+/// and `unknown`. The secret has 32 to 512 ASCII letters, digits, `-`, `.`, `_`, `~`, `+`, `/` and
+/// `=`. It is never shown by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
     name: String,
@@ -23,21 +24,38 @@ impl Token {
     ///
     /// # Errors
     ///
-    /// Fails if either has a length or a character that it may not have, or if the name is reserved.
+    /// Fails if either has a length or a character that it may not have, or if the name is
+    /// reserved.
     pub fn new(name: &str, secret: &str) -> Result<Self, TokenError> {
-        if name.is_empty() || name.len() > 64 || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
+        if name.is_empty()
+            || name.len() > 64
+            || !name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+        {
             return Err(TokenError::Name);
         }
         if RESERVED_NAMES.contains(&name) {
-            return Err(TokenError::ReservedName { name: name.to_owned() });
+            return Err(TokenError::ReservedName {
+                name: name.to_owned(),
+            });
         }
         if secret.len() < MIN_CHARACTERS {
-            return Err(TokenError::Short { characters: secret.len() });
+            return Err(TokenError::Short {
+                characters: secret.len(),
+            });
         }
-        if secret.len() > MAX_CHARACTERS || !secret.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b)) {
+        if secret.len() > MAX_CHARACTERS
+            || !secret
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b))
+        {
             return Err(TokenError::Secret);
         }
-        Ok(Self { name: name.to_owned(), secret: secret.to_owned() })
+        Ok(Self {
+            name: name.to_owned(),
+            secret: secret.to_owned(),
+        })
     }
 
     /// Makes a token of 256 random bits.
@@ -51,14 +69,16 @@ impl Token {
         Self::new(name, &URL_SAFE_NO_PAD.encode(bits))
     }
 
-    /// Reads the tokens of a file: one `name: token` on each line, or a single token without a name, which is then `default`.
+    /// Reads the tokens of a file: one `name: token` on each line, or a single token without a
+    /// name, which is then `default`.
     ///
     /// Empty lines and those that begin with `#` are passed over.
     ///
     /// # Errors
     ///
-    /// Fails at the first line that holds no token, or one whose name or secret an earlier line has, and if there is none at all. The
-    /// error says which line it is, and never what stands on it.
+    /// Fails at the first line that holds no token, or one whose name or secret an earlier line
+    /// has, and if there is none at all. The error says which line it is, and never what stands on
+    /// it.
     pub fn parse_file(text: &str) -> Result<Vec<Self>, TokenError> {
         let mut tokens: Vec<Self> = vec![];
         let mut nameless = false;
@@ -67,19 +87,31 @@ impl Token {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let at = |source| TokenError::Line { line: index + 1, source: Box::new(source) };
-            let (name, secret) = line.split_once(':').map_or((None, line), |(name, secret)| (Some(name.trim()), secret.trim()));
+            let at = |source| TokenError::Line {
+                line: index + 1,
+                source: Box::new(source),
+            };
+            let (name, secret) = line.split_once(':').map_or((None, line), |(name, secret)| {
+                (Some(name.trim()), secret.trim())
+            });
             nameless |= name.is_none();
             if nameless && !tokens.is_empty() {
                 return Err(at(TokenError::Nameless));
             }
             let token = Self::new(name.unwrap_or(Self::DEFAULT_NAME), secret).map_err(at)?;
-            if tokens.iter().any(|other| other.name == token.name || other.secret == token.secret) {
+            if tokens
+                .iter()
+                .any(|other| other.name == token.name || other.secret == token.secret)
+            {
                 return Err(at(TokenError::Twice));
             }
             tokens.push(token);
         }
-        if tokens.is_empty() { Err(TokenError::Empty) } else { Ok(tokens) }
+        if tokens.is_empty() {
+            Err(TokenError::Empty)
+        } else {
+            Ok(tokens)
+        }
     }
 
     /// Returns the name, which becomes the principal of its requests.
@@ -97,7 +129,9 @@ impl Token {
 
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Token").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Token")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -121,7 +155,9 @@ pub enum TokenError {
         characters: usize,
     },
     /// The secret is too long, or has a character that no header may carry.
-    #[error("a token has at most {MAX_CHARACTERS} characters, all of them letters, digits, `-`, `.`, `_`, `~`, `+`, `/` or `=`")]
+    #[error(
+        "a token has at most {MAX_CHARACTERS} characters, all of them letters, digits, `-`, `.`, `_`, `~`, `+`, `/` or `=`"
+    )]
     Secret,
     /// A token without a name stands beside others.
     #[error("only a token that is alone may be without a name")]
@@ -175,9 +211,21 @@ mod tests {
 
     #[test]
     fn files_hold_one_token_or_named_ones() {
-        let names = |text: &str| Token::parse_file(text).unwrap().iter().map(|token| token.name().to_owned()).collect::<Vec<_>>();
-        assert_eq!(names(&format!("\u{feff}# mine\n\n  {ONE}\r\n")), ["default"]);
-        assert_eq!(names(&format!("ci: {ONE}\n#{TWO}\nlaptop:{TWO}")), ["ci", "laptop"]);
+        let names = |text: &str| {
+            Token::parse_file(text)
+                .unwrap()
+                .iter()
+                .map(|token| token.name().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(&format!("\u{feff}# mine\n\n  {ONE}\r\n")),
+            ["default"]
+        );
+        assert_eq!(
+            names(&format!("ci: {ONE}\n#{TWO}\nlaptop:{TWO}")),
+            ["ci", "laptop"]
+        );
     }
 
     #[test]
@@ -187,13 +235,37 @@ mod tests {
             other => other.to_string(),
         };
         assert_eq!(line("\n# nothing\n"), "there is no token");
-        assert_eq!(line(&format!("{ONE}\n{TWO}")), "2: only a token that is alone may be without a name");
-        assert_eq!(line(&format!("ci: {ONE}\n{TWO}")), "2: only a token that is alone may be without a name");
-        assert_eq!(line(&format!("{ONE}\nci: {TWO}")), "2: only a token that is alone may be without a name");
-        assert_eq!(line(&format!("ci: {ONE}\nci: {TWO}")), "2: an earlier line has the same name or the same token");
-        assert_eq!(line(&format!("ci: {ONE}\nlaptop: {ONE}")), "2: an earlier line has the same name or the same token");
-        assert_eq!(line("ci: short"), "1: a token has at least 32 characters, this one has 5");
-        assert_eq!(line(&format!("stdio: {ONE}")), "1: the name stdio stands for requests without a token");
-        assert_eq!(line(&format!("my laptop: {ONE}")), "1: the name of a token has 1 to 64 letters, digits, `-`, `_` and `.`");
+        assert_eq!(
+            line(&format!("{ONE}\n{TWO}")),
+            "2: only a token that is alone may be without a name"
+        );
+        assert_eq!(
+            line(&format!("ci: {ONE}\n{TWO}")),
+            "2: only a token that is alone may be without a name"
+        );
+        assert_eq!(
+            line(&format!("{ONE}\nci: {TWO}")),
+            "2: only a token that is alone may be without a name"
+        );
+        assert_eq!(
+            line(&format!("ci: {ONE}\nci: {TWO}")),
+            "2: an earlier line has the same name or the same token"
+        );
+        assert_eq!(
+            line(&format!("ci: {ONE}\nlaptop: {ONE}")),
+            "2: an earlier line has the same name or the same token"
+        );
+        assert_eq!(
+            line("ci: short"),
+            "1: a token has at least 32 characters, this one has 5"
+        );
+        assert_eq!(
+            line(&format!("stdio: {ONE}")),
+            "1: the name stdio stands for requests without a token"
+        );
+        assert_eq!(
+            line(&format!("my laptop: {ONE}")),
+            "1: the name of a token has 1 to 64 letters, digits, `-`, `_` and `.`"
+        );
     }
 }

@@ -26,7 +26,11 @@ impl<S> Counting<S> {
 }
 
 impl<S: Service<RoleServer>> Service<RoleServer> for Counting<S> {
-    async fn handle_request(&self, request: ClientRequest, context: RequestContext<RoleServer>) -> Result<ServerResult, ErrorData> {
+    async fn handle_request(
+        &self,
+        request: ClientRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
         let work = self.open.work(&context.id);
         let result = answered(self.service.handle_request(request, context)).await;
         work.done();
@@ -38,7 +42,9 @@ impl<S: Service<RoleServer>> Service<RoleServer> for Counting<S> {
         notification: ClientNotification,
         context: NotificationContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.service.handle_notification(notification, context).await
+        self.service
+            .handle_notification(notification, context)
+            .await
     }
 
     fn get_info(&self) -> ServerConfig {
@@ -51,12 +57,17 @@ impl<S: Service<RoleServer>> Service<RoleServer> for Counting<S> {
 }
 
 /// Whoever waits is answered, even by what fails in a way that nobody thought of.
-async fn answered(work: impl Future<Output = Result<ServerResult, ErrorData>>) -> Result<ServerResult, ErrorData> {
+async fn answered(
+    work: impl Future<Output = Result<ServerResult, ErrorData>>,
+) -> Result<ServerResult, ErrorData> {
     let mut work = pin!(work);
     poll_fn(|context| {
         catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))).unwrap_or_else(|_| {
             tracing::error!("the work on a request panicked");
-            Poll::Ready(Err(ErrorData::internal_error("the server failed; nothing more is known", None)))
+            Poll::Ready(Err(ErrorData::internal_error(
+                "the server failed; nothing more is known",
+                None,
+            )))
         })
     })
     .await
@@ -68,7 +79,9 @@ mod tests {
 
     #[tokio::test]
     async fn what_panics_is_answered() {
-        let error = answered(async { panic!("as it should") }).await.unwrap_err();
+        let error = answered(async { panic!("as it should") })
+            .await
+            .unwrap_err();
         assert_eq!(error.code, rmcp::model::ErrorCode::INTERNAL_ERROR);
     }
 }

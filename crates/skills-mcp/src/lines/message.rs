@@ -1,6 +1,9 @@
 //! What a line says.
 
-use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta, ProtocolVersion, RequestId};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta,
+    ProtocolVersion, RequestId,
+};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
@@ -16,7 +19,8 @@ pub(super) enum Read {
     },
 }
 
-/// What of a message can be read though the rest cannot. The rest is passed over, so that its depth costs nothing.
+/// What of a message can be read though the rest cannot. The rest is passed over, so that its depth
+/// costs nothing.
 #[derive(Deserialize)]
 struct Head {
     #[serde(default, deserialize_with = "there")]
@@ -30,7 +34,9 @@ struct Head {
 }
 
 /// `null` is there as well.
-fn there<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+fn there<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
@@ -41,45 +47,73 @@ pub(super) fn read(line: &[u8]) -> Read {
         return Read::Nothing;
     }
     if line.first() == Some(&b'[') {
-        return Read::Wrong { id: None, error: ErrorData::invalid_request("one message at a time", None) };
+        return Read::Wrong {
+            id: None,
+            error: ErrorData::invalid_request("one message at a time", None),
+        };
     }
     let error = match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
         Ok(message) => return Read::Message(Box::new(message)),
         Err(error) => error,
     };
     let Ok(head) = serde_json::from_slice::<Head>(line) else {
-        let code = if error.is_data() { ErrorCode::INVALID_REQUEST } else { ErrorCode::PARSE_ERROR };
-        return Read::Wrong { id: None, error: ErrorData::new(code, "this is no message", None) };
+        let code = if error.is_data() {
+            ErrorCode::INVALID_REQUEST
+        } else {
+            ErrorCode::PARSE_ERROR
+        };
+        return Read::Wrong {
+            id: None,
+            error: ErrorData::new(code, "this is no message", None),
+        };
     };
     match head {
-        Head { method: Some(_), id: Some(id), .. } => Read::Wrong {
+        Head {
+            method: Some(_),
+            id: Some(id),
+            ..
+        } => Read::Wrong {
             id,
             error: ErrorData::invalid_request(
                 "the request cannot be read: it is nested too deeply, or its text is no Unicode, or its parts are no request's",
                 None,
             ),
         },
-        Head { method: Some(_), .. } => Read::Nothing,
+        Head {
+            method: Some(_), ..
+        } => Read::Nothing,
         // Whoever asked waits for it.
-        Head { result, error, id: Some(Some(id)), .. } if result.is_some() || error.is_some() => {
+        Head {
+            result,
+            error,
+            id: Some(Some(id)),
+            ..
+        } if result.is_some() || error.is_some() => {
             let error = ErrorData::invalid_request("the answer cannot be read", None);
             Read::Message(Box::new(ClientJsonRpcMessage::error(error, Some(id))))
         }
         Head { result, error, .. } if result.is_some() || error.is_some() => Read::Nothing,
         // Whose id it would be, nobody knows.
-        Head { .. } => Read::Wrong { id: None, error: ErrorData::invalid_request("this is no message of the protocol", None) },
+        Head { .. } => Read::Wrong {
+            id: None,
+            error: ErrorData::invalid_request("this is no message of the protocol", None),
+        },
     }
 }
 
-/// Says whether the protocol's library settles with this request how it goes on. Before, it takes requests alone, and ends at anything else.
+/// Says whether the protocol's library settles with this request how it goes on. Before, it takes
+/// requests alone, and ends at anything else.
 pub(super) fn settles(request: &ClientRequest, versions: &[ProtocolVersion]) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
         ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
         other => {
             let meta = other.get_meta();
-            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
-                && meta.protocol_version().is_some_and(|version| versions.contains(&version))
+            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28)
+                .is_empty()
+                && meta
+                    .protocol_version()
+                    .is_some_and(|version| versions.contains(&version))
         }
     }
 }
@@ -87,7 +121,9 @@ pub(super) fn settles(request: &ClientRequest, versions: &[ProtocolVersion]) -> 
 /// Returns the request that a notification gives up.
 pub(super) fn cancelled(notification: &ClientNotification) -> Option<&RequestId> {
     match notification {
-        ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.as_ref(),
+        ClientNotification::CancelledNotification(cancelled) => {
+            cancelled.params.request_id.as_ref()
+        }
         _ => None,
     }
 }
@@ -115,29 +151,55 @@ mod tests {
         scalar.prop_recursive(3, 12, 4, |inner| {
             prop_oneof![
                 proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                proptest::collection::vec(("(_meta|name|cursor|protocolVersion|requestId|[a-z]{0,4})", inner), 0..4)
-                    .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+                proptest::collection::vec(
+                    (
+                        "(_meta|name|cursor|protocolVersion|requestId|[a-z]{0,4})",
+                        inner
+                    ),
+                    0..4
+                )
+                .prop_map(|entries| Value::Object(entries.into_iter().collect())),
             ]
         })
     }
 
     fn any_id() -> impl Strategy<Value = Value> {
-        prop_oneof![any::<i64>().prop_map(Value::from), "[ -~]{0,6}".prop_map(Value::from)]
+        prop_oneof![
+            any::<i64>().prop_map(Value::from),
+            "[ -~]{0,6}".prop_map(Value::from)
+        ]
     }
 
     /// The parts of a message, some of them wrong or missing.
     fn any_message() -> impl Strategy<Value = Value> {
-        let method =
-            prop_oneof!["(initialize|ping|tools/call|tools/list|notifications/cancelled|[a-z/]{0,8})".prop_map(Value::from), any_json()];
+        let method = prop_oneof![
+            "(initialize|ping|tools/call|tools/list|notifications/cancelled|[a-z/]{0,8})"
+                .prop_map(Value::from),
+            any_json()
+        ];
         let version = prop_oneof![4 => Just(json!("2.0")), 1 => any_json()];
         let part = |strategy: BoxedStrategy<Value>| proptest::option::of(strategy);
         let id = prop_oneof![3 => any_id(), 1 => any_json()];
-        (part(version.boxed()), part(id.boxed()), part(method.boxed()), part(any_json().boxed()), part(any_json().boxed())).prop_map(
-            |(version, id, method, params, result)| {
-                let parts = [("jsonrpc", version), ("id", id), ("method", method), ("params", params), ("result", result)];
-                parts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
-            },
+        (
+            part(version.boxed()),
+            part(id.boxed()),
+            part(method.boxed()),
+            part(any_json().boxed()),
+            part(any_json().boxed()),
         )
+            .prop_map(|(version, id, method, params, result)| {
+                let parts = [
+                    ("jsonrpc", version),
+                    ("id", id),
+                    ("method", method),
+                    ("params", params),
+                    ("result", result),
+                ];
+                parts
+                    .into_iter()
+                    .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+                    .collect()
+            })
     }
 
     /// The id of a request or answer that was read, or that is refused.
@@ -161,7 +223,8 @@ mod tests {
             let _ = read(&line);
         }
 
-        /// A request whose id can be read is read or refused under this id, whatever else is in it, and white space around it changes nothing.
+        /// A request whose id can be read is read or refused under this id, whatever else is in it,
+        /// and white space around it changes nothing.
         #[test]
         fn requests_are_read_or_refused_by_their_ids(message in any_message(), id in any_id(), method in "[a-z/]{1,12}", indent in "[ \t\r]{0,3}") {
             let mut message = message;
@@ -173,7 +236,8 @@ mod tests {
             prop_assert_eq!(id_of(&read), Some(id), "{}", line);
         }
 
-        /// No id is made up: what is answered or given to the server bears the id that is in the line.
+        /// No id is made up: what is answered or given to the server bears the id that is in the
+        /// line.
         #[test]
         fn ids_are_those_of_the_line(message in any_message()) {
             if let Some(id) = id_of(&read(message.to_string().as_bytes())) {
@@ -194,7 +258,11 @@ mod tests {
         let read = match read(line.as_bytes()) {
             Read::Message(_) => "message".to_owned(),
             Read::Nothing => "nothing".to_owned(),
-            Read::Wrong { id, error } => format!("{} {}", error.code.0, id.map_or_else(|| "-".to_owned(), |id| id.to_string())),
+            Read::Wrong { id, error } => format!(
+                "{} {}",
+                error.code.0,
+                id.map_or_else(|| "-".to_owned(), |id| id.to_string())
+            ),
         };
         assert_eq!(read, expected, "{line}");
     }
@@ -202,10 +270,19 @@ mod tests {
     #[test]
     fn every_request_can_be_answered() {
         check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "message");
-        check(r#" {"jsonrpc":"2.0","method":"notifications/initialized"} "#, "message");
-        check(r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x","arguments":{"a":"\ud800"}}}"#, "-32600 a");
+        check(
+            r#" {"jsonrpc":"2.0","method":"notifications/initialized"} "#,
+            "message",
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x","arguments":{"a":"\ud800"}}}"#,
+            "-32600 a",
+        );
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        check(&format!(r#"{{"jsonrpc":"2.0","id":7,"method":"x","params":{{"a":{deep}}}}}"#), "-32600 7");
+        check(
+            &format!(r#"{{"jsonrpc":"2.0","id":7,"method":"x","params":{{"a":{deep}}}}}"#),
+            "-32600 7",
+        );
         check(r#"{"jsonrpc":"1.0","id":3,"method":"ping"}"#, "-32600 3");
         check(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "-32600 -");
     }
@@ -220,7 +297,10 @@ mod tests {
         check("[]", "-32600 -");
         check("1", "-32600 -");
         check(r#"{"id":1.5,"method":"ping"}"#, "-32600 -");
-        check(r#"{"jsonrpc":"2.0","method":"notifications/x","params":"\ud800"}"#, "nothing");
+        check(
+            r#"{"jsonrpc":"2.0","method":"notifications/x","params":"\ud800"}"#,
+            "nothing",
+        );
         check(r#"{"jsonrpc":"2.0","result":{"a":"\ud800"}}"#, "nothing");
         check(r#"{"jsonrpc":"2.0","id":null,"error":"no"}"#, "nothing");
         // The id may be that of a question of the server, or of another request.
@@ -229,26 +309,55 @@ mod tests {
 
     #[test]
     fn an_answer_that_cannot_be_read_is_a_failure_for_whoever_asked() {
-        for parts in [r#""error":"no""#, r#""error":{"message":"no code"}"#, r#""error":null"#, r#""result":{"a":"\ud800"}"#] {
+        for parts in [
+            r#""error":"no""#,
+            r#""error":{"message":"no code"}"#,
+            r#""error":null"#,
+            r#""result":{"a":"\ud800"}"#,
+        ] {
             let line = format!(r#"{{"jsonrpc":"2.0","id":4,{parts}}}"#);
-            let Read::Message(message) = read(line.as_bytes()) else { panic!("{line}") };
-            let ClientJsonRpcMessage::Error(error) = *message else { panic!("{line}") };
-            assert_eq!((error.id, error.error.code), (Some(RequestId::Number(4)), ErrorCode::INVALID_REQUEST));
+            let Read::Message(message) = read(line.as_bytes()) else {
+                panic!("{line}")
+            };
+            let ClientJsonRpcMessage::Error(error) = *message else {
+                panic!("{line}")
+            };
+            assert_eq!(
+                (error.id, error.error.code),
+                (Some(RequestId::Number(4)), ErrorCode::INVALID_REQUEST)
+            );
         }
     }
 
     #[test]
     fn some_requests_settle_how_it_goes_on() {
         let check = |method: &str, meta: &str, expected: bool| {
-            let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"_meta":{meta}}}}}"#);
-            let Read::Message(message) = read(line.as_bytes()) else { panic!("{line}") };
-            let ClientJsonRpcMessage::Request(request) = *message else { panic!("{line}") };
-            assert_eq!(settles(&request.request, ProtocolVersion::KNOWN_VERSIONS), expected, "{line}");
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"_meta":{meta}}}}}"#
+            );
+            let Read::Message(message) = read(line.as_bytes()) else {
+                panic!("{line}")
+            };
+            let ClientJsonRpcMessage::Request(request) = *message else {
+                panic!("{line}")
+            };
+            assert_eq!(
+                settles(&request.request, ProtocolVersion::KNOWN_VERSIONS),
+                expected,
+                "{line}"
+            );
         };
         let meta = |version: &str| {
-            format!(r#"{{"io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{{}}}}"#)
+            format!(
+                r#"{{"io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{{}}}}"#
+            )
         };
-        for (method, settles) in [("server/discover", false), ("ping", false), ("tools/list", true), ("no/such", true)] {
+        for (method, settles) in [
+            ("server/discover", false),
+            ("ping", false),
+            ("tools/list", true),
+            ("no/such", true),
+        ] {
             check(method, &meta("2026-07-28"), settles);
         }
         check("tools/list", &meta("2099-01-01"), false);

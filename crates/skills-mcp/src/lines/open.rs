@@ -24,7 +24,8 @@ enum State {
     GivenUp,
     /// Its answer is on its way.
     Done,
-    /// Nobody works on it any more, and its answer is for nobody, but may still be about until then.
+    /// Nobody works on it any more, and its answer is for nobody, but may still be about until
+    /// then.
     Over(Instant),
 }
 
@@ -35,15 +36,20 @@ pub(super) struct Work {
     is_done: bool,
 }
 
-/// How long the answer of a request that was given up may be about before the protocol's library drops it. It knows answers by their ids alone: that of another
-/// request with this id would be dropped instead.
+/// How long the answer of a request that was given up may be about before the protocol's library
+/// drops it. It knows answers by their ids alone: that of another request with this id would be
+/// dropped instead.
 const ABOUT: Duration = Duration::from_secs(1);
 /// What a server says that is too busy.
 const BUSY: ErrorCode = ErrorCode(-32_000);
 
 impl Open {
     pub(super) fn new(most: usize) -> Self {
-        Self { requests: Mutex::default(), most, ended: Notify::new() }
+        Self {
+            requests: Mutex::default(),
+            most,
+            ended: Notify::new(),
+        }
     }
 
     /// Notes that a request came.
@@ -53,10 +59,16 @@ impl Open {
     pub(super) fn begin(&self, id: &RequestId) -> Result<(), ErrorData> {
         let mut requests = self.requests();
         if requests.contains_key(id) {
-            return Err(ErrorData::invalid_request("a request with this id is still being answered", None));
+            return Err(ErrorData::invalid_request(
+                "a request with this id is still being answered",
+                None,
+            ));
         }
         if requests.len() >= self.most {
-            let message = format!("{} requests are being answered already; send it again when one of them is done", self.most);
+            let message = format!(
+                "{} requests are being answered already; send it again when one of them is done",
+                self.most
+            );
             return Err(ErrorData::new(BUSY, message, None));
         }
         requests.insert(id.clone(), State::Begun);
@@ -65,10 +77,15 @@ impl Open {
 
     /// Notes that work on a request begins.
     pub(super) fn work(self: &Arc<Self>, id: &RequestId) -> Work {
-        Work { open: Arc::clone(self), id: id.clone(), is_done: false }
+        Work {
+            open: Arc::clone(self),
+            id: id.clone(),
+            is_done: false,
+        }
     }
 
-    /// Notes that nobody waits for the answer any more, and says whether that can still be heeded: an answer that is on its way comes.
+    /// Notes that nobody waits for the answer any more, and says whether that can still be heeded:
+    /// an answer that is on its way comes.
     pub(super) fn give_up(&self, id: &RequestId) -> bool {
         match self.requests().get_mut(id) {
             Some(state @ (State::Begun | State::GivenUp)) => {
@@ -98,7 +115,13 @@ impl Open {
     /// When no place is left: the time at which one may come free though nothing ends.
     fn next_over(&self) -> Option<Instant> {
         let requests = self.requests();
-        let over = requests.values().filter_map(|state| if let State::Over(until) = state { Some(*until) } else { None });
+        let over = requests.values().filter_map(|state| {
+            if let State::Over(until) = state {
+                Some(*until)
+            } else {
+                None
+            }
+        });
         (requests.len() >= self.most).then(|| over.min().unwrap_or_else(|| Instant::now() + ABOUT))
     }
 
@@ -123,7 +146,12 @@ impl Open {
 impl Work {
     /// Notes that there is an answer. The request ends when its turn to be written comes.
     pub(super) fn done(mut self) {
-        if let Some(state) = self.open.requests().get_mut(&self.id).filter(|state| **state == State::Begun) {
+        if let Some(state) = self
+            .open
+            .requests()
+            .get_mut(&self.id)
+            .filter(|state| **state == State::Begun)
+        {
             *state = State::Done;
             self.is_done = true;
         }
@@ -135,7 +163,12 @@ impl Drop for Work {
         if self.is_done {
             return;
         }
-        if let Some(state) = self.open.requests().get_mut(&self.id).filter(|state| **state == State::GivenUp) {
+        if let Some(state) = self
+            .open
+            .requests()
+            .get_mut(&self.id)
+            .filter(|state| **state == State::GivenUp)
+        {
             *state = State::Over(Instant::now() + ABOUT);
         } else {
             self.open.end(&self.id);
@@ -178,7 +211,12 @@ mod tests {
                 drop(work);
             }
             let before = Instant::now();
-            assert!(!open.is_awaited(&id(1)) && open.has(&id(1)) && !open.give_up(&id(1)) && open.begin(&id(2)).is_err());
+            assert!(
+                !open.is_awaited(&id(1))
+                    && open.has(&id(1))
+                    && !open.give_up(&id(1))
+                    && open.begin(&id(2)).is_err()
+            );
             open.room().await;
             assert!(before.elapsed() >= ABOUT);
             assert!(!open.has(&id(1)));

@@ -32,7 +32,12 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     /// Reads lines of at most `max_bytes`, without their ends.
     fn with_limit(input: R, max_bytes: usize) -> Self {
-        Self { input: BufReader::new(input), line: Vec::new(), max_bytes, is_passing: false }
+        Self {
+            input: BufReader::new(input),
+            line: Vec::new(),
+            max_bytes,
+            is_passing: false,
+        }
     }
 
     /// Reads the next line. When this is dropped, nothing of the line is lost.
@@ -99,12 +104,19 @@ mod tests {
             }
             pieces.push_back(rest.to_vec());
             pieces.retain(|piece| !piece.is_empty());
-            Self { pieces, is_ready: false }
+            Self {
+                pieces,
+                is_ready: false,
+            }
         }
     }
 
     impl AsyncRead for Pieces {
-        fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
             self.is_ready = !self.is_ready;
             if self.is_ready {
                 return Poll::Pending;
@@ -125,7 +137,11 @@ mod tests {
         let mut context = Context::from_waker(Waker::noop());
         let mut all = Vec::new();
         while all.last() != Some(&Line::End) {
-            assert!(lines.line.capacity() <= 2 * SHORT.max(8), "{} bytes are kept of a line", lines.line.capacity());
+            assert!(
+                lines.line.capacity() <= 2 * SHORT.max(8),
+                "{} bytes are kept of a line",
+                lines.line.capacity()
+            );
             let future = std::pin::pin!(lines.next());
             if let Poll::Ready(line) = future.poll(&mut context) {
                 all.push(line);
@@ -138,14 +154,25 @@ mod tests {
     fn expected(text: &[u8]) -> Vec<Line> {
         let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
         let rest = lines.pop().unwrap_or_default();
-        let line = |line: &[u8]| if line.len() > SHORT { Line::TooLong } else { Line::Whole(line.to_vec()) };
+        let line = |line: &[u8]| {
+            if line.len() > SHORT {
+                Line::TooLong
+            } else {
+                Line::Whole(line.to_vec())
+            }
+        };
         let unended = (rest.len() > SHORT).then_some(Line::TooLong);
-        lines.into_iter().map(line).chain(unended).chain([Line::End]).collect()
+        lines
+            .into_iter()
+            .map(line)
+            .chain(unended)
+            .chain([Line::End])
+            .collect()
     }
 
     proptest! {
-        /// However the input is cut into pieces, and whenever the reading is given up and begun again, the lines are the same, and no
-        /// more of one is kept than a line may have.
+        /// However the input is cut into pieces, and whenever the reading is given up and begun
+        /// again, the lines are the same, and no more of one is kept than a line may have.
         #[test]
         fn lines_do_not_depend_on_how_they_come(
             text in proptest::collection::vec(prop_oneof![3 => Just(b'x'), 1 => Just(b'\n'), 1 => any::<u8>()], 0..120),
@@ -162,7 +189,16 @@ mod tests {
         let input = [&b"a\n\nb\r\n"[..], &long, &just, b"\n", &long, b"c\nrest"].concat();
         let mut lines = Lines::new(&input[..]);
         let whole = |text: &[u8]| Line::Whole(text.to_vec());
-        for expected in [whole(b"a"), whole(b""), whole(b"b\r"), Line::TooLong, whole(&just), Line::TooLong, whole(b"c"), Line::End] {
+        for expected in [
+            whole(b"a"),
+            whole(b""),
+            whole(b"b\r"),
+            Line::TooLong,
+            whole(&just),
+            Line::TooLong,
+            whole(b"c"),
+            Line::End,
+        ] {
             assert!(lines.next().await == expected);
         }
     }

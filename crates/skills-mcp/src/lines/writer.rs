@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::open::Open;
 
-/// How many messages wait to be written that answer no open request; of these there are not many. Whoever has more to say waits itself.
+/// How many messages wait to be written that answer no open request; of these there are not many.
+/// Whoever has more to say waits itself.
 const MAX_WAITING: usize = 32;
 /// How long a client may take for one message; then it has gone.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -51,7 +52,10 @@ impl Out {
             ServerJsonRpcMessage::Error(error) => error.id.clone(),
             _ => None,
         };
-        Self { answers, ..Self::refusal(message) }
+        Self {
+            answers,
+            ..Self::refusal(message)
+        }
     }
 
     /// What is said of a request that was never begun.
@@ -59,12 +63,17 @@ impl Out {
         // What the protocol's library has made is always JSON.
         let mut line = serde_json::to_vec(message).unwrap_or_default();
         line.push(b'\n');
-        Self { line, answers: None, room: None }
+        Self {
+            line,
+            answers: None,
+            room: None,
+        }
     }
 }
 
 impl Writer {
-    /// Starts to write, in a task that ends when all is written. `gone` is cancelled when the client takes nothing any more.
+    /// Starts to write, in a task that ends when all is written. `gone` is cancelled when the
+    /// client takes nothing any more.
     pub(super) fn start(
         output: impl AsyncWrite + Send + Unpin + 'static,
         open: Arc<Open>,
@@ -72,8 +81,17 @@ impl Writer {
     ) -> (Self, JoinHandle<()>) {
         let (sender, lines) = unbounded_channel();
         let room = Arc::new(Semaphore::new(MAX_WAITING));
-        let waiting = Waiting { lines, room: Arc::clone(&room) };
-        (Self(Some(Sender { lines: sender, room })), tokio::spawn(write(output, waiting, open, gone)))
+        let waiting = Waiting {
+            lines,
+            room: Arc::clone(&room),
+        };
+        (
+            Self(Some(Sender {
+                lines: sender,
+                room,
+            })),
+            tokio::spawn(write(output, waiting, open, gone)),
+        )
     }
 
     pub(super) fn sender(&self) -> Option<Sender> {
@@ -87,23 +105,30 @@ impl Writer {
 }
 
 impl Sender {
-    /// Sends an answer at once, and anything else as soon as there is room. `false` when nothing is written any more.
+    /// Sends an answer at once, and anything else as soon as there is room. `false` when nothing is
+    /// written any more.
     pub(super) async fn send(&self, mut out: Out) -> bool {
         if out.answers.is_none() {
-            let Some(room) = self.room().await else { return false };
+            let Some(room) = self.room().await else {
+                return false;
+            };
             out.room = Some(room);
         }
         self.lines.send(out).is_ok()
     }
 
-    /// Waits until there is room for what answers no open request; for nothing when nothing is written any more.
+    /// Waits until there is room for what answers no open request; for nothing when nothing is
+    /// written any more.
     pub(super) async fn room(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.room).acquire_owned().await.ok()
     }
 
     pub(super) fn send_into(&self, room: OwnedSemaphorePermit, out: Out) {
         // Nobody is left to tell when it cannot be written.
-        let _ = self.lines.send(Out { room: Some(room), ..out });
+        let _ = self.lines.send(Out {
+            room: Some(room),
+            ..out
+        });
     }
 }
 
@@ -113,15 +138,29 @@ impl Drop for Waiting {
     }
 }
 
-async fn write(mut output: impl AsyncWrite + Unpin, mut waiting: Waiting, open: Arc<Open>, gone: CancellationToken) {
-    while let Some(Out { line, answers, room: _room }) = waiting.lines.recv().await {
+async fn write(
+    mut output: impl AsyncWrite + Unpin,
+    mut waiting: Waiting,
+    open: Arc<Open>,
+    gone: CancellationToken,
+) {
+    while let Some(Out {
+        line,
+        answers,
+        room: _room,
+    }) = waiting.lines.recv().await
+    {
         // Whoever has read an answer may use its id again.
         answers.iter().for_each(|id| open.end(id));
         let written = async {
             output.write_all(&line).await?;
             output.flush().await
         };
-        if let Err(error) = timeout(PATIENCE, written).await.map_err(Into::into).flatten() {
+        if let Err(error) = timeout(PATIENCE, written)
+            .await
+            .map_err(Into::into)
+            .flatten()
+        {
             tracing::debug!(%error, "the client takes nothing any more");
             gone.cancel();
             return;
@@ -137,7 +176,10 @@ mod tests {
     use super::*;
 
     fn answer(id: i64) -> Out {
-        Out::of(&ServerJsonRpcMessage::response(ServerResult::EmptyResult(EmptyResult {}), RequestId::Number(id)))
+        Out::of(&ServerJsonRpcMessage::response(
+            ServerResult::EmptyResult(EmptyResult {}),
+            RequestId::Number(id),
+        ))
     }
 
     #[tokio::test]
@@ -172,9 +214,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn answers_wait_for_nobody_and_all_else_for_room() {
         let (_client, output) = tokio::io::duplex(8);
-        let (writer, writing) = Writer::start(output, Arc::new(Open::new(1)), CancellationToken::new());
+        let (writer, writing) =
+            Writer::start(output, Arc::new(Open::new(1)), CancellationToken::new());
         let sender = writer.sender().unwrap();
-        let message = || Out::refusal(&ServerJsonRpcMessage::error(rmcp::ErrorData::internal_error("no", None), None));
+        let message = || {
+            Out::refusal(&ServerJsonRpcMessage::error(
+                rmcp::ErrorData::internal_error("no", None),
+                None,
+            ))
+        };
         for _ in 0..MAX_WAITING {
             assert!(sender.send(message()).await);
         }

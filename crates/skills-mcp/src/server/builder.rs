@@ -14,8 +14,9 @@ use crate::{BuildError, Spent, SpentInMemory};
 
 /// Puts a [`Server`] together.
 ///
-/// Defaults: a new random key for what is sealed, which is right for one process; what was answered is remembered in this process; callers are the owners of
-/// the approvals; at most 64 calls of one caller at a time.
+/// Defaults: a new random key for what is sealed, which is right for one process; what was answered
+/// is remembered in this process; callers are the owners of the approvals; at most 64 calls of one
+/// caller at a time.
 #[must_use]
 pub struct Builder {
     tools: ToolSet,
@@ -38,19 +39,22 @@ impl Builder {
         }
     }
 
-    /// Sets the key that seals questions, at least 32 random bytes. Servers that stand for each other share one.
+    /// Sets the key that seals questions, at least 32 random bytes. Servers that stand for each
+    /// other share one.
     pub fn key(mut self, key: impl Into<Vec<u8>>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Sets where it is remembered which answers were used. Servers that stand for each other share one, or an answer could be used with each.
+    /// Sets where it is remembered which answers were used. Servers that stand for each other share
+    /// one, or an answer could be used with each.
     pub fn spent(mut self, spent: impl Spent + 'static) -> Self {
         self.spent = Box::new(spent);
         self
     }
 
-    /// Says that several may call, none of whom decides for the others: no answer of theirs holds for good.
+    /// Says that several may call, none of whom decides for the others: no answer of theirs holds
+    /// for good.
     pub fn several_callers(mut self) -> Self {
         self.owners = Owners::Others;
         self
@@ -93,6 +97,8 @@ impl Builder {
             stop: CancellationToken::new(),
             give_up: CancellationToken::new(),
         };
-        Ok(Server { shared: Arc::new(shared) })
+        Ok(Server {
+            shared: Arc::new(shared),
+        })
     }
 }

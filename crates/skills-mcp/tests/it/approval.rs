@@ -14,7 +14,8 @@ fn forms() -> Value {
 
 fn host() -> Host {
     let host = Host::new();
-    host.skill("greet", "allowed-tools: Bash(sh:*)\n").script("greet", "hello.sh", "echo hello\n");
+    host.skill("greet", "allowed-tools: Bash(sh:*)\n")
+        .script("greet", "hello.sh", "echo hello\n");
     host
 }
 
@@ -50,27 +51,58 @@ async fn an_older_client_is_asked_while_the_call_waits() {
         assert_eq!(code(&result), expected, "{answer}: {result}");
     }
     let form = &client.asked[0]["params"];
-    assert!(form["message"].as_str().unwrap().starts_with("greet wants to run: "), "{form}");
-    assert_eq!(form["requestedSchema"]["properties"]["decision"]["enum"], json!(["allow_once", "allow_session", "allow_always", "deny"]));
+    assert!(
+        form["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("greet wants to run: "),
+        "{form}"
+    );
+    assert_eq!(
+        form["requestedSchema"]["properties"]["decision"]["enum"],
+        json!(["allow_once", "allow_session", "allow_always", "deny"])
+    );
     // Words of a model hold for the session at most.
     client.answer = json!({"action": "decline"});
     let asked = client.asked.len();
-    client.tool("skills_run", json!({"name": "greet", "command": "sh -c 'echo x'"})).await;
+    client
+        .tool(
+            "skills_run",
+            json!({"name": "greet", "command": "sh -c 'echo x'"}),
+        )
+        .await;
     assert_eq!(
         client.asked[asked]["params"]["requestedSchema"]["properties"]["decision"]["enum"],
         json!(["allow_once", "allow_session", "deny"])
     );
     let asked = client.asked.len();
     client.answer = accept("allow_once");
-    assert_eq!(client.ok("tools/call", run()).await["content"][0]["text"], "hello");
+    assert_eq!(
+        client.ok("tools/call", run()).await["content"][0]["text"],
+        "hello"
+    );
     client.answer = accept("allow_session");
-    assert_eq!(client.ok("tools/call", run()).await["content"][0]["text"], "hello");
+    assert_eq!(
+        client.ok("tools/call", run()).await["content"][0]["text"],
+        "hello"
+    );
     assert_eq!(client.asked.len(), asked + 2);
-    assert_eq!(client.ok("tools/call", run()).await["content"][0]["text"], "hello");
-    assert_eq!(client.asked.len(), asked + 2, "the answer holds for the connection");
+    assert_eq!(
+        client.ok("tools/call", run()).await["content"][0]["text"],
+        "hello"
+    );
+    assert_eq!(
+        client.asked.len(),
+        asked + 2,
+        "the answer holds for the connection"
+    );
     let mut other = Client::connect(&server, Era::Old, forms()).await;
     other.answer = json!({"action": "decline"});
-    assert_eq!(code(&other.ok("tools/call", run()).await), "denied_by_policy", "and for no other connection");
+    assert_eq!(
+        code(&other.ok("tools/call", run()).await),
+        "denied_by_policy",
+        "and for no other connection"
+    );
 }
 
 #[tokio::test]
@@ -81,7 +113,12 @@ async fn an_answer_that_cannot_be_read_is_none() {
     let host = host();
     let server = host.server(&[]);
     let mut client = Client::connect(&server, Era::Old, forms()).await;
-    for unreadable in [r#""error":"no""#, r#""error":{"message":"no"}"#, r#""result":{"action":"\ud800"}"#, r#""result":null"#] {
+    for unreadable in [
+        r#""error":"no""#,
+        r#""error":{"message":"no"}"#,
+        r#""result":{"action":"\ud800"}"#,
+        r#""result":null"#,
+    ] {
         let call = client.send("tools/call", run()).await;
         let question = loop {
             let message = client.message().await;
@@ -89,9 +126,17 @@ async fn an_answer_that_cannot_be_read_is_none() {
                 break message["id"].clone();
             }
         };
-        client.raw(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{question},{unreadable}}}\n")).await;
+        client
+            .raw(&format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{question},{unreadable}}}\n"
+            ))
+            .await;
         let result = client.answer_to(call).await;
-        assert_eq!(code(&result["result"]), "approval_required", "{unreadable}: {result}");
+        assert_eq!(
+            code(&result["result"]),
+            "approval_required",
+            "{unreadable}: {result}"
+        );
     }
 }
 
@@ -120,13 +165,26 @@ async fn a_newer_client_is_asked_by_the_result() {
     let server = host.server(&[]);
     let mut client = Client::connect(&server, Era::New, forms()).await;
     let (form, state) = asked(&mut client).await;
-    assert!(form["message"].as_str().unwrap().starts_with("greet wants to run: "), "{form}");
-    let result = client.ok("tools/call", again(&state, accept("allow_once"))).await;
+    assert!(
+        form["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("greet wants to run: "),
+        "{form}"
+    );
+    let result = client
+        .ok("tools/call", again(&state, accept("allow_once")))
+        .await;
     assert_eq!(result["content"][0]["text"], "hello", "{result}");
-    let replayed = client.call("tools/call", again(&state, accept("allow_once"))).await;
+    let replayed = client
+        .call("tools/call", again(&state, accept("allow_once")))
+        .await;
     assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
 
-    for (answer, expected) in [(json!({"action": "decline"}), "denied_by_policy"), (json!({"action": "cancel"}), "approval_required")] {
+    for (answer, expected) in [
+        (json!({"action": "decline"}), "denied_by_policy"),
+        (json!({"action": "cancel"}), "approval_required"),
+    ] {
         let (_, state) = asked(&mut client).await;
         let result = client.ok("tools/call", again(&state, answer)).await;
         assert_eq!(code(&result), expected, "{result}");
@@ -156,10 +214,16 @@ async fn state_of_another_call_starts_nothing() {
     more["inputResponses"]["sampling"] = json!({});
     wrong.push(more);
     let mut without_state = again(&state, accept("allow_once"));
-    without_state.as_object_mut().unwrap().remove("requestState");
+    without_state
+        .as_object_mut()
+        .unwrap()
+        .remove("requestState");
     wrong.push(without_state);
     let mut without_answer = again(&state, accept("allow_once"));
-    without_answer.as_object_mut().unwrap().remove("inputResponses");
+    without_answer
+        .as_object_mut()
+        .unwrap()
+        .remove("inputResponses");
     wrong.push(without_answer);
     wrong.push(again(&state, json!("yes")));
     for call in wrong {
@@ -168,10 +232,17 @@ async fn state_of_another_call_starts_nothing() {
     }
     // Another server does not know the seal, unless it has the key.
     let mut foreign = Client::connect(&host.server(&[]), Era::New, forms()).await;
-    assert_eq!(foreign.call("tools/call", again(&state, accept("allow_once"))).await["error"]["code"], -32602);
+    assert_eq!(
+        foreign
+            .call("tools/call", again(&state, accept("allow_once")))
+            .await["error"]["code"],
+        -32602
+    );
     // What changed since the question is asked for anew.
     host.script("greet", "hello.sh", "echo something else\n");
-    let result = client.ok("tools/call", again(&state, accept("allow_once"))).await;
+    let result = client
+        .ok("tools/call", again(&state, accept("allow_once")))
+        .await;
     assert_eq!(result["resultType"], "input_required", "{result}");
     assert!(!host.path("workspace/canary").exists());
 }
@@ -184,15 +255,21 @@ async fn servers_that_share_a_key_stand_for_each_other() {
     let host = host();
     let spent = host.path("spent");
     let server = || {
-        let server = Server::builder(host.tools(&[])).key([7; 32]).spent(skills_mcp::SpentInDirectory::new(&spent));
+        let server = Server::builder(host.tools(&[]))
+            .key([7; 32])
+            .spent(skills_mcp::SpentInDirectory::new(&spent));
         server.build().unwrap()
     };
     let mut first = Client::connect(&server(), Era::New, forms()).await;
     let mut second = Client::connect(&server(), Era::New, forms()).await;
     let (_, state) = asked(&mut first).await;
-    let result = second.ok("tools/call", again(&state, accept("allow_once"))).await;
+    let result = second
+        .ok("tools/call", again(&state, accept("allow_once")))
+        .await;
     assert_eq!(result["content"][0]["text"], "hello", "{result}");
-    let replayed = first.call("tools/call", again(&state, accept("allow_once"))).await;
+    let replayed = first
+        .call("tools/call", again(&state, accept("allow_once")))
+        .await;
     assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
 }
 
@@ -203,7 +280,11 @@ async fn a_client_that_cannot_be_asked_is_told_what_allows_it() {
     }
     let host = host();
     let server = host.server(&[]);
-    for (era, capabilities) in [(Era::Old, json!({})), (Era::New, json!({})), (Era::New, json!({"elicitation": {"url": {}}}))] {
+    for (era, capabilities) in [
+        (Era::Old, json!({})),
+        (Era::New, json!({})),
+        (Era::New, json!({"elicitation": {"url": {}}})),
+    ] {
         let mut client = Client::connect(&server, era, capabilities).await;
         let result = client.ok("tools/call", run()).await;
         assert_eq!(code(&result), "approval_required", "{result}");
@@ -214,7 +295,10 @@ async fn a_client_that_cannot_be_asked_is_told_what_allows_it() {
         let made_up = json!({"name": "skills_run", "arguments": {"name": "greet", "command": "sh -c 'echo x'"}});
         let result = client.ok("tools/call", made_up).await;
         let text = result["content"][0]["text"].as_str().unwrap();
-        assert!(text.contains("`skills mcp --allow spawn:sh`") && !text.contains("skills trust"), "{text}");
+        assert!(
+            text.contains("`skills mcp --allow spawn:sh`") && !text.contains("skills trust"),
+            "{text}"
+        );
         assert!(!text.contains(host.path("").to_str().unwrap()), "{text}");
         assert!(client.asked.is_empty());
     }
@@ -226,10 +310,16 @@ async fn several_callers_do_not_decide_for_each_other() {
         return;
     }
     let host = host();
-    let server = Server::builder(host.tools(&[])).several_callers().build().unwrap();
+    let server = Server::builder(host.tools(&[]))
+        .several_callers()
+        .build()
+        .unwrap();
     let mut client = Client::connect(&server, Era::Old, forms()).await;
     client.answer = accept("allow_always");
-    assert_eq!(code(&client.ok("tools/call", run()).await), "denied_by_policy");
+    assert_eq!(
+        code(&client.ok("tools/call", run()).await),
+        "denied_by_policy"
+    );
     let offered = &client.asked[0]["params"]["requestedSchema"]["properties"]["decision"]["enum"];
     assert_eq!(offered, &json!(["allow_once", "allow_session", "deny"]));
     assert!(!host.path("approvals.json").exists());
@@ -247,12 +337,21 @@ async fn a_question_that_nobody_waits_for_is_taken_away() {
     while client.asked.is_empty() {
         client.message().await;
     }
-    client.notify("notifications/cancelled", json!({"requestId": id})).await;
+    client
+        .notify("notifications/cancelled", json!({"requestId": id}))
+        .await;
     let taken = client.notification("notifications/cancelled").await;
-    assert_eq!(taken["params"]["requestId"], client.asked[0]["id"], "{taken}");
+    assert_eq!(
+        taken["params"]["requestId"], client.asked[0]["id"],
+        "{taken}"
+    );
     // An answer that comes all the same does nothing.
-    let late = json!({"jsonrpc": "2.0", "id": client.asked[0]["id"], "result": accept("allow_session")});
+    let late =
+        json!({"jsonrpc": "2.0", "id": client.asked[0]["id"], "result": accept("allow_session")});
     client.write(&late).await;
     client.answer = json!({"action": "decline"});
-    assert_eq!(code(&client.ok("tools/call", run()).await), "denied_by_policy");
+    assert_eq!(
+        code(&client.ok("tools/call", run()).await),
+        "denied_by_policy"
+    );
 }

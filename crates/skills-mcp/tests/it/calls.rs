@@ -13,24 +13,59 @@ async fn results_are_text_data_and_links() {
     for era in [Era::Old, Era::New] {
         let mut client = Client::connect(&server, era, json!({})).await;
         let listed = client.tool("skills_ls", json!({"path": "skills"})).await;
-        assert_eq!(listed["content"][0]["text"], "Skills (1):\n  greet/  - About greet.");
+        assert_eq!(
+            listed["content"][0]["text"],
+            "Skills (1):\n  greet/  - About greet."
+        );
         assert_eq!(listed["structuredContent"]["entries"][0]["name"], "greet");
         assert_eq!(listed["isError"], false);
 
-        let written = client.tool("skills_write", json!({"path": "workspace/a b.txt", "content": "x"})).await;
+        let written = client
+            .tool(
+                "skills_write",
+                json!({"path": "workspace/a b.txt", "content": "x"}),
+            )
+            .await;
         let link = &written["content"][1];
         assert_eq!(link["type"], "resource_link", "{written}");
-        assert_eq!((&link["uri"], &link["name"]), (&json!("skills-files:///workspace/a%20b.txt"), &json!("a b.txt")));
-        let read = client.ok("resources/read", json!({"uri": link["uri"]})).await;
+        assert_eq!(
+            (&link["uri"], &link["name"]),
+            (
+                &json!("skills-files:///workspace/a%20b.txt"),
+                &json!("a b.txt")
+            )
+        );
+        let read = client
+            .ok("resources/read", json!({"uri": link["uri"]}))
+            .await;
         assert_eq!(read["contents"][0]["text"], "x", "{read}");
 
-        let failed = client.tool("skills_read", json!({"path": "workspace/none"})).await;
-        assert_eq!((&failed["isError"], &failed["structuredContent"]["error"]["code"]), (&json!(true), &json!("not_found")));
+        let failed = client
+            .tool("skills_read", json!({"path": "workspace/none"}))
+            .await;
+        assert_eq!(
+            (
+                &failed["isError"],
+                &failed["structuredContent"]["error"]["code"]
+            ),
+            (&json!(true), &json!("not_found"))
+        );
         let wrong = client.tool("skills_ls", json!({"path": 7})).await;
-        assert_eq!(wrong["structuredContent"]["error"]["code"], "invalid_arguments");
-        let unknown = client.call("tools/call", json!({"name": "skills_lx", "arguments": {}})).await;
+        assert_eq!(
+            wrong["structuredContent"]["error"]["code"],
+            "invalid_arguments"
+        );
+        let unknown = client
+            .call("tools/call", json!({"name": "skills_lx", "arguments": {}}))
+            .await;
         assert_eq!(unknown["error"]["code"], -32602);
-        assert!(unknown["error"]["message"].as_str().unwrap().contains("did you mean `skills_ls`"), "{unknown}");
+        assert!(
+            unknown["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("did you mean `skills_ls`"),
+            "{unknown}"
+        );
     }
 }
 
@@ -46,26 +81,60 @@ async fn scripts_run_and_whoever_cancels_ends_them() {
     for era in [Era::Old, Era::New] {
         // A number that no other program sleeps for.
         let words = format!("sleep 1000.{}{}", std::process::id(), era as u8);
-        host.script("greet", "slow.sh", &format!("echo begun\n{words} & {words}\n"));
+        host.script(
+            "greet",
+            "slow.sh",
+            &format!("echo begun\n{words} & {words}\n"),
+        );
         let mut client = Client::connect(&server, era, json!({})).await;
-        let ran = client.tool("skills_run", json!({"name": "greet", "command": "sh scripts/hello.sh you"})).await;
-        assert_eq!(ran["content"][0]["text"], "hello you", "nothing of the protocol's input reaches a program: {ran}");
+        let ran = client
+            .tool(
+                "skills_run",
+                json!({"name": "greet", "command": "sh scripts/hello.sh you"}),
+            )
+            .await;
+        assert_eq!(
+            ran["content"][0]["text"], "hello you",
+            "nothing of the protocol's input reaches a program: {ran}"
+        );
 
         let id = client.send("tools/call", json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": "p"}})).await;
         let progress = client.notification("notifications/progress").await;
         assert_eq!(progress["params"]["progressToken"], "p");
-        assert!(progress["params"]["message"].as_str().unwrap().starts_with("running, "), "{progress}");
+        assert!(
+            progress["params"]["message"]
+                .as_str()
+                .unwrap()
+                .starts_with("running, "),
+            "{progress}"
+        );
         let second = client.notification("notifications/progress").await;
-        assert!(second["params"]["progress"].as_f64() > progress["params"]["progress"].as_f64(), "{second}");
+        assert!(
+            second["params"]["progress"].as_f64() > progress["params"]["progress"].as_f64(),
+            "{second}"
+        );
         #[cfg(target_os = "linux")]
         assert_eq!(running(&words), 2);
-        client.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"})).await;
+        client
+            .notify(
+                "notifications/cancelled",
+                json!({"requestId": id, "reason": "enough"}),
+            )
+            .await;
         #[cfg(target_os = "linux")]
         ended(&words).await;
         // The tool is free again.
-        let ran = client.tool("skills_run", json!({"name": "greet", "command": "sh scripts/hello.sh again"})).await;
+        let ran = client
+            .tool(
+                "skills_run",
+                json!({"name": "greet", "command": "sh scripts/hello.sh again"}),
+            )
+            .await;
         assert_eq!(ran["content"][0]["text"], "hello again");
-        assert!(client.answered.iter().all(|answered| *answered != id), "what was given up is not answered");
+        assert!(
+            client.answered.iter().all(|answered| *answered != id),
+            "what was given up is not answered"
+        );
     }
 }
 
@@ -77,10 +146,19 @@ async fn a_client_that_goes_takes_its_programs_with_it() {
     }
     let host = Host::new();
     let words = format!("sleep 1001.{}", std::process::id());
-    host.skill("greet", "allowed-tools: Bash\n").script("greet", "slow.sh", &format!("{words} & {words}\n"));
+    host.skill("greet", "allowed-tools: Bash\n").script(
+        "greet",
+        "slow.sh",
+        &format!("{words} & {words}\n"),
+    );
     let server = host.server(&["spawn"]);
     let mut client = Client::connect(&server, Era::New, json!({})).await;
-    client.send("tools/call", json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}})).await;
+    client
+        .send(
+            "tools/call",
+            json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}}),
+        )
+        .await;
     client.notification("notifications/progress").await;
     assert_eq!(running(&words), 2);
     drop(client);
@@ -104,7 +182,13 @@ async fn ended(words: &str) {
 fn running(words: &str) -> usize {
     let programs = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = programs.filter_map(|program| std::fs::read(program.path().join("cmdline")).ok());
-    lines.filter(|line| String::from_utf8_lossy(line).replace('\0', " ").contains(words)).count()
+    lines
+        .filter(|line| {
+            String::from_utf8_lossy(line)
+                .replace('\0', " ")
+                .contains(words)
+        })
+        .count()
 }
 
 #[tokio::test]
@@ -113,15 +197,23 @@ async fn calls_that_are_given_up_say_what_was_written() {
         return;
     }
     let host = Host::new();
-    host.skill("greet", "allowed-tools: Bash\n").script("greet", "slow.sh", "echo begun\nsleep 1000\n");
+    host.skill("greet", "allowed-tools: Bash\n").script(
+        "greet",
+        "slow.sh",
+        "echo begun\nsleep 1000\n",
+    );
     let server = host.server(&["spawn"]);
     let mut client = Client::connect(&server, Era::New, json!({})).await;
-    let params = json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}});
+    let params =
+        json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}});
     let id = client.send("tools/call", params).await;
     client.notification("notifications/progress").await;
     server.cancel_calls();
     let answer = client.answer_to(id).await;
-    assert_eq!(answer["result"]["structuredContent"]["error"]["code"], "cancelled", "{answer}");
+    assert_eq!(
+        answer["result"]["structuredContent"]["error"]["code"], "cancelled",
+        "{answer}"
+    );
     assert_eq!(answer["result"]["structuredContent"]["stdout"], "begun\n");
 }
 
@@ -131,16 +223,26 @@ async fn one_client_has_so_many_calls_at_a_time() {
         return;
     }
     let host = Host::new();
-    host.skill("greet", "allowed-tools: Bash\n").script("greet", "slow.sh", "sleep 1000\n");
-    let server = skills_mcp::Server::builder(host.tools(&["spawn"])).calls_at_once(1).build().unwrap();
+    host.skill("greet", "allowed-tools: Bash\n")
+        .script("greet", "slow.sh", "sleep 1000\n");
+    let server = skills_mcp::Server::builder(host.tools(&["spawn"]))
+        .calls_at_once(1)
+        .build()
+        .unwrap();
     let mut client = Client::connect(&server, Era::New, json!({})).await;
-    let slow = json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}});
+    let slow =
+        json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}});
     let id = client.send("tools/call", slow).await;
     client.notification("notifications/progress").await;
     let refused = client.tool("skills_ls", json!({})).await;
     assert_eq!(refused["isError"], true);
-    assert_eq!(refused["content"][0]["text"], "Error: 1 calls are being answered already; call again when one of them is done");
-    client.notify("notifications/cancelled", json!({"requestId": id})).await;
+    assert_eq!(
+        refused["content"][0]["text"],
+        "Error: 1 calls are being answered already; call again when one of them is done"
+    );
+    client
+        .notify("notifications/cancelled", json!({"requestId": id}))
+        .await;
     loop {
         let listed: Value = client.tool("skills_ls", json!({})).await;
         if listed["isError"] == false {

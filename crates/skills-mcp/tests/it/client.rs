@@ -37,16 +37,29 @@ impl Client {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(theirs);
         let server = server.clone();
-        tokio::spawn(async move { server.serve(reader, writer, std::future::pending()).await.unwrap() });
+        tokio::spawn(async move {
+            server
+                .serve(reader, writer, std::future::pending())
+                .await
+                .unwrap()
+        });
         let (reader, writer) = tokio::io::split(ours);
         let reader = BufReader::new(reader);
         let (notifications, asked, answered) = (Vec::new(), Vec::new(), Vec::new());
-        let mut client =
-            Self { era, capabilities, reader, writer: Some(writer), next: 0, notifications, answer: json!(null), asked, answered };
+        let mut client = Self {
+            era,
+            capabilities,
+            reader,
+            writer: Some(writer),
+            next: 0,
+            notifications,
+            answer: json!(null),
+            asked,
+            answered,
+        };
         if era == Era::Old {
             let capabilities = client.capabilities.clone();
-            let greeting =
-                json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}});
+            let greeting = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "test", "version": "1"}});
             client.ok("initialize", greeting).await;
             client.notify("notifications/initialized", json!({})).await;
         }
@@ -62,15 +75,18 @@ impl Client {
             meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
             meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "test", "version": "1"});
         }
-        self.write(&json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params})).await;
+        self.write(&json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}))
+            .await;
         self.next
     }
 
     pub(crate) async fn notify(&mut self, method: &str, params: Value) {
-        self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
+        self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
+            .await;
     }
 
-    /// Sends a request and returns the whole answer; what comes meanwhile is kept, and what is asked answered.
+    /// Sends a request and returns the whole answer; what comes meanwhile is kept, and what is
+    /// asked answered.
     pub(crate) async fn call(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params).await;
         self.answer_to(id).await
@@ -84,7 +100,8 @@ impl Client {
     }
 
     pub(crate) async fn tool(&mut self, name: &str, arguments: Value) -> Value {
-        self.ok("tools/call", json!({"name": name, "arguments": arguments})).await
+        self.ok("tools/call", json!({"name": name, "arguments": arguments}))
+            .await
     }
 
     pub(crate) async fn answer_to(&mut self, id: u64) -> Value {
@@ -99,7 +116,11 @@ impl Client {
     /// Waits for a notification.
     pub(crate) async fn notification(&mut self, method: &str) -> Value {
         loop {
-            if let Some(index) = self.notifications.iter().position(|notification| notification["method"] == method) {
+            if let Some(index) = self
+                .notifications
+                .iter()
+                .position(|notification| notification["method"] == method)
+            {
                 return self.notifications.remove(index);
             }
             self.message().await;
@@ -110,7 +131,11 @@ impl Client {
     pub(crate) async fn message(&mut self) -> Value {
         let mut line = String::new();
         let read = tokio::time::timeout(PATIENCE, self.reader.read_line(&mut line)).await;
-        assert_ne!(read.unwrap().unwrap(), 0, "the server closed the connection");
+        assert_ne!(
+            read.unwrap().unwrap(),
+            0,
+            "the server closed the connection"
+        );
         let message: Value = serde_json::from_str(&line).unwrap();
         match (message.get("method").is_some(), message.get("id").cloned()) {
             (true, Some(id)) => {
@@ -131,6 +156,11 @@ impl Client {
     }
 
     pub(crate) async fn raw(&mut self, text: &str) {
-        self.writer.as_mut().unwrap().write_all(text.as_bytes()).await.unwrap();
+        self.writer
+            .as_mut()
+            .unwrap()
+            .write_all(text.as_bytes())
+            .await
+            .unwrap();
     }
 }

@@ -26,11 +26,24 @@ async fn what_the_server_says_of_itself() {
     });
     assert_eq!(discovered["capabilities"], capabilities);
     assert_eq!(discovered["resultType"], "complete");
-    assert_eq!(discovered["supportedVersions"], json!(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]));
+    assert_eq!(
+        discovered["supportedVersions"],
+        json!([
+            "2024-11-05",
+            "2025-03-26",
+            "2025-06-18",
+            "2025-11-25",
+            "2026-07-28"
+        ])
+    );
     assert_eq!(discovered["cacheScope"], "private");
     assert!(discovered["instructions"].as_str().unwrap().len() < 1_000);
 
-    for (asked, expected) in [("2025-11-25", "2025-11-25"), ("2024-11-05", "2024-11-05"), ("1999-01-01", "2025-11-25")] {
+    for (asked, expected) in [
+        ("2025-11-25", "2025-11-25"),
+        ("2024-11-05", "2024-11-05"),
+        ("1999-01-01", "2025-11-25"),
+    ] {
         let (mut old, _) = (Client::connect(&server, Era::New, json!({})).await, ());
         old.write(&json!({"jsonrpc": "2.0", "id": 99, "method": "initialize", "params": {
             "protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
@@ -46,18 +59,31 @@ async fn what_the_server_says_of_itself() {
 #[tokio::test]
 async fn tools_have_titles_schemas_and_hints_in_both_eras() {
     let host = Host::new();
-    host.skill("greet", "").script("greet", "hello.sh", "# Description: Says hello.\necho hello\n");
+    host.skill("greet", "").script(
+        "greet",
+        "hello.sh",
+        "# Description: Says hello.\necho hello\n",
+    );
     let server = host.server(&[]);
     let mut lists = Vec::new();
     for era in [Era::Old, Era::New] {
         let mut client = Client::connect(&server, era, json!({})).await;
         let listed = client.ok("tools/list", json!({})).await;
         assert_eq!(listed.get("ttlMs").is_some(), era == Era::New, "{era:?}");
-        assert_eq!(listed.get("resultType").is_some(), era == Era::New, "{era:?}");
+        assert_eq!(
+            listed.get("resultType").is_some(),
+            era == Era::New,
+            "{era:?}"
+        );
         lists.push(listed["tools"].clone());
     }
     assert_eq!(lists[0], lists[1]);
-    let names: Vec<&str> = lists[0].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = lists[0]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
     assert_eq!(
         names,
         [
@@ -75,7 +101,12 @@ async fn tools_have_titles_schemas_and_hints_in_both_eras() {
         ]
     );
     for tool in lists[0].as_array().unwrap() {
-        for (part, kind) in [("title", "string"), ("inputSchema", "object"), ("outputSchema", "object"), ("annotations", "object")] {
+        for (part, kind) in [
+            ("title", "string"),
+            ("inputSchema", "object"),
+            ("outputSchema", "object"),
+            ("annotations", "object"),
+        ] {
             assert_eq!(tool[part].is_string(), kind == "string", "{tool}");
             assert_eq!(tool[part].is_object(), kind == "object", "{tool}");
         }
@@ -86,15 +117,29 @@ async fn tools_have_titles_schemas_and_hints_in_both_eras() {
 async fn very_many_tools_come_in_pages() {
     let host = Host::new();
     for number in 0..700 {
-        host.skill(&format!("skill-{number:03}"), "").script(&format!("skill-{number:03}"), "run.sh", "echo\n");
+        host.skill(&format!("skill-{number:03}"), "").script(
+            &format!("skill-{number:03}"),
+            "run.sh",
+            "echo\n",
+        );
     }
     let server = host.server(&[]);
     let mut client = Client::connect(&server, Era::New, json!({})).await;
     let (mut names, mut params, mut pages) = (std::collections::BTreeSet::new(), json!({}), 0);
     loop {
         let page = client.ok("tools/list", params).await;
-        assert!(page.to_string().len() < 1 << 20, "{} bytes", page.to_string().len());
-        names.extend(page["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()));
+        assert!(
+            page.to_string().len() < 1 << 20,
+            "{} bytes",
+            page.to_string().len()
+        );
+        names.extend(
+            page["tools"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|tool| tool["name"].as_str().unwrap().to_owned()),
+        );
         pages += 1;
         params = json!({"cursor": page["nextCursor"]});
         if page.get("nextCursor").is_none() {
@@ -103,7 +148,10 @@ async fn very_many_tools_come_in_pages() {
     }
     assert_eq!(names.len(), 710);
     assert!((2..5).contains(&pages), "{pages} pages");
-    assert_eq!(client.call("tools/list", json!({"cursor": "none"})).await["error"]["code"], -32602);
+    assert_eq!(
+        client.call("tools/list", json!({"cursor": "none"})).await["error"]["code"],
+        -32602
+    );
 }
 
 #[tokio::test]
@@ -111,12 +159,21 @@ async fn a_request_of_the_new_era_says_what_it_speaks() {
     let host = Host::new();
     let server = host.server(&[]);
     let mut client = Client::connect(&server, Era::New, json!({})).await;
-    client.write(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})).await;
+    client
+        .write(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}))
+        .await;
     assert_eq!(client.answer_to(1).await["error"]["code"], -32602);
     let future = json!({"io.modelcontextprotocol/protocolVersion": "2099-01-01", "io.modelcontextprotocol/clientCapabilities": {}});
     client.write(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"_meta": future}})).await;
     assert_eq!(client.answer_to(2).await["error"]["code"], -32022);
-    assert!(client.call("tools/list", json!({})).await.get("result").is_some(), "the server still serves");
+    assert!(
+        client
+            .call("tools/list", json!({}))
+            .await
+            .get("result")
+            .is_some(),
+        "the server still serves"
+    );
 }
 
 #[tokio::test]
@@ -126,23 +183,82 @@ async fn every_request_is_answered() {
     let mut client = Client::connect(&server, Era::Old, json!({})).await;
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     for (id, request, code) in [
-        (901, r#""method":"tools/call","params":{"name":"skills_ls","arguments":{"path":"\ud800"}}"#.to_owned(), -32600),
-        (902, format!(r#""method":"tools/call","params":{deep}"#), -32600),
-        (903, r#""method":"tools/call","params":{}"#.to_owned(), -32602),
-        (904, r#""method":"tools/call","params":{"name":7}"#.to_owned(), -32602),
-        (905, r#""method":"prompts/get","params":{}"#.to_owned(), -32602),
-        (906, r#""method":"resources/read","params":{"uri":7}"#.to_owned(), -32602),
-        (907, r#""method":"skills/get","params":{}"#.to_owned(), -32602),
+        (
+            901,
+            r#""method":"tools/call","params":{"name":"skills_ls","arguments":{"path":"\ud800"}}"#
+                .to_owned(),
+            -32600,
+        ),
+        (
+            902,
+            format!(r#""method":"tools/call","params":{deep}"#),
+            -32600,
+        ),
+        (
+            903,
+            r#""method":"tools/call","params":{}"#.to_owned(),
+            -32602,
+        ),
+        (
+            904,
+            r#""method":"tools/call","params":{"name":7}"#.to_owned(),
+            -32602,
+        ),
+        (
+            905,
+            r#""method":"prompts/get","params":{}"#.to_owned(),
+            -32602,
+        ),
+        (
+            906,
+            r#""method":"resources/read","params":{"uri":7}"#.to_owned(),
+            -32602,
+        ),
+        (
+            907,
+            r#""method":"skills/get","params":{}"#.to_owned(),
+            -32602,
+        ),
         (908, r#""method":"no/such","params":{}"#.to_owned(), -32601),
-        (909, format!(r#""method":"{}","params":{{}}"#, "x".repeat(100_000)), -32601),
-        (910, format!(r#""method":"tools/call","params":{{"name":"{}"}}"#, "x".repeat(100_000)), -32602),
-        (911, format!(r#""method":"resources/read","params":{{"uri":"{}"}}"#, "x".repeat(100_000)), -32002),
-        (912, format!(r#""method":"prompts/get","params":{{"name":"{}"}}"#, "x".repeat(100_000)), -32602),
+        (
+            909,
+            format!(r#""method":"{}","params":{{}}"#, "x".repeat(100_000)),
+            -32601,
+        ),
+        (
+            910,
+            format!(
+                r#""method":"tools/call","params":{{"name":"{}"}}"#,
+                "x".repeat(100_000)
+            ),
+            -32602,
+        ),
+        (
+            911,
+            format!(
+                r#""method":"resources/read","params":{{"uri":"{}"}}"#,
+                "x".repeat(100_000)
+            ),
+            -32002,
+        ),
+        (
+            912,
+            format!(
+                r#""method":"prompts/get","params":{{"name":"{}"}}"#,
+                "x".repeat(100_000)
+            ),
+            -32602,
+        ),
     ] {
-        client.raw(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{request}}}\n")).await;
+        client
+            .raw(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{request}}}\n"))
+            .await;
         let answer = client.answer_to(id).await;
         assert_eq!(answer["error"]["code"], code, "{answer}");
-        assert!(answer.to_string().len() < 4_000, "what was said comes back whole");
+        assert!(
+            answer.to_string().len() < 4_000,
+            "what was said comes back whole"
+        );
     }
 }
 
@@ -158,7 +274,13 @@ async fn what_comes_before_the_handshake_is_passed_over() {
     ] {
         client.write(&stray).await;
     }
-    assert!(client.call("tools/list", json!({})).await.get("result").is_some());
+    assert!(
+        client
+            .call("tools/list", json!({}))
+            .await
+            .get("result")
+            .is_some()
+    );
 }
 
 #[tokio::test]
@@ -166,7 +288,8 @@ async fn until_it_is_settled_how_it_goes_on_nothing_but_requests_counts() {
     let host = Host::new();
     let server = host.server(&[]);
     let client_info = json!({"name": "test", "version": "1"});
-    let greeting = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client_info});
+    let greeting =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client_info});
     let initialize = |id: u64, params: &Value| json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": params});
     for stray in [
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 50}}),
@@ -176,13 +299,19 @@ async fn until_it_is_settled_how_it_goes_on_nothing_but_requests_counts() {
         let mut client = Client::connect(&server, Era::New, json!({})).await;
         client.ok("server/discover", json!({})).await;
         client.write(&stray).await;
-        client.write(&json!({"jsonrpc": "2.0", "id": 51, "method": "ping"})).await;
+        client
+            .write(&json!({"jsonrpc": "2.0", "id": 51, "method": "ping"}))
+            .await;
         client.write(&stray).await;
         client.write(&initialize(52, &json!({}))).await;
         assert!(client.answer_to(52).await.get("error").is_some());
         client.write(&stray).await;
         client.write(&initialize(53, &greeting)).await;
-        assert_eq!(client.answer_to(53).await["result"]["protocolVersion"], "2025-11-25", "{stray}");
+        assert_eq!(
+            client.answer_to(53).await["result"]["protocolVersion"],
+            "2025-11-25",
+            "{stray}"
+        );
     }
 }
 
@@ -200,9 +329,19 @@ impl Narrow {
         let (input, output) = tokio::io::split(theirs);
         let stop = CancellationToken::new();
         let stopped = stop.clone();
-        let serving = tokio::spawn(async move { server.serve(input, output, stopped.cancelled_owned()).await.unwrap() });
+        let serving = tokio::spawn(async move {
+            server
+                .serve(input, output, stopped.cancelled_owned())
+                .await
+                .unwrap()
+        });
         let (reader, writer) = tokio::io::split(ours);
-        Self { reader, writer, serving, stop }
+        Self {
+            reader,
+            writer,
+            serving,
+            stop,
+        }
     }
 }
 
@@ -210,11 +349,19 @@ impl Narrow {
 async fn what_was_asked_before_the_client_closed_its_end_is_answered() {
     let host = Host::new();
     let server = host.server(&[]);
-    let Narrow { mut reader, mut writer, serving, .. } = Narrow::serve(server, 64);
+    let Narrow {
+        mut reader,
+        mut writer,
+        serving,
+        ..
+    } = Narrow::serve(server, 64);
     let asking = async move {
         for id in 0..20 {
             let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
-            writer.write_all(format!("{ping}\n").as_bytes()).await.unwrap();
+            writer
+                .write_all(format!("{ping}\n").as_bytes())
+                .await
+                .unwrap();
         }
         writer.shutdown().await.unwrap();
     };
@@ -225,15 +372,25 @@ async fn what_was_asked_before_the_client_closed_its_end_is_answered() {
     serving.await.unwrap();
 }
 
-#[tokio::test]
+/// Paused time moves on only when all tasks wait: the server for its client, and this test.
+#[tokio::test(start_paused = true)]
 async fn a_client_that_closed_its_end_reads_at_its_own_pace() {
     let host = Host::new();
     let server = host.server(&[]);
-    let Narrow { mut reader, mut writer, serving, .. } = Narrow::serve(server, 4096);
+    let Narrow {
+        mut reader,
+        mut writer,
+        serving,
+        ..
+    } = Narrow::serve(server, 4096);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
     for id in 0..100 {
-        let list = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {"_meta": meta}});
-        writer.write_all(format!("{list}\n").as_bytes()).await.unwrap();
+        let list =
+            json!({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {"_meta": meta}});
+        writer
+            .write_all(format!("{list}\n").as_bytes())
+            .await
+            .unwrap();
     }
     writer.shutdown().await.unwrap();
     // More than everything that is under way may take.
@@ -241,16 +398,30 @@ async fn a_client_that_closed_its_end_reads_at_its_own_pace() {
     assert!(!serving.is_finished());
     let mut answers = String::new();
     reader.read_to_string(&mut answers).await.unwrap();
-    assert_eq!(answers.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok()).count(), 100);
+    assert_eq!(
+        answers
+            .lines()
+            .filter(|line| serde_json::from_str::<Value>(line).is_ok())
+            .count(),
+        100
+    );
     serving.await.unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_client_that_takes_nothing_does_not_keep_a_server_that_is_to_stop() {
     let host = Host::new();
     let server = host.server(&[]);
-    let Narrow { reader: _reader, mut writer, serving, stop } = Narrow::serve(server, 16);
-    writer.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}\n").await.unwrap();
+    let Narrow {
+        reader: _reader,
+        mut writer,
+        serving,
+        stop,
+    } = Narrow::serve(server, 16);
+    writer
+        .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}\n")
+        .await
+        .unwrap();
     writer.shutdown().await.unwrap();
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(!serving.is_finished(), "an answer waits to be read");
@@ -264,11 +435,15 @@ async fn an_id_that_is_in_use_disturbs_nobody() {
         return;
     }
     let host = Host::new();
-    host.skill("greet", "allowed-tools: Bash\n").script("greet", "slow.sh", "sleep 1000\n");
+    host.skill("greet", "allowed-tools: Bash\n")
+        .script("greet", "slow.sh", "sleep 1000\n");
     let server = host.server(&["spawn"]);
     let mut client = Client::connect(&server, Era::Old, json!({})).await;
-    let slow = json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}});
-    client.write(&json!({"jsonrpc": "2.0", "id": 70, "method": "tools/call", "params": slow})).await;
+    let slow =
+        json!({"name": "skill__greet__slow", "arguments": {}, "_meta": {"progressToken": 1}});
+    client
+        .write(&json!({"jsonrpc": "2.0", "id": 70, "method": "tools/call", "params": slow}))
+        .await;
     client.notification("notifications/progress").await;
     for other in [
         r#"{"jsonrpc":"2.0","id":70,"method":"ping"}"#,
@@ -282,9 +457,15 @@ async fn an_id_that_is_in_use_disturbs_nobody() {
                 break message;
             }
         };
-        assert_eq!((refused.get("id"), &refused["error"]["code"]), (None, &json!(-32600)), "{refused}");
+        assert_eq!(
+            (refused.get("id"), &refused["error"]["code"]),
+            (None, &json!(-32600)),
+            "{refused}"
+        );
     }
-    client.notify("notifications/cancelled", json!({"requestId": 70})).await;
+    client
+        .notify("notifications/cancelled", json!({"requestId": 70}))
+        .await;
     // It can be used again once the call has ended.
     let ping = json!({"jsonrpc": "2.0", "id": 70, "method": "ping"});
     loop {
@@ -308,10 +489,17 @@ async fn a_client_that_does_not_read_is_given_no_more() {
     let server = host.server(&[]);
     let mut client = Client::connect(&server, Era::Old, json!({})).await;
     // Far more than is answered at a time, with nobody who reads: the server stops reading as well.
-    let line = json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {}}).to_string();
+    let line =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {}}).to_string();
     let flood = async {
         for number in 0..1_000_000_u64 {
-            client.raw(&line.replace("\"id\":1,", &format!("\"id\":{number},")).replace('\n', "")).await;
+            client
+                .raw(
+                    &line
+                        .replace("\"id\":1,", &format!("\"id\":{number},"))
+                        .replace('\n', ""),
+                )
+                .await;
             client.raw("\n").await;
         }
     };
@@ -328,11 +516,23 @@ async fn lines_that_are_no_messages_do_no_harm() {
     let host = Host::new();
     let server = host.server(&[]);
     let mut client = Client::connect(&server, Era::Old, json!({})).await;
-    for line in ["{", "null", "[]", "\"x\"", "{\"jsonrpc\":\"1.0\"}", "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", "\u{0}"] {
+    for line in [
+        "{",
+        "null",
+        "[]",
+        "\"x\"",
+        "{\"jsonrpc\":\"1.0\"}",
+        "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]",
+        "\u{0}",
+    ] {
         client.raw(&format!("{line}\n")).await;
     }
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    client.raw(&format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{deep}}}\n")).await;
+    client
+        .raw(&format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{deep}}}\n"
+        ))
+        .await;
     // A line longer than what is kept, and then the next one.
     let chunk = "x".repeat(1 << 20);
     for _ in 0..20 {

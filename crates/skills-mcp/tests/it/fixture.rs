@@ -15,7 +15,9 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) fn new() -> Self {
-        let host = Self { directory: tempfile::tempdir().unwrap() };
+        let host = Self {
+            directory: tempfile::tempdir().unwrap(),
+        };
         for name in ["skills", "workspace", "scratch"] {
             fs::create_dir(host.path(name)).unwrap();
         }
@@ -34,7 +36,10 @@ impl Host {
     }
 
     pub(crate) fn skill(&self, name: &str, extra: &str) -> &Self {
-        self.file(&format!("skills/{name}/SKILL.md"), format!("---\nname: {name}\ndescription: About {name}.\n{extra}---\n# {name}\n"))
+        self.file(
+            &format!("skills/{name}/SKILL.md"),
+            format!("---\nname: {name}\ndescription: About {name}.\n{extra}---\n# {name}\n"),
+        )
     }
 
     pub(crate) fn script(&self, skill: &str, file: &str, source: &str) -> &Self {
@@ -43,13 +48,20 @@ impl Host {
 
     /// The tools where whoever started the host allows these.
     pub(crate) fn tools(&self, allowed: &[&str]) -> ToolSet {
-        let allow = |rules: Rules, text: &&str| rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap());
+        let allow = |rules: Rules, text: &&str| {
+            rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap())
+        };
         let runtime = SkillRuntime::builder()
             .root(Root::new(self.path("skills"), Scope::Custom))
             .scratch_directory(self.path("scratch"))
-            .approvals(std::sync::Arc::new(FileApprovals::new(self.path("approvals.json"))))
+            .approvals(std::sync::Arc::new(FileApprovals::new(
+                self.path("approvals.json"),
+            )))
             .rules(allowed.iter().fold(Rules::default(), allow));
-        ToolSet::builder(runtime.build()).workspace(Mount::writable("workspace", self.path("workspace"))).build().unwrap()
+        ToolSet::builder(runtime.build())
+            .workspace(Mount::writable("workspace", self.path("workspace")))
+            .build()
+            .unwrap()
     }
 
     pub(crate) fn server(&self, allowed: &[&str]) -> Server {
@@ -57,9 +69,15 @@ impl Host {
     }
 }
 
-/// Says, with a line on standard error, that this machine cannot serve the running test, since it has no walls for scripts.
+/// Says, with a line on standard error, that this machine cannot serve the running test, since it
+/// has no walls for scripts.
 pub(crate) fn lacks_walls() -> bool {
-    let skip = |error: &_| eprintln!("skipped {}: {error}", std::thread::current().name().unwrap_or("a test"));
+    let skip = |error: &_| {
+        eprintln!(
+            "skipped {}: {error}",
+            std::thread::current().name().unwrap_or("a test")
+        )
+    };
     let [(_, scripts), _] = SkillRuntime::builder().build().sandboxes();
     scripts.inspect_err(skip).is_err()
 }

@@ -53,18 +53,32 @@ fn entry(text: &str) -> Result<(Entry, usize), &'static str> {
     }
     let equals = text[..end].find('=').ok_or("there is no `=`")?;
     let name = text[..equals].trim();
-    let name = name.strip_prefix("export").filter(|rest| rest.starts_with(char::is_whitespace)).unwrap_or(name).trim();
+    let name = name
+        .strip_prefix("export")
+        .filter(|rest| rest.starts_with(char::is_whitespace))
+        .unwrap_or(name)
+        .trim();
     if !is_variable_name(name) {
         return Err("what stands before `=` is no name");
     }
     let after = &text[equals + 1..];
     let blank = after.len() - after.trim_start_matches([' ', '\t']).len();
     let start = equals + 1 + blank;
-    let quote = text[start..].chars().next().filter(|quote| matches!(quote, '\'' | '"'));
-    let Some(quote) = quote else { return Ok((Some((name.to_owned(), unquoted(&text[equals + 1..end]))), end)) };
+    let quote = text[start..]
+        .chars()
+        .next()
+        .filter(|quote| matches!(quote, '\'' | '"'));
+    let Some(quote) = quote else {
+        return Ok((
+            Some((name.to_owned(), unquoted(&text[equals + 1..end]))),
+            end,
+        ));
+    };
     let (value, length) = quoted(&text[start + 1..], quote)?;
     let closed = start + 1 + length;
-    let end = text[closed..].find('\n').map_or(text.len(), |end| closed + end + 1);
+    let end = text[closed..]
+        .find('\n')
+        .map_or(text.len(), |end| closed + end + 1);
     let behind = text[closed..end].trim();
     if !behind.is_empty() && !behind.starts_with('#') {
         return Err("something stands behind the closing quote");
@@ -73,7 +87,10 @@ fn entry(text: &str) -> Result<(Entry, usize), &'static str> {
 }
 
 fn unquoted(text: &str) -> String {
-    let comment = [" #", "\t#"].iter().filter_map(|mark| text.find(mark)).min();
+    let comment = [" #", "\t#"]
+        .iter()
+        .filter_map(|mark| text.find(mark))
+        .min();
     text[..comment.unwrap_or(text.len())].trim().to_owned()
 }
 
@@ -104,18 +121,40 @@ mod tests {
 
     fn check(text: &str, expected: &[(&str, &str)]) {
         let (values, problems) = read(text);
-        let values: Vec<(&str, &str)> = values.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        assert_eq!((values.as_slice(), problems.as_slice()), (expected, [].as_slice()), "{text}");
+        let values: Vec<(&str, &str)> = values
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        assert_eq!(
+            (values.as_slice(), problems.as_slice()),
+            (expected, [].as_slice()),
+            "{text}"
+        );
     }
 
     #[test]
     fn values_as_people_write_them() {
-        check("A=1\nexport B = two words # comment\n\n# C=3\nD=", &[("A", "1"), ("B", "two words"), ("D", "")]);
-        check("A='single # $X \\n'\nB=\"double\\n\\\"x\\\" \\$Y\" # why\n", &[("A", "single # $X \\n"), ("B", "double\n\"x\" $Y")]);
-        check("KEY=\"-----BEGIN\nabc\n-----END\"\nB=2", &[("KEY", "-----BEGIN\nabc\n-----END"), ("B", "2")]);
-        check("\u{FEFF}URL=https://a.example/#x\r\nC=`id`$(id)${A}\r\n", &[("URL", "https://a.example/#x"), ("C", "`id`$(id)${A}")]);
+        check(
+            "A=1\nexport B = two words # comment\n\n# C=3\nD=",
+            &[("A", "1"), ("B", "two words"), ("D", "")],
+        );
+        check(
+            "A='single # $X \\n'\nB=\"double\\n\\\"x\\\" \\$Y\" # why\n",
+            &[("A", "single # $X \\n"), ("B", "double\n\"x\" $Y")],
+        );
+        check(
+            "KEY=\"-----BEGIN\nabc\n-----END\"\nB=2",
+            &[("KEY", "-----BEGIN\nabc\n-----END"), ("B", "2")],
+        );
+        check(
+            "\u{FEFF}URL=https://a.example/#x\r\nC=`id`$(id)${A}\r\n",
+            &[("URL", "https://a.example/#x"), ("C", "`id`$(id)${A}")],
+        );
         check("A=''\nB=\"\"", &[("A", ""), ("B", "")]);
-        check("exported=1\nKEY= # put it here\nTAG=#1", &[("exported", "1"), ("KEY", ""), ("TAG", "#1")]);
+        check(
+            "exported=1\nKEY= # put it here\nTAG=#1",
+            &[("exported", "1"), ("KEY", ""), ("TAG", "#1")],
+        );
     }
 
     #[test]

@@ -6,10 +6,12 @@ use skills_sandbox::Captured;
 
 /// Shorter values are not looked for: they stand in too much that is no secret.
 const MIN_BYTES: usize = 8;
-/// So much of the beginning of a value, at the end of output that was cut, is taken for a part of it.
+/// So much of the beginning of a value, at the end of output that was cut, is taken for a part of
+/// it.
 const MIN_PART: usize = 4;
 
-/// The values of one run and what stands for them. Exact values only: a program that writes a value backwards or encoded is not caught.
+/// The values of one run and what stands for them. Exact values only: a program that writes a value
+/// backwards or encoded is not caught.
 #[derive(Default)]
 pub(crate) struct Redactor {
     /// Longest first, so that no value is torn by one inside it.
@@ -27,14 +29,24 @@ impl Redactor {
             }
             let shown = format!("[redacted {name}]");
             // A value with a line end at its end is written without it more often than not.
-            let forms = [value.to_owned(), value.trim().to_owned()].into_iter().chain(spellings(value));
+            let forms = [value.to_owned(), value.trim().to_owned()]
+                .into_iter()
+                .chain(spellings(value));
             for form in forms.filter(|form| form.len() >= MIN_BYTES) {
-                if !redactor.patterns.iter().any(|(known, _)| known == form.as_bytes()) {
-                    redactor.patterns.push((form.as_bytes().to_vec(), shown.clone()));
+                if !redactor
+                    .patterns
+                    .iter()
+                    .any(|(known, _)| known == form.as_bytes())
+                {
+                    redactor
+                        .patterns
+                        .push((form.as_bytes().to_vec(), shown.clone()));
                 }
             }
         }
-        redactor.patterns.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.len()));
+        redactor
+            .patterns
+            .sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.len()));
         redactor
     }
 
@@ -48,7 +60,9 @@ impl Redactor {
             return captured;
         }
         let (tail, is_cut) = (captured.tail(), captured.is_truncated());
-        let head = self.bytes(captured.bytes(), is_cut).unwrap_or_else(|| captured.bytes().to_vec());
+        let head = self
+            .bytes(captured.bytes(), is_cut)
+            .unwrap_or_else(|| captured.bytes().to_vec());
         let tail = self.without_part_at_start(self.bytes(&tail, false).unwrap_or(tail), is_cut);
         captured.with_bytes(head, tail)
     }
@@ -57,9 +71,15 @@ impl Redactor {
     fn without_part_at_start(&self, bytes: Vec<u8>, is_cut: bool) -> Vec<u8> {
         let part = |pattern: &[u8]| {
             let longest = pattern.len().saturating_sub(1).min(bytes.len());
-            (MIN_PART..=longest).rev().find(|length| bytes.starts_with(&pattern[pattern.len() - length..]))
+            (MIN_PART..=longest)
+                .rev()
+                .find(|length| bytes.starts_with(&pattern[pattern.len() - length..]))
         };
-        let found = self.patterns.iter().filter_map(|(pattern, shown)| Some((part(pattern)?, shown))).max_by_key(|(length, _)| *length);
+        let found = self
+            .patterns
+            .iter()
+            .filter_map(|(pattern, shown)| Some((part(pattern)?, shown)))
+            .max_by_key(|(length, _)| *length);
         match found.filter(|_| is_cut) {
             Some((length, shown)) => [shown.as_bytes(), &bytes[length..]].concat(),
             None => bytes,
@@ -67,7 +87,10 @@ impl Redactor {
     }
 
     pub(crate) fn text(&self, text: &str) -> String {
-        self.bytes(text.as_bytes(), false).map_or_else(|| text.to_owned(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+        self.bytes(text.as_bytes(), false).map_or_else(
+            || text.to_owned(),
+            |bytes| String::from_utf8_lossy(&bytes).into_owned(),
+        )
     }
 
     /// Takes the values out of all texts of a document, those before a colon too.
@@ -76,7 +99,10 @@ impl Redactor {
             _ if self.patterns.is_empty() => value,
             Value::String(text) => Value::String(self.text(&text)),
             Value::Array(items) => items.into_iter().map(|item| self.value(item)).collect(),
-            Value::Object(map) => map.into_iter().map(|(key, value)| (self.text(&key), self.value(value))).collect(),
+            Value::Object(map) => map
+                .into_iter()
+                .map(|(key, value)| (self.text(&key), self.value(value)))
+                .collect(),
             other => other,
         }
     }
@@ -92,7 +118,10 @@ impl Redactor {
         }
         if is_cut {
             let current = result.as_deref().unwrap_or(bytes);
-            let part = self.patterns.iter().filter_map(|(pattern, shown)| Some((part_at_end(current, pattern)?, shown)));
+            let part = self
+                .patterns
+                .iter()
+                .filter_map(|(pattern, shown)| Some((part_at_end(current, pattern)?, shown)));
             if let Some((length, shown)) = part.max_by_key(|(length, _)| *length) {
                 let kept = &current[..current.len() - length];
                 result = Some([kept, shown.as_bytes()].concat());
@@ -102,10 +131,14 @@ impl Redactor {
     }
 }
 
-/// How JSON may write a value: as it is but for what must be escaped, with `\/`, and with everything that is not ASCII escaped.
+/// How JSON may write a value: as it is but for what must be escaped, with `\/`, and with
+/// everything that is not ASCII escaped.
 fn spellings(value: &str) -> Vec<String> {
     let written = serde_json::to_string(value).unwrap_or_default();
-    let written = written.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default();
+    let written = written
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+        .unwrap_or_default();
     let ascii = |upper: bool| {
         let mut text = String::new();
         for c in written.chars() {
@@ -114,13 +147,20 @@ fn spellings(value: &str) -> Vec<String> {
                 continue;
             }
             for unit in c.encode_utf16(&mut [0; 2]) {
-                text.push_str(&if upper { format!("\\u{unit:04X}") } else { format!("\\u{unit:04x}") });
+                text.push_str(&if upper {
+                    format!("\\u{unit:04X}")
+                } else {
+                    format!("\\u{unit:04x}")
+                });
             }
         }
         text
     };
     let plain = [written.to_owned(), ascii(false), ascii(true)];
-    plain.iter().flat_map(|text| [text.clone(), text.replace('/', "\\/")]).collect()
+    plain
+        .iter()
+        .flat_map(|text| [text.clone(), text.replace('/', "\\/")])
+        .collect()
 }
 
 fn replace(bytes: &[u8], pattern: &[u8], shown: &[u8]) -> Option<Vec<u8>> {
@@ -140,7 +180,9 @@ fn replace(bytes: &[u8], pattern: &[u8], shown: &[u8]) -> Option<Vec<u8>> {
 /// Returns how much of the beginning of `pattern` stands at the end of `bytes`.
 fn part_at_end(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
     let longest = pattern.len().saturating_sub(1).min(bytes.len());
-    (MIN_PART..=longest).rev().find(|length| bytes.ends_with(&pattern[..*length]))
+    (MIN_PART..=longest)
+        .rev()
+        .find(|length| bytes.ends_with(&pattern[..*length]))
 }
 
 #[cfg(test)]
@@ -155,20 +197,39 @@ mod tests {
 
     #[test]
     fn values_are_replaced_wherever_they_stand() {
-        let redactor =
-            Redactor::new([("KEY", "hunter2hunter2"), ("PART", "hunter2h"), ("PIN", "1234"), ("PEM", "line \"one\"\nline two\n")]);
+        let redactor = Redactor::new([
+            ("KEY", "hunter2hunter2"),
+            ("PART", "hunter2h"),
+            ("PIN", "1234"),
+            ("PEM", "line \"one\"\nline two\n"),
+        ]);
         let check = |text: &str| redactor.captured(captured(text, 1_000)).text();
-        assert_eq!(check("a hunter2hunter2 b hunter2h c"), "a [redacted KEY] b [redacted PART] c");
+        assert_eq!(
+            check("a hunter2hunter2 b hunter2h c"),
+            "a [redacted KEY] b [redacted PART] c"
+        );
         assert_eq!(check("pin 1234"), "pin 1234");
-        assert_eq!(check(r#"{"pem":"line \"one\"\nline two\n"}"#), r#"{"pem":"[redacted PEM]"}"#);
+        assert_eq!(
+            check(r#"{"pem":"line \"one\"\nline two\n"}"#),
+            r#"{"pem":"[redacted PEM]"}"#
+        );
         assert_eq!(check("line \"one\"\nline two"), "[redacted PEM]");
-        let odd = Redactor::new([("PATH", "abcd/efgh/ijkl"), ("UMLAUT", "p\u{e4}ssw\u{f6}rter-geheim"), ("QUOTE", "ends-in-a-\"")]);
+        let odd = Redactor::new([
+            ("PATH", "abcd/efgh/ijkl"),
+            ("UMLAUT", "p\u{e4}ssw\u{f6}rter-geheim"),
+            ("QUOTE", "ends-in-a-\""),
+        ]);
         let check_odd = |text: &str| odd.captured(captured(text, 1_000)).text();
         assert_eq!(
-            check_odd(r#"abcd\/efgh\/ijkl p\u00e4ssw\u00f6rter-geheim p\u00E4ssw\u00F6rter-geheim"#),
+            check_odd(
+                r#"abcd\/efgh\/ijkl p\u00e4ssw\u00f6rter-geheim p\u00E4ssw\u00F6rter-geheim"#
+            ),
             "[redacted PATH] [redacted UMLAUT] [redacted UMLAUT]"
         );
-        assert_eq!(check_odd(r#"{"k": "ends-in-a-\""}"#), r#"{"k": "[redacted QUOTE]"}"#);
+        assert_eq!(
+            check_odd(r#"{"k": "ends-in-a-\""}"#),
+            r#"{"k": "[redacted QUOTE]"}"#
+        );
         assert_eq!(redactor.short(), ["PIN"]);
         assert_eq!(redactor.text("nothing"), "nothing");
     }
@@ -176,17 +237,33 @@ mod tests {
     #[test]
     fn other_spellings_in_json_are_found_once_it_is_read() {
         let redactor = Redactor::new([("KEY", "abcd/efgh/ijkl"), ("NAME", "caf\u{e9}-caf\u{e9}")]);
-        let value: Value = serde_json::from_str(r#"{"abcd\/efgh\/ijkl": ["caf\u00e9-caf\u00e9", 1]}"#).unwrap();
-        assert_eq!(redactor.value(value).to_string(), r#"{"[redacted KEY]":["[redacted NAME]",1]}"#);
+        let value: Value =
+            serde_json::from_str(r#"{"abcd\/efgh\/ijkl": ["caf\u00e9-caf\u00e9", 1]}"#).unwrap();
+        assert_eq!(
+            redactor.value(value).to_string(),
+            r#"{"[redacted KEY]":["[redacted NAME]",1]}"#
+        );
     }
 
     #[test]
     fn a_value_that_was_cut_is_replaced_too() {
         let redactor = Redactor::new([("KEY", "hunter2hunter2")]);
         let cut = redactor.captured(captured("ok hunter2hunter2", 12));
-        assert_eq!((cut.bytes(), cut.total_bytes(), cut.dropped_bytes()), (b"ok [redacted KEY]".as_slice(), 17, 5));
-        let long = redactor.captured(captured(&format!("{}hunter2hunter2 end", "x".repeat(100)), 60));
-        assert_eq!(String::from_utf8(long.tail()).unwrap(), "[redacted KEY] end");
-        assert_eq!(redactor.captured(captured("ok hunter2", 100)).text(), "ok hunter2");
+        assert_eq!(
+            (cut.bytes(), cut.total_bytes(), cut.dropped_bytes()),
+            (b"ok [redacted KEY]".as_slice(), 17, 5)
+        );
+        let long = redactor.captured(captured(
+            &format!("{}hunter2hunter2 end", "x".repeat(100)),
+            60,
+        ));
+        assert_eq!(
+            String::from_utf8(long.tail()).unwrap(),
+            "[redacted KEY] end"
+        );
+        assert_eq!(
+            redactor.captured(captured("ok hunter2", 100)).text(),
+            "ok hunter2"
+        );
     }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use skills_runtime::policy::{Answering, Content, Effect, Layer, Question, Rule};
 use skills_runtime::{
-    Answer, Approver, Decision, Ending, ErrorKind, ExecutionArtifacts, ExecutionOptions, ExecutionStatus, FileApprovals, Report, Rules,
+    Answer, Approver, Decision, Ending, ErrorKind, ExecutionArtifacts, ExecutionOptions,
+    ExecutionStatus, FileApprovals, Report, Rules,
 };
 use skills_sandbox::{Job, Outcome, Running, Sandbox};
 
@@ -40,24 +41,69 @@ fn denied(artifacts: &ExecutionArtifacts) -> String {
 #[tokio::test]
 async fn an_approval_holds_for_just_this_content() {
     let fixture = Fixture::new();
-    fixture.skill("deploy", "allowed-tools: Bash(git:*)\n").file("deploy/scripts/run.sh", "git push");
-    let (host, approvals) = (Arc::new(Host::default()), Arc::new(FileApprovals::new(fixture.path("state/approvals.json"))));
-    let build = || fixture.recording().approver(host.clone()).approvals(approvals.clone()).build();
+    fixture
+        .skill("deploy", "allowed-tools: Bash(git:*)\n")
+        .file("deploy/scripts/run.sh", "git push");
+    let (host, approvals) = (
+        Arc::new(Host::default()),
+        Arc::new(FileApprovals::new(fixture.path("state/approvals.json"))),
+    );
+    let build = || {
+        fixture
+            .recording()
+            .approver(host.clone())
+            .approvals(approvals.clone())
+            .build()
+    };
     let runtime = build();
     for _ in 0..2 {
-        assert!(runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+        assert!(
+            runtime
+                .execute_skill("deploy", ExecutionOptions::default())
+                .await
+                .unwrap()
+                .exit_status
+                .is_success()
+        );
     }
     assert_eq!(host.asked(), 1);
     // Another process of the host knows it too.
-    assert!(build().execute_skill("deploy", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    assert!(
+        build()
+            .execute_skill("deploy", ExecutionOptions::default())
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
     assert_eq!(host.asked(), 1);
     fixture.file("deploy/scripts/run.sh", "git push --force");
-    assert!(runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    assert!(
+        runtime
+            .execute_skill("deploy", ExecutionOptions::default())
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
     let content = host.0.lock().unwrap()[1].content.clone();
-    assert_eq!(content, Content::Changed { grown: Vec::new(), shrunk: Vec::new() });
-    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(fixture.path("state/approvals.json")).unwrap().permissions());
+    assert_eq!(
+        content,
+        Content::Changed {
+            grown: Vec::new(),
+            shrunk: Vec::new()
+        }
+    );
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &std::fs::metadata(fixture.path("state/approvals.json"))
+            .unwrap()
+            .permissions(),
+    );
     assert_eq!(mode & 0o777, 0o600);
-    assert!(approvals.revoke(&fixture.path("deploy")).unwrap() && !approvals.revoke(&fixture.path("deploy")).unwrap());
+    assert!(
+        approvals.revoke(&fixture.path("deploy")).unwrap()
+            && !approvals.revoke(&fixture.path("deploy")).unwrap()
+    );
     assert!(approvals.all().unwrap().is_empty());
 }
 
@@ -70,26 +116,45 @@ async fn a_broken_store_approves_nothing_and_is_kept() {
         .file("approvals.json", "{\"version\": 99, \"approvals\": []}");
     let approvals = Arc::new(FileApprovals::new(fixture.path("approvals.json")));
     let host = Arc::new(Host::default());
-    let runtime = fixture.recording().approver(host.clone()).approvals(approvals).build();
-    let artifacts = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap();
+    let runtime = fixture
+        .recording()
+        .approver(host.clone())
+        .approvals(approvals)
+        .build();
+    let artifacts = runtime
+        .execute_skill("deploy", ExecutionOptions::default())
+        .await
+        .unwrap();
     let reason = artifacts.verdicts[0].reason().to_string();
-    assert!(reason.contains("could not be stored") && reason.contains("newer than this program"), "{reason}");
+    assert!(
+        reason.contains("could not be stored") && reason.contains("newer than this program"),
+        "{reason}"
+    );
     assert!(host.0.lock().unwrap()[0].notes[0].starts_with("stored approvals cannot be read"));
-    assert!(std::fs::read_to_string(fixture.path("approvals.json")).unwrap().contains("99"));
+    assert!(
+        std::fs::read_to_string(fixture.path("approvals.json"))
+            .unwrap()
+            .contains("99")
+    );
 }
 
 /// Between a question and its answer there is time to exchange what was asked about.
 #[tokio::test]
 async fn a_skill_that_changes_while_somebody_is_asked_does_not_run() {
     let fixture = Fixture::new();
-    fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "echo good");
+    fixture
+        .skill("deploy", "allowed-tools: Bash\n")
+        .file("deploy/scripts/run.sh", "echo good");
     let script = fixture.path("deploy/scripts/run.sh");
     let swap = move |_: &Question| {
         std::fs::write(&script, "echo evil, and longer").unwrap();
         Answer::Once
     };
     let runtime = fixture.recording().approver(Arc::new(swap)).build();
-    let error = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap_err();
+    let error = runtime
+        .execute_skill("deploy", ExecutionOptions::default())
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Changed);
     assert!(fixture.sandbox.jobs().is_empty());
 }
@@ -98,26 +163,48 @@ async fn a_skill_that_changes_while_somebody_is_asked_does_not_run() {
 #[test]
 fn what_changed_since_it_was_shown_is_not_approved() {
     let fixture = Fixture::new();
-    fixture.skill("deploy", "allowed-tools: Bash(git:*)\n").file("deploy/scripts/run.sh", "git push");
+    fixture
+        .skill("deploy", "allowed-tools: Bash(git:*)\n")
+        .file("deploy/scripts/run.sh", "git push");
     let approvals = Arc::new(FileApprovals::new(fixture.path("state/a.json")));
     let runtime = fixture.recording().approvals(approvals.clone()).build();
-    let shown = runtime.preview_skill("deploy", &ExecutionOptions::default()).unwrap().question.unwrap();
+    let shown = runtime
+        .preview_skill("deploy", &ExecutionOptions::default())
+        .unwrap()
+        .question
+        .unwrap();
     fixture.skill("deploy", "allowed-tools: Bash\n");
-    let error = runtime.approve_skill("deploy", &ExecutionOptions::default(), &shown).unwrap_err();
-    assert_eq!((error.kind(), approvals.all().unwrap().len()), (ErrorKind::Changed, 0));
+    let error = runtime
+        .approve_skill("deploy", &ExecutionOptions::default(), &shown)
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), approvals.all().unwrap().len()),
+        (ErrorKind::Changed, 0)
+    );
 }
 
 /// Where nobody keeps records, what a rule gave power to is looked at all the same.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_skill_with_power_by_a_rule_is_looked_at_again() {
     let fixture = Fixture::new();
-    fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "echo good");
+    fixture
+        .skill("deploy", "allowed-tools: Bash\n")
+        .file("deploy/scripts/run.sh", "echo good");
     let script = fixture.path("deploy/scripts/run.sh");
-    let swap = Arc::new(Swap(AtomicUsize::new(0), move || drop(std::fs::write(&script, "echo evil, and longer"))));
+    let swap = Arc::new(Swap(AtomicUsize::new(0), move || {
+        drop(std::fs::write(&script, "echo evil, and longer"))
+    }));
     let rules = Rules::default().allow(Layer::Session, skills_runtime::Capability::Spawn);
-    let runtime = fixture.recording().native_sandbox(swap.clone()).rules(rules).max_concurrent_runs(1).build();
+    let runtime = fixture
+        .recording()
+        .native_sandbox(swap.clone())
+        .rules(rules)
+        .max_concurrent_runs(1)
+        .build();
     let first = started(&runtime, &swap.0).await;
-    let second = runtime.execute_skill("deploy", ExecutionOptions::default()).await;
+    let second = runtime
+        .execute_skill("deploy", ExecutionOptions::default())
+        .await;
     let first = first.await.unwrap();
     assert!(first.unwrap().exit_status.is_success());
     assert_eq!(second.unwrap_err().kind(), ErrorKind::Changed);
@@ -127,9 +214,14 @@ async fn a_skill_with_power_by_a_rule_is_looked_at_again() {
 async fn started(
     runtime: &skills_runtime::SkillRuntime,
     runs: &AtomicUsize,
-) -> tokio::task::JoinHandle<Result<skills_runtime::ExecutionArtifacts, skills_runtime::RuntimeError>> {
+) -> tokio::task::JoinHandle<Result<skills_runtime::ExecutionArtifacts, skills_runtime::RuntimeError>>
+{
     let runtime = runtime.clone();
-    let first = tokio::spawn(async move { runtime.execute_skill("deploy", ExecutionOptions::default()).await });
+    let first = tokio::spawn(async move {
+        runtime
+            .execute_skill("deploy", ExecutionOptions::default())
+            .await
+    });
     while runs.load(Ordering::SeqCst) == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -147,29 +239,51 @@ impl<F: Fn() + Send + Sync> Sandbox for Swap<F> {
     fn run(&self, _: Job) -> Running<'_> {
         Box::pin(async {
             self.0.fetch_add(1, Ordering::SeqCst);
-            // A program that takes so long that whoever waits behind it has been decided on.
-            tokio::time::sleep(Duration::from_millis(700)).await;
+            // The time of the tests is paused: it moves on when all other runs are authorized and
+            // wait for this one to end.
+            tokio::time::sleep(Duration::from_secs(1)).await;
             (self.1)();
             let nothing = skills_runtime::Captured::default;
-            Ok(Outcome::new(Ending::Exited { code: 0 }, nothing(), nothing(), Duration::ZERO, Report::new("swap")))
+            Ok(Outcome::new(
+                Ending::Exited { code: 0 },
+                nothing(),
+                nothing(),
+                Duration::ZERO,
+                Report::new("swap"),
+            ))
         })
     }
 }
 
 /// A run that waits for its turn looks again when it has it.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_skill_that_changes_while_it_waits_for_its_turn_does_not_run() {
     let fixture = Fixture::new();
-    fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "echo good").file("work/a", "");
-    fixture.skill("reader", "allowed-tools: Read(src/**)\n").file("reader/scripts/run.sh", "").file("secret/key", "");
-    let (script, link, secret) = (fixture.path("deploy/scripts/run.sh"), fixture.path("work/src"), fixture.path("secret"));
+    fixture
+        .skill("deploy", "allowed-tools: Bash\n")
+        .file("deploy/scripts/run.sh", "echo good")
+        .file("work/a", "");
+    fixture
+        .skill("reader", "allowed-tools: Read(src/**)\n")
+        .file("reader/scripts/run.sh", "")
+        .file("secret/key", "");
+    let (script, link, secret) = (
+        fixture.path("deploy/scripts/run.sh"),
+        fixture.path("work/src"),
+        fixture.path("secret"),
+    );
     // The program that runs first exchanges what the others were decided on.
     let swap = Swap(AtomicUsize::new(0), move || {
         let _ = std::fs::write(&script, "echo evil, and longer");
         let _ = std::os::unix::fs::symlink(&secret, &link);
     });
     let swap = Arc::new(swap);
-    let runtime = fixture.recording().native_sandbox(swap.clone()).approver(Arc::new(Answer::Once)).max_concurrent_runs(1).build();
+    let runtime = fixture
+        .recording()
+        .native_sandbox(swap.clone())
+        .approver(Arc::new(Answer::Once))
+        .max_concurrent_runs(1)
+        .build();
     let workspace = skills_runtime::Workspace::Directory(fixture.path("work"));
     let first = started(&runtime, &swap.0).await;
     let second = runtime.execute_skill("deploy", ExecutionOptions::default());
@@ -185,9 +299,18 @@ async fn a_skill_that_changes_while_it_waits_for_its_turn_does_not_run() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_is_not_awaited_for_ever() {
     let fixture = Fixture::new();
-    fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "");
-    let runtime = fixture.recording().approver(Arc::new(Asleep)).approval_timeout(Duration::from_secs(7)).build();
-    let artifacts = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap();
+    fixture
+        .skill("deploy", "allowed-tools: Bash\n")
+        .file("deploy/scripts/run.sh", "");
+    let runtime = fixture
+        .recording()
+        .approver(Arc::new(Asleep))
+        .approval_timeout(Duration::from_secs(7))
+        .build();
+    let artifacts = runtime
+        .execute_skill("deploy", ExecutionOptions::default())
+        .await
+        .unwrap();
     assert_snapshot!(denied(&artifacts), @"may not start programs (asked by Bash): whoever was asked gave no answer");
 }
 
@@ -195,11 +318,21 @@ async fn an_answer_is_not_awaited_for_ever() {
 async fn the_question_describes_the_run() {
     let fixture = Fixture::new();
     let yaml = "allowed-tools: Read, Write, Bash(git:*), WebFetch(domain:api.example.com)\nrequires: {env: [API_KEY]}\n";
-    fixture.skill("deploy", yaml).file("deploy/scripts/run.sh", "").file("work/a", "");
+    fixture
+        .skill("deploy", yaml)
+        .file("deploy/scripts/run.sh", "")
+        .file("work/a", "");
     let host = Arc::new(Host::default());
-    let secrets = skills_runtime::Secrets::default().with("API_KEY", "hunter2hunter2").with("OTHER", "not asked for");
-    let runtime = fixture.recording().approver(host.clone()).secrets(secrets).build();
-    let mut options = ExecutionOptions::default().workspace(skills_runtime::Workspace::Directory(fixture.path("work")));
+    let secrets = skills_runtime::Secrets::default()
+        .with("API_KEY", "hunter2hunter2")
+        .with("OTHER", "not asked for");
+    let runtime = fixture
+        .recording()
+        .approver(host.clone())
+        .secrets(secrets)
+        .build();
+    let mut options = ExecutionOptions::default()
+        .workspace(skills_runtime::Workspace::Directory(fixture.path("work")));
     options.args = vec!["--now".to_owned()];
     let _ = runtime.execute_skill("deploy", options).await.unwrap();
     let question = serde_json::to_string_pretty(&host.0.lock().unwrap()[0]).unwrap();
@@ -212,17 +345,42 @@ async fn the_question_describes_the_run() {
 async fn a_preview_asks_nobody_and_runs_nothing() {
     let fixture = Fixture::new();
     fixture
-        .skill("deploy", "allowed-tools: Read, Bash(git:*), Task\nrequires: {bins: [no-such-program]}\n")
+        .skill(
+            "deploy",
+            "allowed-tools: Read, Bash(git:*), Task\nrequires: {bins: [no-such-program]}\n",
+        )
         .file("deploy/scripts/run.sh", "");
     let host = Arc::new(Host::default());
-    let runtime = fixture.recording().approver(host.clone()).approvals(Arc::new(FileApprovals::new(fixture.path("state/a.json")))).build();
-    let preview = runtime.preview_skill("deploy", &ExecutionOptions::default()).unwrap();
+    let runtime = fixture
+        .recording()
+        .approver(host.clone())
+        .approvals(Arc::new(FileApprovals::new(fixture.path("state/a.json"))))
+        .build();
+    let preview = runtime
+        .preview_skill("deploy", &ExecutionOptions::default())
+        .unwrap();
     assert!(matches!(preview.decision, Decision::Denied(_)) && preview.question.is_some());
     assert_eq!(preview.missing, ["the program no-such-program"]);
-    assert_eq!(preview.idle.iter().map(|(tool, _)| tool.as_str()).collect::<Vec<_>>(), ["Read", "Task"]);
+    assert_eq!(
+        preview
+            .idle
+            .iter()
+            .map(|(tool, _)| tool.as_str())
+            .collect::<Vec<_>>(),
+        ["Read", "Task"]
+    );
     let question = preview.question.unwrap();
-    assert!(matches!(runtime.approve_skill("deploy", &ExecutionOptions::default(), &question), Ok(Decision::Granted(_))));
-    assert!(matches!(runtime.preview_skill("deploy", &ExecutionOptions::default()).unwrap().decision, Decision::Granted(_)));
+    assert!(matches!(
+        runtime.approve_skill("deploy", &ExecutionOptions::default(), &question),
+        Ok(Decision::Granted(_))
+    ));
+    assert!(matches!(
+        runtime
+            .preview_skill("deploy", &ExecutionOptions::default())
+            .unwrap()
+            .decision,
+        Decision::Granted(_)
+    ));
     assert_eq!((host.asked(), fixture.sandbox.jobs().len()), (0, 0));
 }
 
@@ -230,38 +388,82 @@ async fn a_preview_asks_nobody_and_runs_nothing() {
 async fn what_is_missing_is_said_before_anything_is_asked() {
     let fixture = Fixture::new();
     let yaml = "allowed-tools: Bash\nrequires: {bins: [no-such-program, sh], env: [API_KEY, HOME], platforms: [windows]}\n";
-    fixture.skill("deploy", yaml).file("deploy/scripts/run.sh", "");
+    fixture
+        .skill("deploy", yaml)
+        .file("deploy/scripts/run.sh", "");
     let host = Arc::new(Host::default());
     let runtime = fixture.recording().approver(host.clone()).build();
-    let error = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap_err();
+    let error = runtime
+        .execute_skill("deploy", ExecutionOptions::default())
+        .await
+        .unwrap_err();
     assert_eq!((error.kind(), host.asked()), (ErrorKind::Requirements, 0));
     assert_snapshot!(error, @r#"the skill "deploy" needs what is not here: a system of: win32; the program no-such-program; the variable API_KEY"#);
-    let noted = fixture.recording().approver(host.clone()).unmet_requirements(skills_runtime::Unmet::Note).build();
-    assert_eq!(noted.execute_skill("deploy", ExecutionOptions::default()).await.unwrap().notes.len(), 3);
+    let noted = fixture
+        .recording()
+        .approver(host.clone())
+        .unmet_requirements(skills_runtime::Unmet::Note)
+        .build();
+    assert_eq!(
+        noted
+            .execute_skill("deploy", ExecutionOptions::default())
+            .await
+            .unwrap()
+            .notes
+            .len(),
+        3
+    );
 }
 
 /// A rule that was written for what was there then gives no power to what is there now.
 #[tokio::test]
 async fn a_standing_rule_gives_no_power_to_new_content() {
     let fixture = Fixture::new();
-    fixture.skill("deploy", "allowed-tools: Bash(git:*)\n").file("deploy/scripts/run.sh", "");
-    let rules = || Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, "spawn:git").unwrap());
+    fixture
+        .skill("deploy", "allowed-tools: Bash(git:*)\n")
+        .file("deploy/scripts/run.sh", "");
+    let rules =
+        || Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, "spawn:git").unwrap());
     let runtime = fixture.recording().rules(rules()).build();
-    let artifacts = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap();
+    let artifacts = runtime
+        .execute_skill("deploy", ExecutionOptions::default())
+        .await
+        .unwrap();
     assert_snapshot!(denied(&artifacts), @"nobody approved its content for what rules would give it: there was nobody to ask");
-    let asked = fixture.recording().rules(rules()).approver(Arc::new(Answer::Session)).build();
-    assert!(asked.execute_skill("deploy", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    let asked = fixture
+        .recording()
+        .rules(rules())
+        .approver(Arc::new(Answer::Session))
+        .build();
+    assert!(
+        asked
+            .execute_skill("deploy", ExecutionOptions::default())
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
     // One of low risk runs at once, as the OpenSkills flow has it.
-    fixture.skill("review", "allowed-tools: Read, Grep, Glob, LS\n").file("review/scripts/run.sh", "");
+    fixture
+        .skill("review", "allowed-tools: Read, Grep, Glob, LS\n")
+        .file("review/scripts/run.sh", "");
     let all = fixture.recording().rules(rules()).build();
-    assert!(all.execute_skill("review", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    assert!(
+        all.execute_skill("review", ExecutionOptions::default())
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
 }
 
 /// Who talks to somebody else was not answered.
 #[tokio::test]
 async fn an_answer_for_the_session_is_for_one_conversation() {
     let fixture = Fixture::new();
-    fixture.skill("deploy", "allowed-tools: Bash(git:*)\n").file("deploy/scripts/run.sh", "");
+    fixture
+        .skill("deploy", "allowed-tools: Bash(git:*)\n")
+        .file("deploy/scripts/run.sh", "");
     let asked = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
     let approver = move |_: &skills_runtime::policy::Question| {
@@ -278,16 +480,31 @@ async fn an_answer_for_the_session_is_for_one_conversation() {
             false => runtime.execute_skill("deploy", options).await,
         };
         assert!(ran.unwrap().exit_status.is_success());
-        assert_eq!(asked.load(std::sync::atomic::Ordering::Relaxed), questions, "{session:?}");
+        assert_eq!(
+            asked.load(std::sync::atomic::Ordering::Relaxed),
+            questions,
+            "{session:?}"
+        );
     };
-    for (session, questions) in [(Some("one"), 1), (Some("one"), 1), (Some("two"), 2), (None, 3), (None, 3)] {
+    for (session, questions) in [
+        (Some("one"), 1),
+        (Some("one"), 1),
+        (Some("two"), 2),
+        (None, 3),
+        (None, 3),
+    ] {
         check(session, false, questions).await;
     }
     for (session, questions) in [(Some("one"), 4), (Some("one"), 4), (Some("two"), 5)] {
         check(session, true, questions).await;
     }
     runtime.forget_answers("one");
-    for (session, is_command, questions) in [(Some("two"), false, 5), (None, false, 5), (Some("one"), false, 6), (Some("one"), true, 7)] {
+    for (session, is_command, questions) in [
+        (Some("two"), false, 5),
+        (None, false, 5),
+        (Some("one"), false, 6),
+        (Some("one"), true, 7),
+    ] {
         check(session, is_command, questions).await;
     }
 }

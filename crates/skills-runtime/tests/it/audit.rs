@@ -29,11 +29,18 @@ impl Memory {
 #[tokio::test]
 async fn a_record_says_everything_and_no_secret() {
     let fixture = Fixture::new();
-    fixture.skill("deploy", "allowed-tools: Read, Bash(git:*)\nrequires: {env: [API_KEY]}\n").file("deploy/scripts/run.sh", "");
+    fixture
+        .skill(
+            "deploy",
+            "allowed-tools: Read, Bash(git:*)\nrequires: {env: [API_KEY]}\n",
+        )
+        .file("deploy/scripts/run.sh", "");
     let sink = Arc::new(Memory::default());
     *fixture.sandbox.stdout.lock().unwrap() = b"the key is hunter2hunter2".to_vec();
-    *fixture.sandbox.ending.lock().unwrap() =
-        Some(Ending::Trapped { reason: "hunter2hunter2".to_owned(), frames: vec!["hunter2hunter2".to_owned()] });
+    *fixture.sandbox.ending.lock().unwrap() = Some(Ending::Trapped {
+        reason: "hunter2hunter2".to_owned(),
+        frames: vec!["hunter2hunter2".to_owned()],
+    });
     let secrets = Secrets::default().with("API_KEY", "hunter2hunter2");
     let runtime = fixture
         .recording()
@@ -42,7 +49,10 @@ async fn a_record_says_everything_and_no_secret() {
         .audit(sink.clone())
         .clock(|| UNIX_EPOCH + Duration::from_secs(1))
         .build();
-    let artifacts = runtime.execute_skill("deploy", ExecutionOptions::default().input(json!({"a": 1}))).await.unwrap();
+    let artifacts = runtime
+        .execute_skill("deploy", ExecutionOptions::default().input(json!({"a": 1})))
+        .await
+        .unwrap();
     assert_eq!(artifacts.output, "the key is [redacted API_KEY]");
     let [mut event] = sink.take().try_into().unwrap();
     event.duration_ms = Some(1);
@@ -59,35 +69,56 @@ async fn attempts_that_come_to_nothing_are_recorded_too() {
         .file("deploy/scripts/run.sh", "")
         .skill("empty", "")
         .skill("odd", "context: unheard-of\n");
-    fixture.skill("needy", "requires: {bins: [no-such-program]}\n").file("needy/scripts/run.sh", "");
+    fixture
+        .skill("needy", "requires: {bins: [no-such-program]}\n")
+        .file("needy/scripts/run.sh", "");
     let sink = Arc::new(Memory::default());
     let runtime = fixture.recording().audit(sink.clone()).build();
     let mut lines = Vec::new();
     for name in ["deploy", "empty", "odd", "needy", "nobody"] {
-        let _ = runtime.execute_skill(name, ExecutionOptions::default()).await;
+        let _ = runtime
+            .execute_skill(name, ExecutionOptions::default())
+            .await;
         let [event] = sink.take().try_into().unwrap();
-        let outcome = event.outcome.unwrap().replace(&fixture.path("").display().to_string(), "ROOT/");
+        let outcome = event
+            .outcome
+            .unwrap()
+            .replace(&fixture.path("").display().to_string(), "ROOT/");
         lines.push(format!("{} {:?} {outcome}", event.skill, event.decision));
     }
     let mut gone = ExecutionOptions::default();
     gone.read = vec!["/no/such/file".into()];
     let _ = runtime.execute_skill("deploy", gone).await;
-    lines.push(sink.take().into_iter().map(|event| format!("{} {:?}", event.skill, event.decision)).collect());
+    lines.push(
+        sink.take()
+            .into_iter()
+            .map(|event| format!("{} {:?}", event.skill, event.decision))
+            .collect(),
+    );
     insta::assert_snapshot!(lines.join("\n"));
 }
 
 #[tokio::test]
 async fn a_run_that_is_dropped_is_recorded() {
     let fixture = Fixture::new();
-    fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "");
+    fixture
+        .skill("deploy", "allowed-tools: Bash\n")
+        .file("deploy/scripts/run.sh", "");
     let sink = Arc::new(Memory::default());
-    let runtime = fixture.recording().approver(Arc::new(Asleep)).audit(sink.clone()).build();
+    let runtime = fixture
+        .recording()
+        .approver(Arc::new(Asleep))
+        .audit(sink.clone())
+        .build();
     {
         let mut running = Box::pin(runtime.execute_skill("deploy", ExecutionOptions::default()));
         tokio::select! { biased; _ = &mut running => panic!("nobody answers"), () = std::future::ready(()) => {} }
     }
     let [event] = sink.take().try_into().unwrap();
-    assert_eq!((event.outcome.as_deref(), event.decision), (Some("cancelled"), Decision::Failed));
+    assert_eq!(
+        (event.outcome.as_deref(), event.decision),
+        (Some("cancelled"), Decision::Failed)
+    );
 }
 
 #[tokio::test]
@@ -102,9 +133,14 @@ async fn without_a_record_nothing_runs() {
         }
     }
     let fixture = Fixture::new();
-    fixture.skill("deploy", "").file("deploy/scripts/run.sh", "");
+    fixture
+        .skill("deploy", "")
+        .file("deploy/scripts/run.sh", "");
     let runtime = fixture.recording().audit(Arc::new(Full)).build();
-    let error = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap_err();
+    let error = runtime
+        .execute_skill("deploy", ExecutionOptions::default())
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Audit);
     assert!(fixture.sandbox.jobs().is_empty());
     struct Half;
@@ -115,33 +151,73 @@ async fn without_a_record_nothing_runs() {
     }
     let runtime = fixture.recording().audit(Arc::new(Half)).build();
     *fixture.sandbox.stdout.lock().unwrap() = b"result".to_vec();
-    let error = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap_err();
+    let error = runtime
+        .execute_skill("deploy", ExecutionOptions::default())
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Audit);
-    assert_eq!(error.artifacts().map(|artifacts| artifacts.stdout.text()).as_deref(), Some("result"), "nothing is lost");
+    assert_eq!(
+        error
+            .artifacts()
+            .map(|artifacts| artifacts.stdout.text())
+            .as_deref(),
+        Some("result"),
+        "nothing is lost"
+    );
 }
 
 #[tokio::test]
 async fn a_skill_cannot_make_its_record_too_long() {
     let fixture = Fixture::new();
     let odd = "\\\\\"".repeat(60);
-    let tools: Vec<String> = (0..100).map(|number| format!("'Read(a{number}/{odd}/**)'")).collect();
-    let hook = format!("hooks: {{Stop: [{{command: '{}'}}]}}\n", "\\".repeat(20_000));
+    let tools: Vec<String> = (0..100)
+        .map(|number| format!("'Read(a{number}/{odd}/**)'"))
+        .collect();
+    let hook = format!(
+        "hooks: {{Stop: [{{command: '{}'}}]}}\n",
+        "\\".repeat(20_000)
+    );
     fixture
-        .skill("deploy", &format!("allowed-tools: [{}, Bash]\n{hook}", tools.join(", ")))
+        .skill(
+            "deploy",
+            &format!("allowed-tools: [{}, Bash]\n{hook}", tools.join(", ")),
+        )
         .file("deploy/scripts/run.sh", "")
         .file("work/a", "");
     let log = Arc::new(Log::open(fixture.path("audit.jsonl")).unwrap());
-    let rules = skills_runtime::Rules::default().allow(skills_runtime::policy::Layer::Session, skills_runtime::Capability::Spawn);
+    let rules = skills_runtime::Rules::default().allow(
+        skills_runtime::policy::Layer::Session,
+        skills_runtime::Capability::Spawn,
+    );
     let runtime = fixture.recording().rules(rules).audit(log.clone()).build();
-    let options = ExecutionOptions::default().workspace(skills_runtime::Workspace::Directory(fixture.path("work")));
-    assert!(runtime.execute_skill("deploy", options).await.unwrap().exit_status.is_success());
-    let stop = skills_runtime::AgentEvent::Stop { reason: "done".to_owned(), is_repeated: false };
+    let options = ExecutionOptions::default()
+        .workspace(skills_runtime::Workspace::Directory(fixture.path("work")));
+    assert!(
+        runtime
+            .execute_skill("deploy", options)
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
+    let stop = skills_runtime::AgentEvent::Stop {
+        reason: "done".to_owned(),
+        is_repeated: false,
+    };
     runtime.run_hooks("deploy", &stop, None).await.unwrap();
     let log = log.files().unwrap();
-    assert_eq!(verify(&log).unwrap().records, 2, "and the hook, which is longer than anybody reads");
+    assert_eq!(
+        verify(&log).unwrap().records,
+        2,
+        "and the hook, which is longer than anybody reads"
+    );
     // What was dangerous is in it, whatever else is not.
     let record = std::fs::read_to_string(&log[0]).unwrap();
-    assert!(record.contains("granted, by the rule `allow spawn (session)`: start programs") && record.contains(" more\""), "{record}");
+    assert!(
+        record.contains("granted, by the rule `allow spawn (session)`: start programs")
+            && record.contains(" more\""),
+        "{record}"
+    );
 }
 
 /// What an attempt may look like.
@@ -154,16 +230,36 @@ struct Try {
 }
 
 fn any_try() -> impl Strategy<Value = Try> {
-    let answer = proptest::option::of(proptest::sample::select(vec![Answer::Once, Answer::Session, Answer::Deny]));
+    let answer = proptest::option::of(proptest::sample::select(vec![
+        Answer::Once,
+        Answer::Session,
+        Answer::Deny,
+    ]));
     let skill = proptest::sample::select(vec!["plain", "deploy", "broken", "empty", "nobody"]);
-    let script = proptest::option::of(proptest::sample::select(vec!["run", "scripts/run.sh", "../x.sh", "none"]));
-    (skill, answer, script, proptest::option::of(proptest::sample::select(vec!["KEY", "LD_PRELOAD"])))
-        .prop_map(|(skill, answer, script, env)| Try { skill, answer, script, env })
+    let script = proptest::option::of(proptest::sample::select(vec![
+        "run",
+        "scripts/run.sh",
+        "../x.sh",
+        "none",
+    ]));
+    (
+        skill,
+        answer,
+        script,
+        proptest::option::of(proptest::sample::select(vec!["KEY", "LD_PRELOAD"])),
+    )
+        .prop_map(|(skill, answer, script, env)| Try {
+            skill,
+            answer,
+            script,
+            env,
+        })
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
-    /// Invariant: every attempt, whatever becomes of it, leaves exactly one record, and only granted ones reach the sandbox.
+    /// Invariant: every attempt, whatever becomes of it, leaves exactly one record, and only
+    /// granted ones reach the sandbox.
     #[test]
     fn every_attempt_leaves_one_record(tries in proptest::collection::vec(any_try(), 1..8)) {
         let fixture = Fixture::new();

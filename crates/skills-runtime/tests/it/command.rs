@@ -7,13 +7,17 @@ use std::sync::Arc;
 use insta::assert_snapshot;
 use skills_runtime::audit::{AuditError, AuditSink, Event};
 use skills_runtime::policy::{Effect, Layer, Question, Rule};
-use skills_runtime::{Answer, Command, Convention, ExecutionOptions, ExecutionStatus, Rules, SkillRuntime, Workspace};
+use skills_runtime::{
+    Answer, Command, Convention, ExecutionOptions, ExecutionStatus, Rules, SkillRuntime, Workspace,
+};
 use skills_sandbox::Program;
 
 use crate::fixture::Fixture;
 
 fn allow(texts: &[&str]) -> Rules {
-    texts.iter().fold(Rules::default(), |rules, text| rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap()))
+    texts.iter().fold(Rules::default(), |rules, text| {
+        rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap())
+    })
 }
 
 fn options(command: Command) -> ExecutionOptions {
@@ -24,7 +28,12 @@ fn options(command: Command) -> ExecutionOptions {
 }
 
 async fn denied(runtime: &SkillRuntime, skill: &str, options: ExecutionOptions) -> String {
-    match runtime.execute_skill(skill, options).await.unwrap().exit_status {
+    match runtime
+        .execute_skill(skill, options)
+        .await
+        .unwrap()
+        .exit_status
+    {
         ExecutionStatus::PermissionDenied { denial } => denial.to_string(),
         status => format!("{status:?}"),
     }
@@ -33,7 +42,9 @@ async fn denied(runtime: &SkillRuntime, skill: &str, options: ExecutionOptions) 
 #[tokio::test]
 async fn a_command_of_a_skill_needs_leave_to_start_its_program() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "").skill("narrow", "allowed-tools: Read\n");
+    fixture
+        .skill("pdf", "")
+        .skill("narrow", "allowed-tools: Read\n");
     let runtime = fixture.recording().build();
     let ls = || options(Command::Program("ls".to_owned()));
     assert_snapshot!(denied(&runtime, "pdf", ls()).await, @"may not start ls (asked by the caller): no rule allows it, and there was nobody to ask");
@@ -44,37 +55,66 @@ async fn a_command_of_a_skill_needs_leave_to_start_its_program() {
 
     let mut shell = options(Command::Shell("echo \"$0\"; ls | wc".to_owned()));
     shell.stdin = Some(b"text".to_vec());
-    assert!(runtime.execute_skill("pdf", shell).await.unwrap().exit_status.is_success());
+    assert!(
+        runtime
+            .execute_skill("pdf", shell)
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
     let jobs = fixture.sandbox.jobs();
     assert!(matches!(jobs[0].program(), Program::Command { name } if name == "sh"));
     assert_eq!(jobs[0].arguments(), ["-c", "echo \"$0\"; ls | wc"]);
     assert_eq!(jobs[0].input_bytes(), b"text");
     let names: BTreeSet<&str> = jobs[0].variables().map(|(name, _)| name).collect();
-    assert_eq!(names, BTreeSet::from(["SKILL_ASSETS_DIR", "SKILL_DIR", "SKILL_NAME"]));
+    assert_eq!(
+        names,
+        BTreeSet::from(["SKILL_ASSETS_DIR", "SKILL_DIR", "SKILL_NAME"])
+    );
 }
 
 #[tokio::test]
 async fn a_session_has_one_directory_for_all_its_runs_and_nobody_else_has() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
-    let runtime = fixture.recording().scratch_directory(fixture.path("")).build();
+    let runtime = fixture
+        .recording()
+        .scratch_directory(fixture.path(""))
+        .build();
     let directory = runtime.session_directory().unwrap();
     let other = runtime.session_directory().unwrap();
     assert_ne!(directory.path(), other.path());
     for _ in 0..2 {
-        let mut options = ExecutionOptions::default().workspace(Workspace::Session(directory.clone()));
+        let mut options =
+            ExecutionOptions::default().workspace(Workspace::Session(directory.clone()));
         options.convention = Convention::ScriptRunner;
         options.directory = Some(directory.path().to_owned());
-        assert!(runtime.execute_skill("pdf", options).await.unwrap().exit_status.is_success());
+        assert!(
+            runtime
+                .execute_skill("pdf", options)
+                .await
+                .unwrap()
+                .exit_status
+                .is_success()
+        );
         fs::write(directory.path().join("kept"), "").unwrap();
     }
     let jobs = fixture.sandbox.jobs();
     assert_eq!(jobs[1].starts_in("test").unwrap(), directory.path());
-    assert!(jobs[1].input_bytes().is_empty() && !jobs[1].variables().any(|(name, _)| name == "SKILL_WORKSPACE" || name == "SKILL_INPUT"));
+    assert!(
+        jobs[1].input_bytes().is_empty()
+            && !jobs[1]
+                .variables()
+                .any(|(name, _)| name == "SKILL_WORKSPACE" || name == "SKILL_INPUT")
+    );
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        assert_eq!(fs::metadata(directory.path()).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(
+            fs::metadata(directory.path()).unwrap().permissions().mode() & 0o777,
+            0o700
+        );
     }
     let path = directory.path().to_owned();
     drop(directory);
@@ -100,10 +140,16 @@ async fn a_command_for_no_skill_works_on_a_directory_and_is_recorded_as_what_it_
     let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = Arc::clone(&asked);
     let approver = move |question: &Question| {
-        seen.lock().unwrap().push((question.digest.clone(), question.command.clone()));
+        seen.lock()
+            .unwrap()
+            .push((question.digest.clone(), question.command.clone()));
         Answer::Session
     };
-    let runtime = fixture.recording().audit(records.clone()).approver(Arc::new(approver)).build();
+    let runtime = fixture
+        .recording()
+        .audit(records.clone())
+        .approver(Arc::new(approver))
+        .build();
     let work = fixture.path("work");
     let run = |words: &'static [&'static str]| {
         let mut options = options(Command::Program(words[0].to_owned()));
@@ -116,22 +162,50 @@ async fn a_command_for_no_skill_works_on_a_directory_and_is_recorded_as_what_it_
     assert!(run(&["ls", "-l"]).await.unwrap().exit_status.is_success());
     assert!(run(&["ls", "-a"]).await.unwrap().exit_status.is_success());
     let asked = asked.lock().unwrap().clone();
-    assert_eq!(asked.iter().map(|(_, command)| command.join(" ")).collect::<Vec<_>>(), ["ls -l", "ls -a"]);
+    assert_eq!(
+        asked
+            .iter()
+            .map(|(_, command)| command.join(" "))
+            .collect::<Vec<_>>(),
+        ["ls -l", "ls -a"]
+    );
     assert!(asked[0].0 != asked[1].0);
     let recorded = records.0.lock().unwrap().clone();
     assert_eq!(recorded.len(), 3);
-    assert_eq!((recorded[0].skill.as_str(), recorded[0].program.as_deref()), ("commands/", Some("ls")));
-    assert!(fixture.sandbox.jobs()[0].variables().all(|(name, _)| name == "SKILL_WORKSPACE"));
-    let missing = runtime.execute_command(&fixture.path("nowhere"), options(Command::Program("ls".to_owned()))).await.unwrap_err();
+    assert_eq!(
+        (recorded[0].skill.as_str(), recorded[0].program.as_deref()),
+        ("commands/", Some("ls"))
+    );
+    assert!(
+        fixture.sandbox.jobs()[0]
+            .variables()
+            .all(|(name, _)| name == "SKILL_WORKSPACE")
+    );
+    let missing = runtime
+        .execute_command(
+            &fixture.path("nowhere"),
+            options(Command::Program("ls".to_owned())),
+        )
+        .await
+        .unwrap_err();
     assert!(missing.to_string().contains("nowhere"));
-    assert!(runtime.execute_command(&fixture.path("work"), ExecutionOptions::default()).await.is_err());
+    assert!(
+        runtime
+            .execute_command(&fixture.path("work"), ExecutionOptions::default())
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test]
 async fn what_is_only_offered_asks_nobody_and_stops_nothing() {
     use skills_runtime::policy::Access;
     let fixture = Fixture::new();
-    fixture.skill("pdf", "").skill("narrow", "allowed-tools: Bash(git:*)\n").file("pdf/scripts/run.py", "").file("work/a", "");
+    fixture
+        .skill("pdf", "")
+        .skill("narrow", "allowed-tools: Bash(git:*)\n")
+        .file("pdf/scripts/run.py", "")
+        .file("work/a", "");
     fixture.file("narrow/scripts/run.py", "");
     let work = fixture.path("work");
     let offer = || {
@@ -139,23 +213,75 @@ async fn what_is_only_offered_asks_nobody_and_stops_nothing() {
         options.offer = vec![(work.clone(), Access::ReadWrite)];
         options
     };
-    let user = |text: &str| Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, text).unwrap());
+    let user =
+        |text: &str| Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, text).unwrap());
     let write = format!("write:{}", work.display());
     // Reading is free; a standing rule for writing would first want the content approved.
-    for (rules, expected) in [(Rules::default(), "ro"), (allow(&[&write]), "rw"), (user(&write), "ro"), (deny_reading(&work), "none")] {
+    for (rules, expected) in [
+        (Rules::default(), "ro"),
+        (allow(&[&write]), "rw"),
+        (user(&write), "ro"),
+        (deny_reading(&work), "none"),
+    ] {
         let runtime = fixture.recording().rules(rules).build();
-        assert!(runtime.execute_skill("pdf", offer()).await.unwrap().exit_status.is_success(), "{expected}");
+        assert!(
+            runtime
+                .execute_skill("pdf", offer())
+                .await
+                .unwrap()
+                .exit_status
+                .is_success(),
+            "{expected}"
+        );
         let jobs = fixture.sandbox.jobs();
-        let given = jobs.last().unwrap().grants().files().iter().find(|file| file.path() == work).map(|file| file.access());
-        let given = given.map_or("none", |access| if access == Access::ReadOnly { "ro" } else { "rw" });
+        let given = jobs
+            .last()
+            .unwrap()
+            .grants()
+            .files()
+            .iter()
+            .find(|file| file.path() == work)
+            .map(|file| file.access());
+        let given = given.map_or("none", |access| {
+            if access == Access::ReadOnly {
+                "ro"
+            } else {
+                "rw"
+            }
+        });
         assert_eq!(given, expected);
     }
-    // What a skill does not name it is not given either, and here that is no reason to refuse the rest.
+    // What a skill does not name it is not given either, and here that is no reason to refuse the
+    // rest.
     let runtime = fixture.recording().rules(allow(&["spawn", &write])).build();
-    assert!(runtime.execute_skill("narrow", offer()).await.unwrap().exit_status.is_success());
-    assert!(!fixture.sandbox.jobs().last().unwrap().grants().files().iter().any(|file| file.path() == work));
+    assert!(
+        runtime
+            .execute_skill("narrow", offer())
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
+    assert!(
+        !fixture
+            .sandbox
+            .jobs()
+            .last()
+            .unwrap()
+            .grants()
+            .files()
+            .iter()
+            .any(|file| file.path() == work)
+    );
 }
 
 fn deny_reading(path: &std::path::Path) -> Rules {
-    Rules::default().rule(Rule::parse(Effect::Deny, Layer::User, &format!("read:{}", path.display())).unwrap())
+    Rules::default().rule(
+        Rule::parse(
+            Effect::Deny,
+            Layer::User,
+            &format!("read:{}", path.display()),
+        )
+        .unwrap(),
+    )
 }

@@ -23,14 +23,18 @@ impl Approver for Counting {
 
 /// Reads the script of a job where the backend finds it.
 fn script(job: &Job) -> String {
-    let Program::Script { path, .. } = job.program() else { unreachable!("the skill has a script") };
+    let Program::Script { path, .. } = job.program() else {
+        unreachable!("the skill has a script")
+    };
     fs::read_to_string(job.grants().located(path)).unwrap()
 }
 
 /// A skill that asks to start programs, and what its script was at each run.
 fn deploying() -> (Fixture, Arc<Mutex<Vec<String>>>) {
     let fixture = Fixture::new();
-    fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "echo good");
+    fixture
+        .skill("deploy", "allowed-tools: Bash\n")
+        .file("deploy/scripts/run.sh", "echo good");
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let (noted, live) = (Arc::clone(&seen), fixture.path("deploy/scripts/run.sh"));
     *fixture.sandbox.act.lock().unwrap() = Some(Box::new(move |job| {
@@ -48,34 +52,86 @@ async fn what_changes_when_the_program_starts_does_not_run() {
     let (fixture, seen) = deploying();
     let approver = Arc::new(Counting::default());
     let runtime = fixture.recording().approver(approver.clone()).build();
-    assert!(runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    assert!(
+        runtime
+            .execute_skill("deploy", ExecutionOptions::default())
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
     assert_eq!(*seen.lock().unwrap(), ["echo good"]);
     // The other content is another question.
-    assert!(runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
-    assert_eq!((seen.lock().unwrap()[1].as_str(), approver.0.load(Ordering::SeqCst)), ("echo evil", 2));
+    assert!(
+        runtime
+            .execute_skill("deploy", ExecutionOptions::default())
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
+    assert_eq!(
+        (
+            seen.lock().unwrap()[1].as_str(),
+            approver.0.load(Ordering::SeqCst)
+        ),
+        ("echo evil", 2)
+    );
 }
 
 /// The copy is made once per digest, is private to the user, and is removed with the runtime.
 #[tokio::test]
 async fn one_private_copy_serves_all_runs_of_a_content() {
     let fixture = Fixture::new();
-    fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "echo good").file("deploy/empty/.keep", "");
+    fixture
+        .skill("deploy", "allowed-tools: Bash\n")
+        .file("deploy/scripts/run.sh", "echo good")
+        .file("deploy/empty/.keep", "");
     std::os::unix::fs::symlink("../SKILL.md", fixture.path("deploy/scripts/link")).unwrap();
     std::fs::create_dir(fixture.path("scratch")).unwrap();
-    let runtime = fixture.recording().scratch_directory(fixture.path("scratch")).approver(Arc::new(Counting::default())).build();
+    let runtime = fixture
+        .recording()
+        .scratch_directory(fixture.path("scratch"))
+        .approver(Arc::new(Counting::default()))
+        .build();
     for _ in 0..3 {
-        let _ = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap();
+        let _ = runtime
+            .execute_skill("deploy", ExecutionOptions::default())
+            .await
+            .unwrap();
     }
     let jobs = fixture.sandbox.jobs();
-    let copies: Vec<_> = jobs.iter().map(|job| job.grants().files()[0].location().to_owned()).collect();
-    assert!(copies.iter().all(|copy| *copy == copies[0] && copy.starts_with(fixture.path("scratch"))), "{copies:?}");
+    let copies: Vec<_> = jobs
+        .iter()
+        .map(|job| job.grants().files()[0].location().to_owned())
+        .collect();
+    assert!(
+        copies
+            .iter()
+            .all(|copy| *copy == copies[0] && copy.starts_with(fixture.path("scratch"))),
+        "{copies:?}"
+    );
     assert_eq!(jobs[0].grants().files()[0].path(), fixture.path("deploy"));
-    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&copies[0].metadata().unwrap().permissions()) & 0o777, 0o700);
-    assert_eq!(fs::read_link(copies[0].join("scripts/link")).unwrap().to_str(), Some("../SKILL.md"));
+    assert_eq!(
+        std::os::unix::fs::PermissionsExt::mode(&copies[0].metadata().unwrap().permissions())
+            & 0o777,
+        0o700
+    );
+    assert_eq!(
+        fs::read_link(copies[0].join("scripts/link"))
+            .unwrap()
+            .to_str(),
+        Some("../SKILL.md")
+    );
     let modified = |path: std::path::PathBuf| path.metadata().unwrap().modified().unwrap();
-    assert_eq!(modified(copies[0].join("SKILL.md")), modified(fixture.path("deploy/SKILL.md")));
+    assert_eq!(
+        modified(copies[0].join("SKILL.md")),
+        modified(fixture.path("deploy/SKILL.md"))
+    );
     // A backend that cannot show the copy at the path of the skill runs it where it lies.
-    let Program::Script { path, .. } = jobs[0].clone().at_locations().program().clone() else { unreachable!("the skill has a script") };
+    let Program::Script { path, .. } = jobs[0].clone().at_locations().program().clone() else {
+        unreachable!("the skill has a script")
+    };
     assert_eq!(path, copies[0].join("scripts/run.sh"));
     drop(runtime);
     assert_eq!(fs::read_dir(fixture.path("scratch")).unwrap().count(), 0);
@@ -86,27 +142,47 @@ async fn one_private_copy_serves_all_runs_of_a_content() {
 #[expect(unsafe_code, reason = "a shared mapping is what this is about")]
 async fn what_changes_through_a_mapping_does_not_run_unasked() {
     let fixture = Fixture::new();
-    fixture.skill("deploy", "allowed-tools: Bash\n").file("deploy/scripts/run.sh", "echo good");
+    fixture
+        .skill("deploy", "allowed-tools: Bash\n")
+        .file("deploy/scripts/run.sh", "echo good");
     let path = fixture.path("deploy/scripts/run.sh");
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&seen);
-    *fixture.sandbox.act.lock().unwrap() = Some(Box::new(move |job| noted.lock().unwrap().push(script(job))));
-    let file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
-    // SAFETY: a new mapping of a file of nine bytes, of which five are written below, and which is never used after the file is gone.
+    *fixture.sandbox.act.lock().unwrap() =
+        Some(Box::new(move |job| noted.lock().unwrap().push(script(job))));
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&path)
+        .unwrap();
+    // SAFETY: a new mapping of a file of nine bytes, of which five are written below, and which is
+    // never used after the file is gone.
     let mapped = unsafe {
         let (length, protection) = (9, libc::PROT_READ | libc::PROT_WRITE);
-        libc::mmap(std::ptr::null_mut(), length, protection, libc::MAP_SHARED, std::os::fd::AsRawFd::as_raw_fd(&file), 0)
+        libc::mmap(
+            std::ptr::null_mut(),
+            length,
+            protection,
+            libc::MAP_SHARED,
+            std::os::fd::AsRawFd::as_raw_fd(&file),
+            0,
+        )
     };
     assert_ne!(mapped, libc::MAP_FAILED);
     // SAFETY: the mapping is nine bytes long.
-    let write = |text: &[u8; 4]| unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), mapped.cast::<u8>().add(5), 4) };
+    let write = |text: &[u8; 4]| unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr(), mapped.cast::<u8>().add(5), 4)
+    };
     write(b"good");
     // So long that the digest of the file is kept.
     std::thread::sleep(std::time::Duration::from_millis(120));
     let approver = Arc::new(Counting::default());
     let runtime = fixture.recording().approver(approver.clone()).build();
     for round in 0..3 {
-        let _ = runtime.execute_skill("deploy", ExecutionOptions::default()).await.unwrap();
+        let _ = runtime
+            .execute_skill("deploy", ExecutionOptions::default())
+            .await
+            .unwrap();
         assert_eq!(seen.lock().unwrap()[round], "echo good");
         write(b"evil");
     }

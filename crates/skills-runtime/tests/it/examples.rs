@@ -11,7 +11,13 @@ use crate::fixture::tree;
 fn runtime() -> (SkillRuntime, tempfile::TempDir) {
     let scratch = tempfile::tempdir().unwrap();
     let root = Root::new(tree().join("examples/skills"), Scope::Custom);
-    (SkillRuntime::builder().root(root).scratch_directory(scratch.path()).build(), scratch)
+    (
+        SkillRuntime::builder()
+            .root(root)
+            .scratch_directory(scratch.path())
+            .build(),
+        scratch,
+    )
 }
 
 async fn run(skill: &str, options: ExecutionOptions) -> ExecutionArtifacts {
@@ -20,22 +26,47 @@ async fn run(skill: &str, options: ExecutionOptions) -> ExecutionArtifacts {
 }
 
 async fn script(skill: &str, script: &str, input: Value) -> Value {
-    let artifacts = run(skill, ExecutionOptions::default().script(script).input(input)).await;
-    assert!(artifacts.exit_status.is_success(), "{:?} {}", artifacts.exit_status, artifacts.stderr.text());
+    let artifacts = run(
+        skill,
+        ExecutionOptions::default().script(script).input(input),
+    )
+    .await;
+    assert!(
+        artifacts.exit_status.is_success(),
+        "{:?} {}",
+        artifacts.exit_status,
+        artifacts.stderr.text()
+    );
     artifacts.output
 }
 
 async fn review(code: &str, file: &str) -> String {
-    let artifacts = run("code-review", ExecutionOptions::default().input(json!({"code": code, "file": file}))).await;
-    assert!(artifacts.exit_status.is_success(), "{:?} {}", artifacts.exit_status, artifacts.stderr.text());
+    let artifacts = run(
+        "code-review",
+        ExecutionOptions::default().input(json!({"code": code, "file": file})),
+    )
+    .await;
+    assert!(
+        artifacts.exit_status.is_success(),
+        "{:?} {}",
+        artifacts.exit_status,
+        artifacts.stderr.text()
+    );
     let issues = artifacts.output["issues"].as_array().unwrap().iter();
-    issues.map(|issue| format!("{} {} {}", issue["line"], issue["severity"], issue["rule"])).collect::<Vec<_>>().join("\n")
+    issues
+        .map(|issue| format!("{} {} {}", issue["line"], issue["severity"], issue["rule"]))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
 fn all_are_found_and_one_breaks_the_name_rule_on_purpose() {
     let (runtime, _scratch) = runtime();
-    let names: Vec<String> = runtime.discover_skills().into_iter().map(|skill| skill.id).collect();
+    let names: Vec<String> = runtime
+        .discover_skills()
+        .into_iter()
+        .map(|skill| skill.id)
+        .collect();
     let expected = [
         "code-review",
         "csv-check",
@@ -49,7 +80,12 @@ fn all_are_found_and_one_breaks_the_name_rule_on_purpose() {
     ];
     assert_eq!(names, expected);
     let catalog = runtime.catalog();
-    let warned: Vec<&str> = catalog.entries().iter().filter(|e| !e.warnings().is_empty()).map(|e| e.name().as_str()).collect();
+    let warned: Vec<&str> = catalog
+        .entries()
+        .iter()
+        .filter(|e| !e.warnings().is_empty())
+        .map(|e| e.name().as_str())
+        .collect();
     assert_eq!(warned, ["tax_calculator"]);
 }
 
@@ -60,13 +96,28 @@ async fn tax_calculator_uses_the_exact_formulas() {
         return;
     }
     let chips = json!({"cif_price": 10_000, "hs_code": "85423100"});
-    assert_eq!(script("tax_calculator", "calculate_duty.py", chips.clone()).await, json!({"duty": 0, "vat": 1_300, "total": 1_300}));
-    let other = script("tax_calculator", "calculate_duty.py", json!({"cif_price": 2_000, "hs_code": "9401"})).await;
+    assert_eq!(
+        script("tax_calculator", "calculate_duty.py", chips.clone()).await,
+        json!({"duty": 0, "vat": 1_300, "total": 1_300})
+    );
+    let other = script(
+        "tax_calculator",
+        "calculate_duty.py",
+        json!({"cif_price": 2_000, "hs_code": "9401"}),
+    )
+    .await;
     assert_eq!(other, json!({"duty": 100, "vat": 273, "total": 373}));
     let mut by_argument = ExecutionOptions::default().script("calculate_duty.py");
     by_argument.args = vec![chips.to_string()];
-    assert_eq!(run("tax_calculator", by_argument).await.output["vat"], 1_300);
-    let broken = run("tax_calculator", ExecutionOptions::default().script("broken.py")).await;
+    assert_eq!(
+        run("tax_calculator", by_argument).await.output["vat"],
+        1_300
+    );
+    let broken = run(
+        "tax_calculator",
+        ExecutionOptions::default().script("broken.py"),
+    )
+    .await;
     assert_snapshot!(serde_json::to_string(&broken.exit_status).unwrap(), @r#"{"kind":"failed","ending":{"kind":"exited","code":1}}"#);
     assert!(broken.stderr.text().contains("ZeroDivisionError"));
 }
@@ -77,10 +128,21 @@ async fn weather_reads_its_assets() {
     if lacks_walls() {
         return;
     }
-    let forecast = script("weather", "get_forecast.py", json!({"city": "Berlin", "days": 1})).await;
+    let forecast = script(
+        "weather",
+        "get_forecast.py",
+        json!({"city": "Berlin", "days": 1}),
+    )
+    .await;
     assert_eq!(forecast["forecast"][0]["high"], 13.0);
-    assert_eq!(script("weather", "get_current.py", json!({"city": "Shanghai"})).await["condition"], "rain");
-    assert_eq!(script("weather", "list_cities.py", json!({})).await, json!({"cities": ["Berlin", "Nairobi", "Shanghai"]}));
+    assert_eq!(
+        script("weather", "get_current.py", json!({"city": "Shanghai"})).await["condition"],
+        "rain"
+    );
+    assert_eq!(
+        script("weather", "list_cities.py", json!({})).await,
+        json!({"cities": ["Berlin", "Nairobi", "Shanghai"]})
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -90,8 +152,17 @@ async fn text_stats_needs_no_second_process() {
         return;
     }
     let text = "one two\nthree \"four\" \\ *\t\u{e9}";
-    let stats = run("text-stats", ExecutionOptions::default().input(json!({"text": text}))).await;
-    assert_eq!(stats.output, json!({"lines": 2, "words": 7, "bytes": text.len()}), "{}", stats.stderr.text());
+    let stats = run(
+        "text-stats",
+        ExecutionOptions::default().input(json!({"text": text})),
+    )
+    .await;
+    assert_eq!(
+        stats.output,
+        json!({"lines": 2, "words": 7, "bytes": text.len()}),
+        "{}",
+        stats.stderr.text()
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -107,7 +178,12 @@ async fn every_attempt_of_the_probe_is_denied() {
 async fn csv_check_names_the_lines_that_are_wrong() {
     let check = async |input: Value| {
         let artifacts = run("csv-check", ExecutionOptions::default().input(input)).await;
-        assert!(artifacts.exit_status.is_success(), "{:?} {}", artifacts.exit_status, artifacts.stderr.text());
+        assert!(
+            artifacts.exit_status.is_success(),
+            "{:?} {}",
+            artifacts.exit_status,
+            artifacts.stderr.text()
+        );
         artifacts.output
     };
     let problems = json!([{"line": 2, "problem": "3 fields instead of 2"}]);
@@ -118,11 +194,26 @@ async fn csv_check_names_the_lines_that_are_wrong() {
 #[tokio::test]
 async fn a_skill_of_references_has_nothing_to_run() {
     let (runtime, _scratch) = runtime();
-    let error = runtime.execute_skill("incident-handbook", ExecutionOptions::default()).await.unwrap_err();
+    let error = runtime
+        .execute_skill("incident-handbook", ExecutionOptions::default())
+        .await
+        .unwrap_err();
     assert_snapshot!(error, @r#"the skill "incident-handbook" has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`"#);
     let skill = runtime.get_skill("incident-handbook").unwrap();
-    let links: Vec<&str> = skill.outline.links().iter().map(|link| link.target.as_str()).collect();
-    assert!(links.iter().all(|link| skill.resources.resources.iter().any(|file| file.path == *link)), "{links:?}");
+    let links: Vec<&str> = skill
+        .outline
+        .links()
+        .iter()
+        .map(|link| link.target.as_str())
+        .collect();
+    assert!(
+        links.iter().all(|link| skill
+            .resources
+            .resources
+            .iter()
+            .any(|file| file.path == *link)),
+        "{links:?}"
+    );
 }
 
 #[tokio::test]
@@ -165,10 +256,22 @@ async fn code_review_looks_at_code_and_not_at_text() {
 
 #[tokio::test]
 async fn code_review_says_what_is_wrong_with_its_input() {
-    let artifacts = run("code-review", ExecutionOptions::default().input(json!({"file": "a.rs"}))).await;
+    let artifacts = run(
+        "code-review",
+        ExecutionOptions::default().input(json!({"file": "a.rs"})),
+    )
+    .await;
     assert_snapshot!(artifacts.stderr.text(), @r#"the input must be {"code", "file"}: missing field `code` at line 1 column 15"#);
     assert!(!artifacts.exit_status.is_success());
     let long = "let a = b.unwrap();\n".repeat(7_000);
-    let artifacts = run("code-review", ExecutionOptions::default().input(json!({"code": long, "file": "a.rs"}))).await;
-    assert_eq!(artifacts.output["issues"].as_array().map(Vec::len), Some(7_000), "longer than a variable can be");
+    let artifacts = run(
+        "code-review",
+        ExecutionOptions::default().input(json!({"code": long, "file": "a.rs"})),
+    )
+    .await;
+    assert_eq!(
+        artifacts.output["issues"].as_array().map(Vec::len),
+        Some(7_000),
+        "longer than a variable can be"
+    );
 }

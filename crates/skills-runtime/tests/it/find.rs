@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use insta::assert_snapshot;
 use skills_runtime::discovery::Selector;
-use skills_runtime::prompt::{Activation, Active, Input, MentionIndex, MentionOptions, Mode, Modes};
+use skills_runtime::prompt::{
+    Activation, Active, Input, MentionIndex, MentionOptions, Mode, Modes,
+};
 use skills_runtime::{Budget, ErrorKind, Root, Scope, SkillForm, SkillRuntime};
 
 use crate::fixture::Fixture;
@@ -10,16 +12,30 @@ use crate::fixture::Fixture;
 #[test]
 fn descriptors_hold_metadata_only() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "user-invocable: false\n").skill("docx", "disable-model-invocation: true\n").file("broken/SKILL.md", "x");
+    fixture
+        .skill("pdf", "user-invocable: false\n")
+        .skill("docx", "disable-model-invocation: true\n")
+        .file("broken/SKILL.md", "x");
     let runtime = fixture.builder().build();
     let skills = runtime.discover_skills();
-    let lines: Vec<String> =
-        skills.iter().map(|s| format!("{} {:?} {} {} {}", s.id, s.description, s.location, s.user_invocable, s.model_invocable)).collect();
+    let lines: Vec<String> = skills
+        .iter()
+        .map(|s| {
+            format!(
+                "{} {:?} {} {} {}",
+                s.id, s.description, s.location, s.user_invocable, s.model_invocable
+            )
+        })
+        .collect();
     assert_snapshot!(lines.join("\n"), @r#"
     docx "About docx." repo true false
     pdf "About pdf." repo false true
     "#);
-    assert_eq!(runtime.catalog().skipped().len(), 1, "the broken one is reported");
+    assert_eq!(
+        runtime.catalog().skipped().len(),
+        1,
+        "the broken one is reported"
+    );
 }
 
 #[test]
@@ -31,33 +47,65 @@ fn discovery_sees_changes_and_the_catalogue_stays_until_then() {
     fixture.skill("two", "");
     assert_eq!(runtime.clone().catalog().entries().len(), 1);
     assert_eq!(runtime.discover_skills().len(), 2);
-    assert_eq!(runtime.clone().catalog().entries().len(), 2, "clones share the catalogue");
+    assert_eq!(
+        runtime.clone().catalog().entries().len(),
+        2,
+        "clones share the catalogue"
+    );
 }
 
 #[test]
 fn a_skill_is_loaded_with_its_instructions_and_the_names_of_its_files() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "").file("pdf/references/forms.md", "forms").file("pdf/scripts/run.py", "");
+    fixture
+        .skill("pdf", "")
+        .file("pdf/references/forms.md", "forms")
+        .file("pdf/scripts/run.py", "");
     let skill = fixture.builder().build().get_skill("pdf").unwrap();
-    assert_eq!((skill.id.as_str(), skill.instructions.as_str()), ("pdf", "# pdf\n"));
-    let files: Vec<&str> = skill.resources.resources.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(
+        (skill.id.as_str(), skill.instructions.as_str()),
+        ("pdf", "# pdf\n")
+    );
+    let files: Vec<&str> = skill
+        .resources
+        .resources
+        .iter()
+        .map(|file| file.path.as_str())
+        .collect();
     assert_eq!(files, ["references/forms.md", "scripts/run.py"]);
 }
 
 #[test]
 fn unknown_and_ambiguous_names_say_what_there_is() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "").file("other/SKILL.md", "---\nname: twice\ndescription: a\n---\n");
-    fixture.file("another/SKILL.md", "---\nname: twice\ndescription: b\n---\n");
+    fixture
+        .skill("pdf", "")
+        .file("other/SKILL.md", "---\nname: twice\ndescription: a\n---\n");
+    fixture.file(
+        "another/SKILL.md",
+        "---\nname: twice\ndescription: b\n---\n",
+    );
     let runtime = fixture.builder().build();
     let unknown = runtime.get_skill("pfd").unwrap_err();
-    assert_eq!((unknown.kind(), unknown.candidates()), (ErrorKind::UnknownSkill, ["pdf".to_owned()].as_slice()));
+    assert_eq!(
+        (unknown.kind(), unknown.candidates()),
+        (ErrorKind::UnknownSkill, ["pdf".to_owned()].as_slice())
+    );
     assert_snapshot!(unknown, @r#"no skill is named "pfd""#);
     let ambiguous = runtime.get_skill("twice").unwrap_err();
     assert_snapshot!(ambiguous, @r#"several skills are named "twice"; name one by its directory"#);
     let directory = fixture.path("other").display().to_string();
-    assert_eq!(runtime.get_skill(&directory).unwrap().manifest.description(), "a");
-    let empty = SkillRuntime::builder().root(Root::new("/nowhere", Scope::User)).build();
+    assert_eq!(
+        runtime
+            .get_skill(&directory)
+            .unwrap()
+            .manifest
+            .description(),
+        "a"
+    );
+    let empty = SkillRuntime::builder()
+        .root(Root::new("/nowhere", Scope::User))
+        .build();
     assert!(empty.discover_skills().is_empty());
 }
 
@@ -66,8 +114,16 @@ fn prompts_name_the_skills_and_frame_their_text() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "");
     let runtime = fixture.builder().build();
-    assert!(runtime.catalogue(Budget::Characters(8_000)).text().contains("- pdf: About pdf. (file: "));
-    let (first, second) = (runtime.skill_prompt("pdf").unwrap(), runtime.skill_prompt("pdf").unwrap());
+    assert!(
+        runtime
+            .catalogue(Budget::Characters(8_000))
+            .text()
+            .contains("- pdf: About pdf. (file: ")
+    );
+    let (first, second) = (
+        runtime.skill_prompt("pdf").unwrap(),
+        runtime.skill_prompt("pdf").unwrap(),
+    );
     assert!(first.starts_with("<skill-") && first.contains("\n# pdf\n"));
     assert_ne!(first, second, "each frame has a nonce of its own");
 }
@@ -82,37 +138,64 @@ fn a_skill_is_given_to_a_conversation_once() {
     let first = ask();
     assert!(first.activation == Activation::New && first.injected.text.contains("\n# pdf\n"));
     let second = ask();
-    assert!(second.activation == Activation::Already && second.injected.text.starts_with("The skill pdf ("));
+    assert!(
+        second.activation == Activation::Already
+            && second.injected.text.starts_with("The skill pdf (")
+    );
     fixture.file("pdf/references/new.md", "more");
     let third = ask();
-    assert!(third.activation == Activation::Changed && third.injected.text.contains("references/new.md"));
-    assert_eq!(runtime.activate_skill("nobody", None, &mut active).unwrap_err().kind(), ErrorKind::UnknownSkill);
+    assert!(
+        third.activation == Activation::Changed
+            && third.injected.text.contains("references/new.md")
+    );
+    assert_eq!(
+        runtime
+            .activate_skill("nobody", None, &mut active)
+            .unwrap_err()
+            .kind(),
+        ErrorKind::UnknownSkill
+    );
     assert_eq!(active.skills().len(), 1);
 }
 
 #[test]
 fn a_model_gets_no_skill_that_is_not_for_models_to_choose() {
     let fixture = Fixture::new();
-    fixture.skill("manual", "disable-model-invocation: true\n").skill("off", "").file("off/scripts/a.py", "");
+    fixture
+        .skill("manual", "disable-model-invocation: true\n")
+        .skill("off", "")
+        .file("off/scripts/a.py", "");
     let modes = Modes::default().with(Selector::Name("off".to_owned()), Mode::Off);
     let runtime = fixture.builder().modes(modes).build();
     for name in ["manual", "off"] {
-        let error = runtime.activate_skill(name, None, &mut Active::default()).unwrap_err();
+        let error = runtime
+            .activate_skill(name, None, &mut Active::default())
+            .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotOffered);
     }
     assert_eq!(runtime.script_strategy("run"), "");
-    assert!(runtime.inject_skill("manual", SkillForm::Codex, None).is_ok(), "users may");
+    assert!(
+        runtime
+            .inject_skill("manual", SkillForm::Codex, None)
+            .is_ok(),
+        "users may"
+    );
 }
 
 #[test]
 fn a_skill_without_a_digest_is_given_each_time() {
     let fixture = Fixture::new();
-    fixture.skill("deep", "").file(&format!("deep/{}file", "d/".repeat(40)), "");
+    fixture
+        .skill("deep", "")
+        .file(&format!("deep/{}file", "d/".repeat(40)), "");
     let runtime = fixture.builder().build();
     let mut active = Active::default();
     for _ in 0..2 {
         let activated = runtime.activate_skill("deep", None, &mut active).unwrap();
-        assert!(activated.activation == Activation::New && activated.injected.text.contains("\n# deep\n"));
+        assert!(
+            activated.activation == Activation::New
+                && activated.injected.text.contains("\n# deep\n")
+        );
     }
 }
 
@@ -121,9 +204,22 @@ fn a_skill_is_given_whole_in_the_form_of_codex() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "");
     let runtime = fixture.builder().build();
-    let text = runtime.inject_skill("pdf", SkillForm::Codex, None).unwrap().text;
-    assert!(text.starts_with("<skill>\n<name>pdf</name>\n<path>") && text.contains("\n---\nname: pdf\n") && text.ends_with("\n</skill>"));
-    assert!(runtime.inject_skill("pdf", SkillForm::Codex, Some(10)).unwrap().left_out.is_some());
+    let text = runtime
+        .inject_skill("pdf", SkillForm::Codex, None)
+        .unwrap()
+        .text;
+    assert!(
+        text.starts_with("<skill>\n<name>pdf</name>\n<path>")
+            && text.contains("\n---\nname: pdf\n")
+            && text.ends_with("\n</skill>")
+    );
+    assert!(
+        runtime
+            .inject_skill("pdf", SkillForm::Codex, Some(10))
+            .unwrap()
+            .left_out
+            .is_some()
+    );
 }
 
 #[test]
@@ -133,31 +229,56 @@ fn indexes_are_made_once_for_a_catalogue_and_know_the_modes() {
     let modes = Modes::default().with(Selector::Name("docx".to_owned()), Mode::Off);
     let runtime = fixture.builder().modes(modes).build();
     let (first, second) = (runtime.mention_index(), runtime.clone().mention_index());
-    assert!(Arc::ptr_eq(&first, &second) && Arc::ptr_eq(&runtime.implicit_index(), &runtime.implicit_index()));
+    assert!(
+        Arc::ptr_eq(&first, &second)
+            && Arc::ptr_eq(&runtime.implicit_index(), &runtime.implicit_index())
+    );
     let names = |index: &MentionIndex| {
-        let mentions = index.find(&[Input::Text("$pdf $docx $new")], &MentionOptions::default());
-        mentions.selected.iter().map(|entry| entry.name().to_string()).collect::<Vec<_>>()
+        let mentions = index.find(
+            &[Input::Text("$pdf $docx $new")],
+            &MentionOptions::default(),
+        );
+        mentions
+            .selected
+            .iter()
+            .map(|entry| entry.name().to_string())
+            .collect::<Vec<_>>()
     };
     assert_eq!(names(&first), ["pdf"]);
-    assert!(!runtime.catalogue(Budget::Characters(8_000)).text().contains("docx"));
+    assert!(
+        !runtime
+            .catalogue(Budget::Characters(8_000))
+            .text()
+            .contains("docx")
+    );
     fixture.skill("new", "");
     runtime.discover_skills();
     assert_eq!(names(&runtime.mention_index()), ["new", "pdf"]);
 }
 
-/// Wherever a client looks for skills of a project, a program that may write the project cannot change them.
+/// Wherever a client looks for skills of a project, a program that may write the project cannot
+/// change them.
 #[test]
 fn every_root_of_a_project_is_protected() {
     use skills_runtime::discovery::{Profile, Surroundings};
     use skills_runtime::policy::protected_by;
     let mut surroundings = Surroundings::default();
     surroundings.project = vec!["/project".into(), "/project/sub".into()];
-    let roots = Profile::ALL.into_iter().flat_map(|profile| profile.roots(&surroundings));
-    let roots: Vec<_> = roots.filter(|root| root.path().starts_with("/project")).collect();
+    let roots = Profile::ALL
+        .into_iter()
+        .flat_map(|profile| profile.roots(&surroundings));
+    let roots: Vec<_> = roots
+        .filter(|root| root.path().starts_with("/project"))
+        .collect();
     assert!(roots.len() > 30, "{}", roots.len());
     for root in roots {
         // A root without a hidden directory in its path is protected as a root of the runtime.
-        let is_plain = root.path().ends_with("skills") && !root.path().to_string_lossy().contains("/.");
-        assert!(is_plain || protected_by(root.path(), "/project".as_ref()).is_some(), "{}", root.path().display());
+        let is_plain =
+            root.path().ends_with("skills") && !root.path().to_string_lossy().contains("/.");
+        assert!(
+            is_plain || protected_by(root.path(), "/project".as_ref()).is_some(),
+            "{}",
+            root.path().display()
+        );
     }
 }

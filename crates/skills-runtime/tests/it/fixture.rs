@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use skills_runtime::policy::{Answering, Question};
-use skills_runtime::{Approver, Builder, Captured, Ending, Report, Root, Sandbox, Scope, SkillRuntime};
+use skills_runtime::{
+    Approver, Builder, Captured, Ending, Report, Root, Sandbox, Scope, SkillRuntime,
+};
 use skills_sandbox::{Job, Outcome, Running};
 use tempfile::TempDir;
 
@@ -17,7 +19,10 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap(), sandbox: Arc::default() }
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+            sandbox: Arc::default(),
+        }
     }
 
     pub(crate) fn path(&self, below: &str) -> PathBuf {
@@ -32,7 +37,10 @@ impl Fixture {
     }
 
     pub(crate) fn skill(&self, name: &str, extra: &str) -> &Self {
-        self.file(&format!("{name}/SKILL.md"), format!("---\nname: {name}\ndescription: About {name}.\n{extra}---\n# {name}\n"))
+        self.file(
+            &format!("{name}/SKILL.md"),
+            format!("---\nname: {name}\ndescription: About {name}.\n{extra}---\n# {name}\n"),
+        )
     }
 
     pub(crate) fn builder(&self) -> Builder {
@@ -41,7 +49,9 @@ impl Fixture {
 
     /// A runtime that runs nothing.
     pub(crate) fn recording(&self) -> Builder {
-        self.builder().wasm_sandbox(self.sandbox.clone()).native_sandbox(self.sandbox.clone())
+        self.builder()
+            .wasm_sandbox(self.sandbox.clone())
+            .native_sandbox(self.sandbox.clone())
     }
 }
 
@@ -87,8 +97,19 @@ impl Sandbox for Recorder {
         if let Some(act) = &*self.act.lock().unwrap() {
             act(self.jobs.lock().unwrap().last().unwrap());
         }
-        let ending = self.ending.lock().unwrap().clone().unwrap_or(Ending::Exited { code: 0 });
-        let outcome = Outcome::new(ending, stdout, stderr, Duration::ZERO, Report::new("recorder"));
+        let ending = self
+            .ending
+            .lock()
+            .unwrap()
+            .clone()
+            .unwrap_or(Ending::Exited { code: 0 });
+        let outcome = Outcome::new(
+            ending,
+            stdout,
+            stderr,
+            Duration::ZERO,
+            Report::new("recorder"),
+        );
         Box::pin(std::future::ready(Ok(outcome)))
     }
 }
@@ -99,10 +120,18 @@ pub(crate) fn tree() -> PathBuf {
     std::env::var_os("SKILLS_TEST_TREE").map_or_else(built_in, PathBuf::from)
 }
 
-/// Says, with a line on standard error, that this machine cannot serve the running test, since it has no walls for scripts.
+/// Says, with a line on standard error, that this machine cannot serve the running test, since it
+/// has no walls for scripts.
 #[cfg(target_os = "linux")]
 pub(crate) fn lacks_walls() -> bool {
-    let skip = |error: &_| eprintln!("skipped {}: {error}", std::thread::current().name().unwrap_or("a test"));
+    let skip = |error: &_| {
+        eprintln!(
+            "skipped {}: {error}",
+            std::thread::current().name().unwrap_or("a test")
+        )
+    };
     let sandbox = skills_sandbox_linux::LinuxSandbox::new("/");
-    skills_sandbox::Sandbox::probe(&sandbox).inspect_err(skip).is_err()
+    skills_sandbox::Sandbox::probe(&sandbox)
+        .inspect_err(skip)
+        .is_err()
 }

@@ -1,4 +1,5 @@
-//! Holes of other runtimes that no other test here is about; `docs/threat-model.md` has the whole list.
+//! Holes of other runtimes that no other test here is about; `docs/threat-model.md` has the whole
+//! list.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,19 +20,37 @@ async fn nothing_is_tried_a_second_time() {
         }
         fn run(&self, _: Job) -> Running<'_> {
             self.0.fetch_add(1, Ordering::SeqCst);
-            Box::pin(std::future::ready(Err(SandboxError::unavailable("a wall", "it fell", "build it again"))))
+            Box::pin(std::future::ready(Err(SandboxError::unavailable(
+                "a wall",
+                "it fell",
+                "build it again",
+            ))))
         }
     }
     let fixture = Fixture::new();
     fixture.skill("a", "").file("a/scripts/run.sh", "");
     let broken = Arc::new(Broken(AtomicUsize::new(0)));
     let runtime = fixture.recording().native_sandbox(broken.clone()).build();
-    assert!(runtime.execute_skill("a", ExecutionOptions::default()).await.is_err());
-    assert_eq!((broken.0.load(Ordering::SeqCst), fixture.sandbox.jobs().len()), (1, 0));
+    assert!(
+        runtime
+            .execute_skill("a", ExecutionOptions::default())
+            .await
+            .is_err()
+    );
+    assert_eq!(
+        (
+            broken.0.load(Ordering::SeqCst),
+            fixture.sandbox.jobs().len()
+        ),
+        (1, 0)
+    );
     let runtime = fixture.recording().build();
     for (index, code) in [1, 134, 136, 139].into_iter().enumerate() {
         *fixture.sandbox.ending.lock().unwrap() = Some(Ending::Exited { code });
-        let _ = runtime.execute_skill("a", ExecutionOptions::default()).await.unwrap();
+        let _ = runtime
+            .execute_skill("a", ExecutionOptions::default())
+            .await
+            .unwrap();
         assert_eq!(fixture.sandbox.jobs().len(), index + 1);
     }
 }
@@ -41,12 +60,27 @@ async fn nothing_is_tried_a_second_time() {
 async fn a_module_is_told_paths_of_its_own() {
     let fixture = Fixture::new();
     fixture.skill("a", "").file("a/skill.wasm", b"\0asm");
-    let runtime = fixture.recording().scratch_directory(fixture.path("")).build();
-    let _ = runtime.execute_skill("a", ExecutionOptions::default().workspace(Workspace::Private(Vec::new()))).await.unwrap();
+    let runtime = fixture
+        .recording()
+        .scratch_directory(fixture.path(""))
+        .build();
+    let _ = runtime
+        .execute_skill(
+            "a",
+            ExecutionOptions::default().workspace(Workspace::Private(Vec::new())),
+        )
+        .await
+        .unwrap();
     let job = fixture.sandbox.jobs().pop().unwrap();
     let root = fixture.path("").display().to_string();
-    assert!(job.variables().all(|(_, value)| !value.contains(&root)), "{job:?}");
-    assert!(job.variables().any(|(name, value)| (name, value) == ("SKILL_WORKSPACE", "/workspace")));
+    assert!(
+        job.variables().all(|(_, value)| !value.contains(&root)),
+        "{job:?}"
+    );
+    assert!(
+        job.variables()
+            .any(|(name, value)| (name, value) == ("SKILL_WORKSPACE", "/workspace"))
+    );
 }
 
 /// Output that is not UTF-8 is kept.
@@ -55,8 +89,16 @@ async fn output_that_is_no_text_is_not_lost() {
     let fixture = Fixture::new();
     fixture.skill("a", "").file("a/scripts/run.sh", "");
     *fixture.sandbox.stdout.lock().unwrap() = b"caf\xe9 \xff".to_vec();
-    let artifacts = fixture.recording().build().execute_skill("a", ExecutionOptions::default()).await.unwrap();
-    assert_eq!((artifacts.stdout.bytes(), artifacts.output.as_str()), (b"caf\xe9 \xff".as_slice(), Some("caf\u{FFFD} \u{FFFD}")));
+    let artifacts = fixture
+        .recording()
+        .build()
+        .execute_skill("a", ExecutionOptions::default())
+        .await
+        .unwrap();
+    assert_eq!(
+        (artifacts.stdout.bytes(), artifacts.output.as_str()),
+        (b"caf\xe9 \xff".as_slice(), Some("caf\u{FFFD} \u{FFFD}"))
+    );
 }
 
 /// Two runs never share a private workspace, and neither outlives its run.
@@ -64,12 +106,24 @@ async fn output_that_is_no_text_is_not_lost() {
 async fn private_workspaces_are_never_shared() {
     let fixture = Fixture::new();
     fixture.skill("a", "").file("a/scripts/run.sh", "");
-    let runtime = fixture.recording().scratch_directory(fixture.path("")).build();
+    let runtime = fixture
+        .recording()
+        .scratch_directory(fixture.path(""))
+        .build();
     for _ in 0..3 {
-        let _ = runtime.execute_skill("a", ExecutionOptions::default().workspace(Workspace::Private(Vec::new()))).await.unwrap();
+        let _ = runtime
+            .execute_skill(
+                "a",
+                ExecutionOptions::default().workspace(Workspace::Private(Vec::new())),
+            )
+            .await
+            .unwrap();
     }
     let jobs = fixture.sandbox.jobs();
-    let paths: std::collections::BTreeSet<_> = jobs.iter().map(|job| job.grants().files()[1].path().to_owned()).collect();
+    let paths: std::collections::BTreeSet<_> = jobs
+        .iter()
+        .map(|job| job.grants().files()[1].path().to_owned())
+        .collect();
     assert_eq!(paths.len(), 3);
     assert!(paths.iter().all(|path| !path.exists()));
 }
@@ -81,11 +135,22 @@ async fn a_relative_root_leads_to_absolute_paths() {
     fixture.skill("a", "").file("a/scripts/run.sh", "");
     let here = std::path::absolute(".").unwrap();
     let up: String = here.components().skip(1).map(|_| "../").collect();
-    let relative = format!("{up}{}", fixture.path("").strip_prefix("/").unwrap().display());
-    let builder = SkillRuntime::builder().root(Root::new(relative, Scope::Custom)).native_sandbox(fixture.sandbox.clone());
-    let _ = builder.build().execute_skill("a", ExecutionOptions::default()).await.unwrap();
+    let relative = format!(
+        "{up}{}",
+        fixture.path("").strip_prefix("/").unwrap().display()
+    );
+    let builder = SkillRuntime::builder()
+        .root(Root::new(relative, Scope::Custom))
+        .native_sandbox(fixture.sandbox.clone());
+    let _ = builder
+        .build()
+        .execute_skill("a", ExecutionOptions::default())
+        .await
+        .unwrap();
     let job = fixture.sandbox.jobs().pop().unwrap();
-    let skills_sandbox::Program::Script { path, .. } = job.program() else { panic!("a script") };
+    let skills_sandbox::Program::Script { path, .. } = job.program() else {
+        panic!("a script")
+    };
     assert_eq!(*path, fixture.path("a/scripts/run.sh"));
 }
 
@@ -110,28 +175,53 @@ async fn concurrent_runs_are_bounded() {
                 }
                 self.now.fetch_sub(1, Ordering::SeqCst);
                 let nothing = skills_runtime::Captured::default;
-                Ok(Outcome::new(Ending::Exited { code: 0 }, nothing(), nothing(), Duration::ZERO, Report::new("slow")))
+                Ok(Outcome::new(
+                    Ending::Exited { code: 0 },
+                    nothing(),
+                    nothing(),
+                    Duration::ZERO,
+                    Report::new("slow"),
+                ))
             })
         }
     }
     let fixture = Fixture::new();
     fixture.skill("a", "").file("a/scripts/run.sh", "");
     let slow = Arc::new(Slow::default());
-    let runtime = fixture.builder().native_sandbox(slow.clone()).max_concurrent_runs(3).build();
+    let runtime = fixture
+        .builder()
+        .native_sandbox(slow.clone())
+        .max_concurrent_runs(3)
+        .build();
     let mut runs = tokio::task::JoinSet::new();
     for _ in 0..20 {
         let runtime = runtime.clone();
-        runs.spawn(async move { runtime.execute_skill("a", ExecutionOptions::default()).await.unwrap().exit_status.is_success() });
+        runs.spawn(async move {
+            runtime
+                .execute_skill("a", ExecutionOptions::default())
+                .await
+                .unwrap()
+                .exit_status
+                .is_success()
+        });
     }
-    assert!(runs.join_all().await.into_iter().all(|is_success| is_success));
+    assert!(
+        runs.join_all()
+            .await
+            .into_iter()
+            .all(|is_success| is_success)
+    );
     assert_eq!(slow.most.load(Ordering::SeqCst), 3);
 }
 
-/// Two runs at once ask one question after the other, and what the first answer allows is not asked again.
+/// Two runs at once ask one question after the other, and what the first answer allows is not asked
+/// again.
 #[tokio::test]
 async fn one_question_at_a_time() {
     let fixture = Fixture::new();
-    fixture.skill("a", "allowed-tools: Bash\n").file("a/scripts/run.sh", "");
+    fixture
+        .skill("a", "allowed-tools: Bash\n")
+        .file("a/scripts/run.sh", "");
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&asked);
     let ask = move |_: &skills_runtime::policy::Question| {
@@ -156,18 +246,21 @@ async fn a_dropped_run_leaves_no_process() {
     fixture.skill("a", "").file("a/scripts/run.py", "import os, sys\nopen(os.environ['SKILL_WORKSPACE'] + '/pid', 'w').write(str(os.getpid()))\nsys.stdin.read()\nimport time\ntime.sleep(600)\n");
     let scratch = fixture.path("scratch");
     std::fs::create_dir(&scratch).unwrap();
-    let runtime = SkillRuntime::builder().root(Root::new(fixture.path(""), Scope::Custom)).scratch_directory(&scratch).build();
+    let runtime = SkillRuntime::builder()
+        .root(Root::new(fixture.path(""), Scope::Custom))
+        .scratch_directory(&scratch)
+        .build();
     let running = {
         let runtime = runtime.clone();
         let options = ExecutionOptions::default().workspace(Workspace::Private(Vec::new()));
         tokio::spawn(async move { runtime.execute_skill("a", options).await })
     };
-    // Its number inside says nothing out here, where it is found by the path of its script, which is this test's alone.
+    // Its number inside says nothing out here, where it is found by the path of its script, which
+    // is this test's alone.
     let has_begun = || {
-        std::fs::read_dir(&scratch)
-            .unwrap()
-            .flatten()
-            .any(|entry| std::fs::metadata(entry.path().join("pid")).is_ok_and(|file| file.len() > 0))
+        std::fs::read_dir(&scratch).unwrap().flatten().any(|entry| {
+            std::fs::metadata(entry.path().join("pid")).is_ok_and(|file| file.len() > 0)
+        })
     };
     while !has_begun() {
         tokio::task::yield_now().await;
@@ -185,7 +278,11 @@ async fn a_dropped_run_leaves_no_process() {
     while is_alive() {
         tokio::task::yield_now().await;
     }
-    assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0, "and no workspace");
+    assert_eq!(
+        std::fs::read_dir(&scratch).unwrap().count(),
+        0,
+        "and no workspace"
+    );
 }
 
 #[test]

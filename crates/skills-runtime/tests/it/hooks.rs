@@ -5,14 +5,19 @@ use std::sync::Arc;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use skills_runtime::policy::{Layer, Mode};
-use skills_runtime::{AgentEvent, Answer, Approver, Capability, Ending, HookReport, HookVerdict, Rules, SkillRuntime};
+use skills_runtime::{
+    AgentEvent, Answer, Approver, Capability, Ending, HookReport, HookVerdict, Rules, SkillRuntime,
+};
 
 use crate::fixture::Fixture;
 
 const YAML: &str = "hooks:\n  PreToolUse:\n    - matcher: Edit|Write\n      hooks:\n        - {type: command, command: ./scripts/check.sh --strict, timeout: 2}\n    - matcher: mcp__*\n      command: scripts/check.sh\n  PostToolUse: [{command: scripts/check.sh}]\n  Stop: [{matcher: ignored, command: scripts/check.sh}]\n";
 
 fn before(tool: &str) -> AgentEvent {
-    AgentEvent::PreToolUse { tool: tool.to_owned(), input: json!({"file": "a.txt"}) }
+    AgentEvent::PreToolUse {
+        tool: tool.to_owned(),
+        input: json!({"file": "a.txt"}),
+    }
 }
 
 async fn report(runtime: &SkillRuntime, event: &AgentEvent) -> HookReport {
@@ -21,40 +26,82 @@ async fn report(runtime: &SkillRuntime, event: &AgentEvent) -> HookReport {
 
 fn fixture() -> Fixture {
     let fixture = Fixture::new();
-    fixture.skill("guard", YAML).file("guard/scripts/check.sh", "");
+    fixture
+        .skill("guard", YAML)
+        .file("guard/scripts/check.sh", "");
     fixture
 }
 
 #[tokio::test]
 async fn a_hook_is_an_ordinary_job_with_the_event() {
     let fixture = fixture();
-    let runtime = fixture.recording().approver(Arc::new(Answer::Session)).build();
+    let runtime = fixture
+        .recording()
+        .approver(Arc::new(Answer::Session))
+        .build();
     let report = report(&runtime, &before("Edit")).await;
     assert_eq!((report.verdict, report.runs.len()), (HookVerdict::GoOn, 1));
     let job = fixture.sandbox.jobs().pop().unwrap();
     assert_eq!(job.arguments(), ["--strict"]);
     assert_eq!(job.grants().limits().wall_time.as_secs(), 2);
     let event: Value = serde_json::from_slice(job.input_bytes()).unwrap();
-    assert_eq!(event, json!({"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": {"file": "a.txt"}}));
-    assert!(!job.grants().includes(Capability::Spawn) && !job.grants().includes(Capability::Network));
+    assert_eq!(
+        event,
+        json!({"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": {"file": "a.txt"}})
+    );
+    assert!(
+        !job.grants().includes(Capability::Spawn) && !job.grants().includes(Capability::Network)
+    );
 }
 
 #[tokio::test]
 async fn matchers_choose_by_the_whole_name() {
     let fixture = fixture();
-    let runtime = fixture.recording().approver(Arc::new(Answer::Session)).build();
-    for (tool, runs) in [("Edit", 1), ("Write", 1), ("MultiEdit", 0), ("Writer", 0), ("mcp__github__list", 1), ("Bash", 0)] {
-        assert_eq!(report(&runtime, &before(tool)).await.runs.len(), runs, "{tool}");
+    let runtime = fixture
+        .recording()
+        .approver(Arc::new(Answer::Session))
+        .build();
+    for (tool, runs) in [
+        ("Edit", 1),
+        ("Write", 1),
+        ("MultiEdit", 0),
+        ("Writer", 0),
+        ("mcp__github__list", 1),
+        ("Bash", 0),
+    ] {
+        assert_eq!(
+            report(&runtime, &before(tool)).await.runs.len(),
+            runs,
+            "{tool}"
+        );
     }
-    assert_eq!(report(&runtime, &AgentEvent::Stop { reason: "done".to_owned(), is_repeated: false }).await.runs.len(), 1);
-    fixture.skill("guard", "hooks:\n  PreToolUse: [{matcher: \"(\", command: scripts/check.sh}]\n");
+    assert_eq!(
+        report(
+            &runtime,
+            &AgentEvent::Stop {
+                reason: "done".to_owned(),
+                is_repeated: false
+            }
+        )
+        .await
+        .runs
+        .len(),
+        1
+    );
+    fixture.skill(
+        "guard",
+        "hooks:\n  PreToolUse: [{matcher: \"(\", command: scripts/check.sh}]\n",
+    );
     assert_eq!(report(&runtime, &before("Bash")).await.runs.len(), 1);
 }
 
 #[tokio::test]
 async fn hooks_object_in_the_words_of_claude_code() {
     let fixture = fixture();
-    let runtime = fixture.recording().approver(Arc::new(Answer::Session)).build();
+    let runtime = fixture
+        .recording()
+        .approver(Arc::new(Answer::Session))
+        .build();
     let say = async |stdout: &str, stderr: &str, code: i32, event: &AgentEvent| {
         *fixture.sandbox.stdout.lock().unwrap() = stdout.as_bytes().to_vec();
         *fixture.sandbox.stderr.lock().unwrap() = stderr.as_bytes().to_vec();
@@ -71,11 +118,18 @@ async fn hooks_object_in_the_words_of_claude_code() {
     assert_snapshot!(say(r#"{"continue": false, "stopReason": "enough"}"#, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"enough"}"#);
     let both = r#"{"decision": "block", "reason": "no", "hookSpecificOutput": {"permissionDecision": "allow"}}"#;
     assert_snapshot!(say(both, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"no"}"#);
-    let long = format!("{{\"decision\": \"block\", \"reason\": \"{}\"}}", "x".repeat(2_000));
+    let long = format!(
+        "{{\"decision\": \"block\", \"reason\": \"{}\"}}",
+        "x".repeat(2_000)
+    );
     assert_snapshot!(say(&long, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"the hook wrote more than is kept"}"#);
     assert_snapshot!(say("all is well", "", 0, &edit).await, @r#"{"kind":"go-on"}"#);
     assert_snapshot!(say("", "crash", 1, &edit).await, @r#"{"kind":"blocked","reason":"the hook failed: exit code 1"}"#);
-    let after = AgentEvent::PostToolUse { tool: "Bash".to_owned(), input: json!({}), output: json!("x") };
+    let after = AgentEvent::PostToolUse {
+        tool: "Bash".to_owned(),
+        input: json!({}),
+        output: json!("x"),
+    };
     assert_snapshot!(say("", "crash", 1, &after).await, @r#"{"kind":"go-on"}"#);
     assert_snapshot!(say("", "the tests fail", 2, &after).await, @r#"{"kind":"blocked","reason":"the tests fail"}"#);
 }
@@ -84,37 +138,68 @@ async fn hooks_object_in_the_words_of_claude_code() {
 #[tokio::test]
 async fn the_strictest_of_several_hooks_counts() {
     let fixture = Fixture::new();
-    fixture.skill("guard", "hooks:\n  PreToolUse: [{command: scripts/ask.sh}, {command: scripts/block.sh}]\n");
-    fixture.file("guard/scripts/ask.sh", "").file("guard/scripts/block.sh", "");
+    fixture.skill(
+        "guard",
+        "hooks:\n  PreToolUse: [{command: scripts/ask.sh}, {command: scripts/block.sh}]\n",
+    );
+    fixture
+        .file("guard/scripts/ask.sh", "")
+        .file("guard/scripts/block.sh", "");
     let sandbox = std::sync::Arc::clone(&fixture.sandbox);
     *fixture.sandbox.stdout.lock().unwrap() = br#"{"decision": "ask"}"#.to_vec();
     *fixture.sandbox.act.lock().unwrap() = Some(Box::new(move |job| {
         let is_second = format!("{:?}", job.program()).contains("block.sh");
-        *sandbox.ending.lock().unwrap() = Some(Ending::Exited { code: if is_second { 2 } else { 0 } });
+        *sandbox.ending.lock().unwrap() = Some(Ending::Exited {
+            code: if is_second { 2 } else { 0 },
+        });
     }));
-    let runtime = fixture.recording().approver(Arc::new(Answer::Session)).build();
+    let runtime = fixture
+        .recording()
+        .approver(Arc::new(Answer::Session))
+        .build();
     let report = report(&runtime, &before("Edit")).await;
-    assert!(matches!(report.verdict, HookVerdict::Blocked { .. }) && report.runs.len() == 2, "{report:?}");
+    assert!(
+        matches!(report.verdict, HookVerdict::Blocked { .. }) && report.runs.len() == 2,
+        "{report:?}"
+    );
 }
 
 #[tokio::test]
 async fn no_hook_runs_that_nobody_approved() {
     let fixture = fixture();
-    let open = || Rules::default().mode(Mode::Trusted).allow(Layer::Session, Capability::Spawn);
+    let open = || {
+        Rules::default()
+            .mode(Mode::Trusted)
+            .allow(Layer::Session, Capability::Spawn)
+    };
     let runtime = fixture.recording().rules(open()).build();
     let report = report(&runtime, &before("Edit")).await;
-    let HookVerdict::Blocked { reason } = report.verdict else { panic!("{report:?}") };
+    let HookVerdict::Blocked { reason } = report.verdict else {
+        panic!("{report:?}")
+    };
     assert_snapshot!(reason, @"the hook did not run: may not run as a hook: PreToolUse ./scripts/check.sh --strict (asked by its hooks): no rule allows it, and there was nobody to ask");
     assert!(fixture.sandbox.jobs().is_empty());
     let asked: Arc<dyn Approver> = Arc::new(Answer::Once);
-    assert_eq!(runtime.run_hooks("guard", &before("Edit"), Some(asked)).await.unwrap().verdict, HookVerdict::GoOn);
+    assert_eq!(
+        runtime
+            .run_hooks("guard", &before("Edit"), Some(asked))
+            .await
+            .unwrap()
+            .verdict,
+        HookVerdict::GoOn
+    );
 }
 
 #[tokio::test]
 async fn a_hook_reaches_no_shell_and_no_other_directory() {
     let fixture = Fixture::new();
-    fixture.file("guard/scripts/check.sh", "").file("outside.sh", "");
-    let runtime = fixture.recording().approver(Arc::new(Answer::Always)).build();
+    fixture
+        .file("guard/scripts/check.sh", "")
+        .file("outside.sh", "");
+    let runtime = fixture
+        .recording()
+        .approver(Arc::new(Answer::Always))
+        .build();
     for (number, hook) in [
         "{command: \"scripts/check.sh; rm -rf /\"}",
         "{command: \"scripts/check.sh $(id)\"}",
@@ -129,7 +214,10 @@ async fn a_hook_reaches_no_shell_and_no_other_directory() {
     {
         fixture.skill("guard", &format!("hooks:\n  PreToolUse: [{hook}]\n"));
         let report = report(&runtime, &before("Edit")).await;
-        assert!(matches!(&report.verdict, HookVerdict::Blocked { .. }), "{number}: {report:?}");
+        assert!(
+            matches!(&report.verdict, HookVerdict::Blocked { .. }),
+            "{number}: {report:?}"
+        );
         assert!(report.runs[0].status.is_err(), "{number}");
     }
     assert!(fixture.sandbox.jobs().is_empty());

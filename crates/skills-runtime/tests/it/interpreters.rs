@@ -10,15 +10,42 @@ async fn the_backend_looks_where_the_host_says() {
         return;
     }
     let fixture = Fixture::new();
-    fixture.skill("one", "").file("one/scripts/main.py", "import sys; print(sys.prefix)");
-    fixture.file("venv/pyvenv.cfg", "home = /usr/bin\n").file("venv/bin/empty", "");
+    fixture
+        .skill("one", "")
+        .file("one/scripts/main.py", "import sys; print(sys.prefix)");
+    fixture
+        .file("venv/pyvenv.cfg", "home = /usr/bin\n")
+        .file("venv/bin/empty", "");
     std::os::unix::fs::symlink("/usr/bin/python3", fixture.path("venv/bin/python3")).unwrap();
     let run = async |interpreters: Interpreters| {
-        fixture.builder().interpreters(interpreters).build().execute_skill("one", ExecutionOptions::default()).await
+        fixture
+            .builder()
+            .interpreters(interpreters)
+            .build()
+            .execute_skill("one", ExecutionOptions::default())
+            .await
     };
-    let named = run(Interpreters::default().interpreter(ScriptType::Python, fixture.path("venv/bin/python3"))).await.unwrap();
-    assert_eq!((named.stdout.text(), named.stderr.text()), (format!("{}\n", fixture.path("venv").display()), String::new()));
-    let error = run(Interpreters::in_directories(["/nowhere"])).await.unwrap_err();
-    assert_eq!(error.sandbox().map(skills_runtime::SandboxError::kind), Some(SandboxErrorKind::Unavailable));
-    assert!(error.to_string().contains("no `python3` in /nowhere"), "{error}");
+    let named =
+        run(Interpreters::default()
+            .interpreter(ScriptType::Python, fixture.path("venv/bin/python3")))
+        .await
+        .unwrap();
+    assert_eq!(
+        (named.stdout.text(), named.stderr.text()),
+        (
+            format!("{}\n", fixture.path("venv").display()),
+            String::new()
+        )
+    );
+    let error = run(Interpreters::in_directories(["/nowhere"]))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.sandbox().map(skills_runtime::SandboxError::kind),
+        Some(SandboxErrorKind::Unavailable)
+    );
+    assert!(
+        error.to_string().contains("no `python3` in /nowhere"),
+        "{error}"
+    );
 }

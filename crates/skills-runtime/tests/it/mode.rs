@@ -27,7 +27,14 @@ fn mode_of(frontmatter: &str, files: &[&str], options: &ExecutionOptions) -> Str
 #[test]
 fn the_order_of_precedence() {
     let any = ExecutionOptions::default();
-    let all = ["wasm/skill.wasm", "skill.wasm", "module.wasm", "wasm/a.wasm", "b.wasm", "scripts/run.py"];
+    let all = [
+        "wasm/skill.wasm",
+        "skill.wasm",
+        "module.wasm",
+        "wasm/a.wasm",
+        "b.wasm",
+        "scripts/run.py",
+    ];
     let mut chosen = String::new();
     for skip in 0..all.len() {
         chosen.push_str(&format!("{}\n", mode(&all[skip..], &any)));
@@ -48,11 +55,24 @@ fn overrides_come_first_and_stay_inside() {
     let mut options = ExecutionOptions::default();
     options.wasm_module = Some("extra/other.wasm".to_owned());
     assert_snapshot!(mode(&["wasm/skill.wasm", "extra/other.wasm"], &options), @r#"{"kind":"wasm","wasm_module":"extra/other.wasm"}"#);
-    for outside in ["../s/wasm/skill.wasm", "/etc/passwd", "extra/none.wasm", "SKILL.md"] {
+    for outside in [
+        "../s/wasm/skill.wasm",
+        "/etc/passwd",
+        "extra/none.wasm",
+        "SKILL.md",
+    ] {
         options.wasm_module = Some(outside.to_owned());
-        assert!(mode(&["wasm/skill.wasm"], &options).contains("has no program"), "{outside}");
+        assert!(
+            mode(&["wasm/skill.wasm"], &options).contains("has no program"),
+            "{outside}"
+        );
     }
-    let script = |name: &str| mode(&["wasm/skill.wasm", "scripts/a.py", "scripts/b.sh"], &ExecutionOptions::default().script(name));
+    let script = |name: &str| {
+        mode(
+            &["wasm/skill.wasm", "scripts/a.py", "scripts/b.sh"],
+            &ExecutionOptions::default().script(name),
+        )
+    };
     assert_snapshot!(script("a.py"), @r#"{"kind":"native","script_path":"scripts/a.py","script_type":"python"}"#);
     assert_snapshot!(script("scripts/b.sh"), @r#"{"kind":"native","script_path":"scripts/b.sh","script_type":"shell"}"#);
     assert_snapshot!(script("b"), @r#"{"kind":"native","script_path":"scripts/b.sh","script_type":"shell"}"#);
@@ -78,10 +98,18 @@ fn a_script_is_never_guessed() {
 
 #[test]
 fn other_kinds_are_scripts_that_change_nothing_for_the_flow() {
-    let (any, action) = (ExecutionOptions::default(), ExecutionOptions::default().input(json!({"action": "build"})));
+    let (any, action) = (
+        ExecutionOptions::default(),
+        ExecutionOptions::default().input(json!({"action": "build"})),
+    );
     assert_snapshot!(mode(&["scripts/only.mjs"], &any), @r#"{"kind":"native","script_path":"scripts/only.mjs","script_type":"node"}"#);
     assert_snapshot!(mode(&["scripts/run.py", "scripts/helper.js"], &any), @r#"{"kind":"native","script_path":"scripts/run.py","script_type":"python"}"#);
-    let twins = ["scripts/main.rb", "scripts/main.sh", "scripts/a.py", "scripts/build.ts"];
+    let twins = [
+        "scripts/main.rb",
+        "scripts/main.sh",
+        "scripts/a.py",
+        "scripts/build.ts",
+    ];
     assert_snapshot!(mode(&twins, &any), @r#"{"kind":"native","script_path":"scripts/main.sh","script_type":"shell"}"#);
     assert_snapshot!(mode(&twins, &action), @r#"{"kind":"native","script_path":"scripts/build.ts","script_type":"deno"}"#);
     let named = ExecutionOptions::default().script("main");
@@ -92,7 +120,12 @@ fn other_kinds_are_scripts_that_change_nothing_for_the_flow() {
 
 #[test]
 fn the_scripts_block_goes_before_the_action() {
-    let files = ["scripts/a.py", "scripts/b.py", "scripts/helper.py", "scripts/main.py"];
+    let files = [
+        "scripts/a.py",
+        "scripts/b.py",
+        "scripts/helper.py",
+        "scripts/main.py",
+    ];
     let chosen = |block: &str, action: &str| {
         let options = ExecutionOptions::default().input(json!({"action": action}));
         mode_of(&format!("scripts: {block}\n"), &files, &options)

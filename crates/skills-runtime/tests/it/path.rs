@@ -10,25 +10,43 @@ use crate::fixture::Fixture;
 #[tokio::test]
 async fn the_job_carries_what_was_decided_and_nothing_else() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "allowed-tools: Read, Bash(git:*)\n").file("pdf/scripts/run.py", "");
-    let runtime = fixture.recording().rules(Rules::default().allow(Layer::Session, Capability::Spawn)).build();
-    let mut options = ExecutionOptions::default().input(json!({"a": 1})).timeout_ms(1_500);
+    fixture
+        .skill("pdf", "allowed-tools: Read, Bash(git:*)\n")
+        .file("pdf/scripts/run.py", "");
+    let runtime = fixture
+        .recording()
+        .rules(Rules::default().allow(Layer::Session, Capability::Spawn))
+        .build();
+    let mut options = ExecutionOptions::default()
+        .input(json!({"a": 1}))
+        .timeout_ms(1_500);
     options.args = vec!["--x".to_owned(), "y z".to_owned()];
     let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
     assert_eq!(artifacts.permissions_used, ["Read", "Bash(git:*)"]);
     let [job] = fixture.sandbox.jobs().try_into().unwrap();
     let root = fixture.path("").display().to_string();
     let copy = job.grants().files()[0].location().display().to_string();
-    assert_snapshot!(format!("{job:#?}").replace(root.trim_end_matches('/'), "ROOT").replace(&copy, "COPY"));
+    assert_snapshot!(
+        format!("{job:#?}")
+            .replace(root.trim_end_matches('/'), "ROOT")
+            .replace(&copy, "COPY")
+    );
 }
 
 #[tokio::test]
 async fn what_no_rule_allows_is_denied_before_anything_starts() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "allowed-tools: [Read, Write, \"Bash(rm:*)\"]\n").file("pdf/scripts/run.py", "");
+    fixture
+        .skill("pdf", "allowed-tools: [Read, Write, \"Bash(rm:*)\"]\n")
+        .file("pdf/scripts/run.py", "");
     let runtime = fixture.recording().build();
-    let artifacts = runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap();
-    let ExecutionStatus::PermissionDenied { denial } = &artifacts.exit_status else { panic!("{:?}", artifacts.exit_status) };
+    let artifacts = runtime
+        .execute_skill("pdf", ExecutionOptions::default())
+        .await
+        .unwrap();
+    let ExecutionStatus::PermissionDenied { denial } = &artifacts.exit_status else {
+        panic!("{:?}", artifacts.exit_status)
+    };
     assert_snapshot!(denial, @"may not start rm (asked by Bash(rm:*)): no rule allows it, and there was nobody to ask");
     assert!(fixture.sandbox.jobs().is_empty());
     let mut options = ExecutionOptions::default();
@@ -41,29 +59,59 @@ async fn what_no_rule_allows_is_denied_before_anything_starts() {
 #[tokio::test]
 async fn a_workspace_makes_writing_come_to_something() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "allowed-tools: Read, Write\n").file("pdf/scripts/run.py", "").file("work/in.txt", "");
-    let runtime = fixture.recording().rules(Rules::default().allow(Layer::Session, Capability::Write)).build();
-    let without = runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap();
+    fixture
+        .skill("pdf", "allowed-tools: Read, Write\n")
+        .file("pdf/scripts/run.py", "")
+        .file("work/in.txt", "");
+    let runtime = fixture
+        .recording()
+        .rules(Rules::default().allow(Layer::Session, Capability::Write))
+        .build();
+    let without = runtime
+        .execute_skill("pdf", ExecutionOptions::default())
+        .await
+        .unwrap();
     assert_eq!(without.permissions_used, ["Read"]);
     let mut options = ExecutionOptions::default();
     options.workspace = Workspace::Directory(fixture.path("work"));
-    assert_eq!(runtime.execute_skill("pdf", options).await.unwrap().permissions_used, ["Read", "Write"]);
+    assert_eq!(
+        runtime
+            .execute_skill("pdf", options)
+            .await
+            .unwrap()
+            .permissions_used,
+        ["Read", "Write"]
+    );
     let grants = fixture.sandbox.jobs().pop().unwrap().grants().clone();
     assert_eq!(grants.files()[1].path(), fixture.path("work"));
 }
 
-/// However the path is written: a workspace that holds the skill would let the skill change its own instructions.
+/// However the path is written: a workspace that holds the skill would let the skill change its own
+/// instructions.
 #[tokio::test]
 async fn no_spelling_of_a_workspace_makes_the_skill_writable() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "allowed-tools: Write\n").file("pdf/scripts/run.py", "").file("work/in.txt", "");
+    fixture
+        .skill("pdf", "allowed-tools: Write\n")
+        .file("pdf/scripts/run.py", "")
+        .file("work/in.txt", "");
     std::os::unix::fs::symlink(fixture.path(""), fixture.path("work/up")).unwrap();
-    let runtime = fixture.recording().rules(Rules::default().allow(Layer::Session, Capability::Write)).build();
+    let runtime = fixture
+        .recording()
+        .rules(Rules::default().allow(Layer::Session, Capability::Write))
+        .build();
     for spelling in ["work/..", "pdf/../pdf", "work/up"] {
         let mut options = ExecutionOptions::default();
         options.workspace = Workspace::Directory(fixture.path(spelling));
-        let status = runtime.execute_skill("pdf", options).await.unwrap().exit_status;
-        assert!(matches!(status, ExecutionStatus::PermissionDenied { .. }), "{spelling}: {status:?}");
+        let status = runtime
+            .execute_skill("pdf", options)
+            .await
+            .unwrap()
+            .exit_status;
+        assert!(
+            matches!(status, ExecutionStatus::PermissionDenied { .. }),
+            "{spelling}: {status:?}"
+        );
     }
     assert!(fixture.sandbox.jobs().is_empty());
 }
@@ -73,10 +121,23 @@ async fn the_file_of_now_decides_what_is_asked_for() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
     let runtime = fixture.recording().build();
-    assert!(runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    assert!(
+        runtime
+            .execute_skill("pdf", ExecutionOptions::default())
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
     fixture.skill("pdf", "allowed-tools: Bash\n");
-    let artifacts = runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap();
-    assert!(matches!(artifacts.exit_status, ExecutionStatus::PermissionDenied { .. }));
+    let artifacts = runtime
+        .execute_skill("pdf", ExecutionOptions::default())
+        .await
+        .unwrap();
+    assert!(matches!(
+        artifacts.exit_status,
+        ExecutionStatus::PermissionDenied { .. }
+    ));
 }
 
 #[tokio::test]
@@ -84,10 +145,17 @@ async fn output_is_json_when_all_of_it_is_json() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
     let runtime = fixture.recording().build();
-    for (stdout, expected) in [("", Value::Null), ("{\"a\": 1}\n", json!({"a": 1})), ("a\n{}", json!("a\n{}")), ("{\"a\"", json!("{\"a\""))]
-    {
+    for (stdout, expected) in [
+        ("", Value::Null),
+        ("{\"a\": 1}\n", json!({"a": 1})),
+        ("a\n{}", json!("a\n{}")),
+        ("{\"a\"", json!("{\"a\"")),
+    ] {
         *fixture.sandbox.stdout.lock().unwrap() = stdout.as_bytes().to_vec();
-        let artifacts = runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap();
+        let artifacts = runtime
+            .execute_skill("pdf", ExecutionOptions::default())
+            .await
+            .unwrap();
         assert_eq!(artifacts.output, expected);
     }
 }
@@ -97,8 +165,16 @@ async fn output_that_was_cut_is_text_even_when_its_head_is_json() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
     let runtime = fixture.recording().build();
-    *fixture.sandbox.stdout.lock().unwrap() = format!("{{}}{}garbage", " ".repeat(2_000)).into_bytes();
-    assert!(runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap().output.is_string());
+    *fixture.sandbox.stdout.lock().unwrap() =
+        format!("{{}}{}garbage", " ".repeat(2_000)).into_bytes();
+    assert!(
+        runtime
+            .execute_skill("pdf", ExecutionOptions::default())
+            .await
+            .unwrap()
+            .output
+            .is_string()
+    );
 }
 
 #[tokio::test]
@@ -107,11 +183,28 @@ async fn endings_become_statuses() {
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
     let runtime = fixture.recording().build();
     let failed = |ending: Ending| ExecutionStatus::Failed { ending };
-    let (code, memory) = (Ending::Exited { code: 3 }, Ending::MemoryLimit { limit_bytes: 1 });
-    let timeout = (Ending::TimedOut { limit_ms: 5 }, ExecutionStatus::Timeout { limit_ms: 5 });
-    for (ending, status) in [(code.clone(), failed(code)), (memory.clone(), failed(memory)), timeout] {
+    let (code, memory) = (
+        Ending::Exited { code: 3 },
+        Ending::MemoryLimit { limit_bytes: 1 },
+    );
+    let timeout = (
+        Ending::TimedOut { limit_ms: 5 },
+        ExecutionStatus::Timeout { limit_ms: 5 },
+    );
+    for (ending, status) in [
+        (code.clone(), failed(code)),
+        (memory.clone(), failed(memory)),
+        timeout,
+    ] {
         *fixture.sandbox.ending.lock().unwrap() = Some(ending);
-        assert_eq!(runtime.execute_skill("pdf", ExecutionOptions::default()).await.unwrap().exit_status, status);
+        assert_eq!(
+            runtime
+                .execute_skill("pdf", ExecutionOptions::default())
+                .await
+                .unwrap()
+                .exit_status,
+            status
+        );
     }
 }
 
@@ -123,9 +216,21 @@ async fn input_too_long_for_a_variable_comes_by_standard_input_alone() {
     for (length, in_variable) in [(131_056, true), (131_057, false)] {
         let options = ExecutionOptions::default().input(json!("x".repeat(length)));
         let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
-        assert_eq!(artifacts.notes.iter().any(|note| note.contains("SKILL_INPUT")), !in_variable, "{:?}", artifacts.notes);
+        assert_eq!(
+            artifacts
+                .notes
+                .iter()
+                .any(|note| note.contains("SKILL_INPUT")),
+            !in_variable,
+            "{:?}",
+            artifacts.notes
+        );
         let job = fixture.sandbox.jobs().pop().unwrap();
         assert_eq!(job.input_bytes().len(), length + 2);
-        assert_eq!(job.variables().any(|(name, _)| name == "SKILL_INPUT"), in_variable, "{length}");
+        assert_eq!(
+            job.variables().any(|(name, _)| name == "SKILL_INPUT"),
+            in_variable,
+            "{length}"
+        );
     }
 }

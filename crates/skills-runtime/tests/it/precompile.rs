@@ -26,15 +26,24 @@ impl Sandbox for Preparer {
     }
 
     fn run(&self, _: Job) -> Running<'_> {
-        Box::pin(std::future::ready(Err(SandboxError::load("nothing runs here"))))
+        Box::pin(std::future::ready(Err(SandboxError::load(
+            "nothing runs here",
+        ))))
     }
 }
 
 fn fixture() -> Fixture {
     let fixture = Fixture::new();
-    fixture.skill("one", "").file("one/wasm/skill.wasm", b"first");
-    fixture.skill("scripts", "").file("scripts/scripts/a.py", "").file("scripts/scripts/b.py", "");
-    fixture.skill("two", "").file("two/wasm/skill.wasm", b"second");
+    fixture
+        .skill("one", "")
+        .file("one/wasm/skill.wasm", b"first");
+    fixture
+        .skill("scripts", "")
+        .file("scripts/scripts/a.py", "")
+        .file("scripts/scripts/b.py", "");
+    fixture
+        .skill("two", "")
+        .file("two/wasm/skill.wasm", b"second");
     fixture
 }
 
@@ -42,10 +51,22 @@ fn fixture() -> Fixture {
 async fn one_is_prepared_when_somebody_asks_for_it() {
     let (sender, prepared) = channel();
     let (_fixture, runtime) = fixture_runtime(sender, Precompile::OnDemand);
-    assert_eq!(runtime.precompile_skill("two").await.unwrap(), Preparation::Cached);
-    assert_eq!(runtime.precompile_skill("scripts").await.unwrap(), Preparation::Nothing);
-    assert_eq!(runtime.precompile_skill("three").await.unwrap_err().kind(), ErrorKind::UnknownSkill);
-    assert_eq!(prepared.try_iter().collect::<Vec<_>>(), [b"second".to_vec()]);
+    assert_eq!(
+        runtime.precompile_skill("two").await.unwrap(),
+        Preparation::Cached
+    );
+    assert_eq!(
+        runtime.precompile_skill("scripts").await.unwrap(),
+        Preparation::Nothing
+    );
+    assert_eq!(
+        runtime.precompile_skill("three").await.unwrap_err().kind(),
+        ErrorKind::UnknownSkill
+    );
+    assert_eq!(
+        prepared.try_iter().collect::<Vec<_>>(),
+        [b"second".to_vec()]
+    );
 }
 
 #[test]
@@ -63,12 +84,25 @@ async fn what_is_cancelled_before_its_turn_does_not_run() {
     let (_fixture, runtime) = fixture_runtime(sender, Precompile::OnDemand);
     let cancellation = Cancellation::new();
     cancellation.cancel();
-    let error = runtime.execute_skill("one", ExecutionOptions::default().cancellation(cancellation)).await.unwrap_err();
+    let error = runtime
+        .execute_skill(
+            "one",
+            ExecutionOptions::default().cancellation(cancellation),
+        )
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
 }
 
-fn fixture_runtime(sender: Sender<Vec<u8>>, precompile: Precompile) -> (Fixture, skills_runtime::SkillRuntime) {
+fn fixture_runtime(
+    sender: Sender<Vec<u8>>,
+    precompile: Precompile,
+) -> (Fixture, skills_runtime::SkillRuntime) {
     let fixture = fixture();
-    let runtime = fixture.recording().wasm_sandbox(Arc::new(Preparer(sender))).precompile(precompile).build();
+    let runtime = fixture
+        .recording()
+        .wasm_sandbox(Arc::new(Preparer(sender)))
+        .precompile(precompile)
+        .build();
     (fixture, runtime)
 }

@@ -7,8 +7,7 @@ use skills_runtime::{Answer, ExecutionOptions, Rules, Secrets};
 
 use crate::fixture::Fixture;
 
-const YAML: &str =
-    "requires: {env: [API_KEY]}\nmetadata:\n  openclaw:\n    primaryEnv: OTHER_KEY\n    envVars: [{name: THIRD, required: false}]\n";
+const YAML: &str = "requires: {env: [API_KEY]}\nmetadata:\n  openclaw:\n    primaryEnv: OTHER_KEY\n    envVars: [{name: THIRD, required: false}]\n";
 
 fn secrets() -> Secrets {
     Secrets::default()
@@ -31,29 +30,80 @@ async fn only_declared_and_allowed_variables_are_given() {
     let fixture = Fixture::new();
     fixture.skill("a", YAML).file("a/scripts/run.sh", "");
     let denied = fixture.recording().secrets(secrets()).build();
-    assert!(!denied.execute_skill("a", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
-    let asked = fixture.recording().secrets(secrets()).approver(Arc::new(Answer::Once)).build();
-    let artifacts = asked.execute_skill("a", ExecutionOptions::default()).await.unwrap();
-    assert_eq!(given(&fixture), ["API_KEY=hunter2hunter2", "OTHER_KEY=swordfish-42", "THIRD=3"]);
-    assert_eq!(artifacts.notes, ["the value of THIRD is too short to be looked for in what the program wrote"]);
+    assert!(
+        !denied
+            .execute_skill("a", ExecutionOptions::default())
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
+    let asked = fixture
+        .recording()
+        .secrets(secrets())
+        .approver(Arc::new(Answer::Once))
+        .build();
+    let artifacts = asked
+        .execute_skill("a", ExecutionOptions::default())
+        .await
+        .unwrap();
+    assert_eq!(
+        given(&fixture),
+        [
+            "API_KEY=hunter2hunter2",
+            "OTHER_KEY=swordfish-42",
+            "THIRD=3"
+        ]
+    );
+    assert_eq!(
+        artifacts.notes,
+        ["the value of THIRD is too short to be looked for in what the program wrote"]
+    );
     let ruled = Rules::default().rule(Rule::parse(Effect::Allow, Layer::Session, "env:*").unwrap());
     let ruled = fixture.recording().secrets(secrets()).rules(ruled).build();
-    assert!(ruled.execute_skill("a", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    assert!(
+        ruled
+            .execute_skill("a", ExecutionOptions::default())
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
     assert_eq!(given(&fixture).len(), 3);
 }
 
 #[tokio::test]
 async fn the_callers_variables_need_leave_unless_they_are_declared() {
     let fixture = Fixture::new();
-    fixture.skill("a", "requires: {env: [API_KEY]}\n").file("a/scripts/run.sh", "");
+    fixture
+        .skill("a", "requires: {env: [API_KEY]}\n")
+        .file("a/scripts/run.sh", "");
     let runtime = fixture.recording().secrets(secrets()).build();
     let run = |options| runtime.execute_skill("a", options);
-    assert!(run(ExecutionOptions::default().env("API_KEY", "given now")).await.unwrap().exit_status.is_success());
+    assert!(
+        run(ExecutionOptions::default().env("API_KEY", "given now"))
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
     assert_eq!(given(&fixture), ["API_KEY=given now"]);
     let jobs = fixture.sandbox.jobs().len();
-    for name in ["UNASKED", "LD_PRELOAD", "PATH", "PYTHONPATH", "SKILL_INPUT", "HTTPS_PROXY"] {
-        let options = ExecutionOptions::default().env("API_KEY", "given now").env(name, "x");
-        assert!(!run(options).await.unwrap().exit_status.is_success(), "{name}");
+    for name in [
+        "UNASKED",
+        "LD_PRELOAD",
+        "PATH",
+        "PYTHONPATH",
+        "SKILL_INPUT",
+        "HTTPS_PROXY",
+    ] {
+        let options = ExecutionOptions::default()
+            .env("API_KEY", "given now")
+            .env(name, "x");
+        assert!(
+            !run(options).await.unwrap().exit_status.is_success(),
+            "{name}"
+        );
     }
     assert_eq!(fixture.sandbox.jobs().len(), jobs);
 }
@@ -62,11 +112,25 @@ async fn the_callers_variables_need_leave_unless_they_are_declared() {
 #[tokio::test]
 async fn a_declared_variable_that_changes_what_runs_is_never_given() {
     let fixture = Fixture::new();
-    fixture.skill("a", "requires: {env: [LD_PRELOAD, PATH]}\n").file("a/scripts/run.sh", "");
+    fixture
+        .skill("a", "requires: {env: [LD_PRELOAD, PATH]}\n")
+        .file("a/scripts/run.sh", "");
     let secrets = Secrets::default().with("LD_PRELOAD", "/tmp/evil.so");
     let rules = Rules::default().rule(Rule::parse(Effect::Allow, Layer::Session, "env:*").unwrap());
-    let runtime = fixture.recording().secrets(secrets).rules(rules).approver(Arc::new(Answer::Always)).build();
-    assert!(!runtime.execute_skill("a", ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    let runtime = fixture
+        .recording()
+        .secrets(secrets)
+        .rules(rules)
+        .approver(Arc::new(Answer::Always))
+        .build();
+    assert!(
+        !runtime
+            .execute_skill("a", ExecutionOptions::default())
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
     assert!(fixture.sandbox.jobs().is_empty());
 }
 
@@ -74,11 +138,28 @@ async fn a_declared_variable_that_changes_what_runs_is_never_given() {
 async fn values_are_taken_out_of_what_is_written() {
     let fixture = Fixture::new();
     fixture.skill("a", YAML).file("a/scripts/run.sh", "");
-    *fixture.sandbox.stdout.lock().unwrap() = br#"{"key": "hunter2hunter2", "other": ["xswordfish-42x"]}"#.to_vec();
+    *fixture.sandbox.stdout.lock().unwrap() =
+        br#"{"key": "hunter2hunter2", "other": ["xswordfish-42x"]}"#.to_vec();
     *fixture.sandbox.stderr.lock().unwrap() = b"hunter2hunter2\n".to_vec();
-    let runtime = fixture.recording().secrets(secrets()).approver(Arc::new(Answer::Once)).build();
-    let artifacts = runtime.execute_skill("a", ExecutionOptions::default()).await.unwrap();
-    assert_eq!(artifacts.output, serde_json::json!({"key": "[redacted API_KEY]", "other": ["x[redacted OTHER_KEY]x"]}));
+    let runtime = fixture
+        .recording()
+        .secrets(secrets())
+        .approver(Arc::new(Answer::Once))
+        .build();
+    let artifacts = runtime
+        .execute_skill("a", ExecutionOptions::default())
+        .await
+        .unwrap();
+    assert_eq!(
+        artifacts.output,
+        serde_json::json!({"key": "[redacted API_KEY]", "other": ["x[redacted OTHER_KEY]x"]})
+    );
     assert_eq!(artifacts.stderr.text(), "[redacted API_KEY]\n");
-    assert!(!format!("{artifacts:?} {:?}", ExecutionOptions::default().env("A", "swordfish-42")).contains("swordfish"));
+    assert!(
+        !format!(
+            "{artifacts:?} {:?}",
+            ExecutionOptions::default().env("A", "swordfish-42")
+        )
+        .contains("swordfish")
+    );
 }

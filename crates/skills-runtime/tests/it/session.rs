@@ -10,49 +10,110 @@ use crate::fixture::Fixture;
 #[tokio::test]
 async fn a_forked_session_lets_only_a_summary_out() {
     let fixture = Fixture::new();
-    fixture.skill("review", "context: fork\nagent: Explore\nallowed-tools: Read\n").file("review/scripts/run.sh", "");
+    fixture
+        .skill(
+            "review",
+            "context: fork\nagent: Explore\nallowed-tools: Read\n",
+        )
+        .file("review/scripts/run.sh", "");
     fixture.skill("plain", "").file("plain/scripts/run.sh", "");
     *fixture.sandbox.stdout.lock().unwrap() = b"{\"issues\": 2}".to_vec();
     let runtime = fixture.recording().build();
     let mut session = runtime.start_session("review", None).unwrap();
-    assert_eq!((session.is_forked(), session.agent()), (true, Some("Explore")));
-    session.after_tool("Read", &json!({"path": "a.rs"}), &json!("a whole file")).await.unwrap();
-    assert!(session.execute(ExecutionOptions::default()).await.unwrap().exit_status.is_success());
+    assert_eq!(
+        (session.is_forked(), session.agent()),
+        (true, Some("Explore"))
+    );
+    session
+        .after_tool("Read", &json!({"path": "a.rs"}), &json!("a whole file"))
+        .await
+        .unwrap();
+    assert!(
+        session
+            .execute(ExecutionOptions::default())
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
     assert_eq!(session.records().len(), 2);
-    let SessionEnd::Done(summary) = session.finish(json!("two issues")).await.unwrap() else { panic!("nobody objects") };
-    assert_eq!((summary.skill.as_str(), summary.tool_calls, summary.records.len()), ("review", 2, 0));
+    let SessionEnd::Done(summary) = session.finish(json!("two issues")).await.unwrap() else {
+        panic!("nobody objects")
+    };
+    assert_eq!(
+        (
+            summary.skill.as_str(),
+            summary.tool_calls,
+            summary.records.len()
+        ),
+        ("review", 2, 0)
+    );
     assert_eq!(summary.summary, json!("two issues"));
-    assert!(!serde_json::to_string(&summary).unwrap().contains("a whole file"));
+    assert!(
+        !serde_json::to_string(&summary)
+            .unwrap()
+            .contains("a whole file")
+    );
     let mut session = runtime.start_session("plain", None).unwrap();
     let _ = session.execute(ExecutionOptions::default()).await.unwrap();
-    let SessionEnd::Done(summary) = session.finish(Value::Null).await.unwrap() else { panic!("nobody objects") };
-    assert_eq!((summary.summary, summary.records.len(), summary.is_forked), (json!({"issues": 2}), 1, false));
+    let SessionEnd::Done(summary) = session.finish(Value::Null).await.unwrap() else {
+        panic!("nobody objects")
+    };
+    assert_eq!(
+        (summary.summary, summary.records.len(), summary.is_forked),
+        (json!({"issues": 2}), 1, false)
+    );
 }
 
 #[tokio::test]
 async fn records_are_bounded_and_what_is_dropped_is_counted() {
     let fixture = Fixture::new();
-    fixture.skill("review", "context: fork\n").file("review/scripts/run.sh", "");
-    let mut session = fixture.recording().build().start_session("review", None).unwrap();
+    fixture
+        .skill("review", "context: fork\n")
+        .file("review/scripts/run.sh", "");
+    let mut session = fixture
+        .recording()
+        .build()
+        .start_session("review", None)
+        .unwrap();
     let large = json!("x".repeat(5 << 20));
     for _ in 0..5 {
-        session.after_tool("Read", &json!({}), &large).await.unwrap();
+        session
+            .after_tool("Read", &json!({}), &large)
+            .await
+            .unwrap();
     }
-    let SessionEnd::Done(summary) = session.finish(Value::Null).await.unwrap() else { panic!("nobody objects") };
+    let SessionEnd::Done(summary) = session.finish(Value::Null).await.unwrap() else {
+        panic!("nobody objects")
+    };
     assert_eq!((summary.tool_calls, summary.dropped_records), (5, 2));
 }
 
 #[tokio::test]
 async fn a_stop_hook_may_want_the_agent_to_go_on() {
     let fixture = Fixture::new();
-    fixture.skill("review", "hooks:\n  Stop: [{command: scripts/done.sh}]\n").file("review/scripts/done.sh", "");
+    fixture
+        .skill("review", "hooks:\n  Stop: [{command: scripts/done.sh}]\n")
+        .file("review/scripts/done.sh", "");
     *fixture.sandbox.ending.lock().unwrap() = Some(Ending::Exited { code: 2 });
     *fixture.sandbox.stderr.lock().unwrap() = b"run the tests first".to_vec();
-    let mut session = fixture.recording().build().start_session("review", Some(Arc::new(Answer::Session))).unwrap();
+    let mut session = fixture
+        .recording()
+        .build()
+        .start_session("review", Some(Arc::new(Answer::Session)))
+        .unwrap();
     let end = session.finish(json!("done")).await.unwrap();
-    assert_eq!(end, SessionEnd::GoOn { reason: "run the tests first".to_owned() });
+    assert_eq!(
+        end,
+        SessionEnd::GoOn {
+            reason: "run the tests first".to_owned()
+        }
+    );
     *fixture.sandbox.ending.lock().unwrap() = None;
-    assert!(matches!(session.finish(json!("done")).await.unwrap(), SessionEnd::Done(_)));
+    assert!(matches!(
+        session.finish(json!("done")).await.unwrap(),
+        SessionEnd::Done(_)
+    ));
 }
 
 #[test]
@@ -76,7 +137,11 @@ fn a_skill_narrows_the_agents_tools_and_never_widens_them() {
         ("Write", "a.txt", ToolAccess::Forbidden),
         ("WebFetch", "", ToolAccess::NotListed),
     ] {
-        assert_eq!(narrow.tool_access(tool, argument), access, "{tool} {argument}");
+        assert_eq!(
+            narrow.tool_access(tool, argument),
+            access,
+            "{tool} {argument}"
+        );
     }
     fixture.skill("guarded", "allowed-tools: Read(src/**)\ndisallowed-tools: mcp__github, Read(secrets/**), Bash(rm:*)\n");
     let guarded = runtime.start_session("guarded", None);
@@ -94,7 +159,17 @@ fn a_skill_narrows_the_agents_tools_and_never_widens_them() {
         ("Bash", "X=1 rm -rf /", ToolAccess::Forbidden),
         ("Bash", "true && /usr/bin/rm x", ToolAccess::Forbidden),
     ] {
-        assert_eq!(guarded.tool_access(tool, argument), access, "{tool} {argument}");
+        assert_eq!(
+            guarded.tool_access(tool, argument),
+            access,
+            "{tool} {argument}"
+        );
     }
-    assert_eq!(runtime.start_session("silent", None).unwrap().tool_access("Bash", "x"), ToolAccess::Unrestricted);
+    assert_eq!(
+        runtime
+            .start_session("silent", None)
+            .unwrap()
+            .tool_access("Bash", "x"),
+        ToolAccess::Unrestricted
+    );
 }

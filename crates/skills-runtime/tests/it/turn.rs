@@ -13,49 +13,119 @@ fn a_chosen_skill_goes_before_the_message_as_the_users_words() {
     let path = runtime.get_skill("pdf").unwrap().directory.join("SKILL.md");
     let path = path.to_str().unwrap();
     let index = runtime.mention_index();
-    let inputs = [Input::Text("Fill it, with $docx"), Input::Skill { name: "pdf", path }];
+    let inputs = [
+        Input::Text("Fill it, with $docx"),
+        Input::Skill { name: "pdf", path },
+    ];
     let mentions = index.find(&inputs, &MentionOptions::codex());
     let mut active = Active::default();
-    let injections = runtime.inject_selected(&mentions.selected, SkillForm::Codex, None, &mut active);
-    let texts: Vec<&str> = injections.injected.iter().map(|injected| injected.text.as_str()).collect();
-    assert!(texts[0].starts_with(&format!("<skill>\n<name>pdf</name>\n<path>{path}</path>\n---\nname: pdf\n")), "{}", texts[0]);
+    let injections =
+        runtime.inject_selected(&mentions.selected, SkillForm::Codex, None, &mut active);
+    let texts: Vec<&str> = injections
+        .injected
+        .iter()
+        .map(|injected| injected.text.as_str())
+        .collect();
+    assert!(
+        texts[0].starts_with(&format!(
+            "<skill>\n<name>pdf</name>\n<path>{path}</path>\n---\nname: pdf\n"
+        )),
+        "{}",
+        texts[0]
+    );
     assert!(texts[1].starts_with("<skill>\n<name>docx</name>\n"));
-    assert!(injections.injected.iter().all(|injected| injected.role == Role::User) && injections.warnings.is_empty());
+    assert!(
+        injections
+            .injected
+            .iter()
+            .all(|injected| injected.role == Role::User)
+            && injections.warnings.is_empty()
+    );
     // The next turn has the skills that it names, unless the conversation holds them.
     let next = index.find(&[Input::Text("now $docx")], &MentionOptions::codex());
-    assert_eq!(runtime.inject_selected(&next.selected, SkillForm::Codex, None, &mut active).already, ["docx"]);
-    assert_eq!(runtime.inject_selected(&next.selected, SkillForm::Codex, None, &mut Active::default()).injected.len(), 1);
+    assert_eq!(
+        runtime
+            .inject_selected(&next.selected, SkillForm::Codex, None, &mut active)
+            .already,
+        ["docx"]
+    );
+    assert_eq!(
+        runtime
+            .inject_selected(
+                &next.selected,
+                SkillForm::Codex,
+                None,
+                &mut Active::default()
+            )
+            .injected
+            .len(),
+        1
+    );
 }
 
 #[test]
 fn a_skill_behind_a_symlink_is_shown_at_its_own_path() {
     let fixture = Fixture::new();
-    fixture.file("real/pdf/SKILL.md", "---\nname: pdf\ndescription: d\n---\nBody\n");
+    fixture.file(
+        "real/pdf/SKILL.md",
+        "---\nname: pdf\ndescription: d\n---\nBody\n",
+    );
     let (link, target) = (fixture.path("link"), fixture.path("real"));
     std::os::unix::fs::symlink(&target, &link).unwrap();
-    let runtime = skills_runtime::SkillRuntime::builder().root(skills_runtime::Root::new(&link, skills_runtime::Scope::User)).build();
+    let runtime = skills_runtime::SkillRuntime::builder()
+        .root(skills_runtime::Root::new(
+            &link,
+            skills_runtime::Scope::User,
+        ))
+        .build();
     let advertised = link.join("pdf/SKILL.md");
     let index = runtime.mention_index();
-    let mentions = index.find(&[Input::Skill { name: "pdf", path: advertised.to_str().unwrap() }], &MentionOptions::codex());
+    let mentions = index.find(
+        &[Input::Skill {
+            name: "pdf",
+            path: advertised.to_str().unwrap(),
+        }],
+        &MentionOptions::codex(),
+    );
     let mut active = Active::default();
-    let text = &runtime.inject_selected(&mentions.selected, SkillForm::Codex, None, &mut active).injected[0].text;
-    assert!(text.contains(&format!("<path>{}</path>", target.join("pdf/SKILL.md").display())), "{text}");
+    let text = &runtime
+        .inject_selected(&mentions.selected, SkillForm::Codex, None, &mut active)
+        .injected[0]
+        .text;
+    assert!(
+        text.contains(&format!(
+            "<path>{}</path>",
+            target.join("pdf/SKILL.md").display()
+        )),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_skill_that_cannot_be_read_is_a_warning_and_the_others_go_on() {
     let fixture = Fixture::new();
-    fixture
-        .skill("gone", "")
-        .skill("pdf", "")
-        .file("long/SKILL.md", format!("---\nname: long\ndescription: d\n---\n{}", "line\n".repeat(30_000)));
+    fixture.skill("gone", "").skill("pdf", "").file(
+        "long/SKILL.md",
+        format!(
+            "---\nname: long\ndescription: d\n---\n{}",
+            "line\n".repeat(30_000)
+        ),
+    );
     let runtime = fixture.builder().build();
     let index = runtime.mention_index();
     std::fs::remove_file(fixture.path("gone/SKILL.md")).unwrap();
     let mentions = index.find(&[Input::Text("$gone $pdf $long")], &MentionOptions::codex());
     let mut active = Active::default();
-    let injections = runtime.inject_selected(&mentions.selected, SkillForm::Codex, None, &mut active);
+    let injections =
+        runtime.inject_selected(&mentions.selected, SkillForm::Codex, None, &mut active);
     assert_eq!(injections.injected.len(), 2);
-    assert!(injections.warnings[0].starts_with("Failed to load skill gone at "), "{:?}", injections.warnings);
-    assert_eq!(injections.warnings[1], "Skill `long` exceeded the main prompt context limit and was truncated.");
+    assert!(
+        injections.warnings[0].starts_with("Failed to load skill gone at "),
+        "{:?}",
+        injections.warnings
+    );
+    assert_eq!(
+        injections.warnings[1],
+        "Skill `long` exceeded the main prompt context limit and was truncated."
+    );
 }

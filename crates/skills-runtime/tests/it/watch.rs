@@ -12,7 +12,13 @@ use crate::fixture::Fixture;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn names(runtime: &SkillRuntime) -> String {
-    runtime.catalog().entries().iter().map(|entry| entry.name().as_str().to_owned()).collect::<Vec<_>>().join(" ")
+    runtime
+        .catalog()
+        .entries()
+        .iter()
+        .map(|entry| entry.name().as_str().to_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Tells after each look whether it found something new.
@@ -21,7 +27,9 @@ fn watch(runtime: &SkillRuntime, only_poll: bool) -> (Watching, Receiver<bool>) 
     (options.quiet, options.only_poll) = (Duration::from_millis(20), only_poll);
     options.poll = only_poll.then_some(Duration::from_millis(20));
     let (sender, looks) = channel();
-    let watching = runtime.watch(options, move |look| sender.send(look.change.is_some()).unwrap_or_default());
+    let watching = runtime.watch(options, move |look| {
+        sender.send(look.change.is_some()).unwrap_or_default()
+    });
     (watching, looks)
 }
 
@@ -51,7 +59,11 @@ fn a_watched_catalogue_is_up_to_date_without_a_scan() {
         }
         drop(watching);
         while looks.try_recv().is_ok() {}
-        assert_eq!(looks.recv_timeout(PATIENCE), Err(RecvTimeoutError::Disconnected), "its thread is gone");
+        assert_eq!(
+            looks.recv_timeout(PATIENCE),
+            Err(RecvTimeoutError::Disconnected),
+            "its thread is gone"
+        );
     }
 }
 
@@ -76,7 +88,9 @@ fn a_scan_of_ones_own_counts_at_once() {
 #[tokio::test]
 async fn what_runs_is_read_when_it_runs() {
     let fixture = Fixture::new();
-    fixture.skill("demo", "").file("demo/scripts/run.py", "print(1)");
+    fixture
+        .skill("demo", "")
+        .file("demo/scripts/run.py", "print(1)");
     let runtime = fixture.recording().build();
     let mut options = WatchOptions::default();
     (options.quiet, options.poll) = (PATIENCE, Some(PATIENCE * 10));
@@ -84,10 +98,21 @@ async fn what_runs_is_read_when_it_runs() {
     let _watching = runtime.watch(options, move |_| sender.send(()).unwrap_or_default());
     looks.recv_timeout(PATIENCE).unwrap();
     fixture.skill("demo", "allowed-tools: Bash(git:*)\n");
-    let artifacts = runtime.execute_skill("demo", ExecutionOptions::default()).await.unwrap();
-    assert!(!artifacts.exit_status.is_success(), "the skill wants more by now, and nobody allowed it");
+    let artifacts = runtime
+        .execute_skill("demo", ExecutionOptions::default())
+        .await
+        .unwrap();
+    assert!(
+        !artifacts.exit_status.is_success(),
+        "the skill wants more by now, and nobody allowed it"
+    );
     std::fs::remove_dir_all(fixture.path("demo")).unwrap();
-    assert!(runtime.execute_skill("demo", ExecutionOptions::default()).await.is_err());
+    assert!(
+        runtime
+            .execute_skill("demo", ExecutionOptions::default())
+            .await
+            .is_err()
+    );
 }
 
 /// The catalogue that a look found which began last is the one that stays.

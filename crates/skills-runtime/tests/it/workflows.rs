@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use skills_runtime::policy::Verdict;
-use skills_runtime::{ErrorKind, ExecutionMode, ExecutionOptions, Root, Scope, ScriptType, SessionEnd, SkillRuntime};
+use skills_runtime::{
+    ErrorKind, ExecutionMode, ExecutionOptions, Root, Scope, ScriptType, SessionEnd, SkillRuntime,
+};
 
 #[cfg(target_os = "linux")]
 use crate::fixture::lacks_walls;
@@ -13,45 +15,95 @@ use crate::fixture::{Fixture, tree};
 async fn code_review_in_webassembly() {
     let scratch = tempfile::tempdir().unwrap();
     let root = Root::new(tree().join("examples/skills"), Scope::Custom);
-    let runtime = SkillRuntime::builder().root(root).scratch_directory(scratch.path()).build();
+    let runtime = SkillRuntime::builder()
+        .root(root)
+        .scratch_directory(scratch.path())
+        .build();
 
     // 1. Discovery gives descriptors: metadata, no instructions.
-    let descriptor = runtime.discover_skills().into_iter().find(|skill| skill.id == "code-review").unwrap();
-    assert_eq!((descriptor.location, descriptor.user_invocable), ("custom", true));
+    let descriptor = runtime
+        .discover_skills()
+        .into_iter()
+        .find(|skill| skill.id == "code-review")
+        .unwrap();
+    assert_eq!(
+        (descriptor.location, descriptor.user_invocable),
+        ("custom", true)
+    );
     assert!(descriptor.description.starts_with("Reviews source code"));
-    assert!(!serde_json::to_string(&descriptor).unwrap().contains("# Code review"));
+    assert!(
+        !serde_json::to_string(&descriptor)
+            .unwrap()
+            .contains("# Code review")
+    );
 
     // 2. Matching is the model's; the mention of a user is ours.
     let index = runtime.mention_index();
-    let found = index.find(&[skills_runtime::prompt::Input::Text("Use $code-review on this")], &Default::default());
+    let found = index.find(
+        &[skills_runtime::prompt::Input::Text(
+            "Use $code-review on this",
+        )],
+        &Default::default(),
+    );
     assert_eq!(found.selected[0].name().as_str(), "code-review");
 
     // 3. Activation gives the instructions.
     let skill = runtime.get_skill("code-review").unwrap();
     assert!(skill.instructions.starts_with("# Code review\n"));
-    let tools: Vec<String> = skill.manifest.allowed_tools().iter().map(ToString::to_string).collect();
+    let tools: Vec<String> = skill
+        .manifest
+        .allowed_tools()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(tools, ["Read", "Grep", "Glob", "LS"]);
 
-    // 4. Execution: of low risk, so nobody is asked; WebAssembly, because `wasm/skill.wasm` is there; JSON out.
+    // 4. Execution: of low risk, so nobody is asked; WebAssembly, because `wasm/skill.wasm` is
+    //    there; JSON out.
     let mut session = runtime.start_session("code-review", None).unwrap();
-    assert_eq!((session.is_forked(), session.agent()), (true, Some("Explore")));
-    let options = ExecutionOptions::default().input(json!({"code": "let x = y.unwrap();", "file": "src/main.rs"})).timeout_ms(30_000);
+    assert_eq!(
+        (session.is_forked(), session.agent()),
+        (true, Some("Explore"))
+    );
+    let options = ExecutionOptions::default()
+        .input(json!({"code": "let x = y.unwrap();", "file": "src/main.rs"}))
+        .timeout_ms(30_000);
     let artifacts = session.execute(options).await.unwrap();
-    assert_eq!(artifacts.mode, ExecutionMode::Wasm { wasm_module: "wasm/skill.wasm".to_owned() });
-    assert!(artifacts.exit_status.is_success(), "{:?}", artifacts.exit_status);
+    assert_eq!(
+        artifacts.mode,
+        ExecutionMode::Wasm {
+            wasm_module: "wasm/skill.wasm".to_owned()
+        }
+    );
+    assert!(
+        artifacts.exit_status.is_success(),
+        "{:?}",
+        artifacts.exit_status
+    );
     assert!(artifacts.output["review"].is_string() && artifacts.output["issues"].is_array());
-    assert_eq!(serde_json::from_slice::<Value>(artifacts.stdout.bytes()).unwrap(), artifacts.output);
+    assert_eq!(
+        serde_json::from_slice::<Value>(artifacts.stdout.bytes()).unwrap(),
+        artifacts.output
+    );
     assert_eq!(artifacts.stderr.text(), "");
     assert_eq!(artifacts.permissions_used, ["Read", "Grep", "Glob", "LS"]);
     let report = artifacts.report.unwrap();
     assert_eq!(report.backend(), "wasm");
     for wall in ["files", "network", "processes", "time"] {
-        assert!(report.layers().iter().any(|layer| layer.name() == wall), "{wall}");
+        assert!(
+            report.layers().iter().any(|layer| layer.name() == wall),
+            "{wall}"
+        );
     }
 
     // 5. It forks: what happened stays in the session, and a summary comes out.
-    let SessionEnd::Done(summary) = session.finish(json!("one finding")).await.unwrap() else { panic!("nobody objects") };
-    assert_eq!((summary.summary, summary.records.len(), summary.tool_calls), (json!("one finding"), 0, 1));
+    let SessionEnd::Done(summary) = session.finish(json!("one finding")).await.unwrap() else {
+        panic!("nobody objects")
+    };
+    assert_eq!(
+        (summary.summary, summary.records.len(), summary.tool_calls),
+        (json!("one finding"), 0, 1)
+    );
     // Nothing is left of the run.
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
 }
@@ -77,18 +129,30 @@ const EXTRACT: &str = "import json, os, socket, subprocess, sys\n\
 
 fn pdf() -> Fixture {
     let fixture = Fixture::new();
-    let frontmatter =
-        "---\nname: pdf\ndescription: Comprehensive PDF manipulation toolkit.\nlicense: Proprietary. LICENSE.txt has complete terms\n---\n";
-    fixture.file("skills/pdf/SKILL.md", format!("{frontmatter}# PDF Processing Guide\n\nSee [forms](forms.md).\n"));
-    fixture.file("skills/pdf/forms.md", "how to fill forms").file("documents/document.pdf", "Extracted text content...");
+    let frontmatter = "---\nname: pdf\ndescription: Comprehensive PDF manipulation toolkit.\nlicense: Proprietary. LICENSE.txt has complete terms\n---\n";
+    fixture.file(
+        "skills/pdf/SKILL.md",
+        format!("{frontmatter}# PDF Processing Guide\n\nSee [forms](forms.md).\n"),
+    );
+    fixture
+        .file("skills/pdf/forms.md", "how to fill forms")
+        .file("documents/document.pdf", "Extracted text content...");
     fixture.file("skills/pdf/scripts/extract_text.py", EXTRACT);
-    for script in ["convert_pdf_to_images", "extract_form_field_info", "fill_fillable_fields"] {
-        fixture.file(&format!("skills/pdf/scripts/{script}.py"), "raise SystemExit(9)");
+    for script in [
+        "convert_pdf_to_images",
+        "extract_form_field_info",
+        "fill_fillable_fields",
+    ] {
+        fixture.file(
+            &format!("skills/pdf/scripts/{script}.py"),
+            "raise SystemExit(9)",
+        );
     }
     fixture
 }
 
-/// Workflow 2: a script, found, activated, chosen by its action and run in the operating system's sandbox.
+/// Workflow 2: a script, found, activated, chosen by its action and run in the operating system's
+/// sandbox.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn pdf_in_the_operating_systems_sandbox() {
@@ -96,22 +160,43 @@ async fn pdf_in_the_operating_systems_sandbox() {
         return;
     }
     let fixture = pdf();
-    let runtime = SkillRuntime::builder().root(Root::new(fixture.path("skills"), Scope::Custom)).build();
+    let runtime = SkillRuntime::builder()
+        .root(Root::new(fixture.path("skills"), Scope::Custom))
+        .build();
 
     // 1. to 3.: as above; scripts are named, not read.
     assert_eq!(runtime.discover_skills()[0].id, "pdf");
     let skill = runtime.get_skill("pdf").unwrap();
     assert!(skill.manifest.allowed_tools().is_empty());
-    assert!(skill.resources.resources.iter().any(|file| file.path == "scripts/extract_text.py"));
+    assert!(
+        skill
+            .resources
+            .resources
+            .iter()
+            .any(|file| file.path == "scripts/extract_text.py")
+    );
 
     // 4. No `allowed-tools`: the default grants and no more. The document is offered by the caller.
     let document = fixture.path("documents/document.pdf");
-    let mut options = ExecutionOptions::default().input(json!({"action": "extract_text", "file": document})).timeout_ms(10_000);
+    let mut options = ExecutionOptions::default()
+        .input(json!({"action": "extract_text", "file": document}))
+        .timeout_ms(10_000);
     options.read = vec![document];
     let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
     let script_path = "scripts/extract_text.py".to_owned();
-    assert_eq!(artifacts.mode, ExecutionMode::Native { script_path, script_type: ScriptType::Python });
-    assert!(artifacts.exit_status.is_success(), "{:?} {}", artifacts.exit_status, artifacts.stderr.text());
+    assert_eq!(
+        artifacts.mode,
+        ExecutionMode::Native {
+            script_path,
+            script_type: ScriptType::Python
+        }
+    );
+    assert!(
+        artifacts.exit_status.is_success(),
+        "{:?} {}",
+        artifacts.exit_status,
+        artifacts.stderr.text()
+    );
     assert_eq!(
         artifacts.output,
         json!({
@@ -128,16 +213,24 @@ async fn pdf_in_the_operating_systems_sandbox() {
     assert_eq!(verdicts, [expected]);
 }
 
-/// The flow picks a script by what the action means; here the name decides, and otherwise whoever asked is told what there is.
+/// The flow picks a script by what the action means; here the name decides, and otherwise whoever
+/// asked is told what there is.
 #[tokio::test]
 async fn an_action_that_names_no_script_is_not_guessed() {
     let fixture = pdf();
-    let runtime = SkillRuntime::builder().root(Root::new(fixture.path("skills"), Scope::Custom)).build();
+    let runtime = SkillRuntime::builder()
+        .root(Root::new(fixture.path("skills"), Scope::Custom))
+        .build();
     let options = ExecutionOptions::default().input(json!({"action": "extract_the_text"}));
     let error = runtime.execute_skill("pdf", options).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AmbiguousScript);
     assert_eq!(
         error.candidates(),
-        ["convert_pdf_to_images.py", "extract_form_field_info.py", "extract_text.py", "fill_fillable_fields.py"]
+        [
+            "convert_pdf_to_images.py",
+            "extract_form_field_info.py",
+            "extract_text.py",
+            "fill_fillable_fields.py"
+        ]
     );
 }

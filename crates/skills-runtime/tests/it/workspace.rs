@@ -4,16 +4,29 @@ use std::fs;
 use std::sync::Arc;
 
 use insta::assert_snapshot;
-use skills_runtime::{Answer, Artefacts, Ending, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, Workspace};
+use skills_runtime::{
+    Answer, Artefacts, Ending, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, Workspace,
+};
 
 use crate::fixture::{Fixture, lacks_walls};
 
 fn list(artefacts: &Artefacts) -> String {
     let line = |file: &skills_runtime::Artefact| {
-        let content = file.content.as_ref().map(|content| String::from_utf8_lossy(content).into_owned());
-        format!("{} {} bytes, {}, {content:?}\n", file.path, file.bytes, if file.is_new { "new" } else { "changed" })
+        let content = file
+            .content
+            .as_ref()
+            .map(|content| String::from_utf8_lossy(content).into_owned());
+        format!(
+            "{} {} bytes, {}, {content:?}\n",
+            file.path,
+            file.bytes,
+            if file.is_new { "new" } else { "changed" }
+        )
     };
-    let left_out = artefacts.left_out.iter().map(|left_out| format!("left out: {left_out}\n"));
+    let left_out = artefacts
+        .left_out
+        .iter()
+        .map(|left_out| format!("left out: {left_out}\n"));
     artefacts.files.iter().map(line).chain(left_out).collect()
 }
 
@@ -24,7 +37,12 @@ async fn a_private_workspace_carries_files_in_and_out_and_vanishes() {
     let seen = Arc::new(std::sync::Mutex::new(None));
     let saw = Arc::clone(&seen);
     *fixture.sandbox.act.lock().unwrap() = Some(Box::new(move |job| {
-        let directory = job.variables().find(|(name, _)| *name == "SKILL_WORKSPACE").unwrap().1.to_owned();
+        let directory = job
+            .variables()
+            .find(|(name, _)| *name == "SKILL_WORKSPACE")
+            .unwrap()
+            .1
+            .to_owned();
         let directory = std::path::PathBuf::from(directory);
         assert_eq!(fs::read(directory.join("in.txt")).unwrap(), b"input");
         fs::create_dir_all(directory.join("out/deep")).unwrap();
@@ -36,9 +54,16 @@ async fn a_private_workspace_carries_files_in_and_out_and_vanishes() {
         nix::unistd::mkfifo(&directory.join("pipe"), nix::sys::stat::Mode::S_IRUSR).unwrap();
         *saw.lock().unwrap() = Some(directory);
     }));
-    let runtime = fixture.recording().scratch_directory(fixture.path("")).build();
-    let input = |name: &str| InputFile { name: name.to_owned(), content: b"input".to_vec() };
-    let options = ExecutionOptions::default().workspace(Workspace::Private(vec![input("in.txt"), input("also.txt")]));
+    let runtime = fixture
+        .recording()
+        .scratch_directory(fixture.path(""))
+        .build();
+    let input = |name: &str| InputFile {
+        name: name.to_owned(),
+        content: b"input".to_vec(),
+    };
+    let options = ExecutionOptions::default()
+        .workspace(Workspace::Private(vec![input("in.txt"), input("also.txt")]));
     let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
     assert_snapshot!(list(&artifacts.files), @r#"
     also.txt 13 bytes, changed, Some("input, longer")
@@ -51,7 +76,15 @@ async fn a_private_workspace_carries_files_in_and_out_and_vanishes() {
     assert!(!seen.lock().unwrap().as_ref().unwrap().exists());
     for name in ["../x", "a/b", "/etc/x", "..", ""] {
         let options = ExecutionOptions::default().workspace(Workspace::Private(vec![input(name)]));
-        assert_eq!(runtime.execute_skill("pdf", options).await.unwrap_err().kind(), ErrorKind::Sandbox, "{name}");
+        assert_eq!(
+            runtime
+                .execute_skill("pdf", options)
+                .await
+                .unwrap_err()
+                .kind(),
+            ErrorKind::Sandbox,
+            "{name}"
+        );
     }
 }
 
@@ -68,7 +101,8 @@ async fn what_is_made_in_a_directory_stays_there_and_is_named() {
         fs::write(work.join("old.txt"), "new").unwrap();
         fs::write(work.join("made.txt"), "made").unwrap();
     }));
-    let options = || ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
+    let options =
+        || ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
     let asked = fixture.recording().approver(Arc::new(Answer::Once)).build();
     assert_snapshot!(list(&asked.execute_skill("pdf", options()).await.unwrap().files), @"
     made.txt 4 bytes, new, None
@@ -78,18 +112,33 @@ async fn what_is_made_in_a_directory_stays_there_and_is_named() {
     std::os::unix::fs::symlink(fixture.path("work"), fixture.path("link")).unwrap();
     fs::remove_file(fixture.path("work/made.txt")).unwrap();
     let by_link = ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("link")));
-    assert_eq!(asked.execute_skill("pdf", by_link).await.unwrap().files.files[0].path, "made.txt");
+    assert_eq!(
+        asked
+            .execute_skill("pdf", by_link)
+            .await
+            .unwrap()
+            .files
+            .files[0]
+            .path,
+        "made.txt"
+    );
     // Where it might only read, what others do there is not its work.
     let mut reading = options();
     reading.without = vec![skills_runtime::Capability::Write];
     fs::remove_file(fixture.path("work/made.txt")).unwrap();
-    assert_eq!(asked.execute_skill("pdf", reading).await.unwrap().files, Artefacts::default());
+    assert_eq!(
+        asked.execute_skill("pdf", reading).await.unwrap().files,
+        Artefacts::default()
+    );
 }
 
 #[tokio::test]
 async fn files_are_offered_by_the_caller() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "").file("pdf/scripts/run.py", "").file("docs/a.pdf", "");
+    fixture
+        .skill("pdf", "")
+        .file("pdf/scripts/run.py", "")
+        .file("docs/a.pdf", "");
     let runtime = fixture.recording().build();
     let mut options = ExecutionOptions::default();
     options.read = vec![fixture.path("docs/../docs/a.pdf")];
@@ -98,19 +147,35 @@ async fn files_are_offered_by_the_caller() {
     assert_eq!(grants.files()[1].path(), fixture.path("docs/a.pdf"));
     let mut options = ExecutionOptions::default();
     options.write = vec![fixture.path("docs")];
-    assert!(!runtime.execute_skill("pdf", options).await.unwrap().exit_status.is_success());
+    assert!(
+        !runtime
+            .execute_skill("pdf", options)
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
 }
 
 /// A pattern names a directory of the workspace; the workspace may name another with it.
 #[tokio::test]
 async fn a_pattern_through_a_symlink_is_refused() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "allowed-tools: Read(src/**)\n").file("pdf/scripts/run.py", "").file("work/a", "").file("secret/key", "");
+    fixture
+        .skill("pdf", "allowed-tools: Read(src/**)\n")
+        .file("pdf/scripts/run.py", "")
+        .file("work/a", "")
+        .file("secret/key", "");
     std::os::unix::fs::symlink(fixture.path("secret"), fixture.path("work/src")).unwrap();
     let runtime = fixture.recording().build();
     let options = ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
     let error = runtime.execute_skill("pdf", options).await.unwrap_err();
-    assert!(error.to_string().ends_with("work/src leads elsewhere by a symlink; nothing ran"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .ends_with("work/src leads elsewhere by a symlink; nothing ran"),
+        "{error}"
+    );
     assert!(fixture.sandbox.jobs().is_empty());
 }
 
@@ -118,58 +183,116 @@ async fn a_pattern_through_a_symlink_is_refused() {
 #[tokio::test]
 async fn a_part_of_a_workspace_is_made_and_named() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "allowed-tools: Read(src/**), Write(out/deep/**)\n").file("pdf/scripts/run.py", "").file("work/src/a", "");
+    fixture
+        .skill("pdf", "allowed-tools: Read(src/**), Write(out/deep/**)\n")
+        .file("pdf/scripts/run.py", "")
+        .file("work/src/a", "");
     let runtime = fixture.recording().approver(Arc::new(Answer::Once)).build();
     let options = ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
-    assert!(runtime.execute_skill("pdf", options).await.unwrap().exit_status.is_success());
+    assert!(
+        runtime
+            .execute_skill("pdf", options)
+            .await
+            .unwrap()
+            .exit_status
+            .is_success()
+    );
     assert!(fixture.path("work/out/deep").is_dir());
     let job = fixture.sandbox.jobs().pop().unwrap();
     let work = fixture.path("work").display().to_string();
-    assert!(job.variables().any(|(name, value)| name == "SKILL_WORKSPACE" && value == work));
-    let paths: Vec<_> = job.grants().files().iter().map(|file| file.guest().to_owned()).collect();
+    assert!(
+        job.variables()
+            .any(|(name, value)| name == "SKILL_WORKSPACE" && value == work)
+    );
+    let paths: Vec<_> = job
+        .grants()
+        .files()
+        .iter()
+        .map(|file| file.guest().to_owned())
+        .collect();
     assert_eq!(paths, ["/skill", "/workspace/src", "/workspace/out/deep"]);
 }
 
 #[tokio::test]
 async fn no_directory_is_made_through_a_symlink() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "allowed-tools: Write(out/deep/**)\n").file("pdf/scripts/run.py", "").file("work/a", "").file("elsewhere/b", "");
+    fixture
+        .skill("pdf", "allowed-tools: Write(out/deep/**)\n")
+        .file("pdf/scripts/run.py", "")
+        .file("work/a", "")
+        .file("elsewhere/b", "");
     std::os::unix::fs::symlink(fixture.path("elsewhere"), fixture.path("work/out")).unwrap();
     let runtime = fixture.recording().approver(Arc::new(Answer::Once)).build();
     let options = ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
-    assert_eq!(runtime.execute_skill("pdf", options).await.unwrap_err().kind(), ErrorKind::Files);
+    assert_eq!(
+        runtime
+            .execute_skill("pdf", options)
+            .await
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Files
+    );
     assert!(!fixture.path("elsewhere/deep").exists() && fixture.sandbox.jobs().is_empty());
 }
 
 #[test]
 fn a_look_beforehand_knows_the_private_workspace() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "allowed-tools: Read\n").file("pdf/scripts/run.py", "");
+    fixture
+        .skill("pdf", "allowed-tools: Read\n")
+        .file("pdf/scripts/run.py", "");
     let options = ExecutionOptions::default().workspace(Workspace::Private(Vec::new()));
-    let preview = fixture.recording().build().preview_skill("pdf", &options).unwrap();
-    let skills_runtime::Decision::Granted(grants) = preview.decision else { panic!("nothing is asked") };
+    let preview = fixture
+        .recording()
+        .build()
+        .preview_skill("pdf", &options)
+        .unwrap();
+    let skills_runtime::Decision::Granted(grants) = preview.decision else {
+        panic!("nothing is asked")
+    };
     assert_eq!(grants.files()[1].guest(), "/workspace");
-    assert_eq!(preview.idle, [("Read".to_owned(), "the program has a workspace of its own")]);
+    assert_eq!(
+        preview.idle,
+        [("Read".to_owned(), "the program has a workspace of its own")]
+    );
 }
 
 #[tokio::test]
 async fn a_workspace_of_the_programs_own_has_the_quota_of_its_scratch_space() {
     let fixture = Fixture::new();
-    fixture.skill("pdf", "allowed-tools: Write\n").file("pdf/scripts/run.py", "").file("work/a", "");
-    let runtime = fixture.recording().approver(Arc::new(Answer::Once)).scratch_directory(fixture.path("")).build();
+    fixture
+        .skill("pdf", "allowed-tools: Write\n")
+        .file("pdf/scripts/run.py", "")
+        .file("work/a", "");
+    let runtime = fixture
+        .recording()
+        .approver(Arc::new(Answer::Once))
+        .scratch_directory(fixture.path(""))
+        .build();
     let session = runtime.session_directory().unwrap();
-    let workspaces =
-        [Workspace::None, Workspace::Directory(fixture.path("work")), Workspace::Private(Vec::new()), Workspace::Session(session.clone())];
+    let workspaces = [
+        Workspace::None,
+        Workspace::Directory(fixture.path("work")),
+        Workspace::Private(Vec::new()),
+        Workspace::Session(session.clone()),
+    ];
     for (workspace, expected) in workspaces.into_iter().zip([0, 0, 1, 1]) {
         let mut options = ExecutionOptions::default().workspace(workspace);
         options.scratch_bytes = Some(5 << 20);
         let _ = runtime.execute_skill("pdf", options).await.unwrap();
         let job = fixture.sandbox.jobs().pop().unwrap();
         assert_eq!(job.quotas().len(), expected);
-        assert!(job.quotas().iter().all(|quota| quota.max_bytes() == 5 << 20));
+        assert!(
+            job.quotas()
+                .iter()
+                .all(|quota| quota.max_bytes() == 5 << 20)
+        );
         assert_eq!(job.grants().limits().scratch_bytes, 5 << 20);
     }
-    assert_eq!(fixture.sandbox.jobs().pop().unwrap().quotas()[0].directory(), session.path());
+    assert_eq!(
+        fixture.sandbox.jobs().pop().unwrap().quotas()[0].directory(),
+        session.path()
+    );
 }
 
 #[tokio::test]
@@ -179,16 +302,35 @@ async fn a_private_workspace_over_its_quota_ends_the_run_and_says_what_is_missin
     }
     let fixture = Fixture::new();
     let script = "import os\nos.chdir(os.environ['SKILL_WORKSPACE'])\nn = 0\nwhile True:\n    open(f'{n:06}', 'wb').write(b'x' * 100_000)\n    n += 1\n";
-    fixture.skill("fill", "").file("fill/scripts/run.py", script).file("scratch/.keep", "");
-    let runtime = fixture.builder().scratch_directory(fixture.path("scratch")).build();
+    fixture
+        .skill("fill", "")
+        .file("fill/scripts/run.py", script)
+        .file("scratch/.keep", "");
+    let runtime = fixture
+        .builder()
+        .scratch_directory(fixture.path("scratch"))
+        .build();
     let mut options = ExecutionOptions::default().workspace(Workspace::Private(Vec::new()));
     options.scratch_bytes = Some(4 << 20);
     let artifacts = runtime.execute_skill("fill", options).await.unwrap();
-    let ExecutionStatus::Failed { ending: Ending::DiskLimit(exceeded) } = artifacts.exit_status else {
+    let ExecutionStatus::Failed {
+        ending: Ending::DiskLimit(exceeded),
+    } = artifacts.exit_status
+    else {
         panic!("{:?} {}", artifacts.exit_status, artifacts.stderr.text())
     };
     assert_eq!(exceeded.limit_bytes, 4 << 20);
-    assert_eq!(artifacts.files.left_out[0], "what was not written before the stop: private workspace over its quota of 4 MiB");
-    assert!(artifacts.files.files.len() >= 40, "what was written is there");
-    assert_eq!(fs::read_dir(fixture.path("scratch")).unwrap().count(), 1, "the workspace is gone");
+    assert_eq!(
+        artifacts.files.left_out[0],
+        "what was not written before the stop: private workspace over its quota of 4 MiB"
+    );
+    assert!(
+        artifacts.files.files.len() >= 40,
+        "what was written is there"
+    );
+    assert_eq!(
+        fs::read_dir(fixture.path("scratch")).unwrap().count(),
+        1,
+        "the workspace is gone"
+    );
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::system::{DEVELOPER, literal, subpath};
 use crate::rule::Filter;
 
-/// Returns what the system's launchers become: they start nothing beside themselves, they are replaced.
+/// Returns what the system's launchers become: they start nothing beside themselves, they are
+/// replaced.
 pub(super) fn successors(interpreter: &Path) -> Vec<Filter> {
     match interpreter.to_str() {
         // `/bin/sh` becomes the shell that the owner of the machine chose, of these three.
@@ -19,8 +20,12 @@ pub(super) fn successors(interpreter: &Path) -> Vec<Filter> {
     }
 }
 
-/// Returns what the compilers' twin of a program of `/usr/bin` is called, since many programs there only look for it.
+/// Returns what the compilers' twin of a program of `/usr/bin` is called, since many programs there
+/// only look for it.
 pub(super) fn twin(program: &Path) -> Option<PathBuf> {
-    let name = program.strip_prefix("/usr/bin").ok().filter(|name| name.components().count() == 1)?;
+    let name = program
+        .strip_prefix("/usr/bin")
+        .ok()
+        .filter(|name| name.components().count() == 1)?;
     Some(Path::new(DEVELOPER).join("usr/bin").join(name))
 }

@@ -1,4 +1,5 @@
-//! What stays as it is inside a directory that may be written: files that make others run something later.
+//! What stays as it is inside a directory that may be written: files that make others run something
+//! later.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use skills_policy::PROTECTED;
 pub(super) struct Protected {
     /// Patterns of whole paths, at any depth.
     pub(super) patterns: Vec<String>,
-    /// Paths at the top of the directory, of names that occur in its own path and so cannot be told by a pattern.
+    /// Paths at the top of the directory, of names that occur in its own path and so cannot be told
+    /// by a pattern.
     pub(super) paths: Vec<PathBuf>,
 }
 
@@ -18,15 +20,34 @@ impl Protected {
         let own = format!("{}/", directory.to_string_lossy().to_ascii_lowercase());
         let is_above = |tail: &&str| own.contains(&format!("/{}/", tail.to_ascii_lowercase()));
         let (above, below): (Vec<&str>, Vec<&str>) = PROTECTED.iter().copied().partition(is_above);
-        let parents: BTreeSet<&str> = below.iter().filter_map(|tail| Some(tail.split_once('/')?.0)).collect();
-        // A name whose parent is protected as a whole needs no pattern of its own, unless it lies in a granted one.
-        let is_covered = |tail: &&str| tail.split_once('/').is_some_and(|(parent, _)| below.contains(&parent));
-        let below: Vec<&str> = below.iter().copied().filter(|tail| !is_covered(tail)).collect();
+        let parents: BTreeSet<&str> = below
+            .iter()
+            .filter_map(|tail| Some(tail.split_once('/')?.0))
+            .collect();
+        // A name whose parent is protected as a whole needs no pattern of its own, unless it lies
+        // in a granted one.
+        let is_covered = |tail: &&str| {
+            tail.split_once('/')
+                .is_some_and(|(parent, _)| below.contains(&parent))
+        };
+        let below: Vec<&str> = below
+            .iter()
+            .copied()
+            .filter(|tail| !is_covered(tail))
+            .collect();
         let parents = parents.into_iter().filter(|parent| !below.contains(parent));
-        let patterns = below.iter().map(|tail| format!("/{}(/|$)", in_any_case(tail)));
-        // Renaming the directory above and back again must not help, nor making it elsewhere and moving it here.
-        let patterns = patterns.chain(parents.map(|parent| format!("/{}$", in_any_case(parent)))).collect();
-        Self { patterns, paths: above.iter().map(|tail| directory.join(tail)).collect() }
+        let patterns = below
+            .iter()
+            .map(|tail| format!("/{}(/|$)", in_any_case(tail)));
+        // Renaming the directory above and back again must not help, nor making it elsewhere and
+        // moving it here.
+        let patterns = patterns
+            .chain(parents.map(|parent| format!("/{}$", in_any_case(parent))))
+            .collect();
+        Self {
+            patterns,
+            paths: above.iter().map(|tail| directory.join(tail)).collect(),
+        }
     }
 }
 
@@ -34,7 +55,9 @@ impl Protected {
 pub(super) fn in_any_case(name: &str) -> String {
     let each = |c: char| match c {
         '.' => "[.]".to_owned(),
-        c if c.is_ascii_alphabetic() => format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase()),
+        c if c.is_ascii_alphabetic() => {
+            format!("[{}{}]", c.to_ascii_lowercase(), c.to_ascii_uppercase())
+        }
         c => c.to_string(),
     };
     name.chars().map(each).collect()
@@ -47,8 +70,16 @@ mod tests {
     #[test]
     fn names_of_the_directory_itself_are_protected_at_its_top() {
         let protected = Protected::inside(Path::new("/Users/me/.Claude/work"));
-        assert_eq!(protected.paths, [Path::new("/Users/me/.Claude/work/.claude")]);
-        assert!(protected.patterns.iter().all(|pattern| !pattern.contains("[cC][lL][aA][uU][dD][eE](")));
+        assert_eq!(
+            protected.paths,
+            [Path::new("/Users/me/.Claude/work/.claude")]
+        );
+        assert!(
+            protected
+                .patterns
+                .iter()
+                .all(|pattern| !pattern.contains("[cC][lL][aA][uU][dD][eE]("))
+        );
         assert!(Protected::inside(Path::new("/Users/me")).paths.is_empty());
     }
 
@@ -56,8 +87,19 @@ mod tests {
     fn patterns_hold_no_case_and_no_wildcard() {
         let patterns = Protected::inside(Path::new("/p")).patterns;
         assert!(patterns.contains(&"/[.][gG][iI][tT](/|$)".to_owned()));
-        assert!(patterns.iter().all(|pattern| !pattern.contains("[hH][oO][oO][kK][sS]") || pattern.contains("[gG][iI][tT][hH]")));
-        assert_eq!(patterns.iter().filter(|pattern| *pattern == "/[.][cC][oO][nN][fF][iI][gG]$").count(), 1);
+        assert!(
+            patterns
+                .iter()
+                .all(|pattern| !pattern.contains("[hH][oO][oO][kK][sS]")
+                    || pattern.contains("[gG][iI][tT][hH]"))
+        );
+        assert_eq!(
+            patterns
+                .iter()
+                .filter(|pattern| *pattern == "/[.][cC][oO][nN][fF][iI][gG]$")
+                .count(),
+            1
+        );
         let in_git = Protected::inside(Path::new("/p/.git")).patterns;
         assert!(in_git.contains(&"/[.][gG][iI][tT]/[hH][oO][oO][kK][sS](/|$)".to_owned()));
     }

@@ -26,18 +26,38 @@ const SYSTEM: [&str; 12] = [
 ];
 /// The programs and libraries of Apple's compilers, with its Python and Git.
 pub(super) const DEVELOPER: &str = "/Library/Developer/CommandLineTools";
-/// All disks show below this directory a second time; of them only the linker's shared cache is the system's.
+/// All disks show below this directory a second time; of them only the linker's shared cache is the
+/// system's.
 const VOLUMES: &str = "/System/Volumes";
 const CRYPTEXES: &str = "/System/Volumes/Preboot/Cryptexes";
 /// Temporary directories; the first is a symlink to the second.
 const TEMPORARY: [&str; 2] = ["/tmp", "/private/tmp"];
 /// Which time it is here, and which shell and which compilers the owner of the machine chose.
-const SETTINGS: [&str; 3] = ["/private/etc/localtime", "/private/var/db/xcode_select_link", "/private/var/select"];
+const SETTINGS: [&str; 3] = [
+    "/private/etc/localtime",
+    "/private/var/db/xcode_select_link",
+    "/private/var/select",
+];
 /// Resolving any path looks at these; the first three are symlinks.
-const CROSSINGS: [&str; 6] = ["/tmp", "/var", "/etc", "/private", "/private/var", "/private/etc"];
+const CROSSINGS: [&str; 6] = [
+    "/tmp",
+    "/var",
+    "/etc",
+    "/private",
+    "/private/var",
+    "/private/etc",
+];
 /// Where programs lie that a run with all programs may start.
-const PROGRAMS: [&str; 6] = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/libexec", DEVELOPER];
-/// Certificates of authorities, for programs that reach hosts; never the directory with the machine's private keys. The settings are OpenSSL's.
+const PROGRAMS: [&str; 6] = [
+    "/usr/bin",
+    "/bin",
+    "/usr/sbin",
+    "/sbin",
+    "/usr/libexec",
+    DEVELOPER,
+];
+/// Certificates of authorities, for programs that reach hosts; never the directory with the
+/// machine's private keys. The settings are OpenSSL's.
 const CERTIFICATES: [&str; 7] = [
     "/private/etc/ssl/cert.pem",
     "/private/etc/ssl/certs",
@@ -47,7 +67,8 @@ const CERTIFICATES: [&str; 7] = [
     "/usr/local/etc/ca-certificates",
     "/usr/local/etc/openssl@3/cert.pem",
 ];
-/// Names of users, notifications, the log and the names of temporary directories. None of these leads out of the machine or to another program.
+/// Names of users, notifications, the log and the names of temporary directories. None of these
+/// leads out of the machine or to another program.
 const SERVICES: [&str; 5] = [
     "com.apple.system.opendirectoryd.libinfo",
     "com.apple.system.notification_center",
@@ -60,16 +81,26 @@ const SERVICES: [&str; 5] = [
 pub(super) fn libraries() -> [Rule; 2] {
     let cryptexes = Filter::Not(Box::new(subpath(CRYPTEXES)));
     [
-        Rule::Allow(vec![Operation::FileRead, Operation::FileMapExecutable], subpaths(&SYSTEM)),
-        Rule::Deny(vec![Operation::FileRead, Operation::FileMapExecutable], vec![Filter::All(vec![subpath(VOLUMES), cryptexes])]),
+        Rule::Allow(
+            vec![Operation::FileRead, Operation::FileMapExecutable],
+            subpaths(&SYSTEM),
+        ),
+        Rule::Deny(
+            vec![Operation::FileRead, Operation::FileMapExecutable],
+            vec![Filter::All(vec![subpath(VOLUMES), cryptexes])],
+        ),
     ]
 }
 
-/// The temporary directories, but for those of other runs in them. What is granted in them is allowed later.
+/// The temporary directories, but for those of other runs in them. What is granted in them is
+/// allowed later.
 pub(super) fn temporary() -> [Rule; 2] {
     let both = || vec![Operation::FileRead, Operation::FileWrite];
     let others = in_temporary(Scratch::PREFIX);
-    [Rule::Allow(both(), subpaths(&TEMPORARY)), Rule::Deny(both(), vec![others])]
+    [
+        Rule::Allow(both(), subpaths(&TEMPORARY)),
+        Rule::Deny(both(), vec![others]),
+    ]
 }
 
 /// What starting and running an interpreter needs beside libraries.
@@ -78,17 +109,44 @@ pub(super) fn needs() -> Vec<Rule> {
     let device = |path| Filter::All(vec![literal(path), Filter::CharacterDevice]);
     let allow = |operations: &[Operation], filters| Rule::Allow(operations.to_vec(), filters);
     vec![
-        allow(&[Operation::FileRead, Operation::FileTestExistence], vec![root()]),
-        allow(&[Operation::FileRead], subpaths(&SETTINGS)),
-        allow(&[Operation::FileReadMetadata, Operation::FileTestExistence], CROSSINGS.map(literal).to_vec()),
-        allow(&[Operation::FileTestExistence], subpaths(&SYSTEM).into_iter().chain(subpaths(&TEMPORARY)).collect()),
         allow(
-            &[Operation::FileRead, Operation::FileWriteData, Operation::FileIoctl],
+            &[Operation::FileRead, Operation::FileTestExistence],
+            vec![root()],
+        ),
+        allow(&[Operation::FileRead], subpaths(&SETTINGS)),
+        allow(
+            &[Operation::FileReadMetadata, Operation::FileTestExistence],
+            CROSSINGS.map(literal).to_vec(),
+        ),
+        allow(
+            &[Operation::FileTestExistence],
+            subpaths(&SYSTEM)
+                .into_iter()
+                .chain(subpaths(&TEMPORARY))
+                .collect(),
+        ),
+        allow(
+            &[
+                Operation::FileRead,
+                Operation::FileWriteData,
+                Operation::FileIoctl,
+            ],
             vec![device("/dev/null"), device("/dev/dtracehelper")],
         ),
-        allow(&[Operation::FileRead], ["/dev/zero", "/dev/random", "/dev/urandom"].map(device).to_vec()),
-        allow(&[Operation::FileRead, Operation::FileWriteData], vec![subpath("/dev/fd")]),
-        allow(&[Operation::MachLookup], SERVICES.map(Filter::GlobalName).to_vec()),
+        allow(
+            &[Operation::FileRead],
+            ["/dev/zero", "/dev/random", "/dev/urandom"]
+                .map(device)
+                .to_vec(),
+        ),
+        allow(
+            &[Operation::FileRead, Operation::FileWriteData],
+            vec![subpath("/dev/fd")],
+        ),
+        allow(
+            &[Operation::MachLookup],
+            SERVICES.map(Filter::GlobalName).to_vec(),
+        ),
         allow(&[Operation::IpcPosixSem], Vec::new()),
         allow(&[Operation::ProcessInfo], vec![Filter::SameSandbox]),
         allow(&[Operation::Signal], vec![Filter::SameSandbox]),
@@ -112,16 +170,25 @@ pub(super) fn holds(path: &Path) -> bool {
 
 /// Says whether a path lies in a temporary directory.
 pub(super) fn is_temporary(path: &Path) -> bool {
-    TEMPORARY.iter().any(|temporary| path.starts_with(temporary))
+    TEMPORARY
+        .iter()
+        .any(|temporary| path.starts_with(temporary))
 }
 
 /// What no run may do, whatever else is allowed.
 pub(super) fn never() -> [Rule; 3] {
     [
         // The arguments and the environment of other programs of the same user.
-        Rule::Deny(vec![Operation::SysctlRead], vec![Filter::SysctlPrefix("kern.procargs")]),
-        // The profile of another run, which is read after it is written: whoever changes it in between writes that run's rules.
-        Rule::Deny(vec![Operation::FileRead, Operation::FileWrite], vec![in_temporary(FILE_PREFIX)]),
+        Rule::Deny(
+            vec![Operation::SysctlRead],
+            vec![Filter::SysctlPrefix("kern.procargs")],
+        ),
+        // The profile of another run, which is read after it is written: whoever changes it in
+        // between writes that run's rules.
+        Rule::Deny(
+            vec![Operation::FileRead, Operation::FileWrite],
+            vec![in_temporary(FILE_PREFIX)],
+        ),
         Rule::Deny(vec![Operation::FileWriteSetugid], Vec::new()),
     ]
 }

@@ -9,18 +9,36 @@ use super::{Bench, EXECUTE};
 #[tokio::test]
 async fn the_command_line() {
     let bench = Bench::new("", EXECUTE);
-    let job = bench.job(std::time::Duration::from_secs(60)).argument("a b").argument("$(id)").argument("--").argument("-D");
-    assert_eq!(bench.sandbox().run(job).await.unwrap().ending, Ending::Exited { code: 0 });
+    let job = bench
+        .job(std::time::Duration::from_secs(60))
+        .argument("a b")
+        .argument("$(id)")
+        .argument("--")
+        .argument("-D");
+    assert_eq!(
+        bench.sandbox().run(job).await.unwrap().ending,
+        Ending::Exited { code: 0 }
+    );
     let shell = Interpreters::default().find(ScriptKind::Shell).unwrap();
     let arguments = bench.record("arguments").replace("\n-D\n", "\n-D ");
-    let arguments =
-        arguments.replace(&shell.executable.display().to_string(), "[bash]").replace(&shell.name.display().to_string(), "[bash]");
-    let arguments = arguments.replace(&std::process::id().to_string(), "[pid]").replace(&bench.path("").display().to_string(), "[top]/");
+    let arguments = arguments
+        .replace(&shell.executable.display().to_string(), "[bash]")
+        .replace(&shell.name.display().to_string(), "[bash]");
+    let arguments = arguments
+        .replace(&std::process::id().to_string(), "[pid]")
+        .replace(&bench.path("").display().to_string(), "[top]/");
     // How many directories there are above depends on where temporary files lie.
     let is_fixed = |line: &&str| !line.starts_with("-D ANCESTOR_");
-    let lines: Vec<&str> = arguments.lines().filter(is_fixed).map(|line| line.split("/skills-run-").next().unwrap()).collect();
+    let lines: Vec<&str> = arguments
+        .lines()
+        .filter(is_fixed)
+        .map(|line| line.split("/skills-run-").next().unwrap())
+        .collect();
     assert_snapshot!(lines.join("\n"));
-    assert_eq!(bench.record("directory").trim_end(), bench.path("skill").display().to_string());
+    assert_eq!(
+        bench.record("directory").trim_end(),
+        bench.path("skill").display().to_string()
+    );
     bench.assert_clean(1);
 }
 
@@ -29,9 +47,20 @@ async fn the_profile_is_whole_and_its_owners_alone() {
     let bench = Bench::new("", EXECUTE);
     let _ = bench.run().await.unwrap();
     let profile = bench.record("profile");
-    assert!(profile.starts_with("(version 1)\n(deny default)\n(allow sysctl-read)\n") && profile.ends_with(")\n"), "{profile}");
-    assert!(!profile.contains(&bench.path("").display().to_string()), "a path of ours is in the text");
-    assert!(bench.record("mode").starts_with("-rw------- "), "{}", bench.record("mode"));
+    assert!(
+        profile.starts_with("(version 1)\n(deny default)\n(allow sysctl-read)\n")
+            && profile.ends_with(")\n"),
+        "{profile}"
+    );
+    assert!(
+        !profile.contains(&bench.path("").display().to_string()),
+        "a path of ours is in the text"
+    );
+    assert!(
+        bench.record("mode").starts_with("-rw------- "),
+        "{}",
+        bench.record("mode")
+    );
 }
 
 /// The test's own environment has `CARGO_MANIFEST_DIR` and much more; none of it arrives.
@@ -39,13 +68,23 @@ async fn the_profile_is_whole_and_its_owners_alone() {
 async fn the_environment_holds_only_what_is_documented() {
     let bench = Bench::new("", EXECUTE);
     let job = bench.job(std::time::Duration::from_secs(60));
-    let job = job.environment("SKILL_ID", "pdf").environment("PATH", "/evil").environment("PYTHONPATH", "/evil");
+    let job = job
+        .environment("SKILL_ID", "pdf")
+        .environment("PATH", "/evil")
+        .environment("PYTHONPATH", "/evil");
     let _ = bench.sandbox().run(job).await.unwrap();
     let environment = bench.record("environment");
     // Those of the shell that stands in.
-    let is_shells = |line: &&str| ["PWD=", "OLDPWD=", "SHLVL=", "_="].iter().any(|start| line.starts_with(start));
+    let is_shells = |line: &&str| {
+        ["PWD=", "OLDPWD=", "SHLVL=", "_="]
+            .iter()
+            .any(|start| line.starts_with(start))
+    };
     let environment = environment.replace(&bench.path("").display().to_string(), "[top]/");
-    let lines = environment.lines().filter(|line| !is_shells(line)).map(|line| line.split("/skills-run-").next().unwrap());
+    let lines = environment
+        .lines()
+        .filter(|line| !is_shells(line))
+        .map(|line| line.split("/skills-run-").next().unwrap());
     let mut lines: Vec<&str> = lines.collect();
     lines.sort_unstable();
     assert_snapshot!(lines.join("\n"));
@@ -53,13 +92,26 @@ async fn the_environment_holds_only_what_is_documented() {
 
 #[tokio::test]
 async fn the_script_reads_its_input_and_writes_to_its_scratch_directory() {
-    let bench = Bench::new("cat; echo kept > \"$TMPDIR/file\"; cat \"$HOME/file\" >&2; exit 3", EXECUTE);
-    let job = bench.job(std::time::Duration::from_secs(60)).input(br#"{"action":"extract_text"}"#.to_vec());
+    let bench = Bench::new(
+        "cat; echo kept > \"$TMPDIR/file\"; cat \"$HOME/file\" >&2; exit 3",
+        EXECUTE,
+    );
+    let job = bench
+        .job(std::time::Duration::from_secs(60))
+        .input(br#"{"action":"extract_text"}"#.to_vec());
     let outcome = bench.sandbox().run(job).await.unwrap();
-    assert_eq!((outcome.ending, outcome.stdout.text().as_str()), (Ending::Exited { code: 3 }, r#"{"action":"extract_text"}"#));
+    assert_eq!(
+        (outcome.ending, outcome.stdout.text().as_str()),
+        (Ending::Exited { code: 3 }, r#"{"action":"extract_text"}"#)
+    );
     assert_eq!(outcome.stderr.text(), "kept\n");
     // How many paths there are depends on where temporary files lie.
-    let layers = outcome.report.layers().iter().filter(|layer| layer.name() != "profile").map(ToString::to_string);
+    let layers = outcome
+        .report
+        .layers()
+        .iter()
+        .filter(|layer| layer.name() != "profile")
+        .map(ToString::to_string);
     assert_snapshot!(layers.collect::<Vec<_>>().join("\n"));
     bench.assert_clean(1);
 }
@@ -67,6 +119,11 @@ async fn the_script_reads_its_input_and_writes_to_its_scratch_directory() {
 #[tokio::test]
 async fn input_that_nobody_reads_blocks_nothing() {
     let bench = Bench::new("exit 0", EXECUTE);
-    let job = bench.job(std::time::Duration::from_secs(60)).input(vec![b'x'; 4 << 20]);
-    assert_eq!(bench.sandbox().run(job).await.unwrap().ending, Ending::Exited { code: 0 });
+    let job = bench
+        .job(std::time::Duration::from_secs(60))
+        .input(vec![b'x'; 4 << 20]);
+    assert_eq!(
+        bench.sandbox().run(job).await.unwrap().ending,
+        Ending::Exited { code: 0 }
+    );
 }

@@ -10,17 +10,33 @@ const PULSE: &str = "while :; do echo . >> \"$base/record/pulse\"; sleep 0.02; d
 
 #[tokio::test]
 async fn the_deadline_kills_the_group() {
-    let bench = Bench::new("", &format!("trap '' TERM INT HUP; ({PULSE}) & echo begun; wait"));
-    let outcome = bench.sandbox().run(bench.job(Duration::from_millis(1_500))).await.unwrap();
-    assert_eq!((outcome.ending, outcome.stdout.text().as_str()), (Ending::TimedOut { limit_ms: 1_500 }, "begun\n"));
+    let bench = Bench::new(
+        "",
+        &format!("trap '' TERM INT HUP; ({PULSE}) & echo begun; wait"),
+    );
+    let outcome = bench
+        .sandbox()
+        .run(bench.job(Duration::from_millis(1_500)))
+        .await
+        .unwrap();
+    assert_eq!(
+        (outcome.ending, outcome.stdout.text().as_str()),
+        (Ending::TimedOut { limit_ms: 1_500 }, "begun\n")
+    );
     bench.assert_silent().await;
     bench.assert_clean(1);
 }
 
 #[tokio::test]
 async fn who_forks_twice_dies_with_the_group() {
-    let bench = Bench::new("", &format!("(({PULSE}) & ); until [ -s \"$base/record/pulse\" ]; do sleep 0.02; done"));
-    assert_eq!(bench.run().await.unwrap().ending, Ending::Exited { code: 0 });
+    let bench = Bench::new(
+        "",
+        &format!("(({PULSE}) & ); until [ -s \"$base/record/pulse\" ]; do sleep 0.02; done"),
+    );
+    assert_eq!(
+        bench.run().await.unwrap().ending,
+        Ending::Exited { code: 0 }
+    );
     bench.assert_silent().await;
     bench.assert_clean(1);
 }
@@ -43,17 +59,31 @@ async fn a_cancelled_run_leaves_nothing() {
 
 #[tokio::test]
 async fn a_flood_is_stopped_and_its_beginning_and_end_are_kept() {
-    let bench = Bench::new("", "while :; do echo 0123456789012345678901234567890123456789; done");
+    let bench = Bench::new(
+        "",
+        "while :; do echo 0123456789012345678901234567890123456789; done",
+    );
     let outcome = bench.run().await.unwrap();
-    assert_eq!(outcome.ending, Ending::OutputLimit { limit_bytes: 1 << 20 });
-    assert_eq!(outcome.stdout.bytes().len() + outcome.stdout.tail().len(), 64);
+    assert_eq!(
+        outcome.ending,
+        Ending::OutputLimit {
+            limit_bytes: 1 << 20
+        }
+    );
+    assert_eq!(
+        outcome.stdout.bytes().len() + outcome.stdout.tail().len(),
+        64
+    );
     bench.assert_clean(1);
 }
 
 #[tokio::test]
 async fn a_signal_is_told_from_an_exit_code() {
     let bench = Bench::new("kill -KILL $$", EXECUTE);
-    assert_eq!(bench.run().await.unwrap().ending, Ending::Signalled { signal: 9 });
+    assert_eq!(
+        bench.run().await.unwrap().ending,
+        Ending::Signalled { signal: 9 }
+    );
     bench.assert_clean(1);
 }
 

@@ -1,4 +1,5 @@
-//! Hosts of a list, through the proxy. The stand-in confines nothing: that nothing but the proxy is reached is shown on the profile.
+//! Hosts of a list, through the proxy. The stand-in confines nothing: that nothing but the proxy is
+//! reached is shown on the profile.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -32,12 +33,23 @@ struct Made {
 }
 
 impl Outside for Made {
-    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
-        let address = if host == "inside.test" { Ipv4Addr::LOCALHOST } else { PUBLIC };
+    fn resolve<'a>(
+        &'a self,
+        host: &'a str,
+        port: u16,
+    ) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
+        let address = if host == "inside.test" {
+            Ipv4Addr::LOCALHOST
+        } else {
+            PUBLIC
+        };
         Box::pin(async move { Ok(vec![SocketAddr::from((address, port))]) })
     }
 
-    fn connect(&self, address: SocketAddr) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
+    fn connect(
+        &self,
+        address: SocketAddr,
+    ) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
         assert_eq!(address.ip(), PUBLIC);
         Box::pin(TcpStream::connect(self.server))
     }
@@ -60,20 +72,34 @@ fn server() -> SocketAddr {
 async fn run(bench: &Bench, name: &str, script: &str) -> Outcome {
     let path = bench.path("skill/scripts").join(name);
     std::fs::write(&path, script).unwrap();
-    let request =
-        Request::new(bench.path("skill")).tool("WebFetch", Some("domain:listed.test")).tool("WebFetch", Some("domain:inside.test"));
-    let rules = Rules::default().allow(Layer::Session, Capability::Network).allow(Layer::Session, HostPattern::ANY);
-    let Decision::Granted(grants) = rules.decide(&request) else { panic!("granted") };
-    let job = Job::new(grants, Program::script(ScriptKind::of_path(&path).unwrap(), path)).environment("http_proxy", "http://127.0.0.1:9");
+    let request = Request::new(bench.path("skill"))
+        .tool("WebFetch", Some("domain:listed.test"))
+        .tool("WebFetch", Some("domain:inside.test"));
+    let rules = Rules::default()
+        .allow(Layer::Session, Capability::Network)
+        .allow(Layer::Session, HostPattern::ANY);
+    let Decision::Granted(grants) = rules.decide(&request) else {
+        panic!("granted")
+    };
+    let job = Job::new(
+        grants,
+        Program::script(ScriptKind::of_path(&path).unwrap(), path),
+    )
+    .environment("http_proxy", "http://127.0.0.1:9");
     let sandbox = bench.sandbox().outside(Arc::new(Made { server: server() }));
     assert!(sandbox.accepts(job.grants()).is_ok());
-    tokio::time::timeout(Duration::from_secs(120), sandbox.run(job)).await.unwrap().unwrap()
+    tokio::time::timeout(Duration::from_secs(120), sandbox.run(job))
+        .await
+        .unwrap()
+        .unwrap()
 }
 
 /// Takes the port out of what was written, so that it can be compared.
 fn without_port(bench: &Bench, text: &str) -> (String, u16) {
     let profile = bench.record("profile");
-    let (_, rest) = profile.split_once("(allow network-outbound (remote tcp \"localhost:").unwrap();
+    let (_, rest) = profile
+        .split_once("(allow network-outbound (remote tcp \"localhost:")
+        .unwrap();
     let port: u16 = rest.split_once('"').unwrap().0.parse().unwrap();
     (text.replace(&port.to_string(), "[port]"), port)
 }
@@ -81,12 +107,18 @@ fn without_port(bench: &Bench, text: &str) -> (String, u16) {
 #[tokio::test]
 async fn listed_hosts_are_reached_through_the_proxy_and_others_are_refused() {
     if !Path::new("/usr/bin/python3").is_file() {
-        let _ = writeln!(io::stderr(), "skipped hosts through the proxy: no /usr/bin/python3");
+        let _ = writeln!(
+            io::stderr(),
+            "skipped hosts through the proxy: no /usr/bin/python3"
+        );
         return;
     }
     let bench = Bench::new("", EXECUTE);
     let outcome = run(&bench, "run.py", FETCH).await;
-    assert_eq!((outcome.ending, outcome.stderr.text().as_str()), (Ending::Exited { code: 0 }, ""));
+    assert_eq!(
+        (outcome.ending, outcome.stderr.text().as_str()),
+        (Ending::Exited { code: 0 }, "")
+    );
     let (text, port) = without_port(&bench, &outcome.stdout.text());
     assert_snapshot!(text, @"
     listed.test hello
@@ -96,9 +128,19 @@ async fn listed_hosts_are_reached_through_the_proxy_and_others_are_refused() {
     127.0.0.1 403
     http://127.0.0.1:[port]
     ");
-    let network = outcome.report.layers().iter().find(|layer| layer.name() == "network").unwrap();
+    let network = outcome
+        .report
+        .layers()
+        .iter()
+        .find(|layer| layer.name() == "network")
+        .unwrap();
     assert_snapshot!(without_port(&bench, &network.to_string()).0, @"network enforced: nothing but a proxy at port [port] of this machine; reached listed.test (1); refused other.test: the host is not on the list (1); refused inside.test: the host has no public address (1); refused listed.test.other.test: the host is not on the list (1); refused 127.0.0.1: the host is not on the list (1)");
-    assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.is_err(), "nobody listens any more");
+    assert!(
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port))
+            .await
+            .is_err(),
+        "nobody listens any more"
+    );
     bench.assert_clean(1);
 }
 
@@ -106,7 +148,10 @@ async fn listed_hosts_are_reached_through_the_proxy_and_others_are_refused() {
 #[tokio::test]
 async fn who_used_the_proxy_has_run() {
     if !Path::new("/usr/bin/python3").is_file() {
-        let _ = writeln!(io::stderr(), "skipped hosts through the proxy: no /usr/bin/python3");
+        let _ = writeln!(
+            io::stderr(),
+            "skipped hosts through the proxy: no /usr/bin/python3"
+        );
         return;
     }
     let script = "\
@@ -116,8 +161,16 @@ except urllib.error.HTTPError: sys.exit('sandbox-exec: sandbox_apply: Operation 
 ";
     let outcome = run(&Bench::new("", EXECUTE), "run.py", script).await;
     assert_eq!(outcome.ending, Ending::Exited { code: 1 });
-    let network = outcome.report.layers().iter().find(|layer| layer.name() == "network").unwrap();
-    assert!(network.to_string().contains("refused other.test"), "{network}");
+    let network = outcome
+        .report
+        .layers()
+        .iter()
+        .find(|layer| layer.name() == "network")
+        .unwrap();
+    assert!(
+        network.to_string().contains("refused other.test"),
+        "{network}"
+    );
 }
 
 #[tokio::test]
@@ -126,7 +179,12 @@ async fn what_nobody_asked_for_is_said_too() {
     let outcome = run(&bench, "run.sh", "echo \"$http_proxy $HTTP_PROXY\"").await;
     let (text, _) = without_port(&bench, &outcome.stdout.text());
     assert_snapshot!(text.trim_end(), @"http://127.0.0.1:[port] http://127.0.0.1:[port]");
-    let network = outcome.report.layers().iter().find(|layer| layer.name() == "network").unwrap();
+    let network = outcome
+        .report
+        .layers()
+        .iter()
+        .find(|layer| layer.name() == "network")
+        .unwrap();
     assert_snapshot!(without_port(&bench, &network.to_string()).0, @"network enforced: nothing but a proxy at port [port] of this machine; nothing was asked for");
     bench.assert_clean(1);
 }
@@ -139,13 +197,22 @@ async fn a_cancelled_run_closes_the_port() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         let (_, port) = without_port(&bench, "");
-        assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.is_ok());
+        assert!(
+            TcpStream::connect((Ipv4Addr::LOCALHOST, port))
+                .await
+                .is_ok()
+        );
         port
     };
     let port = tokio::select! {
         outcome = run(&bench, "run.sh", "") => panic!("{:?}", outcome.ending),
         port = begun => port,
     };
-    assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.is_err(), "nobody listens any more");
+    assert!(
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port))
+            .await
+            .is_err(),
+        "nobody listens any more"
+    );
     bench.assert_clean(1);
 }

@@ -12,7 +12,10 @@ use crate::SeatbeltSandbox;
 
 #[tokio::test]
 async fn a_sandbox_in_a_sandbox_is_told_apart() {
-    let bench = Bench::new("echo ran", "echo 'sandbox-exec: sandbox_apply: Operation not permitted' >&2; exit 71");
+    let bench = Bench::new(
+        "echo ran",
+        "echo 'sandbox-exec: sandbox_apply: Operation not permitted' >&2; exit 71",
+    );
     let error = bench.run().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert_snapshot!(error, @"no sandbox: seatbelt is not available (already inside a seatbelt sandbox); sandboxes of macOS do not nest: start the host outside of one, or ship a WebAssembly module (wasm/skill.wasm)");
@@ -21,7 +24,10 @@ async fn a_sandbox_in_a_sandbox_is_told_apart() {
 
 #[tokio::test]
 async fn a_profile_that_the_system_refuses_is_an_error() {
-    let bench = Bench::new("echo ran", "echo 'sandbox-exec: profile:3:1: unbound variable: file-reed' >&2; exit 65");
+    let bench = Bench::new(
+        "echo ran",
+        "echo 'sandbox-exec: profile:3:1: unbound variable: file-reed' >&2; exit 65",
+    );
     let error = bench.run().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Setup);
     assert_snapshot!(std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default(), @"profile:3:1: unbound variable: file-reed");
@@ -31,11 +37,26 @@ async fn a_profile_that_the_system_refuses_is_an_error() {
 #[tokio::test]
 async fn a_script_with_the_same_exit_code_has_run() {
     let bench = Bench::new("echo mine >&2; exit 71", EXECUTE);
-    assert_eq!(bench.run().await.unwrap().ending, Ending::Exited { code: 71 });
-    let bench = Bench::new("echo out; echo 'sandbox-exec: sandbox_apply: Operation not permitted' >&2; exit 71", EXECUTE);
-    assert_eq!(bench.run().await.unwrap().ending, Ending::Exited { code: 71 });
-    let bench = Bench::new("echo 'sandbox-exec: sandbox_apply: Operation not permitted' >&2", EXECUTE);
-    assert_eq!(bench.run().await.unwrap().ending, Ending::Exited { code: 0 });
+    assert_eq!(
+        bench.run().await.unwrap().ending,
+        Ending::Exited { code: 71 }
+    );
+    let bench = Bench::new(
+        "echo out; echo 'sandbox-exec: sandbox_apply: Operation not permitted' >&2; exit 71",
+        EXECUTE,
+    );
+    assert_eq!(
+        bench.run().await.unwrap().ending,
+        Ending::Exited { code: 71 }
+    );
+    let bench = Bench::new(
+        "echo 'sandbox-exec: sandbox_apply: Operation not permitted' >&2",
+        EXECUTE,
+    );
+    assert_eq!(
+        bench.run().await.unwrap().ending,
+        Ending::Exited { code: 0 }
+    );
 }
 
 #[tokio::test]
@@ -46,7 +67,10 @@ async fn all_that_the_launcher_says_is_an_error() {
         "sandbox-exec: <input string>:1:0:\n\tunbound variable: file-reed",
         "sandbox-exec: /tmp/openskills-seatbelt-1-0.sb:3:1: unbound: x",
     ] {
-        let bench = Bench::new("echo ran", &format!("printf '%s\\n' \"{said}\" >&2; exit 65"));
+        let bench = Bench::new(
+            "echo ran",
+            &format!("printf '%s\\n' \"{said}\" >&2; exit 65"),
+        );
         assert!(bench.run().await.is_err(), "{said}");
         bench.assert_clean(1);
     }
@@ -64,19 +88,35 @@ async fn a_script_that_speaks_like_the_launcher_has_run() {
         "mine\nsandbox-exec: sandbox_apply: Operation not permitted",
     ] {
         let bench = Bench::new(&format!("printf '%s\\n' \"{said}\" >&2; exit 65"), EXECUTE);
-        assert_eq!(bench.run().await.unwrap().ending, Ending::Exited { code: 65 }, "{said}");
+        assert_eq!(
+            bench.run().await.unwrap().ending,
+            Ending::Exited { code: 65 },
+            "{said}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_launcher_that_cannot_be_started_leaves_nothing() {
     let bench = Bench::new("echo ran", EXECUTE);
-    let sandbox = |program: &Path| SeatbeltSandbox::standing_in(program, bench.path("profiles"), bench.path("scratch"));
+    let sandbox = |program: &Path| {
+        SeatbeltSandbox::standing_in(program, bench.path("profiles"), bench.path("scratch"))
+    };
     fs::write(bench.path("not-executable"), "").unwrap();
     let job = || bench.job(std::time::Duration::from_secs(60));
-    assert_eq!(sandbox(&bench.path("not-executable")).run(job()).await.unwrap_err().kind(), ErrorKind::Setup);
+    assert_eq!(
+        sandbox(&bench.path("not-executable"))
+            .run(job())
+            .await
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Setup
+    );
     let missing = sandbox(Path::new("/nowhere/sandbox-exec"));
-    assert_eq!(missing.run(job()).await.unwrap_err().kind(), ErrorKind::Unavailable);
+    assert_eq!(
+        missing.run(job()).await.unwrap_err().kind(),
+        ErrorKind::Unavailable
+    );
     assert_eq!(missing.probe().unwrap_err().kind(), ErrorKind::Unavailable);
     bench.assert_clean(0);
 }
@@ -93,9 +133,23 @@ async fn what_cannot_be_enforced_is_not_started() {
         Decision::Denied(denial) => panic!("{denial}"),
     };
     let missing = granted("Bash", Some("no-such-program-here:*"));
-    assert_eq!(bench.sandbox().run(Job::new(missing, program())).await.unwrap_err().kind(), ErrorKind::Refused);
-    let outside = Job::new(granted("Bash", None), Program::script(ScriptKind::Shell, bench.path("elsewhere/run.sh")));
-    assert_eq!(bench.sandbox().run(outside).await.unwrap_err().kind(), ErrorKind::Refused);
+    assert_eq!(
+        bench
+            .sandbox()
+            .run(Job::new(missing, program()))
+            .await
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Refused
+    );
+    let outside = Job::new(
+        granted("Bash", None),
+        Program::script(ScriptKind::Shell, bench.path("elsewhere/run.sh")),
+    );
+    assert_eq!(
+        bench.sandbox().run(outside).await.unwrap_err().kind(),
+        ErrorKind::Refused
+    );
     bench.assert_clean(0);
 }
 
@@ -103,7 +157,11 @@ async fn what_cannot_be_enforced_is_not_started() {
 async fn the_probe_says_what_would_stand() {
     let bench = Bench::new("", EXECUTE);
     let report = bench.sandbox().probe().unwrap();
-    let names: Vec<&str> = report.layers().iter().map(skills_sandbox::Layer::name).collect();
+    let names: Vec<&str> = report
+        .layers()
+        .iter()
+        .map(skills_sandbox::Layer::name)
+        .collect();
     assert_snapshot!(names.join(" "), @"files temporary network processes memory disk python shell node deno ruby perl");
     bench.assert_clean(0);
 }
@@ -113,9 +171,17 @@ async fn the_probe_says_what_would_stand() {
 async fn other_systems_are_refused() {
     let bench = Bench::new("echo ran", EXECUTE);
     let sandbox = SeatbeltSandbox::new(bench.path("scratch"));
-    let error = sandbox.run(bench.job(std::time::Duration::from_secs(60))).await.unwrap_err();
+    let error = sandbox
+        .run(bench.job(std::time::Duration::from_secs(60)))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnsupportedPlatform);
     assert_eq!(sandbox.probe().unwrap_err().to_string(), error.to_string());
-    assert!(error.to_string().contains(std::env::consts::OS) && error.hint().is_some_and(|hint| hint.contains("WebAssembly")));
+    assert!(
+        error.to_string().contains(std::env::consts::OS)
+            && error
+                .hint()
+                .is_some_and(|hint| hint.contains("WebAssembly"))
+    );
     bench.assert_clean(0);
 }

@@ -1,4 +1,5 @@
-//! Decides as seatbelt does, for the part of its language that profiles here use; whatever else it meets is a mistake of the profile.
+//! Decides as seatbelt does, for the part of its language that profiles here use; whatever else it
+//! meets is a mistake of the profile.
 //!
 //! ```text
 //! text --expression--> s-expressions --filter--> rules --decide--> the last rule that fits
@@ -32,19 +33,35 @@ impl Evaluator {
         assert_eq!(known.len(), parameters.len(), "a parameter is given twice");
         let expressions = expression::parse(text);
         let (version, rules) = expressions.split_first().expect("an empty profile");
-        assert_eq!(version.list(), [Expression::Symbol("version".into()), Expression::Symbol("1".into())]);
+        assert_eq!(
+            version.list(),
+            [
+                Expression::Symbol("version".into()),
+                Expression::Symbol("1".into())
+            ]
+        );
         for name in known.keys() {
-            assert!(text.contains(&format!("(param \"{name}\")")), "nobody uses {name}");
+            assert!(
+                text.contains(&format!("(param \"{name}\")")),
+                "nobody uses {name}"
+            );
         }
         let rules: Vec<Rule> = rules.iter().map(|rule| Rule::read(rule, &known)).collect();
-        assert!(!rules[0].allows && rules[0].operations == ["default"], "the first rule denies everything");
+        assert!(
+            !rules[0].allows && rules[0].operations == ["default"],
+            "the first rule denies everything"
+        );
         Self { rules }
     }
 
     /// Says whether an operation is allowed.
     pub(crate) fn allows(&self, operation: &str, subject: &Subject) -> bool {
         operation::check(operation);
-        self.rules.iter().rev().find(|rule| rule.fits(operation, subject)).is_some_and(|rule| rule.allows)
+        self.rules
+            .iter()
+            .rev()
+            .find(|rule| rule.fits(operation, subject))
+            .is_some_and(|rule| rule.allows)
     }
 }
 
@@ -57,16 +74,33 @@ impl Rule {
             other => panic!("unknown verdict {other}"),
         };
         let is_symbol = |part: &&Expression| matches!(part, Expression::Symbol(_));
-        let operations: Vec<String> = rest.iter().take_while(is_symbol).map(|part| part.symbol().to_owned()).collect();
+        let operations: Vec<String> = rest
+            .iter()
+            .take_while(is_symbol)
+            .map(|part| part.symbol().to_owned())
+            .collect();
         assert!(!operations.is_empty(), "a rule without operations");
-        operations.iter().for_each(|operation| operation::check(operation));
-        let filters = rest[operations.len()..].iter().map(|filter| Filter::read(filter, parameters)).collect();
-        Self { allows, operations, filters }
+        operations
+            .iter()
+            .for_each(|operation| operation::check(operation));
+        let filters = rest[operations.len()..]
+            .iter()
+            .map(|filter| Filter::read(filter, parameters))
+            .collect();
+        Self {
+            allows,
+            operations,
+            filters,
+        }
     }
 
     fn fits(&self, operation: &str, subject: &Subject) -> bool {
-        let covers = self.operations.iter().any(|rule| operation::covers(rule, operation));
-        covers && (self.filters.is_empty() || self.filters.iter().any(|filter| filter.fits(subject)))
+        let covers = self
+            .operations
+            .iter()
+            .any(|rule| operation::covers(rule, operation));
+        covers
+            && (self.filters.is_empty() || self.filters.iter().any(|filter| filter.fits(subject)))
     }
 }
 
@@ -76,9 +110,21 @@ fn the_last_rule_that_fits_decides() {
         (deny file-read-data (require-all (subpath "/a/b") (require-not (literal "/a/b/c"))) (regex #"^/a/[xX]$"))"#;
     let evaluator = Evaluator::new(text, &[("A", "/a")]);
     let allows = |operation: &str, path: &str| evaluator.allows(operation, &Subject::path(path));
-    assert!(allows("file-read-data", "/a") && allows("file-read-data", "/a/b/c") && allows("file-read-metadata", "/a/b/d"));
-    assert!(!allows("file-read-data", "/a/b") && !allows("file-read-data", "/a/X") && !allows("file-read-data", "/ab"));
-    assert!(allows("file-write-data", "/a/b") && !allows("file-write-create", "/a/b") && !allows("process-fork", "/a"));
+    assert!(
+        allows("file-read-data", "/a")
+            && allows("file-read-data", "/a/b/c")
+            && allows("file-read-metadata", "/a/b/d")
+    );
+    assert!(
+        !allows("file-read-data", "/a/b")
+            && !allows("file-read-data", "/a/X")
+            && !allows("file-read-data", "/ab")
+    );
+    assert!(
+        allows("file-write-data", "/a/b")
+            && !allows("file-write-create", "/a/b")
+            && !allows("process-fork", "/a")
+    );
 }
 
 #[test]
@@ -94,9 +140,16 @@ fn what_is_not_known_is_refused() {
         "(version 1)(deny default",
         "(version 1)(deny default))",
     ] {
-        assert!(std::panic::catch_unwind(|| Evaluator::new(wrong, &[])).is_err(), "{wrong}");
+        assert!(
+            std::panic::catch_unwind(|| Evaluator::new(wrong, &[])).is_err(),
+            "{wrong}"
+        );
     }
     let twice = "(version 1)(deny default)(allow file-read* (subpath (param \"A\")))";
-    assert!(std::panic::catch_unwind(|| Evaluator::new(twice, &[("A", "/a"), ("A", "/b")])).is_err());
-    assert!(std::panic::catch_unwind(|| Evaluator::new(twice, &[("A", "/a"), ("B", "/b")])).is_err());
+    assert!(
+        std::panic::catch_unwind(|| Evaluator::new(twice, &[("A", "/a"), ("A", "/b")])).is_err()
+    );
+    assert!(
+        std::panic::catch_unwind(|| Evaluator::new(twice, &[("A", "/a"), ("B", "/b")])).is_err()
+    );
 }

@@ -9,14 +9,31 @@ use skills_sandbox_seatbelt::{Executables, Ground, Network, Plan};
 
 use crate::evaluator::{Evaluator, Subject};
 
-/// What is tried on a skill and a workspace of these names: all that a wider profile could be told by. Nothing, where the policy or the plan refuses.
+/// What is tried on a skill and a workspace of these names: all that a wider profile could be told
+/// by. Nothing, where the policy or the plan refuses.
 fn decisions(skill: &str, workspace: &str) -> Option<Vec<bool>> {
-    let (directory, workspace) = (Path::new("/Users/me/skills").join(skill), Path::new("/Users/me/work").join(workspace));
+    let (directory, workspace) = (
+        Path::new("/Users/me/skills").join(skill),
+        Path::new("/Users/me/work").join(workspace),
+    );
     let rules = Rules::default().allow(Layer::Session, Capability::Write);
-    let request = Request::new(&directory).workspace(&workspace).tool("Write", None);
-    let Decision::Granted(grants) = rules.decide(&request) else { return None };
-    let job = Job::new(grants, Program::script(ScriptKind::Python, directory.join("run.py"))).argument("-D").argument("SKILL_ROOT=/");
-    let ground = Ground { scratch: "/private/scratch".into(), profile: "/tmp/p.sb".into(), network: Network::None };
+    let request = Request::new(&directory)
+        .workspace(&workspace)
+        .tool("Write", None);
+    let Decision::Granted(grants) = rules.decide(&request) else {
+        return None;
+    };
+    let job = Job::new(
+        grants,
+        Program::script(ScriptKind::Python, directory.join("run.py")),
+    )
+    .argument("-D")
+    .argument("SKILL_ROOT=/");
+    let ground = Ground {
+        scratch: "/private/scratch".into(),
+        profile: "/tmp/p.sb".into(),
+        network: Network::None,
+    };
     let plan = Plan::new(&job, &Executables::new("/usr/bin/python3"), &ground).ok()?;
     let evaluator = evaluator(&plan);
     let files = [
@@ -28,7 +45,13 @@ fn decisions(skill: &str, workspace: &str) -> Option<Vec<bool>> {
         "/etc/passwd",
         "/",
     ];
-    let own = [directory.clone(), directory.join("SKILL.md"), workspace.clone(), workspace.join("a"), workspace.join(".git/hooks/x")];
+    let own = [
+        directory.clone(),
+        directory.join("SKILL.md"),
+        workspace.clone(),
+        workspace.join("a"),
+        workspace.join(".git/hooks/x"),
+    ];
     let paths: Vec<PathBuf> = files.iter().map(PathBuf::from).chain(own).collect();
     let operations = [
         "file-read-data",
@@ -39,16 +62,36 @@ fn decisions(skill: &str, workspace: &str) -> Option<Vec<bool>> {
         "file-map-executable",
         "process-exec",
     ];
-    let on_files = operations.iter().flat_map(|operation| paths.iter().map(|path| evaluator.allows(operation, &Subject::path(path))));
-    let others = ["process-fork", "network-bind", "network-inbound", "system-socket", "mach-register", "sysctl-write", "iokit-open"];
-    let on_nothing = others.iter().map(|operation| evaluator.allows(operation, &Subject::Nothing));
+    let on_files = operations.iter().flat_map(|operation| {
+        paths
+            .iter()
+            .map(|path| evaluator.allows(operation, &Subject::path(path)))
+    });
+    let others = [
+        "process-fork",
+        "network-bind",
+        "network-inbound",
+        "system-socket",
+        "mach-register",
+        "sysctl-write",
+        "iokit-open",
+    ];
+    let on_nothing = others
+        .iter()
+        .map(|operation| evaluator.allows(operation, &Subject::Nothing));
     let network = evaluator.allows("network-outbound", &Subject::remote("127.0.0.1", 80));
     Some(on_files.chain(on_nothing).chain([network]).collect())
 }
 
-/// Reads the command line the way `sandbox-exec` does: options up to `--`, each parameter up to its first `=`.
+/// Reads the command line the way `sandbox-exec` does: options up to `--`, each parameter up to its
+/// first `=`.
 fn evaluator(plan: &Plan) -> Evaluator {
-    let options: Vec<&str> = plan.arguments().iter().map(String::as_str).take_while(|argument| *argument != "--").collect();
+    let options: Vec<&str> = plan
+        .arguments()
+        .iter()
+        .map(String::as_str)
+        .take_while(|argument| *argument != "--")
+        .collect();
     let (file, parameters) = options.split_at(2);
     assert_eq!(file, ["-f", "/tmp/p.sb"]);
     let pairs = parameters.chunks(2).map(|pair| {
@@ -100,10 +143,29 @@ proptest! {
 
 fn hostile() -> impl Strategy<Value = String> {
     let pieces = prop::collection::vec(
-        prop::sample::select(vec!["\"", "\\", "(", ")", " ", "allow default", "#", ";", "=", "-D", "\n", "a", "é"]),
+        prop::sample::select(vec![
+            "\"",
+            "\\",
+            "(",
+            ")",
+            " ",
+            "allow default",
+            "#",
+            ";",
+            "=",
+            "-D",
+            "\n",
+            "a",
+            "é",
+        ]),
         1..12,
     );
-    let text = prop_oneof![pieces.prop_map(|pieces| pieces.concat()), "[^/\\x00-\\x1f]{1,40}"];
+    let text = prop_oneof![
+        pieces.prop_map(|pieces| pieces.concat()),
+        "[^/\\x00-\\x1f]{1,40}"
+    ];
     // Names with a meaning of their own to the file system are no names of directories here.
-    text.prop_filter("a name", |name| !matches!(name.as_str(), "." | "..") && name != "other")
+    text.prop_filter("a name", |name| {
+        !matches!(name.as_str(), "." | "..") && name != "other"
+    })
 }

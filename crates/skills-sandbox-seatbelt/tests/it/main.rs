@@ -1,5 +1,10 @@
 //! Tests at the boundary of the crate: grants in, profile and plan out, on every system.
-#![expect(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 mod decisions;
 mod evaluator;
@@ -17,32 +22,62 @@ const SKILL: &str = "/Users/me/project/.claude/skills/pdf";
 const PROJECT: &str = "/Users/me/project";
 const SCRATCH: &str = "/private/var/folders/ab/T/skill-x1";
 
-/// Gives all that the tools of a skill ask for. The policy lets nobody write where the skill lies, so `Write` stands for a private workspace, which the
-/// policy does not look into: what a profile denies there, it denies alone.
+/// Gives all that the tools of a skill ask for. The policy lets nobody write where the skill lies,
+/// so `Write` stands for a private workspace, which the policy does not look into: what a profile
+/// denies there, it denies alone.
 fn grants(directory: &Path, workspace: &str, tools: &[(&str, Option<&str>)]) -> Grants {
     let request = match tools.iter().any(|(tool, _)| *tool == "Write") {
         true => Request::new(directory).private_workspace(workspace),
         false => Request::new(directory).workspace(workspace),
     };
-    let request = tools.iter().fold(request, |request, (tool, pattern)| request.tool(tool, *pattern));
-    let rules = Capability::ALL.into_iter().fold(Rules::default(), |rules, capability| rules.allow(Layer::Session, capability));
-    match rules.allow(Layer::Session, HostPattern::ANY).decide(&request) {
+    let request = tools.iter().fold(request, |request, (tool, pattern)| {
+        request.tool(tool, *pattern)
+    });
+    let rules = Capability::ALL
+        .into_iter()
+        .fold(Rules::default(), |rules, capability| {
+            rules.allow(Layer::Session, capability)
+        });
+    match rules
+        .allow(Layer::Session, HostPattern::ANY)
+        .decide(&request)
+    {
         Decision::Granted(grants) => grants,
         Decision::Denied(denial) => panic!("{denial}"),
     }
 }
 
-fn profile_of(grants: &Grants, executables: &Executables, script: &Path, network: Network) -> Result<Profile, ProfileError> {
-    Profile::new(&Ingredients { grants, executables, script, scratch: Path::new(SCRATCH), network })
+fn profile_of(
+    grants: &Grants,
+    executables: &Executables,
+    script: &Path,
+    network: Network,
+) -> Result<Profile, ProfileError> {
+    Profile::new(&Ingredients {
+        grants,
+        executables,
+        script,
+        scratch: Path::new(SCRATCH),
+        network,
+    })
 }
 
 /// The profile for the Python script of a skill.
 fn profile_for(directory: &Path, tools: &[(&str, Option<&str>)]) -> Result<Profile, ProfileError> {
     let executables = Executables::new("/usr/bin/python3").program("git", "/usr/bin/git");
-    profile_of(&grants(directory, PROJECT, tools), &executables, &directory.join("scripts/run.py"), Network::None)
+    profile_of(
+        &grants(directory, PROJECT, tools),
+        &executables,
+        &directory.join("scripts/run.py"),
+        Network::None,
+    )
 }
 
 fn evaluator(profile: &Profile) -> Evaluator {
-    let parameters: Vec<(&str, &str)> = profile.parameters().iter().map(|parameter| (parameter.name(), parameter.path())).collect();
+    let parameters: Vec<(&str, &str)> = profile
+        .parameters()
+        .iter()
+        .map(|parameter| (parameter.name(), parameter.path()))
+        .collect();
     Evaluator::new(&profile.to_string(), &parameters)
 }

@@ -12,18 +12,35 @@ use crate::{PROJECT, SCRATCH, SKILL, grants};
 const FILE: &str = "/tmp/openskills-seatbelt-12345-0.sb";
 
 fn plan(job: &Job) -> Result<Plan, skills_sandbox::SandboxError> {
-    Plan::new(job, &Executables::new("/usr/bin/python3"), &ground(Network::None))
+    Plan::new(
+        job,
+        &Executables::new("/usr/bin/python3"),
+        &ground(Network::None),
+    )
 }
 
 fn ground(network: Network) -> Ground {
-    Ground { scratch: SCRATCH.into(), profile: FILE.into(), network }
+    Ground {
+        scratch: SCRATCH.into(),
+        profile: FILE.into(),
+        network,
+    }
 }
 
 fn job() -> Job {
     let request = Request::new(SKILL).variable("API_KEY", Origin::Caller);
-    let Decision::Granted(grants) = Rules::default().decide(&request) else { panic!("the caller gives it") };
-    let program = Program::script(ScriptKind::Python, Path::new(SKILL).join("scripts/extract_form_field_info.py"));
-    let job = Job::new(grants, program).argument("--").argument("a b").environment("SKILL_ID", "pdf").environment("TIMEOUT_MS", "10000");
+    let Decision::Granted(grants) = Rules::default().decide(&request) else {
+        panic!("the caller gives it")
+    };
+    let program = Program::script(
+        ScriptKind::Python,
+        Path::new(SKILL).join("scripts/extract_form_field_info.py"),
+    );
+    let job = Job::new(grants, program)
+        .argument("--")
+        .argument("a b")
+        .environment("SKILL_ID", "pdf")
+        .environment("TIMEOUT_MS", "10000");
     job.secret("API_KEY", "hunter22").unwrap()
 }
 
@@ -51,34 +68,87 @@ fn ours_win_over_the_jobs_variables() {
         "GIT_SSH_COMMAND",
         "node_options",
     ];
-    let job = names.iter().fold(job(), |job, name| job.environment(*name, "/evil"));
+    let job = names
+        .iter()
+        .fold(job(), |job, name| job.environment(*name, "/evil"));
     let plan = plan(&job).unwrap();
-    assert!(plan.environment().iter().all(|(_, value)| value != "/evil"), "{plan:?}");
-    let names: Vec<&str> = plan.environment().iter().map(|(name, _)| name.as_str()).collect();
+    assert!(
+        plan.environment().iter().all(|(_, value)| value != "/evil"),
+        "{plan:?}"
+    );
+    let names: Vec<&str> = plan
+        .environment()
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
     assert_snapshot!(names.join(" "), @"SKILL_ID TIMEOUT_MS API_KEY HOME LANG PATH PYTHONDONTWRITEBYTECODE PYTHONNOUSERSITE TMPDIR");
 }
 
 #[test]
 fn an_interpreter_is_called_as_it_wants() {
-    let node = Executable::new("/opt/node/bin/node").called("/Users/me/bin/node").argument("--one").argument("--two");
-    let executables = Executables::new(node.variable("CONDA_PREFIX", "/opt/node").reads("/opt/node")).directories(["/a", "/b"]);
-    let plan = Plan::new(&job().environment("CONDA_PREFIX", "/evil"), &executables, &ground(Network::None)).unwrap();
-    let end = plan.arguments().iter().skip_while(|argument| *argument != "--").take(5).map(String::as_str).collect::<Vec<_>>();
+    let node = Executable::new("/opt/node/bin/node")
+        .called("/Users/me/bin/node")
+        .argument("--one")
+        .argument("--two");
+    let executables = Executables::new(
+        node.variable("CONDA_PREFIX", "/opt/node")
+            .reads("/opt/node"),
+    )
+    .directories(["/a", "/b"]);
+    let plan = Plan::new(
+        &job().environment("CONDA_PREFIX", "/evil"),
+        &executables,
+        &ground(Network::None),
+    )
+    .unwrap();
+    let end = plan
+        .arguments()
+        .iter()
+        .skip_while(|argument| *argument != "--")
+        .take(5)
+        .map(String::as_str)
+        .collect::<Vec<_>>();
     assert_eq!(end[1..4], ["/Users/me/bin/node", "--one", "--two"]);
-    assert!(plan.arguments().contains(&"INTERPRETER=/opt/node/bin/node".to_owned()));
-    let value =
-        |name: &str| plan.environment().iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect::<Vec<_>>();
-    assert_eq!((value("CONDA_PREFIX"), value("PATH")), (vec!["/opt/node"], vec!["/a:/b"]));
+    assert!(
+        plan.arguments()
+            .contains(&"INTERPRETER=/opt/node/bin/node".to_owned())
+    );
+    let value = |name: &str| {
+        plan.environment()
+            .iter()
+            .filter(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (value("CONDA_PREFIX"), value("PATH")),
+        (vec!["/opt/node"], vec!["/a:/b"])
+    );
 }
 
 #[test]
 fn the_way_to_hosts_is_in_the_environment_whatever_the_job_says() {
     let hosts = grants(Path::new(SKILL), PROJECT, &[("WebFetch", None)]);
-    let job = Job::new(hosts, Program::script(ScriptKind::Python, Path::new(SKILL).join("run.py")));
-    let job = job.environment("https_proxy", "http://evil.test:1").environment("NO_PROXY", "*");
-    let plan = Plan::new(&job, &Executables::new("/usr/bin/python3"), &ground(Network::LocalPort(3_128))).unwrap();
+    let job = Job::new(
+        hosts,
+        Program::script(ScriptKind::Python, Path::new(SKILL).join("run.py")),
+    );
+    let job = job
+        .environment("https_proxy", "http://evil.test:1")
+        .environment("NO_PROXY", "*");
+    let plan = Plan::new(
+        &job,
+        &Executables::new("/usr/bin/python3"),
+        &ground(Network::LocalPort(3_128)),
+    )
+    .unwrap();
     let is_proxys = |(name, _): &&(String, String)| name.to_lowercase().contains("proxy");
-    let lines: Vec<String> = plan.environment().iter().filter(is_proxys).map(|(name, value)| format!("{name}={value}")).collect();
+    let lines: Vec<String> = plan
+        .environment()
+        .iter()
+        .filter(is_proxys)
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     assert_snapshot!(lines.join("\n"), @"
     HTTP_PROXY=http://127.0.0.1:3128
     http_proxy=http://127.0.0.1:3128
@@ -96,11 +166,22 @@ fn the_way_to_hosts_is_in_the_environment_whatever_the_job_says() {
 #[test]
 fn what_this_backend_cannot_do_is_refused() {
     let hosts = grants(Path::new(SKILL), PROJECT, &[("WebFetch", None)]);
-    let error = plan(&Job::new(hosts, Program::script(ScriptKind::Python, Path::new(SKILL).join("run.py")))).unwrap_err();
+    let error = plan(&Job::new(
+        hosts,
+        Program::script(ScriptKind::Python, Path::new(SKILL).join("run.py")),
+    ))
+    .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert_snapshot!(error, @"the seatbelt sandbox refuses: a seatbelt profile cannot open the network to named hosts only");
-    let wasm = plan(&Job::new(grants(Path::new(SKILL), PROJECT, &[]), Program::Wasm([].into()))).unwrap_err();
+    let wasm = plan(&Job::new(
+        grants(Path::new(SKILL), PROJECT, &[]),
+        Program::Wasm([].into()),
+    ))
+    .unwrap_err();
     assert_eq!(wasm.kind(), ErrorKind::Load);
-    let outside = Job::new(grants(Path::new(SKILL), PROJECT, &[]), Program::script(ScriptKind::Python, "/etc/evil.py"));
+    let outside = Job::new(
+        grants(Path::new(SKILL), PROJECT, &[]),
+        Program::script(ScriptKind::Python, "/etc/evil.py"),
+    );
     assert_eq!(plan(&outside).unwrap_err().kind(), ErrorKind::Refused);
 }

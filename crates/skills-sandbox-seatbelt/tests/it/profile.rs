@@ -8,7 +8,11 @@ use skills_sandbox_seatbelt::{Executables, Network, Place, Profile, ProfileError
 use crate::{PROJECT, SKILL, grants, profile_for, profile_of};
 
 fn text(profile: &Profile) -> String {
-    let parameters: Vec<String> = profile.parameters().iter().map(ToString::to_string).collect();
+    let parameters: Vec<String> = profile
+        .parameters()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     format!("{profile}\n{}", parameters.join("\n"))
 }
 
@@ -23,12 +27,16 @@ fn the_least() {
 
 #[test]
 fn with_files_and_processes() {
-    assert_snapshot!(text(&profile_for(Path::new(SKILL), &[("Write", None), ("Bash", None)]).unwrap()));
+    assert_snapshot!(text(
+        &profile_for(Path::new(SKILL), &[("Write", None), ("Bash", None)]).unwrap()
+    ));
 }
 
 #[test]
 fn the_order_is_that_of_the_flow() {
-    let profile = profile_for(Path::new(SKILL), &[("Read", None)]).unwrap().to_string();
+    let profile = profile_for(Path::new(SKILL), &[("Read", None)])
+        .unwrap()
+        .to_string();
     let steps = [
         "(version 1)\n(deny default)\n(allow sysctl-read)\n(allow file-read* file-map-executable\n  (subpath \"/System\")",
         "(allow file-read* file-write*\n  (subpath \"/tmp\")\n  (subpath \"/private/tmp\"))",
@@ -38,21 +46,41 @@ fn the_order_is_that_of_the_flow() {
         "(allow file-map-executable\n  (literal (param \"INTERPRETER\"))\n  (subpath (param \"SCRIPT_DIRECTORY\")))",
         "(deny sysctl-read",
     ];
-    let places: Vec<usize> = steps.iter().map(|step| profile.find(step).unwrap_or_else(|| panic!("no {step} in {profile}"))).collect();
+    let places: Vec<usize> = steps
+        .iter()
+        .map(|step| {
+            profile
+                .find(step)
+                .unwrap_or_else(|| panic!("no {step} in {profile}"))
+        })
+        .collect();
     assert!(places.is_sorted(), "{places:?}");
     assert!(!profile.contains("network") && !profile.contains("process-fork"));
 }
 
 #[test]
 fn no_path_of_a_caller_is_in_the_text() {
-    let profile = profile_for(Path::new(SKILL), &[("Write", None), ("Bash", Some("git:*"))]).unwrap();
+    let profile = profile_for(
+        Path::new(SKILL),
+        &[("Write", None), ("Bash", Some("git:*"))],
+    )
+    .unwrap();
     let text = profile.to_string();
     for parameter in profile.parameters() {
         let name = Place::Parameter(parameter.name().to_owned()).to_string();
         assert!(text.contains(&name), "{name} is not used");
-        assert!(parameter.name().bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_'));
+        assert!(
+            parameter
+                .name()
+                .bytes()
+                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+        );
     }
-    assert!(!text.contains("/Users") && !text.contains("/private/var/folders") && !text.contains("git\""));
+    assert!(
+        !text.contains("/Users")
+            && !text.contains("/private/var/folders")
+            && !text.contains("git\"")
+    );
 }
 
 #[test]
@@ -60,8 +88,13 @@ fn a_way_to_the_network_needs_hosts_and_hosts_need_a_way() {
     let python = Executables::new("/usr/bin/python3");
     let script = Path::new(SKILL).join("run.py");
     let fetching = grants(Path::new(SKILL), PROJECT, &[("WebFetch", None)]);
-    let with_port = profile_of(&fetching, &python, &script, Network::LocalPort(3128)).unwrap().to_string();
-    assert!(with_port.contains("(allow network-outbound (remote tcp \"localhost:3128\"))"), "{with_port}");
+    let with_port = profile_of(&fetching, &python, &script, Network::LocalPort(3128))
+        .unwrap()
+        .to_string();
+    assert!(
+        with_port.contains("(allow network-outbound (remote tcp \"localhost:3128\"))"),
+        "{with_port}"
+    );
     assert_snapshot!(refusal(profile_of(&fetching, &python, &script, Network::None)), @"a seatbelt profile cannot open the network to named hosts only");
     let silent = grants(Path::new(SKILL), PROJECT, &[]);
     assert_snapshot!(refusal(profile_of(&silent, &python, &script, Network::LocalPort(1))), @"the grants open no host, so no port of this machine leads to one");
@@ -78,9 +111,19 @@ fn what_cannot_be_said_is_refused() {
     let missing = refusal(profile_for(Path::new(SKILL), &[("Bash", Some("make:*"))]));
     assert_snapshot!(missing, @r#"the granted program "make" is not found on this machine, and a seatbelt profile names programs by their paths"#);
     let granted = grants(Path::new(SKILL), PROJECT, &[]);
-    let elsewhere = profile_of(&granted, &Executables::new("/usr/bin/python3"), Path::new("/Users/me/other/run.py"), Network::None);
+    let elsewhere = profile_of(
+        &granted,
+        &Executables::new("/usr/bin/python3"),
+        Path::new("/Users/me/other/run.py"),
+        Network::None,
+    );
     assert_snapshot!(refusal(elsewhere), @r#"the script "/Users/me/other/run.py" lies in no directory that the grants make readable"#);
-    let nothing = profile_of(&skills_policy::Grants::none(), &Executables::new("/bin/sh"), Path::new("/s/a.sh"), Network::None);
+    let nothing = profile_of(
+        &skills_policy::Grants::none(),
+        &Executables::new("/bin/sh"),
+        Path::new("/s/a.sh"),
+        Network::None,
+    );
     assert_snapshot!(refusal(nothing), @"the grants make no directory readable, not even the script's own");
 }
 

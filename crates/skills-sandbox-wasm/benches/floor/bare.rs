@@ -21,7 +21,10 @@ struct State {
 
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
     }
 }
 
@@ -35,7 +38,8 @@ pub(crate) fn config(allocation: Allocation) -> Config {
     let mut config = Config::new();
     if let Allocation::Pooled = allocation {
         let mut pool = PoolingAllocationConfig::new();
-        pool.linear_memory_keep_resident(64 * 1024).table_keep_resident(64 * 1024);
+        pool.linear_memory_keep_resident(64 * 1024)
+            .table_keep_resident(64 * 1024);
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     }
     config
@@ -64,8 +68,19 @@ impl Bare {
             .preopened_dir(directory, "/skill", FsPerms::ReadOnly)
             .unwrap()
             .build();
-        let mut store = Store::new(&self.engine, State { wasi, table: ResourceTable::new() });
+        let mut store = Store::new(
+            &self.engine,
+            State {
+                wasi,
+                table: ResourceTable::new(),
+            },
+        );
         let command = self.command.instantiate_async(&mut store).await.unwrap();
-        command.wasi_cli_run().call_run(&mut store).await.unwrap().unwrap();
+        command
+            .wasi_cli_run()
+            .call_run(&mut store)
+            .await
+            .unwrap()
+            .unwrap();
     }
 }

@@ -12,9 +12,13 @@ use super::error::{CacheError, Fault};
 /// The mode of every file: its owner reads and writes.
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// A pipe is not waited for, and no terminal becomes ours.
-const SAFELY: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+const SAFELY: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
 
-/// An open directory that belongs to this user alone; whatever its path names later, files are those of this one.
+/// An open directory that belongs to this user alone; whatever its path names later, files are
+/// those of this one.
 #[derive(Debug)]
 pub(super) struct Directory {
     handle: OwnedFd,
@@ -33,15 +37,27 @@ impl Directory {
     pub(super) fn open(path: &Path) -> Result<Option<Self>, CacheError> {
         let failed = |source| CacheError::io("open", path.to_owned(), source);
         let refused = |fault| CacheError::refused(path.to_owned(), fault);
-        match rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | SAFELY, Mode::empty()) {
+        match rustix::fs::open(
+            path,
+            OFlags::RDONLY | OFlags::DIRECTORY | SAFELY,
+            Mode::empty(),
+        ) {
             Ok(handle) => {
-                judge(&rustix::fs::fstat(&handle).map_err(failed)?, FileType::Directory).map_err(refused)?;
-                Ok(Some(Self { handle, path: path.to_owned() }))
+                judge(
+                    &rustix::fs::fstat(&handle).map_err(failed)?,
+                    FileType::Directory,
+                )
+                .map_err(refused)?;
+                Ok(Some(Self {
+                    handle,
+                    path: path.to_owned(),
+                }))
             }
             Err(Errno::NOENT) => Ok(None),
             // Systems differ in how they refuse symlinks, so what it is says why.
             Err(errno) => {
-                let stat = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+                let stat =
+                    rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
                 judge(&stat, FileType::Directory).map_err(refused)?;
                 Err(failed(errno))
             }
@@ -54,7 +70,11 @@ impl Directory {
             return Ok(directory);
         }
         let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(path).map_err(|error| CacheError::io("make", path.to_owned(), error))?;
+        builder
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .map_err(|error| CacheError::io("make", path.to_owned(), error))?;
         Self::open(path)?.ok_or_else(|| CacheError::io("open", path.to_owned(), Errno::NOENT))
     }
 
@@ -64,11 +84,13 @@ impl Directory {
         match rustix::fs::openat(&self.handle, name, OFlags::RDONLY | SAFELY, Mode::empty()) {
             Ok(file) => {
                 let stat = rustix::fs::fstat(&file).map_err(failed)?;
-                Ok(judge(&stat, FileType::RegularFile).map_or_else(Found::Faulty, |()| Found::File { file, stat }))
+                Ok(judge(&stat, FileType::RegularFile)
+                    .map_or_else(Found::Faulty, |()| Found::File { file, stat }))
             }
             Err(Errno::NOENT) => Ok(Found::Missing),
             Err(errno) => match self.stat(name)? {
-                Some(stat) => judge(&stat, FileType::RegularFile).map_or_else(|fault| Ok(Found::Faulty(fault)), |()| Err(failed(errno))),
+                Some(stat) => judge(&stat, FileType::RegularFile)
+                    .map_or_else(|fault| Ok(Found::Faulty(fault)), |()| Err(failed(errno))),
                 None => Ok(Found::Missing),
             },
         }
@@ -76,12 +98,22 @@ impl Directory {
 
     /// Makes a file that is not there yet, to write to.
     pub(super) fn create_new(&self, name: &str) -> Result<OwnedFd, Errno> {
-        rustix::fs::openat(&self.handle, name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SAFELY, FILE_MODE)
+        rustix::fs::openat(
+            &self.handle,
+            name,
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SAFELY,
+            FILE_MODE,
+        )
     }
 
     /// Opens a file for locking, and makes it when it is missing.
     pub(super) fn open_or_create(&self, name: &str) -> Result<OwnedFd, Errno> {
-        rustix::fs::openat(&self.handle, name, OFlags::RDWR | OFlags::CREATE | SAFELY, FILE_MODE)
+        rustix::fs::openat(
+            &self.handle,
+            name,
+            OFlags::RDWR | OFlags::CREATE | SAFELY,
+            FILE_MODE,
+        )
     }
 
     /// Looks at what a name is, be it a symlink.
@@ -125,7 +157,12 @@ impl Directory {
         self.handle.as_fd()
     }
 
-    pub(super) fn failed(&self, action: &'static str, name: &str, source: impl Into<std::io::Error>) -> CacheError {
+    pub(super) fn failed(
+        &self,
+        action: &'static str,
+        name: &str,
+        source: impl Into<std::io::Error>,
+    ) -> CacheError {
         CacheError::io(action, self.path.join(name), source)
     }
 
@@ -135,15 +172,26 @@ impl Directory {
 }
 
 /// Says what is wrong with a file or directory that is to hold code.
-#[expect(clippy::unnecessary_cast, reason = "the width of modes differs from system to system")]
+#[expect(
+    clippy::unnecessary_cast,
+    reason = "the width of modes differs from system to system"
+)]
 fn judge(stat: &Stat, wanted: FileType) -> Result<(), Fault> {
-    let (kind, mode) = (FileType::from_raw_mode(stat.st_mode), Mode::from_raw_mode(stat.st_mode));
+    let (kind, mode) = (
+        FileType::from_raw_mode(stat.st_mode),
+        Mode::from_raw_mode(stat.st_mode),
+    );
     let user = rustix::process::geteuid().as_raw();
     match kind {
         FileType::Symlink => Err(Fault::Symlink),
         _ if kind != wanted => Err(Fault::Kind),
-        _ if stat.st_uid != user => Err(Fault::Owner { owner: stat.st_uid, user }),
-        _ if mode.intersects(Mode::RWXG | Mode::RWXO) => Err(Fault::Mode { mode: mode.bits() as u32 }),
+        _ if stat.st_uid != user => Err(Fault::Owner {
+            owner: stat.st_uid,
+            user,
+        }),
+        _ if mode.intersects(Mode::RWXG | Mode::RWXO) => Err(Fault::Mode {
+            mode: mode.bits() as u32,
+        }),
         _ => Ok(()),
     }
 }

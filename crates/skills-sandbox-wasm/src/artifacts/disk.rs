@@ -31,7 +31,10 @@ impl Disk {
         }
         // A slash at the end would follow a symlink that stands before it.
         let path = path.components().collect();
-        Ok(Self { path, opened: Mutex::default() })
+        Ok(Self {
+            path,
+            opened: Mutex::default(),
+        })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -39,28 +42,49 @@ impl Disk {
     }
 
     pub(super) fn load(&self, key: &Key) -> Result<Loaded, CacheError> {
-        self.existing()?.map_or(Ok(Loaded::Miss), |opened| load::load(&opened, key))
+        self.existing()?
+            .map_or(Ok(Loaded::Miss), |opened| load::load(&opened, key))
     }
 
-    pub(super) fn store(&self, key: &Key, compiled: &[u8], max_bytes: u64) -> Result<(), CacheError> {
-        self.made(|opened| store::store(opened, key, compiled).and_then(|()| sweep::sweep(&opened.directory, key, max_bytes)))
+    pub(super) fn store(
+        &self,
+        key: &Key,
+        compiled: &[u8],
+        max_bytes: u64,
+    ) -> Result<(), CacheError> {
+        self.made(|opened| {
+            store::store(opened, key, compiled)
+                .and_then(|()| sweep::sweep(&opened.directory, key, max_bytes))
+        })
     }
 
-    pub(super) fn lock(&self, key: &Key, patience: Duration, gives_up: &dyn Fn() -> bool) -> Result<Option<Lock>, CacheError> {
+    pub(super) fn lock(
+        &self,
+        key: &Key,
+        patience: Duration,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<Option<Lock>, CacheError> {
         self.made(|opened| Lock::wait(opened, key, patience, gives_up))
     }
 
-    /// Opens the directory anew, as [`clear`](Self::clear) does: the one that is open may have been deleted and made again.
+    /// Opens the directory anew, as [`clear`](Self::clear) does: the one that is open may have been
+    /// deleted and made again.
     pub(super) fn usage(&self) -> Result<Usage, CacheError> {
-        Directory::open(&self.path)?.map_or(Ok(Usage::default()), |directory| sweep::usage(&directory))
+        Directory::open(&self.path)?
+            .map_or(Ok(Usage::default()), |directory| sweep::usage(&directory))
     }
 
     pub(super) fn clear(&self) -> Result<Usage, CacheError> {
-        Directory::open(&self.path)?.map_or(Ok(Usage::default()), |directory| sweep::clear(&directory))
+        Directory::open(&self.path)?
+            .map_or(Ok(Usage::default()), |directory| sweep::clear(&directory))
     }
 
-    /// Works in a directory that is made when it is missing; once more in a new one when somebody deleted the one that was open.
-    fn made<T>(&self, work: impl Fn(&Arc<Opened>) -> Result<T, CacheError>) -> Result<T, CacheError> {
+    /// Works in a directory that is made when it is missing; once more in a new one when somebody
+    /// deleted the one that was open.
+    fn made<T>(
+        &self,
+        work: impl Fn(&Arc<Opened>) -> Result<T, CacheError>,
+    ) -> Result<T, CacheError> {
         match work(&self.make()?) {
             Err(error) if error.is_missing() => {
                 *self.kept() = None;
@@ -75,7 +99,9 @@ impl Disk {
         if let Some(opened) = &*kept {
             return Ok(Arc::clone(opened));
         }
-        Ok(Arc::clone(kept.insert(Opened::new(Directory::make(&self.path)?))))
+        Ok(Arc::clone(
+            kept.insert(Opened::new(Directory::make(&self.path)?)),
+        ))
     }
 
     fn existing(&self) -> Result<Option<Arc<Opened>>, CacheError> {
@@ -93,13 +119,18 @@ impl Disk {
 
 impl Opened {
     fn new(directory: Directory) -> Arc<Self> {
-        Arc::new(Self { directory, seal: OnceLock::new() })
+        Arc::new(Self {
+            directory,
+            seal: OnceLock::new(),
+        })
     }
 
     /// Returns the user's key; none when there is none yet.
     pub(super) fn seal(&self) -> Result<Option<&Seal>, CacheError> {
         if self.seal.get().is_none() {
-            let Some(seal) = Seal::find(&self.directory)? else { return Ok(None) };
+            let Some(seal) = Seal::find(&self.directory)? else {
+                return Ok(None);
+            };
             return Ok(Some(self.seal.get_or_init(|| seal)));
         }
         Ok(self.seal.get())

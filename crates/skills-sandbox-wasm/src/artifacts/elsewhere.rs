@@ -29,11 +29,21 @@ impl Disk {
         match self.0 {}
     }
 
-    pub(super) fn store(&self, _key: &Key, _compiled: &[u8], _max_bytes: u64) -> Result<(), CacheError> {
+    pub(super) fn store(
+        &self,
+        _key: &Key,
+        _compiled: &[u8],
+        _max_bytes: u64,
+    ) -> Result<(), CacheError> {
         match self.0 {}
     }
 
-    pub(super) fn lock(&self, _key: &Key, _patience: Duration, _gives_up: &dyn Fn() -> bool) -> Result<Option<Lock>, CacheError> {
+    pub(super) fn lock(
+        &self,
+        _key: &Key,
+        _patience: Duration,
+        _gives_up: &dyn Fn() -> bool,
+    ) -> Result<Option<Lock>, CacheError> {
         match self.0 {}
     }
 

@@ -32,7 +32,12 @@ impl CacheError {
     }
 
     pub(super) fn io(action: &'static str, path: PathBuf, source: impl Into<io::Error>) -> Self {
-        Repr::Io { action, path, source: source.into() }.into()
+        Repr::Io {
+            action,
+            path,
+            source: source.into(),
+        }
+        .into()
     }
 
     /// Says whether something was not there, such as the directory, after somebody deleted it.
@@ -45,7 +50,8 @@ impl CacheError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CacheErrorKind {
-    /// The directory, or the user's key in it, may be in the hands of others; the message says what to do.
+    /// The directory, or the user's key in it, may be in the hands of others; the message says what
+    /// to do.
     Refused,
     /// The artifact is larger than the whole cache may be.
     TooLarge,
@@ -63,11 +69,17 @@ pub(super) enum Repr {
     TooLarge { bytes: u64, limit: u64 },
     #[error("the cache directory {} is relative; name it from the root", path.display())]
     Relative { path: PathBuf },
-    #[error("compiled components are kept on Unix only, where owners and modes of files can be told")]
+    #[error(
+        "compiled components are kept on Unix only, where owners and modes of files can be told"
+    )]
     #[cfg(not(unix))]
     Elsewhere,
     #[error("cannot {action} {}", path.display())]
-    Io { action: &'static str, path: PathBuf, source: io::Error },
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
     #[error("the system gives no random bytes for the cache's key")]
     Random,
 }
@@ -94,7 +106,9 @@ impl Fault {
             Self::Symlink => "name the directory itself, or remove the link".into(),
             Self::Kind => "remove it, or name another directory".into(),
             Self::Owner { .. } => "name a directory of your own, or remove it".into(),
-            Self::Mode { .. } => format!("if nobody else wrote there, run `chmod go= {path}`, else remove it"),
+            Self::Mode { .. } => {
+                format!("if nobody else wrote there, run `chmod go= {path}`, else remove it")
+            }
             Self::KeyLength { .. } => "remove it, and a new key is made".into(),
         }
     }
@@ -105,7 +119,10 @@ impl fmt::Display for Fault {
         match self {
             Self::Symlink => f.write_str("it is a symlink"),
             Self::Kind => f.write_str("it is of another kind"),
-            Self::Owner { owner, user } => write!(f, "it belongs to user {owner}, not to {user}, who runs this"),
+            Self::Owner { owner, user } => write!(
+                f,
+                "it belongs to user {owner}, not to {user}, who runs this"
+            ),
             Self::Mode { mode } => write!(f, "others may use it (mode {mode:03o})"),
             Self::KeyLength { bytes } => write!(f, "the key has {bytes} bytes instead of 32"),
         }

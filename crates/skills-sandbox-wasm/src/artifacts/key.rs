@@ -15,14 +15,17 @@ impl Key {
         *blake3::hash(content).as_bytes()
     }
 
-    /// Makes the key for a component's [`content_hash`](Self::content_hash) and, in fixed order, whatever else decides what the compiler makes of it: compatibility hash
-    /// of the engine, versions of engine and adapter.
+    /// Makes the key for a component's [`content_hash`](Self::content_hash) and, in fixed order,
+    /// whatever else decides what the compiler makes of it: compatibility hash of the engine,
+    /// versions of engine and adapter.
     pub(crate) fn new(content: &[u8; 32], parts: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
         hasher.update(content);
         for part in parts {
             // With their lengths, so that no two lists of parts read the same.
-            hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+            hasher
+                .update(&(part.len() as u64).to_le_bytes())
+                .update(part);
         }
         Self(*hasher.finalize().as_bytes())
     }

@@ -26,7 +26,8 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Tries again and again: waiting in the kernel could not be given up, and the holder may be stopped for good, by Ctrl-Z say.
+    /// Tries again and again: waiting in the kernel could not be given up, and the holder may be
+    /// stopped for good, by Ctrl-Z say.
     pub(super) fn wait(
         opened: &Arc<Opened>,
         key: &Key,
@@ -37,7 +38,11 @@ impl Lock {
         let mut pause = FIRST_PAUSE;
         loop {
             if let Some(file) = take(&opened.directory, &name)? {
-                return Ok(Some(Self { opened: Arc::clone(opened), name, file }));
+                return Ok(Some(Self {
+                    opened: Arc::clone(opened),
+                    name,
+                    file,
+                }));
             }
             let left = patience.saturating_sub(started.elapsed());
             if left.is_zero() || gives_up() {
@@ -51,20 +56,25 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Removed while it is held: whoever waits for it sees that it has no name any more, and makes a new one.
+        // Removed while it is held: whoever waits for it sees that it has no name any more, and
+        // makes a new one.
         let _left_for_a_sweep = self.opened.directory.remove(&self.name);
-        // A child that is just being started holds a copy of the descriptor, so closing ours need not release it.
+        // A child that is just being started holds a copy of the descriptor, so closing ours need
+        // not release it.
         let _closed = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 }
 
 /// Takes the lock if nobody has it.
 fn take(directory: &Directory, name: &str) -> Result<Option<OwnedFd>, CacheError> {
-    let file = directory.open_or_create(name).map_err(|errno| directory.failed("lock", name, errno))?;
+    let file = directory
+        .open_or_create(name)
+        .map_err(|errno| directory.failed("lock", name, errno))?;
     Ok(claim(directory, name, &file)?.then_some(file))
 }
 
-/// Locks an open file. Its last holder may have removed it in the moment before, and somebody else made and locked another one.
+/// Locks an open file. Its last holder may have removed it in the moment before, and somebody else
+/// made and locked another one.
 fn claim(directory: &Directory, name: &str, file: &OwnedFd) -> Result<bool, CacheError> {
     match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => is_named(directory, name, file),
@@ -80,10 +90,17 @@ fn is_named(directory: &Directory, name: &str, file: &OwnedFd) -> Result<bool, C
     Ok(named.is_some_and(|stat| (stat.st_dev, stat.st_ino) == (ours.st_dev, ours.st_ino)))
 }
 
-/// Removes a file that a process locks while it uses it, unless one does. Where such a file cannot be locked, over some networks say, it stays.
+/// Removes a file that a process locks while it uses it, unless one does. Where such a file cannot
+/// be locked, over some networks say, it stays.
 pub(super) fn remove_unless_locked(directory: &Directory, name: &str) -> Result<(), CacheError> {
-    let Found::File { file, .. } = directory.find(name)? else { return Ok(()) };
-    if claim(directory, name, &file).unwrap_or(false) { directory.remove(name) } else { Ok(()) }
+    let Found::File { file, .. } = directory.find(name)? else {
+        return Ok(());
+    };
+    if claim(directory, name, &file).unwrap_or(false) {
+        directory.remove(name)
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ const MAGIC: &[u8; 8] = b"skart\0\0\x01";
 /// The user's key.
 pub(super) struct Seal([u8; SEAL_KEY_BYTES]);
 
-/// What stands before the payload of a file: magic, length of the payload, key of the artifact, then the seal over all of it.
+/// What stands before the payload of a file: magic, length of the payload, key of the artifact,
+/// then the seal over all of it.
 pub(super) struct Header([u8; Header::BYTES]);
 
 /// A seal that is being computed, in pieces, while a payload is read.
@@ -40,7 +41,9 @@ impl Seal {
             return Err(directory.refused(SEAL_KEY, Fault::KeyLength { bytes }));
         }
         let mut key = [0; SEAL_KEY_BYTES];
-        File::from(file).read_exact(&mut key).map_err(|error| directory.failed("read", SEAL_KEY, error))?;
+        File::from(file)
+            .read_exact(&mut key)
+            .map_err(|error| directory.failed("read", SEAL_KEY, error))?;
         Ok(Some(Self(key)))
     }
 
@@ -54,7 +57,13 @@ impl Seal {
         let temporary = Temporary::new(directory)?;
         temporary.write(|mut file| file.write_all(&key))?;
         // Unlike a renaming, a link never replaces the key that somebody else made meanwhile.
-        match rustix::fs::linkat(directory.handle(), temporary.name(), directory.handle(), SEAL_KEY, AtFlags::empty()) {
+        match rustix::fs::linkat(
+            directory.handle(),
+            temporary.name(),
+            directory.handle(),
+            SEAL_KEY,
+            AtFlags::empty(),
+        ) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(directory.failed("make", SEAL_KEY, errno)),
         }
@@ -127,7 +136,8 @@ impl Sealing {
         self
     }
 
-    /// The header comes last: its length is fixed, so nothing can be read in two ways, and the payload is hashed in whole blocks.
+    /// The header comes last: its length is fixed, so nothing can be read in two ways, and the
+    /// payload is hashed in whole blocks.
     pub(super) fn finish(mut self, header: &Header) -> blake3::Hash {
         self.0.update(&header.0[..Header::SEAL]);
         self.0.finalize()

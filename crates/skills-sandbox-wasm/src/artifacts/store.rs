@@ -29,7 +29,8 @@ pub(super) fn store(opened: &Opened, key: &Key, compiled: &[u8]) -> Result<(), C
     directory.sync()
 }
 
-/// A file under a name of its own, which goes with the value. Its lock, held as long as the process lives, says that it is not left over.
+/// A file under a name of its own, which goes with the value. Its lock, held as long as the process
+/// lives, says that it is not left over.
 pub(super) struct Temporary<'a> {
     directory: &'a Directory,
     name: String,
@@ -45,7 +46,13 @@ impl<'a> Temporary<'a> {
             let name = format!("{:016x}{TEMPORARY_SUFFIX}", u64::from_le_bytes(random));
             match directory.create_new(&name) {
                 Ok(file) => match claim(&file) {
-                    Ok(()) => return Ok(Self { directory, name, file: File::from(file) }),
+                    Ok(()) => {
+                        return Ok(Self {
+                            directory,
+                            name,
+                            file: File::from(file),
+                        });
+                    }
                     Err(errno) => {
                         directory.remove(&name)?;
                         last = errno;
@@ -63,14 +70,18 @@ impl<'a> Temporary<'a> {
     }
 
     /// Writes and waits until it is on the disk.
-    pub(super) fn write(&self, write: impl FnOnce(&File) -> io::Result<()>) -> Result<(), CacheError> {
+    pub(super) fn write(
+        &self,
+        write: impl FnOnce(&File) -> io::Result<()>,
+    ) -> Result<(), CacheError> {
         let written = write(&self.file).and_then(|()| self.file.sync_all());
         written.map_err(|error| self.directory.failed("write", &self.name, error))
     }
 
     fn rename(self, name: &str) -> Result<(), CacheError> {
         let handle = self.directory.handle();
-        rustix::fs::renameat(handle, self.name.as_str(), handle, name).map_err(|errno| self.directory.failed("write", name, errno))
+        rustix::fs::renameat(handle, self.name.as_str(), handle, name)
+            .map_err(|errno| self.directory.failed("write", name, errno))
     }
 }
 
@@ -80,10 +91,15 @@ impl Drop for Temporary<'_> {
     }
 }
 
-/// Locks a new file. A sweep of another process may have taken it for a leftover in the moment before.
+/// Locks a new file. A sweep of another process may have taken it for a leftover in the moment
+/// before.
 fn claim(file: &OwnedFd) -> Result<(), Errno> {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)?;
-    if rustix::fs::fstat(file)?.st_nlink == 0 { Err(Errno::NOENT) } else { Ok(()) }
+    if rustix::fs::fstat(file)?.st_nlink == 0 {
+        Err(Errno::NOENT)
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -43,14 +43,21 @@ pub(super) fn usage(directory: &Directory) -> Result<Usage, CacheError> {
 /// Deletes all artifacts and leftovers; goes on after a failure and returns the first one.
 pub(super) fn clear(directory: &Directory) -> Result<Usage, CacheError> {
     let listing = list(directory)?;
-    let removed = listing.artifacts.iter().map(|artifact| directory.remove(&artifact.name));
-    let swept = listing.working.iter().map(|name| remove_unless_locked(directory, name));
+    let removed = listing
+        .artifacts
+        .iter()
+        .map(|artifact| directory.remove(&artifact.name));
+    let swept = listing
+        .working
+        .iter()
+        .map(|name| remove_unless_locked(directory, name));
     let outcomes: Vec<_> = removed.chain(swept).collect();
     outcomes.into_iter().collect::<Result<(), _>>()?;
     Ok(sum(&listing.artifacts))
 }
 
-/// Deletes what was used longest ago until the rest fits, but never the artifact of `kept`, and what dead processes left behind.
+/// Deletes what was used longest ago until the rest fits, but never the artifact of `kept`, and
+/// what dead processes left behind.
 pub(super) fn sweep(directory: &Directory, kept: &Key, max_bytes: u64) -> Result<(), CacheError> {
     let listing = list(directory)?;
     for name in &listing.working {
@@ -76,13 +83,24 @@ fn leaving(mut artifacts: Vec<Artifact>, kept: &str, max_bytes: u64) -> Vec<Arti
 }
 
 fn sum(artifacts: &[Artifact]) -> Usage {
-    let bytes = artifacts.iter().fold(0_u64, |sum, artifact| sum.saturating_add(artifact.bytes));
-    Usage { artifacts: artifacts.len() as u64, bytes }
+    let bytes = artifacts
+        .iter()
+        .fold(0_u64, |sum, artifact| sum.saturating_add(artifact.bytes));
+    Usage {
+        artifacts: artifacts.len() as u64,
+        bytes,
+    }
 }
 
-#[expect(clippy::unnecessary_cast, reason = "the widths of these fields differ from system to system")]
+#[expect(
+    clippy::unnecessary_cast,
+    reason = "the widths of these fields differ from system to system"
+)]
 fn list(directory: &Directory) -> Result<Listing, CacheError> {
-    let mut listing = Listing { artifacts: Vec::new(), working: Vec::new() };
+    let mut listing = Listing {
+        artifacts: Vec::new(),
+        working: Vec::new(),
+    };
     for name in directory.names()? {
         if is_ours(&name, LOCK_SUFFIX, 64) || is_ours(&name, TEMPORARY_SUFFIX, 16) {
             listing.working.push(name);
@@ -91,7 +109,11 @@ fn list(directory: &Directory) -> Result<Listing, CacheError> {
             && FileType::from_raw_mode(stat.st_mode) != FileType::Directory
         {
             let used = (stat.st_mtime as i64, stat.st_mtime_nsec as i64);
-            listing.artifacts.push(Artifact { used, name, bytes: u64::try_from(stat.st_size).unwrap_or_default() });
+            listing.artifacts.push(Artifact {
+                used,
+                name,
+                bytes: u64::try_from(stat.st_size).unwrap_or_default(),
+            });
         }
     }
     Ok(listing)
@@ -100,7 +122,12 @@ fn list(directory: &Directory) -> Result<Listing, CacheError> {
 /// Whoever names a directory that holds other things loses none of them.
 fn is_ours(name: &str, suffix: &str, digits: usize) -> bool {
     let stem = name.strip_suffix(suffix);
-    stem.is_some_and(|stem| stem.len() == digits && stem.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
+    stem.is_some_and(|stem| {
+        stem.len() == digits
+            && stem
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
 }
 
 #[cfg(test)]
@@ -108,11 +135,21 @@ mod tests {
     use super::*;
 
     fn check(sizes_by_age: &[u64], kept: usize, max_bytes: u64, gone: &[usize]) {
-        let artifact = |(index, bytes): (usize, &u64)| Artifact { used: (index as i64, 0), name: index.to_string(), bytes: *bytes };
+        let artifact = |(index, bytes): (usize, &u64)| Artifact {
+            used: (index as i64, 0),
+            name: index.to_string(),
+            bytes: *bytes,
+        };
         let mut artifacts: Vec<_> = sizes_by_age.iter().enumerate().map(artifact).collect();
         artifacts.reverse();
-        let leaving: Vec<_> = leaving(artifacts, &kept.to_string(), max_bytes).into_iter().map(|artifact| artifact.name).collect();
-        assert_eq!(leaving, gone.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let leaving: Vec<_> = leaving(artifacts, &kept.to_string(), max_bytes)
+            .into_iter()
+            .map(|artifact| artifact.name)
+            .collect();
+        assert_eq!(
+            leaving,
+            gone.iter().map(ToString::to_string).collect::<Vec<_>>()
+        );
     }
 
     #[test]
@@ -134,7 +171,13 @@ mod tests {
     fn other_files_are_not_ours() {
         let digits = "0123456789abcdef".repeat(4);
         assert!(is_ours(&format!("{digits}.lock"), LOCK_SUFFIX, 64));
-        for name in ["Cargo.lock", ".lock", &format!("{digits}.locked"), &format!("g{}.lock", &digits[1..]), &format!("0{digits}.lock")] {
+        for name in [
+            "Cargo.lock",
+            ".lock",
+            &format!("{digits}.locked"),
+            &format!("g{}.lock", &digits[1..]),
+            &format!("0{digits}.lock"),
+        ] {
             assert!(!is_ours(name, LOCK_SUFFIX, 64), "{name}");
         }
     }

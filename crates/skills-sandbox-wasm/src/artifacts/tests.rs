@@ -1,6 +1,9 @@
 //! What the cache promises, tried on real files.
 
-#![expect(clippy::disallowed_methods, reason = "tests change files behind the cache's back, and start processes")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests change files behind the cache's back, and start processes"
+)]
 
 mod files;
 mod processes;
@@ -58,14 +61,19 @@ impl Place {
     /// All names in the directory, in order.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.cache.directory()).unwrap();
-        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort_unstable();
         names
     }
 }
 
 fn key(content: &str) -> Key {
-    Key::new(&Key::content_hash(content.as_bytes()), &[b"engine", b"version"])
+    Key::new(
+        &Key::content_hash(content.as_bytes()),
+        &[b"engine", b"version"],
+    )
 }
 
 fn payload(loaded: Result<Loaded, super::CacheError>) -> Vec<u8> {
@@ -108,14 +116,28 @@ fn everything_belongs_to_this_user_alone() {
     let (place, key) = Place::filled();
     assert_eq!(mode(place.cache.directory()), 0o700);
     assert_eq!([mode(&place.file(&key)), mode(&place.seal())], [0o600; 2]);
-    assert_eq!(place.names(), [format!("{key}.artifact"), "seal.key".into()]);
+    assert_eq!(
+        place.names(),
+        [format!("{key}.artifact"), "seal.key".into()]
+    );
 }
 
 #[test]
 fn another_part_is_another_key() {
     let content = Key::content_hash(b"content");
-    let parts: [&[&[u8]]; 7] = [&[], &[b""], &[b"", b""], &[b"ab"], &[b"a", b"b"], &[b"ab", b""], &[b"b", b"a"]];
-    let mut keys: Vec<_> = parts.iter().map(|parts| Key::new(&content, parts).to_string()).collect();
+    let parts: [&[&[u8]]; 7] = [
+        &[],
+        &[b""],
+        &[b"", b""],
+        &[b"ab"],
+        &[b"a", b"b"],
+        &[b"ab", b""],
+        &[b"b", b"a"],
+    ];
+    let mut keys: Vec<_> = parts
+        .iter()
+        .map(|parts| Key::new(&content, parts).to_string())
+        .collect();
     keys.push(Key::new(&Key::content_hash(b"other"), &[]).to_string());
     assert!(keys.iter().all(|key| key.len() == 64));
     keys.sort_unstable();
@@ -136,5 +158,8 @@ fn the_user_s_key_is_not_shown() {
     let (place, _) = Place::filled();
     let seal = fs::read(place.seal()).unwrap();
     let shown = format!("{:?}", place.cache);
-    assert!(shown.contains("Seal") && !shown.contains(&format!("{seal:?}")), "{shown}");
+    assert!(
+        shown.contains("Seal") && !shown.contains(&format!("{seal:?}")),
+        "{shown}"
+    );
 }

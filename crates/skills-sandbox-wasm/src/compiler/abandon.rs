@@ -65,7 +65,11 @@ impl Abandoned {
             if left.is_zero() {
                 return Wait::TimedOut;
             }
-            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self
+                .changed
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
     }
 

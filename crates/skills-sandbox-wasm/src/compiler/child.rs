@@ -9,16 +9,19 @@ use crate::engine::{Allocation, config};
 
 use super::wire::{MAX_REPLY_BYTES, Request, Status};
 
-/// Compiles one component: the program of a [`CompileCommand`](crate::CompileCommand) calls this with its standard input and output, and
-/// ends.
+/// Compiles one component: the program of a [`CompileCommand`](crate::CompileCommand) calls this
+/// with its standard input and output, and ends.
 ///
-/// It lowers the limits of the whole process before it reads the component: processor time, no core dump, no writing to files, and on
-/// Linux memory (data and address space) and no new files or sockets. On Linux it also asks to be killed first when memory runs out, and to
-/// be killed with its parent. So it must not be called in a process that is to do anything else. The component is compiled, never run.
+/// It lowers the limits of the whole process before it reads the component: processor time, no core
+/// dump, no writing to files, and on Linux memory (data and address space) and no new files or
+/// sockets. On Linux it also asks to be killed first when memory runs out, and to be killed with
+/// its parent. So it must not be called in a process that is to do anything else. The component is
+/// compiled, never run.
 ///
 /// # Errors
 ///
-/// When the input is not a request of this version, or the output is closed. A component that cannot be compiled is an answer, not an error.
+/// When the input is not a request of this version, or the output is closed. A component that
+/// cannot be compiled is an answer, not an error.
 pub fn compile_child(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     let request = Request::read(&mut input)?;
     confine(&request);
@@ -29,14 +32,21 @@ pub fn compile_child(mut input: impl Read, mut output: impl Write) -> io::Result
 
 fn compile(component: &[u8], counts_steps: bool) -> (Status, Vec<u8>) {
     // The seed takes no part in compiling.
-    let profile = if counts_steps { Profile::Deterministic { seed: 0 } } else { Profile::Fast };
+    let profile = if counts_steps {
+        Profile::Deterministic { seed: 0 }
+    } else {
+        Profile::Fast
+    };
     let engine = match Engine::new(&config(profile, Allocation::OnDemand)) {
         Ok(engine) => engine,
         Err(error) => return (Status::Failed, format!("{error:#}").into_bytes()),
     };
     match engine.precompile_component(component) {
         Ok(compiled) if compiled.len() > MAX_REPLY_BYTES => {
-            let reason = format!("the compiled code has {} bytes, at most {MAX_REPLY_BYTES} are loaded", compiled.len());
+            let reason = format!(
+                "the compiled code has {} bytes, at most {MAX_REPLY_BYTES} are loaded",
+                compiled.len()
+            );
             (Status::Failed, reason.into_bytes())
         }
         Ok(compiled) => (Status::Compiled, compiled),
@@ -44,7 +54,8 @@ fn compile(component: &[u8], counts_steps: bool) -> (Status, Vec<u8>) {
     }
 }
 
-/// Lowers the limits of this process. What the system does not know or refuses is left out: the parent still enforces the time.
+/// Lowers the limits of this process. What the system does not know or refuses is left out: the
+/// parent still enforces the time.
 #[cfg(unix)]
 fn confine(request: &Request) {
     use rustix::process::Resource;
@@ -55,12 +66,17 @@ fn confine(request: &Request) {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         // A parent that died before this has closed the input, so there is no component to read.
-        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+        let _ =
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
         let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-        // Counts what is private and writable. The address space also holds the program, its libraries and reserved heaps.
+        // Counts what is private and writable. The address space also holds the program, its
+        // libraries and reserved heaps.
         limit(Resource::Data, request.memory_bytes);
-        limit(Resource::As, request.memory_bytes.saturating_add(ADDRESS_SPACE_BYTES));
+        limit(
+            Resource::As,
+            request.memory_bytes.saturating_add(ADDRESS_SPACE_BYTES),
+        );
         limit(Resource::Nofile, STREAMS);
     }
 }
@@ -76,7 +92,10 @@ const STREAMS: u64 = 3;
 fn limit(resource: rustix::process::Resource, value: u64) {
     let known = rustix::process::getrlimit(resource);
     let value = known.maximum.map_or(value, |maximum| maximum.min(value));
-    let limit = rustix::process::Rlimit { current: Some(value), maximum: Some(value) };
+    let limit = rustix::process::Rlimit {
+        current: Some(value),
+        maximum: Some(value),
+    };
     let _ = rustix::process::setrlimit(resource, limit);
 }
 

@@ -4,18 +4,21 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How much memory the compiler may use unless the host says otherwise: 1 GiB. A Python component of 20 MB takes 0.4 GB.
+/// How much memory the compiler may use unless the host says otherwise: 1 GiB. A Python component
+/// of 20 MB takes 0.4 GB.
 const MEMORY_BYTES: u64 = 1 << 30;
-/// How long one component may take unless the host says otherwise: five minutes. A Python component of 20 MB takes 16 s of processor time,
-/// which was a minute on a busy machine.
+/// How long one component may take unless the host says otherwise: five minutes. A Python component
+/// of 20 MB takes 16 s of processor time, which was a minute on a busy machine.
 const TIME: Duration = Duration::from_secs(300);
 /// The most threads that one child uses; memory grows with their number.
 const MAX_THREADS: usize = 4;
 
-/// The command that compiles large components in a process of its own: a program, its arguments, and the limits of that process.
+/// The command that compiles large components in a process of its own: a program, its arguments,
+/// and the limits of that process.
 ///
-/// The program must do nothing but call [`compile_child`](crate::compile_child) with its standard input and output and end. It must be built
-/// with the same version of this crate; answers of any other program are refused. Usually it is the host itself:
+/// The program must do nothing but call [`compile_child`](crate::compile_child) with its standard
+/// input and output and end. It must be built with the same version of this crate; answers of any
+/// other program are refused. Usually it is the host itself:
 ///
 /// ```no_run
 /// use std::io::{stdin, stdout};
@@ -31,8 +34,9 @@ const MAX_THREADS: usize = 4;
 /// }
 /// ```
 ///
-/// Defaults: no arguments, 1 GiB of memory, five minutes. The child gets no variables of the host and works in `/`. The kernel
-/// enforces the memory limit on Linux; elsewhere only the time limit holds.
+/// Defaults: no arguments, 1 GiB of memory, five minutes. The child gets no variables of the host
+/// and works in `/`. The kernel enforces the memory limit on Linux; elsewhere only the time limit
+/// holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompileCommand {
     program: PathBuf,
@@ -45,7 +49,12 @@ impl CompileCommand {
     /// Names the program by an absolute path; with any other path nothing is compiled.
     #[must_use]
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), arguments: Vec::new(), memory_bytes: MEMORY_BYTES, time: TIME }
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            memory_bytes: MEMORY_BYTES,
+            time: TIME,
+        }
     }
 
     /// Appends an argument.
@@ -55,14 +64,16 @@ impl CompileCommand {
         self
     }
 
-    /// Limits the memory of one child, in bytes. Default: 1 GiB. At most two children run at a time.
+    /// Limits the memory of one child, in bytes. Default: 1 GiB. At most two children run at a
+    /// time.
     #[must_use]
     pub fn memory_bytes(mut self, bytes: u64) -> Self {
         self.memory_bytes = bytes;
         self
     }
 
-    /// Limits the time that compiling one component may take. Default: five minutes. The deadline of a run that waits for it applies as well.
+    /// Limits the time that compiling one component may take. Default: five minutes. The deadline
+    /// of a run that waits for it applies as well.
     #[must_use]
     pub fn time(mut self, time: Duration) -> Self {
         self.time = time;
@@ -70,8 +81,13 @@ impl CompileCommand {
     }
 
     pub(crate) fn limits(&self) -> Limits {
-        let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
-        Limits { memory_bytes: self.memory_bytes, time: self.time, threads }
+        let threads = std::thread::available_parallelism()
+            .map_or(1, |threads| threads.get().min(MAX_THREADS));
+        Limits {
+            memory_bytes: self.memory_bytes,
+            time: self.time,
+            threads,
+        }
     }
 
     pub(super) fn program(&self) -> &Path {
@@ -94,6 +110,9 @@ pub(crate) struct Limits {
 impl Limits {
     /// Returns the processor time that all threads together may use, in seconds.
     pub(super) fn cpu_seconds(&self) -> u64 {
-        self.time.as_secs().saturating_add(1).saturating_mul(self.threads as u64)
+        self.time
+            .as_secs()
+            .saturating_add(1)
+            .saturating_mul(self.threads as u64)
     }
 }

@@ -14,8 +14,9 @@
 //! | authentication code of status and content | 32 |
 //! | compiled code, or the reason why there is none | the rest |
 //!
-//! The authentication code shows that the reply was made by this code for this request and is complete. It is not there against other
-//! users, who cannot write to the pipe, but against a host that names the wrong program: then nothing is loaded.
+//! The authentication code shows that the reply was made by this code for this request and is
+//! complete. It is not there against other users, who cannot write to the pipe, but against a host
+//! that names the wrong program: then nothing is loaded.
 
 use std::io::{self, Read, Write};
 
@@ -26,7 +27,8 @@ use super::command::Limits;
 const MAGIC: [u8; 8] = *b"skwasmc1";
 const KEY_BYTES: usize = 32;
 const CODE_BYTES: usize = blake3::OUT_LEN;
-/// The largest compiled code that is accepted. The compiled code of real components is two to three times as long as the component.
+/// The largest compiled code that is accepted. The compiled code of real components is two to three
+/// times as long as the component.
 pub(super) const MAX_REPLY_BYTES: usize = 128 << 20;
 
 /// What comes before the component.
@@ -56,7 +58,13 @@ impl Request {
         let mut key = [0; KEY_BYTES];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
         let component_bytes = component.len() as u64;
-        Ok(Self { key, counts_steps, memory_bytes: limits.memory_bytes, cpu_seconds: limits.cpu_seconds(), component_bytes })
+        Ok(Self {
+            key,
+            counts_steps,
+            memory_bytes: limits.memory_bytes,
+            cpu_seconds: limits.cpu_seconds(),
+            component_bytes,
+        })
     }
 
     pub(super) fn write(&self, component: &[u8], output: &mut impl Write) -> io::Result<()> {
@@ -74,25 +82,41 @@ impl Request {
     /// Reads what comes before the component.
     pub(super) fn read(input: &mut impl Read) -> io::Result<Self> {
         if array::<8>(input)? != MAGIC {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "expected a request of the same version of this program"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "expected a request of the same version of this program",
+            ));
         }
         let key = array(input)?;
         let [counts_steps] = array(input)?;
         let mut number = || array(input).map(u64::from_le_bytes);
         let (memory_bytes, cpu_seconds, component_bytes) = (number()?, number()?, number()?);
-        Ok(Self { key, counts_steps: counts_steps != 0, memory_bytes, cpu_seconds, component_bytes })
+        Ok(Self {
+            key,
+            counts_steps: counts_steps != 0,
+            memory_bytes,
+            cpu_seconds,
+            component_bytes,
+        })
     }
 
     /// Reads the component, which follows.
     pub(super) fn read_component(&self, input: &mut impl Read) -> io::Result<Vec<u8>> {
         // An adapter around a core module makes the component longer than the module.
-        let length = usize::try_from(self.component_bytes).ok().filter(|bytes| *bytes <= 2 * MAX_COMPONENT_BYTES);
+        let length = usize::try_from(self.component_bytes)
+            .ok()
+            .filter(|bytes| *bytes <= 2 * MAX_COMPONENT_BYTES);
         let mut component = vec![0; length.ok_or(io::ErrorKind::InvalidData)?];
         input.read_exact(&mut component)?;
         Ok(component)
     }
 
-    pub(super) fn reply(&self, status: Status, content: &[u8], output: &mut impl Write) -> io::Result<()> {
+    pub(super) fn reply(
+        &self,
+        status: Status,
+        content: &[u8],
+        output: &mut impl Write,
+    ) -> io::Result<()> {
         output.write_all(&[status as u8])?;
         output.write_all(self.code(status, content).as_bytes())?;
         output.write_all(content)?;
@@ -107,13 +131,23 @@ impl Request {
         let [status] = array(input)?;
         let code: [u8; CODE_BYTES] = array(input)?;
         let mut content = Vec::new();
-        input.take(MAX_REPLY_BYTES as u64 + 1).read_to_end(&mut content)?;
-        let status = [Status::Compiled, Status::Invalid, Status::Failed].into_iter().find(|known| *known as u8 == status);
+        input
+            .take(MAX_REPLY_BYTES as u64 + 1)
+            .read_to_end(&mut content)?;
+        let status = [Status::Compiled, Status::Invalid, Status::Failed]
+            .into_iter()
+            .find(|known| *known as u8 == status);
         // Compared as `blake3::Hash`, in constant time.
-        let is_ours = |status: &Status| content.len() <= MAX_REPLY_BYTES && self.code(*status, &content) == blake3::Hash::from_bytes(code);
+        let is_ours = |status: &Status| {
+            content.len() <= MAX_REPLY_BYTES
+                && self.code(*status, &content) == blake3::Hash::from_bytes(code)
+        };
         match status.filter(is_ours) {
             Some(status) => Ok((status, content)),
-            None => Err(io::Error::new(io::ErrorKind::InvalidData, "the answer is not that of a compiler of this version")),
+            None => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the answer is not that of a compiler of this version",
+            )),
         }
     }
 
@@ -135,16 +169,30 @@ mod tests {
     use std::time::Duration;
 
     fn request(component: &[u8]) -> Request {
-        Request::new(component, false, &Limits { memory_bytes: 1, time: Duration::from_secs(2), threads: 3 }).unwrap()
+        Request::new(
+            component,
+            false,
+            &Limits {
+                memory_bytes: 1,
+                time: Duration::from_secs(2),
+                threads: 3,
+            },
+        )
+        .unwrap()
     }
 
     #[test]
     fn a_request_is_read_as_it_was_written() {
         let mut bytes = Vec::new();
-        request(b"component").write(b"component", &mut bytes).unwrap();
+        request(b"component")
+            .write(b"component", &mut bytes)
+            .unwrap();
         let input = &mut bytes.as_slice();
         let read = Request::read(input).unwrap();
-        assert_eq!((read.memory_bytes, read.cpu_seconds, read.counts_steps), (1, 9, false));
+        assert_eq!(
+            (read.memory_bytes, read.cpu_seconds, read.counts_steps),
+            (1, 9, false)
+        );
         assert_eq!(read.read_component(input).unwrap(), b"component");
         Request::read(&mut &b"#!/bin/sh\n"[..]).unwrap_err();
     }
@@ -154,7 +202,10 @@ mod tests {
         let asked = request(b"component");
         let mut bytes = Vec::new();
         asked.reply(Status::Compiled, b"code", &mut bytes).unwrap();
-        assert_eq!(asked.read_reply(&mut bytes.as_slice()).unwrap(), (Status::Compiled, b"code".to_vec()));
+        assert_eq!(
+            asked.read_reply(&mut bytes.as_slice()).unwrap(),
+            (Status::Compiled, b"code".to_vec())
+        );
         let others = request(b"component");
         others.read_reply(&mut bytes.as_slice()).unwrap_err();
         for length in 0..bytes.len() {

@@ -15,16 +15,19 @@ use crate::prepared::{Kept, Troubles};
 
 /// How many components are kept.
 const MAX_KEPT: usize = 64;
-/// How long all kept components may be together, in bytes of WebAssembly and of compiled code: a few bytes can become 64 MiB of it.
+/// How long all kept components may be together, in bytes of WebAssembly and of compiled code: a
+/// few bytes can become 64 MiB of it.
 const MAX_KEPT_BYTES: usize = 256 << 20;
-/// How many are compiled at once in this process, which takes four seconds of processor time at most.
+/// How many are compiled at once in this process, which takes four seconds of processor time at
+/// most.
 const MAX_COMPILING: usize = 2;
 /// How many children compile at once for all callers; each may take the memory of its limit.
 const MAX_CHILDREN: usize = 2;
 /// How often a thread that waits for its turn looks whether its result is still wanted.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The components of a process. The same bytes are the same component; they are compared, which is faster than hashing them.
+/// The components of a process. The same bytes are the same component; they are compared, which is
+/// faster than hashing them.
 pub(super) struct Components {
     kept: Mutex<Vec<Entry>>,
     compiling: Permits,
@@ -54,7 +57,8 @@ pub(super) enum Failure {
     Abandoned,
 }
 
-/// A run that waits for a slot. The last one that leaves before there is a result ends the work on it.
+/// A run that waits for a slot. The last one that leaves before there is a result ends the work on
+/// it.
 struct Waiter<'a> {
     components: &'a Components,
     slot: Arc<Slot>,
@@ -63,13 +67,18 @@ struct Waiter<'a> {
 
 impl Default for Components {
     fn default() -> Self {
-        Self { kept: Mutex::default(), compiling: Permits::new(MAX_COMPILING), children: Permits::new(MAX_CHILDREN) }
+        Self {
+            kept: Mutex::default(),
+            compiling: Permits::new(MAX_COMPILING),
+            children: Permits::new(MAX_CHILDREN),
+        }
     }
 }
 
 impl Components {
-    /// Returns the component, and whether it was loaded for this caller. What takes long is done on a thread of its own. When no caller
-    /// waits any more, a child that compiles is killed; what is compiled in this process is kept for the next caller.
+    /// Returns the component, and whether it was loaded for this caller. What takes long is done on
+    /// a thread of its own. When no caller waits any more, a child that compiles is killed; what is
+    /// compiled in this process is kept for the next caller.
     pub(super) async fn get(
         &self,
         bytes: &Arc<[u8]>,
@@ -91,17 +100,20 @@ impl Components {
         }
     }
 
-    /// Waits for a permit to compile in this process; returns none when the result is not wanted any more.
+    /// Waits for a permit to compile in this process; returns none when the result is not wanted
+    /// any more.
     pub(super) fn permit(&self, wanted: &Wanted<'_>) -> Option<Permit<'_>> {
         self.compiling.take(wanted)
     }
 
-    /// Waits for a permit to compile in a child; returns none when the result is not wanted any more.
+    /// Waits for a permit to compile in a child; returns none when the result is not wanted any
+    /// more.
     pub(super) fn permit_for_child(&self, wanted: &Wanted<'_>) -> Option<Permit<'_>> {
         self.children.take(wanted)
     }
 
-    /// Finds the slot of these bytes, or makes it, and waits for it. What was used last is at the end.
+    /// Finds the slot of these bytes, or makes it, and waits for it. What was used last is at the
+    /// end.
     fn join(&self, bytes: &Arc<[u8]>, deadline: Option<Instant>) -> (Waiter<'_>, bool) {
         let mut kept = self.kept();
         let is_same = |entry: &Entry| Arc::ptr_eq(&entry.bytes, bytes) || entry.bytes == *bytes;
@@ -110,11 +122,24 @@ impl Components {
             kept[at..].rotate_left(1);
         } else {
             make_room(&mut kept, bytes.len());
-            kept.push(Entry { bytes: Arc::clone(bytes), slot: Arc::default() });
+            kept.push(Entry {
+                bytes: Arc::clone(bytes),
+                slot: Arc::default(),
+            });
         }
-        let slot = kept.last().map(|entry| Arc::clone(&entry.slot)).unwrap_or_default();
+        let slot = kept
+            .last()
+            .map(|entry| Arc::clone(&entry.slot))
+            .unwrap_or_default();
         slot.waiting.fetch_add(1, Ordering::Relaxed);
-        (Waiter { components: self, slot, deadline }, at.is_none())
+        (
+            Waiter {
+                components: self,
+                slot,
+                deadline,
+            },
+            at.is_none(),
+        )
     }
 
     fn forget(&self, slot: &Arc<Slot>) {
@@ -129,35 +154,82 @@ impl Components {
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let _kept = self.components.kept();
-        if self.slot.waiting.fetch_sub(1, Ordering::Relaxed) == 1 && self.slot.result.get().is_none() {
-            let is_late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            self.slot.abandoned.set(if is_late { Cause::Deadline } else { Cause::Cancelled });
+        if self.slot.waiting.fetch_sub(1, Ordering::Relaxed) == 1
+            && self.slot.result.get().is_none()
+        {
+            let is_late = self
+                .deadline
+                .is_some_and(|deadline| Instant::now() >= deadline);
+            self.slot.abandoned.set(if is_late {
+                Cause::Deadline
+            } else {
+                Cause::Cancelled
+            });
         }
     }
 }
 
-fn begin(slot: &Arc<Slot>, bytes: &Arc<[u8]>, engine: &Arc<SharedEngine>, caller: &Caller, deadline: Option<Instant>) {
+fn begin(
+    slot: &Arc<Slot>,
+    bytes: &Arc<[u8]>,
+    engine: &Arc<SharedEngine>,
+    caller: &Caller,
+    deadline: Option<Instant>,
+) {
     match catch_unwind(AssertUnwindSafe(|| engine.load_at_once(bytes))) {
         Ok(Ok(prepared)) => slot.fill(&engine.components, Ok(Arc::new(prepared))),
-        Ok(Err(troubles)) => start(slot, bytes, Arc::clone(engine), troubles, caller.clone(), deadline),
+        Ok(Err(troubles)) => start(
+            slot,
+            bytes,
+            Arc::clone(engine),
+            troubles,
+            caller.clone(),
+            deadline,
+        ),
         Err(_) => slot.fill(&engine.components, Err(panicked())),
     }
 }
 
-fn start(slot: &Arc<Slot>, bytes: &Arc<[u8]>, engine: Arc<SharedEngine>, troubles: Troubles, caller: Caller, deadline: Option<Instant>) {
+fn start(
+    slot: &Arc<Slot>,
+    bytes: &Arc<[u8]>,
+    engine: Arc<SharedEngine>,
+    troubles: Troubles,
+    caller: Caller,
+    deadline: Option<Instant>,
+) {
     let (filled, bytes, shared) = (Arc::clone(slot), Arc::clone(bytes), Arc::clone(&engine));
     let work = move || {
-        let wanted = Wanted { abandoned: &filled.abandoned, caller: &caller, deadline };
+        let wanted = Wanted {
+            abandoned: &filled.abandoned,
+            caller: &caller,
+            deadline,
+        };
         let result = catch_unwind(AssertUnwindSafe(|| engine.load(&bytes, troubles, &wanted)));
-        filled.fill(&engine.components, result.unwrap_or_else(|_| Err(panicked())).map(Arc::new));
+        filled.fill(
+            &engine.components,
+            result.unwrap_or_else(|_| Err(panicked())).map(Arc::new),
+        );
     };
-    if let Err(error) = std::thread::Builder::new().name("skills-compile".into()).spawn(work) {
-        slot.fill(&shared.components, Err(LoadError::Compiler { reason: error.to_string() }.into()));
+    if let Err(error) = std::thread::Builder::new()
+        .name("skills-compile".into())
+        .spawn(work)
+    {
+        slot.fill(
+            &shared.components,
+            Err(LoadError::Compiler {
+                reason: error.to_string(),
+            }
+            .into()),
+        );
     }
 }
 
 fn panicked() -> Failure {
-    LoadError::Compiler { reason: "it panicked".to_owned() }.into()
+    LoadError::Compiler {
+        reason: "it panicked".to_owned(),
+    }
+    .into()
 }
 
 impl From<LoadError> for Failure {
@@ -177,7 +249,12 @@ fn make_room(kept: &mut Vec<Entry>, bytes: usize) {
 impl Entry {
     /// Returns how many bytes it takes now.
     fn size(&self) -> usize {
-        let compiled = self.slot.result.get().and_then(|result| result.as_ref().ok()).map_or(0, |kept| kept.size());
+        let compiled = self
+            .slot
+            .result
+            .get()
+            .and_then(|result| result.as_ref().ok())
+            .map_or(0, |kept| kept.size());
         self.bytes.len() + compiled
     }
 }
@@ -218,7 +295,11 @@ pub(super) struct Permit<'a> {
 
 impl Permits {
     fn new(most: usize) -> Self {
-        Self { taken: Mutex::default(), free: Condvar::new(), most }
+        Self {
+            taken: Mutex::default(),
+            free: Condvar::new(),
+            most,
+        }
     }
 
     fn take(&self, wanted: &Wanted<'_>) -> Option<Permit<'_>> {
@@ -226,9 +307,16 @@ impl Permits {
         while wanted.abandoned.cause().is_none() {
             if taken.len() < self.most && !taken.contains(wanted.caller) {
                 taken.push(wanted.caller.clone());
-                return Some(Permit { permits: self, caller: wanted.caller.clone() });
+                return Some(Permit {
+                    permits: self,
+                    caller: wanted.caller.clone(),
+                });
             }
-            taken = self.free.wait_timeout(taken, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            taken = self
+                .free
+                .wait_timeout(taken, LOOK)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         None
     }

@@ -6,18 +6,21 @@ use crate::Profile;
 
 /// How many programs run at once in one engine; others wait for their turn.
 pub(crate) const SLOTS: u32 = 64;
-/// How much of a used memory or table is cleared in place instead of being given back to the system: what a small program or a small script engine
-/// touches. Giving back costs a system call, and a page fault for each page at the next run. Where the kernel tells which pages were touched
+/// How much of a used memory or table is cleared in place instead of being given back to the
+/// system: what a small program or a small script engine touches. Giving back costs a system call,
+/// and a page fault for each page at the next run. Where the kernel tells which pages were touched
 /// (Linux 6.7), only these are cleared.
 const RESIDENT_BYTES: usize = 1 << 20;
 /// The same where it does not tell, and everything up to here is cleared.
 const RESIDENT_BYTES_UNTOLD: usize = 64 * 1024;
-/// The parts that a component may be made of. A script engine with its libraries has some dozens of core instances and tables.
+/// The parts that a component may be made of. A script engine with its libraries has some dozens of
+/// core instances and tables.
 const MAX_CORE_INSTANCES: u32 = 100;
 const MAX_TABLES: u32 = 100;
 const MAX_MEMORIES: u32 = 20;
 const MAX_TABLE_ELEMENTS: usize = 65_536;
-/// The most that a 32-bit memory can have. It takes address space only, and the limiter of each run decides.
+/// The most that a 32-bit memory can have. It takes address space only, and the limiter of each run
+/// decides.
 const MAX_MEMORY_BYTES: usize = 4 << 30;
 
 /// Where memories, tables and stacks come from.
@@ -39,7 +42,10 @@ pub(crate) fn config(profile: Profile, allocation: Allocation) -> Config {
             config.epoch_interruption(true);
         }
         Profile::Deterministic { .. } => {
-            config.consume_fuel(true).cranelift_nan_canonicalization(true).relaxed_simd_deterministic(true);
+            config
+                .consume_fuel(true)
+                .cranelift_nan_canonicalization(true)
+                .relaxed_simd_deterministic(true);
         }
     }
     if allocation == Allocation::Pooled {
@@ -50,7 +56,11 @@ pub(crate) fn config(profile: Profile, allocation: Allocation) -> Config {
 
 fn pool() -> PoolingAllocationConfig {
     let is_told = PoolingAllocationConfig::is_pagemap_scan_available();
-    let resident = if is_told { RESIDENT_BYTES } else { RESIDENT_BYTES_UNTOLD };
+    let resident = if is_told {
+        RESIDENT_BYTES
+    } else {
+        RESIDENT_BYTES_UNTOLD
+    };
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(SLOTS)
         .total_core_instances(SLOTS * MAX_CORE_INSTANCES)

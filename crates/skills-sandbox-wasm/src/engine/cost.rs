@@ -1,38 +1,46 @@
 //! Decides from the bytes whether a component may be compiled in this process.
 //!
-//! The length of a component bounds neither the time nor the memory of the compiler: 300 nested loops over 300 variables are 4.6 KB and
-//! take 43 s, and a call of a function with a thousand parameters is two bytes. So the shape of each function is measured, and what is not
-//! known to be cheap is left to a child process. Real tools in Rust and C of 27 to 200 KB stay below each limit.
+//! The length of a component bounds neither the time nor the memory of the compiler: 300 nested
+//! loops over 300 variables are 4.6 KB and take 43 s, and a call of a function with a thousand
+//! parameters is two bytes. So the shape of each function is measured, and what is not known to be
+//! cheap is left to a child process. Real tools in Rust and C of 27 to 200 KB stay below each
+//! limit.
 //!
-//! The worst components below the limits that were found take 3.6 s of processor time or 0.34 GB, with a compiler
-//! built as for tests:
+//! The worst components below the limits that were found take 3.6 s of processor time or 0.34 GB,
+//! with a compiler built as for tests:
 //!
 //! ```text
 //! cargo test -p skills-sandbox-wasm --lib -- --nocapture the_worst_small_components
 //! ```
 
 use wasmparser::{
-    BlockType, CanonicalFunction, CompositeInnerType, DataKind, ElementKind, FunctionBody, Operator, Parser, Payload, TypeRef,
+    BlockType, CanonicalFunction, CompositeInnerType, DataKind, ElementKind, FunctionBody,
+    Operator, Parser, Payload, TypeRef,
 };
 
 /// The longest component that is compiled in this process.
 const MAX_BYTES: usize = 512 << 10;
-/// The most work in one function, and in all together: one for an instruction, more where an instruction passes many values.
+/// The most work in one function, and in all together: one for an instruction, more where an
+/// instruction passes many values.
 const MAX_WORK: u64 = 20_000;
 const MAX_TOTAL_WORK: u64 = 250_000;
-/// The most branches times variables in one function, and in all together. At each branch the compiler decides where each variable is.
+/// The most branches times variables in one function, and in all together. At each branch the
+/// compiler decides where each variable is.
 const MAX_PLACES: u64 = 150_000;
 const MAX_TOTAL_PLACES: u64 = 300_000;
 /// The most variables of a function, with its parameters and results.
 const MAX_VARIABLES: u64 = 256;
-/// How deep loops, and blocks of any kind, may be nested. The time grows with the square of the depth of loops.
+/// How deep loops, and blocks of any kind, may be nested. The time grows with the square of the
+/// depth of loops.
 const MAX_LOOPS: usize = 8;
 const MAX_BLOCKS: usize = 256;
-/// The most parameters and results of a function or block. Compilers of languages pass more in memory.
+/// The most parameters and results of a function or block. Compilers of languages pass more in
+/// memory.
 const MAX_ARITY: usize = 32;
 /// What a function, a module or a function of the component model costs besides its instructions.
 const FUNCTION: u64 = 25;
-/// The most images of memories and tables that the compiler makes of segments; each has up to 16 MiB. Real components have three.
+/// The most images of memories and tables that the compiler makes of segments; each has up to 16
+/// MiB. Real components have three.
 const MAX_IMAGES: usize = 4;
 
 /// Says whether compiling the component is known to take little time and memory.
@@ -72,11 +80,15 @@ struct Cost {
 }
 
 impl Shape {
-    /// Reads everything; nothing when the component is not valid, or has what is not known to be cheap.
+    /// Reads everything; nothing when the component is not valid, or has what is not known to be
+    /// cheap.
     fn fits(mut self, component: &[u8]) -> Option<bool> {
         for payload in Parser::new(0).parse_all(component) {
             self.add(payload.ok()?)?;
-            if self.cost.work > MAX_TOTAL_WORK || self.cost.places > MAX_TOTAL_PLACES || self.images > MAX_IMAGES {
+            if self.cost.work > MAX_TOTAL_WORK
+                || self.cost.places > MAX_TOTAL_PLACES
+                || self.images > MAX_IMAGES
+            {
                 return Some(false);
             }
         }
@@ -95,9 +107,14 @@ impl Shape {
             Payload::TypeSection(types) => {
                 for group in types {
                     for ty in group.ok()?.types() {
-                        // Types of garbage-collected objects are rare, and their instructions differ much in cost.
-                        let CompositeInnerType::Func(function) = &ty.composite_type.inner else { return None };
-                        self.module.arities.push(function.params().len() + function.results().len());
+                        // Types of garbage-collected objects are rare, and their instructions
+                        // differ much in cost.
+                        let CompositeInnerType::Func(function) = &ty.composite_type.inner else {
+                            return None;
+                        };
+                        self.module
+                            .arities
+                            .push(function.params().len() + function.results().len());
                     }
                 }
             }
@@ -128,14 +145,30 @@ impl Shape {
             }
             Payload::DataSection(segments) => {
                 for segment in segments {
-                    let is_first = matches!(segment.ok()?.kind, DataKind::Active { memory_index: 0, .. });
-                    self.images += usize::from(!is_first || !std::mem::replace(&mut self.module.has_memory_image, true));
+                    let is_first = matches!(
+                        segment.ok()?.kind,
+                        DataKind::Active {
+                            memory_index: 0,
+                            ..
+                        }
+                    );
+                    self.images += usize::from(
+                        !is_first || !std::mem::replace(&mut self.module.has_memory_image, true),
+                    );
                 }
             }
             Payload::ElementSection(segments) => {
                 for segment in segments {
-                    let is_first = matches!(segment.ok()?.kind, ElementKind::Active { table_index: None | Some(0), .. });
-                    self.images += usize::from(!is_first || !std::mem::replace(&mut self.module.has_table_image, true));
+                    let is_first = matches!(
+                        segment.ok()?.kind,
+                        ElementKind::Active {
+                            table_index: None | Some(0),
+                            ..
+                        }
+                    );
+                    self.images += usize::from(
+                        !is_first || !std::mem::replace(&mut self.module.has_table_image, true),
+                    );
                 }
             }
             Payload::ComponentCanonicalSection(functions) => {
@@ -143,9 +176,11 @@ impl Shape {
                     self.cost.work += FUNCTION;
                     match function.ok()? {
                         CanonicalFunction::Lift { .. } => self.has_lift = true,
-                        // A function that was lifted could be lowered again. For such calls between components the compiler makes code
-                        // that grows with their types.
-                        CanonicalFunction::Lower { .. } if self.has_lift || self.depth > 0 => return None,
+                        // A function that was lifted could be lowered again. For such calls between
+                        // components the compiler makes code that grows with their types.
+                        CanonicalFunction::Lower { .. } if self.has_lift || self.depth > 0 => {
+                            return None;
+                        }
                         _ => {}
                     }
                 }
@@ -165,7 +200,10 @@ impl Shape {
 
 impl Module {
     fn arity(&self, ty: u32) -> Option<usize> {
-        self.arities.get(ty as usize).copied().filter(|arity| *arity <= MAX_ARITY)
+        self.arities
+            .get(ty as usize)
+            .copied()
+            .filter(|arity| *arity <= MAX_ARITY)
     }
 
     fn block(&self, ty: BlockType) -> Option<usize> {
@@ -190,7 +228,9 @@ impl Module {
         for operator in body.get_operators_reader().ok()? {
             let operator = operator.ok()?;
             let (values, ways) = match &operator {
-                Operator::Block { blockty } | Operator::Loop { blockty } | Operator::If { blockty } => {
+                Operator::Block { blockty }
+                | Operator::Loop { blockty }
+                | Operator::If { blockty } => {
                     let is_loop = matches!(operator, Operator::Loop { .. });
                     loops += usize::from(is_loop);
                     blocks.push(is_loop);
@@ -202,9 +242,10 @@ impl Module {
                     (widest, 1)
                 }
                 Operator::TryTable { .. } => return None,
-                Operator::Call { function_index } | Operator::ReturnCall { function_index } => {
-                    (self.arity(*self.functions.get(*function_index as usize)?)?, 0)
-                }
+                Operator::Call { function_index } | Operator::ReturnCall { function_index } => (
+                    self.arity(*self.functions.get(*function_index as usize)?)?,
+                    0,
+                ),
                 Operator::CallIndirect { type_index, .. }
                 | Operator::ReturnCallIndirect { type_index, .. }
                 | Operator::CallRef { type_index }
@@ -223,11 +264,19 @@ impl Module {
             branches += ways;
             work += (1 + values as u64) * ways.max(1);
             let places = branches.saturating_mul(variables);
-            if work > MAX_WORK || places > MAX_PLACES || loops > MAX_LOOPS || blocks.len() > MAX_BLOCKS || variables > MAX_VARIABLES {
+            if work > MAX_WORK
+                || places > MAX_PLACES
+                || loops > MAX_LOOPS
+                || blocks.len() > MAX_BLOCKS
+                || variables > MAX_VARIABLES
+            {
                 return None;
             }
         }
-        Some(Cost { work, places: branches * variables })
+        Some(Cost {
+            work,
+            places: branches * variables,
+        })
     }
 }
 
@@ -241,16 +290,25 @@ mod tests {
         wat::parse_str(format!("(component {text})")).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// A module with a function that does nothing, and functions with this many `i32` variables and this code.
+    /// A module with a function that does nothing, and functions with this many `i32` variables and
+    /// this code.
     fn functions(number: usize, variables: usize, code: &str) -> Vec<u8> {
         let function = format!("(func (local {}) {code})", "i32 ".repeat(variables));
-        bytes(&format!("(core module (memory 1) (func $nothing) {})", function.repeat(number)))
+        bytes(&format!(
+            "(core module (memory 1) (func $nothing) {})",
+            function.repeat(number)
+        ))
     }
 
     /// Nested loops, each left by a condition, around code that changes each variable.
     fn loops(depth: usize, variables: usize) -> String {
-        let changes: String = (0..variables).map(|at| format!("(local.set {at} (i32.add (local.get {at}) (i32.const 1)))")).collect();
-        let (open, close) = ("loop ".repeat(depth), "local.get 0 br_if 0 end ".repeat(depth));
+        let changes: String = (0..variables)
+            .map(|at| format!("(local.set {at} (i32.add (local.get {at}) (i32.const 1)))"))
+            .collect();
+        let (open, close) = (
+            "loop ".repeat(depth),
+            "local.get 0 br_if 0 end ".repeat(depth),
+        );
         format!("{open}{changes} {close}")
     }
 
@@ -276,20 +334,68 @@ mod tests {
     fn what_may_take_long_is_not_small() {
         let wide = "i32 ".repeat(MAX_ARITY + 1);
         let cases = [
-            ("one long function", functions(1, 0, &"call 0 ".repeat(20_001))),
-            ("many long functions", functions(14, 0, &"nop ".repeat(19_000))),
+            (
+                "one long function",
+                functions(1, 0, &"call 0 ".repeat(20_001)),
+            ),
+            (
+                "many long functions",
+                functions(14, 0, &"nop ".repeat(19_000)),
+            ),
             ("many short functions", functions(10_000, 0, "")),
             ("deep loops", functions(1, 1, &loops(MAX_LOOPS + 1, 1))),
-            ("deep blocks", functions(1, 1, &format!("{}{}", "block ".repeat(MAX_BLOCKS + 1), "end ".repeat(MAX_BLOCKS + 1)))),
-            ("many branches and variables", functions(1, 200, &loops(1, 1).repeat(300))),
+            (
+                "deep blocks",
+                functions(
+                    1,
+                    1,
+                    &format!(
+                        "{}{}",
+                        "block ".repeat(MAX_BLOCKS + 1),
+                        "end ".repeat(MAX_BLOCKS + 1)
+                    ),
+                ),
+            ),
+            (
+                "many branches and variables",
+                functions(1, 200, &loops(1, 1).repeat(300)),
+            ),
             ("many variables", functions(1, 257, "")),
-            ("long tables", functions(1, 0, &format!("block i32.const 0 br_table {} end", "0 ".repeat(20_000)))),
-            ("many parameters", bytes(&format!("(core module (func (param {wide})))"))),
-            ("many parameters of an import", bytes(&format!(r#"(core module (import "a" "b" (func (param {wide}))))"#))),
-            ("many parameters of a block", functions(1, 0, &format!("unreachable block (param {wide}) unreachable end"))),
-            ("many parameters of a call", functions(1, 0, &format!("unreachable call_indirect (param {wide})")).to_vec()),
+            (
+                "long tables",
+                functions(
+                    1,
+                    0,
+                    &format!("block i32.const 0 br_table {} end", "0 ".repeat(20_000)),
+                ),
+            ),
+            (
+                "many parameters",
+                bytes(&format!("(core module (func (param {wide})))")),
+            ),
+            (
+                "many parameters of an import",
+                bytes(&format!(
+                    r#"(core module (import "a" "b" (func (param {wide}))))"#
+                )),
+            ),
+            (
+                "many parameters of a block",
+                functions(
+                    1,
+                    0,
+                    &format!("unreachable block (param {wide}) unreachable end"),
+                ),
+            ),
+            (
+                "many parameters of a call",
+                functions(1, 0, &format!("unreachable call_indirect (param {wide})")).to_vec(),
+            ),
             ("many images", images(MAX_IMAGES + 1)),
-            ("other types", bytes("(core module (type (struct (field i32))))")),
+            (
+                "other types",
+                bytes("(core module (type (struct (field i32))))"),
+            ),
             ("no component", b"\0asm\x0d\0\x01\0\x01".to_vec()),
             (
                 "calls between components",
@@ -298,15 +404,25 @@ mod tests {
                     (func $f (canon lift (core func $i "f"))) (core func (canon lower (func $f)))"#,
                 ),
             ),
-            ("calls in a component", bytes(r#"(component (import "f" (func $f)) (core func (canon lower (func $f))))"#)),
-            ("too long", bytes(&format!(r#"(core module (memory 9) (data (i32.const 0) "{}"))"#, "x".repeat(MAX_BYTES)))),
+            (
+                "calls in a component",
+                bytes(r#"(component (import "f" (func $f)) (core func (canon lower (func $f))))"#),
+            ),
+            (
+                "too long",
+                bytes(&format!(
+                    r#"(core module (memory 9) (data (i32.const 0) "{}"))"#,
+                    "x".repeat(MAX_BYTES)
+                )),
+            ),
         ];
         for (what, component) in cases {
             assert!(!is_small(&component), "{what}");
         }
     }
 
-    /// The worst known components below the limits. Prints what they cost, for the figures at the head of this file.
+    /// The worst known components below the limits. Prints what they cost, for the figures at the
+    /// head of this file.
     #[cfg(target_os = "linux")]
     #[test]
     fn the_worst_small_components() {
@@ -317,13 +433,28 @@ mod tests {
         let cases = [
             ("calls", functions(11, 0, &"call 0 ".repeat(19_900))),
             ("empty functions", functions(9_500, 0, "")),
-            ("8 loops, 60 variables, 70 times", functions(2, 60, &loops(8, 60).repeat(70))),
-            ("8 loops, 8 variables, 300 times", functions(5, 8, &loops(8, 8).repeat(300))),
-            ("8 loops, 250 variables, 18 times", functions(2, 250, &loops(8, 250).repeat(18))),
-            ("3 loops, 20 variables, 180 times", functions(9, 20, &loops(3, 20).repeat(180))),
+            (
+                "8 loops, 60 variables, 70 times",
+                functions(2, 60, &loops(8, 60).repeat(70)),
+            ),
+            (
+                "8 loops, 8 variables, 300 times",
+                functions(5, 8, &loops(8, 8).repeat(300)),
+            ),
+            (
+                "8 loops, 250 variables, 18 times",
+                functions(2, 250, &loops(8, 250).repeat(18)),
+            ),
+            (
+                "3 loops, 20 variables, 180 times",
+                functions(9, 20, &loops(3, 20).repeat(180)),
+            ),
             (
                 "wide calls",
-                bytes(&format!("(core module (type $wide (func (param {wide}))) (func $wide (type $wide)) {})", calls.repeat(11))),
+                bytes(&format!(
+                    "(core module (type $wide (func (param {wide}))) (func $wide (type $wide)) {})",
+                    calls.repeat(11)
+                )),
             ),
             ("images", images(MAX_IMAGES)),
         ];
@@ -334,7 +465,11 @@ mod tests {
             let compiled = engine.precompile_component(&component).unwrap();
             #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
             let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-            let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default().to_owned();
+            let peak = status
+                .lines()
+                .find(|line| line.starts_with("VmHWM"))
+                .unwrap_or_default()
+                .to_owned();
             let spent = now() - started;
             let milliseconds = spent.tv_sec * 1_000 + spent.tv_nsec / 1_000_000;
             println!(

@@ -10,7 +10,8 @@ use crate::context::Context;
 use crate::surface::{Generation, Surface};
 use crate::{Profile, files};
 
-/// An engine and the interfaces that it offers, each set of them made when a component first asks for it.
+/// An engine and the interfaces that it offers, each set of them made when a component first asks
+/// for it.
 pub(crate) struct Linked {
     pub(super) engine: Engine,
     pub(super) allocation: Allocation,
@@ -20,7 +21,11 @@ pub(crate) struct Linked {
 
 impl Linked {
     pub(super) fn new(profile: Profile, allocation: Allocation) -> wasmtime::Result<Self> {
-        Ok(Self { engine: Engine::new(&config(profile, allocation))?, allocation, linkers: Default::default() })
+        Ok(Self {
+            engine: Engine::new(&config(profile, allocation))?,
+            allocation,
+            linkers: Default::default(),
+        })
     }
 
     /// Returns the interfaces that a component may ask for.

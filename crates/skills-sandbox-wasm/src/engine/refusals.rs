@@ -9,7 +9,8 @@ use crate::artifacts::Key;
 
 /// How many are remembered.
 const MAX_REFUSALS: usize = 256;
-/// How much more time than was not enough must be there for another attempt: twice as much, since machines are not always equally busy.
+/// How much more time than was not enough must be there for another attempt: twice as much, since
+/// machines are not always equally busy.
 const MORE_TIME: u32 = 2;
 
 /// The components whose compilation was killed, by content, each with the limit that was reached.
@@ -29,13 +30,20 @@ impl Refusals {
     /// Fails with the limit that was reached before, unless there is much more time now.
     pub(super) fn check(&self, key: &Key, deadline: Option<Instant>) -> Result<(), LoadError> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((_, error)) = known.iter().find(|(other, _)| other == key) else { return Ok(()) };
+        let Some((_, error)) = known.iter().find(|(other, _)| other == key) else {
+            return Ok(());
+        };
         let has_more_time = match error {
-            LoadError::CompileTime { limit } => {
-                deadline.is_none_or(|deadline| deadline.saturating_duration_since(Instant::now()) >= limit.saturating_mul(MORE_TIME))
-            }
+            LoadError::CompileTime { limit } => deadline.is_none_or(|deadline| {
+                deadline.saturating_duration_since(Instant::now())
+                    >= limit.saturating_mul(MORE_TIME)
+            }),
             _ => false,
         };
-        if has_more_time { Ok(()) } else { Err(error.clone()) }
+        if has_more_time {
+            Ok(())
+        } else {
+            Err(error.clone())
+        }
     }
 }

@@ -9,10 +9,12 @@ use wasmtime::{Engine, EngineWeak};
 
 /// How often the epoch advances, and so how late a loop may be stopped.
 pub(crate) const TICK: Duration = Duration::from_millis(1);
-/// For how many ticks the thread stays awake when nothing runs: whoever runs one program after the other would wake it each time.
+/// For how many ticks the thread stays awake when nothing runs: whoever runs one program after the
+/// other would wake it each time.
 const IDLE_TICKS: u32 = 20;
 
-/// One thread that sleeps until a run begins and ends with its owner: an idle host spends nothing on it.
+/// One thread that sleeps until a run begins and ends with its owner: an idle host spends nothing
+/// on it.
 pub(crate) struct Ticker(Arc<Shared>);
 
 #[derive(Default)]
@@ -36,13 +38,20 @@ impl Ticker {
     pub(crate) fn start() -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let seen = Arc::clone(&shared);
-        std::thread::Builder::new().name("skills-ticker".into()).spawn(move || advance(&seen))?;
+        std::thread::Builder::new()
+            .name("skills-ticker".into())
+            .spawn(move || advance(&seen))?;
         Ok(Self(shared))
     }
 
     /// Takes one more engine along.
     pub(crate) fn advances(&self, engine: &Engine) {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).engines.push(engine.weak());
+        self.0
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .engines
+            .push(engine.weak());
     }
 
     pub(crate) fn tick(&self) -> Ticking {
@@ -59,7 +68,11 @@ impl Ticker {
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).is_stopped = true;
+        self.0
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_stopped = true;
         self.0.wake.notify_one();
     }
 }
@@ -73,7 +86,11 @@ impl Drop for Ticking {
 fn advance(shared: &Shared) {
     let mut idle = 0;
     loop {
-        idle = if shared.active.load(Ordering::SeqCst) == 0 { idle + 1 } else { 0 };
+        idle = if shared.active.load(Ordering::SeqCst) == 0 {
+            idle + 1
+        } else {
+            0
+        };
         if idle > IDLE_TICKS {
             park(shared);
             idle = 0;
@@ -83,17 +100,24 @@ fn advance(shared: &Shared) {
         if state.is_stopped {
             return;
         }
-        state.engines.iter().filter_map(EngineWeak::upgrade).for_each(|engine| engine.increment_epoch());
+        state
+            .engines
+            .iter()
+            .filter_map(EngineWeak::upgrade)
+            .for_each(|engine| engine.increment_epoch());
     }
 }
 
-/// Waits until something runs. Whoever begins a run looks at `is_parked` under the same lock, so none is missed.
+/// Waits until something runs. Whoever begins a run looks at `is_parked` under the same lock, so
+/// none is missed.
 fn park(shared: &Shared) {
     let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
     if shared.active.load(Ordering::SeqCst) > 0 {
         return;
     }
     state.is_parked = true;
-    let state = shared.wake.wait_while(state, |state| state.is_parked && !state.is_stopped);
+    let state = shared
+        .wake
+        .wait_while(state, |state| state.is_parked && !state.is_stopped);
     drop(state);
 }

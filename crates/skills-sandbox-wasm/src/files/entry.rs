@@ -38,8 +38,9 @@ impl From<ResourceTableError> for Failure {
     }
 }
 
-/// An entry that may be made, changed or removed, for a call of the library: the directory, the name in it, and the same directory once more when it
-/// was opened for this and has to be [released](Files::release).
+/// An entry that may be made, changed or removed, for a call of the library: the directory, the
+/// name in it, and the same directory once more when it was opened for this and has to be
+/// [released](Files::release).
 pub(super) struct Changeable {
     pub(super) fd: Resource<Descriptor>,
     pub(super) path: String,
@@ -52,9 +53,12 @@ impl Files<'_> {
         self.used(fd)?.ok_or_else(|| Refusal::NotDirectory.into())
     }
 
-    /// Makes the private directory when it is this one and was not used before. Returns the directory; nothing when the descriptor is a file.
+    /// Makes the private directory when it is this one and was not used before. Returns the
+    /// directory; nothing when the descriptor is a file.
     pub(super) fn used(&mut self, fd: &Resource<Descriptor>) -> Result<Option<Dir>, Failure> {
-        let Descriptor::Dir(dir) = self.table.get(fd)? else { return Ok(None) };
+        let Descriptor::Dir(dir) = self.table.get(fd)? else {
+            return Ok(None);
+        };
         if !self.directories.is_unmade(dir) {
             return Ok(Some(dir.clone()));
         }
@@ -72,28 +76,58 @@ impl Files<'_> {
         }
     }
 
-    /// Makes sure that an entry may be made, changed or removed; `path` is what is changed itself, not what it leads to.
-    pub(super) fn changeable(&mut self, fd: Resource<Descriptor>, path: String) -> Result<Changeable, Failure> {
+    /// Makes sure that an entry may be made, changed or removed; `path` is what is changed itself,
+    /// not what it leads to.
+    pub(super) fn changeable(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path: String,
+    ) -> Result<Changeable, Failure> {
         let dir = self.dir(&fd)?;
         let guard = &self.directories.guard;
         if dir.perms.write_not_permitted() || guard.is_idle() {
-            return Ok(Changeable { fd, path, held: None });
+            return Ok(Changeable {
+                fd,
+                path,
+                held: None,
+            });
         }
         let entry = guard.check(&dir.dir, Path::new(&path))?;
-        let path = entry.name.into_os_string().into_string().map_err(|_| Refusal::Invalid)?;
-        let held = self.table.push(Descriptor::Dir(Dir::new(entry.directory, dir.perms, dir.open_mode, true)))?;
-        Ok(Changeable { fd: Resource::new_borrow(held.rep()), path, held: Some(held) })
+        let path = entry
+            .name
+            .into_os_string()
+            .into_string()
+            .map_err(|_| Refusal::Invalid)?;
+        let held = self.table.push(Descriptor::Dir(Dir::new(
+            entry.directory,
+            dir.perms,
+            dir.open_mode,
+            true,
+        )))?;
+        Ok(Changeable {
+            fd: Resource::new_borrow(held.rep()),
+            path,
+            held: Some(held),
+        })
     }
 
     /// Makes sure that an entry may be made, and counts it.
-    pub(super) fn makeable(&mut self, fd: Resource<Descriptor>, path: String) -> Result<Changeable, Failure> {
+    pub(super) fn makeable(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path: String,
+    ) -> Result<Changeable, Failure> {
         let entry = self.changeable(fd, path)?;
         let counted = self.directories.quota.entry().map_err(Failure::from);
         self.or_release(entry, counted).map(|(entry, ())| entry)
     }
 
     /// Goes on with an entry and something else; when there is nothing else, the entry is released.
-    pub(super) fn or_release<T>(&mut self, entry: Changeable, other: Result<T, Failure>) -> Result<(Changeable, T), Failure> {
+    pub(super) fn or_release<T>(
+        &mut self,
+        entry: Changeable,
+        other: Result<T, Failure>,
+    ) -> Result<(Changeable, T), Failure> {
         match other {
             Ok(other) => Ok((entry, other)),
             Err(failure) => {
@@ -129,14 +163,26 @@ mod tests {
             std::fs::create_dir(root.join(name)).unwrap();
         }
         let rules = Rules::default().allow(Layer::User, Capability::Write);
-        let request = Request::new(root.join("skill")).workspace(root.join("workspace")).tool("Write", None);
-        let Decision::Granted(grants) = rules.decide(&request) else { panic!("granted") };
+        let request = Request::new(root.join("skill"))
+            .workspace(root.join("workspace"))
+            .tool("Write", None);
+        let Decision::Granted(grants) = rules.decide(&request) else {
+            panic!("granted")
+        };
         let (mut table, mut wasi) = (ResourceTable::new(), WasiFilesystemCtx::default());
         table.set_max_capacity(8);
-        let mut directories = Directories::open(&grants, root.as_path().into(), &Stored::measure(&[]).await).unwrap();
-        let mut files = Files { table: &mut table, wasi: &mut wasi, directories: &mut directories };
+        let mut directories =
+            Directories::open(&grants, root.as_path().into(), &Stored::measure(&[]).await).unwrap();
+        let mut files = Files {
+            table: &mut table,
+            wasi: &mut wasi,
+            directories: &mut directories,
+        };
         let listed = files.list().unwrap();
-        let (workspace, _) = listed.iter().find(|(_, name)| name == "/workspace").unwrap();
+        let (workspace, _) = listed
+            .iter()
+            .find(|(_, name)| name == "/workspace")
+            .unwrap();
         let fd = || Resource::new_borrow(workspace.rep());
         for _ in 0..100 {
             let from = files.changeable(fd(), "mine".to_owned()).ok().unwrap();

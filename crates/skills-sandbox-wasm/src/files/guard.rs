@@ -10,19 +10,21 @@ use skills_policy::{Access, FileGrant, Grants, leads_to_protected, protected_by}
 
 use super::refusal::Refusal;
 
-/// Knows the granted directories by where they really lie, and what in them is not to be changed: what was granted for reading only, and what is
-/// [protected](skills_policy::PROTECTED), at any depth and whether it exists or not. What is hidden is not opened either.
+/// Knows the granted directories by where they really lie, and what in them is not to be changed:
+/// what was granted for reading only, and what is [protected](skills_policy::PROTECTED), at any
+/// depth and whether it exists or not. What is hidden is not opened either.
 pub(super) struct Guard {
     grants: Grants,
     is_writable: bool,
-    /// What protected links at the top of granted directories lead to in the same directory; searched when something is first changed.
+    /// What protected links at the top of granted directories lead to in the same directory;
+    /// searched when something is first changed.
     targets: OnceLock<Vec<PathBuf>>,
     /// Where the private directory lies, once it is made.
     private: OnceLock<PathBuf>,
 }
 
-/// An entry that may be changed: the directory that it is in, held open, and its name there. Whoever acts on these two acts on what was judged, whatever
-/// others do to the path meanwhile.
+/// An entry that may be changed: the directory that it is in, held open, and its name there.
+/// Whoever acts on these two acts on what was judged, whatever others do to the path meanwhile.
 pub(super) struct Entry {
     pub(super) directory: File,
     pub(super) name: PathBuf,
@@ -30,8 +32,16 @@ pub(super) struct Entry {
 
 impl Guard {
     pub(super) fn new(grants: &Grants) -> Self {
-        let is_writable = grants.files().iter().any(|file| file.access() == Access::ReadWrite);
-        Self { grants: grants.clone(), is_writable, targets: OnceLock::new(), private: OnceLock::new() }
+        let is_writable = grants
+            .files()
+            .iter()
+            .any(|file| file.access() == Access::ReadWrite);
+        Self {
+            grants: grants.clone(),
+            is_writable,
+            targets: OnceLock::new(),
+            private: OnceLock::new(),
+        }
     }
 
     /// Returns whether nothing can be changed but the private directory.
@@ -45,7 +55,16 @@ impl Guard {
             return Ok(());
         }
         let path = real_path(file)?;
-        if self.grants.hidden().iter().any(|hidden| lies_in(&path, hidden)) { Err(Refusal::NotPermitted.into()) } else { Ok(()) }
+        if self
+            .grants
+            .hidden()
+            .iter()
+            .any(|hidden| lies_in(&path, hidden))
+        {
+            Err(Refusal::NotPermitted.into())
+        } else {
+            Ok(())
+        }
     }
 
     /// Tells where the private directory lies.
@@ -57,7 +76,8 @@ impl Guard {
         Ok(())
     }
 
-    /// Refuses to make, change or remove the entry that `path` names beneath `dir`; links on the way are followed, the entry itself is not.
+    /// Refuses to make, change or remove the entry that `path` names beneath `dir`; links on the
+    /// way are followed, the entry itself is not.
     pub(super) fn check(&self, dir: &File, path: &Path) -> io::Result<Entry> {
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => open_directory(dir, parent)?,
@@ -67,7 +87,10 @@ impl Guard {
             // A directory by another of its names: `.`, or a path that ends in `..`.
             let directory = open_directory(dir, path)?;
             self.judge(&real_path(&directory)?)?;
-            return Ok(Entry { directory, name: PathBuf::from(".") });
+            return Ok(Entry {
+                directory,
+                name: PathBuf::from("."),
+            });
         };
         self.judge(&real_path(&parent)?.join(name))?;
         let mut name = PathBuf::from(name);
@@ -79,11 +102,18 @@ impl Guard {
             }
             name.push("");
         }
-        Ok(Entry { directory: parent, name })
+        Ok(Entry {
+            directory: parent,
+            name,
+        })
     }
 
     fn judge(&self, entry: &Path) -> io::Result<()> {
-        if self.allows(entry) && !self.is_above(entry) { Ok(()) } else { Err(Refusal::NotPermitted.into()) }
+        if self.allows(entry) && !self.is_above(entry) {
+            Ok(())
+        } else {
+            Err(Refusal::NotPermitted.into())
+        }
     }
 
     /// Says whether an open file is not to be changed.
@@ -93,29 +123,55 @@ impl Guard {
 
     /// The innermost granted directory decides.
     fn allows(&self, path: &Path) -> bool {
-        let around = self.grants.files().iter().filter(|file| lies_in(path, file.path()));
+        let around = self
+            .grants
+            .files()
+            .iter()
+            .filter(|file| lies_in(path, file.path()));
         let Some(granted) = around.max_by_key(|file| file.path().components().count()) else {
             // A granted directory that was moved is not granted any more.
-            return self.private.get().is_some_and(|private| lies_in(path, private));
+            return self
+                .private
+                .get()
+                .is_some_and(|private| lies_in(path, private));
         };
         granted.access() == Access::ReadWrite
             && self.grants.protected_in(granted.path(), path).is_none()
-            && !self.grants.hidden().iter().chain(self.targets()).any(|kept| lies_in(path, kept))
+            && !self
+                .grants
+                .hidden()
+                .iter()
+                .chain(self.targets())
+                .any(|kept| lies_in(path, kept))
     }
 
-    /// Says whether something that is not to be changed, or was granted itself, lies below `path`, and would move with it.
+    /// Says whether something that is not to be changed, or was granted itself, lies below `path`,
+    /// and would move with it.
     fn is_above(&self, path: &Path) -> bool {
-        let leads_on = |file: &FileGrant| lies_in(path, file.path()) && leads_to_protected(path, file.path());
+        let leads_on =
+            |file: &FileGrant| lies_in(path, file.path()) && leads_to_protected(path, file.path());
         let granted = self.grants.files().iter().map(|file| file.path());
-        let kept = self.grants.protected().iter().chain(self.grants.hidden()).chain(self.targets()).map(PathBuf::as_path);
-        self.grants.files().iter().any(leads_on) || granted.chain(kept).any(|below| lies_in(below, path))
+        let kept = self
+            .grants
+            .protected()
+            .iter()
+            .chain(self.grants.hidden())
+            .chain(self.targets())
+            .map(PathBuf::as_path);
+        self.grants.files().iter().any(leads_on)
+            || granted.chain(kept).any(|below| lies_in(below, path))
     }
 
     fn targets(&self) -> &[PathBuf] {
         self.targets.get_or_init(|| {
             let (mut targets, mut left) = (Vec::new(), MAX_ENTRIES);
-            let writable = self.grants.files().iter().filter(|file| file.access() == Access::ReadWrite);
-            writable.for_each(|file| find_targets(file.path(), file.path(), &mut left, &mut targets));
+            let writable = self
+                .grants
+                .files()
+                .iter()
+                .filter(|file| file.access() == Access::ReadWrite);
+            writable
+                .for_each(|file| find_targets(file.path(), file.path(), &mut left, &mut targets));
             targets
         })
     }
@@ -124,9 +180,12 @@ impl Guard {
 /// The most directory entries that are examined for links.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Finds what protected links in `directory` lead to in `granted`; searches further where names of more than one component begin, and below what is
-/// protected.
-#[expect(clippy::disallowed_methods, reason = "names are listed, and what is written is judged again by where it really lies")]
+/// Finds what protected links in `directory` lead to in `granted`; searches further where names of
+/// more than one component begin, and below what is protected.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "names are listed, and what is written is judged again by where it really lies"
+)]
 fn find_targets(directory: &Path, granted: &Path, left: &mut usize, targets: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         *left = left.saturating_sub(1);
@@ -137,14 +196,21 @@ fn find_targets(directory: &Path, granted: &Path, left: &mut usize, targets: &mu
         let is_kind = |is: fn(&std::fs::FileType) -> bool| kind.as_ref().is_ok_and(is);
         let is_protected = protected_by(&path, granted).is_some();
         if is_kind(std::fs::FileType::is_symlink) && is_protected {
-            targets.extend(path.canonicalize().ok().filter(|target| target.starts_with(granted) && target != granted));
-        } else if is_kind(std::fs::FileType::is_dir) && (is_protected || leads_to_protected(&path, granted)) {
+            targets.extend(
+                path.canonicalize()
+                    .ok()
+                    .filter(|target| target.starts_with(granted) && target != granted),
+            );
+        } else if is_kind(std::fs::FileType::is_dir)
+            && (is_protected || leads_to_protected(&path, granted))
+        {
             find_targets(&path, granted, left, targets);
         }
     }
 }
 
-/// Says whether a path is a directory or lies in it, where the system's file systems usually tell upper and lower case apart.
+/// Says whether a path is a directory or lies in it, where the system's file systems usually tell
+/// upper and lower case apart.
 #[cfg(not(any(target_vendor = "apple", windows)))]
 fn lies_in(path: &Path, directory: &Path) -> bool {
     path.starts_with(directory)
@@ -153,8 +219,11 @@ fn lies_in(path: &Path, directory: &Path) -> bool {
 /// The same where they do not.
 #[cfg(any(target_vendor = "apple", windows))]
 fn lies_in(path: &Path, directory: &Path) -> bool {
-    let folded =
-        |path: &Path| -> Vec<String> { path.components().map(|part| skills_policy::folded(&part.as_os_str().to_string_lossy())).collect() };
+    let folded = |path: &Path| -> Vec<String> {
+        path.components()
+            .map(|part| skills_policy::folded(&part.as_os_str().to_string_lossy()))
+            .collect()
+    };
     folded(path).starts_with(&folded(directory))
 }
 
@@ -174,14 +243,18 @@ pub(super) fn real_path(file: &File) -> io::Result<PathBuf> {
     use std::os::fd::AsRawFd;
     use std::os::unix::ffi::OsStringExt;
     let path = rustix::fs::readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new())?;
-    Ok(PathBuf::from(std::ffi::OsString::from_vec(path.into_bytes())))
+    Ok(PathBuf::from(std::ffi::OsString::from_vec(
+        path.into_bytes(),
+    )))
 }
 
 #[cfg(target_vendor = "apple")]
 pub(super) fn real_path(file: &File) -> io::Result<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
     let path = rustix::fs::getpath(file)?;
-    Ok(PathBuf::from(std::ffi::OsString::from_vec(path.into_bytes())))
+    Ok(PathBuf::from(std::ffi::OsString::from_vec(
+        path.into_bytes(),
+    )))
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
@@ -198,8 +271,10 @@ mod tests {
 
     /// Components of paths: ordinary ones, protected ones in several spellings, and parts of them.
     fn component() -> impl Strategy<Value = String> {
-        let protected = proptest::sample::select(PROTECTED).prop_map(|name| name.split('/').next_back().unwrap_or(name).to_owned());
-        let parent = proptest::sample::select(PROTECTED).prop_map(|name| name.split('/').next().unwrap_or(name).to_owned());
+        let protected = proptest::sample::select(PROTECTED)
+            .prop_map(|name| name.split('/').next_back().unwrap_or(name).to_owned());
+        let parent = proptest::sample::select(PROTECTED)
+            .prop_map(|name| name.split('/').next().unwrap_or(name).to_owned());
         prop_oneof![
             4 => "[a-c]",
             1 => protected,
@@ -214,9 +289,14 @@ mod tests {
         proptest::collection::vec(component(), 0..6).prop_map(|parts| parts.iter().collect())
     }
 
-    /// A workspace that may be written, with a directory that is granted for reading, one that is hidden and a root of skills.
+    /// A workspace that may be written, with a directory that is granted for reading, one that is
+    /// hidden and a root of skills.
     fn guard() -> Guard {
-        let request = Request::new("/skills/a").workspace("/w").write("/w").read("/w/fixed").read("/r");
+        let request = Request::new("/skills/a")
+            .workspace("/w")
+            .write("/w")
+            .read("/w/fixed")
+            .read("/r");
         let request = request.hide("/w/state").protect("/w/library");
         let rules = Rules::default().allow(Layer::Session, Capability::Write);
         match rules.decide(&request) {
@@ -228,7 +308,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// What may be changed lies in the workspace, and neither it nor anything above it there is protected, hidden or granted for reading only.
+        /// What may be changed lies in the workspace, and neither it nor anything above it there is
+        /// protected, hidden or granted for reading only.
         #[test]
         fn only_what_no_rule_keeps_is_changed(below in path(), outside in path()) {
             let guard = guard();
@@ -244,7 +325,8 @@ mod tests {
             prop_assert!(!guard.allows(&Path::new("/r").join(&outside)) && !guard.allows(&Path::new("/elsewhere").join(&outside)));
         }
 
-        /// What lies above something that is kept does not move, so nothing kept is changed by its path.
+        /// What lies above something that is kept does not move, so nothing kept is changed by its
+        /// path.
         #[test]
         fn nothing_moves_with_what_it_holds(below in path()) {
             let guard = guard();

@@ -33,7 +33,8 @@ pub(super) enum Create {
     New,
 }
 
-/// Writes `fn wish`, which translates the flags of one generation: their types have the same names and values, and nothing in common.
+/// Writes `fn wish`, which translates the flags of one generation: their types have the same names
+/// and values, and nothing in common.
 macro_rules! translate_flags {
     () => {
         fn wish(path_flags: PathFlags, open_flags: OpenFlags, flags: DescriptorFlags) -> Wish {
@@ -42,9 +43,16 @@ macro_rules! translate_flags {
             access.set(OpenMode::WRITE, flags.contains(DescriptorFlags::WRITE));
             let data = DescriptorFlags::DATA_INTEGRITY_SYNC | DescriptorFlags::REQUESTED_WRITE_SYNC;
             Wish {
-                follow: if path_flags.contains(PathFlags::SYMLINK_FOLLOW) { FollowSymlinks::Yes } else { FollowSymlinks::No },
+                follow: if path_flags.contains(PathFlags::SYMLINK_FOLLOW) {
+                    FollowSymlinks::Yes
+                } else {
+                    FollowSymlinks::No
+                },
                 access,
-                create: match (open_flags.contains(OpenFlags::CREATE), open_flags.contains(OpenFlags::EXCLUSIVE)) {
+                create: match (
+                    open_flags.contains(OpenFlags::CREATE),
+                    open_flags.contains(OpenFlags::EXCLUSIVE),
+                ) {
                     (false, _) => Create::Never,
                     (true, false) => Create::IfMissing,
                     (true, true) => Create::New,
@@ -66,15 +74,25 @@ impl Wish {
 
     /// The mode that the handle remembers: whoever does not ask to write reads.
     fn mode(&self) -> OpenMode {
-        let read = if self.access.contains(OpenMode::WRITE) { OpenMode::empty() } else { OpenMode::READ };
-        let write = if self.writes() { OpenMode::WRITE } else { OpenMode::empty() };
+        let read = if self.access.contains(OpenMode::WRITE) {
+            OpenMode::empty()
+        } else {
+            OpenMode::READ
+        };
+        let write = if self.writes() {
+            OpenMode::WRITE
+        } else {
+            OpenMode::empty()
+        };
         self.access | read | write
     }
 
     fn options(&self) -> OpenOptions {
         let mut options = OpenOptions::new();
         let mode = self.mode();
-        options.read(mode.contains(OpenMode::READ)).write(mode.contains(OpenMode::WRITE));
+        options
+            .read(mode.contains(OpenMode::READ))
+            .write(mode.contains(OpenMode::WRITE));
         options._cap_fs_ext_follow(self.follow);
         never_waits(&mut options);
         options
@@ -83,8 +101,14 @@ impl Wish {
 
 /// Opens `path` beneath `dir`.
 ///
-/// What is written to is first opened as it is, then judged by where it really lies, and only then cut to nothing.
-pub(super) fn open(dir: &Dir, path: &str, wish: Wish, directories: &Directories) -> io::Result<Descriptor> {
+/// What is written to is first opened as it is, then judged by where it really lies, and only then
+/// cut to nothing.
+pub(super) fn open(
+    dir: &Dir,
+    path: &str,
+    wish: Wish,
+    directories: &Directories,
+) -> io::Result<Descriptor> {
     if wish.synchronized {
         return Err(Refusal::Unsupported.into());
     }
@@ -102,7 +126,11 @@ pub(super) fn open(dir: &Dir, path: &str, wish: Wish, directories: &Directories)
         // A pipe without a writer, a terminal, a device: reading it could take for ever.
         return Err(Refusal::NotPermitted.into());
     }
-    let perms = if is_read_only || directories.guard.is_protected(&opened)? { FsPerms::ReadOnly } else { FsPerms::ReadWrite };
+    let perms = if is_read_only || directories.guard.is_protected(&opened)? {
+        FsPerms::ReadOnly
+    } else {
+        FsPerms::ReadWrite
+    };
     if perms.write_not_permitted() && wish.writes() {
         return Err(Refusal::NotPermitted.into());
     }
@@ -115,10 +143,20 @@ pub(super) fn open(dir: &Dir, path: &str, wish: Wish, directories: &Directories)
     if wish.truncate && !is_new {
         opened.set_len(0)?;
     }
-    Ok(Descriptor::File(File::new(opened, perms, wish.mode(), true)))
+    Ok(Descriptor::File(File::new(
+        opened,
+        perms,
+        wish.mode(),
+        true,
+    )))
 }
 
-fn existing_or_new(dir: &Dir, path: &str, wish: Wish, directories: &Directories) -> io::Result<(StdFile, bool)> {
+fn existing_or_new(
+    dir: &Dir,
+    path: &str,
+    wish: Wish,
+    directories: &Directories,
+) -> io::Result<(StdFile, bool)> {
     let path = Path::new(path);
     let create = |options: &mut OpenOptions| {
         // Not through a link to nowhere, which could lead to where nothing may be made.
@@ -129,11 +167,17 @@ fn existing_or_new(dir: &Dir, path: &str, wish: Wish, directories: &Directories)
         }
         let entry = directories.guard.check(&dir.dir, path)?;
         directories.quota.entry()?;
-        Ok((cap_primitives::fs::open(&entry.directory, &entry.name, options)?, true))
+        Ok((
+            cap_primitives::fs::open(&entry.directory, &entry.name, options)?,
+            true,
+        ))
     };
     match wish.create {
         Create::New => create(&mut wish.options()),
-        Create::Never => Ok((cap_primitives::fs::open(&dir.dir, path, &wish.options())?, false)),
+        Create::Never => Ok((
+            cap_primitives::fs::open(&dir.dir, path, &wish.options())?,
+            false,
+        )),
         Create::IfMissing => match cap_primitives::fs::open(&dir.dir, path, &wish.options()) {
             Ok(opened) => Ok((opened, false)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => create(&mut wish.options()),

@@ -5,8 +5,9 @@ use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::OpenMode;
 use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
-    Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream, ErrorCode, Filesize, Host,
-    HostDescriptor, HostDirectoryEntryStream, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
+    Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream,
+    ErrorCode, Filesize, Host, HostDescriptor, HostDirectoryEntryStream, MetadataHashValue,
+    NewTimestamp, OpenFlags, PathFlags,
 };
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
@@ -35,7 +36,10 @@ impl Host for Files<'_> {
         self.inner().convert_error_code(error)
     }
 
-    fn filesystem_error_code(&mut self, error: Resource<wasmtime::Error>) -> wasmtime::Result<Option<ErrorCode>> {
+    fn filesystem_error_code(
+        &mut self,
+        error: Resource<wasmtime::Error>,
+    ) -> wasmtime::Result<Option<ErrorCode>> {
         self.inner().filesystem_error_code(error)
     }
 }
@@ -52,7 +56,8 @@ impl From<Failure> for FsError {
 impl Files<'_> {
     fn writer(&mut self, fd: &Fd, position: Position) -> FsResult<Resource<DynOutputStream>> {
         let file = self.writable(fd)?;
-        let writer: DynOutputStream = Box::new(Writer::new(file, self.directories.quota.clone(), position));
+        let writer: DynOutputStream =
+            Box::new(Writer::new(file, self.directories.quota.clone(), position));
         Ok(self.table.push(writer)?)
     }
 }
@@ -69,11 +74,20 @@ impl HostDescriptor for Files<'_> {
         flags: DescriptorFlags,
     ) -> FsResult<Fd> {
         let dir = self.dir(&fd)?;
-        let opened = open(&dir, &path, wish(path_flags, open_flags, flags), self.directories)?;
+        let opened = open(
+            &dir,
+            &path,
+            wish(path_flags, open_flags, flags),
+            self.directories,
+        )?;
         Ok(self.table.push(opened)?)
     }
 
-    fn write_via_stream(&mut self, fd: Fd, offset: Filesize) -> FsResult<Resource<DynOutputStream>> {
+    fn write_via_stream(
+        &mut self,
+        fd: Fd,
+        offset: Filesize,
+    ) -> FsResult<Resource<DynOutputStream>> {
         self.writer(&fd, Position::At(offset))
     }
 
@@ -100,12 +114,22 @@ impl HostDescriptor for Files<'_> {
         result
     }
 
-    async fn link_at(&mut self, fd: Fd, flags: PathFlags, path: String, new_fd: Fd, new_path: String) -> FsResult<()> {
+    async fn link_at(
+        &mut self,
+        fd: Fd,
+        flags: PathFlags,
+        path: String,
+        new_fd: Fd,
+        new_path: String,
+    ) -> FsResult<()> {
         // By another name it could be changed.
         let from = self.changeable(fd, path)?;
         let to = self.makeable(new_fd, new_path);
         let (from, to) = self.or_release(from, to)?;
-        let result = self.inner().link_at(from.fd, flags, from.path, to.fd, to.path).await;
+        let result = self
+            .inner()
+            .link_at(from.fd, flags, from.path, to.fd, to.path)
+            .await;
         self.release(from.held)?;
         self.release(to.held)?;
         result
@@ -118,11 +142,20 @@ impl HostDescriptor for Files<'_> {
         result
     }
 
-    async fn rename_at(&mut self, fd: Fd, path: String, new_fd: Fd, new_path: String) -> FsResult<()> {
+    async fn rename_at(
+        &mut self,
+        fd: Fd,
+        path: String,
+        new_fd: Fd,
+        new_path: String,
+    ) -> FsResult<()> {
         let from = self.changeable(fd, path)?;
         let to = self.changeable(new_fd, new_path);
         let (from, to) = self.or_release(from, to)?;
-        let result = self.inner().rename_at(from.fd, from.path, to.fd, to.path).await;
+        let result = self
+            .inner()
+            .rename_at(from.fd, from.path, to.fd, to.path)
+            .await;
         self.release(from.held)?;
         self.release(to.held)?;
         result
@@ -153,10 +186,14 @@ impl HostDescriptor for Files<'_> {
         let Changeable { fd, path, held } = self.changeable(fd, path)?;
         let result = if flags.contains(PathFlags::SYMLINK_FOLLOW) {
             // What a link leads to is judged when it is opened.
-            let target = self.open_at(fd, flags, path, OpenFlags::empty(), DescriptorFlags::READ).await;
+            let target = self
+                .open_at(fd, flags, path, OpenFlags::empty(), DescriptorFlags::READ)
+                .await;
             match target {
                 Ok(target) => {
-                    let result = self.set_times(Resource::new_borrow(target.rep()), accessed, modified).await;
+                    let result = self
+                        .set_times(Resource::new_borrow(target.rep()), accessed, modified)
+                        .await;
                     self.table.delete(target)?;
                     result
                 }
@@ -165,13 +202,20 @@ impl HostDescriptor for Files<'_> {
         } else {
             // A slash at the end would follow a link.
             let path = path.trim_end_matches('/').to_owned();
-            self.inner().set_times_at(fd, flags, path, accessed, modified).await
+            self.inner()
+                .set_times_at(fd, flags, path, accessed, modified)
+                .await
         };
         self.release(held)?;
         result
     }
 
-    async fn set_times(&mut self, fd: Fd, accessed: NewTimestamp, modified: NewTimestamp) -> FsResult<()> {
+    async fn set_times(
+        &mut self,
+        fd: Fd,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FsResult<()> {
         self.used(&fd)?;
         self.inner().set_times(fd, accessed, modified).await
     }
@@ -181,7 +225,12 @@ impl HostDescriptor for Files<'_> {
         self.inner().stat(fd).await
     }
 
-    async fn stat_at(&mut self, fd: Fd, flags: PathFlags, path: String) -> FsResult<DescriptorStat> {
+    async fn stat_at(
+        &mut self,
+        fd: Fd,
+        flags: PathFlags,
+        path: String,
+    ) -> FsResult<DescriptorStat> {
         self.used(&fd)?;
         self.inner().stat_at(fd, flags, path).await
     }
@@ -201,7 +250,12 @@ impl HostDescriptor for Files<'_> {
         self.inner().metadata_hash(fd).await
     }
 
-    async fn metadata_hash_at(&mut self, fd: Fd, flags: PathFlags, path: String) -> FsResult<MetadataHashValue> {
+    async fn metadata_hash_at(
+        &mut self,
+        fd: Fd,
+        flags: PathFlags,
+        path: String,
+    ) -> FsResult<MetadataHashValue> {
         self.used(&fd)?;
         self.inner().metadata_hash_at(fd, flags, path).await
     }
@@ -218,7 +272,13 @@ impl HostDescriptor for Files<'_> {
         self.inner().is_same_object(one, other).await
     }
 
-    async fn advise(&mut self, fd: Fd, offset: Filesize, length: Filesize, advice: Advice) -> FsResult<()> {
+    async fn advise(
+        &mut self,
+        fd: Fd,
+        offset: Filesize,
+        length: Filesize,
+        advice: Advice,
+    ) -> FsResult<()> {
         self.inner().advise(fd, offset, length, advice).await
     }
 
@@ -241,7 +301,12 @@ impl HostDescriptor for Files<'_> {
         self.inner().get_type(fd).await
     }
 
-    async fn read(&mut self, fd: Fd, length: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
+    async fn read(
+        &mut self,
+        fd: Fd,
+        length: Filesize,
+        offset: Filesize,
+    ) -> FsResult<(Vec<u8>, bool)> {
         self.inner().read(fd, length, offset).await
     }
 
@@ -255,7 +320,10 @@ impl HostDescriptor for Files<'_> {
 }
 
 impl HostDirectoryEntryStream for Files<'_> {
-    async fn read_directory_entry(&mut self, stream: Resource<DirectoryEntryStream>) -> FsResult<Option<DirectoryEntry>> {
+    async fn read_directory_entry(
+        &mut self,
+        stream: Resource<DirectoryEntryStream>,
+    ) -> FsResult<Option<DirectoryEntry>> {
         self.inner().read_directory_entry(stream).await
     }
 

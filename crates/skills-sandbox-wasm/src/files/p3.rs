@@ -6,12 +6,16 @@ use std::task::{Context as TaskContext, Poll};
 use cap_primitives::fs::FollowSymlinks;
 use tokio::sync::oneshot;
 use wasmtime::StoreContextMut;
-use wasmtime::component::{Access, Accessor, FutureReader, Linker, Resource, Source, StreamConsumer, StreamReader, StreamResult};
+use wasmtime::component::{
+    Access, Accessor, FutureReader, Linker, Resource, Source, StreamConsumer, StreamReader,
+    StreamResult,
+};
 use wasmtime_wasi::OpenMode;
 use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystem, WasiFilesystemView};
 use wasmtime_wasi::p3::bindings::filesystem::types::{
-    Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, Filesize, Host, HostDescriptor,
-    HostDescriptorWithStore, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
+    Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, Filesize,
+    Host, HostDescriptor, HostDescriptorWithStore, MetadataHashValue, NewTimestamp, OpenFlags,
+    PathFlags,
 };
 use wasmtime_wasi::p3::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p3::filesystem::{FilesystemError, FilesystemResult};
@@ -65,7 +69,9 @@ fn inner(store: &Ours) -> Accessor<Context, WasiFilesystem> {
     store.with_getter::<WasiFilesystem>(Context::filesystem)
 }
 
-fn inner_now<'a>(store: &'a mut Access<'_, Context, HasFiles>) -> Access<'a, Context, WasiFilesystem> {
+fn inner_now<'a>(
+    store: &'a mut Access<'_, Context, HasFiles>,
+) -> Access<'a, Context, WasiFilesystem> {
     use wasmtime::AsContextMut;
     Access::<Context, WasiFilesystem>::new(store.as_context_mut(), Context::filesystem)
 }
@@ -131,7 +137,10 @@ fn write(
     let quota = files.directories.quota.clone();
     match files.writable(fd) {
         Ok(file) => {
-            let sink = Sink { writer: Writer::new(file, quota, position), result: Some(sender) };
+            let sink = Sink {
+                writer: Writer::new(file, quota, position),
+                result: Some(sender),
+            };
             data.pipe(&mut store, sink)?;
         }
         Err(error) => {
@@ -153,7 +162,12 @@ impl HostDescriptorWithStore<Context> for HasFiles {
     ) -> FilesystemResult<Fd> {
         with(store, |files| {
             let dir = files.dir(&fd)?;
-            let opened = open(&dir, &path, wish(path_flags, open_flags, flags), files.directories)?;
+            let opened = open(
+                &dir,
+                &path,
+                wish(path_flags, open_flags, flags),
+                files.directories,
+            )?;
             Ok(files.table.push(opened)?)
         })
     }
@@ -167,7 +181,11 @@ impl HostDescriptorWithStore<Context> for HasFiles {
         write(store, &fd, data, Position::At(offset))
     }
 
-    fn append_via_stream(store: Access<'_, Context, Self>, fd: Fd, data: StreamReader<u8>) -> wasmtime::Result<FutureReader<Written>> {
+    fn append_via_stream(
+        store: Access<'_, Context, Self>,
+        fd: Fd,
+        data: StreamReader<u8>,
+    ) -> wasmtime::Result<FutureReader<Written>> {
         write(store, &fd, data, Position::End)
     }
 
@@ -193,7 +211,11 @@ impl HostDescriptorWithStore<Context> for HasFiles {
     async fn set_size(store: &Ours, fd: Fd, size: Filesize) -> FilesystemResult<()> {
         with(store, |files| {
             let length = files.writable(&fd)?.metadata()?.len();
-            files.directories.quota.resize(length, size).map_err(Failure::from)
+            files
+                .directories
+                .quota
+                .resize(length, size)
+                .map_err(Failure::from)
         })?;
         WasiFilesystem::set_size(&inner(store), fd, size).await
     }
@@ -205,33 +227,53 @@ impl HostDescriptorWithStore<Context> for HasFiles {
         result
     }
 
-    async fn link_at(store: &Ours, fd: Fd, flags: PathFlags, path: String, new_fd: Fd, new_path: String) -> FilesystemResult<()> {
+    async fn link_at(
+        store: &Ours,
+        fd: Fd,
+        flags: PathFlags,
+        path: String,
+        new_fd: Fd,
+        new_path: String,
+    ) -> FilesystemResult<()> {
         // By another name it could be changed.
         let (from, to) = with(store, |files| {
             let from = files.changeable(fd, path)?;
             let to = files.makeable(new_fd, new_path);
             files.or_release(from, to)
         })?;
-        let result = WasiFilesystem::link_at(&inner(store), from.fd, flags, from.path, to.fd, to.path).await;
+        let result =
+            WasiFilesystem::link_at(&inner(store), from.fd, flags, from.path, to.fd, to.path).await;
         with(store, |files| files.release(from.held))?;
         with(store, |files| files.release(to.held))?;
         result
     }
 
-    async fn symlink_at(store: &Ours, fd: Fd, target: String, path: String) -> FilesystemResult<()> {
+    async fn symlink_at(
+        store: &Ours,
+        fd: Fd,
+        target: String,
+        path: String,
+    ) -> FilesystemResult<()> {
         let Changeable { fd, path, held } = with(store, |files| files.makeable(fd, path))?;
         let result = WasiFilesystem::symlink_at(&inner(store), fd, target, path).await;
         with(store, |files| files.release(held))?;
         result
     }
 
-    async fn rename_at(store: &Ours, fd: Fd, path: String, new_fd: Fd, new_path: String) -> FilesystemResult<()> {
+    async fn rename_at(
+        store: &Ours,
+        fd: Fd,
+        path: String,
+        new_fd: Fd,
+        new_path: String,
+    ) -> FilesystemResult<()> {
         let (from, to) = with(store, |files| {
             let from = files.changeable(fd, path)?;
             let to = files.changeable(new_fd, new_path);
             files.or_release(from, to)
         })?;
-        let result = WasiFilesystem::rename_at(&inner(store), from.fd, from.path, to.fd, to.path).await;
+        let result =
+            WasiFilesystem::rename_at(&inner(store), from.fd, from.path, to.fd, to.path).await;
         with(store, |files| files.release(from.held))?;
         with(store, |files| files.release(to.held))?;
         result
@@ -262,9 +304,24 @@ impl HostDescriptorWithStore<Context> for HasFiles {
         let Changeable { fd, path, held } = with(store, |files| files.changeable(fd, path))?;
         let result = if flags.contains(PathFlags::SYMLINK_FOLLOW) {
             // What a link leads to is judged when it is opened.
-            match Self::open_at(store, fd, flags, path, OpenFlags::empty(), DescriptorFlags::READ).await {
+            match Self::open_at(
+                store,
+                fd,
+                flags,
+                path,
+                OpenFlags::empty(),
+                DescriptorFlags::READ,
+            )
+            .await
+            {
                 Ok(target) => {
-                    let result = Self::set_times(store, Resource::new_borrow(target.rep()), accessed, modified).await;
+                    let result = Self::set_times(
+                        store,
+                        Resource::new_borrow(target.rep()),
+                        accessed,
+                        modified,
+                    )
+                    .await;
                     with(store, |files| files.table.delete(target))?;
                     result
                 }
@@ -279,7 +336,12 @@ impl HostDescriptorWithStore<Context> for HasFiles {
         result
     }
 
-    async fn set_times(store: &Ours, fd: Fd, accessed: NewTimestamp, modified: NewTimestamp) -> FilesystemResult<()> {
+    async fn set_times(
+        store: &Ours,
+        fd: Fd,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FilesystemResult<()> {
         with(store, |files| files.used(&fd))?;
         WasiFilesystem::set_times(&inner(store), fd, accessed, modified).await
     }
@@ -289,7 +351,12 @@ impl HostDescriptorWithStore<Context> for HasFiles {
         WasiFilesystem::stat(&inner(store), fd).await
     }
 
-    async fn stat_at(store: &Ours, fd: Fd, flags: PathFlags, path: String) -> FilesystemResult<DescriptorStat> {
+    async fn stat_at(
+        store: &Ours,
+        fd: Fd,
+        flags: PathFlags,
+        path: String,
+    ) -> FilesystemResult<DescriptorStat> {
         with(store, |files| files.used(&fd))?;
         WasiFilesystem::stat_at(&inner(store), fd, flags, path).await
     }
@@ -304,13 +371,20 @@ impl HostDescriptorWithStore<Context> for HasFiles {
         WasiFilesystem::metadata_hash(&inner(store), fd).await
     }
 
-    async fn metadata_hash_at(store: &Ours, fd: Fd, flags: PathFlags, path: String) -> FilesystemResult<MetadataHashValue> {
+    async fn metadata_hash_at(
+        store: &Ours,
+        fd: Fd,
+        flags: PathFlags,
+        path: String,
+    ) -> FilesystemResult<MetadataHashValue> {
         with(store, |files| files.used(&fd))?;
         WasiFilesystem::metadata_hash_at(&inner(store), fd, flags, path).await
     }
 
     async fn is_same_object(store: &Ours, one: Fd, other: Fd) -> wasmtime::Result<bool> {
-        match with(store, |files| files.used(&one).and_then(|_| files.used(&other))) {
+        match with(store, |files| {
+            files.used(&one).and_then(|_| files.used(&other))
+        }) {
             Ok(_) => WasiFilesystem::is_same_object(&inner(store), one, other).await,
             // Where one cannot be made, nothing else is the same.
             Err(Failure::Told(_)) => Ok(false),
@@ -318,7 +392,13 @@ impl HostDescriptorWithStore<Context> for HasFiles {
         }
     }
 
-    async fn advise(store: &Ours, fd: Fd, offset: Filesize, length: Filesize, advice: Advice) -> FilesystemResult<()> {
+    async fn advise(
+        store: &Ours,
+        fd: Fd,
+        offset: Filesize,
+        length: Filesize,
+        advice: Advice,
+    ) -> FilesystemResult<()> {
         WasiFilesystem::advise(&inner(store), fd, offset, length, advice).await
     }
 

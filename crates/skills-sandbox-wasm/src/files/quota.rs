@@ -15,8 +15,9 @@ use super::refusal::Refusal;
 /// What making an entry counts for: about what a file system takes for it.
 const ENTRY_BYTES: u64 = 4_096;
 
-/// Counts what a run writes, in all directories together, and what lies in directories with quotas when it begins. What is written twice counts
-/// twice, what is removed stays counted: the sum is never less than what lies there.
+/// Counts what a run writes, in all directories together, and what lies in directories with quotas
+/// when it begins. What is written twice counts twice, what is removed stays counted: the sum is
+/// never less than what lies there.
 pub(super) struct Quota {
     file_bytes: u64,
     total_bytes: u64,
@@ -33,25 +34,40 @@ struct Counter {
 /// The counters of directories with quotas that runs of this process are writing to.
 static SHARED: Mutex<BTreeMap<Vec<PathBuf>, Weak<Counter>>> = Mutex::new(BTreeMap::new());
 
-/// What lies in the directories with quotas when a run begins. Runs that write to the same directories at the same time count together.
+/// What lies in the directories with quotas when a run begins. Runs that write to the same
+/// directories at the same time count together.
 pub(crate) struct Stored {
     max_bytes: u64,
     counter: Arc<Counter>,
 }
 
 impl Stored {
-    /// Measures the directories, on a thread that may block. One that cannot be measured, or is over its quota, has no room.
+    /// Measures the directories, on a thread that may block. One that cannot be measured, or is
+    /// over its quota, has no room.
     pub(crate) async fn measure(quotas: &[Bound]) -> Self {
-        let max_bytes = quotas.iter().map(Bound::max_bytes).min().unwrap_or(u64::MAX);
+        let max_bytes = quotas
+            .iter()
+            .map(Bound::max_bytes)
+            .min()
+            .unwrap_or(u64::MAX);
         if quotas.is_empty() {
-            return Self { max_bytes, counter: Arc::default() };
+            return Self {
+                max_bytes,
+                counter: Arc::default(),
+            };
         }
-        // Before it is measured, so that nothing is written between the two by a run that counts elsewhere.
+        // Before it is measured, so that nothing is written between the two by a run that counts
+        // elsewhere.
         let counter = Counter::of(quotas);
         let measure = async {
             let quotas = quotas.to_vec();
-            let measured = tokio::task::spawn_blocking(move || bytes(&quotas)).await.ok().flatten();
-            counter.bytes.fetch_add(measured.unwrap_or(max_bytes), Ordering::Relaxed);
+            let measured = tokio::task::spawn_blocking(move || bytes(&quotas))
+                .await
+                .ok()
+                .flatten();
+            counter
+                .bytes
+                .fetch_add(measured.unwrap_or(max_bytes), Ordering::Relaxed);
         };
         counter.is_measured.get_or_init(|| measure).await;
         Self { max_bytes, counter }
@@ -61,12 +77,22 @@ impl Stored {
 /// Measures; nothing when that cannot be done, or when it is more than a quota.
 fn bytes(quotas: &[Bound]) -> Option<u64> {
     let monitor = QuotaMonitor::open(quotas).ok()?;
-    Some(monitor.measure().ok()?.into_iter().map(|(_, bytes)| bytes).sum())
+    Some(
+        monitor
+            .measure()
+            .ok()?
+            .into_iter()
+            .map(|(_, bytes)| bytes)
+            .sum(),
+    )
 }
 
 impl Counter {
     fn of(quotas: &[Bound]) -> Arc<Self> {
-        let directories: Vec<PathBuf> = quotas.iter().map(|quota| quota.directory().to_owned()).collect();
+        let directories: Vec<PathBuf> = quotas
+            .iter()
+            .map(|quota| quota.directory().to_owned())
+            .collect();
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         shared.retain(|_, counter| counter.strong_count() > 0);
         if let Some(counter) = shared.get(&directories).and_then(Weak::upgrade) {
@@ -81,7 +107,11 @@ impl Counter {
 impl Quota {
     pub(super) fn new(limits: &Limits, stored: &Stored) -> Arc<Self> {
         let total_bytes = limits.scratch_bytes.min(stored.max_bytes);
-        Arc::new(Self { file_bytes: limits.file_bytes, total_bytes, counter: Arc::clone(&stored.counter) })
+        Arc::new(Self {
+            file_bytes: limits.file_bytes,
+            total_bytes,
+            counter: Arc::clone(&stored.counter),
+        })
     }
 
     /// Counts one more entry.
@@ -97,7 +127,11 @@ impl Quota {
 
     /// Refuses a file that is longer than files may be.
     fn reaches(&self, end: u64) -> io::Result<()> {
-        if end > self.file_bytes { Err(Refusal::TooLarge.into()) } else { Ok(()) }
+        if end > self.file_bytes {
+            Err(Refusal::TooLarge.into())
+        } else {
+            Ok(())
+        }
     }
 
     /// Counts that a file of `from` bytes is given `to` bytes.
@@ -108,8 +142,16 @@ impl Quota {
 
     /// What is refused does not count.
     fn take(&self, bytes: u64) -> io::Result<()> {
-        let more = |written: u64| written.checked_add(bytes).filter(|total| *total <= self.total_bytes);
-        match self.counter.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
+        let more = |written: u64| {
+            written
+                .checked_add(bytes)
+                .filter(|total| *total <= self.total_bytes)
+        };
+        match self
+            .counter
+            .bytes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+        {
             Ok(_) => Ok(()),
             Err(_) => Err(Refusal::NoSpace.into()),
         }

@@ -29,7 +29,12 @@ pub(super) enum Position {
 
 impl Writer {
     pub(super) fn new(file: Arc<File>, quota: Arc<Quota>, position: Position) -> Self {
-        Self { file, quota, position, is_closed: false }
+        Self {
+            file,
+            quota,
+            position,
+            is_closed: false,
+        }
     }
 
     /// Writes the beginning of `bytes` and returns how much that was: all of it, unless it is long.
@@ -86,10 +91,18 @@ impl OutputStream for Writer {
     }
 
     fn flush(&mut self) -> StreamResult<()> {
-        if self.is_closed { Err(StreamError::Closed) } else { Ok(()) }
+        if self.is_closed {
+            Err(StreamError::Closed)
+        } else {
+            Ok(())
+        }
     }
 
     fn check_write(&mut self) -> StreamResult<usize> {
-        if self.is_closed { Err(StreamError::Closed) } else { Ok(CHUNK_BYTES) }
+        if self.is_closed {
+            Err(StreamError::Closed)
+        } else {
+            Ok(CHUNK_BYTES)
+        }
     }
 }

@@ -23,7 +23,13 @@ pub(super) struct Capped {
 
 impl Capped {
     pub(super) fn new(body: WasiBody, way: Way, most: u64, fuse: Fuse) -> Self {
-        Self { body, way, most, seen: 0, fuse }
+        Self {
+            body,
+            way,
+            most,
+            seen: 0,
+            fuse,
+        }
     }
 
     /// Says what happens when the body is longer.
@@ -39,10 +45,15 @@ impl Body for Capped {
     type Data = Bytes;
     type Error = Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         if let Some(Ok(frame)) = &frame {
-            self.seen = self.seen.saturating_add(frame.data_ref().map_or(0, |data| data.len() as u64));
+            self.seen = self
+                .seen
+                .saturating_add(frame.data_ref().map_or(0, |data| data.len() as u64));
             if self.seen > self.most {
                 return Poll::Ready(Some(Err(self.fuse.blow(Self::cut(self.way, self.most)))));
             }
@@ -68,7 +79,11 @@ pub(super) struct Paced {
 
 impl Paced {
     pub(super) fn new(body: WasiBody, time: Duration) -> Self {
-        Self { body, time, timer: None }
+        Self {
+            body,
+            time,
+            timer: None,
+        }
     }
 }
 
@@ -76,14 +91,20 @@ impl Body for Paced {
     type Data = Bytes;
     type Error = Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
             self.timer = None;
             return Poll::Ready(frame);
         }
         let time = self.time;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(time)));
-        timer.as_mut().poll(cx).map(|()| Some(Err(Error::ConnectionReadTimeout)))
+        timer
+            .as_mut()
+            .poll(cx)
+            .map(|()| Some(Err(Error::ConnectionReadTimeout)))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -31,7 +31,8 @@ pub(super) async fn connect(
         return Ok(Box::new(stream));
     }
     let name = ServerName::try_from(destination.host().as_str().to_owned());
-    let name = name.map_err(|_| Failure::refused(Error::HttpRequestUriInvalid, Reason::NotAHost))?;
+    let name =
+        name.map_err(|_| Failure::refused(Error::HttpRequestUriInvalid, Reason::NotAHost))?;
     match timeout(limits.dial_time, trust.connector().connect(name, stream)).await {
         Ok(Ok(stream)) => Ok(Box::new(stream)),
         Ok(Err(error)) => Err(handshake(fuse, &error)),
@@ -44,13 +45,20 @@ fn handshake(fuse: &Fuse, error: &io::Error) -> Failure {
     if let Some(cut) = fuse.cut() {
         return Failure::unrecorded(cut.error());
     }
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+    match error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<rustls::Error>())
+    {
         Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented) => {
             Failure::refused(Error::TlsCertificateError, Reason::NotProven)
         }
-        Some(rustls::Error::AlertReceived(_)) => {
-            Failure::refused(Error::TlsAlertReceived { alert_id: None, alert_message: None }, Reason::NotReached)
-        }
+        Some(rustls::Error::AlertReceived(_)) => Failure::refused(
+            Error::TlsAlertReceived {
+                alert_id: None,
+                alert_message: None,
+            },
+            Reason::NotReached,
+        ),
         Some(_) => Failure::refused(Error::TlsProtocolError, Reason::NotTls),
         None => Failure::refused(Error::ConnectionTerminated, Reason::NotReached),
     }

@@ -1,7 +1,7 @@
 //! Tells programs of WASI 0.2 why the body of an answer ended early.
 //!
-//! The library hands them an error of its own type and then looks for the type of `wasi:http` in it, so `http-error-code` never finds
-//! anything. This function takes its place.
+//! The library hands them an error of its own type and then looks for the type of `wasi:http` in
+//! it, so `http-error-code` never finds anything. This function takes its place.
 
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi_http::p2::bindings::http::types::{ErrorCode, IoError};
@@ -11,12 +11,17 @@ use wasmtime_wasi_http::{Error, WasiHttpView};
 const TYPES: &str = "wasi:http/types@0.2.12";
 
 /// Puts the function in the place of the library's.
-pub(super) fn add_to_linker<T: WasiHttpView + 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker<T: WasiHttpView + 'static>(
+    linker: &mut Linker<T>,
+) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
-    linker.instance(TYPES)?.func_wrap("http-error-code", |mut store, (error,): (Resource<IoError>,)| {
-        let view = store.data_mut().http();
-        Ok((view.table.get(&error)?.downcast_ref().map(code),))
-    })?;
+    linker.instance(TYPES)?.func_wrap(
+        "http-error-code",
+        |mut store, (error,): (Resource<IoError>,)| {
+            let view = store.data_mut().http();
+            Ok((view.table.get(&error)?.downcast_ref().map(code),))
+        },
+    )?;
     linker.allow_shadowing(false);
     Ok(())
 }

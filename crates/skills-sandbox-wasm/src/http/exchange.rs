@@ -18,7 +18,8 @@ use super::wire::Wire;
 /// The least that the library can do with.
 const MIN_BUFFER_BYTES: usize = 8 * 1024;
 
-/// Sends a request and waits for the head of the answer. The rest of it comes as long as what is returned is driven.
+/// Sends a request and waits for the head of the answer. The rest of it comes as long as what is
+/// returned is driven.
 pub(super) async fn exchange(
     wire: Box<dyn Wire>,
     request: Request<Capped>,
@@ -27,8 +28,13 @@ pub(super) async fn exchange(
 ) -> Result<(Response<Incoming>, Driving), Failure> {
     let failed = |error| Failure::exchange(fuse, error, most_head_bytes);
     let mut builder = http1::Builder::new();
-    builder.max_header_size(most_head_bytes).max_buf_size(most_head_bytes.max(MIN_BUFFER_BYTES));
-    let (mut sender, connection) = builder.handshake(TokioIo::new(wire)).await.map_err(failed)?;
+    builder
+        .max_header_size(most_head_bytes)
+        .max_buf_size(most_head_bytes.max(MIN_BUFFER_BYTES));
+    let (mut sender, connection) = builder
+        .handshake(TokioIo::new(wire))
+        .await
+        .map_err(failed)?;
     let mut connection = Box::pin(connection);
     let mut is_done = false;
     let response = {
@@ -47,7 +53,10 @@ pub(super) async fn exchange(
     };
     // Nothing was asked that would switch protocols.
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return Err(Failure::refused(Error::HttpUpgradeFailed, Reason::NotReached));
+        return Err(Failure::refused(
+            Error::HttpUpgradeFailed,
+            Reason::NotReached,
+        ));
     }
     let fuse = fuse.clone();
     let driving = async move {

@@ -26,7 +26,10 @@ pub(super) enum Entry {
 
 impl Failure {
     pub(super) fn refused(error: Error, reason: Reason) -> Self {
-        Self { error, entry: Entry::Refused(reason) }
+        Self {
+            error,
+            entry: Entry::Refused(reason),
+        }
     }
 
     pub(super) fn malformed(error: Error, what: &'static str) -> Self {
@@ -34,11 +37,17 @@ impl Failure {
     }
 
     pub(super) fn limited(error: Error, limit: Limit) -> Self {
-        Self { error, entry: Entry::Limited(limit) }
+        Self {
+            error,
+            entry: Entry::Limited(limit),
+        }
     }
 
     pub(super) fn unrecorded(error: Error) -> Self {
-        Self { error, entry: Entry::Nothing }
+        Self {
+            error,
+            entry: Entry::Nothing,
+        }
     }
 
     /// Reads what HTTP says of a connection that failed before there was an answer.
@@ -68,7 +77,10 @@ impl From<Stop> for Failure {
 fn refusal(reason: Reason) -> Error {
     match reason {
         Reason::NotPublic => Error::DestinationIpProhibited,
-        Reason::NotFound => Error::DnsError { rcode: None, info_code: None },
+        Reason::NotFound => Error::DnsError {
+            rcode: None,
+            info_code: None,
+        },
         Reason::NotReached => Error::ConnectionRefused,
         Reason::NotProven => Error::TlsCertificateError,
         Reason::NotTls => Error::TlsProtocolError,
@@ -82,11 +94,18 @@ pub(super) fn broken(fuse: &Fuse, error: hyper::Error) -> Error {
     if let Some(cut) = fuse.cut() {
         return cut.error();
     }
-    let io = error.source().and_then(|source| source.downcast_ref::<io::Error>()).map(io::Error::kind);
+    let io = error
+        .source()
+        .and_then(|source| source.downcast_ref::<io::Error>())
+        .map(io::Error::kind);
     match () {
-        () if error.is_incomplete_message() || io == Some(io::ErrorKind::UnexpectedEof) => Error::HttpResponseIncomplete,
+        () if error.is_incomplete_message() || io == Some(io::ErrorKind::UnexpectedEof) => {
+            Error::HttpResponseIncomplete
+        }
         () if error.is_parse() => Error::HttpProtocolError,
-        () if io.is_some() || error.is_canceled() || error.is_closed() => Error::ConnectionTerminated,
+        () if io.is_some() || error.is_canceled() || error.is_closed() => {
+            Error::ConnectionTerminated
+        }
         () => Error::Hyper(error),
     }
 }

@@ -17,7 +17,8 @@ pub(super) enum Cut {
     Received(u64),
 }
 
-/// Remembers what cut a connection off first: the layers between wrap errors in their own, which do not say it.
+/// Remembers what cut a connection off first: the layers between wrap errors in their own, which do
+/// not say it.
 #[derive(Debug, Clone)]
 pub(super) struct Fuse {
     log: Log,
@@ -43,7 +44,10 @@ impl Cut {
 
 impl Fuse {
     pub(super) fn new(log: Log) -> Self {
-        Self { log, cut: Arc::default() }
+        Self {
+            log,
+            cut: Arc::default(),
+        }
     }
 
     pub(super) fn log(&self) -> &Log {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use skills_sandbox::egress::ProxyLimits;
 
-/// How much HTTP a run may do. What goes beyond fails with an error of `wasi:http` and is counted in the report.
+/// How much HTTP a run may do. What goes beyond fails with an error of `wasi:http` and is counted
+/// in the report.
 ///
 /// | limit | default |
 /// |---|---|
@@ -50,9 +51,13 @@ impl HttpLimits {
         Self { requests, ..self }
     }
 
-    /// Sets how many requests there may be at a time. One ends when its answer was read or is dropped.
+    /// Sets how many requests there may be at a time. One ends when its answer was read or is
+    /// dropped.
     pub fn connections(self, connections: usize) -> Self {
-        Self { connections, ..self }
+        Self {
+            connections,
+            ..self
+        }
     }
 
     /// Sets how long the head of a request and the head of an answer may be.
@@ -60,30 +65,41 @@ impl HttpLimits {
         Self { head_bytes, ..self }
     }
 
-    /// Sets how long a name may take to resolve, again how long its addresses may take to answer, all together, and again how long it may
-    /// take to agree on keys.
+    /// Sets how long a name may take to resolve, again how long its addresses may take to answer,
+    /// all together, and again how long it may take to agree on keys.
     pub fn dial_time(self, dial_time: Duration) -> Self {
         Self { dial_time, ..self }
     }
 
-    /// Sets how long a connection may stay with nothing going either way while something is waited for.
+    /// Sets how long a connection may stay with nothing going either way while something is waited
+    /// for.
     pub fn idle_time(self, idle_time: Duration) -> Self {
         Self { idle_time, ..self }
     }
 
     /// Sets how long the body of one request may be.
     pub fn request_body_bytes(self, request_body_bytes: u64) -> Self {
-        Self { request_body_bytes, ..self }
+        Self {
+            request_body_bytes,
+            ..self
+        }
     }
 
     /// Sets how long the body of one answer may be.
     pub fn response_body_bytes(self, response_body_bytes: u64) -> Self {
-        Self { response_body_bytes, ..self }
+        Self {
+            response_body_bytes,
+            ..self
+        }
     }
 
-    /// Sets how many bytes may go out, and how many may come in, over all connections of the run together, with all that TLS adds.
+    /// Sets how many bytes may go out, and how many may come in, over all connections of the run
+    /// together, with all that TLS adds.
     pub fn bytes_each_way(self, bytes_each_way: u64) -> Self {
-        Self { bytes_each_way, ..self }
+        Self {
+            bytes_each_way,
+            ..self
+        }
     }
 
     /// Returns the same limits as far as a proxy has them.

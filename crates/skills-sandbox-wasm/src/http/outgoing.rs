@@ -14,38 +14,65 @@ use super::target::Target;
 const LINE_BYTES: usize = " HTTP/1.1\r\n ".len();
 const FIELD_BYTES: usize = ": \r\n".len();
 
-/// Writes the head anew for the host that is dialled. What the program cannot set is not there, whichever way it came.
-pub(super) fn outgoing(request: Request<WasiBody>, target: &Target, limits: &HttpLimits) -> Result<Request<WasiBody>, Failure> {
+/// Writes the head anew for the host that is dialled. What the program cannot set is not there,
+/// whichever way it came.
+pub(super) fn outgoing(
+    request: Request<WasiBody>,
+    target: &Target,
+    limits: &HttpLimits,
+) -> Result<Request<WasiBody>, Failure> {
     let (mut parts, body) = request.into_parts();
     parts.uri = Uri::from(target.path.clone());
     parts.version = Version::HTTP_11;
-    let forbidden: Vec<_> = parts.headers.keys().filter(|name| is_forbidden(name)).cloned().collect();
+    let forbidden: Vec<_> = parts
+        .headers
+        .keys()
+        .filter(|name| is_forbidden(name))
+        .cloned()
+        .collect();
     for name in forbidden {
         parts.headers.remove(name);
     }
-    let host = HeaderValue::try_from(target.host.as_str()).map_err(|_| Failure::unrecorded(Error::HttpRequestUriInvalid))?;
+    let host = HeaderValue::try_from(target.host.as_str())
+        .map_err(|_| Failure::unrecorded(Error::HttpRequestUriInvalid))?;
     parts.headers.insert(HOST, host);
-    parts.headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    parts
+        .headers
+        .insert(CONNECTION, HeaderValue::from_static("close"));
     let line_bytes = parts.method.as_str().len() + target.path.as_str().len() + LINE_BYTES;
     if line_bytes > limits.head_bytes {
-        return Err(Failure::limited(Error::HttpRequestUriTooLong, Limit::HeadBytes));
+        return Err(Failure::limited(
+            Error::HttpRequestUriTooLong,
+            Limit::HeadBytes,
+        ));
     }
     if line_bytes + bytes(&parts.headers) > limits.head_bytes {
         let most = u32::try_from(limits.head_bytes).ok();
-        return Err(Failure::limited(Error::HttpRequestHeaderSectionSize(most), Limit::HeadBytes));
+        return Err(Failure::limited(
+            Error::HttpRequestHeaderSectionSize(most),
+            Limit::HeadBytes,
+        ));
     }
     if announced(&parts.headers) > limits.request_body_bytes {
-        return Err(Failure::limited(Error::HttpRequestBodySize(Some(limits.request_body_bytes)), Limit::Bytes));
+        return Err(Failure::limited(
+            Error::HttpRequestBodySize(Some(limits.request_body_bytes)),
+            Limit::Bytes,
+        ));
     }
     Ok(Request::from_parts(parts, body))
 }
 
 fn bytes(headers: &HeaderMap) -> usize {
-    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + FIELD_BYTES).sum()
+    headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + FIELD_BYTES)
+        .sum()
 }
 
 /// Returns the length that the body is said to have; the engine made sure that it is one number.
 fn announced(headers: &HeaderMap) -> u64 {
-    let text = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    let text = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok());
     text.map_or(0, |text| text.parse().unwrap_or(u64::MAX))
 }

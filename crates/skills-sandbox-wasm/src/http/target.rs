@@ -30,33 +30,73 @@ impl Target {
     /// Reads the URI of a request. The port must be the one of the scheme.
     pub(super) fn of(method: &Method, uri: &Uri) -> Result<Self, Failure> {
         // Nothing is tunnelled, and nothing sends back what fields the host wrote.
-        if ["CONNECT", "TRACE"].iter().any(|name| method.as_str().eq_ignore_ascii_case(name)) {
-            return Err(Failure::malformed(Error::HttpRequestMethodInvalid, "a method that is not for programs"));
+        if ["CONNECT", "TRACE"]
+            .iter()
+            .any(|name| method.as_str().eq_ignore_ascii_case(name))
+        {
+            return Err(Failure::malformed(
+                Error::HttpRequestMethodInvalid,
+                "a method that is not for programs",
+            ));
         }
         let security = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => Security::Tls,
             Some(scheme) if *scheme == Scheme::HTTP => Security::Plain,
-            _ => return Err(Failure::malformed(Error::HttpProtocolError, "a scheme other than `http` and `https`")),
+            _ => {
+                return Err(Failure::malformed(
+                    Error::HttpProtocolError,
+                    "a scheme other than `http` and `https`",
+                ));
+            }
         };
-        let port = if security == Security::Tls { TLS_PORT } else { PLAIN_PORT };
-        let text = uri.authority().map(|authority| authority.as_str().as_bytes());
+        let port = if security == Security::Tls {
+            TLS_PORT
+        } else {
+            PLAIN_PORT
+        };
+        let text = uri
+            .authority()
+            .map(|authority| authority.as_str().as_bytes());
         let Some(authority) = text.and_then(|text| Authority::parse(text, Some(port))) else {
-            return Err(Failure::refused(Error::HttpRequestUriInvalid, Reason::NotAHost));
+            return Err(Failure::refused(
+                Error::HttpRequestUriInvalid,
+                Reason::NotAHost,
+            ));
         };
         if authority.port != port {
-            return Err(Failure::refused(Error::HttpRequestDenied, Reason::Port { port: authority.port }));
+            return Err(Failure::refused(
+                Error::HttpRequestDenied,
+                Reason::Port {
+                    port: authority.port,
+                },
+            ));
         }
-        Ok(Self { host: authority.host, port, security, path: path(uri)? })
+        Ok(Self {
+            host: authority.host,
+            port,
+            security,
+            path: path(uri)?,
+        })
     }
 }
 
-/// Returns the path as it is sent: one that begins with `/`, so that the first line of the request cannot name a host.
+/// Returns the path as it is sent: one that begins with `/`, so that the first line of the request
+/// cannot name a host.
 fn path(uri: &Uri) -> Result<PathAndQuery, Failure> {
     let text = uri.path_and_query().map_or("/", PathAndQuery::as_str);
-    let slash = if text.is_empty() || text.starts_with('?') { "/" } else { "" };
+    let slash = if text.is_empty() || text.starts_with('?') {
+        "/"
+    } else {
+        ""
+    };
     let text = format!("{slash}{text}");
-    let is_plain = text.starts_with('/') && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#');
-    let path = Some(text).filter(|_| is_plain).and_then(|text| PathAndQuery::try_from(text).ok());
+    let is_plain = text.starts_with('/')
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'#');
+    let path = Some(text)
+        .filter(|_| is_plain)
+        .and_then(|text| PathAndQuery::try_from(text).ok());
     path.ok_or_else(|| Failure::malformed(Error::HttpRequestUriInvalid, "the path is none"))
 }
 
@@ -65,11 +105,22 @@ mod tests {
     use super::*;
 
     fn read(method: &str, uri: &str) -> Result<String, Option<Reason>> {
-        let Ok(uri) = uri.parse::<Uri>() else { return Err(None) };
+        let Ok(uri) = uri.parse::<Uri>() else {
+            return Err(None);
+        };
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         match Target::of(&method, &uri) {
-            Ok(target) => Ok(format!("{:?} {} {} {}", target.security, target.host.as_str(), target.port, target.path)),
-            Err(Failure { entry: super::super::failure::Entry::Refused(reason), .. }) => Err(Some(reason)),
+            Ok(target) => Ok(format!(
+                "{:?} {} {} {}",
+                target.security,
+                target.host.as_str(),
+                target.port,
+                target.path
+            )),
+            Err(Failure {
+                entry: super::super::failure::Entry::Refused(reason),
+                ..
+            }) => Err(Some(reason)),
             Err(failure) => panic!("{failure:?}"),
         }
     }
@@ -80,10 +131,19 @@ mod tests {
             ("https://a.example", "Tls a.example 443 /"),
             ("https://A.Example.:443/x?y=1", "Tls a.example 443 /x?y=1"),
             ("HTTP://a.example:80?q", "Plain a.example 80 /?q"),
-            ("http://xn--bcher-kva.example/", "Plain xn--bcher-kva.example 80 /"),
+            (
+                "http://xn--bcher-kva.example/",
+                "Plain xn--bcher-kva.example 80 /",
+            ),
             ("http://93.184.216.34/", "Plain 93.184.216.34 80 /"),
-            ("http://a.example//evil.example/", "Plain a.example 80 //evil.example/"),
-            ("http://a.example/http://evil.example/", "Plain a.example 80 /http://evil.example/"),
+            (
+                "http://a.example//evil.example/",
+                "Plain a.example 80 //evil.example/",
+            ),
+            (
+                "http://a.example/http://evil.example/",
+                "Plain a.example 80 /http://evil.example/",
+            ),
             ("http://a.example/#@evil.example", "Plain a.example 80 /"),
         ] {
             assert_eq!(read("GET", uri).as_deref(), Ok(read_as), "{uri}");
@@ -123,7 +183,10 @@ mod tests {
             "a.example:80",
         ] {
             assert!(
-                matches!(read("GET", uri), Err(None | Some(Reason::NotAHost | Reason::Malformed { .. }))),
+                matches!(
+                    read("GET", uri),
+                    Err(None | Some(Reason::NotAHost | Reason::Malformed { .. }))
+                ),
                 "{uri}: {:?}",
                 read("GET", uri)
             );
@@ -154,10 +217,18 @@ mod tests {
             ("GET", "file://a.example/etc/passwd"),
             ("GET", "ws://a.example/"),
         ] {
-            assert!(matches!(read(method, uri), Err(Some(Reason::Malformed { .. }))), "{method} {uri}");
+            assert!(
+                matches!(read(method, uri), Err(Some(Reason::Malformed { .. }))),
+                "{method} {uri}"
+            );
         }
-        for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND"] {
-            assert_eq!(read(method, "https://a.example/").as_deref(), Ok("Tls a.example 443 /"));
+        for method in [
+            "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND",
+        ] {
+            assert_eq!(
+                read(method, "https://a.example/").as_deref(),
+                Ok("Tls a.example 443 /")
+            );
         }
     }
 }

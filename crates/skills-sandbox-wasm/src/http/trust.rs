@@ -10,21 +10,27 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// The configuration of TLS, made once and shared by all runs. It remembers nothing of one connection for the next.
+/// The configuration of TLS, made once and shared by all runs. It remembers nothing of one
+/// connection for the next.
 #[derive(Clone)]
 pub(crate) struct Trust(Arc<ClientConfig>);
 
 impl Trust {
-    /// Believes the authorities that browsers believe (Mozilla's list), as they were when this was built.
+    /// Believes the authorities that browsers believe (Mozilla's list), as they were when this was
+    /// built.
     pub(crate) fn public() -> Result<Self, SandboxError> {
-        Self::of(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() })
+        Self::of(RootCertStore {
+            roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
+        })
     }
 
     /// Believes these certificates and no others; each is one in DER.
     pub(crate) fn only(certificates: &[Vec<u8>]) -> Result<Self, SandboxError> {
         let mut roots = RootCertStore::empty();
         for certificate in certificates {
-            roots.add(CertificateDer::from(certificate.as_slice())).map_err(|error| failed(io::Error::other(error)))?;
+            roots
+                .add(CertificateDer::from(certificate.as_slice()))
+                .map_err(|error| failed(io::Error::other(error)))?;
         }
         Self::of(roots)
     }
@@ -34,7 +40,8 @@ impl Trust {
     }
 
     fn of(roots: RootCertStore) -> Result<Self, SandboxError> {
-        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions();
+        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions();
         let builder = builder.map_err(|error| failed(io::Error::other(error)))?;
         let mut config = builder.with_root_certificates(roots).with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];

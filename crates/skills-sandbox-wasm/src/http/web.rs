@@ -19,7 +19,12 @@ pub(crate) struct Web {
 
 impl Default for Web {
     fn default() -> Self {
-        Self { outside: Arc::new(Internet), roots: None, limits: HttpLimits::default(), trust: Arc::default() }
+        Self {
+            outside: Arc::new(Internet),
+            roots: None,
+            limits: HttpLimits::default(),
+            trust: Arc::default(),
+        }
     }
 }
 
@@ -30,7 +35,11 @@ impl Web {
 
     /// Believes these certificates, each one in DER, instead of the public authorities.
     pub(crate) fn root_certificates(self, certificates: impl IntoIterator<Item = Vec<u8>>) -> Self {
-        Self { roots: Some(certificates.into_iter().collect()), trust: Arc::default(), ..self }
+        Self {
+            roots: Some(certificates.into_iter().collect()),
+            trust: Arc::default(),
+            ..self
+        }
     }
 
     pub(crate) fn limits(self, limits: HttpLimits) -> Self {
@@ -39,7 +48,12 @@ impl Web {
 
     /// Makes the gate of one run.
     pub(crate) fn gate(&self, hosts: &HostList) -> Result<Gate, SandboxError> {
-        Ok(Gate::new(hosts, Arc::clone(&self.outside), &self.trust()?, self.limits))
+        Ok(Gate::new(
+            hosts,
+            Arc::clone(&self.outside),
+            &self.trust()?,
+            self.limits,
+        ))
     }
 
     /// Reads the root certificates the first time that they are needed.

@@ -32,19 +32,36 @@ pub(super) struct Metered<S> {
 }
 
 impl<S> Metered<S> {
-    pub(super) fn new(stream: S, fuse: Fuse, limits: &HttpLimits, permit: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(
+        stream: S,
+        fuse: Fuse,
+        limits: &HttpLimits,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
         let (most_bytes, idle_time) = (limits.bytes_each_way, limits.idle_time);
-        Self { stream, fuse, most_bytes, idle_time, timer: None, counted: 0, _permit: permit }
+        Self {
+            stream,
+            fuse,
+            most_bytes,
+            idle_time,
+            timer: None,
+            counted: 0,
+            _permit: permit,
+        }
     }
 
     /// Is ready when nothing has gone either way for too long.
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         let idle_time = self.idle_time;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(idle_time)));
-        timer.as_mut().poll(cx).map(|()| self.fuse.blow_io(Cut::Idle))
+        timer
+            .as_mut()
+            .poll(cx)
+            .map(|()| self.fuse.blow_io(Cut::Idle))
     }
 
-    /// Begins the silence anew. The timer stays: whoever waits to read is woken by it, and is not asked again until then.
+    /// Begins the silence anew. The timer stays: whoever waits to read is woken by it, and is not
+    /// asked again until then.
     fn restart(&mut self) {
         if let Some(timer) = &mut self.timer {
             timer.as_mut().reset(Instant::now() + self.idle_time);
@@ -52,12 +69,19 @@ impl<S> Metered<S> {
     }
 
     fn spend(&self, way: Way, bytes: usize, cut: Cut) -> io::Result<()> {
-        self.fuse.log().spend(way, bytes, self.most_bytes).map_err(|_| self.fuse.blow_io(cut))
+        self.fuse
+            .log()
+            .spend(way, bytes, self.most_bytes)
+            .map_err(|_| self.fuse.blow_io(cut))
     }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let Poll::Ready(result) = Pin::new(&mut self.stream).poll_read(cx, buffer) else {
             return self.poll_idle(cx).map(Err);
@@ -69,7 +93,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         // Whoever writes comes back with what was not taken.
         let fresh = bytes.len().saturating_sub(self.counted);
         self.spend(Way::Out, fresh, Cut::Sent(self.most_bytes))?;

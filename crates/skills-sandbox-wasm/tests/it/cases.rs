@@ -1,4 +1,5 @@
-//! Attempts to get out, to use everything up, or to bring the host down: one test each, named `case_NN_…`, for every generation of WASI.
+//! Attempts to get out, to use everything up, or to bring the host down: one test each, named
+//! `case_NN_…`, for every generation of WASI.
 
 mod artifacts;
 mod cancellation;
@@ -19,11 +20,15 @@ mod time;
 /// How many cases there are; their numbers begin with 1.
 const CASES: usize = 43;
 
-/// Asks the test program itself, so that a case whose file is not compiled, or which is not a test, counts as missing.
+/// Asks the test program itself, so that a case whose file is not compiled, or which is not a test,
+/// counts as missing.
 #[test]
 fn every_case_has_a_test() {
     let program = std::env::current_exe().unwrap();
-    let output = std::process::Command::new(program).args(["--list", "--format", "terse"]).output().unwrap();
+    let output = std::process::Command::new(program)
+        .args(["--list", "--format", "terse"])
+        .output()
+        .unwrap();
     let tests = String::from_utf8(output.stdout).unwrap();
     let has_test = |case: &usize| tests.contains(&format!("::case_{case:02}_"));
     let missing: Vec<usize> = (1..=CASES).filter(|case| !has_test(case)).collect();

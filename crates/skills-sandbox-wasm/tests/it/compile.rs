@@ -1,4 +1,5 @@
-//! Components that the compiler cannot be trusted with: they are compiled in a child, which has limits.
+//! Components that the compiler cannot be trusted with: they are compiled in a child, which has
+//! limits.
 #![cfg(unix)]
 
 use std::path::Path;
@@ -13,22 +14,34 @@ use skills_sandbox_wasm::{ArtifactCache, CompileCommand, WasmSandbox, compile_ch
 use crate::cases::fixture::{command, nothing};
 use crate::cases::lab::Generation;
 
-/// Is the child when it was started as one: reads the request, and writes the answer where no test harness writes.
+/// Is the child when it was started as one: reads the request, and writes the answer where no test
+/// harness writes.
 #[test]
 fn a_child() {
-    let Ok(output) = std::env::var(OUTPUT) else { return };
-    let output = std::fs::OpenOptions::new().write(true).open(output).unwrap();
+    let Ok(output) = std::env::var(OUTPUT) else {
+        return;
+    };
+    let output = std::fs::OpenOptions::new()
+        .write(true)
+        .open(output)
+        .unwrap();
     compile_child(std::io::stdin().lock(), output).unwrap();
     std::process::exit(0);
 }
 
 const OUTPUT: &str = "SKILLS_TEST_COMPILED";
 
-/// Starts this program, with the output of the harness elsewhere. Each start is a line in the log, whose path is in the command line.
+/// Starts this program, with the output of the harness elsewhere. Each start is a line in the log,
+/// whose path is in the command line.
 pub(crate) fn this(log: &Path) -> CompileCommand {
-    let script =
-        format!("echo started >> \"$1\"; {OUTPUT}=/dev/fd/3 exec \"$0\" --exact compile::a_child \"$@\" --nocapture 3>&1 >/dev/null");
-    CompileCommand::new("/bin/sh").argument("-c").argument(script).argument(std::env::current_exe().unwrap()).argument(log)
+    let script = format!(
+        "echo started >> \"$1\"; {OUTPUT}=/dev/fd/3 exec \"$0\" --exact compile::a_child \"$@\" --nocapture 3>&1 >/dev/null"
+    );
+    CompileCommand::new("/bin/sh")
+        .argument("-c")
+        .argument(script)
+        .argument(std::env::current_exe().unwrap())
+        .argument(log)
 }
 
 /// Returns how many children were started.
@@ -36,18 +49,41 @@ fn starts(log: &Path) -> usize {
     std::fs::read_to_string(log).unwrap().lines().count()
 }
 
+/// Waits until so many children were started.
+async fn await_starts(log: &Path, number: usize) {
+    while !log.exists() || starts(log) < number {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 /// Calls in one function: compiling them takes about 1.2 KB each.
 fn calls(number: usize) -> Vec<u8> {
-    command(Generation::P2, &format!(r#"(func $f) (func (export "run") (result i32) {} i32.const 0)"#, "call $f ".repeat(number)))
+    command(
+        Generation::P2,
+        &format!(
+            r#"(func $f) (func (export "run") (result i32) {} i32.const 0)"#,
+            "call $f ".repeat(number)
+        ),
+    )
 }
 
 /// Nested loops that all change all variables: minutes of compiling for each.
 fn loops(seed: usize) -> Vec<u8> {
     let (depth, variables) = (400, 400);
     let locals = "i32 ".repeat(variables);
-    let changes: String = (0..variables).map(|at| format!("(local.set {at} (i32.add (local.get {at}) (i32.const {seed})))")).collect();
-    let (open, close) = ("loop ".repeat(depth), "local.get 0 br_if 0 end ".repeat(depth));
-    command(Generation::P2, &format!(r#"(func (export "run") (result i32) (local {locals}) {open}{changes} {close} i32.const 0)"#))
+    let changes: String = (0..variables)
+        .map(|at| format!("(local.set {at} (i32.add (local.get {at}) (i32.const {seed})))"))
+        .collect();
+    let (open, close) = (
+        "loop ".repeat(depth),
+        "local.get 0 br_if 0 end ".repeat(depth),
+    );
+    command(
+        Generation::P2,
+        &format!(
+            r#"(func (export "run") (result i32) (local {locals}) {open}{changes} {close} i32.const 0)"#
+        ),
+    )
 }
 
 fn job(bytes: &[u8]) -> Job {
@@ -58,17 +94,26 @@ fn job(bytes: &[u8]) -> Job {
 fn timed(bytes: &[u8], skill: &Path, wall_time: Duration) -> Job {
     let mut limits = Limits::default();
     limits.wall_time = wall_time;
-    let Decision::Granted(grants) = Rules::default().decide(&Request::new(skill).limits(limits)) else { panic!("granted") };
+    let Decision::Granted(grants) = Rules::default().decide(&Request::new(skill).limits(limits))
+    else {
+        panic!("granted")
+    };
     Job::new(grants, Program::Wasm(Arc::from(bytes)))
 }
 
-/// Makes sure that no child is left; a child has the path of its log in its command line. Only Linux tells command lines here.
+/// Makes sure that no child is left; a child has the path of its log in its command line. Only
+/// Linux tells command lines here.
 async fn assert_gone(log: &Path) {
     let log = log.to_str().unwrap();
     for _ in 0..500 {
-        let Ok(processes) = std::fs::read_dir("/proc") else { return };
+        let Ok(processes) = std::fs::read_dir("/proc") else {
+            return;
+        };
         let is_child = |entry: std::fs::DirEntry| {
-            String::from_utf8_lossy(&std::fs::read(entry.path().join("cmdline")).unwrap_or_default()).contains(log)
+            String::from_utf8_lossy(
+                &std::fs::read(entry.path().join("cmdline")).unwrap_or_default(),
+            )
+            .contains(log)
         };
         if !processes.filter_map(Result::ok).any(is_child) {
             return;
@@ -81,10 +126,17 @@ async fn assert_gone(log: &Path) {
 #[tokio::test]
 async fn a_large_component_is_compiled_in_a_child_and_runs() {
     let scratch = tempfile::tempdir().unwrap();
-    let sandbox = WasmSandbox::new(scratch.path()).compile_command(this(&scratch.path().join("starts")));
+    let sandbox =
+        WasmSandbox::new(scratch.path()).compile_command(this(&scratch.path().join("starts")));
     let outcome = sandbox.run(job(&calls(25_000))).await.unwrap();
     assert_eq!(outcome.ending, Ending::Exited { code: 0 });
-    assert!(outcome.report.fact_named("code").unwrap().starts_with("compiled in "));
+    assert!(
+        outcome
+            .report
+            .fact_named("code")
+            .unwrap()
+            .starts_with("compiled in ")
+    );
 }
 
 #[tokio::test]
@@ -92,15 +144,26 @@ async fn a_child_gets_nothing_of_the_environment_of_the_host() {
     let scratch = tempfile::tempdir().unwrap();
     let log = scratch.path().join("seen");
     let script = "{ pwd; export -p; } > \"$0\"";
-    let sh = CompileCommand::new("/bin/sh").argument("-c").argument(script).argument(&log);
+    let sh = CompileCommand::new("/bin/sh")
+        .argument("-c")
+        .argument(script)
+        .argument(&log);
     let sandbox = WasmSandbox::new(scratch.path()).compile_command(sh);
     assert!(sandbox.run(job(&calls(25_000))).await.is_err());
     let seen = std::fs::read_to_string(&log).unwrap();
-    assert!(seen.starts_with("/\n") && seen.contains("RAYON_NUM_THREADS"), "{seen}");
+    assert!(
+        seen.starts_with("/\n") && seen.contains("RAYON_NUM_THREADS"),
+        "{seen}"
+    );
     // Cargo gives variables to its tests, and every user has a home.
     assert!(!seen.contains("CARGO") && !seen.contains("HOME="), "{seen}");
-    let sandbox = WasmSandbox::new(scratch.path()).compile_command(CompileCommand::new("sh").argument("-c").argument("exit"));
-    let error = sandbox.run(job(&calls(25_000))).await.unwrap_err().to_string();
+    let sandbox = WasmSandbox::new(scratch.path())
+        .compile_command(CompileCommand::new("sh").argument("-c").argument("exit"));
+    let error = sandbox
+        .run(job(&calls(25_000)))
+        .await
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("sh is not an absolute path"), "{error}");
 }
 
@@ -112,27 +175,56 @@ async fn without_a_command_a_large_component_is_refused_and_a_small_one_runs() {
     assert_eq!(error.kind(), ErrorKind::Load);
     let said = error.to_string();
     assert!(said.contains("give the host a compile command"), "{said}");
-    assert!(sandbox.run(job(&nothing(Generation::P2))).await.unwrap().ending.is_success());
+    assert!(
+        sandbox
+            .run(job(&nothing(Generation::P2)))
+            .await
+            .unwrap()
+            .ending
+            .is_success()
+    );
     // What another process compiled is used.
     let cache = || ArtifactCache::open(scratch.path().join("cache")).unwrap();
-    let able = WasmSandbox::new(scratch.path()).cache(cache()).compile_command(this(&scratch.path().join("starts")));
-    assert!(matches!(able.prepare(Program::Wasm(calls(25_000).into())).await.unwrap(), Preparation::Compiled { .. }));
-    let outcome = WasmSandbox::new(scratch.path()).cache(cache()).run(job(&calls(25_000))).await.unwrap();
-    assert_eq!((outcome.ending.clone(), outcome.report.fact_named("code")), (Ending::Exited { code: 0 }, Some("from the cache")));
+    let able = WasmSandbox::new(scratch.path())
+        .cache(cache())
+        .compile_command(this(&scratch.path().join("starts")));
+    assert!(matches!(
+        able.prepare(Program::Wasm(calls(25_000).into()))
+            .await
+            .unwrap(),
+        Preparation::Compiled { .. }
+    ));
+    let outcome = WasmSandbox::new(scratch.path())
+        .cache(cache())
+        .run(job(&calls(25_000)))
+        .await
+        .unwrap();
+    assert_eq!(
+        (outcome.ending.clone(), outcome.report.fact_named("code")),
+        (Ending::Exited { code: 0 }, Some("from the cache"))
+    );
 }
 
 #[tokio::test]
 async fn the_memory_of_a_child_is_limited_and_the_component_is_not_tried_again() {
     let scratch = tempfile::tempdir().unwrap();
     let log = scratch.path().join("starts");
-    let sandbox = WasmSandbox::new(scratch.path()).compile_command(this(&log).memory_bytes(96 << 20));
+    let sandbox =
+        WasmSandbox::new(scratch.path()).compile_command(this(&log).memory_bytes(96 << 20));
     let large = calls(400_000);
     let error = sandbox.run(job(&large)).await.unwrap_err().to_string();
     assert_snapshot!(error, @"the program cannot be loaded: it is too large to compile: compiling it takes more than 96 MiB of memory; split its largest functions, or remove what it does not need");
     let again = sandbox.run(job(&large)).await.unwrap_err().to_string();
     assert_eq!((again, starts(&log)), (error, 1));
     assert_gone(&log).await;
-    assert!(sandbox.run(job(&nothing(Generation::P2))).await.unwrap().ending.is_success());
+    assert!(
+        sandbox
+            .run(job(&nothing(Generation::P2)))
+            .await
+            .unwrap()
+            .ending
+            .is_success()
+    );
 }
 
 #[tokio::test]
@@ -141,13 +233,30 @@ async fn the_deadline_of_a_run_ends_the_child() {
     let log = scratch.path().join("starts");
     let sandbox = WasmSandbox::new(scratch.path()).compile_command(this(&log));
     let hostile = loops(1);
-    let outcome = sandbox.run(timed(&hostile, scratch.path(), Duration::from_secs(1))).await.unwrap();
+    let outcome = sandbox
+        .run(timed(&hostile, scratch.path(), Duration::from_secs(1)))
+        .await
+        .unwrap();
     assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 1_000 });
     assert_gone(&log).await;
-    let again = sandbox.run(timed(&hostile, scratch.path(), Duration::from_secs(1))).await.unwrap_err().to_string();
-    assert!(again.contains("it is too large to compile: compiling it did not finish within"), "{again}");
+    let again = sandbox
+        .run(timed(&hostile, scratch.path(), Duration::from_secs(1)))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        again.contains("it is too large to compile: compiling it did not finish within"),
+        "{again}"
+    );
     assert_eq!(starts(&log), 1);
-    assert!(sandbox.run(job(&nothing(Generation::P2))).await.unwrap().ending.is_success());
+    assert!(
+        sandbox
+            .run(job(&nothing(Generation::P2)))
+            .await
+            .unwrap()
+            .ending
+            .is_success()
+    );
 }
 
 #[tokio::test]
@@ -158,7 +267,7 @@ async fn cancelling_a_run_ends_the_child() {
     let (hostile, cancellation) = (loops(2), Cancellation::new());
     let run = sandbox.run(job(&hostile).cancellation(cancellation.clone()));
     let cancel = async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        await_starts(&log, 1).await;
         cancellation.cancel();
     };
     let (outcome, ()) = tokio::join!(run, cancel);
@@ -170,28 +279,51 @@ async fn cancelling_a_run_ends_the_child() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn small_and_cached_components_do_not_wait_for_children() {
     let scratch = tempfile::tempdir().unwrap();
+    let log = scratch.path().join("starts");
     let cache = ArtifactCache::open(scratch.path().join("cache")).unwrap();
-    let sandbox = WasmSandbox::new(scratch.path()).cache(cache).compile_command(this(&scratch.path().join("starts")));
-    sandbox.prepare(Program::Wasm(calls(25_000).into())).await.unwrap();
+    let sandbox = WasmSandbox::new(scratch.path())
+        .cache(cache)
+        .compile_command(this(&log));
+    sandbox
+        .prepare(Program::Wasm(calls(25_000).into()))
+        .await
+        .unwrap();
     let fresh = WasmSandbox::new(scratch.path())
         .cache(ArtifactCache::open(scratch.path().join("cache")).unwrap())
-        .compile_command(this(&scratch.path().join("starts")));
+        .compile_command(this(&log));
     let busy: Vec<_> = (1..=3)
         .map(|seed| {
             let fresh = fresh.clone();
-            tokio::spawn(async move { fresh.run(job(&loops(seed))).await })
+            let job = job(&loops(seed)).caller(seed.to_string());
+            tokio::spawn(async move { fresh.run(job).await })
         })
         .collect();
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert!(fresh.run(job(&nothing(Generation::P2))).await.unwrap().ending.is_success());
-    assert!(fresh.run(job(&calls(25_000))).await.unwrap().ending.is_success());
+    // The one that `prepare` started, and two of three.
+    await_starts(&log, 3).await;
+    assert!(
+        fresh
+            .run(job(&nothing(Generation::P2)))
+            .await
+            .unwrap()
+            .ending
+            .is_success()
+    );
+    assert!(
+        fresh
+            .run(job(&calls(25_000)))
+            .await
+            .unwrap()
+            .ending
+            .is_success()
+    );
     for run in busy {
         assert!(!run.is_finished());
         run.abort();
     }
 }
 
-/// The first module of one caller compiles for minutes: its second one waits, that of another caller does not.
+/// The first module of one caller compiles for minutes: its second one waits, that of another
+/// caller does not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn modules_of_one_caller_are_compiled_one_after_the_other() {
     let scratch = tempfile::tempdir().unwrap();
@@ -199,13 +331,16 @@ async fn modules_of_one_caller_are_compiled_one_after_the_other() {
     let sandbox = WasmSandbox::new(scratch.path()).compile_command(this(&log));
     let start = |caller: &'static str, bytes: Vec<u8>| {
         let sandbox = sandbox.clone();
-        tokio::spawn(async move { sandbox.run(job(&bytes).caller(caller)).await.unwrap().ending })
+        tokio::spawn(async move {
+            sandbox
+                .run(job(&bytes).caller(caller))
+                .await
+                .unwrap()
+                .ending
+        })
     };
     let long = start("a", loops(1));
-    while !log.exists() {
-        assert!(!long.is_finished());
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    await_starts(&log, 1).await;
     let second = start("a", calls(25_000));
     let other = start("b", calls(25_001));
     assert!(other.await.unwrap().is_success());
@@ -218,9 +353,21 @@ async fn modules_of_one_caller_are_compiled_one_after_the_other() {
 #[tokio::test]
 async fn the_answer_of_another_program_is_not_loaded() {
     let scratch = tempfile::tempdir().unwrap();
-    for (program, words) in [("/bin/cat", "not that of a compiler"), ("/bin/true", "exit status: 0"), ("/nowhere/at/all", "cannot start")] {
-        let sandbox = WasmSandbox::new(scratch.path()).compile_command(CompileCommand::new(program));
-        let error = sandbox.run(job(&calls(25_000))).await.unwrap_err().to_string();
-        assert!(error.contains("the compiler failed on it") && error.contains(words), "{program}: {error}");
+    for (program, words) in [
+        ("/bin/cat", "not that of a compiler"),
+        ("/bin/true", "exit status: 0"),
+        ("/nowhere/at/all", "cannot start"),
+    ] {
+        let sandbox =
+            WasmSandbox::new(scratch.path()).compile_command(CompileCommand::new(program));
+        let error = sandbox
+            .run(job(&calls(25_000)))
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("the compiler failed on it") && error.contains(words),
+            "{program}: {error}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The table of escape attempts, answered by programs that make the attempts and by looks from outside at what came of them. What no call of WASI
-//! could do is not tried.
+//! The table of escape attempts, answered by programs that make the attempts and by looks from
+//! outside at what came of them. What no call of WASI could do is not tried.
 
 mod answers;
 mod files;

@@ -5,28 +5,68 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cases::lab::{Generation, Lab};
 
-/// A workspace with protected names in it, a directory that is granted for reading only, and what leads there.
+/// A workspace with protected names in it, a directory that is granted for reading only, and what
+/// leads there.
 fn lab(generation: Generation) -> Lab {
     let lab = Lab::new(generation).writing().fixed("workspace/fixed");
-    let directories = [".git/hooks", ".vscode", ".config/git", "fixed/sub", "plain", "above/below"];
-    directories.iter().for_each(|name| std::fs::create_dir_all(lab.path("workspace").join(name)).unwrap());
-    let files = [".git/config", ".git/hooks/pre-commit", ".vscode/settings.json", ".config/git/config", ".bashrc", "fixed/data.txt"];
-    files.iter().for_each(|name| std::fs::write(lab.path("workspace").join(name), "as it was").unwrap());
+    let directories = [
+        ".git/hooks",
+        ".vscode",
+        ".config/git",
+        "fixed/sub",
+        "plain",
+        "above/below",
+    ];
+    directories
+        .iter()
+        .for_each(|name| std::fs::create_dir_all(lab.path("workspace").join(name)).unwrap());
+    let files = [
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".vscode/settings.json",
+        ".config/git/config",
+        ".bashrc",
+        "fixed/data.txt",
+    ];
+    files
+        .iter()
+        .for_each(|name| std::fs::write(lab.path("workspace").join(name), "as it was").unwrap());
     std::fs::write(lab.path("workspace/mine.txt"), "mine").unwrap();
-    for (name, target) in
-        [("to-git", ".git"), ("to-config", ".git/config"), ("to-fixed", "fixed"), ("to-nothing", ".claude"), ("here", ".")]
-    {
+    for (name, target) in [
+        ("to-git", ".git"),
+        ("to-config", ".git/config"),
+        ("to-fixed", "fixed"),
+        ("to-nothing", ".claude"),
+        ("here", "."),
+    ] {
         symlink(target, lab.path("workspace").join(name)).unwrap();
     }
     lab
 }
 
 /// What must be the same afterwards.
-const PROTECTED: [&str; 6] = [".git", ".vscode", ".config/git", ".bashrc", "fixed", ".config"];
+const PROTECTED: [&str; 6] = [
+    ".git",
+    ".vscode",
+    ".config/git",
+    ".bashrc",
+    "fixed",
+    ".config",
+];
 /// What must not be there afterwards.
-const MISSING: [&str; 8] = [".claude", ".ssh", ".mcp.json", ".GIT", ".Claude", ".config/fish", "stolen", ".git/stolen"];
+const MISSING: [&str; 8] = [
+    ".claude",
+    ".ssh",
+    ".mcp.json",
+    ".GIT",
+    ".Claude",
+    ".config/fish",
+    "stolen",
+    ".git/stolen",
+];
 
-/// Makes the attempts one after the other; each must be refused, and change nothing that is protected.
+/// Makes the attempts one after the other; each must be refused, and change nothing that is
+/// protected.
 async fn refuses(attempts: &[&[&str]]) {
     for &generation in Generation::ALL {
         let lab = lab(generation);
@@ -34,9 +74,14 @@ async fn refuses(attempts: &[&[&str]]) {
         let before = seen();
         for attempt in attempts {
             let said = lab.attempt(attempt).await;
-            assert!(said.starts_with("refused: "), "{generation:?}: {attempt:?}: {said}");
+            assert!(
+                said.starts_with("refused: "),
+                "{generation:?}: {attempt:?}: {said}"
+            );
             assert_eq!(before, seen(), "{generation:?}: {attempt:?}: {said}");
-            let made = MISSING.iter().find(|name| lab.path("workspace").join(name).symlink_metadata().is_ok());
+            let made = MISSING
+                .iter()
+                .find(|name| lab.path("workspace").join(name).symlink_metadata().is_ok());
             assert_eq!(made, None, "{generation:?}: {attempt:?}: {said}");
         }
     }
@@ -109,10 +154,19 @@ async fn symlinks_of_its_own_lead_a_program_to_nothing_that_it_can_change() {
     for &generation in Generation::ALL {
         let lab = lab(generation);
         let before = PROTECTED.map(|name| lab.tree(&format!("workspace/{name}")));
-        for (target, name) in
-            [(".git", "one"), (".git/config", "two"), ("../.git/hooks", "plain/three"), ("fixed", "four"), (".ssh", "five")]
-        {
-            assert_eq!(lab.attempt(&["symlink", target, &format!("/workspace/{name}")]).await, "ok: symlink", "{generation:?}: {name}");
+        for (target, name) in [
+            (".git", "one"),
+            (".git/config", "two"),
+            ("../.git/hooks", "plain/three"),
+            ("fixed", "four"),
+            (".ssh", "five"),
+        ] {
+            assert_eq!(
+                lab.attempt(&["symlink", target, &format!("/workspace/{name}")])
+                    .await,
+                "ok: symlink",
+                "{generation:?}: {name}"
+            );
         }
         let attempts: &[&[&str]] = &[
             &["write", "/workspace/one/config"],
@@ -129,9 +183,16 @@ async fn symlinks_of_its_own_lead_a_program_to_nothing_that_it_can_change() {
         ];
         for attempt in attempts {
             let said = lab.attempt(attempt).await;
-            assert!(said.starts_with("refused: "), "{generation:?}: {attempt:?}: {said}");
+            assert!(
+                said.starts_with("refused: "),
+                "{generation:?}: {attempt:?}: {said}"
+            );
         }
-        assert_eq!(before, PROTECTED.map(|name| lab.tree(&format!("workspace/{name}"))), "{generation:?}");
+        assert_eq!(
+            before,
+            PROTECTED.map(|name| lab.tree(&format!("workspace/{name}"))),
+            "{generation:?}"
+        );
         assert!(!lab.path("workspace/.ssh").exists());
     }
 }
@@ -251,9 +312,15 @@ async fn what_lies_beside_can_be_changed() {
         ];
         for attempt in attempts {
             let said = lab.attempt(attempt).await;
-            assert!(said.starts_with("ok: "), "{generation:?}: {attempt:?}: {said}");
+            assert!(
+                said.starts_with("ok: "),
+                "{generation:?}: {attempt:?}: {said}"
+            );
         }
-        assert!(lab.path("workspace/moved/config").exists() && lab.path("workspace/.hub/new").exists(), "{generation:?}");
+        assert!(
+            lab.path("workspace/moved/config").exists() && lab.path("workspace/.hub/new").exists(),
+            "{generation:?}"
+        );
     }
 }
 
@@ -273,10 +340,19 @@ async fn what_a_protected_name_leads_to_is_protected_too() {
             &["rename", "/workspace/dots/cursor", "/workspace/moved"],
         ] {
             let said = lab.attempt(attempt).await;
-            assert!(said.starts_with("refused: "), "{generation:?}: {attempt:?}: {said}");
+            assert!(
+                said.starts_with("refused: "),
+                "{generation:?}: {attempt:?}: {said}"
+            );
         }
-        assert_eq!(std::fs::read_to_string(lab.path("workspace/.cursor/rules")).unwrap(), "as it was");
-        assert_eq!(lab.attempt(&["write", "/workspace/dots/mine"]).await, "ok: written");
+        assert_eq!(
+            std::fs::read_to_string(lab.path("workspace/.cursor/rules")).unwrap(),
+            "as it was"
+        );
+        assert_eq!(
+            lab.attempt(&["write", "/workspace/dots/mine"]).await,
+            "ok: written"
+        );
     }
 }
 
@@ -304,7 +380,8 @@ async fn a_way_that_is_led_elsewhere_meanwhile_changes_nothing() {
                 executor.block_on(async {
                     for _ in 0..150 {
                         lab.attempt(&["unlink", "/workspace/place/config"]).await;
-                        lab.attempt(&["rename", "/workspace/mine.txt", "/workspace/place/config"]).await;
+                        lab.attempt(&["rename", "/workspace/mine.txt", "/workspace/place/config"])
+                            .await;
                         lab.attempt(&["create", "/workspace/place/new"]).await;
                         lab.attempt(&["unlink", "/workspace/place/new"]).await;
                     }

@@ -9,10 +9,22 @@ use crate::cases::lab::{Generation, Lab};
 const LIMIT: u64 = 8 << 20;
 
 async fn pour(lab: &Lab, file: &str, bytes: &str) -> String {
-    let job = lab.job(&["pour", file, bytes]).quota(Quota::new(lab.path("workspace"), LIMIT));
+    let job = lab
+        .job(&["pour", file, bytes])
+        .quota(Quota::new(lab.path("workspace"), LIMIT));
     let outcome = lab.run_job(job).await.unwrap();
-    assert!(outcome.ending.is_success(), "{:?} {}", outcome.ending, outcome.stderr.text());
-    let layer = outcome.report.layers().iter().find(|layer| layer.name() == "workspace").unwrap();
+    assert!(
+        outcome.ending.is_success(),
+        "{:?} {}",
+        outcome.ending,
+        outcome.stderr.text()
+    );
+    let layer = outcome
+        .report
+        .layers()
+        .iter()
+        .find(|layer| layer.name() == "workspace")
+        .unwrap();
     assert_eq!(layer.status(), Status::Enforced);
     outcome.stdout.text()
 }
@@ -22,20 +34,47 @@ async fn pour(lab: &Lab, file: &str, bytes: &str) -> String {
 async fn what_earlier_runs_left_counts() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation).writing();
-        assert!(pour(&lab, "/workspace/one", "5000000").await.starts_with("ok"));
-        assert!(pour(&lab, "/workspace/two", "5000000").await.starts_with("refused: "));
+        assert!(
+            pour(&lab, "/workspace/one", "5000000")
+                .await
+                .starts_with("ok")
+        );
+        assert!(
+            pour(&lab, "/workspace/two", "5000000")
+                .await
+                .starts_with("refused: ")
+        );
         // A file that was made by a run that then failed counts as well.
-        assert!(pour(&lab, "/workspace/three", "5000000").await.starts_with("refused: "));
-        let bytes: u64 = fs::read_dir(lab.path("workspace")).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+        assert!(
+            pour(&lab, "/workspace/three", "5000000")
+                .await
+                .starts_with("refused: ")
+        );
+        let bytes: u64 = fs::read_dir(lab.path("workspace"))
+            .unwrap()
+            .map(|entry| entry.unwrap().metadata().unwrap().len())
+            .sum();
         assert!(bytes <= LIMIT, "{bytes}");
         fs::write(lab.path("workspace/more"), vec![b'x'; 9 << 20]).unwrap();
-        assert!(pour(&lab, "/workspace/four", "1").await.starts_with("refused: "), "it is over its quota");
+        assert!(
+            pour(&lab, "/workspace/four", "1")
+                .await
+                .starts_with("refused: "),
+            "it is over its quota"
+        );
         // A sparse file takes no space.
         for name in ["one", "two", "three", "more"] {
             let _ = fs::remove_file(lab.path("workspace").join(name));
         }
-        fs::File::create(lab.path("workspace/sparse")).unwrap().set_len(1 << 40).unwrap();
-        assert!(pour(&lab, "/workspace/five", "5000000").await.starts_with("ok"));
+        fs::File::create(lab.path("workspace/sparse"))
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap();
+        assert!(
+            pour(&lab, "/workspace/five", "5000000")
+                .await
+                .starts_with("ok")
+        );
     }
 }
 
@@ -46,11 +85,16 @@ async fn runs_at_the_same_time_count_together() {
         let lab = Lab::new(generation).writing();
         let mut runs = tokio::task::JoinSet::new();
         for number in 0..6 {
-            let job = lab.job(&["pour", &format!("/workspace/{number}"), "6000000"]).quota(Quota::new(lab.path("workspace"), LIMIT));
+            let job = lab
+                .job(&["pour", &format!("/workspace/{number}"), "6000000"])
+                .quota(Quota::new(lab.path("workspace"), LIMIT));
             runs.spawn(Lab::start(job));
         }
         while runs.join_next().await.is_some() {}
-        let bytes: u64 = fs::read_dir(lab.path("workspace")).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+        let bytes: u64 = fs::read_dir(lab.path("workspace"))
+            .unwrap()
+            .map(|entry| entry.unwrap().metadata().unwrap().len())
+            .sum();
         assert!(bytes <= LIMIT, "{bytes}");
     }
 }

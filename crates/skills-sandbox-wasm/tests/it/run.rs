@@ -28,7 +28,11 @@ impl Skill {
         }
         std::fs::write(directory.path().join("skill/data.txt"), "data").unwrap();
         std::fs::write(directory.path().join("secret.txt"), "secret").unwrap();
-        Self { directory, limits: Limits::default(), tool: "Read" }
+        Self {
+            directory,
+            limits: Limits::default(),
+            tool: "Read",
+        }
     }
 
     fn path(&self, below: &str) -> PathBuf {
@@ -36,11 +40,22 @@ impl Skill {
     }
 
     fn job(&self, arguments: &[&str]) -> Job {
-        let request = Request::new(self.path("skill")).workspace(self.path("workspace")).limits(self.limits.clone()).tool(self.tool, None);
-        let rules = Rules::default().allow(Layer::User, Capability::Write).allow(Layer::User, HostPattern::ANY);
-        let Decision::Granted(grants) = rules.decide(&request) else { panic!("granted") };
+        let request = Request::new(self.path("skill"))
+            .workspace(self.path("workspace"))
+            .limits(self.limits.clone())
+            .tool(self.tool, None);
+        let rules = Rules::default()
+            .allow(Layer::User, Capability::Write)
+            .allow(Layer::User, HostPattern::ANY);
+        let Decision::Granted(grants) = rules.decide(&request) else {
+            panic!("granted")
+        };
         let program = Program::Wasm(Arc::from(include_bytes!("../guest/probe.wasm").as_slice()));
-        arguments.iter().fold(Job::new(grants, program), |job, argument| job.argument(*argument))
+        arguments
+            .iter()
+            .fold(Job::new(grants, program), |job, argument| {
+                job.argument(*argument)
+            })
     }
 
     async fn run(&self, arguments: &[&str]) -> Outcome {
@@ -60,10 +75,23 @@ impl Skill {
 #[tokio::test]
 async fn input_arguments_and_environment_reach_the_program_unchanged() {
     let skill = Skill::new();
-    let outcome = skill.run_job(skill.job(&["echo", "a 'b' \"c\"", "$(id)"]).input(b"{\"x\": 1}".to_vec())).await;
+    let outcome = skill
+        .run_job(
+            skill
+                .job(&["echo", "a 'b' \"c\"", "$(id)"])
+                .input(b"{\"x\": 1}".to_vec()),
+        )
+        .await;
     assert_snapshot!(outcome.stdout.text(), @r#"{"x": 1} ["a 'b' \"c\"", "$(id)"]"#);
-    assert_eq!((outcome.stderr.text().as_str(), &outcome.ending), ("to stderr\n", &Ending::Exited { code: 0 }));
-    let job = skill.job(&["environment"]).environment("SKILL_ID", "one").environment("SKILL_ID", "pdf").environment("SKILL_INPUT", "{}");
+    assert_eq!(
+        (outcome.stderr.text().as_str(), &outcome.ending),
+        ("to stderr\n", &Ending::Exited { code: 0 })
+    );
+    let job = skill
+        .job(&["environment"])
+        .environment("SKILL_ID", "one")
+        .environment("SKILL_ID", "pdf")
+        .environment("SKILL_INPUT", "{}");
     assert_snapshot!(skill.run_job(job).await.stdout.text(), @"
     SKILL_ID=pdf
     SKILL_INPUT={}
@@ -95,12 +123,22 @@ async fn granted_directories_and_no_others() {
         &["spawn"],
     ];
     for attempt in attempts {
-        seen.push_str(&format!("{}: {}\n", attempt.join(" "), skill.attempt(attempt).await));
+        seen.push_str(&format!(
+            "{}: {}\n",
+            attempt.join(" "),
+            skill.attempt(attempt).await
+        ));
     }
     assert_snapshot!(seen);
     skill.tool = "Write";
-    assert_eq!(skill.attempt(&["write", "/workspace/out.txt"]).await, "ok: written");
-    assert_eq!(std::fs::read_to_string(skill.path("workspace/out.txt")).unwrap(), "written");
+    assert_eq!(
+        skill.attempt(&["write", "/workspace/out.txt"]).await,
+        "ok: written"
+    );
+    assert_eq!(
+        std::fs::read_to_string(skill.path("workspace/out.txt")).unwrap(),
+        "written"
+    );
 }
 
 #[tokio::test]
@@ -110,19 +148,44 @@ async fn endings_are_told_apart() {
     skill.limits.output_bytes = 1_000;
     skill.limits.memory_bytes = 32 << 20;
     // The standard library of this target knows only success and failure.
-    assert_eq!(skill.run(&["fail"]).await.ending, Ending::Exited { code: 1 });
+    assert_eq!(
+        skill.run(&["fail"]).await.ending,
+        Ending::Exited { code: 1 }
+    );
     let panicked = skill.run(&["panic"]).await;
     assert!(panicked.stderr.text().contains("as asked"));
     assert_snapshot!(panicked.ending, @"trapped: wasm trap: wasm `unreachable` instruction executed");
-    assert_eq!(skill.run(&["allocate"]).await.ending, Ending::MemoryLimit { limit_bytes: 32 << 20 });
+    assert_eq!(
+        skill.run(&["allocate"]).await.ending,
+        Ending::MemoryLimit {
+            limit_bytes: 32 << 20
+        }
+    );
     let flood = skill.run(&["flood"]).await;
     assert_eq!(
-        (&flood.ending, flood.stdout.bytes().len() + flood.stdout.tail().len()),
-        (&Ending::OutputLimit { limit_bytes: 1 << 20 }, 1_000)
+        (
+            &flood.ending,
+            flood.stdout.bytes().len() + flood.stdout.tail().len()
+        ),
+        (
+            &Ending::OutputLimit {
+                limit_bytes: 1 << 20
+            },
+            1_000
+        )
     );
     assert!(flood.stdout.is_truncated());
-    assert!(matches!(skill.run(&["recurse"]).await.ending, Ending::Trapped { .. }));
-    assert!(!skill.run(&["open", "/skill/data.txt"]).await.ending.is_success());
+    assert!(matches!(
+        skill.run(&["recurse"]).await.ending,
+        Ending::Trapped { .. }
+    ));
+    assert!(
+        !skill
+            .run(&["open", "/skill/data.txt"])
+            .await
+            .ending
+            .is_success()
+    );
 }
 
 #[tokio::test]
@@ -134,10 +197,21 @@ async fn a_loop_and_a_sleep_are_stopped_at_the_deadline() {
     for action in ["spin", "sleep"] {
         let started = Instant::now();
         let outcome = skill.run(&[action]).await;
-        assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 1_000 }, "{action}");
-        assert!(started.elapsed() < Duration::from_secs(60), "{action} came to an end");
+        assert_eq!(
+            outcome.ending,
+            Ending::TimedOut { limit_ms: 1_000 },
+            "{action}"
+        );
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "{action} came to an end"
+        );
     }
-    assert_eq!(skill.run(&["spin"]).await.stdout.text(), "spinning\n", "partial output is kept");
+    assert_eq!(
+        skill.run(&["spin"]).await.stdout.text(),
+        "spinning\n",
+        "partial output is kept"
+    );
 }
 
 /// Opening it would wait for whoever writes into it.
@@ -145,8 +219,17 @@ async fn a_loop_and_a_sleep_are_stopped_at_the_deadline() {
 async fn a_pipe_without_a_writer_is_not_opened() {
     let skill = Skill::new();
     let fifo = skill.path("skill/fifo");
-    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    assert_eq!(skill.attempt(&["read", "/skill/fifo"]).await, "refused: PermissionDenied");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(
+        skill.attempt(&["read", "/skill/fifo"]).await,
+        "refused: PermissionDenied"
+    );
 }
 
 #[tokio::test]
@@ -162,13 +245,24 @@ async fn a_busy_program_lets_others_run_and_can_be_dropped() {
         _ = spin => panic!("it never ends by itself"),
         outcome = sandbox.run(echo) => assert!(outcome.unwrap().ending.is_success()),
     }
-    assert_eq!(std::fs::read_dir(skill.path("scratch")).unwrap().count(), 0, "scratch directories are gone");
+    assert_eq!(
+        std::fs::read_dir(skill.path("scratch")).unwrap().count(),
+        0,
+        "scratch directories are gone"
+    );
 }
 
 #[tokio::test]
 async fn the_report_names_every_wall() {
     let mut skill = Skill::new();
-    let lines: Vec<String> = skill.run(&["echo"]).await.report.layers().iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = skill
+        .run(&["echo"])
+        .await
+        .report
+        .layers()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_snapshot!(lines.join("\n"), @"
     files enforced: granted directories only, behind handles that cannot leave them
     network enforced: no sockets, no name lookup
@@ -180,6 +274,10 @@ async fn the_report_names_every_wall() {
     ");
     skill.tool = "WebFetch";
     let report = skill.run(&["echo"]).await.report;
-    let network = report.layers().iter().find(|layer| layer.name() == "network").unwrap();
+    let network = report
+        .layers()
+        .iter()
+        .find(|layer| layer.name() == "network")
+        .unwrap();
     assert_snapshot!(network, @"network enforced: no sockets, requests to listed hosts only; nothing was asked for");
 }

@@ -14,7 +14,8 @@ pub enum Answer {
     Contained,
     /// It works. Where that is not expected, it is a hole.
     Works,
-    /// It works although it should not, and the run's report says so: its layer is not called enforced.
+    /// It works although it should not, and the run's report says so: its layer is not called
+    /// enforced.
     Visible,
     /// Nothing runs: the backend refuses the job, or says which wall is missing.
     Refused,
@@ -40,7 +41,10 @@ impl Answer {
     /// Says whether a wall stood in the way of the attempt.
     #[must_use]
     pub fn is_held(self) -> bool {
-        matches!(self, Self::Denied | Self::NoEffect | Self::Contained | Self::Refused)
+        matches!(
+            self,
+            Self::Denied | Self::NoEffect | Self::Contained | Self::Refused
+        )
     }
 }
 

@@ -8,7 +8,8 @@ use super::Answer;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Case {
-    /// From 1 on, without gaps; it never changes, so newer cases have higher numbers than others of their group.
+    /// From 1 on, without gaps; it never changes, so newer cases have higher numbers than others of
+    /// their group.
     pub number: u8,
     /// Lower-case words with hyphens, unique; it never changes.
     pub name: &'static str,
@@ -21,7 +22,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// Returns the answers that are right in a column, the best first. There is more than one only where what the machine offers decides.
+    /// Returns the answers that are right in a column, the best first. There is more than one only
+    /// where what the machine offers decides.
     #[must_use]
     pub fn expected(&self, column: Column) -> &'static [Answer] {
         let [isolated, landlock, seatbelt, wasm] = self.expected;
@@ -33,14 +35,18 @@ impl Case {
         }
     }
 
-    /// Returns what a machine needs so that the attempt can be made there; where that is missing the case may be skipped, and no other may.
+    /// Returns what a machine needs so that the attempt can be made there; where that is missing
+    /// the case may be skipped, and no other may.
     #[must_use]
     pub fn needs(&self, column: Column) -> Option<&'static str> {
         if column == Column::Wasm {
             return None;
         }
-        let is_in_profile = matches!(self.number, 1..=14 | 16..=21 | 25 | 32..=37 | 46..=48 | 58 | 100);
-        let needs_mac = column == Column::Seatbelt && !is_in_profile && self.expected(column) != [Answer::Absent].as_slice();
+        let is_in_profile =
+            matches!(self.number, 1..=14 | 16..=21 | 25 | 32..=37 | 46..=48 | 58 | 100);
+        let needs_mac = column == Column::Seatbelt
+            && !is_in_profile
+            && self.expected(column) != [Answer::Absent].as_slice();
         if needs_mac { Some("macOS") } else { self.needs }
     }
 }

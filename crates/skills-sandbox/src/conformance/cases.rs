@@ -22,8 +22,19 @@ struct Row {
     needs: Option<&'static str>,
 }
 
-const fn row(number: u8, name: &'static str, attempt: &'static str, expected: [&'static [Answer]; Column::ALL.len()]) -> Row {
-    Row { number, name, attempt, expected, needs: None }
+const fn row(
+    number: u8,
+    name: &'static str,
+    attempt: &'static str,
+    expected: [&'static [Answer]; Column::ALL.len()],
+) -> Row {
+    Row {
+        number,
+        name,
+        attempt,
+        expected,
+        needs: None,
+    }
 }
 
 impl Row {
@@ -59,7 +70,10 @@ const GROUPS: [(Group, &[Row]); 11] = [
     (Group::Runtime, surface::RUNTIME),
 ];
 
-#[expect(clippy::indexing_slicing, reason = "computed by the compiler, which refuses an index that is too large")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "computed by the compiler, which refuses an index that is too large"
+)]
 const fn numbered() -> [Case; COUNT] {
     let first = case(GROUPS[0].0, &GROUPS[0].1[0]);
     let mut cases = [first; COUNT];
@@ -79,7 +93,14 @@ const fn numbered() -> [Case; COUNT] {
 }
 
 const fn case(group: Group, row: &Row) -> Case {
-    Case { number: row.number, name: row.name, group, attempt: row.attempt, expected: row.expected, needs: row.needs }
+    Case {
+        number: row.number,
+        name: row.name,
+        group,
+        attempt: row.attempt,
+        expected: row.expected,
+        needs: row.needs,
+    }
 }
 
 #[cfg(test)]
@@ -95,27 +116,55 @@ mod tests {
         let names: BTreeSet<&str> = CASES.iter().map(|case| case.name).collect();
         assert_eq!(names.len(), CASES.len());
         for name in names {
-            assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'), "{name}");
+            assert!(
+                name.bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn every_case_has_a_sentence_and_an_answer_in_every_column() {
         for case in CASES {
-            assert!(case.attempt.ends_with('.') && case.attempt.len() > 20, "{}", case.name);
+            assert!(
+                case.attempt.ends_with('.') && case.attempt.len() > 20,
+                "{}",
+                case.name
+            );
             for column in Column::ALL {
                 let expected = case.expected(column);
                 assert!(!expected.is_empty(), "{} {column}", case.name);
-                assert_eq!(expected.iter().collect::<BTreeSet<_>>().len(), expected.len(), "{} {column}", case.name);
+                assert_eq!(
+                    expected.iter().collect::<BTreeSet<_>>().len(),
+                    expected.len(),
+                    "{} {column}",
+                    case.name
+                );
             }
         }
     }
 
     #[test]
     fn what_a_profile_decides_is_never_skipped() {
-        let needs = |number: u8, column| CASES.iter().find(|case| case.number == number).unwrap().needs(column);
-        assert_eq!((needs(1, Column::Seatbelt), needs(1, Column::Isolated)), (None, None));
-        assert_eq!((needs(52, Column::Seatbelt), needs(52, Column::Isolated)), (Some("macOS"), None));
-        assert_eq!((needs(89, Column::Landlock), needs(89, Column::Wasm)), (Some("x86-64"), None));
+        let needs = |number: u8, column| {
+            CASES
+                .iter()
+                .find(|case| case.number == number)
+                .unwrap()
+                .needs(column)
+        };
+        assert_eq!(
+            (needs(1, Column::Seatbelt), needs(1, Column::Isolated)),
+            (None, None)
+        );
+        assert_eq!(
+            (needs(52, Column::Seatbelt), needs(52, Column::Isolated)),
+            (Some("macOS"), None)
+        );
+        assert_eq!(
+            (needs(89, Column::Landlock), needs(89, Column::Wasm)),
+            (Some("x86-64"), None)
+        );
     }
 }

@@ -55,14 +55,32 @@ impl fmt::Display for Mismatch {
         match self {
             Self::Missing { number, name } => write!(f, "{number} {name}: no answer"),
             Self::Unknown { number } => write!(f, "{number}: there is no such case"),
-            Self::Differs { number, name, expected, observed } => {
-                let expected = expected.iter().map(|answer| answer.as_str()).collect::<Vec<_>>().join(" or ");
+            Self::Differs {
+                number,
+                name,
+                expected,
+                observed,
+            } => {
+                let expected = expected
+                    .iter()
+                    .map(|answer| answer.as_str())
+                    .collect::<Vec<_>>()
+                    .join(" or ");
                 match observed {
-                    Answer::Works => write!(f, "{number} {name}: expected {expected}, but it works"),
-                    _ => write!(f, "{number} {name}: expected {expected}, but it is {observed}"),
+                    Answer::Works => {
+                        write!(f, "{number} {name}: expected {expected}, but it works")
+                    }
+                    _ => write!(
+                        f,
+                        "{number} {name}: expected {expected}, but it is {observed}"
+                    ),
                 }
             }
-            Self::NotSkippable { number, name, reason } => write!(f, "{number} {name}: skipped for no good reason ({reason})"),
+            Self::NotSkippable {
+                number,
+                name,
+                reason,
+            } => write!(f, "{number} {name}: skipped for no good reason ({reason})"),
         }
     }
 }
@@ -70,24 +88,40 @@ impl fmt::Display for Mismatch {
 /// Compares a backend's answers, by number of case, with the table.
 ///
 /// # Errors
-/// With all that is wrong, in order of numbers: cases without an answer, answers without a case, other answers than the right ones, and skipped
-/// cases that need nothing which a machine may lack.
-pub fn check(column: Column, answers: &BTreeMap<u8, Result<Answer, Skipped>>) -> Result<(), Vec<Mismatch>> {
+/// With all that is wrong, in order of numbers: cases without an answer, answers without a case,
+/// other answers than the right ones, and skipped cases that need nothing which a machine may lack.
+pub fn check(
+    column: Column,
+    answers: &BTreeMap<u8, Result<Answer, Skipped>>,
+) -> Result<(), Vec<Mismatch>> {
     let mut wrong = Vec::new();
     for case in CASES {
         let (number, name, expected) = (case.number, case.name, case.expected(column));
         match answers.get(&number) {
             None => wrong.push(Mismatch::Missing { number, name }),
             Some(Ok(observed)) if !expected.contains(observed) => {
-                wrong.push(Mismatch::Differs { number, name, expected, observed: *observed });
+                wrong.push(Mismatch::Differs {
+                    number,
+                    name,
+                    expected,
+                    observed: *observed,
+                });
             }
-            Some(Err(Skipped { reason })) if case.needs(column).is_none() || reason.trim().is_empty() => {
-                wrong.push(Mismatch::NotSkippable { number, name, reason: reason.clone() });
+            Some(Err(Skipped { reason }))
+                if case.needs(column).is_none() || reason.trim().is_empty() =>
+            {
+                wrong.push(Mismatch::NotSkippable {
+                    number,
+                    name,
+                    reason: reason.clone(),
+                });
             }
             Some(_) => {}
         }
     }
-    let unknown = answers.keys().filter(|number| CASES.iter().all(|case| case.number != **number));
+    let unknown = answers
+        .keys()
+        .filter(|number| CASES.iter().all(|case| case.number != **number));
     wrong.extend(unknown.map(|number| Mismatch::Unknown { number: *number }));
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
@@ -100,12 +134,23 @@ pub fn check(column: Column, answers: &BTreeMap<u8, Result<Answer, Skipped>>) ->
 pub fn assert_conforms(column: Column, answers: &BTreeMap<u8, Result<Answer, Skipped>>) {
     for case in CASES {
         if let Some(Err(Skipped { reason })) = answers.get(&case.number) {
-            eprintln!("skipped case {} {} ({column}): {reason}", case.number, case.name);
+            eprintln!(
+                "skipped case {} {} ({column}): {reason}",
+                case.number, case.name
+            );
         }
     }
     if let Err(wrong) = check(column, answers) {
-        let lines: Vec<String> = wrong.iter().map(|mismatch| format!("  {mismatch}")).collect();
-        panic!("{} of {} cases are not as the table says ({column}):\n{}", lines.len(), CASES.len(), lines.join("\n"));
+        let lines: Vec<String> = wrong
+            .iter()
+            .map(|mismatch| format!("  {mismatch}"))
+            .collect();
+        panic!(
+            "{} of {} cases are not as the table says ({column}):\n{}",
+            lines.len(),
+            CASES.len(),
+            lines.join("\n")
+        );
     }
 }
 
@@ -114,7 +159,10 @@ mod tests {
     use super::*;
 
     fn right(column: Column) -> BTreeMap<u8, Result<Answer, Skipped>> {
-        CASES.iter().map(|case| (case.number, Ok(case.expected(column)[0]))).collect()
+        CASES
+            .iter()
+            .map(|case| (case.number, Ok(case.expected(column)[0])))
+            .collect()
     }
 
     #[test]
@@ -142,19 +190,29 @@ mod tests {
                 "255: there is no such case"
             ]
         );
-        assert_eq!(check(Column::Landlock, &BTreeMap::new()).unwrap_err().len(), CASES.len());
+        assert_eq!(
+            check(Column::Landlock, &BTreeMap::new()).unwrap_err().len(),
+            CASES.len()
+        );
     }
 
     #[test]
     fn only_what_needs_something_may_be_skipped() {
-        let skipped = |reason: &str| Err(Skipped { reason: reason.to_owned() });
+        let skipped = |reason: &str| {
+            Err(Skipped {
+                reason: reason.to_owned(),
+            })
+        };
         let mut answers = right(Column::Isolated);
         answers.insert(89, skipped("not x86-64"));
         assert_eq!(check(Column::Isolated, &answers), Ok(()));
         answers.insert(89, skipped(" "));
         answers.insert(1, skipped("too much work"));
         let wrong = check(Column::Isolated, &answers).unwrap_err();
-        assert_eq!(wrong.iter().map(ToString::to_string).next().unwrap(), "1 read-secrets: skipped for no good reason (too much work)");
+        assert_eq!(
+            wrong.iter().map(ToString::to_string).next().unwrap(),
+            "1 read-secrets: skipped for no good reason (too much work)"
+        );
         assert_eq!(wrong.len(), 2);
     }
 }

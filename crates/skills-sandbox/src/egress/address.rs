@@ -2,14 +2,16 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Networks that are not the public's, each with the length of its prefix (IANA's special-purpose registry, and what clouds keep there).
+/// Networks that are not the public's, each with the length of its prefix (IANA's special-purpose
+/// registry, and what clouds keep there).
 const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     // Shared by carriers; one cloud's metadata are at 100.100.100.200.
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
-    // The services of one cloud's own host, metadata among them: the address is public, what is there is not.
+    // The services of one cloud's own host, metadata among them: the address is public, what is
+    // there is not.
     (Ipv4Addr::new(168, 63, 129, 16), 32),
     // Link-local, and most clouds' metadata.
     (Ipv4Addr::new(169, 254, 0, 0), 16),
@@ -38,10 +40,11 @@ const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
 
 /// Says whether an address is one that the public can have.
 ///
-/// Loopback, private, shared and link-local addresses are not, nor are multicast, broadcast, unspecified and reserved ones, those for
-/// documentation and benchmarks, and those at which clouds keep metadata. An IPv6 address that stands for an IPv4 one (mapped, compatible,
-/// 6to4, Teredo) is not either, whatever it stands for; only the well-known prefix of NAT64, by which networks without IPv4 reach all the
-/// rest, is judged by what it stands for.
+/// Loopback, private, shared and link-local addresses are not, nor are multicast, broadcast,
+/// unspecified and reserved ones, those for documentation and benchmarks, and those at which clouds
+/// keep metadata. An IPv6 address that stands for an IPv4 one (mapped, compatible, 6to4, Teredo) is
+/// not either, whatever it stands for; only the well-known prefix of NAT64, by which networks
+/// without IPv4 reach all the rest, is judged by what it stands for.
 #[must_use]
 pub fn is_public(ip: IpAddr) -> bool {
     match ip {
@@ -49,17 +52,25 @@ pub fn is_public(ip: IpAddr) -> bool {
         IpAddr::V6(ip) => match ip.segments() {
             [0x64, 0xff9b, 0, 0, 0, 0, ..] => is_public_v4(last(ip)),
             [first, ..] => {
-                first >> 13 == 1 && !NOT_PUBLIC_V6.iter().any(|(network, length)| shares(ip.into(), (*network).into(), 128, *length))
+                first >> 13 == 1
+                    && !NOT_PUBLIC_V6
+                        .iter()
+                        .any(|(network, length)| shares(ip.into(), (*network).into(), 128, *length))
             }
         },
     }
 }
 
-/// Returns the IPv4 address for which an IPv6 address stands: by NAT64's well-known prefix, or mapped.
+/// Returns the IPv4 address for which an IPv6 address stands: by NAT64's well-known prefix, or
+/// mapped.
 pub(super) fn embedded(ip: IpAddr) -> Option<Ipv4Addr> {
     match ip {
         IpAddr::V4(_) => None,
-        IpAddr::V6(ip) => matches!(ip.segments(), [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0, 0, 0, 0, 0, 0xffff, ..]).then(|| last(ip)),
+        IpAddr::V6(ip) => matches!(
+            ip.segments(),
+            [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0, 0, 0, 0, 0, 0xffff, ..]
+        )
+        .then(|| last(ip)),
     }
 }
 
@@ -70,7 +81,14 @@ fn last(ip: Ipv6Addr) -> Ipv4Addr {
 }
 
 fn is_public_v4(ip: Ipv4Addr) -> bool {
-    !NOT_PUBLIC_V4.iter().any(|(network, length)| shares(u32::from(ip).into(), u32::from(*network).into(), 32, *length))
+    !NOT_PUBLIC_V4.iter().any(|(network, length)| {
+        shares(
+            u32::from(ip).into(),
+            u32::from(*network).into(),
+            32,
+            *length,
+        )
+    })
 }
 
 /// Says whether the first `length` of `width` bits are the same; `length` is not 0.

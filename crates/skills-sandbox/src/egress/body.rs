@@ -31,13 +31,20 @@ pub(super) enum Chunk {
 impl Body {
     pub(super) const NONE: Self = Self::Length(0);
 
-    /// Reads what the head says of the body. Two lengths, be they equal, are refused, and a transfer encoding other than `chunked`.
+    /// Reads what the head says of the body. Two lengths, be they equal, are refused, and a
+    /// transfer encoding other than `chunked`.
     pub(super) fn of(head: &Head) -> Result<Option<Self>, Reason> {
-        match (head.only("content-length")?, head.only("transfer-encoding")?) {
+        match (
+            head.only("content-length")?,
+            head.only("transfer-encoding")?,
+        ) {
             (None, None) => Ok(None),
             (Some(length), None) => length_of(length).map(|length| Some(Self::Length(length))),
             (None, Some(encoding)) if encoding.eq_ignore_ascii_case(b"chunked") => {
-                Ok(Some(Self::Chunked(Chunk::Size { value: 0, digits: 0 })))
+                Ok(Some(Self::Chunked(Chunk::Size {
+                    value: 0,
+                    digits: 0,
+                })))
             }
             (None, Some(_)) => Err(malformed("a transfer encoding other than `chunked`")),
             (Some(_), Some(_)) => Err(malformed("both a length and a transfer encoding")),
@@ -48,8 +55,8 @@ impl Body {
         matches!(self, Self::Length(0) | Self::Chunked(Chunk::End))
     }
 
-    /// Says how many of `bytes` belong to the body, and moves on. Chunks have no extensions and no trailer, so that there is one way to
-    /// read them.
+    /// Says how many of `bytes` belong to the body, and moves on. Chunks have no extensions and no
+    /// trailer, so that there is one way to read them.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<usize, Reason> {
         let mut at = 0;
         while at < bytes.len() && !self.is_done() {
@@ -76,15 +83,23 @@ impl Body {
 impl Chunk {
     fn next(self, byte: u8) -> Result<Self, Reason> {
         match (self, byte) {
-            (Self::Size { value, digits }, _) if byte.is_ascii_hexdigit() && digits < MAX_SIZE_DIGITS => {
+            (Self::Size { value, digits }, _)
+                if byte.is_ascii_hexdigit() && digits < MAX_SIZE_DIGITS =>
+            {
                 let digit = char::from(byte).to_digit(16).unwrap_or_default();
-                Ok(Self::Size { value: value * 16 + u64::from(digit), digits: digits + 1 })
+                Ok(Self::Size {
+                    value: value * 16 + u64::from(digit),
+                    digits: digits + 1,
+                })
             }
             (Self::Size { value, digits: 1.. }, b'\r') => Ok(Self::SizeLf { value }),
             (Self::SizeLf { value: 0 }, b'\n') => Ok(Self::LastCr),
             (Self::SizeLf { value }, b'\n') => Ok(Self::Data { left: value }),
             (Self::DataCr, b'\r') => Ok(Self::DataLf),
-            (Self::DataLf, b'\n') => Ok(Self::Size { value: 0, digits: 0 }),
+            (Self::DataLf, b'\n') => Ok(Self::Size {
+                value: 0,
+                digits: 0,
+            }),
             (Self::LastCr, b'\r') => Ok(Self::LastLf),
             (Self::LastLf, b'\n') => Ok(Self::End),
             _ => Err(malformed("a chunk of the body")),
@@ -94,8 +109,12 @@ impl Chunk {
 
 /// Reads a length: digits alone, no sign, no list, and few enough to fit.
 fn length_of(text: &[u8]) -> Result<u64, Reason> {
-    let digits = std::str::from_utf8(text).ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
-    digits.and_then(|digits| digits.parse().ok()).ok_or(malformed("a length that is none"))
+    let digits = std::str::from_utf8(text)
+        .ok()
+        .filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+    digits
+        .and_then(|digits| digits.parse().ok())
+        .ok_or(malformed("a length that is none"))
 }
 
 #[cfg(test)]
@@ -104,7 +123,8 @@ mod tests {
 
     /// Feeds a body in pieces of `size` and returns what belongs to it.
     fn taken(fields: &str, bytes: &[u8], size: usize) -> Result<(Vec<u8>, bool), Reason> {
-        let (head, _) = Head::parse(format!("POST / HTTP/1.1\r\n{fields}\r\n").as_bytes())?.unwrap();
+        let (head, _) =
+            Head::parse(format!("POST / HTTP/1.1\r\n{fields}\r\n").as_bytes())?.unwrap();
         let mut body = Body::of(&head)?.unwrap_or(Body::NONE);
         let mut all = Vec::new();
         for piece in bytes.chunks(size) {
@@ -121,15 +141,29 @@ mod tests {
     fn bodies_end_where_they_say_however_they_come() {
         for size in 1..12 {
             let check = |fields: &str, bytes: &[u8], expected: &[u8], done: bool| {
-                assert_eq!(taken(fields, bytes, size), Ok((expected.to_vec(), done)), "{fields:?} {size}");
+                assert_eq!(
+                    taken(fields, bytes, size),
+                    Ok((expected.to_vec(), done)),
+                    "{fields:?} {size}"
+                );
             };
             check("", b"GET / HTTP/1.1\r\n\r\n", b"", true);
             check("Content-Length: 0\r\n", b"GET", b"", true);
             check("Content-Length: 3\r\n", b"abcGET", b"abc", true);
             check("Content-Length: 9\r\n", b"abc", b"abc", false);
             let chunks = b"3\r\nabc\r\n0a\r\n0123456789\r\n0\r\n\r\n";
-            check("Transfer-Encoding: Chunked\r\n", &[chunks.as_slice(), b"GET / HTTP/1.1"].concat(), chunks, true);
-            check("Transfer-Encoding: chunked\r\n", b"3\r\nab", b"3\r\nab", false);
+            check(
+                "Transfer-Encoding: Chunked\r\n",
+                &[chunks.as_slice(), b"GET / HTTP/1.1"].concat(),
+                chunks,
+                true,
+            );
+            check(
+                "Transfer-Encoding: chunked\r\n",
+                b"3\r\nab",
+                b"3\r\nab",
+                false,
+            );
         }
     }
 
@@ -168,7 +202,10 @@ mod tests {
             "0\r\n\n",
         ] {
             for size in [1, 2, 64] {
-                assert!(taken("Transfer-Encoding: chunked\r\n", bytes.as_bytes(), size).is_err(), "{bytes:?} {size}");
+                assert!(
+                    taken("Transfer-Encoding: chunked\r\n", bytes.as_bytes(), size).is_err(),
+                    "{bytes:?} {size}"
+                );
             }
         }
     }

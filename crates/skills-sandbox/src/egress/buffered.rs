@@ -10,7 +10,8 @@ pub(super) const CHUNK_BYTES: usize = 16 * 1024;
 /// Up to so many bytes, what is there is looked at after each read.
 const EAGER_BYTES: usize = 1024;
 
-/// What was made of the beginning of some bytes, with the number of these; nothing when more bytes are needed.
+/// What was made of the beginning of some bytes, with the number of these; nothing when more bytes
+/// are needed.
 pub(super) type Parsed<T> = Result<Option<(T, usize)>, Reason>;
 
 /// A side of a connection, with what was read of it and not used yet.
@@ -21,18 +22,27 @@ pub(super) struct Buffered<S> {
 
 impl<S: AsyncRead + Unpin> Buffered<S> {
     pub(super) fn new(stream: S) -> Self {
-        Self { stream, buffer: Vec::new() }
+        Self {
+            stream,
+            buffer: Vec::new(),
+        }
     }
 
-    /// Reads until `parse` makes something of the beginning, and takes as many bytes as it says. `parse` returns nothing when it needs
-    /// more; it has no more than about `most_bytes` to make something of. It is asked after each read, so it is for what is short.
-    pub(super) async fn parse<T>(&mut self, most_bytes: usize, parse: impl Fn(&[u8]) -> Parsed<T>) -> Result<T, Stop> {
+    /// Reads until `parse` makes something of the beginning, and takes as many bytes as it says.
+    /// `parse` returns nothing when it needs more; it has no more than about `most_bytes` to make
+    /// something of. It is asked after each read, so it is for what is short.
+    pub(super) async fn parse<T>(
+        &mut self,
+        most_bytes: usize,
+        parse: impl Fn(&[u8]) -> Parsed<T>,
+    ) -> Result<T, Stop> {
         self.parse_when(most_bytes, |_, _| true, parse).await
     }
 
-    /// The same for what may be long: so that nobody makes much work of few bytes at a time, `parse` is asked after each read only at first, and then
-    /// when there are twice as many bytes, no more will come, or `may_end` says so. That gets all bytes, and how many there were before the read; it must
-    /// not overlook an end.
+    /// The same for what may be long: so that nobody makes much work of few bytes at a time,
+    /// `parse` is asked after each read only at first, and then when there are twice as many bytes,
+    /// no more will come, or `may_end` says so. That gets all bytes, and how many there were before
+    /// the read; it must not overlook an end.
     pub(super) async fn parse_when<T>(
         &mut self,
         most_bytes: usize,
@@ -43,7 +53,11 @@ impl<S: AsyncRead + Unpin> Buffered<S> {
         loop {
             let length = self.buffer.len();
             let is_last = has_ended || length >= most_bytes;
-            if is_last || length < EAGER_BYTES || length >= tried * 2 || may_end(&self.buffer, before) {
+            if is_last
+                || length < EAGER_BYTES
+                || length >= tried * 2
+                || may_end(&self.buffer, before)
+            {
                 if let Some((value, used)) = parse(&self.buffer)? {
                     self.buffer.drain(..used);
                     return Ok(value);
@@ -51,7 +65,11 @@ impl<S: AsyncRead + Unpin> Buffered<S> {
                 tried = length;
             }
             if is_last {
-                return Err(if has_ended { Stop::Gone } else { Limit::HeadBytes.into() });
+                return Err(if has_ended {
+                    Stop::Gone
+                } else {
+                    Limit::HeadBytes.into()
+                });
             }
             before = length;
             has_ended = self.read(most_bytes - length).await? == 0;
@@ -104,7 +122,13 @@ mod tests {
     async fn what_never_ends_is_refused_or_gone() {
         let line = format!("GET /{}", "x".repeat(2_000));
         assert_eq!(slowly(&line).await.0, Err(Stop::Gone));
-        assert!(matches!(slowly(&(line + "\n")).await.0, Err(Stop::Refused(_))));
-        assert_eq!(slowly(&"x".repeat(16 * 1024)).await.0, Err(Limit::HeadBytes.into()));
+        assert!(matches!(
+            slowly(&(line + "\n")).await.0,
+            Err(Stop::Refused(_))
+        ));
+        assert_eq!(
+            slowly(&"x".repeat(16 * 1024)).await.0,
+            Err(Limit::HeadBytes.into())
+        );
     }
 }

@@ -17,7 +17,8 @@ pub(super) const TLS_PORT: u16 = 443;
 /// How many addresses of a host are tried.
 const MAX_ADDRESSES: usize = 8;
 
-/// A host that may be reached, and the addresses at which it may be: checked, and the only ones that are ever dialled.
+/// A host that may be reached, and the addresses at which it may be: checked, and the only ones
+/// that are ever dialled.
 #[derive(Debug)]
 pub struct Destination {
     pub(super) host: Host,
@@ -34,11 +35,13 @@ impl Destination {
 }
 
 impl Proxy {
-    /// Asks the list, and then, once, the resolver, for who speaks to hosts itself instead of passing bytes on. Nothing is recorded.
+    /// Asks the list, and then, once, the resolver, for who speaks to hosts itself instead of
+    /// passing bytes on. Nothing is recorded.
     ///
     /// # Errors
     ///
-    /// Returns why the host may not be reached: list, port, addresses; or that resolving took too long.
+    /// Returns why the host may not be reached: list, port, addresses; or that resolving took too
+    /// long.
     pub async fn admit(&self, host: Host, port: u16) -> Result<Destination, Stop> {
         if !host.is_allowed(&self.hosts) {
             return Err(Reason::NotListed.into());
@@ -48,7 +51,12 @@ impl Proxy {
         }
         let found = match host.address() {
             Some(address) => vec![SocketAddr::new(address, port)],
-            None => match timeout(self.limits.dial_time, self.outside.resolve(host.as_str(), port)).await {
+            None => match timeout(
+                self.limits.dial_time,
+                self.outside.resolve(host.as_str(), port),
+            )
+            .await
+            {
                 Ok(found) => found.map_err(|_| Reason::NotFound)?,
                 Err(_) => return Err(Limit::DialTime.into()),
             },
@@ -56,19 +64,36 @@ impl Proxy {
         if found.is_empty() {
             return Err(Reason::NotFound.into());
         }
-        let public = found.into_iter().map(|found| found.ip()).filter(|ip| is_public(*ip) && !is_denied(*ip, &self.hosts));
-        let addresses: Vec<_> = public.map(|ip| SocketAddr::new(ip, port)).take(MAX_ADDRESSES).collect();
-        if addresses.is_empty() { Err(Reason::NotPublic.into()) } else { Ok(Destination { host, port, addresses }) }
+        let public = found
+            .into_iter()
+            .map(|found| found.ip())
+            .filter(|ip| is_public(*ip) && !is_denied(*ip, &self.hosts));
+        let addresses: Vec<_> = public
+            .map(|ip| SocketAddr::new(ip, port))
+            .take(MAX_ADDRESSES)
+            .collect();
+        if addresses.is_empty() {
+            Err(Reason::NotPublic.into())
+        } else {
+            Ok(Destination {
+                host,
+                port,
+                addresses,
+            })
+        }
     }
 
-    /// Connects to the first address that answers, and records that the host was reached. Each has its share of the time, so that one that
-    /// is silent does not use it all.
+    /// Connects to the first address that answers, and records that the host was reached. Each has
+    /// its share of the time, so that one that is silent does not use it all.
     ///
     /// # Errors
     ///
     /// Returns that no address answered, or that the last one took too long.
     pub async fn dial(&self, destination: &Destination) -> Result<TcpStream, Stop> {
-        let share = self.limits.dial_time / u32::try_from(destination.addresses.len()).unwrap_or(u32::MAX).max(1);
+        let share = self.limits.dial_time
+            / u32::try_from(destination.addresses.len())
+                .unwrap_or(u32::MAX)
+                .max(1);
         let mut stop = Stop::from(Reason::NotReached);
         for address in &destination.addresses {
             match timeout(share, self.outside.connect(*address)).await {
@@ -84,9 +109,17 @@ impl Proxy {
     }
 }
 
-/// Says whether the list denies an address by its number, or the IPv4 address that it stands for, whatever name led there.
+/// Says whether the list denies an address by its number, or the IPv4 address that it stands for,
+/// whatever name led there.
 fn is_denied(ip: IpAddr, hosts: &HostList) -> bool {
     let inner = embedded(ip).map(IpAddr::from);
-    let texts: Vec<String> = [ip].into_iter().chain(inner).map(|ip| ip.to_string()).collect();
-    hosts.denied().iter().any(|pattern| texts.contains(&pattern.to_string()))
+    let texts: Vec<String> = [ip]
+        .into_iter()
+        .chain(inner)
+        .map(|ip| ip.to_string())
+        .collect();
+    hosts
+        .denied()
+        .iter()
+        .any(|pattern| texts.contains(&pattern.to_string()))
 }

@@ -13,7 +13,8 @@ use super::stop::{Limit, Reason, Stop, malformed};
 use super::summary::Way;
 use super::tunnel::Traffic;
 
-/// Sends a request and passes the answer back. Nothing that the client sends behind the request goes anywhere.
+/// Sends a request and passes the answer back. Nothing that the client sends behind the request
+/// goes anywhere.
 ///
 /// When the server says nothing that can be passed on, the client gets `no_answer`.
 pub(super) async fn exchange(
@@ -38,7 +39,15 @@ pub(super) async fn exchange(
     });
     let mut download = pin!(async {
         let mut server = Buffered::new(from_server);
-        let Some(body) = receive_head(&mut server, &mut to_client, answer, most_head_bytes, traffic).await? else {
+        let Some(body) = receive_head(
+            &mut server,
+            &mut to_client,
+            answer,
+            most_head_bytes,
+            traffic,
+        )
+        .await?
+        else {
             to_client.write_all(no_answer).await?;
             return Err(Reason::NotReached.into());
         };
@@ -86,7 +95,8 @@ async fn send(
 /// Where an answer ends: as a request's body does, or when the server closes.
 type AnswerBody = Option<Body>;
 
-/// Passes back the heads of an answer. Returns where it ends; nothing when there is no answer that can be passed back.
+/// Passes back the heads of an answer. Returns where it ends; nothing when there is no answer that
+/// can be passed back.
 async fn receive_head(
     server: &mut Buffered<impl AsyncRead + Unpin>,
     to: &mut (impl AsyncWrite + Unpin),
@@ -107,22 +117,40 @@ async fn receive_head(
         let mut bytes = format!("{}\r\n", head.first_line).into_bytes();
         head.write_fields(&[], &mut bytes);
         let is_final = status >= 200;
-        bytes.extend_from_slice(if is_final { b"Connection: close\r\n\r\n" } else { b"\r\n" });
+        bytes.extend_from_slice(if is_final {
+            b"Connection: close\r\n\r\n"
+        } else {
+            b"\r\n"
+        });
         traffic.write(Way::In, to, &bytes).await?;
         if is_final {
             let is_empty = answer == Answer::HeadOnly || matches!(status, 204 | 304);
-            // A server may be sloppy about lengths: then its answer ends when it says so by closing.
-            return Ok(Some(if is_empty { Some(Body::NONE) } else { Body::of(&head).unwrap_or(None) }));
+            // A server may be sloppy about lengths: then its answer ends when it says so by
+            // closing.
+            return Ok(Some(if is_empty {
+                Some(Body::NONE)
+            } else {
+                Body::of(&head).unwrap_or(None)
+            }));
         }
     }
 }
 
 /// Reads the head of an answer and its status.
 fn response(bytes: &[u8]) -> Parsed<(Head, u16)> {
-    let Some((head, length)) = Head::parse(bytes)? else { return Ok(None) };
-    let version = head.first_line.get(..9).filter(|version| matches!(*version, "HTTP/1.1 " | "HTTP/1.0 "));
-    let status = version.and_then(|version| head.first_line.get(version.len()..version.len() + 3)).and_then(|digits| digits.parse().ok());
-    let status = status.filter(|status: &u16| *status >= 100).ok_or(malformed("the first line of an answer"))?;
+    let Some((head, length)) = Head::parse(bytes)? else {
+        return Ok(None);
+    };
+    let version = head
+        .first_line
+        .get(..9)
+        .filter(|version| matches!(*version, "HTTP/1.1 " | "HTTP/1.0 "));
+    let status = version
+        .and_then(|version| head.first_line.get(version.len()..version.len() + 3))
+        .and_then(|digits| digits.parse().ok());
+    let status = status
+        .filter(|status: &u16| *status >= 100)
+        .ok_or(malformed("the first line of an answer"))?;
     Ok(Some(((head, status), length)))
 }
 
@@ -132,12 +160,16 @@ async fn receive_body(
     to: &mut (impl AsyncWrite + Unpin),
     traffic: &Traffic<'_>,
 ) -> Result<(), Stop> {
-    let Buffered { mut stream, buffer: mut chunk } = server;
+    let Buffered {
+        mut stream,
+        buffer: mut chunk,
+    } = server;
     let mut length = chunk.len();
     loop {
         let own = match body.as_mut().map(|body| body.take(&chunk[..length])) {
             Some(Ok(own)) => own,
-            // Chunks with extensions or a trailer: the client reads them itself, up to where the server closes.
+            // Chunks with extensions or a trailer: the client reads them itself, up to where the
+            // server closes.
             Some(Err(_)) | None => {
                 body = None;
                 length

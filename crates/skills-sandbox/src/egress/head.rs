@@ -1,4 +1,5 @@
-//! The head of an HTTP/1 message, read strictly: whatever two readers could understand differently is refused.
+//! The head of an HTTP/1 message, read strictly: whatever two readers could understand differently
+//! is refused.
 
 use super::buffered::Parsed;
 use super::stop::{Reason, malformed};
@@ -17,13 +18,24 @@ struct Field {
 }
 
 impl Head {
-    /// Reads a head up to and with its empty line, and returns its length too; nothing when it is not complete.
+    /// Reads a head up to and with its empty line, and returns its length too; nothing when it is
+    /// not complete.
     pub(super) fn parse(bytes: &[u8]) -> Parsed<Self> {
-        let Some(length) = end(bytes)? else { return Ok(None) };
-        // Lines end in CR LF, which `end` has seen to; the last two are the end of the last line and the empty one.
-        let mut lines = bytes[..length - 4].split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-        let first_line = lines.next().and_then(|line| std::str::from_utf8(line).ok()).filter(|line| line.is_ascii());
-        let first_line = first_line.ok_or(malformed("the first line is not ASCII"))?.to_owned();
+        let Some(length) = end(bytes)? else {
+            return Ok(None);
+        };
+        // Lines end in CR LF, which `end` has seen to; the last two are the end of the last line
+        // and the empty one.
+        let mut lines = bytes[..length - 4]
+            .split(|b| *b == b'\n')
+            .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let first_line = lines
+            .next()
+            .and_then(|line| std::str::from_utf8(line).ok())
+            .filter(|line| line.is_ascii());
+        let first_line = first_line
+            .ok_or(malformed("the first line is not ASCII"))?
+            .to_owned();
         let fields = lines.map(field).collect::<Result<_, _>>()?;
         Ok(Some((Self { first_line, fields }, length)))
     }
@@ -38,18 +50,39 @@ impl Head {
     }
 
     fn values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
-        self.fields.iter().filter(move |field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value.as_slice())
+        self.fields
+            .iter()
+            .filter(move |field| field.name.eq_ignore_ascii_case(name))
+            .map(|field| field.value.as_slice())
     }
 
-    /// Writes the fields that are meant for the other end, without those called `except`. What concerns this connection alone is left out:
-    /// `Connection` and what it names, `Keep-Alive`, `Proxy-…`, `TE`, `Trailer`, `Upgrade`.
+    /// Writes the fields that are meant for the other end, without those called `except`. What
+    /// concerns this connection alone is left out: `Connection` and what it names, `Keep-Alive`,
+    /// `Proxy-…`, `TE`, `Trailer`, `Upgrade`.
     pub(super) fn write_fields(&self, except: &[&str], to: &mut Vec<u8>) {
-        let named: Vec<&[u8]> = self.values("connection").flat_map(|value| value.split(|b| *b == b',')).map(<[u8]>::trim_ascii).collect();
+        let named: Vec<&[u8]> = self
+            .values("connection")
+            .flat_map(|value| value.split(|b| *b == b','))
+            .map(<[u8]>::trim_ascii)
+            .collect();
         for Field { name, value } in &self.fields {
             let is = |other: &[u8]| name.as_bytes().eq_ignore_ascii_case(other);
             let is_proxys = name.len() >= 6 && name.as_bytes()[..6].eq_ignore_ascii_case(b"proxy-");
-            let is_hop = ["connection", "keep-alive", "te", "trailer", "upgrade", "http2-settings"].iter().any(|hop| is(hop.as_bytes()));
-            if is_proxys || is_hop || except.iter().any(|except| is(except.as_bytes())) || named.iter().any(|named| is(named)) {
+            let is_hop = [
+                "connection",
+                "keep-alive",
+                "te",
+                "trailer",
+                "upgrade",
+                "http2-settings",
+            ]
+            .iter()
+            .any(|hop| is(hop.as_bytes()));
+            if is_proxys
+                || is_hop
+                || except.iter().any(|except| is(except.as_bytes()))
+                || named.iter().any(|named| is(named))
+            {
                 continue;
             }
             write_field(name, value, to);
@@ -65,16 +98,21 @@ pub(super) fn write_field(name: &str, value: &[u8], to: &mut Vec<u8>) {
 
 /// Says whether a head may end in what was read last, after the first `before` bytes.
 pub(super) fn may_end(bytes: &[u8], before: usize) -> bool {
-    bytes.get(before.saturating_sub(3)..).is_some_and(|read| read.windows(4).any(|four| four == b"\r\n\r\n"))
+    bytes
+        .get(before.saturating_sub(3)..)
+        .is_some_and(|read| read.windows(4).any(|four| four == b"\r\n\r\n"))
 }
 
-/// Finds the end of a head. What no head may hold is refused at once, not only when the end has come.
+/// Finds the end of a head. What no head may hold is refused at once, not only when the end has
+/// come.
 fn end(bytes: &[u8]) -> Result<Option<usize>, Reason> {
     let mut line_start = 0;
     let mut before = 0;
     for (index, byte) in bytes.iter().copied().enumerate() {
         match (before, byte) {
-            (b'\r', b'\n') if index == line_start + 1 && line_start == 0 => return Err(malformed("the first line is empty")),
+            (b'\r', b'\n') if index == line_start + 1 && line_start == 0 => {
+                return Err(malformed("the first line is empty"));
+            }
             (b'\r', b'\n') if index == line_start + 1 => return Ok(Some(index + 1)),
             (b'\r', b'\n') => line_start = index + 1,
             (b'\r', _) | (_, b'\n') => return Err(malformed("a line does not end in CR LF")),
@@ -87,14 +125,21 @@ fn end(bytes: &[u8]) -> Result<Option<usize>, Reason> {
     Ok(None)
 }
 
-/// Reads `name: value`. A line that continues the one before it has no valid name and is refused with the rest.
+/// Reads `name: value`. A line that continues the one before it has no valid name and is refused
+/// with the rest.
 fn field(line: &[u8]) -> Result<Field, Reason> {
-    let colon = line.iter().position(|b| *b == b':').ok_or(malformed("a field without a colon"))?;
+    let colon = line
+        .iter()
+        .position(|b| *b == b':')
+        .ok_or(malformed("a field without a colon"))?;
     let name = &line[..colon];
     if name.is_empty() || !name.iter().all(|b| is_token(*b)) {
         return Err(malformed("a field's name is none"));
     }
-    Ok(Field { name: name.iter().copied().map(char::from).collect(), value: line[colon + 1..].trim_ascii().to_vec() })
+    Ok(Field {
+        name: name.iter().copied().map(char::from).collect(),
+        value: line[colon + 1..].trim_ascii().to_vec(),
+    })
 }
 
 /// Says whether a byte may stand in the name of a field or method.
@@ -110,7 +155,10 @@ mod tests {
     fn heads_are_read_to_their_end() {
         let text = b"GET / HTTP/1.1\r\nA: b \r\na:\tc\r\n\r\nrest";
         let (head, length) = Head::parse(text).unwrap().unwrap();
-        assert_eq!((head.first_line.as_str(), &text[length..]), ("GET / HTTP/1.1", b"rest".as_slice()));
+        assert_eq!(
+            (head.first_line.as_str(), &text[length..]),
+            ("GET / HTTP/1.1", b"rest".as_slice())
+        );
         assert_eq!(head.values("A").collect::<Vec<_>>(), [b"b", b"c"]);
         assert!(head.only("a").is_err());
         assert_eq!(head.only("b"), Ok(None));
@@ -153,6 +201,9 @@ mod tests {
         let (head, _) = Head::parse(text).unwrap().unwrap();
         let mut written = Vec::new();
         head.write_fields(&["host"], &mut written);
-        assert_eq!(String::from_utf8(written).unwrap(), "Proxyless: yes\r\nC: 3\r\n");
+        assert_eq!(
+            String::from_utf8(written).unwrap(),
+            "Proxyless: yes\r\nC: 3\r\n"
+        );
     }
 }

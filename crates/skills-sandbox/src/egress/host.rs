@@ -4,8 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use skills_policy::{HostList, HostPattern};
 
-/// A host: a name in lower case without a final dot, or an address. The one text is asked of the list, resolved, and compared with what
-/// the connection itself names, so that these cannot disagree.
+/// A host: a name in lower case without a final dot, or an address. The one text is asked of the
+/// list, resolved, and compared with what the connection itself names, so that these cannot
+/// disagree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
     text: String,
@@ -15,7 +16,8 @@ pub struct Host {
 impl Host {
     /// Reads a name, an IPv4 address, or an IPv6 address in brackets.
     ///
-    /// What a resolver might take for an address (`127.1`, `0177.0.0.1`, `2130706433`, `0x7f.1`) is nothing unless it is one.
+    /// What a resolver might take for an address (`127.1`, `0177.0.0.1`, `2130706433`, `0x7f.1`) is
+    /// nothing unless it is one.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
@@ -32,7 +34,10 @@ impl Host {
             let address: Ipv4Addr = name.parse().ok()?;
             return Some(Self::of_address(address.into()));
         }
-        Some(Self { text: name, address: None })
+        Some(Self {
+            text: name,
+            address: None,
+        })
     }
 
     pub(super) fn of_address(address: IpAddr) -> Self {
@@ -40,7 +45,10 @@ impl Host {
             IpAddr::V4(address) => address.to_string(),
             IpAddr::V6(address) => format!("[{address}]"),
         };
-        Self { text, address: Some(address) }
+        Self {
+            text,
+            address: Some(address),
+        }
     }
 
     /// Returns the one text of the host; an IPv6 address stands in brackets.
@@ -57,14 +65,21 @@ impl Host {
 
     /// Says whether the list has the host. An address must be on it as such: `*` means all names.
     pub(super) fn is_allowed(&self, hosts: &HostList) -> bool {
-        let is_named = || hosts.allowed().iter().any(|pattern| pattern.to_string() == self.text);
+        let is_named = || {
+            hosts
+                .allowed()
+                .iter()
+                .any(|pattern| pattern.to_string() == self.text)
+        };
         hosts.allows(&self.text) && (self.address.is_none() || is_named())
     }
 }
 
 /// Says whether a last label makes an address of a name, as resolvers and browsers see it.
 fn is_number(label: &str) -> bool {
-    let is_hexadecimal = label.strip_prefix("0x").is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    let is_hexadecimal = label
+        .strip_prefix("0x")
+        .is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
     is_hexadecimal || label.bytes().all(|b| b.is_ascii_digit())
 }
 
@@ -87,7 +102,10 @@ impl Authority {
             Some(digits) => port_number(digits)?,
             None => default?,
         };
-        Some(Self { host: Host::parse(host)?, port })
+        Some(Self {
+            host: Host::parse(host)?,
+            port,
+        })
     }
 }
 
@@ -101,7 +119,11 @@ pub(super) fn split(text: &[u8]) -> (&[u8], Option<&[u8]>) {
 
 fn port_number(digits: &[u8]) -> Option<u16> {
     let is_plain = digits.iter().all(u8::is_ascii_digit) && digits.first() != Some(&b'0');
-    std::str::from_utf8(digits).ok().filter(|_| is_plain)?.parse().ok()
+    std::str::from_utf8(digits)
+        .ok()
+        .filter(|_| is_plain)?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]
@@ -130,12 +152,29 @@ mod tests {
 
     #[test]
     fn ports_are_plain_numbers() {
-        let port = |text: &str| Authority::parse(text.as_bytes(), Some(80)).map(|authority| authority.port);
+        let port = |text: &str| {
+            Authority::parse(text.as_bytes(), Some(80)).map(|authority| authority.port)
+        };
         assert_eq!(
-            (port("a.example"), port("a.example:443"), port("[::1]:443"), port("[::1]")),
+            (
+                port("a.example"),
+                port("a.example:443"),
+                port("[::1]:443"),
+                port("[::1]")
+            ),
             (Some(80), Some(443), Some(443), Some(80))
         );
-        for wrong in ["a.example:", "a.example:0443", "a.example:+443", "a.example:65536", "a.example:x", "a:b:80", "::1:80", ":80", ""] {
+        for wrong in [
+            "a.example:",
+            "a.example:0443",
+            "a.example:+443",
+            "a.example:65536",
+            "a.example:x",
+            "a:b:80",
+            "::1:80",
+            ":80",
+            "",
+        ] {
             assert_eq!(port(wrong), None, "{wrong}");
         }
         assert!(Authority::parse(b"a.example", None).is_none());
@@ -146,7 +185,8 @@ mod tests {
         fn what_the_list_compares_is_what_is_dialled(text in "[aA0-9xX.:%@/\\\\\\[\\]_ \\-\0\n\u{e9}*]{0,20}") {
             let Some(host) = Host::parse(text.as_bytes()) else { return Ok(()) };
             let dialled = host.as_str().to_owned();
-            // The text is what was written but for case and one final dot, or an address in its one form; and it reads as itself.
+            // The text is what was written but for case and one final dot, or an address in its one
+            // form; and it reads as itself.
             let written = text.strip_suffix('.').unwrap_or(&text).to_ascii_lowercase();
             prop_assert!(host.address().is_some_and(|ip| ip.is_ipv6()) || dialled == written);
             prop_assert_eq!(Host::parse(dialled.as_bytes()), Some(host.clone()));

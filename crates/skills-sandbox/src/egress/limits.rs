@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// How much a proxy does for one run. What goes beyond closes the connection and is counted in the [`Summary`](super::Summary).
+/// How much a proxy does for one run. What goes beyond closes the connection and is counted in the
+/// [`Summary`](super::Summary).
 ///
 /// | limit | default |
 /// |---|---|
@@ -39,7 +40,10 @@ impl Default for ProxyLimits {
 impl ProxyLimits {
     /// Sets how many connections there may be at a time.
     pub fn connections(self, connections: usize) -> Self {
-        Self { connections, ..self }
+        Self {
+            connections,
+            ..self
+        }
     }
 
     /// Sets how long the head of a request, the head of an answer or a `ClientHello` may be.
@@ -47,12 +51,14 @@ impl ProxyLimits {
         Self { head_bytes, ..self }
     }
 
-    /// Sets how long a program may take to say where it wants to go, and again to begin what it sends through a tunnel.
+    /// Sets how long a program may take to say where it wants to go, and again to begin what it
+    /// sends through a tunnel.
     pub fn head_time(self, head_time: Duration) -> Self {
         Self { head_time, ..self }
     }
 
-    /// Sets how long a name may take to resolve, and again how long its addresses may take to answer, all together.
+    /// Sets how long a name may take to resolve, and again how long its addresses may take to
+    /// answer, all together.
     pub fn dial_time(self, dial_time: Duration) -> Self {
         Self { dial_time, ..self }
     }
@@ -62,8 +68,12 @@ impl ProxyLimits {
         Self { idle_time, ..self }
     }
 
-    /// Sets how many bytes may go out, and how many may come in, over all connections of the run together.
+    /// Sets how many bytes may go out, and how many may come in, over all connections of the run
+    /// together.
     pub fn bytes_each_way(self, bytes_each_way: u64) -> Self {
-        Self { bytes_each_way, ..self }
+        Self {
+            bytes_each_way,
+            ..self
+        }
     }
 }

@@ -11,27 +11,30 @@ use tokio::task::spawn_blocking;
 /// A future in a box.
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
-/// How many names are resolved at once in this process. The system's resolver cannot be stopped: it goes on after nobody waits for it any more.
+/// How many names are resolved at once in this process. The system's resolver cannot be stopped: it
+/// goes on after nobody waits for it any more.
 static LOOKUPS: Semaphore = Semaphore::const_new(16);
 
 /// What is outside: names lead to addresses, addresses to connections.
 pub trait Outside: Send + Sync {
-    /// Resolves a name. It is lower-case ASCII without a final dot, and never an address. Of the answer the proxy uses the addresses only,
-    /// with `port`, and drops those that are not public.
+    /// Resolves a name. It is lower-case ASCII without a final dot, and never an address. Of the
+    /// answer the proxy uses the addresses only, with `port`, and drops those that are not public.
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Boxed<'a, Vec<SocketAddr>>;
 
     /// Connects to an address that the proxy has checked.
     fn connect(&self, address: SocketAddr) -> Boxed<'_, TcpStream>;
 }
 
-/// The Internet as this machine sees it: its resolver, its routes. Addresses of this machine itself are not reached, public as they may be.
+/// The Internet as this machine sees it: its resolver, its routes. Addresses of this machine itself
+/// are not reached, public as they may be.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Internet;
 
 impl Outside for Internet {
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Boxed<'a, Vec<SocketAddr>> {
         Box::pin(async move {
-            // With its final dot a name is complete; without it the resolver might complete it with this machine's own domain.
+            // With its final dot a name is complete; without it the resolver might complete it with
+            // this machine's own domain.
             let name = (format!("{host}."), port);
             bounded(&LOOKUPS, move || Ok(name.to_socket_addrs()?.collect())).await
         })
@@ -40,15 +43,22 @@ impl Outside for Internet {
     fn connect(&self, address: SocketAddr) -> Boxed<'_, TcpStream> {
         Box::pin(async move {
             if is_own(address).await? {
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, "an address of this machine"));
+                return Err(io::Error::new(
+                    io::ErrorKind::PermissionDenied,
+                    "an address of this machine",
+                ));
             }
             TcpStream::connect(address).await
         })
     }
 }
 
-/// Does work that blocks, once there is a permit for it. The permit is free again when the work has ended, not when its caller has gone.
-async fn bounded<T: Send + 'static>(permits: &'static Semaphore, work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+/// Does work that blocks, once there is a permit for it. The permit is free again when the work has
+/// ended, not when its caller has gone.
+async fn bounded<T: Send + 'static>(
+    permits: &'static Semaphore,
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
     let permit = permits.acquire().await.map_err(io::Error::other)?;
     let work = move || {
         let _permit = permit;
@@ -57,10 +67,14 @@ async fn bounded<T: Send + 'static>(permits: &'static Semaphore, work: impl FnOn
     spawn_blocking(work).await.map_err(io::Error::other)?
 }
 
-/// Says whether an address is one of this machine: then the kernel would answer from that same address. Connecting a UDP socket asks the
-/// kernel's routes and sends nothing.
+/// Says whether an address is one of this machine: then the kernel would answer from that same
+/// address. Connecting a UDP socket asks the kernel's routes and sends nothing.
 async fn is_own(address: SocketAddr) -> io::Result<bool> {
-    let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let any: IpAddr = if address.is_ipv4() {
+        Ipv4Addr::UNSPECIFIED.into()
+    } else {
+        Ipv6Addr::UNSPECIFIED.into()
+    };
     let socket = UdpSocket::bind((any, 0)).await?;
     socket.connect(address).await?;
     Ok(socket.local_addr()?.ip() == address.ip())
@@ -87,7 +101,11 @@ mod tests {
         assert!(timeout(Duration::from_millis(50), stuck).await.is_err());
         begins.recv().unwrap();
         assert_eq!(ONE.available_permits(), 0);
-        assert!(timeout(Duration::from_millis(50), bounded(&ONE, || Ok(1))).await.is_err());
+        assert!(
+            timeout(Duration::from_millis(50), bounded(&ONE, || Ok(1)))
+                .await
+                .is_err()
+        );
         end.send(()).unwrap();
         assert_eq!(bounded(&ONE, || Ok(2)).await.unwrap(), 2);
     }

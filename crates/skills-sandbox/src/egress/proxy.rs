@@ -14,7 +14,8 @@ use super::outside::Outside;
 use super::stop::Limit;
 use super::summary::Log;
 
-/// How long to wait when a connection cannot be accepted, for want of descriptors perhaps, instead of asking again at once.
+/// How long to wait when a connection cannot be accepted, for want of descriptors perhaps, instead
+/// of asking again at once.
 const BREATH: Duration = Duration::from_millis(50);
 
 /// Reaches the hosts of one list for one run. Clones share the record and the number of bytes.
@@ -30,7 +31,12 @@ impl Proxy {
     /// Makes a proxy with the default limits.
     #[must_use]
     pub fn new(hosts: HostList, outside: Arc<dyn Outside>) -> Self {
-        Self { hosts: Arc::new(hosts), outside, limits: ProxyLimits::default(), log: Log::default() }
+        Self {
+            hosts: Arc::new(hosts),
+            outside,
+            limits: ProxyLimits::default(),
+            log: Log::default(),
+        }
     }
 
     /// Sets the limits.
@@ -45,8 +51,8 @@ impl Proxy {
         self.log.clone()
     }
 
-    /// Serves whoever connects to `listener`, for ever; dropping the future closes every connection. It must be polled within a Tokio
-    /// runtime that has I/O and time.
+    /// Serves whoever connects to `listener`, for ever; dropping the future closes every
+    /// connection. It must be polled within a Tokio runtime that has I/O and time.
     ///
     /// Who can connect can use the list: the listener must be where only the program is.
     pub async fn serve(&self, listener: TcpListener) -> Infallible {
@@ -68,15 +74,22 @@ impl Proxy {
     }
 }
 
-/// Returns the environment variables by which common clients find a proxy on this port of 127.0.0.1.
+/// Returns the environment variables by which common clients find a proxy on this port of
+/// 127.0.0.1.
 ///
-/// All point to it as one for HTTP, `ALL_PROXY` too: every port that is reached is reached that way, and clients that cannot speak SOCKS
-/// (`httpx` without an extra package) fail from the start when a variable names it.
+/// All point to it as one for HTTP, `ALL_PROXY` too: every port that is reached is reached that
+/// way, and clients that cannot speak SOCKS (`httpx` without an extra package) fail from the start
+/// when a variable names it.
 #[must_use]
 pub fn environment(port: u16) -> Vec<(String, String)> {
     let proxy = format!("http://127.0.0.1:{port}");
     let mut variables = Vec::new();
-    for (name, value) in [("HTTP_PROXY", &proxy), ("HTTPS_PROXY", &proxy), ("ALL_PROXY", &proxy), ("NO_PROXY", &String::new())] {
+    for (name, value) in [
+        ("HTTP_PROXY", &proxy),
+        ("HTTPS_PROXY", &proxy),
+        ("ALL_PROXY", &proxy),
+        ("NO_PROXY", &String::new()),
+    ] {
         variables.push((name.to_owned(), value.clone()));
         variables.push((name.to_lowercase(), value.clone()));
     }

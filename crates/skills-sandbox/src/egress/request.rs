@@ -37,9 +37,13 @@ pub(super) enum Answer {
 impl Request {
     /// Reads a head, and returns its length too; nothing when it is not complete.
     pub(super) fn parse(bytes: &[u8]) -> Parsed<Self> {
-        let Some((head, length)) = Head::parse(bytes)? else { return Ok(None) };
+        let Some((head, length)) = Head::parse(bytes)? else {
+            return Ok(None);
+        };
         let words: Vec<&str> = head.first_line.split(' ').collect();
-        let [method, target, version] = words[..] else { return Err(malformed("the first line is not three words")) };
+        let [method, target, version] = words[..] else {
+            return Err(malformed("the first line is not three words"));
+        };
         if method.is_empty() || !method.bytes().all(is_token) {
             return Err(malformed("the method is none"));
         }
@@ -50,7 +54,15 @@ impl Request {
             return Err(malformed("a version other than HTTP/1"));
         }
         let (method, target, version) = (method.to_owned(), target.to_owned(), version.to_owned());
-        Ok(Some((Self { head, method, target, version }, length)))
+        Ok(Some((
+            Self {
+                head,
+                method,
+                target,
+                version,
+            },
+            length,
+        )))
     }
 
     /// Returns the text of host and port to which a tunnel is asked for; nothing when none is.
@@ -60,8 +72,13 @@ impl Request {
 
     /// Returns the text of host and port, and the path, of a request to a proxy.
     pub(super) fn absolute(&self) -> Result<(&str, String), Reason> {
-        let scheme = self.target.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
-        let rest = scheme.map(|scheme| &self.target[scheme.len()..]).ok_or(malformed("the target does not begin with `http://`"))?;
+        let scheme = self
+            .target
+            .get(..7)
+            .filter(|scheme| scheme.eq_ignore_ascii_case("http://"));
+        let rest = scheme
+            .map(|scheme| &self.target[scheme.len()..])
+            .ok_or(malformed("the target does not begin with `http://`"))?;
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let slash = if path.starts_with('/') { "" } else { "/" };
         Ok((authority, format!("{slash}{path}")))
@@ -69,31 +86,57 @@ impl Request {
 
     /// Returns the path of a request to a server.
     pub(super) fn origin(&self) -> Result<&str, Reason> {
-        let path = Some(self.target.as_str()).filter(|target| target.starts_with('/') && self.tunnel().is_none());
+        let path = Some(self.target.as_str())
+            .filter(|target| target.starts_with('/') && self.tunnel().is_none());
         path.ok_or(malformed("the target does not begin with `/`"))
     }
 
     /// Requires that the field `Host` names this host.
     pub(super) fn require(&self, host: &Host) -> Result<(), Reason> {
-        let named = self.head.only("host")?.and_then(|value| Authority::parse(value, Some(PORT)));
-        if named.is_some_and(|named| named.port == PORT && named.host == *host) { Ok(()) } else { Err(Reason::OtherHost) }
+        let named = self
+            .head
+            .only("host")?
+            .and_then(|value| Authority::parse(value, Some(PORT)));
+        if named.is_some_and(|named| named.port == PORT && named.host == *host) {
+            Ok(())
+        } else {
+            Err(Reason::OtherHost)
+        }
     }
 
-    /// Writes the request anew, for the server at port 80 of a host. What delimits it is written from what was understood, not copied.
+    /// Writes the request anew, for the server at port 80 of a host. What delimits it is written
+    /// from what was understood, not copied.
     pub(super) fn onward(&self, host: &Host, path: &str) -> Result<Onward, Reason> {
         let body = Body::of(&self.head)?;
         if matches!(body, Some(Body::Chunked(_))) && self.version == "HTTP/1.0" {
             return Err(malformed("chunks in HTTP/1.0"));
         }
-        let mut head = format!("{} {path} {}\r\nHost: {}\r\n", self.method, self.version, host.as_str()).into_bytes();
-        self.head.write_fields(&["host", "content-length", "transfer-encoding"], &mut head);
+        let mut head = format!(
+            "{} {path} {}\r\nHost: {}\r\n",
+            self.method,
+            self.version,
+            host.as_str()
+        )
+        .into_bytes();
+        self.head
+            .write_fields(&["host", "content-length", "transfer-encoding"], &mut head);
         match body {
-            Some(Body::Length(length)) => write_field("Content-Length", length.to_string().as_bytes(), &mut head),
+            Some(Body::Length(length)) => {
+                write_field("Content-Length", length.to_string().as_bytes(), &mut head)
+            }
             Some(Body::Chunked(_)) => write_field("Transfer-Encoding", b"chunked", &mut head),
             None => {}
         }
         head.extend_from_slice(b"Connection: close\r\n\r\n");
-        let answer = if self.method == "HEAD" { Answer::HeadOnly } else { Answer::Whole };
-        Ok(Onward { head, body: body.unwrap_or(Body::NONE), answer })
+        let answer = if self.method == "HEAD" {
+            Answer::HeadOnly
+        } else {
+            Answer::Whole
+        };
+        Ok(Onward {
+            head,
+            body: body.unwrap_or(Body::NONE),
+            answer,
+        })
     }
 }

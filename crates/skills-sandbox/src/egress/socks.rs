@@ -1,4 +1,5 @@
-//! SOCKS 5 (RFC 1928), as much of it as there is a use for: no authentication, `CONNECT`, names and addresses.
+//! SOCKS 5 (RFC 1928), as much of it as there is a use for: no authentication, `CONNECT`, names and
+//! addresses.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -38,7 +39,9 @@ pub(super) type Target = (Vec<u8>, u16);
 
 /// Reads a request.
 pub(super) fn request(bytes: &[u8]) -> Parsed<Target> {
-    let [version, command, reserved, kind, rest @ ..] = bytes else { return Ok(None) };
+    let [version, command, reserved, kind, rest @ ..] = bytes else {
+        return Ok(None);
+    };
     if (*version, *reserved) != (VERSION, 0) {
         return Err(malformed("a request of SOCKS"));
     }
@@ -46,10 +49,22 @@ pub(super) fn request(bytes: &[u8]) -> Parsed<Target> {
         return Err(OTHER_COMMAND);
     }
     let (host, length) = match (kind, rest) {
-        (1, [a, b, c, d, ..]) => (Host::of_address(Ipv4Addr::new(*a, *b, *c, *d).into()).as_str().into(), 4),
+        (1, [a, b, c, d, ..]) => (
+            Host::of_address(Ipv4Addr::new(*a, *b, *c, *d).into())
+                .as_str()
+                .into(),
+            4,
+        ),
         (4, [octets @ .., _, _]) if octets.len() >= 16 => {
-            let Some(octets) = octets.first_chunk::<16>() else { return Ok(None) };
-            (Host::of_address(Ipv6Addr::from(*octets).into()).as_str().into(), 16)
+            let Some(octets) = octets.first_chunk::<16>() else {
+                return Ok(None);
+            };
+            (
+                Host::of_address(Ipv6Addr::from(*octets).into())
+                    .as_str()
+                    .into(),
+                16,
+            )
         }
         (3, [length, rest @ ..]) if rest.len() >= usize::from(*length) => {
             let length = usize::from(*length);
@@ -58,8 +73,13 @@ pub(super) fn request(bytes: &[u8]) -> Parsed<Target> {
         (1 | 3 | 4, _) => return Ok(None),
         _ => return Err(OTHER_ADDRESS),
     };
-    let Some([high, low, ..]) = rest.get(length..) else { return Ok(None) };
-    Ok(Some(((host, u16::from_be_bytes([*high, *low])), 4 + length + 2)))
+    let Some([high, low, ..]) = rest.get(length..) else {
+        return Ok(None);
+    };
+    Ok(Some((
+        (host, u16::from_be_bytes([*high, *low])),
+        4 + length + 2,
+    )))
 }
 
 /// Returns the answer to a request that does not go through.
@@ -87,7 +107,13 @@ mod tests {
         let ((host, port), length) = request(&bytes).unwrap().unwrap();
         assert_eq!((port, length), (443, bytes.len()));
         (0..bytes.len()).for_each(|cut| assert_eq!(request(&bytes[..cut]), Ok(None), "{cut}"));
-        assert_eq!(request(&[bytes.as_slice(), b"more"].concat()).unwrap().unwrap().1, length);
+        assert_eq!(
+            request(&[bytes.as_slice(), b"more"].concat())
+                .unwrap()
+                .unwrap()
+                .1,
+            length
+        );
         String::from_utf8(host).unwrap()
     }
 
@@ -96,13 +122,26 @@ mod tests {
         assert_eq!(host(1, &[1, 2, 3, 4]), "1.2.3.4");
         assert_eq!(host(3, b"\x09a.example"), "a.example");
         assert_eq!(host(3, b"\0"), "");
-        assert_eq!(host(4, &[0x20, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]), "[2001::1]");
+        assert_eq!(
+            host(4, &[0x20, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+            "[2001::1]"
+        );
     }
 
     #[test]
     fn other_commands_kinds_and_versions_are_refused() {
-        for (bytes, code) in [([5, 2, 0, 1], 7), ([5, 3, 0, 1], 7), ([5, 1, 0, 2], 8), ([4, 1, 0, 1], 1), ([5, 1, 1, 1], 1)] {
-            assert_eq!(refusal(request(&bytes).unwrap_err().into())[1], code, "{bytes:?}");
+        for (bytes, code) in [
+            ([5, 2, 0, 1], 7),
+            ([5, 3, 0, 1], 7),
+            ([5, 1, 0, 2], 8),
+            ([4, 1, 0, 1], 1),
+            ([5, 1, 1, 1], 1),
+        ] {
+            assert_eq!(
+                refusal(request(&bytes).unwrap_err().into())[1],
+                code,
+                "{bytes:?}"
+            );
         }
         assert!(greeting(&[4, 1]).is_err());
         assert_eq!(greeting(&[5, 2, 0]), Ok(None));

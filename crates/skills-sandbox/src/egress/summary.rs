@@ -13,7 +13,8 @@ const MAX_HOST_CHARS: usize = 253;
 
 /// What a proxy did so far. Bounded, however much a program tries.
 ///
-/// Names of hosts come from the program. They are ASCII without control characters and at most 254 characters long.
+/// Names of hosts come from the program. They are ASCII without control characters and at most 254
+/// characters long.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 #[must_use]
 pub struct Summary {
@@ -73,7 +74,8 @@ impl Summary {
         &self.refused
     }
 
-    /// Returns how many connections to reached hosts, and how many refusals, are not in the lists since these were full.
+    /// Returns how many connections to reached hosts, and how many refusals, are not in the lists
+    /// since these were full.
     #[must_use]
     pub fn left_out(&self) -> (u64, u64) {
         (self.reached_left_out, self.refused_left_out)
@@ -101,16 +103,27 @@ impl Summary {
         let has_room = self.reached.len() < MAX_ENTRIES;
         match self.reached.iter_mut().find(|entry| entry.host == host) {
             Some(entry) => entry.count += 1,
-            None if has_room => self.reached.push(Reached { host: host.to_owned(), count: 1 }),
+            None if has_room => self.reached.push(Reached {
+                host: host.to_owned(),
+                count: 1,
+            }),
             None => self.reached_left_out += 1,
         }
     }
 
     fn refuse(&mut self, host: Option<&str>, reason: Reason) {
         let has_room = self.refused.len() < MAX_ENTRIES;
-        match self.refused.iter_mut().find(|entry| entry.host.as_deref() == host && entry.reason == reason) {
+        match self
+            .refused
+            .iter_mut()
+            .find(|entry| entry.host.as_deref() == host && entry.reason == reason)
+        {
             Some(entry) => entry.count += 1,
-            None if has_room => self.refused.push(Refused { host: host.map(str::to_owned), reason, count: 1 }),
+            None if has_room => self.refused.push(Refused {
+                host: host.map(str::to_owned),
+                reason,
+                count: 1,
+            }),
             None => self.refused_left_out += 1,
         }
     }
@@ -124,22 +137,48 @@ impl Summary {
 }
 
 impl fmt::Display for Summary {
-    /// Writes one line: `reached a.example (2); refused b.example: the host is not on the list (1)`.
+    /// Writes one line:
+    /// `reached a.example (2); refused b.example: the host is not on the list (1)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
-        parts.extend(self.reached.iter().map(|Reached { host, count }| format!("reached {host} ({count})")));
-        parts.extend((self.reached_left_out > 0).then(|| format!("reached others ({})", self.reached_left_out)));
-        parts.extend(self.refused.iter().map(|Refused { host, reason, count }| match host {
-            Some(host) => format!("refused {host}: {reason} ({count})"),
-            None => format!("refused a request: {reason} ({count})"),
-        }));
-        parts.extend((self.refused_left_out > 0).then(|| format!("refused others ({})", self.refused_left_out)));
-        parts.extend(self.limits.iter().map(|Limited { limit, count }| format!("stopped: {limit} ({count})")));
-        if parts.is_empty() { f.write_str("nothing was asked for") } else { f.write_str(&parts.join("; ")) }
+        parts.extend(
+            self.reached
+                .iter()
+                .map(|Reached { host, count }| format!("reached {host} ({count})")),
+        );
+        parts.extend(
+            (self.reached_left_out > 0)
+                .then(|| format!("reached others ({})", self.reached_left_out)),
+        );
+        parts.extend(self.refused.iter().map(
+            |Refused {
+                 host,
+                 reason,
+                 count,
+             }| match host {
+                Some(host) => format!("refused {host}: {reason} ({count})"),
+                None => format!("refused a request: {reason} ({count})"),
+            },
+        ));
+        parts.extend(
+            (self.refused_left_out > 0)
+                .then(|| format!("refused others ({})", self.refused_left_out)),
+        );
+        parts.extend(
+            self.limits
+                .iter()
+                .map(|Limited { limit, count }| format!("stopped: {limit} ({count})")),
+        );
+        if parts.is_empty() {
+            f.write_str("nothing was asked for")
+        } else {
+            f.write_str(&parts.join("; "))
+        }
     }
 }
 
-/// The record of a proxy that is written while it serves; clones are of the same record, which outlives the proxy.
+/// The record of a proxy that is written while it serves; clones are of the same record, which
+/// outlives the proxy.
 #[derive(Debug, Clone, Default)]
 pub struct Log(Arc<Record>);
 
@@ -162,7 +201,12 @@ pub enum Way {
 impl Log {
     /// Returns what the proxy did so far.
     pub fn summary(&self) -> Summary {
-        let mut summary = self.0.summary.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut summary = self
+            .0
+            .summary
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         summary.sent_bytes = self.0.sent.load(Ordering::Relaxed);
         summary.received_bytes = self.0.received.load(Ordering::Relaxed);
         summary
@@ -193,18 +237,41 @@ impl Log {
             Way::Out => &self.0.sent,
             Way::In => &self.0.received,
         };
-        let add = |total: u64| total.checked_add(bytes as u64).filter(|total| *total <= most);
-        counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).map(drop).map_err(|_| Limit::Bytes)
+        let add = |total: u64| {
+            total
+                .checked_add(bytes as u64)
+                .filter(|total| *total <= most)
+        };
+        counter
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add)
+            .map(drop)
+            .map_err(|_| Limit::Bytes)
     }
 
     fn write(&self, change: impl FnOnce(&mut Summary)) {
-        change(&mut self.0.summary.lock().unwrap_or_else(PoisonError::into_inner));
+        change(
+            &mut self
+                .0
+                .summary
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
     }
 }
 
 /// Makes text of what a program called a host: it may be shown in a terminal.
 fn harmless(host: &[u8]) -> String {
-    let mut text: String = host.iter().take(MAX_HOST_CHARS).map(|b| if b.is_ascii_graphic() { char::from(*b) } else { '?' }).collect();
+    let mut text: String = host
+        .iter()
+        .take(MAX_HOST_CHARS)
+        .map(|b| {
+            if b.is_ascii_graphic() {
+                char::from(*b)
+            } else {
+                '?'
+            }
+        })
+        .collect();
     if host.len() > MAX_HOST_CHARS {
         text.push('~');
     }

@@ -1,4 +1,5 @@
-//! The first message of TLS: which host a client names before anything is encrypted (RFC 8446, RFC 6066).
+//! The first message of TLS: which host a client names before anything is encrypted (RFC 8446, RFC
+//! 6066).
 
 use super::stop::Reason;
 
@@ -12,8 +13,8 @@ const MAX_RECORD: usize = 1 << 14;
 /// The longest handshake message that is waited for.
 const MAX_HELLO: usize = 64 * 1024;
 
-/// Reads a `ClientHello`, which may come in many records, and returns the name of the host in it, which may be missing. Returns nothing
-/// when the message is not complete.
+/// Reads a `ClientHello`, which may come in many records, and returns the name of the host in it,
+/// which may be missing. Returns nothing when the message is not complete.
 pub(super) fn client_hello(bytes: &[u8]) -> Result<Option<Option<Vec<u8>>>, Reason> {
     let mut message = Vec::new();
     let mut rest = Reader(bytes);
@@ -23,8 +24,16 @@ pub(super) fn client_hello(bytes: &[u8]) -> Result<Option<Option<Vec<u8>>>, Reas
         }
         let [kind, major, minor, high, low, after @ ..] = rest.0 else {
             // What is there of the record must look like one, or there is nothing to wait for.
-            let begins_well = rest.0.iter().zip([HANDSHAKE, 3]).all(|(byte, expected)| *byte == expected);
-            return if begins_well { Ok(None) } else { Err(Reason::NotTls) };
+            let begins_well = rest
+                .0
+                .iter()
+                .zip([HANDSHAKE, 3])
+                .all(|(byte, expected)| *byte == expected);
+            return if begins_well {
+                Ok(None)
+            } else {
+                Err(Reason::NotTls)
+            };
         };
         let length = usize::from(u16::from_be_bytes([*high, *low]));
         if (*kind, *major) != (HANDSHAKE, 3) || *minor > 4 || length == 0 || length > MAX_RECORD {
@@ -34,12 +43,19 @@ pub(super) fn client_hello(bytes: &[u8]) -> Result<Option<Option<Vec<u8>>>, Reas
         rest = Reader(after.get(length..).unwrap_or_default());
         if after.len() < length {
             // The part of a record that is there can refuse the message, not complete it.
-            return handshake(&message).and_then(|body| if body.is_some() { Err(Reason::NotTls) } else { Ok(None) });
+            return handshake(&message).and_then(|body| {
+                if body.is_some() {
+                    Err(Reason::NotTls)
+                } else {
+                    Ok(None)
+                }
+            });
         }
     }
 }
 
-/// Says whether a message may end in what was read last, after the first `before` bytes: whether a record does.
+/// Says whether a message may end in what was read last, after the first `before` bytes: whether a
+/// record does.
 pub(super) fn may_end(bytes: &[u8], before: usize) -> bool {
     let (mut end, mut rest) = (0, Reader(bytes));
     while let Some(_record) = rest.bytes(3).and_then(|_| rest.block16()) {
@@ -48,10 +64,15 @@ pub(super) fn may_end(bytes: &[u8], before: usize) -> bool {
     end > before
 }
 
-/// Returns the body of the message when it is all there. Nothing may follow it: the server has not spoken yet.
+/// Returns the body of the message when it is all there. Nothing may follow it: the server has not
+/// spoken yet.
 fn handshake(message: &[u8]) -> Result<Option<&[u8]>, Reason> {
     let [kind, a, b, c, body @ ..] = message else {
-        return if message.first().is_none_or(|kind| *kind == CLIENT_HELLO) { Ok(None) } else { Err(Reason::NotTls) };
+        return if message.first().is_none_or(|kind| *kind == CLIENT_HELLO) {
+            Ok(None)
+        } else {
+            Err(Reason::NotTls)
+        };
     };
     let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
     if *kind != CLIENT_HELLO || length > MAX_HELLO || body.len() > length {
@@ -82,7 +103,8 @@ fn hello(mut body: Reader<'_>) -> Option<Option<Vec<u8>>> {
     body.0.is_empty().then_some(name)
 }
 
-/// Reads the one name of the extension. A list of several would leave it to the server which one counts.
+/// Reads the one name of the extension. A list of several would leave it to the server which one
+/// counts.
 fn server_name(mut extension: Reader<'_>) -> Option<Vec<u8>> {
     let mut list = Reader(extension.block16()?);
     let kind = list.number8()?;
@@ -137,28 +159,58 @@ mod tests {
     }
 
     fn name(name: &[u8]) -> Vec<u8> {
-        extension(SERVER_NAME, &block16(&[&[HOST_NAME], block16(name).as_slice()].concat()))
+        extension(
+            SERVER_NAME,
+            &block16(&[&[HOST_NAME], block16(name).as_slice()].concat()),
+        )
     }
 
     fn message(extensions: &[u8]) -> Vec<u8> {
-        let body = [&[3, 3], [7; 32].as_slice(), &[1, 9], &block16(&[0x13, 1]), &[1, 0], &block16(extensions)].concat();
+        let body = [
+            &[3, 3],
+            [7; 32].as_slice(),
+            &[1, 9],
+            &block16(&[0x13, 1]),
+            &[1, 0],
+            &block16(extensions),
+        ]
+        .concat();
         let [_, a, b, c] = u32::try_from(body.len()).unwrap().to_be_bytes();
         [&[CLIENT_HELLO, a, b, c], body.as_slice()].concat()
     }
 
     /// Puts a message into records of `size` bytes.
     fn records(message: &[u8], size: usize) -> Vec<u8> {
-        message.chunks(size).flat_map(|part| [&[HANDSHAKE, 3, 1], block16(part).as_slice()].concat()).collect()
+        message
+            .chunks(size)
+            .flat_map(|part| [&[HANDSHAKE, 3, 1], block16(part).as_slice()].concat())
+            .collect()
     }
 
     #[test]
     fn the_name_is_found_however_the_message_is_cut() {
-        let message = message(&[extension(10, b"x"), name(b"A.example"), extension(0xff, b"")].concat());
+        let message = message(
+            &[
+                extension(10, b"x"),
+                name(b"A.example"),
+                extension(0xff, b""),
+            ]
+            .concat(),
+        );
         for size in [1, 2, 5, 50, 10_000] {
             let bytes = records(&message, size);
-            assert_eq!(client_hello(&bytes), Ok(Some(Some(b"A.example".to_vec()))), "{size}");
-            assert_eq!(client_hello(&[bytes.as_slice(), b"early data"].concat()), Ok(Some(Some(b"A.example".to_vec()))), "{size}");
-            (0..bytes.len()).for_each(|cut| assert_eq!(client_hello(&bytes[..cut]), Ok(None), "{size} {cut}"));
+            assert_eq!(
+                client_hello(&bytes),
+                Ok(Some(Some(b"A.example".to_vec()))),
+                "{size}"
+            );
+            assert_eq!(
+                client_hello(&[bytes.as_slice(), b"early data"].concat()),
+                Ok(Some(Some(b"A.example".to_vec()))),
+                "{size}"
+            );
+            (0..bytes.len())
+                .for_each(|cut| assert_eq!(client_hello(&bytes[..cut]), Ok(None), "{size} {cut}"));
             (0..bytes.len()).for_each(|cut| assert!(may_end(&bytes, cut), "{size} {cut}"));
         }
     }
@@ -172,14 +224,25 @@ mod tests {
         let mut server = Buffered::new(server);
         let parse = |bytes: &[u8]| client_hello(bytes).map(|name| name.map(|name| (name, 0)));
         // The client stays, so the end of the stream cannot be what is waited for.
-        let (found, written) = tokio::join!(server.parse_when(16 * 1024, may_end, parse), client.write_all(&bytes));
-        assert_eq!((found, written.is_ok()), (Ok(Some(b"a.example".to_vec())), true));
+        let (found, written) = tokio::join!(
+            server.parse_when(16 * 1024, may_end, parse),
+            client.write_all(&bytes)
+        );
+        assert_eq!(
+            (found, written.is_ok()),
+            (Ok(Some(b"a.example".to_vec())), true)
+        );
     }
 
     #[test]
     fn messages_without_a_name_are_known() {
         assert_eq!(client_hello(&records(&message(b""), 99)), Ok(Some(None)));
-        let old = [&[CLIENT_HELLO, 0, 0, 41, 3, 1], [7; 32].as_slice(), &[0, 0, 2, 0, 5, 1, 0]].concat();
+        let old = [
+            &[CLIENT_HELLO, 0, 0, 41, 3, 1],
+            [7; 32].as_slice(),
+            &[0, 0, 2, 0, 5, 1, 0],
+        ]
+        .concat();
         assert_eq!(client_hello(&records(&old, 99)), Ok(Some(None)));
     }
 
@@ -198,12 +261,36 @@ mod tests {
             ("an alert", vec![21, 3, 1, 0, 2, 1, 0]),
             ("a server's hello", records(&[2, 0, 0, 0], 99)),
             ("a long message", records(&[CLIENT_HELLO, 0xff, 0, 0], 99)),
-            ("two lists of names", records(&message(&[name(b"a"), name(b"b")].concat()), 99)),
-            ("two names", records(&message(&extension(SERVER_NAME, &two)), 99)),
-            ("a name of another kind", records(&message(&extension(SERVER_NAME, &block16(&[1, 0, 1, b'a']))), 99)),
-            ("an empty list", records(&message(&extension(SERVER_NAME, &[0, 0])), 99)),
-            ("bytes behind the list", records(&message(&extension(SERVER_NAME, &[0, 4, 0, 0, 1, b'a', 9])), 99)),
-            ("another message behind", records(&[right.as_slice(), &[1]].concat(), 999)),
+            (
+                "two lists of names",
+                records(&message(&[name(b"a"), name(b"b")].concat()), 99),
+            ),
+            (
+                "two names",
+                records(&message(&extension(SERVER_NAME, &two)), 99),
+            ),
+            (
+                "a name of another kind",
+                records(
+                    &message(&extension(SERVER_NAME, &block16(&[1, 0, 1, b'a']))),
+                    99,
+                ),
+            ),
+            (
+                "an empty list",
+                records(&message(&extension(SERVER_NAME, &[0, 0])), 99),
+            ),
+            (
+                "bytes behind the list",
+                records(
+                    &message(&extension(SERVER_NAME, &[0, 4, 0, 0, 1, b'a', 9])),
+                    99,
+                ),
+            ),
+            (
+                "another message behind",
+                records(&[right.as_slice(), &[1]].concat(), 999),
+            ),
             ("an extension cut short", records(&message(&[0, 9, 0]), 99)),
         ] {
             assert_eq!(client_hello(&bytes), Err(Reason::NotTls), "{what}");

@@ -21,12 +21,22 @@ pub(super) struct Traffic<'a> {
 
 impl<'a> Traffic<'a> {
     pub(super) fn new(log: &'a Log, limits: &'a ProxyLimits) -> Self {
-        Self { log, limits, last: Mutex::new(Instant::now()) }
+        Self {
+            log,
+            limits,
+            last: Mutex::new(Instant::now()),
+        }
     }
 
     /// Writes bytes after they were counted.
-    pub(super) async fn write(&self, way: Way, to: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> Result<(), Stop> {
-        self.log.spend(way, bytes.len(), self.limits.bytes_each_way)?;
+    pub(super) async fn write(
+        &self,
+        way: Way,
+        to: &mut (impl AsyncWrite + Unpin),
+        bytes: &[u8],
+    ) -> Result<(), Stop> {
+        self.log
+            .spend(way, bytes.len(), self.limits.bytes_each_way)?;
         to.write_all(bytes).await?;
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         Ok(())
@@ -35,7 +45,8 @@ impl<'a> Traffic<'a> {
     /// Waits until nothing was written, either way, for too long.
     pub(super) async fn idle(&self) -> Stop {
         loop {
-            let until = *self.last.lock().unwrap_or_else(PoisonError::into_inner) + self.limits.idle_time;
+            let until =
+                *self.last.lock().unwrap_or_else(PoisonError::into_inner) + self.limits.idle_time;
             if until <= Instant::now() {
                 return Limit::IdleTime.into();
             }
@@ -45,7 +56,11 @@ impl<'a> Traffic<'a> {
 }
 
 /// Passes on what comes from either side, until both have ended or one is gone.
-pub(super) async fn relay(client: &mut Buffered<TcpStream>, server: &mut TcpStream, traffic: &Traffic<'_>) -> Result<(), Stop> {
+pub(super) async fn relay(
+    client: &mut Buffered<TcpStream>,
+    server: &mut TcpStream,
+    traffic: &Traffic<'_>,
+) -> Result<(), Stop> {
     let Buffered { stream, buffer } = client;
     let (mut from_client, mut to_client) = stream.split();
     let (mut from_server, mut to_server) = server.split();

@@ -21,8 +21,9 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Resolves a path, unless that was done before and nothing that was looked at then has another device, inode or time now. `None` when
-    /// nothing is there, which costs nothing to see and is not kept.
+    /// Resolves a path, unless that was done before and nothing that was looked at then has another
+    /// device, inode or time now. `None` when nothing is there, which costs nothing to see and is
+    /// not kept.
     pub(super) fn resolve(&self, found: &Path) -> Option<Answer> {
         if let Some((seen, answer)) = self.known(found)
             && seen.iter().all(|(path, state)| State::of(path) == *state)
@@ -40,6 +41,10 @@ impl Cache {
     }
 
     fn known(&self, found: &Path) -> Option<(Seen, Answer)> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(found).cloned()
+        self.answers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(found)
+            .cloned()
     }
 }

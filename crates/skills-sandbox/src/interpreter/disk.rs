@@ -1,5 +1,8 @@
 //! Bounded reads, and what they depended on.
-#![expect(clippy::disallowed_methods, reason = "interpreters are the machine's, not a skill's")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "interpreters are the machine's, not a skill's"
+)]
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -21,7 +24,8 @@ pub(super) struct Disk {
     seen: Vec<(PathBuf, State)>,
 }
 
-/// What says that a path is as it was, without reading it: the path's own stamp, and that of what it leads to.
+/// What says that a path is as it was, without reading it: the path's own stamp, and that of what
+/// it leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
     own: Option<Stamp>,
@@ -44,7 +48,10 @@ impl State {
             modified_seconds: metadata.mtime(),
             modified_nanoseconds: metadata.mtime_nsec(),
         };
-        Self { own: fs::symlink_metadata(path).ok().map(stamp), followed: fs::metadata(path).ok().map(stamp) }
+        Self {
+            own: fs::symlink_metadata(path).ok().map(stamp),
+            followed: fs::metadata(path).ok().map(stamp),
+        }
     }
 }
 
@@ -67,10 +74,21 @@ impl Disk {
         match open(path) {
             Ok(file) => {
                 let mut bytes = Vec::new();
-                file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-                String::from_utf8(bytes).map(Some).map_err(|_| format!("{} is not text", path.display()))
+                file.take(MAX_BYTES)
+                    .read_to_end(&mut bytes)
+                    .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+                String::from_utf8(bytes)
+                    .map(Some)
+                    .map_err(|_| format!("{} is not text", path.display()))
             }
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
         }
     }
@@ -91,15 +109,30 @@ impl Disk {
     /// Returns the names in a directory, sorted; none when it cannot be listed.
     pub(super) fn names(&mut self, directory: &Path) -> Vec<String> {
         self.watch(directory);
-        let entries = fs::read_dir(directory).into_iter().flatten().take(MAX_ENTRIES).flatten();
-        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let entries = fs::read_dir(directory)
+            .into_iter()
+            .flatten()
+            .take(MAX_ENTRIES)
+            .flatten();
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
         names.sort_unstable();
         names
     }
 }
 
-/// Opens a regular file. A pipe must not make anybody wait, so nothing is waited for before it is known to be a file.
+/// Opens a regular file. A pipe must not make anybody wait, so nothing is waited for before it is
+/// known to be a file.
 fn open(path: &Path) -> io::Result<File> {
-    let file = File::from(rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())?);
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")) }
+    let file = File::from(rustix::fs::open(
+        path,
+        OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY,
+        Mode::empty(),
+    )?);
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"))
+    }
 }

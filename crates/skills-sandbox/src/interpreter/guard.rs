@@ -6,7 +6,14 @@ use std::path::Path;
 const PARENTS_OF_HOMES: [&str; 2] = ["/home", "/Users"];
 const HOMES_OF_ROOT: [&str; 3] = ["/root", "/var/root", "/private/var/root"];
 /// Directories of secrets: nothing in them is anybody's library.
-const SECRET: [&str; 6] = [".aws", ".docker", ".gnupg", ".kube", ".password-store", ".ssh"];
+const SECRET: [&str; 6] = [
+    ".aws",
+    ".docker",
+    ".gnupg",
+    ".kube",
+    ".password-store",
+    ".ssh",
+];
 /// What homes hold and interpreters do not.
 const PRIVATE: [&str; 21] = [
     ".aws",
@@ -32,13 +39,21 @@ const PRIVATE: [&str; 21] = [
     ".zshrc",
 ];
 
-/// Says whether a directory, given without symlinks, may be granted with all that is in it: not when it is near the top of the disk, a
-/// home, or looks like one.
+/// Says whether a directory, given without symlinks, may be granted with all that is in it: not
+/// when it is near the top of the disk, a home, or looks like one.
 pub(super) fn may_be_granted(directory: &Path) -> bool {
-    let is_home = directory.parent().is_some_and(|parent| PARENTS_OF_HOMES.iter().any(|homes| parent == Path::new(homes)));
-    let is_root = HOMES_OF_ROOT.iter().any(|home| directory == Path::new(home));
+    let is_home = directory.parent().is_some_and(|parent| {
+        PARENTS_OF_HOMES
+            .iter()
+            .any(|homes| parent == Path::new(homes))
+    });
+    let is_root = HOMES_OF_ROOT
+        .iter()
+        .any(|home| directory == Path::new(home));
     // With a tool's prefix at `~/.local`, keyrings and mail lie beside its libraries.
-    let is_secret = directory.iter().any(|name| SECRET.iter().any(|secret| name == *secret));
+    let is_secret = directory
+        .iter()
+        .any(|name| SECRET.iter().any(|secret| name == *secret));
     let is_local = directory.file_name().is_none_or(|name| name == ".local");
     directory.is_absolute()
         && directory.components().count() > 2
@@ -47,7 +62,9 @@ pub(super) fn may_be_granted(directory: &Path) -> bool {
 }
 
 fn holds_private(directory: &Path) -> bool {
-    PRIVATE.iter().any(|name| directory.join(name).symlink_metadata().is_ok())
+    PRIVATE
+        .iter()
+        .any(|name| directory.join(name).symlink_metadata().is_ok())
 }
 
 #[cfg(test)]
@@ -71,8 +88,12 @@ mod tests {
         ] {
             assert!(!may_be_granted(Path::new(never)), "{never}");
         }
-        for may in ["/opt/python", "/home/somebody/.pyenv/versions/3.11.7", "/root/.pyenv/versions/3.11.7", "/Users/somebody/project/.venv"]
-        {
+        for may in [
+            "/opt/python",
+            "/home/somebody/.pyenv/versions/3.11.7",
+            "/root/.pyenv/versions/3.11.7",
+            "/Users/somebody/project/.venv",
+        ] {
             assert!(may_be_granted(Path::new(may)), "{may}");
         }
     }

@@ -8,7 +8,8 @@ use crate::ScriptKind;
 pub enum Memory {
     /// The address space (`RLIMIT_AS`).
     AddressSpace,
-    /// Private writable memory (`RLIMIT_DATA`), for programs that reserve far more addresses than they ever use: V8 does.
+    /// Private writable memory (`RLIMIT_DATA`), for programs that reserve far more addresses than
+    /// they ever use: V8 does.
     Data,
 }
 
@@ -18,17 +19,24 @@ impl Memory {
     pub fn of(kind: ScriptKind) -> Self {
         match kind {
             ScriptKind::Node | ScriptKind::Deno => Self::Data,
-            ScriptKind::Python | ScriptKind::Shell | ScriptKind::Ruby | ScriptKind::Perl => Self::AddressSpace,
+            ScriptKind::Python | ScriptKind::Shell | ScriptKind::Ruby | ScriptKind::Perl => {
+                Self::AddressSpace
+            }
         }
     }
 
     /// The same by the name of a program.
     pub(super) fn of_program(name: &str) -> Self {
-        if ["node", "deno", "bun"].contains(&name) { Self::Data } else { Self::AddressSpace }
+        if ["node", "deno", "bun"].contains(&name) {
+            Self::Data
+        } else {
+            Self::AddressSpace
+        }
     }
 }
 
-/// The programs that run this kind, the best first. Scripts of skills are mostly written for bash, which runs those for POSIX shells too.
+/// The programs that run this kind, the best first. Scripts of skills are mostly written for bash,
+/// which runs those for POSIX shells too.
 pub(super) fn names(kind: ScriptKind) -> &'static [&'static str] {
     match kind {
         ScriptKind::Python => &["python3"],

@@ -10,7 +10,8 @@ use super::disk::Disk;
 /// As many as Linux follows.
 const MAX_LINKS: usize = 40;
 
-/// Returns the path and each path that it leads to, the real file last, all with real parent directories; `None` when nothing is there.
+/// Returns the path and each path that it leads to, the real file last, all with real parent
+/// directories; `None` when nothing is there.
 pub(super) fn links(path: &Path, disk: &mut Disk) -> Option<Result<Vec<PathBuf>, Reason>> {
     let mut links = Vec::new();
     let mut next = path.to_owned();

@@ -7,15 +7,29 @@ use super::guard::may_be_granted;
 
 /// What backends grant to every program.
 const SYSTEM: &[&str] = if cfg!(target_os = "macos") {
-    &["/System", "/usr/bin", "/usr/lib", "/usr/share", "/bin", "/Library/Developer/CommandLineTools"]
+    &[
+        "/System",
+        "/usr/bin",
+        "/usr/lib",
+        "/usr/share",
+        "/bin",
+        "/Library/Developer/CommandLineTools",
+    ]
 } else {
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"]
 };
 /// World-readable by design, and no program in it knows all that it needs of it.
 const NIX_STORE: &str = "/nix/store";
 const BREW: [&str; 4] = ["Cellar", "Frameworks", "lib", "opt"];
-/// What interpreters, and nobody else, keep in their prefix; that of Python is looked for by [`has_python`].
-const OWN: [&str; 5] = ["pyvenv.cfg", "conda-meta", "lib/node_modules", "lib/ruby", "lib/perl5"];
+/// What interpreters, and nobody else, keep in their prefix; that of Python is looked for by
+/// [`has_python`].
+const OWN: [&str; 5] = [
+    "pyvenv.cfg",
+    "conda-meta",
+    "lib/node_modules",
+    "lib/ruby",
+    "lib/perl5",
+];
 /// What Python executes in its place on macOS.
 const PYTHON_APP: &str = "Resources/Python.app/Contents/MacOS/Python";
 
@@ -34,22 +48,42 @@ impl Prefix {
     /// Returns what belongs to the programs in a directory, which is given without symlinks.
     pub(super) fn of(bin: &Path, disk: &mut Disk) -> Self {
         if bin.starts_with(NIX_STORE) {
-            return Self { readable: vec![NIX_STORE.into()], ..Self::default() };
+            return Self {
+                readable: vec![NIX_STORE.into()],
+                ..Self::default()
+            };
         }
-        let (Some(above), true) = (bin.parent(), bin.ends_with("bin")) else { return Self::default() };
+        let (Some(above), true) = (bin.parent(), bin.ends_with("bin")) else {
+            return Self::default();
+        };
         let executable = Some(above.join(PYTHON_APP)).filter(|app| app.is_file());
         if let Some(brew) = brew(bin) {
             let readable = BREW.iter().filter_map(|name| inside(&brew, name)).collect();
-            return Self { readable, executable, conda: None };
+            return Self {
+                readable,
+                executable,
+                conda: None,
+            };
         }
         if is_system(bin) {
-            return Self { executable, ..Self::default() };
+            return Self {
+                executable,
+                ..Self::default()
+            };
         }
         if is_own(above, disk) && may_be_granted(above) {
             let conda = above.join("conda-meta").is_dir().then(|| above.to_owned());
-            return Self { readable: vec![above.to_owned()], executable, conda };
+            return Self {
+                readable: vec![above.to_owned()],
+                executable,
+                conda,
+            };
         }
-        Self { readable: libraries(above), executable, conda: None }
+        Self {
+            readable: libraries(above),
+            executable,
+            conda: None,
+        }
     }
 }
 
@@ -59,7 +93,10 @@ pub(super) fn is_system(path: &Path) -> bool {
 
 /// The libraries beside `bin`, and nothing else of the directory above, which may be anybody's.
 pub(super) fn libraries(above: &Path) -> Vec<PathBuf> {
-    ["lib", "lib64"].iter().filter_map(|name| inside(above, name)).collect()
+    ["lib", "lib64"]
+        .iter()
+        .filter_map(|name| inside(above, name))
+        .collect()
 }
 
 /// Removes what is below something else.
@@ -77,13 +114,18 @@ pub(super) fn merged(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
 /// Returns a directory when it is where its name says, and no symlink to anywhere.
 fn inside(above: &Path, name: &str) -> Option<PathBuf> {
     let path = above.join(name);
-    let is_there = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    let is_there = path
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_dir());
     (is_there && may_be_granted(&path)).then_some(path)
 }
 
 /// Returns the root of the Homebrew that a directory belongs to.
 fn brew(bin: &Path) -> Option<PathBuf> {
-    let root = bin.ancestors().find(|path| path.ends_with("Cellar"))?.parent()?;
+    let root = bin
+        .ancestors()
+        .find(|path| path.ends_with("Cellar"))?
+        .parent()?;
     root.join("bin/brew").exists().then(|| root.to_owned())
 }
 
@@ -93,7 +135,10 @@ fn is_own(prefix: &Path, disk: &mut Disk) -> bool {
 
 fn has_python(lib: &Path, disk: &mut Disk) -> bool {
     let is_python = |name: &String| name.starts_with("python3") || name.starts_with("pypy3");
-    disk.names(lib).iter().filter(|name| is_python(name)).any(|name| lib.join(name).join("os.py").is_file())
+    disk.names(lib)
+        .iter()
+        .filter(|name| is_python(name))
+        .any(|name| lib.join(name).join("os.py").is_file())
 }
 
 #[cfg(test)]
@@ -102,13 +147,18 @@ mod tests {
 
     #[test]
     fn what_is_below_is_dropped() {
-        let paths = ["/b/c", "/a", "/b", "/a/x/y", "/ab", "/a"].map(PathBuf::from).to_vec();
+        let paths = ["/b/c", "/a", "/b", "/a/x/y", "/ab", "/a"]
+            .map(PathBuf::from)
+            .to_vec();
         assert_eq!(merged(paths), ["/a", "/ab", "/b"].map(PathBuf::from));
     }
 
     #[test]
     fn the_store_of_nix_is_granted_whole() {
-        let prefix = Prefix::of(Path::new("/nix/store/0a1b-python3-3.12.4/bin"), &mut Disk::default());
+        let prefix = Prefix::of(
+            Path::new("/nix/store/0a1b-python3-3.12.4/bin"),
+            &mut Disk::default(),
+        );
         assert_eq!(prefix.readable, [PathBuf::from("/nix/store")]);
     }
 }

@@ -41,14 +41,26 @@ pub(super) fn resolve(found: &Path, disk: &mut Disk) -> Option<Result<Resolved, 
 
 /// Goes one shim further; `None` when this is no shim.
 fn behind(path: &[PathBuf], disk: &mut Disk) -> Result<Option<Vec<PathBuf>>, Reason> {
-    let Some(target) = shim::target(path, disk)? else { return Ok(None) };
-    let nothing = || Err(format!("it stands for {}, which is not there", target.display()));
+    let Some(target) = shim::target(path, disk)? else {
+        return Ok(None);
+    };
+    let nothing = || {
+        Err(format!(
+            "it stands for {}, which is not there",
+            target.display()
+        ))
+    };
     links(&target, disk).unwrap_or_else(nothing).map(Some)
 }
 
 fn describe(links: &[PathBuf], disk: &mut Disk) -> Result<Resolved, Reason> {
-    let (Some(found), Some(executable)) = (links.first(), links.last()) else { return Err("it leads nowhere".to_owned()) };
-    let prefix = executable.parent().map(|bin| Prefix::of(bin, disk)).unwrap_or_default();
+    let (Some(found), Some(executable)) = (links.first(), links.last()) else {
+        return Err("it leads nowhere".to_owned());
+    };
+    let prefix = executable
+        .parent()
+        .map(|bin| Prefix::of(bin, disk))
+        .unwrap_or_default();
     let mut readable = prefix.readable;
     let mut environment_of = None;
     for link in links {
@@ -59,13 +71,29 @@ fn describe(links: &[PathBuf], disk: &mut Disk) -> Result<Resolved, Reason> {
         }
     }
     let readable = merged(readable);
-    let is_granted = |link: &&PathBuf| is_system(link) || readable.iter().any(|granted| link.starts_with(granted));
-    let name = environment_of.or_else(|| links.iter().find(is_granted)).unwrap_or(found);
+    let is_granted = |link: &&PathBuf| {
+        is_system(link) || readable.iter().any(|granted| link.starts_with(granted))
+    };
+    let name = environment_of
+        .or_else(|| links.iter().find(is_granted))
+        .unwrap_or(found);
     Ok(Resolved {
         name: name.clone(),
         executable: executable.clone(),
-        executable_paths: [executable.clone()].into_iter().chain(prefix.executable).collect(),
-        environment: prefix.conda.iter().map(|conda| ("CONDA_PREFIX".to_owned(), conda.to_string_lossy().into_owned())).collect(),
+        executable_paths: [executable.clone()]
+            .into_iter()
+            .chain(prefix.executable)
+            .collect(),
+        environment: prefix
+            .conda
+            .iter()
+            .map(|conda| {
+                (
+                    "CONDA_PREFIX".to_owned(),
+                    conda.to_string_lossy().into_owned(),
+                )
+            })
+            .collect(),
         is_script: disk.is_script(executable),
         readable,
     })

@@ -1,4 +1,5 @@
-//! The programs behind the shims of version managers, by reading what the managers would read, never by running them.
+//! The programs behind the shims of version managers, by reading what the managers would read,
+//! never by running them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,12 +16,19 @@ const ASDF_LINE: &str = "# asdf-plugin:";
 ///
 /// `links` leads from the name to the real file.
 pub(super) fn target(links: &[PathBuf], disk: &mut Disk) -> Result<Option<PathBuf>, Reason> {
-    let Some(real) = links.last() else { return Ok(None) };
-    let real_name = real.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let Some(real) = links.last() else {
+        return Ok(None);
+    };
+    let real_name = real
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
     if real_name == VOLTA {
         return volta(links, disk).map(Some);
     }
-    let Some((root, name)) = links.iter().rev().find_map(|link| in_shims(link)) else { return Ok(None) };
+    let Some((root, name)) = links.iter().rev().find_map(|link| in_shims(link)) else {
+        return Ok(None);
+    };
     if MISE.contains(&real_name) {
         return mise(root, name, disk).map(Some);
     }
@@ -39,7 +47,9 @@ pub(super) fn target(links: &[PathBuf], disk: &mut Disk) -> Result<Option<PathBu
 
 /// Splits `root/shims/name`.
 fn in_shims(link: &Path) -> Option<(&Path, &str)> {
-    let directory = link.parent().filter(|directory| directory.ends_with("shims"))?;
+    let directory = link
+        .parent()
+        .filter(|directory| directory.ends_with("shims"))?;
     Some((directory.parent()?, link.file_name()?.to_str()?))
 }
 
@@ -50,31 +60,60 @@ fn env(root: &Path, name: &str, disk: &mut Disk) -> Result<PathBuf, Reason> {
     let program = |version: &String| root.join("versions").join(version).join("bin").join(name);
     let wanted = text.split_whitespace().next();
     match wanted {
-        Some("system") => return Err("it stands for the system's, which is looked for elsewhere".to_owned()),
+        Some("system") => {
+            return Err("it stands for the system's, which is looked for elsewhere".to_owned());
+        }
         Some(word) if !is_version(word) => return Err(no_version(&root.join("version"), word)),
         _ => {}
     }
     // `3.11` stands for the highest `3.11.x`, as it does for the managers themselves.
     let is_wanted = |version: &&String| {
-        wanted.is_none_or(|word| *version == word || version.strip_prefix(word).is_some_and(|rest| rest.starts_with('.')))
+        wanted.is_none_or(|word| {
+            *version == word
+                || version
+                    .strip_prefix(word)
+                    .is_some_and(|rest| rest.starts_with('.'))
+        })
     };
-    let exact = installed.iter().filter(|version| wanted == Some(version.as_str()));
-    let found = exact.chain(installed.iter().filter(is_wanted)).map(program).find(|path| disk.is_file(path));
+    let exact = installed
+        .iter()
+        .filter(|version| wanted == Some(version.as_str()));
+    let found = exact
+        .chain(installed.iter().filter(is_wanted))
+        .map(program)
+        .find(|path| disk.is_file(path));
     found.ok_or_else(|| match wanted {
         Some(word) => format!("its version {word} has no `{name}`"),
-        None => format!("no version in {} has `{name}`", root.join("versions").display()),
+        None => format!(
+            "no version in {} has `{name}`",
+            root.join("versions").display()
+        ),
     })
 }
 
 /// asdf: the shim names plugins and versions, each in `installs/<plugin>/<version>/bin`.
 fn asdf(root: &Path, name: &str, text: &str, disk: &mut Disk) -> Result<PathBuf, Reason> {
-    let lines = text.lines().filter_map(|line| line.strip_prefix(ASDF_LINE)).filter_map(|line| line.trim().split_once(' '));
-    let mut offers: Vec<(&str, String)> = lines.map(|(plugin, version)| (plugin, version.trim().to_owned())).collect();
+    let lines = text
+        .lines()
+        .filter_map(|line| line.strip_prefix(ASDF_LINE))
+        .filter_map(|line| line.trim().split_once(' '));
+    let mut offers: Vec<(&str, String)> = lines
+        .map(|(plugin, version)| (plugin, version.trim().to_owned()))
+        .collect();
     offers.retain(|(plugin, version)| is_version(plugin) && is_version(version));
     let versions = highest_first(offers.iter().map(|(_, version)| version.clone()).collect());
     let programs = versions.iter().flat_map(|version| {
-        let plugins = offers.iter().filter(move |(_, offered)| offered == version).map(|(plugin, _)| *plugin);
-        plugins.map(move |plugin| root.join("installs").join(plugin).join(version).join("bin").join(name))
+        let plugins = offers
+            .iter()
+            .filter(move |(_, offered)| offered == version)
+            .map(|(plugin, _)| *plugin);
+        plugins.map(move |plugin| {
+            root.join("installs")
+                .join(plugin)
+                .join(version)
+                .join("bin")
+                .join(name)
+        })
     });
     let found = programs.into_iter().find(|path| disk.is_file(path));
     found.ok_or_else(|| "it names no version that is installed".to_owned())
@@ -88,8 +127,15 @@ fn mise(root: &Path, name: &str, disk: &mut Disk) -> Result<PathBuf, Reason> {
         other => other,
     };
     let installs = root.join("installs").join(tool);
-    let versions = ["latest".to_owned()].into_iter().chain(highest_first(disk.names(&installs)));
-    let programs = versions.flat_map(|version| [installs.join(&version).join("bin").join(name), installs.join(version).join(name)]);
+    let versions = ["latest".to_owned()]
+        .into_iter()
+        .chain(highest_first(disk.names(&installs)));
+    let programs = versions.flat_map(|version| {
+        [
+            installs.join(&version).join("bin").join(name),
+            installs.join(version).join(name),
+        ]
+    });
     let found = programs.into_iter().find(|path| disk.is_file(path));
     found.ok_or_else(|| format!("no version in {} has `{name}`", installs.display()))
 }
@@ -97,19 +143,29 @@ fn mise(root: &Path, name: &str, disk: &mut Disk) -> Result<PathBuf, Reason> {
 /// Volta: `tools/image/node/<version>/bin`, and the version in `tools/user/platform.json`.
 fn volta(links: &[PathBuf], disk: &mut Disk) -> Result<PathBuf, Reason> {
     let is_root = |root: &&Path| root.join("tools/image").is_dir();
-    let shim = links.iter().find_map(|link| Some((link.parent()?.parent().filter(is_root)?, link.file_name()?.to_str()?)));
+    let shim = links.iter().find_map(|link| {
+        Some((
+            link.parent()?.parent().filter(is_root)?,
+            link.file_name()?.to_str()?,
+        ))
+    });
     let (root, name) = shim.ok_or("no tools of Volta are beside it")?;
     let platform = root.join("tools/user/platform.json");
     let text = disk.text(&platform)?.unwrap_or_default();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-    let wanted = value.pointer("/node/runtime").and_then(serde_json::Value::as_str);
+    let wanted = value
+        .pointer("/node/runtime")
+        .and_then(serde_json::Value::as_str);
     let installed = root.join("tools/image/node");
     let versions = match wanted {
         Some(word) if !is_version(word) => return Err(no_version(&platform, word)),
         Some(word) => vec![word.to_owned()],
         None => highest_first(disk.names(&installed)),
     };
-    let found = versions.iter().map(|version| installed.join(version).join("bin").join(name)).find(|path| disk.is_file(path));
+    let found = versions
+        .iter()
+        .map(|version| installed.join(version).join("bin").join(name))
+        .find(|path| disk.is_file(path));
     found.ok_or_else(|| format!("no version in {} has `{name}`", installed.display()))
 }
 

@@ -17,13 +17,26 @@ const ENDINGS: [&str; 3] = ["py", "pth", "so"];
 /// The file that makes a directory a package, or the record of one.
 const TELLING: [&str; 2] = ["__init__.py", "METADATA"];
 
-/// Returns what a program in a virtual environment reads: the environment, the Python that it was made from, and packages that are kept
-/// elsewhere; `None` when the program is in none.
+/// Returns what a program in a virtual environment reads: the environment, the Python that it was
+/// made from, and packages that are kept elsewhere; `None` when the program is in none.
 pub(super) fn readable(program: &Path, disk: &mut Disk) -> Result<Option<Vec<PathBuf>>, Reason> {
-    let Some(above) = program.parent().filter(|bin| bin.ends_with("bin")).and_then(Path::parent) else { return Ok(None) };
+    let Some(above) = program
+        .parent()
+        .filter(|bin| bin.ends_with("bin"))
+        .and_then(Path::parent)
+    else {
+        return Ok(None);
+    };
     let configuration = above.join(CONFIGURATION);
-    let Some(text) = disk.text(&configuration)? else { return Ok(None) };
-    let base = base(&text).ok_or_else(|| format!("{} does not say where its Python is", configuration.display()))?;
+    let Some(text) = disk.text(&configuration)? else {
+        return Ok(None);
+    };
+    let base = base(&text).ok_or_else(|| {
+        format!(
+            "{} does not say where its Python is",
+            configuration.display()
+        )
+    })?;
     let mut readable = Prefix::of(&base, disk).readable;
     if may_be_granted(above) {
         readable.push(above.to_owned());
@@ -37,32 +50,66 @@ pub(super) fn readable(program: &Path, disk: &mut Disk) -> Result<Option<Vec<Pat
 
 /// The directory of the Python that an environment was made from, without symlinks.
 fn base(configuration: &str) -> Option<PathBuf> {
-    let pairs = configuration.lines().filter_map(|line| line.split_once('='));
-    let home = pairs.filter(|(key, _)| key.trim().eq_ignore_ascii_case("home")).map(|(_, value)| Path::new(value.trim())).next()?;
-    let is_plain = home.is_absolute() && !home.components().any(|component| component == Component::ParentDir);
-    home.canonicalize().ok().filter(|home| is_plain && home.is_dir())
+    let pairs = configuration
+        .lines()
+        .filter_map(|line| line.split_once('='));
+    let home = pairs
+        .filter(|(key, _)| key.trim().eq_ignore_ascii_case("home"))
+        .map(|(_, value)| Path::new(value.trim()))
+        .next()?;
+    let is_plain = home.is_absolute()
+        && !home
+            .components()
+            .any(|component| component == Component::ParentDir);
+    home.canonicalize()
+        .ok()
+        .filter(|home| is_plain && home.is_dir())
 }
 
 /// Where the packages are that an environment only links to, as package managers with a cache do.
 fn packages_elsewhere(above: &Path, disk: &mut Disk) -> Vec<PathBuf> {
     let lib = above.join("lib");
-    let versions = disk.names(&lib).into_iter().filter(|name| name.starts_with("python3") || name.starts_with("pypy3"));
-    let directories: Vec<PathBuf> = versions.map(|name| lib.join(name).join("site-packages")).collect();
+    let versions = disk
+        .names(&lib)
+        .into_iter()
+        .filter(|name| name.starts_with("python3") || name.starts_with("pypy3"));
+    let directories: Vec<PathBuf> = versions
+        .map(|name| lib.join(name).join("site-packages"))
+        .collect();
     let mut elsewhere = Vec::new();
     for directory in directories {
-        let packages = disk.names(&directory).into_iter().map(|name| directory.join(name)).filter_map(|path| target(&path));
-        elsewhere.extend(packages.filter(|target| !target.starts_with(above)).take(MAX_PACKAGES));
+        let packages = disk
+            .names(&directory)
+            .into_iter()
+            .map(|name| directory.join(name))
+            .filter_map(|path| target(&path));
+        elsewhere.extend(
+            packages
+                .filter(|target| !target.starts_with(above))
+                .take(MAX_PACKAGES),
+        );
     }
     elsewhere.truncate(MAX_PACKAGES);
     elsewhere
 }
 
-/// Returns what to grant of a package that is a link, or a directory of links. What is in an environment may be a stranger's work, so a link
-/// to anything but a package of the same name grants nothing.
+/// Returns what to grant of a package that is a link, or a directory of links. What is in an
+/// environment may be a stranger's work, so a link to anything but a package of the same name
+/// grants nothing.
 fn target(package: &Path) -> Option<PathBuf> {
-    let telling = TELLING.iter().map(|name| package.join(name)).find(|file| file.is_symlink());
-    let real = if package.is_symlink() { package.canonicalize().ok()? } else { telling?.canonicalize().ok()?.parent()?.to_owned() };
-    let archive = real.ancestors().find(|path| path.parent().is_some_and(|parent| parent.ends_with(ARCHIVE)));
+    let telling = TELLING
+        .iter()
+        .map(|name| package.join(name))
+        .find(|file| file.is_symlink());
+    let real = if package.is_symlink() {
+        package.canonicalize().ok()?
+    } else {
+        telling?.canonicalize().ok()?.parent()?.to_owned()
+    };
+    let archive = real.ancestors().find(|path| {
+        path.parent()
+            .is_some_and(|parent| parent.ends_with(ARCHIVE))
+    });
     let grant = match archive {
         Some(archive) => archive.to_owned(),
         None if real.file_name() == package.file_name() && is_package(&real) => real,
@@ -72,8 +119,14 @@ fn target(package: &Path) -> Option<PathBuf> {
 }
 
 fn is_package(real: &Path) -> bool {
-    let has_ending = real.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known));
-    if real.is_file() { has_ending } else { TELLING.iter().any(|name| real.join(name).is_file()) }
+    let has_ending = real
+        .extension()
+        .is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known));
+    if real.is_file() {
+        has_ending
+    } else {
+        TELLING.iter().any(|name| real.join(name).is_file())
+    }
 }
 
 #[cfg(test)]
@@ -82,7 +135,10 @@ mod tests {
 
     #[test]
     fn the_home_is_an_absolute_directory_that_is_there() {
-        assert_eq!(base("version = 3.11\n HOME = /usr/bin/\nhome = /etc\n"), Some(PathBuf::from("/usr/bin")));
+        assert_eq!(
+            base("version = 3.11\n HOME = /usr/bin/\nhome = /etc\n"),
+            Some(PathBuf::from("/usr/bin"))
+        );
         for none in [
             "",
             "home=",

@@ -5,8 +5,12 @@ const MAX_LENGTH: usize = 128;
 
 /// Says whether a word may be the name of one directory that holds a version.
 pub(super) fn is_version(word: &str) -> bool {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "._-+@".contains(character);
-    !word.is_empty() && word.len() <= MAX_LENGTH && !word.starts_with('.') && word.chars().all(is_plain)
+    let is_plain =
+        |character: char| character.is_ascii_alphanumeric() || "._-+@".contains(character);
+    !word.is_empty()
+        && word.len() <= MAX_LENGTH
+        && !word.starts_with('.')
+        && word.chars().all(is_plain)
 }
 
 /// Sorts versions, the highest first: numbers before names, and what is final before what is not.
@@ -18,9 +22,18 @@ pub(super) fn highest_first(mut versions: Vec<String>) -> Vec<String> {
 
 fn order(version: &str) -> (Vec<u64>, bool, &str) {
     let plain = version.strip_prefix('v').unwrap_or(version);
-    let end = plain.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(plain.len());
+    let end = plain
+        .find(|character: char| !character.is_ascii_digit() && character != '.')
+        .unwrap_or(plain.len());
     let (numbers, rest) = plain.split_at(end);
-    (numbers.split('.').filter_map(|number| number.parse().ok()).collect(), rest.is_empty(), version)
+    (
+        numbers
+            .split('.')
+            .filter_map(|number| number.parse().ok())
+            .collect(),
+        rest.is_empty(),
+        version,
+    )
 }
 
 #[cfg(test)]
@@ -29,9 +42,31 @@ mod tests {
 
     #[test]
     fn numbers_are_compared_as_numbers() {
-        let versions = ["3.9.18", "3.10.13", "3.13.0rc1", "3.13.0", "miniconda3-24.1", "v18.2.0", "3.13", "..", "a/b", ".x"];
+        let versions = [
+            "3.9.18",
+            "3.10.13",
+            "3.13.0rc1",
+            "3.13.0",
+            "miniconda3-24.1",
+            "v18.2.0",
+            "3.13",
+            "..",
+            "a/b",
+            ".x",
+        ];
         let sorted = highest_first(versions.map(str::to_owned).to_vec());
-        assert_eq!(sorted, ["v18.2.0", "3.13.0", "3.13.0rc1", "3.13", "3.10.13", "3.9.18", "miniconda3-24.1"]);
+        assert_eq!(
+            sorted,
+            [
+                "v18.2.0",
+                "3.13.0",
+                "3.13.0rc1",
+                "3.13",
+                "3.10.13",
+                "3.9.18",
+                "miniconda3-24.1"
+            ]
+        );
     }
 
     #[test]
@@ -39,7 +74,21 @@ mod tests {
         for good in ["3.11.7", "lts+1", "pypy3.9-7.3", "python@3.12", "my_env"] {
             assert!(is_version(good), "{good}");
         }
-        for bad in ["", ".", "..", "../..", "/etc", "a/b", "a\0", "a\n", "a b", ".hidden", "ref:main", "é", &"1".repeat(129)] {
+        for bad in [
+            "",
+            ".",
+            "..",
+            "../..",
+            "/etc",
+            "a/b",
+            "a\0",
+            "a\n",
+            "a b",
+            ".hidden",
+            "ref:main",
+            "é",
+            &"1".repeat(129),
+        ] {
             assert!(!is_version(bad), "{bad:?}");
         }
     }

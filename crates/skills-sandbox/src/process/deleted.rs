@@ -1,5 +1,9 @@
-//! Files that processes deleted and still hold: they take space, and no walk through a directory finds them.
-#![expect(clippy::disallowed_methods, reason = "what the kernel says of processes is read, nothing of a skill")]
+//! Files that processes deleted and still hold: they take space, and no walk through a directory
+//! finds them.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what the kernel says of processes is read, nothing of a skill"
+)]
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -22,16 +26,25 @@ const FORKED_WITHOUT_EXEC: u32 = 0x40;
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 
-/// Counts the bytes of deleted files below `directory` that processes of a run have open or mapped. A run is a process group and, where its
-/// leader is the first process of a process table, everything in that table.
+/// Counts the bytes of deleted files below `directory` that processes of a run have open or mapped.
+/// A run is a process group and, where its leader is the first process of a process table,
+/// everything in that table.
 ///
-/// Of a file that is only mapped the kernel tells no size, so it counts for `max_file_bytes`. A file whose descriptor is on its way through a
-/// socket is not found.
+/// Of a file that is only mapped the kernel tells no size, so it counts for `max_file_bytes`. A
+/// file whose descriptor is on its way through a socket is not found.
 pub(super) fn bytes(group: i32, directory: &Path, max_file_bytes: u64) -> Result<u64, Excess> {
     let table = |process: &Path| fs::read_link(process.join("ns/pid"));
     let own = table(Path::new("/proc/self")).ok();
-    let inner = table(&Path::new("/proc").join(group.to_string())).ok().filter(|inner| Some(inner) != own.as_ref());
-    let mut found = Found { group, directory, open: BTreeSet::new(), mapped: BTreeSet::new(), bytes: 0 };
+    let inner = table(&Path::new("/proc").join(group.to_string()))
+        .ok()
+        .filter(|inner| Some(inner) != own.as_ref());
+    let mut found = Found {
+        group,
+        directory,
+        open: BTreeSet::new(),
+        mapped: BTreeSet::new(),
+        bytes: 0,
+    };
     for process in numbered(Path::new("/proc")).unwrap_or_default() {
         let is_inner = || inner.is_some() && table(&process).ok() == inner;
         if Status::of(&process).is_some_and(|status| status.group == group) || is_inner() {
@@ -39,7 +52,9 @@ pub(super) fn bytes(group: i32, directory: &Path, max_file_bytes: u64) -> Result
         }
     }
     let only_mapped = found.mapped.difference(&found.open).count() as u64;
-    Ok(found.bytes.saturating_add(only_mapped.saturating_mul(max_file_bytes)))
+    Ok(found
+        .bytes
+        .saturating_add(only_mapped.saturating_mul(max_file_bytes)))
 }
 
 struct Found<'a> {
@@ -51,14 +66,21 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Examines each thread, since threads can have descriptors of their own, and go on when the first one has ended.
+    /// Examines each thread, since threads can have descriptors of their own, and go on when the
+    /// first one has ended.
     fn process(&mut self, process: &Path) -> Result<(), Excess> {
         let mut has_mappings = false;
         for thread in numbered(&process.join("task")).unwrap_or_default() {
             let mut tries = 0;
             loop {
                 // The threads of a process share its mappings.
-                let examined = self.descriptors(&thread).and_then(|()| if has_mappings { Ok(true) } else { self.mappings(&thread) });
+                let examined = self.descriptors(&thread).and_then(|()| {
+                    if has_mappings {
+                        Ok(true)
+                    } else {
+                        self.mappings(&thread)
+                    }
+                });
                 match examined {
                     Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
                     examined => {
@@ -66,7 +88,8 @@ impl Found<'_> {
                         break;
                     }
                 }
-                // A thread that is about to end, or to execute its program, is examined by nobody but root.
+                // A thread that is about to end, or to execute its program, is examined by nobody
+                // but root.
                 if is_leaving(&thread) || self.is_beginning(&thread) {
                     break;
                 }
@@ -82,26 +105,35 @@ impl Found<'_> {
 
     fn descriptors(&mut self, thread: &Path) -> io::Result<()> {
         for descriptor in numbered(&thread.join("fd"))? {
-            let Ok(path) = fs::read_link(&descriptor) else { continue };
+            let Ok(path) = fs::read_link(&descriptor) else {
+                continue;
+            };
             if !self.is_deleted(path.as_os_str().as_bytes()) {
                 continue;
             }
             // The link leads to the open file itself, whatever has its path now.
-            let Ok(metadata) = fs::metadata(&descriptor) else { continue };
+            let Ok(metadata) = fs::metadata(&descriptor) else {
+                continue;
+            };
             if metadata.is_file() && metadata.nlink() == 0 && self.open.insert(metadata.ino()) {
-                self.bytes = self.bytes.saturating_add(metadata.blocks().saturating_mul(BLOCK_BYTES));
+                self.bytes = self
+                    .bytes
+                    .saturating_add(metadata.blocks().saturating_mul(BLOCK_BYTES));
             }
         }
         Ok(())
     }
 
-    /// Notes which deleted files are mapped; says whether the thread had any mappings, which one that ends has not.
+    /// Notes which deleted files are mapped; says whether the thread had any mappings, which one
+    /// that ends has not.
     fn mappings(&mut self, thread: &Path) -> io::Result<bool> {
         let mappings = fs::read(thread.join("maps"))?;
         for line in mappings.split(|byte| *byte == b'\n') {
             // Addresses, rights, offset, device, number and path.
             let mut words = line.splitn(6, |byte| *byte == b' ');
-            let number = words.nth(4).and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
+            let number = words
+                .nth(4)
+                .and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
             if let (Some(number), Some(path)) = (number, words.next())
                 && self.is_deleted(path.trim_ascii_start())
             {
@@ -113,12 +145,16 @@ impl Found<'_> {
 
     /// Whether this is the leader, and it has not executed the program yet.
     fn is_beginning(&self, thread: &Path) -> bool {
-        let is_leader = thread.file_name().is_some_and(|name| name.to_str() == Some(&self.group.to_string()));
-        is_leader && Status::of(thread).is_some_and(|status| status.flags & FORKED_WITHOUT_EXEC != 0)
+        let is_leader = thread
+            .file_name()
+            .is_some_and(|name| name.to_str() == Some(&self.group.to_string()));
+        is_leader
+            && Status::of(thread).is_some_and(|status| status.flags & FORKED_WITHOUT_EXEC != 0)
     }
 
     fn is_deleted(&self, path: &[u8]) -> bool {
-        path.strip_suffix(DELETED).is_some_and(|path| Path::new(OsStr::from_bytes(path)).starts_with(self.directory))
+        path.strip_suffix(DELETED)
+            .is_some_and(|path| Path::new(OsStr::from_bytes(path)).starts_with(self.directory))
     }
 }
 
@@ -126,7 +162,11 @@ impl Found<'_> {
 fn numbered(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let is_number = |name: &OsStr| name.as_bytes().iter().all(u8::is_ascii_digit);
     let entries = fs::read_dir(directory)?;
-    Ok(entries.flatten().filter(|entry| is_number(&entry.file_name())).map(|entry| entry.path()).collect())
+    Ok(entries
+        .flatten()
+        .filter(|entry| is_number(&entry.file_name()))
+        .map(|entry| entry.path())
+        .collect())
 }
 
 fn is_leaving(thread: &Path) -> bool {
@@ -145,6 +185,9 @@ impl Status {
         let status = fs::read_to_string(thread.join("stat")).ok()?;
         // Behind the name: state, parent, group, session, terminal, its group, flags.
         let mut words = status.rsplit_once(')')?.1.split_ascii_whitespace();
-        Some(Self { group: words.nth(2)?.parse().ok()?, flags: words.nth(3)?.parse().ok()? })
+        Some(Self {
+            group: words.nth(2)?.parse().ok()?,
+            flags: words.nth(3)?.parse().ok()?,
+        })
     }
 }

@@ -18,7 +18,8 @@ use super::leader::{Leader, Pipes, Process, Status};
 /// How long a killed leader is awaited; the kernel lets go of it at once unless a device holds it.
 const COLLECT: Duration = Duration::from_secs(2);
 
-/// A process that was just started as the leader of a process group of its own, all of whose pipes are ours.
+/// A process that was just started as the leader of a process group of its own, all of whose pipes
+/// are ours.
 #[derive(Debug)]
 pub struct Spawned {
     leader: GroupLeader,
@@ -26,23 +27,42 @@ pub struct Spawned {
 }
 
 impl Spawned {
-    /// Starts `command` in a process group of its own, with pipes for its three streams. Must be called inside a Tokio runtime with
-    /// I/O enabled.
+    /// Starts `command` in a process group of its own, with pipes for its three streams. Must be
+    /// called inside a Tokio runtime with I/O enabled.
     ///
-    /// The host is not forked: the standard library asks the system to make the process, whatever the size of the host.
+    /// The host is not forked: the standard library asks the system to make the process, whatever
+    /// the size of the host.
     ///
     /// # Errors
     /// When the program cannot be started or watched; nothing runs then.
     pub fn start(mut command: Command) -> io::Result<Self> {
         // Listening begins before there is anything to hear.
         let signals = signal(SignalKind::child())?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
         let mut child = command.spawn()?;
-        let number = child.id().and_then(|id| i32::try_from(id).ok()).ok_or_else(|| io::Error::other("the process has no number"))?;
+        let number = child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .ok_or_else(|| io::Error::other("the process has no number"))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let leader = GroupLeader { child: Some(child), group: Pid::from_raw(number), signals };
-        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else { return Err(io::Error::other("a pipe is missing")) };
-        let pipes = Pipes { stdin: stdin.into_owned_fd()?, stdout: stdout.into_owned_fd()?, stderr: stderr.into_owned_fd()? };
+        let leader = GroupLeader {
+            child: Some(child),
+            group: Pid::from_raw(number),
+            signals,
+        };
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(io::Error::other("a pipe is missing"));
+        };
+        let pipes = Pipes {
+            stdin: stdin.into_owned_fd()?,
+            stdout: stdout.into_owned_fd()?,
+            stderr: stderr.into_owned_fd()?,
+        };
         Ok(Self { leader, pipes })
     }
 }
@@ -57,8 +77,9 @@ impl Process for Spawned {
 
 /// The leader of a process group that Tokio started.
 ///
-/// Tokio's own way to wait for a process collects it, and then its group's number may be given away before the group is killed. So the leader is only
-/// looked at whenever the system says that some child has ended, and collected last.
+/// Tokio's own way to wait for a process collects it, and then its group's number may be given away
+/// before the group is killed. So the leader is only looked at whenever the system says that some
+/// child has ended, and collected last.
 #[derive(Debug)]
 pub struct GroupLeader {
     child: Option<Child>,
@@ -86,11 +107,15 @@ impl Leader for GroupLeader {
     }
 
     async fn collect(mut self) -> io::Result<Status> {
-        let Some(mut child) = self.child.take() else { return Err(io::Error::other("already collected")) };
+        let Some(mut child) = self.child.take() else {
+            return Err(io::Error::other("already collected"));
+        };
         match timeout(COLLECT, child.wait()).await {
             Ok(Ok(status)) => Ok(status_of(status)),
             // The host collects children of its own accord and was faster.
-            Ok(Err(error)) if error.raw_os_error() == Some(Errno::ECHILD as i32) => Ok(Status::Unknown),
+            Ok(Err(error)) if error.raw_os_error() == Some(Errno::ECHILD as i32) => {
+                Ok(Status::Unknown)
+            }
             Ok(Err(error)) => Err(error),
             Err(_) => Ok(Status::Unknown),
         }
@@ -109,8 +134,13 @@ impl Drop for GroupLeader {
 /// Looks whether a child has ended, and leaves it uncollected.
 fn has_ended(child: Pid) -> io::Result<bool> {
     use rustix::io::Errno;
-    let Some(child) = rustix::process::Pid::from_raw(child.as_raw()) else { return Ok(true) };
-    match waitid(WaitId::Pid(child), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG) {
+    let Some(child) = rustix::process::Pid::from_raw(child.as_raw()) else {
+        return Ok(true);
+    };
+    match waitid(
+        WaitId::Pid(child),
+        WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG,
+    ) {
         Ok(status) => Ok(status.is_some()),
         Err(Errno::INTR) => Ok(false),
         // The host collected it.

@@ -3,7 +3,8 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// A process that was just started: the leader of a process group of its own, all of whose pipes are ours.
+/// A process that was just started: the leader of a process group of its own, all of whose pipes
+/// are ours.
 pub trait Process: Send {
     /// What waits for it, kills its group and collects it.
     type Leader: Leader;
@@ -11,16 +12,19 @@ pub trait Process: Send {
     /// Takes it apart.
     ///
     /// # Errors
-    /// When a pipe is missing or the operating system refuses to watch the process; it is killed then.
+    /// When a pipe is missing or the operating system refuses to watch the process; it is killed
+    /// then.
     fn into_parts(self) -> io::Result<(Self::Leader, Pipes)>;
 }
 
-/// The leader of a process group that has not been collected. Dropping it kills the group, and has the leader collected aside.
+/// The leader of a process group that has not been collected. Dropping it kills the group, and has
+/// the leader collected aside.
 pub trait Leader: Send {
     /// Returns the number of the process group, which is also the leader's.
     fn group(&self) -> i32;
 
-    /// Waits until the leader has ended, and leaves it uncollected. May be dropped and called again at any time.
+    /// Waits until the leader has ended, and leaves it uncollected. May be dropped and called again
+    /// at any time.
     ///
     /// # Errors
     /// When the operating system refuses to watch it.

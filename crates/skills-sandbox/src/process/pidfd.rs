@@ -16,10 +16,12 @@ use super::leader::{Leader, Pipes, Process, Status};
 /// How long a leader that was killed is awaited.
 const COLLECT: Duration = Duration::from_secs(2);
 
-/// A process that was just started: the leader of a process group of its own, all of whose pipes are ours.
+/// A process that was just started: the leader of a process group of its own, all of whose pipes
+/// are ours.
 #[derive(Debug)]
 pub struct Child {
-    /// Names the leader, and becomes readable when it ends. Registering a descriptor with Tokio is unsafe, so the backend does it.
+    /// Names the leader, and becomes readable when it ends. Registering a descriptor with Tokio is
+    /// unsafe, so the backend does it.
     pub pidfd: AsyncFd<OwnedFd>,
     /// The leader's process number, which is also its group's.
     pub pid: i32,
@@ -35,8 +37,24 @@ impl Process for Child {
     type Leader = PidfdLeader;
 
     fn into_parts(self) -> io::Result<(PidfdLeader, Pipes)> {
-        let Self { pidfd, pid, stdin, stdout, stderr } = self;
-        Ok((PidfdLeader { pidfd: Some(pidfd), group: Pid::from_raw(pid) }, Pipes { stdin, stdout, stderr }))
+        let Self {
+            pidfd,
+            pid,
+            stdin,
+            stdout,
+            stderr,
+        } = self;
+        Ok((
+            PidfdLeader {
+                pidfd: Some(pidfd),
+                group: Pid::from_raw(pid),
+            },
+            Pipes {
+                stdin,
+                stdout,
+                stderr,
+            },
+        ))
     }
 }
 
@@ -65,24 +83,34 @@ impl Leader for PidfdLeader {
     }
 
     async fn collect(mut self) -> io::Result<Status> {
-        let Some(pidfd) = &self.pidfd else { return Err(io::Error::other("already collected")) };
-        // One that the kernel does not let go of, in the middle of a call to a file system that is gone, is left to be collected aside.
+        let Some(pidfd) = &self.pidfd else {
+            return Err(io::Error::other("already collected"));
+        };
+        // One that the kernel does not let go of, in the middle of a call to a file system that is
+        // gone, is left to be collected aside.
         if timeout(COLLECT, pidfd.readable()).await.is_err() {
             return Ok(Status::Unknown);
         }
-        let Some(pidfd) = self.pidfd.take() else { return Ok(Status::Unknown) };
+        let Some(pidfd) = self.pidfd.take() else {
+            return Ok(Status::Unknown);
+        };
         wait(pidfd.get_ref())
     }
 }
 
 impl Drop for PidfdLeader {
-    /// The one way a cancelled run ends: kill now, collect aside, since the kernel may need a moment.
+    /// The one way a cancelled run ends: kill now, collect aside, since the kernel may need a
+    /// moment.
     fn drop(&mut self) {
-        let Some(pidfd) = self.pidfd.take() else { return };
+        let Some(pidfd) = self.pidfd.take() else {
+            return;
+        };
         self.kill();
         let pidfd = pidfd.into_inner();
         // Without a thread the leader stays uncollected; it is dead all the same.
-        let _ = std::thread::Builder::new().name("skills-reaper".into()).spawn(move || wait(&pidfd));
+        let _ = std::thread::Builder::new()
+            .name("skills-reaper".into())
+            .spawn(move || wait(&pidfd));
     }
 }
 

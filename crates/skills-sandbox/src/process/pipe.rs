@@ -23,7 +23,12 @@ pub(super) enum Flow {
 }
 
 /// Reads a pipe to its end; ends early when more than `flood_bytes` came.
-pub(super) async fn capture(pipe: OwnedFd, into: Shared, keep_bytes: usize, flood_bytes: u64) -> io::Result<Flow> {
+pub(super) async fn capture(
+    pipe: OwnedFd,
+    into: Shared,
+    keep_bytes: usize,
+    flood_bytes: u64,
+) -> io::Result<Flow> {
     let mut pipe = Receiver::from_owned_fd(pipe)?;
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {

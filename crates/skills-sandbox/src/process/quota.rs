@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::{Excess, QuotaExceeded, QuotaMonitor};
 
-/// The fastest that a program is expected to write, in bytes for each second: the time to the next measurement is what writing the rest of the
-/// quota takes at this rate.
+/// The fastest that a program is expected to write, in bytes for each second: the time to the next
+/// measurement is what writing the rest of the quota takes at this rate.
 const RATE: u64 = 2 << 30;
 /// The shortest time between two measurements.
 const SHORTEST: Duration = Duration::from_millis(2);
@@ -46,7 +46,11 @@ impl Watch {
                 Err(_) => return self.unreadable(),
             };
             let took = began.elapsed();
-            let share = if last.replace(rest) == Some(rest) { took * IDLE_SHARE } else { took };
+            let share = if last.replace(rest) == Some(rest) {
+                took * IDLE_SHARE
+            } else {
+                took
+            };
             let filling = Duration::from_secs_f64(rest as f64 / RATE as f64);
             sleep(filling.clamp(SHORTEST, LONGEST).max(share)).await;
         }
@@ -63,17 +67,33 @@ impl Watch {
     }
 
     fn unreadable(&self) -> QuotaExceeded {
-        let limit_bytes = self.monitor.quotas().map(crate::Quota::max_bytes).min().unwrap_or_default();
-        QuotaExceeded { limit_bytes, excess: Excess::Unreadable }
+        let limit_bytes = self
+            .monitor
+            .quotas()
+            .map(crate::Quota::max_bytes)
+            .min()
+            .unwrap_or_default();
+        QuotaExceeded {
+            limit_bytes,
+            excess: Excess::Unreadable,
+        }
     }
 
     /// Returns how many bytes are left of the quota that is closest to its end.
     fn measure(&self) -> Result<u64, QuotaExceeded> {
         let mut least = u64::MAX;
         for (quota, bytes) in self.monitor.measure()? {
-            let exceeded = |excess| QuotaExceeded { limit_bytes: quota.max_bytes(), excess };
+            let exceeded = |excess| QuotaExceeded {
+                limit_bytes: quota.max_bytes(),
+                excess,
+            };
             let bytes = bytes.saturating_add(self.deleted(quota.directory()).map_err(exceeded)?);
-            least = least.min(quota.max_bytes().checked_sub(bytes).ok_or(exceeded(Excess::Bytes))?);
+            least = least.min(
+                quota
+                    .max_bytes()
+                    .checked_sub(bytes)
+                    .ok_or(exceeded(Excess::Bytes))?,
+            );
         }
         Ok(least)
     }

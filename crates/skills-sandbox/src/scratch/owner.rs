@@ -1,7 +1,8 @@
 //! Who uses a scratch directory, and the removal of those that nobody uses any more.
 //!
-//! The owner holds an exclusive lock (`flock`) on the directory. Whoever gets the lock and still finds the directory under its name may remove it;
-//! a new directory counts as made only after its maker got the lock and still finds it. So any number of processes may start and sweep at once.
+//! The owner holds an exclusive lock (`flock`) on the directory. Whoever gets the lock and still
+//! finds the directory under its name may remove it; a new directory counts as made only after its
+//! maker got the lock and still finds it. So any number of processes may start and sweep at once.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata, TryLockError};
@@ -19,7 +20,8 @@ use super::{RANDOM, Scratch};
 
 /// The mode of the directories.
 pub(super) const MODE: u32 = 0o700;
-/// The bits of a mode that others of the machine could use to exchange an entry of a directory, and the one that keeps them from it.
+/// The bits of a mode that others of the machine could use to exchange an entry of a directory, and
+/// the one that keeps them from it.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
@@ -30,8 +32,8 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// Locks a directory that was just made; nothing when it was removed before that. Where the file system knows no locks nobody gets one, so
-    /// nothing is removed either.
+    /// Locks a directory that was just made; nothing when it was removed before that. Where the
+    /// file system knows no locks nobody gets one, so nothing is removed either.
     pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
         let directory = match File::open(path) {
             Ok(directory) => directory,
@@ -46,21 +48,39 @@ impl Owner {
         Ok(is_mine.then_some(Self { directory }))
     }
 
-    /// Removes what processes of the same user left below `parent` that are gone, on a thread of its own, once for each parent.
+    /// Removes what processes of the same user left below `parent` that are gone, on a thread of
+    /// its own, once for each parent.
     pub(super) fn sweep_once(&self, parent: &Path) {
         static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-        let is_first = SWEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(parent.to_owned());
-        let Some(user) = self.directory.metadata().ok().map(|own| own.uid()).filter(|_| is_first) else { return };
+        let is_first = SWEPT
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(parent.to_owned());
+        let Some(user) = self
+            .directory
+            .metadata()
+            .ok()
+            .map(|own| own.uid())
+            .filter(|_| is_first)
+        else {
+            return;
+        };
         let parent = parent.to_owned();
-        // Without a thread, or when something cannot be removed, it is the next process's to remove.
-        let _ = thread::Builder::new().name("skills-sweep".into()).spawn(move || sweep(&parent, user));
+        // Without a thread, or when something cannot be removed, it is the next process's to
+        // remove.
+        let _ = thread::Builder::new()
+            .name("skills-sweep".into())
+            .spawn(move || sweep(&parent, user));
     }
 }
 
 fn sweep(parent: &Path, user: u32) -> io::Result<()> {
     let top = Dir::open_ambient_dir(parent, ambient_authority())?;
     let metadata = top.dir_metadata()?;
-    let (owner, mode) = (cap_std::fs::MetadataExt::uid(&metadata), cap_std::fs::MetadataExt::mode(&metadata));
+    let (owner, mode) = (
+        cap_std::fs::MetadataExt::uid(&metadata),
+        cap_std::fs::MetadataExt::mode(&metadata),
+    );
     // Elsewhere another user could put something else in the place of what is removed.
     if ![user, 0].contains(&owner) || (mode & WRITABLE_BY_OTHERS != 0 && mode & STICKY == 0) {
         return Ok(());
@@ -77,8 +97,12 @@ fn sweep(parent: &Path, user: u32) -> io::Result<()> {
 
 /// Whether a name is one that [`Scratch`] makes.
 fn is_ours(name: &str) -> bool {
-    let random = name.strip_prefix(Scratch::PREFIX).and_then(|rest| rest.strip_suffix(Scratch::SUFFIX));
-    random.is_some_and(|random| random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    let random = name
+        .strip_prefix(Scratch::PREFIX)
+        .and_then(|rest| rest.strip_suffix(Scratch::SUFFIX));
+    random.is_some_and(|random| {
+        random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// Removes a directory of the user's that nobody has locked.
@@ -91,11 +115,16 @@ fn remove_abandoned(top: &Dir, parent: &Path, name: &Path, user: u32) -> io::Res
     // A handle that only names the directory cannot be locked.
     let directory = top.open_dir_nofollow(name)?.open(".")?.into_std();
     let is_free = is_made_here(&directory.metadata()?, user) && directory.try_lock().is_ok();
-    if is_free && is_at(&directory, &path)? { super::remove(&path) } else { Ok(()) }
+    if is_free && is_at(&directory, &path)? {
+        super::remove(&path)
+    } else {
+        Ok(())
+    }
 }
 
-/// Whether it is a directory of the user's with the mode that [`Scratch`] gives. The lock leaves no mark, and one in the directory would be the program's to
-/// change, so what has another mode is not taken for one.
+/// Whether it is a directory of the user's with the mode that [`Scratch`] gives. The lock leaves no
+/// mark, and one in the directory would be the program's to change, so what has another mode is not
+/// taken for one.
 fn is_made_here(metadata: &Metadata, user: u32) -> bool {
     metadata.is_dir() && metadata.uid() == user && metadata.mode() & 0o777 == MODE
 }

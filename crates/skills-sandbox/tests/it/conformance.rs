@@ -26,7 +26,11 @@ Where two answers stand, what the machine offers decides. Walls are named in [ba
 ";
 
 fn words(answers: &[Answer]) -> String {
-    answers.iter().map(|answer| answer.as_str()).collect::<Vec<_>>().join(" or ")
+    answers
+        .iter()
+        .map(|answer| answer.as_str())
+        .collect::<Vec<_>>()
+        .join(" or ")
 }
 
 fn page() -> String {
@@ -37,16 +41,27 @@ fn page() -> String {
     for case in CASES {
         if group != Some(case.group) {
             group = Some(case.group);
-            page.push_str(&format!("\n## {}\n\n| | attempt | what is tried | {columns} |\n|---|---|---|{rule}\n", case.group));
+            page.push_str(&format!(
+                "\n## {}\n\n| | attempt | what is tried | {columns} |\n|---|---|---|{rule}\n",
+                case.group
+            ));
         }
-        let expected = Column::ALL.map(|column| words(case.expected(column))).join(" | ");
-        page.push_str(&format!("| {} | `{}` | {} | {expected} |\n", case.number, case.name, case.attempt));
+        let expected = Column::ALL
+            .map(|column| words(case.expected(column)))
+            .join(" | ");
+        page.push_str(&format!(
+            "| {} | `{}` | {} | {expected} |\n",
+            case.number, case.name, case.attempt
+        ));
     }
     page
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the test's own file, for whoever changes the table")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test's own file, for whoever changes the table"
+)]
 fn the_page_is_the_table() {
     let page = page();
     if page == PAGE {
@@ -54,5 +69,8 @@ fn the_page_is_the_table() {
     }
     let written = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("conformance.md");
     std::fs::write(&written, &page).unwrap();
-    panic!("docs/conformance.md is not what the table says: cp {} docs/conformance.md", written.display());
+    panic!(
+        "docs/conformance.md is not what the table says: cp {} docs/conformance.md",
+        written.display()
+    );
 }

@@ -1,4 +1,5 @@
-//! Tests of the contract: what a job holds, and what its parts say of themselves; and of the way out.
+//! Tests of the contract: what a job holds, and what its parts say of themselves; and of the way
+//! out.
 
 #[cfg(feature = "egress")]
 mod egress;
@@ -21,21 +22,44 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 use skills_policy::{Decision, Grants, Origin, Request, Rules};
-use skills_sandbox::{Ending, ErrorKind, Job, Program, Report, SandboxError, Scratch, ScriptKind, Status};
+use skills_sandbox::{
+    Ending, ErrorKind, Job, Program, Report, SandboxError, Scratch, ScriptKind, Status,
+};
 
 #[test]
 fn the_last_value_of_a_variable_wins() {
-    let job = Job::new(Grants::none(), Program::script(ScriptKind::Shell, "/s/a.sh"));
-    let job = job.environment("A", "1").environment("B", "2").environment("A", "3");
+    let job = Job::new(
+        Grants::none(),
+        Program::script(ScriptKind::Shell, "/s/a.sh"),
+    );
+    let job = job
+        .environment("A", "1")
+        .environment("B", "2")
+        .environment("A", "3");
     let variables: Vec<(&str, &str)> = job.variables().collect();
     assert_eq!(variables, [("B", "2"), ("A", "3")]);
 }
 
 #[test]
 fn variables_that_change_what_runs_are_not_safe() {
-    let job = Job::new(Grants::none(), Program::script(ScriptKind::Shell, "/s/a.sh"));
-    let names = ["A", "PATH", "SKILL_ID", "ld_preload", "NODE_OPTIONS", "TIMEOUT_MS", "HTTPS_PROXY", "LC_ALL", "BASH_ENV"];
-    let job = names.iter().fold(job, |job, name| job.environment(*name, "1"));
+    let job = Job::new(
+        Grants::none(),
+        Program::script(ScriptKind::Shell, "/s/a.sh"),
+    );
+    let names = [
+        "A",
+        "PATH",
+        "SKILL_ID",
+        "ld_preload",
+        "NODE_OPTIONS",
+        "TIMEOUT_MS",
+        "HTTPS_PROXY",
+        "LC_ALL",
+        "BASH_ENV",
+    ];
+    let job = names
+        .iter()
+        .fold(job, |job, name| job.environment(*name, "1"));
     assert_eq!(job.variables().count(), names.len());
     let safe: Vec<&str> = job.safe_variables().map(|(name, _)| name).collect();
     assert_eq!(safe, ["A", "SKILL_ID", "TIMEOUT_MS", "LC_ALL"]);
@@ -44,30 +68,58 @@ fn variables_that_change_what_runs_are_not_safe() {
 #[test]
 fn kinds_are_called_as_they_are_written() {
     let written = ScriptKind::ALL.map(|kind| serde_json::to_value(kind).unwrap());
-    assert_eq!(written, ScriptKind::ALL.map(|kind| serde_json::Value::from(kind.as_str())));
+    assert_eq!(
+        written,
+        ScriptKind::ALL.map(|kind| serde_json::Value::from(kind.as_str()))
+    );
 }
 
 #[test]
 fn secrets_need_a_grant_and_are_not_shown() {
     let program = || Program::script(ScriptKind::Shell, "/s/a.sh");
-    let refused = Job::new(Grants::none(), program()).secret("API_KEY", "hunter22").unwrap_err();
+    let refused = Job::new(Grants::none(), program())
+        .secret("API_KEY", "hunter22")
+        .unwrap_err();
     assert_snapshot!(refused, @"the variable API_KEY was not granted");
     let request = Request::new("/s").variable("API_KEY", Origin::Caller);
-    let Decision::Granted(grants) = Rules::default().decide(&request) else { panic!("the caller gives it") };
-    let job = Job::new(grants, program()).environment("A", "1").secret("API_KEY", "hunter22").unwrap();
-    assert_eq!(job.variables().collect::<Vec<_>>(), [("A", "1"), ("API_KEY", "hunter22")]);
+    let Decision::Granted(grants) = Rules::default().decide(&request) else {
+        panic!("the caller gives it")
+    };
+    let job = Job::new(grants, program())
+        .environment("A", "1")
+        .secret("API_KEY", "hunter22")
+        .unwrap();
+    assert_eq!(
+        job.variables().collect::<Vec<_>>(),
+        [("A", "1"), ("API_KEY", "hunter22")]
+    );
     let shown = format!("{job:?}");
-    assert!(shown.contains("API_KEY=\"…\"") && !shown.contains("hunter22"), "{shown}");
+    assert!(
+        shown.contains("API_KEY=\"…\"") && !shown.contains("hunter22"),
+        "{shown}"
+    );
 }
 
 #[test]
 fn languages_come_from_file_names_alone() {
     let kind = |path: &str| ScriptKind::of_path(Path::new(path));
-    assert_eq!((kind("a.py"), kind("x/b.sh")), (Some(ScriptKind::Python), Some(ScriptKind::Shell)));
-    for (ending, expected) in
-        [("bash", "Shell"), ("js", "Node"), ("mjs", "Node"), ("cjs", "Node"), ("ts", "Deno"), ("rb", "Ruby"), ("pl", "Perl")]
-    {
-        assert_eq!(format!("{:?}", kind(&format!("x/a.b.{ending}")).unwrap()), expected);
+    assert_eq!(
+        (kind("a.py"), kind("x/b.sh")),
+        (Some(ScriptKind::Python), Some(ScriptKind::Shell))
+    );
+    for (ending, expected) in [
+        ("bash", "Shell"),
+        ("js", "Node"),
+        ("mjs", "Node"),
+        ("cjs", "Node"),
+        ("ts", "Deno"),
+        ("rb", "Ruby"),
+        ("pl", "Perl"),
+    ] {
+        assert_eq!(
+            format!("{:?}", kind(&format!("x/a.b.{ending}")).unwrap()),
+            expected
+        );
     }
     for none in ["a.d.ts", "a.tsx", "a.pm", "a", "a.PY", "a.pyc", ".sh", "sh"] {
         assert_eq!(kind(none), None, "{none}");
@@ -76,16 +128,27 @@ fn languages_come_from_file_names_alone() {
 
 #[test]
 fn endings_and_errors_say_what_happened() {
-    assert!(Ending::Exited { code: 0 }.is_success() && !Ending::Signalled { signal: 9 }.is_success());
+    assert!(
+        Ending::Exited { code: 0 }.is_success() && !Ending::Signalled { signal: 9 }.is_success()
+    );
     assert_snapshot!(Ending::TimedOut { limit_ms: 100 }, @"timed out after 100 ms");
     let error = SandboxError::unavailable("Landlock", "the kernel is old", "use a newer one");
-    assert_eq!((error.kind(), error.hint()), (ErrorKind::Unavailable, Some("use a newer one")));
+    assert_eq!(
+        (error.kind(), error.hint()),
+        (ErrorKind::Unavailable, Some("use a newer one"))
+    );
     assert_snapshot!(error, @"no sandbox: Landlock is not available (the kernel is old); use a newer one");
     let error = SandboxError::unsupported_platform("windows");
-    assert_eq!((error.kind(), error.kind().code()), (ErrorKind::UnsupportedPlatform, "unsupported-platform"));
+    assert_eq!(
+        (error.kind(), error.kind().code()),
+        (ErrorKind::UnsupportedPlatform, "unsupported-platform")
+    );
     assert_snapshot!(error, @"this sandbox for native scripts does not work on windows; ship a WebAssembly module (wasm/skill.wasm) with the skill, or run under Linux, macOS or WSL2");
     assert_snapshot!(error.hint().unwrap(), @"ship a WebAssembly module (wasm/skill.wasm) with the skill, or run under Linux, macOS or WSL2");
-    let layer = Report::new("test").layer("files", Status::Partial, "names are seen").layers()[0].to_string();
+    let layer = Report::new("test")
+        .layer("files", Status::Partial, "names are seen")
+        .layers()[0]
+        .to_string();
     assert_snapshot!(layer, @"files partial: names are seen");
 }
 
@@ -95,7 +158,10 @@ fn a_scratch_directory_is_its_owners_alone_and_vanishes() {
     let scratch = Scratch::new(parent.path()).unwrap();
     let path = scratch.path().to_owned();
     #[cfg(unix)]
-    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777, 0o700);
+    assert_eq!(
+        std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777,
+        0o700
+    );
     std::fs::create_dir(path.join("below")).unwrap();
     drop(scratch);
     assert!(!path.exists());

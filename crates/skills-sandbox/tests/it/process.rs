@@ -12,14 +12,27 @@ use tokio::process::Command;
 
 fn shell(script: &str) -> Spawned {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", script]).env_clear().env("PATH", "/usr/bin:/bin");
+    command
+        .args(["-c", script])
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin");
     Spawned::start(command).unwrap()
 }
 
 async fn run(script: &str, input: &[u8], wall_time: Duration) -> Supervised {
     let mut limits = Limits::default();
     (limits.wall_time, limits.output_bytes, limits.flood_bytes) = (wall_time, 64, 1 << 20);
-    supervise(shell(script), input, &Bounds { limits: &limits, quotas: quotas(&[]), cancellation: None }).await.unwrap()
+    supervise(
+        shell(script),
+        input,
+        &Bounds {
+            limits: &limits,
+            quotas: quotas(&[]),
+            cancellation: None,
+        },
+    )
+    .await
+    .unwrap()
 }
 
 fn quotas(quotas: &[Quota]) -> Arc<QuotaMonitor> {
@@ -40,10 +53,17 @@ async fn who_cancels_gets_what_was_written() {
         }
         cancellation.cancel();
     };
-    let bounds = Bounds { limits: &limits, quotas: quotas(&[]), cancellation: Some(&cancellation) };
+    let bounds = Bounds {
+        limits: &limits,
+        quotas: quotas(&[]),
+        cancellation: Some(&cancellation),
+    };
     let (ended, ()) = tokio::join!(supervise(shell(&script), b"", &bounds), cancel);
     let ended = ended.unwrap();
-    assert_eq!((ended.ending, ended.stdout.text().as_str()), (Ending::Cancelled, "written\n"));
+    assert_eq!(
+        (ended.ending, ended.stdout.text().as_str()),
+        (Ending::Cancelled, "written\n")
+    );
 }
 
 const LONG: Duration = Duration::from_secs(60);
@@ -52,7 +72,11 @@ const LONG: Duration = Duration::from_secs(60);
 async fn input_output_and_exit_code() {
     let ended = run("cat; echo error >&2; exit 7", b"hello", LONG).await;
     assert_eq!(
-        (ended.ending, ended.stdout.text().as_str(), ended.stderr.text().as_str()),
+        (
+            ended.ending,
+            ended.stdout.text().as_str(),
+            ended.stderr.text().as_str()
+        ),
         (Ending::Exited { code: 7 }, "hello", "error\n")
     );
     let signalled = run("kill -TERM $$", b"", LONG).await;
@@ -67,8 +91,18 @@ async fn input_that_nobody_reads_is_no_error() {
 
 #[tokio::test]
 async fn output_is_kept_up_to_a_limit_and_a_flood_is_stopped() {
-    let flood = run("while :; do echo 0123456789012345678901234567890123456789; done", b"", LONG).await;
-    assert_eq!(flood.ending, Ending::OutputLimit { limit_bytes: 1 << 20 });
+    let flood = run(
+        "while :; do echo 0123456789012345678901234567890123456789; done",
+        b"",
+        LONG,
+    )
+    .await;
+    assert_eq!(
+        flood.ending,
+        Ending::OutputLimit {
+            limit_bytes: 1 << 20
+        }
+    );
     assert_eq!(flood.stdout.bytes().len() + flood.stdout.tail().len(), 64);
     assert!(flood.stdout.is_truncated());
 }
@@ -77,10 +111,15 @@ async fn output_is_kept_up_to_a_limit_and_a_flood_is_stopped() {
 async fn the_deadline_kills_the_whole_group() {
     let directory = tempfile::tempdir().unwrap();
     let pulse = directory.path().join("pulse");
-    let script =
-        format!("trap '' TERM INT HUP; (trap '' TERM; while :; do echo . >> {0}; sleep 0.02; done) & echo started; wait", pulse.display());
+    let script = format!(
+        "trap '' TERM INT HUP; (trap '' TERM; while :; do echo . >> {0}; sleep 0.02; done) & echo started; wait",
+        pulse.display()
+    );
     let ended = run(&script, b"", Duration::from_millis(1_500)).await;
-    assert_eq!((ended.ending, ended.stdout.text().as_str()), (Ending::TimedOut { limit_ms: 1_500 }, "started\n"));
+    assert_eq!(
+        (ended.ending, ended.stdout.text().as_str()),
+        (Ending::TimedOut { limit_ms: 1_500 }, "started\n")
+    );
     assert_silent(&pulse).await;
 }
 
@@ -88,8 +127,14 @@ async fn the_deadline_kills_the_whole_group() {
 async fn a_normal_end_leaves_nobody_behind() {
     let directory = tempfile::tempdir().unwrap();
     let pulse = directory.path().join("pulse");
-    let script = format!("((while :; do echo . >> {0}; sleep 0.02; done) &) ; until [ -s {0} ]; do sleep 0.02; done", pulse.display());
-    assert_eq!(run(&script, b"", LONG).await.ending, Ending::Exited { code: 0 });
+    let script = format!(
+        "((while :; do echo . >> {0}; sleep 0.02; done) &) ; until [ -s {0} ]; do sleep 0.02; done",
+        pulse.display()
+    );
+    assert_eq!(
+        run(&script, b"", LONG).await.ending,
+        Ending::Exited { code: 0 }
+    );
     assert_silent(&pulse).await;
 }
 
@@ -97,7 +142,10 @@ async fn a_normal_end_leaves_nobody_behind() {
 async fn a_cancelled_run_leaves_nobody_behind() {
     let directory = tempfile::tempdir().unwrap();
     let pulse = directory.path().join("pulse");
-    let script = format!("while :; do echo . >> {0}; sleep 0.02; done", pulse.display());
+    let script = format!(
+        "while :; do echo . >> {0}; sleep 0.02; done",
+        pulse.display()
+    );
     let begun = async {
         while !pulse.exists() {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -112,7 +160,12 @@ async fn a_cancelled_run_leaves_nobody_behind() {
 
 #[tokio::test]
 async fn a_program_that_does_not_exist_is_an_error() {
-    assert_eq!(Spawned::start(Command::new("/nowhere/program")).unwrap_err().kind(), std::io::ErrorKind::NotFound);
+    assert_eq!(
+        Spawned::start(Command::new("/nowhere/program"))
+            .unwrap_err()
+            .kind(),
+        std::io::ErrorKind::NotFound
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -120,14 +173,22 @@ async fn many_runs_at_once_do_not_mix() {
     let runs: Vec<_> = (0..16)
         .map(|number| {
             tokio::spawn(async move {
-                let ended = run(&format!("cat; exit {number}"), number.to_string().as_bytes(), LONG).await;
+                let ended = run(
+                    &format!("cat; exit {number}"),
+                    number.to_string().as_bytes(),
+                    LONG,
+                )
+                .await;
                 (ended.ending, ended.stdout.text())
             })
         })
         .collect();
     for (number, run) in runs.into_iter().enumerate() {
         let code = i32::try_from(number).unwrap();
-        assert_eq!(run.await.unwrap(), (Ending::Exited { code }, number.to_string()));
+        assert_eq!(
+            run.await.unwrap(),
+            (Ending::Exited { code }, number.to_string())
+        );
     }
 }
 
@@ -139,13 +200,18 @@ async fn assert_silent(pulse: &Path) {
     assert_eq!(length(), before, "somebody is still alive");
 }
 
-/// Runs a script in a directory with a quota of 4 MiB; returns how it ended and how many bytes are allocated there afterwards.
+/// Runs a script in a directory with a quota of 4 MiB; returns how it ended and how many bytes are
+/// allocated there afterwards.
 async fn in_quota(script: &str) -> (Ending, u64) {
     let directory = tempfile::tempdir().unwrap();
     let script = format!("cd {}\n{script}", directory.path().display());
     let mut limits = Limits::default();
     limits.wall_time = LONG;
-    let bounds = Bounds { limits: &limits, quotas: quotas(&[Quota::new(directory.path(), 4 << 20)]), cancellation: None };
+    let bounds = Bounds {
+        limits: &limits,
+        quotas: quotas(&[Quota::new(directory.path(), 4 << 20)]),
+        cancellation: None,
+    };
     let ended = supervise(shell(&script), b"", &bounds).await.unwrap();
     let left = QuotaMonitor::open(&[Quota::new(directory.path(), u64::MAX)]).unwrap();
     let bytes = left.measure().unwrap()[0].1;
@@ -154,7 +220,10 @@ async fn in_quota(script: &str) -> (Ending, u64) {
 
 #[tokio::test]
 async fn a_process_that_exceeds_a_quota_is_killed() {
-    let over = Ending::DiskLimit(QuotaExceeded { limit_bytes: 4 << 20, excess: Excess::Bytes });
+    let over = Ending::DiskLimit(QuotaExceeded {
+        limit_bytes: 4 << 20,
+        excess: Excess::Bytes,
+    });
     // It would write without end.
     let endless = "n=0; while :; do head -c 100000 /dev/zero > $n; n=$((n + 1)); done";
     let (ending, bytes) = in_quota(endless).await;
@@ -163,8 +232,14 @@ async fn a_process_that_exceeds_a_quota_is_killed() {
     // It is done before anything is measured, or it is not: the end is the same.
     let (ending, _) = in_quota("head -c 5000000 /dev/zero > file").await;
     assert_eq!(ending, over);
-    assert_eq!(ending.to_string(), "stopped: private workspace over its quota of 4 MiB");
-    let (ending, _) = in_quota("head -c 3000000 /dev/zero > file; ln file other; ln file third; truncate -s 1G sparse").await;
+    assert_eq!(
+        ending.to_string(),
+        "stopped: private workspace over its quota of 4 MiB"
+    );
+    let (ending, _) = in_quota(
+        "head -c 3000000 /dev/zero > file; ln file other; ln file third; truncate -s 1G sparse",
+    )
+    .await;
     assert_eq!(ending, Ending::Exited { code: 0 });
 }
 
@@ -172,7 +247,10 @@ async fn a_process_that_exceeds_a_quota_is_killed() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn deleted_files_that_are_still_open_count() {
-    let over = Ending::DiskLimit(QuotaExceeded { limit_bytes: 4 << 20, excess: Excess::Bytes });
+    let over = Ending::DiskLimit(QuotaExceeded {
+        limit_bytes: 4 << 20,
+        excess: Excess::Bytes,
+    });
     let (ending, _) = in_quota("exec 3> gone; rm gone; head -c 5000000 /dev/zero >&3; exec 1>&- 2>&-; while :; do sleep 1; done").await;
     assert_eq!(ending, over);
 }

@@ -1,5 +1,9 @@
 //! Measuring directories against quotas.
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests make their own files and fail by panicking"
+)]
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -15,7 +19,10 @@ fn measured(fill: impl FnOnce(&Path)) -> (TempDir, Result<u64, Excess>) {
     let directory = tempfile::tempdir().unwrap();
     fill(directory.path());
     let monitor = QuotaMonitor::open(&[Quota::new(directory.path(), 4 * MIB)]).unwrap();
-    let result = monitor.measure().map(|measured| measured[0].1).map_err(|exceeded| exceeded.excess);
+    let result = monitor
+        .measure()
+        .map(|measured| measured[0].1)
+        .map_err(|exceeded| exceeded.excess);
     (directory, result)
 }
 
@@ -42,11 +49,18 @@ fn all_files_at_any_depth_count_together() {
 
 #[test]
 fn what_is_allocated_counts_and_each_file_once() {
-    let (_held, sparse) = measured(|top| fs::File::create(top.join("sparse")).unwrap().set_len(1 << 40).unwrap());
+    let (_held, sparse) = measured(|top| {
+        fs::File::create(top.join("sparse"))
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap()
+    });
     assert!(sparse.unwrap() < MIB);
     let (_held, linked) = measured(|top| {
         megabytes(&top.join("file"), 3);
-        (0..10).for_each(|number| fs::hard_link(top.join("file"), top.join(format!("link{number}"))).unwrap());
+        (0..10).for_each(|number| {
+            fs::hard_link(top.join("file"), top.join(format!("link{number}"))).unwrap()
+        });
     });
     assert!((3 * MIB..4 * MIB).contains(&linked.unwrap()));
 }
@@ -64,10 +78,13 @@ fn symlinks_are_not_followed() {
 
 #[test]
 fn entries_and_depth_are_bounded() {
-    let (_held, many) =
-        measured(|top| (0..=Quota::MAX_ENTRIES).for_each(|number| drop(fs::File::create(top.join(number.to_string())).unwrap())));
+    let (_held, many) = measured(|top| {
+        (0..=Quota::MAX_ENTRIES)
+            .for_each(|number| drop(fs::File::create(top.join(number.to_string())).unwrap()))
+    });
     assert_eq!(many, Err(Excess::Entries));
-    let levels = |count| move |top: &Path| fs::create_dir_all(top.join(vec!["d"; count].join("/"))).unwrap();
+    let levels =
+        |count| move |top: &Path| fs::create_dir_all(top.join(vec!["d"; count].join("/"))).unwrap();
     assert!(measured(levels(Quota::MAX_DEPTH)).1.is_ok());
     assert_eq!(measured(levels(Quota::MAX_DEPTH + 1)).1, Err(Excess::Depth));
 }

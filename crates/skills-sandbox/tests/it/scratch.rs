@@ -1,6 +1,9 @@
 //! Scratch directories of processes that are gone.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::disallowed_methods, reason = "another process is started, to be killed")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "another process is started, to be killed"
+)]
 
 use std::fs::{self, DirBuilder};
 use std::io::{BufRead, BufReader, Write};
@@ -13,11 +16,13 @@ use skills_sandbox::Scratch;
 
 const PARENT: &str = "SKILLS_TEST_SCRATCH_PARENT";
 
-/// The process of the tests below: it makes a scratch directory, says where, and waits to be killed. In any other run of the tests it does
-/// nothing.
+/// The process of the tests below: it makes a scratch directory, says where, and waits to be
+/// killed. In any other run of the tests it does nothing.
 #[test]
 fn a_process_that_will_be_killed() {
-    let Some(parent) = std::env::var_os(PARENT) else { return };
+    let Some(parent) = std::env::var_os(PARENT) else {
+        return;
+    };
     let scratch = Scratch::new(Path::new(&parent)).unwrap();
     fs::create_dir_all(scratch.path().join("deep/er")).unwrap();
     fs::write(scratch.path().join("deep/er/file"), "content").unwrap();
@@ -28,10 +33,18 @@ fn a_process_that_will_be_killed() {
 
 fn start(parent: &Path) -> (Child, PathBuf) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "scratch::a_process_that_will_be_killed"]).env(PARENT, parent);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    command
+        .args(["--exact", "scratch::a_process_that_will_be_killed"])
+        .env(PARENT, parent);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let path = lines.find_map(|line| line.unwrap().strip_prefix("scratch=").map(PathBuf::from)).unwrap();
+    let path = lines
+        .find_map(|line| line.unwrap().strip_prefix("scratch=").map(PathBuf::from))
+        .unwrap();
     (child, path)
 }
 
@@ -65,7 +78,9 @@ fn what_a_killed_process_left_is_removed_and_nothing_else() {
         "skill-presentation.tmp",
     ]
     .map(|name| parent.join(name));
-    others.iter().for_each(|other| DirBuilder::new().mode(0o700).create(other).unwrap());
+    others
+        .iter()
+        .for_each(|other| DirBuilder::new().mode(0o700).create(other).unwrap());
     // A name that is made here, with a mode that is not.
     let open = parent.join("skills-run-dddddddddddd.tmp");
     DirBuilder::new().mode(0o755).create(&open).unwrap();
@@ -96,8 +111,13 @@ fn many_processes_sweep_at_once() {
         left.push(path);
     }
     let started: Vec<(Child, PathBuf)> = std::thread::scope(|scope| {
-        let starting: Vec<_> = (0..6).map(|_| scope.spawn(|| start(parent.path()))).collect();
-        starting.into_iter().map(|starting| starting.join().unwrap()).collect()
+        let starting: Vec<_> = (0..6)
+            .map(|_| scope.spawn(|| start(parent.path())))
+            .collect();
+        starting
+            .into_iter()
+            .map(|starting| starting.join().unwrap())
+            .collect()
     });
     assert!(left.iter().all(|path| is_gone_soon(path)));
     for (mut child, path) in started {

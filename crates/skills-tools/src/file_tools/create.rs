@@ -91,37 +91,62 @@ impl FileTools {
         self.check_free(draft.name())?;
         let drafts = self.open_drafts(&path)?;
         let bytes = files.iter().map(|(_, content)| content.len() as u64).sum();
-        let over = |left| ToolError::new(Code::TooLarge, format!("only {left} bytes may still be written into skills")).at(&path);
+        let over = |left| {
+            ToolError::new(
+                Code::TooLarge,
+                format!("only {left} bytes may still be written into skills"),
+            )
+            .at(&path)
+        };
         self.skill_quota.take(bytes).map_err(over)?;
-        build(&drafts, draft.name(), &files, &path).inspect_err(|_| self.skill_quota.give_back(bytes))?;
+        build(&drafts, draft.name(), &files, &path)
+            .inspect_err(|_| self.skill_quota.give_back(bytes))?;
         self.looks.anew();
         let uri = format!("skill://{}/{SKILL_FILE}", draft.name());
         let data = json!({"status": "created", "name": draft.name(), "path": path, "uri": uri});
         let mut outcome = Outcome::new(data.to_string(), data);
-        outcome.files = files.iter().map(|(parts, _)| format!("{path}/{}", parts.join("/"))).collect();
+        outcome.files = files
+            .iter()
+            .map(|(parts, _)| format!("{path}/{}", parts.join("/")))
+            .collect();
         Ok(outcome)
     }
 
     /// A name that a skill has is taken, wherever that skill lies and whether it is used or not.
     fn check_free(&self, name: &str) -> Result<(), ToolError> {
-        let is_taken = self.looks.anew().all().any(|entry| entry.name().as_str() == name);
+        let is_taken = self
+            .looks
+            .anew()
+            .all()
+            .any(|entry| entry.name().as_str() == name);
         if is_taken { Err(taken(name)) } else { Ok(()) }
     }
 
     fn open_drafts(&self, shown: &str) -> Result<Dir, ToolError> {
-        let Some(path) = self.drafts.as_ref().filter(|_| self.skill_writes != SkillWrites::Never) else {
+        let Some(path) = self
+            .drafts
+            .as_ref()
+            .filter(|_| self.skill_writes != SkillWrites::Never)
+        else {
             let error = ToolError::new(Code::ReadOnly, "no new skills are made here");
-            return Err(error.at(shown).hint("write the files to the workspace and let the user install them"));
+            return Err(error
+                .at(shown)
+                .hint("write the files to the workspace and let the user install them"));
         };
-        Dir::create_ambient_dir_all(path, ambient_authority()).map_err(|error| failure(&error, shown))?;
+        Dir::create_ambient_dir_all(path, ambient_authority())
+            .map_err(|error| failure(&error, shown))?;
         Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| failure(&error, shown))
     }
 }
 
 fn draft(arguments: &CreateArguments) -> Result<Draft, DraftError> {
-    let draft = Draft::new(&arguments.name, &arguments.description)?.instructions(&arguments.instructions)?;
+    let draft = Draft::new(&arguments.name, &arguments.description)?
+        .instructions(&arguments.instructions)?;
     let draft = draft.metadata(arguments.metadata.clone())?;
-    arguments.license.as_deref().map_or(Ok(draft.clone()), |license| draft.license(license))
+    arguments
+        .license
+        .as_deref()
+        .map_or(Ok(draft.clone()), |license| draft.license(license))
 }
 
 fn refused(error: &DraftError) -> ToolError {
@@ -134,18 +159,28 @@ fn refused(error: &DraftError) -> ToolError {
 }
 
 fn taken(name: &str) -> ToolError {
-    let error = ToolError::new(Code::AlreadyExists, format!("skill '{name}' already exists"));
-    error.at(format!("skills/{name}")).hint("choose another name, or change the files of a draft with skills_write")
+    let error = ToolError::new(
+        Code::AlreadyExists,
+        format!("skill '{name}' already exists"),
+    );
+    error
+        .at(format!("skills/{name}"))
+        .hint("choose another name, or change the files of a draft with skills_write")
 }
 
 /// The scripts by their whole names.
 fn scripts(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &str>, ToolError> {
     if given.len() > MAX_SCRIPTS {
-        return Err(ToolError::new(Code::TooLarge, format!("a new skill has at most {MAX_SCRIPTS} scripts")));
+        return Err(ToolError::new(
+            Code::TooLarge,
+            format!("a new skill has at most {MAX_SCRIPTS} scripts"),
+        ));
     }
     let mut scripts = BTreeMap::new();
     for (name, content) in given {
-        let bad = |code, problem: &str| ToolError::new(code, format!("the script '{}' {problem}", shown(name)));
+        let bad = |code, problem: &str| {
+            ToolError::new(code, format!("the script '{}' {problem}", shown(name)))
+        };
         if !is_plain(name) {
             let problem = "needs a name of at most 64 letters, digits, `_`, `-` and `.`, the first no `.` or `-`";
             return Err(bad(Code::InvalidArguments, problem));
@@ -153,7 +188,11 @@ fn scripts(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &str>, T
         if content.len() > MAX_SCRIPT_BYTES {
             return Err(bad(Code::TooLarge, "has more than 1048576 bytes"));
         }
-        let whole = if name.contains('.') { name.clone() } else { format!("{name}.py") };
+        let whole = if name.contains('.') {
+            name.clone()
+        } else {
+            format!("{name}.py")
+        };
         let is_other = |known: &String| known.eq_ignore_ascii_case(&whole);
         if scripts.keys().any(is_other) {
             return Err(bad(Code::InvalidArguments, "is given twice"));
@@ -172,12 +211,18 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Builds the skill beside its place and renames it, so that nobody ever finds half of it.
-fn build(drafts: &Dir, name: &str, files: &[(Vec<String>, String)], shown: &str) -> Result<(), ToolError> {
+fn build(
+    drafts: &Dir,
+    name: &str,
+    files: &[(Vec<String>, String)],
+    shown: &str,
+) -> Result<(), ToolError> {
     if drafts.symlink_metadata(name).is_ok() {
         return Err(taken(name));
     }
     let temporary = temporary::directory(drafts).map_err(|error| failure(&error, shown))?;
-    let built = fill(drafts, &temporary.name, files, shown).and_then(|()| publish(drafts, &temporary.name, name, shown));
+    let built = fill(drafts, &temporary.name, files, shown)
+        .and_then(|()| publish(drafts, &temporary.name, name, shown));
     if built.is_err() {
         // What cannot be removed is a directory with a strange name, and the error is worth more.
         let _ = drafts.remove_dir_all(&temporary.name);
@@ -185,13 +230,28 @@ fn build(drafts: &Dir, name: &str, files: &[(Vec<String>, String)], shown: &str)
     built
 }
 
-fn fill(drafts: &Dir, temporary: &str, files: &[(Vec<String>, String)], shown: &str) -> Result<(), ToolError> {
-    let top = drafts.open_dir(temporary).map_err(|error| failure(&error, shown))?;
+fn fill(
+    drafts: &Dir,
+    temporary: &str,
+    files: &[(Vec<String>, String)],
+    shown: &str,
+) -> Result<(), ToolError> {
+    let top = drafts
+        .open_dir(temporary)
+        .map_err(|error| failure(&error, shown))?;
     for (parts, content) in files {
-        let Some((name, above)) = parts.split_last() else { continue };
+        let Some((name, above)) = parts.split_last() else {
+            continue;
+        };
         let parent = write::parent(&top, above, shown)?;
         let executable = content.starts_with("#!").then_some(true);
-        let writing = Writing { shown, content: content.as_bytes(), mode: Mode::Create, if_match: None, executable };
+        let writing = Writing {
+            shown,
+            content: content.as_bytes(),
+            mode: Mode::Create,
+            if_match: None,
+            executable,
+        };
         write::write(&parent, name, &writing)?;
     }
     Ok(())
@@ -199,10 +259,14 @@ fn fill(drafts: &Dir, temporary: &str, files: &[(Vec<String>, String)], shown: &
 
 /// The rename of a directory takes the place of nothing but an empty directory.
 fn publish(drafts: &Dir, temporary: &str, name: &str, shown: &str) -> Result<(), ToolError> {
-    drafts.rename(temporary, drafts, name).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => taken(name),
-        _ => failure(&error, shown),
-    })?;
+    drafts
+        .rename(temporary, drafts, name)
+        .map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => {
+                taken(name)
+            }
+            _ => failure(&error, shown),
+        })?;
     write::sync(drafts);
     Ok(())
 }

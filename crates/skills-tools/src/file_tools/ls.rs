@@ -85,7 +85,10 @@ impl FileTools {
         let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
         let depth = arguments.depth.unwrap_or(MAX_DEPTH);
         if !(1..=MAX_LIMIT).contains(&limit) || !(1..=MAX_DEPTH).contains(&depth) {
-            return Err(ToolError::new(Code::InvalidArguments, "`limit` is from 1 to 1000 and `depth` from 1 to 8"));
+            return Err(ToolError::new(
+                Code::InvalidArguments,
+                "`limit` is from 1 to 1000 and `depth` from 1 to 8",
+            ));
         }
         match self.locate(&VirtualPath::parse(&arguments.path)?)? {
             Target::Catalogue => self.catalogue(arguments.cursor.as_deref(), limit),
@@ -93,7 +96,13 @@ impl FileTools {
         }
     }
 
-    fn list(&self, place: &Place, arguments: &LsArguments, depth: usize, limit: usize) -> Result<Outcome, ToolError> {
+    fn list(
+        &self,
+        place: &Place,
+        arguments: &LsArguments,
+        depth: usize,
+        limit: usize,
+    ) -> Result<Outcome, ToolError> {
         let shown = place.shown.as_str();
         let (directory, real) = self.directory(place).map_err(|error| match error.code {
             Code::NotADirectory => error.hint("read a file with skills_read"),
@@ -102,17 +111,36 @@ impl FileTools {
         })?;
         let base = place.base();
         let hidden = self.hidden().below(&base);
-        let ground = Ground { top: &place.top, base, hidden, at: real.iter().collect(), directory: &directory };
+        let ground = Ground {
+            top: &place.top,
+            base,
+            hidden,
+            at: real.iter().collect(),
+            directory: &directory,
+        };
         let after = arguments.cursor.as_deref().map(read_cursor).transpose()?;
-        let dotted = if arguments.show_hidden { Dotted::Listed } else { Dotted::Hidden };
+        let dotted = if arguments.show_hidden {
+            Dotted::Listed
+        } else {
+            Dotted::Hidden
+        };
         let page = if arguments.recursive {
             list::below(&ground, dotted, depth, after.as_deref(), limit, self.bounds)
         } else {
-            let after = after.as_ref().and_then(|names| names.first()).map(OsString::as_os_str);
-            let page = list::one(&ground, dotted, after, limit, self.bounds).map_err(|error| failure(&error, shown))?;
+            let after = after
+                .as_ref()
+                .and_then(|names| names.first())
+                .map(OsString::as_os_str);
+            let page = list::one(&ground, dotted, after, limit, self.bounds)
+                .map_err(|error| failure(&error, shown))?;
             page.ok_or_else(|| {
-                let message = format!("'{shown}' has more than {} entries", self.bounds.max_entries);
-                ToolError::new(Code::TooLarge, message).at(shown).hint("find what you look for with skills_bash")
+                let message = format!(
+                    "'{shown}' has more than {} entries",
+                    self.bounds.max_entries
+                );
+                ToolError::new(Code::TooLarge, message)
+                    .at(shown)
+                    .hint("find what you look for with skills_bash")
             })?
         };
         Ok(outcome(shown, &page))
@@ -120,7 +148,11 @@ impl FileTools {
 }
 
 fn outcome(shown: &str, page: &Page) -> Outcome {
-    let next = page.items.last().filter(|_| page.has_more).map(|item| write_cursor(&item.names));
+    let next = page
+        .items
+        .last()
+        .filter(|_| page.has_more)
+        .map(|item| write_cursor(&item.names));
     let mut text = if page.total == 0 && !page.is_cut {
         format!("Directory '{shown}' is empty")
     } else {
@@ -175,11 +207,18 @@ fn write_cursor(names: &[OsString]) -> String {
 
 fn read_cursor(cursor: &str) -> Result<Vec<OsString>, ToolError> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| bad_cursor())?;
-    bytes.split(|byte| *byte == b'/').map(|name| os_name(name).ok_or_else(bad_cursor)).collect()
+    bytes
+        .split(|byte| *byte == b'/')
+        .map(|name| os_name(name).ok_or_else(bad_cursor))
+        .collect()
 }
 
 fn bad_cursor() -> ToolError {
-    ToolError::new(Code::InvalidArguments, "`cursor` is none that skills_ls gave").hint("call skills_ls without one")
+    ToolError::new(
+        Code::InvalidArguments,
+        "`cursor` is none that skills_ls gave",
+    )
+    .hint("call skills_ls without one")
 }
 
 #[cfg(unix)]
@@ -190,5 +229,7 @@ fn os_name(bytes: &[u8]) -> Option<OsString> {
 
 #[cfg(not(unix))]
 fn os_name(bytes: &[u8]) -> Option<OsString> {
-    std::str::from_utf8(bytes).ok().map(|name| OsStr::new(name).to_owned())
+    std::str::from_utf8(bytes)
+        .ok()
+        .map(|name| OsStr::new(name).to_owned())
 }

@@ -32,7 +32,8 @@ pub(crate) struct Place {
     pub(crate) access: Access,
     /// The path that a model sees.
     pub(crate) shown: String,
-    /// The path on this machine, for sandboxes; no model sees it. Below it symlinks were not followed yet.
+    /// The path on this machine, for sandboxes; no model sees it. Below it symlinks were not
+    /// followed yet.
     pub(crate) host: PathBuf,
     /// The skill that it lies in.
     pub(crate) skill: Option<SkillPlace>,
@@ -55,8 +56,13 @@ impl FileTools {
         match self.locate(path)? {
             Target::Place(place) => Ok(*place),
             Target::Catalogue => {
-                let error = ToolError::new(Code::IsADirectory, "'skills' is the list of skills, not a directory of files");
-                Err(error.at("skills").hint("list it with skills_ls, then use skills/NAME"))
+                let error = ToolError::new(
+                    Code::IsADirectory,
+                    "'skills' is the list of skills, not a directory of files",
+                );
+                Err(error
+                    .at("skills")
+                    .hint("list it with skills_ls, then use skills/NAME"))
             }
         }
     }
@@ -76,10 +82,17 @@ impl FileTools {
                 .map(|(mount, rest)| Target::of(in_mount(mount, rest)))
                 .ok_or_else(|| self.outside(path, "is gone")),
             // `/data/x` is what programs know the mount `data` by.
-            (Anchor::Absolute | Anchor::Relative, Some((name, rest))) if self.table.named(name).is_some() => {
-                self.table.named(name).map(|mount| Target::of(in_mount(mount, rest))).ok_or_else(|| self.outside(path, "is gone"))
+            (Anchor::Absolute | Anchor::Relative, Some((name, rest)))
+                if self.table.named(name).is_some() =>
+            {
+                self.table
+                    .named(name)
+                    .map(|mount| Target::of(in_mount(mount, rest)))
+                    .ok_or_else(|| self.outside(path, "is gone"))
             }
-            (Anchor::Absolute, _) => Err(self.outside(path, "lies in no directory that the tools see")),
+            (Anchor::Absolute, _) => {
+                Err(self.outside(path, "lies in no directory that the tools see"))
+            }
             (Anchor::Workspace | Anchor::Relative, _) => match self.table.workspace() {
                 Some(mount) => Ok(Target::of(in_mount(mount, parts))),
                 None if parts.is_empty() => Ok(Target::Catalogue),
@@ -90,8 +103,13 @@ impl FileTools {
 
     fn in_skill(&self, name: &str, rest: &[String]) -> Result<Place, ToolError> {
         let (entry, is_draft) = self.skill(name)?;
-        let gone =
-            || ToolError::new(Code::SkillNotFound, format!("the files of skill '{name}' cannot be opened")).at(format!("skills/{name}"));
+        let gone = || {
+            ToolError::new(
+                Code::SkillNotFound,
+                format!("the files of skill '{name}' cannot be opened"),
+            )
+            .at(format!("skills/{name}"))
+        };
         let files = entry.open().map_err(|_| gone())?;
         let top = files.directory().try_clone().map_err(|_| gone())?;
         let may_write = match self.skill_writes {
@@ -102,10 +120,19 @@ impl FileTools {
         Ok(Place {
             top: Arc::new(top),
             parts: rest.to_vec(),
-            access: if may_write { Access::ReadWrite } else { Access::ReadOnly },
+            access: if may_write {
+                Access::ReadWrite
+            } else {
+                Access::ReadOnly
+            },
             shown: joined(&format!("skills/{name}"), rest),
-            host: rest.iter().fold(entry.directory().to_owned(), |path, part| path.join(part)),
-            skill: Some(SkillPlace { file_name: files.file_name().to_owned(), entry }),
+            host: rest
+                .iter()
+                .fold(entry.directory().to_owned(), |path, part| path.join(part)),
+            skill: Some(SkillPlace {
+                file_name: files.file_name().to_owned(),
+                entry,
+            }),
             quota: Arc::clone(&self.skill_quota),
         })
     }
@@ -119,17 +146,24 @@ impl FileTools {
     /// Finds a skill in the catalogue of the last look.
     pub(crate) fn known_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
         let (catalog, told) = (self.runtime.catalog(), shown(name));
-        let error = |message: String| ToolError::new(Code::SkillNotFound, message).at(format!("skills/{told}"));
+        let error = |message: String| {
+            ToolError::new(Code::SkillNotFound, message).at(format!("skills/{told}"))
+        };
         match catalog.named(name) {
             Lookup::Found(entry) => Ok((entry.clone(), false)),
-            Lookup::Inactive(inactive) if self.is_draft(inactive.entry(), inactive.reason()) => Ok((inactive.entry().clone(), true)),
+            Lookup::Inactive(inactive) if self.is_draft(inactive.entry(), inactive.reason()) => {
+                Ok((inactive.entry().clone(), true))
+            }
             Lookup::Inactive(inactive) => {
                 let reason = inactive.reason().code();
-                Err(error(format!("skill '{told}' is not used here: {reason}")).hint("list the skills that are with skills_ls of `skills`"))
+                Err(error(format!("skill '{told}' is not used here: {reason}"))
+                    .hint("list the skills that are with skills_ls of `skills`"))
             }
-            Lookup::Ambiguous(entries) => {
-                Err(error(format!("{} skills have the name '{told}'", entries.len())).hint("a person has to rename or disable all but one"))
-            }
+            Lookup::Ambiguous(entries) => Err(error(format!(
+                "{} skills have the name '{told}'",
+                entries.len()
+            ))
+            .hint("a person has to rename or disable all but one")),
             Lookup::Unknown(nearest) => {
                 let hint = match nearest.as_slice() {
                     [] => "list the skills with skills_ls of `skills`".to_owned(),
@@ -142,14 +176,23 @@ impl FileTools {
 
     /// Whether a skill that is not used is a draft.
     pub(crate) fn is_draft(&self, entry: &Entry, reason: &InactiveReason) -> bool {
-        let Some(Ok(drafts)) = self.drafts.as_ref().map(|drafts| drafts.canonicalize()) else { return false };
+        let Some(Ok(drafts)) = self.drafts.as_ref().map(|drafts| drafts.canonicalize()) else {
+            return false;
+        };
         *reason == InactiveReason::Untrusted && entry.directory().parent() == Some(drafts.as_path())
     }
 
     fn outside(&self, path: &VirtualPath, problem: &str) -> ToolError {
-        let names: Vec<String> = self.table.names().iter().map(|name| format!("`{name}`")).collect();
+        let names: Vec<String> = self
+            .table
+            .names()
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect();
         let error = ToolError::new(Code::PathOutsideMounts, format!("'{path}' {problem}"));
-        error.at(path.to_string()).hint(format!("paths begin with one of {}", names.join(", ")))
+        error
+            .at(path.to_string())
+            .hint(format!("paths begin with one of {}", names.join(", ")))
     }
 
     /// Opens a place as a directory, and says where it really is below its [`top`](Place::top).
@@ -166,7 +209,10 @@ impl FileTools {
     /// Refuses a place that really lies in a directory that the host hides.
     pub(super) fn is_visible(&self, place: &Place, real: &Path) -> Result<(), ToolError> {
         if self.hidden().holds(real) {
-            let message = format!("'{}' is hidden: the host keeps its own state there", place.shown);
+            let message = format!(
+                "'{}' is hidden: the host keeps its own state there",
+                place.shown
+            );
             return Err(ToolError::new(Code::PermissionDenied, message).at(&place.shown));
         }
         Ok(())
@@ -177,15 +223,22 @@ impl FileTools {
         Hidden::of(self.runtime.hidden())
     }
 
-    /// Finds where an existing path really is, and refuses what the host hides and what holds keys, by its own name or that of where a link leads.
+    /// Finds where an existing path really is, and refuses what the host hides and what holds keys,
+    /// by its own name or that of where a link leads.
     pub(super) fn real(&self, place: &Place) -> Result<Vec<OsString>, ToolError> {
         self.is_visible(place, &place.host)?;
-        let real = open::real(&place.top, &place.parts).map_err(|error| failure(&error, &place.shown))?;
+        let real =
+            open::real(&place.top, &place.parts).map_err(|error| failure(&error, &place.shown))?;
         self.is_visible(place, &place.real_host(&real))?;
         let names: Vec<_> = real.iter().map(|name| name.to_string_lossy()).collect();
         if self.is_withheld(&names) || self.is_withheld(&place.parts) {
-            let error = ToolError::new(Code::PermissionDenied, format!("'{}' may hold keys or secrets and is not read", place.shown));
-            return Err(error.at(&place.shown).hint("ask the user for what you need of it"));
+            let error = ToolError::new(
+                Code::PermissionDenied,
+                format!("'{}' may hold keys or secrets and is not read", place.shown),
+            );
+            return Err(error
+                .at(&place.shown)
+                .hint("ask the user for what you need of it"));
         }
         Ok(real)
     }
@@ -200,10 +253,14 @@ impl Target {
 impl Place {
     /// Returns the path of [`top`](Self::top) on this machine.
     pub(crate) fn base(&self) -> PathBuf {
-        self.host.ancestors().nth(self.parts.len()).map_or_else(|| self.host.clone(), PathBuf::from)
+        self.host
+            .ancestors()
+            .nth(self.parts.len())
+            .map_or_else(|| self.host.clone(), PathBuf::from)
     }
 
-    /// Returns the path on this machine of what really lies at these names below [`top`](Self::top).
+    /// Returns the path on this machine of what really lies at these names below
+    /// [`top`](Self::top).
     fn real_host(&self, real: &[OsString]) -> PathBuf {
         real.iter().fold(self.base(), |path, part| path.join(part))
     }
@@ -214,9 +271,11 @@ impl Place {
     /// When it is not there, is none, or a link on the way leads out.
     pub(crate) fn directory(&self) -> Result<(Dir, Vec<OsString>), ToolError> {
         let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotADirectory => {
-                ToolError::new(Code::NotADirectory, format!("'{}' is not a directory", self.shown)).at(&self.shown)
-            }
+            std::io::ErrorKind::NotADirectory => ToolError::new(
+                Code::NotADirectory,
+                format!("'{}' is not a directory", self.shown),
+            )
+            .at(&self.shown),
             _ => failure(&error, &self.shown),
         };
         let real = open::real(&self.top, &self.parts).map_err(failed)?;
@@ -230,12 +289,16 @@ fn in_mount(mount: &Mounted, parts: &[String]) -> Place {
         parts: parts.to_vec(),
         access: mount.access,
         shown: joined(&mount.name, parts),
-        host: parts.iter().fold(mount.path.clone(), |path, part| path.join(part)),
+        host: parts
+            .iter()
+            .fold(mount.path.clone(), |path, part| path.join(part)),
         skill: None,
         quota: Arc::clone(&mount.quota),
     }
 }
 
 fn joined(start: &str, parts: &[String]) -> String {
-    parts.iter().fold(start.to_owned(), |path, part| format!("{path}/{part}"))
+    parts
+        .iter()
+        .fold(start.to_owned(), |path, part| format!("{path}/{part}"))
 }

@@ -113,12 +113,19 @@ impl FileTools {
         }
         let mut source = self.source(&place)?;
         let part = match (arguments.encoding, arguments.unit) {
-            (Encoding::Base64, Unit::Bytes) => base64(&mut source, arguments.offset, limit, &place)?,
-            (Encoding::Base64, Unit::Lines) => {
-                return Err(ToolError::new(Code::InvalidArguments, "base64 has no lines").hint("use unit `bytes`"));
+            (Encoding::Base64, Unit::Bytes) => {
+                base64(&mut source, arguments.offset, limit, &place)?
             }
-            (_, Unit::Bytes) => bytes(&mut source, arguments.offset, limit, &place)?.ok_or_else(|| binary(&place, &source))?,
-            (_, Unit::Lines) => lines(&mut source, arguments.offset, limit, &place)?.ok_or_else(|| binary(&place, &source))?,
+            (Encoding::Base64, Unit::Lines) => {
+                return Err(
+                    ToolError::new(Code::InvalidArguments, "base64 has no lines")
+                        .hint("use unit `bytes`"),
+                );
+            }
+            (_, Unit::Bytes) => bytes(&mut source, arguments.offset, limit, &place)?
+                .ok_or_else(|| binary(&place, &source))?,
+            (_, Unit::Lines) => lines(&mut source, arguments.offset, limit, &place)?
+                .ok_or_else(|| binary(&place, &source))?,
         };
         let data = json!({
             "path": place.shown,
@@ -144,10 +151,16 @@ impl FileTools {
         match open::file(&place.top, &self.real(place)?).map_err(failed)? {
             Found::File(file, metadata) => Source::of(file, metadata.len()).map_err(failed),
             Found::Directory => {
-                let error = ToolError::new(Code::IsADirectory, format!("'{}' is a directory, use skills_ls() instead", place.shown));
+                let error = ToolError::new(
+                    Code::IsADirectory,
+                    format!("'{}' is a directory, use skills_ls() instead", place.shown),
+                );
                 Err(error.at(&place.shown))
             }
-            Found::Special => refused(Code::PermissionDenied, format!("'{}' is no regular file", place.shown)),
+            Found::Special => refused(
+                Code::PermissionDenied,
+                format!("'{}' is no regular file", place.shown),
+            ),
         }
     }
 }
@@ -155,9 +168,15 @@ impl FileTools {
 /// A root may allow that the `SKILL.md` is a symlink out of its skill; nothing else is read there.
 fn linked_manifest(place: &Place) -> Option<Vec<u8>> {
     let skill = place.skill.as_ref()?;
-    let [name] = place.parts.as_slice() else { return None };
+    let [name] = place.parts.as_slice() else {
+        return None;
+    };
     let is_link = *name == skill.file_name && place.top.symlink_metadata(name).ok()?.is_symlink();
-    if is_link { skill.entry.open().ok()?.text().ok() } else { None }
+    if is_link {
+        skill.entry.open().ok()?.text().ok()
+    } else {
+        None
+    }
 }
 
 fn limit(arguments: &ReadArguments) -> Result<u64, ToolError> {
@@ -167,67 +186,140 @@ fn limit(arguments: &ReadArguments) -> Result<u64, ToolError> {
     };
     let limit = arguments.limit.unwrap_or(default);
     if !(1..=max).contains(&limit) {
-        return Err(ToolError::new(Code::InvalidArguments, format!("`limit` is from 1 to {max}")));
+        return Err(ToolError::new(
+            Code::InvalidArguments,
+            format!("`limit` is from 1 to {max}"),
+        ));
     }
     Ok(limit)
 }
 
 fn base64(source: &mut Source, offset: u64, limit: u64, place: &Place) -> Result<Part, ToolError> {
     let size = source.size();
-    let bytes = source.slice(offset, limit).map_err(|error| failure(&error, &place.shown))?;
+    let bytes = source
+        .slice(offset, limit)
+        .map_err(|error| failure(&error, &place.shown))?;
     let end = offset.saturating_add(bytes.len() as u64);
     let next = (end < size && !bytes.is_empty()).then_some(end);
-    Ok(Part { content: STANDARD.encode(&bytes), encoding: "base64", offset, next })
+    Ok(Part {
+        content: STANDARD.encode(&bytes),
+        encoding: "base64",
+        offset,
+        next,
+    })
 }
 
 /// Nothing when it is no text.
-fn bytes(source: &mut Source, offset: u64, limit: u64, place: &Place) -> Result<Option<Part>, ToolError> {
+fn bytes(
+    source: &mut Source,
+    offset: u64,
+    limit: u64,
+    place: &Place,
+) -> Result<Option<Part>, ToolError> {
     let failed = |error| failure(&error, &place.shown);
     let size = source.size();
     let (coding, mark) = Coding::of(&source.slice(0, 3).map_err(failed)?);
     let start = offset.max(mark as u64);
     // Characters of UTF-16 begin at even offsets.
-    let start = if coding == Coding::Utf8 { start } else { start.saturating_add(start % 2) };
-    let slice = source.slice(start, limit.max(LONGEST_CHARACTER)).map_err(failed)?;
+    let start = if coding == Coding::Utf8 {
+        start
+    } else {
+        start.saturating_add(start % 2)
+    };
+    let slice = source
+        .slice(start, limit.max(LONGEST_CHARACTER))
+        .map_err(failed)?;
     let end = start.saturating_add(slice.len() as u64);
-    let edges = Edges { is_first: start == mark as u64, is_last: end >= size };
-    let Some(text) = coding.decode(&slice, edges) else { return Ok(None) };
+    let edges = Edges {
+        is_first: start == mark as u64,
+        is_last: end >= size,
+    };
+    let Some(text) = coding.decode(&slice, edges) else {
+        return Ok(None);
+    };
     let end = start.saturating_add(text.end as u64);
     let next = (end < size && !slice.is_empty()).then_some(end);
-    let offset = if offset == 0 { 0 } else { start.saturating_add(text.start as u64) };
-    Ok(Some(Part { content: text.content, encoding: coding.as_str(), offset, next }))
+    let offset = if offset == 0 {
+        0
+    } else {
+        start.saturating_add(text.start as u64)
+    };
+    Ok(Some(Part {
+        content: text.content,
+        encoding: coding.as_str(),
+        offset,
+        next,
+    }))
 }
 
 /// Nothing when it is no text.
-fn lines(source: &mut Source, offset: u64, limit: u64, place: &Place) -> Result<Option<Part>, ToolError> {
+fn lines(
+    source: &mut Source,
+    offset: u64,
+    limit: u64,
+    place: &Place,
+) -> Result<Option<Part>, ToolError> {
     let Source::Whole(bytes) = source else {
-        let error = ToolError::new(Code::TooLarge, format!("'{}' is longer than 16 MiB and is not read by lines", place.shown));
+        let error = ToolError::new(
+            Code::TooLarge,
+            format!(
+                "'{}' is longer than 16 MiB and is not read by lines",
+                place.shown
+            ),
+        );
         return Err(error.at(&place.shown).hint("use unit `bytes`"));
     };
     let (coding, mark) = Coding::of(bytes);
-    let Some(text) = coding.decode(&bytes[mark..], Edges { is_first: true, is_last: true }) else { return Ok(None) };
+    let Some(text) = coding.decode(
+        &bytes[mark..],
+        Edges {
+            is_first: true,
+            is_last: true,
+        },
+    ) else {
+        return Ok(None);
+    };
     let mut content = String::new();
     let mut next = None;
     let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
-    for (line, number) in text.content.split_inclusive('\n').skip(skipped).zip(offset..) {
-        let is_full = number - offset == limit || (!content.is_empty() && (content.len() + line.len()) as u64 > DEFAULT_BYTES);
+    for (line, number) in text
+        .content
+        .split_inclusive('\n')
+        .skip(skipped)
+        .zip(offset..)
+    {
+        let is_full = number - offset == limit
+            || (!content.is_empty() && (content.len() + line.len()) as u64 > DEFAULT_BYTES);
         if is_full {
             next = Some(number);
             break;
         }
         if line.len() as u64 > MAX_BYTES {
-            let error = ToolError::new(Code::TooLarge, format!("line {number} of '{}' is longer than 4 MiB", place.shown));
+            let error = ToolError::new(
+                Code::TooLarge,
+                format!("line {number} of '{}' is longer than 4 MiB", place.shown),
+            );
             return Err(error.at(&place.shown).hint("use unit `bytes`"));
         }
         content.push_str(line);
     }
-    Ok(Some(Part { content, encoding: coding.as_str(), offset, next }))
+    Ok(Some(Part {
+        content,
+        encoding: coding.as_str(),
+        offset,
+        next,
+    }))
 }
 
 fn binary(place: &Place, source: &Source) -> ToolError {
     let (mime, size) = (media_type(name_of(place), false), source.size());
-    let message = format!("'{}' is not a text file (binary file): {mime}, {size} bytes", place.shown);
-    ToolError::new(Code::BinaryFile, message).at(&place.shown).hint("read it with encoding `base64`, or work on it with a program")
+    let message = format!(
+        "'{}' is not a text file (binary file): {mime}, {size} bytes",
+        place.shown
+    );
+    ToolError::new(Code::BinaryFile, message)
+        .at(&place.shown)
+        .hint("read it with encoding `base64`, or work on it with a program")
 }
 
 fn name_of(place: &Place) -> &str {

@@ -22,7 +22,8 @@ use crate::{Code, Outcome, ToolError};
 const PDF: &str = "---\nname: pdf\ndescription: Reads PDF files.\n---\n# PDF\n";
 const NOTE: &str = "---\nname: note\ndescription: A draft.\n---\n";
 
-/// A workspace, a mount of each kind, two skills (`pdf`, and `note` as a draft), and a file outside that nothing may touch.
+/// A workspace, a mount of each kind, two skills (`pdf`, and `note` as a draft), and a file outside
+/// that nothing may touch.
 struct Lab {
     held: TempDir,
     top: Dir,
@@ -38,20 +39,31 @@ impl Lab {
         let held = tempfile::tempdir().unwrap();
         let path = held.path().canonicalize().unwrap();
         let top = Dir::open_ambient_dir(&path, ambient_authority()).unwrap();
-        for directory in ["work", "data", "out", "skills/pdf/scripts", "drafts/note", "outside"] {
+        for directory in [
+            "work",
+            "data",
+            "out",
+            "skills/pdf/scripts",
+            "drafts/note",
+            "outside",
+        ] {
             top.create_dir_all(directory).unwrap();
         }
         top.write("outside/canary", "alive").unwrap();
         top.write("data/facts.txt", "facts").unwrap();
         top.write("skills/pdf/SKILL.md", PDF).unwrap();
-        top.write("skills/pdf/scripts/run.py", "print(1)\n").unwrap();
+        top.write("skills/pdf/scripts/run.py", "print(1)\n")
+            .unwrap();
         top.write("drafts/note/SKILL.md", NOTE).unwrap();
         let runtime = SkillRuntime::builder()
             .root(Root::new(path.join("skills"), Scope::Repo))
             .root(Root::new(path.join("drafts"), Scope::User).trust(Trust::Untrusted))
             .build();
         let workspace = Mount::writable("anything", path.join("work")).mirrored();
-        let mounts = vec![Mount::read_only("data", path.join("data")), Mount::writable("out", path.join("out")).quota_bytes(10)];
+        let mounts = vec![
+            Mount::read_only("data", path.join("data")),
+            Mount::writable("out", path.join("out")).quota_bytes(10),
+        ];
         let table = MountTable::new(Some(workspace), mounts).unwrap();
         let tools = adjust(FileTools::new(runtime, table).drafts(Some(path.join("drafts"))));
         Self { held, top, tools }
@@ -66,18 +78,27 @@ impl Lab {
     }
 
     fn write(&self, arguments: Value) -> Result<Outcome, ToolError> {
-        self.checked(self.tools.write(&serde_json::from_value(arguments).unwrap()))
+        self.checked(
+            self.tools
+                .write(&serde_json::from_value(arguments).unwrap()),
+        )
     }
 
     fn create(&self, arguments: Value) -> Result<Outcome, ToolError> {
-        self.checked(self.tools.create(&serde_json::from_value(arguments).unwrap()))
+        self.checked(
+            self.tools
+                .create(&serde_json::from_value(arguments).unwrap()),
+        )
     }
 
     /// Whatever a tool says, no path of this machine is in it.
     fn checked(&self, result: Result<Outcome, ToolError>) -> Result<Outcome, ToolError> {
         let path = self.held.path().to_string_lossy().into_owned();
         let said = match &result {
-            Ok(outcome) => format!("{} {} {:?}", outcome.text, outcome.structured, outcome.files),
+            Ok(outcome) => format!(
+                "{} {} {:?}",
+                outcome.text, outcome.structured, outcome.files
+            ),
             Err(error) => json!(error).to_string(),
         };
         assert!(!said.contains(&path), "{said}");
@@ -127,10 +148,17 @@ const NOWHERE: [&str; 16] = [
 fn no_tool_takes_a_path_that_leads_elsewhere() {
     let lab = Lab::new();
     for path in NOWHERE {
-        let results = [lab.ls(json!({"path": path})), lab.read(json!({"path": path})), lab.write(json!({"path": path, "content": "x"}))];
+        let results = [
+            lab.ls(json!({"path": path})),
+            lab.read(json!({"path": path})),
+            lab.write(json!({"path": path, "content": "x"})),
+        ];
         for result in results {
             let code = code(result);
-            assert!(matches!(code, Code::InvalidPath | Code::PathOutsideMounts), "{path:?}: {code:?}");
+            assert!(
+                matches!(code, Code::InvalidPath | Code::PathOutsideMounts),
+                "{path:?}: {code:?}"
+            );
         }
     }
     assert!(lab.is_outside_untouched());
@@ -142,9 +170,16 @@ fn wrong_skills_are_answered_with_the_right_ones() {
     let error = lab.ls(json!({"path": "skills/pfd"})).unwrap_err();
     assert_eq!(
         (error.code, error.message.as_str(), error.hint.as_deref()),
-        (Code::SkillNotFound, "skill 'pfd' not found", Some("did you mean pdf?"))
+        (
+            Code::SkillNotFound,
+            "skill 'pfd' not found",
+            Some("did you mean pdf?")
+        )
     );
-    assert_eq!(Outcome::from(error).text, "Error: skill 'pfd' not found\nHint: did you mean pdf?");
+    assert_eq!(
+        Outcome::from(error).text,
+        "Error: skill 'pfd' not found\nHint: did you mean pdf?"
+    );
 }
 
 #[test]
@@ -152,9 +187,20 @@ fn a_mirrored_mount_is_reached_by_its_own_path() {
     let lab = Lab::new();
     let path = lab.held.path().canonicalize().unwrap().join("work/a.txt");
     let written = lab.write(json!({"path": path, "content": "x"})).unwrap();
-    assert_eq!(written.text, "Successfully wrote 1 bytes to 'workspace/a.txt'");
-    let data = lab.held.path().canonicalize().unwrap().join("data/facts.txt");
-    let error = lab.tools.read(&serde_json::from_value(json!({"path": data})).unwrap()).unwrap_err();
+    assert_eq!(
+        written.text,
+        "Successfully wrote 1 bytes to 'workspace/a.txt'"
+    );
+    let data = lab
+        .held
+        .path()
+        .canonicalize()
+        .unwrap()
+        .join("data/facts.txt");
+    let error = lab
+        .tools
+        .read(&serde_json::from_value(json!({"path": data})).unwrap())
+        .unwrap_err();
     assert_eq!(error.code, Code::PathOutsideMounts);
 }
 
@@ -164,16 +210,30 @@ fn definitions_are_valid_schemas_and_fit_the_results() {
     let cases = [
         (super::ls::definition(), lab.ls(json!({}))),
         (super::ls::definition(), lab.ls(json!({"path": "skills"}))),
-        (super::read::definition(), lab.read(json!({"path": "data/facts.txt"}))),
-        (super::write::definition(), lab.write(json!({"path": "a", "content": "b"}))),
+        (
+            super::read::definition(),
+            lab.read(json!({"path": "data/facts.txt"})),
+        ),
+        (
+            super::write::definition(),
+            lab.write(json!({"path": "a", "content": "b"})),
+        ),
         (super::read::definition(), lab.read(json!({"path": "gone"}))),
-        (super::create::definition(), lab.create(json!({"name": "new", "description": "New.", "instructions": ""}))),
+        (
+            super::create::definition(),
+            lab.create(json!({"name": "new", "description": "New.", "instructions": ""})),
+        ),
     ];
     for (definition, result) in cases {
         jsonschema::meta::validate(&definition.input_schema).unwrap();
         let schema = jsonschema::validator_for(&definition.output_schema).unwrap();
         let outcome = result.unwrap_or_else(Outcome::from);
-        assert!(schema.is_valid(&outcome.structured), "{}: {}", definition.name, outcome.structured);
+        assert!(
+            schema.is_valid(&outcome.structured),
+            "{}: {}",
+            definition.name,
+            outcome.structured
+        );
         assert!(!schema.is_valid(&json!({})));
     }
 }
@@ -187,17 +247,40 @@ fn places_say_where_programs_find_them() {
         ("", "work", "workspace", Access::ReadWrite),
         ("src", "work/src", "workspace/src", Access::ReadWrite),
         ("data", "data", "data", Access::ReadOnly),
-        ("skills/pdf/scripts", "skills/pdf/scripts", "skills/pdf/scripts", Access::ReadOnly),
-        ("skills/note", "drafts/note", "skills/note", Access::ReadWrite),
+        (
+            "skills/pdf/scripts",
+            "skills/pdf/scripts",
+            "skills/pdf/scripts",
+            Access::ReadOnly,
+        ),
+        (
+            "skills/note",
+            "drafts/note",
+            "skills/note",
+            Access::ReadWrite,
+        ),
     ];
     for (path, host, shown, access) in cases {
-        let place = lab.tools.resolve(&VirtualPath::parse(path).unwrap()).unwrap();
-        assert_eq!((&place.host, place.shown.as_str(), place.access), (&top.join(host), shown, access));
+        let place = lab
+            .tools
+            .resolve(&VirtualPath::parse(path).unwrap())
+            .unwrap();
+        assert_eq!(
+            (&place.host, place.shown.as_str(), place.access),
+            (&top.join(host), shown, access)
+        );
         assert!(place.directory().is_ok());
         assert_eq!(place.skill.is_some(), path.starts_with("skills"));
     }
-    let file = lab.tools.resolve(&VirtualPath::parse("data/facts.txt").unwrap()).unwrap();
+    let file = lab
+        .tools
+        .resolve(&VirtualPath::parse("data/facts.txt").unwrap())
+        .unwrap();
     assert_eq!(file.directory().unwrap_err().code, Code::NotADirectory);
-    let error = lab.tools.resolve(&VirtualPath::parse("skills").unwrap()).map(|_| ()).unwrap_err();
+    let error = lab
+        .tools
+        .resolve(&VirtualPath::parse("skills").unwrap())
+        .map(|_| ())
+        .unwrap_err();
     assert_eq!(error.code, Code::IsADirectory);
 }

@@ -98,13 +98,20 @@ impl FileTools {
         self.is_writable(&place)?;
         let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = content.len() as u64;
-        place.quota.take(bytes).map_err(|left| over_quota(&place, left))?;
-        let written = write_to(&place, &content, arguments).inspect_err(|_| place.quota.give_back(bytes))?;
+        place
+            .quota
+            .take(bytes)
+            .map_err(|left| over_quota(&place, left))?;
+        let written =
+            write_to(&place, &content, arguments).inspect_err(|_| place.quota.give_back(bytes))?;
         if place.skill.is_some() || self.reaches_skills() {
             self.looks.anew();
         }
         let data = json!({"path": place.shown, "bytes_written": bytes, "sha256": written.sha256, "created": written.is_new});
-        let mut outcome = Outcome::new(format!("Successfully wrote {bytes} bytes to '{}'", place.shown), data);
+        let mut outcome = Outcome::new(
+            format!("Successfully wrote {bytes} bytes to '{}'", place.shown),
+            data,
+        );
         outcome.files = vec![place.shown];
         Ok(outcome)
     }
@@ -115,38 +122,69 @@ fn content(arguments: &WriteArguments) -> Result<Cow<'_, [u8]>, ToolError> {
         Encoding::Utf8 => Cow::Borrowed(arguments.content.as_bytes()),
         Encoding::Base64 => {
             let decoded = STANDARD.decode(&arguments.content);
-            Cow::Owned(decoded.map_err(|_| ToolError::new(Code::InvalidArguments, "`content` is no base64 with padding"))?)
+            Cow::Owned(decoded.map_err(|_| {
+                ToolError::new(
+                    Code::InvalidArguments,
+                    "`content` is no base64 with padding",
+                )
+            })?)
         }
     };
     if content.len() > MAX_BYTES {
-        let message = format!("{} bytes are more than the 1048576 that one call writes", content.len());
-        return Err(ToolError::new(Code::TooLarge, message).hint("write the first part, then the rest with mode `append`"));
+        let message = format!(
+            "{} bytes are more than the 1048576 that one call writes",
+            content.len()
+        );
+        return Err(ToolError::new(Code::TooLarge, message)
+            .hint("write the first part, then the rest with mode `append`"));
     }
     Ok(content)
 }
 
 fn check_place(place: &Place) -> Result<(), ToolError> {
-    let refused = |code, message: String, hint: &str| Err(ToolError::new(code, message).at(&place.shown).hint(hint));
+    let refused = |code, message: String, hint: &str| {
+        Err(ToolError::new(code, message).at(&place.shown).hint(hint))
+    };
     let shown = &place.shown;
     match (place.access, &place.skill) {
         (Access::ReadWrite, _) => {}
         (Access::ReadOnly, None) => {
-            return refused(Code::ReadOnly, format!("'{shown}' may only be read"), "write to the workspace instead");
+            return refused(
+                Code::ReadOnly,
+                format!("'{shown}' may only be read"),
+                "write to the workspace instead",
+            );
         }
         (Access::ReadOnly, Some(_)) => {
             let hint = "make a skill of your own with skills_create, or write to the workspace";
-            return refused(Code::ReadOnly, format!("'{shown}' is part of a skill that may only be read"), hint);
+            return refused(
+                Code::ReadOnly,
+                format!("'{shown}' is part of a skill that may only be read"),
+                hint,
+            );
         }
     }
     if place.parts.is_empty() {
-        return refused(Code::IsADirectory, format!("'{shown}' is a directory"), "name a file in it");
+        return refused(
+            Code::IsADirectory,
+            format!("'{shown}' is a directory"),
+            "name a file in it",
+        );
     }
     if let Some(name) = guard::protected(&place.parts) {
         let hint = "it changes what runs or holds secrets: ask the user to change it";
-        return refused(Code::PermissionDenied, format!("'{shown}' is not written, because of '{name}' in it"), hint);
+        return refused(
+            Code::PermissionDenied,
+            format!("'{shown}' is not written, because of '{name}' in it"),
+            hint,
+        );
     }
     if let Some(name) = other_spelling(place) {
-        return refused(Code::PermissionDenied, format!("'{shown}' would be taken for '{name}'"), &format!("write to '{name}'"));
+        return refused(
+            Code::PermissionDenied,
+            format!("'{shown}' would be taken for '{name}'"),
+            &format!("write to '{name}'"),
+        );
     }
     Ok(())
 }
@@ -154,17 +192,28 @@ fn check_place(place: &Place) -> Result<(), ToolError> {
 /// Two spellings of one name are one file on some disks.
 fn other_spelling(place: &Place) -> Option<&str> {
     let file_name = place.skill.as_ref()?.file_name.as_str();
-    let [name] = place.parts.as_slice() else { return None };
+    let [name] = place.parts.as_slice() else {
+        return None;
+    };
     (name != file_name && folded(name) == folded(file_name)).then_some(file_name)
 }
 
 fn over_quota(place: &Place, left: u64) -> ToolError {
-    let message = format!("only {left} bytes may still be written below '{}'", place.shown.split('/').next().unwrap_or_default());
+    let message = format!(
+        "only {left} bytes may still be written below '{}'",
+        place.shown.split('/').next().unwrap_or_default()
+    );
     ToolError::new(Code::TooLarge, message).at(&place.shown)
 }
 
-fn write_to(place: &Place, content: &[u8], arguments: &WriteArguments) -> Result<Written, ToolError> {
-    let Some((name, above)) = place.parts.split_last() else { return Err(ToolError::new(Code::IsADirectory, "it is a directory")) };
+fn write_to(
+    place: &Place,
+    content: &[u8],
+    arguments: &WriteArguments,
+) -> Result<Written, ToolError> {
+    let Some((name, above)) = place.parts.split_last() else {
+        return Err(ToolError::new(Code::IsADirectory, "it is a directory"));
+    };
     let parent = match arguments.if_match {
         None => write::parent(&place.top, above, &place.shown)?,
         Some(_) => write::known_parent(&place.top, above, &place.shown)?,
@@ -175,28 +224,64 @@ fn write_to(place: &Place, content: &[u8], arguments: &WriteArguments) -> Result
         WriteMode::Append => Mode::Append,
     };
     let (if_match, executable) = (arguments.if_match.as_deref(), arguments.executable);
-    let writing = Writing { shown: &place.shown, content, mode, if_match, executable };
-    let is_manifest = place.skill.as_ref().is_some_and(|skill| above.is_empty() && *name == skill.file_name);
+    let writing = Writing {
+        shown: &place.shown,
+        content,
+        mode,
+        if_match,
+        executable,
+    };
+    let is_manifest = place
+        .skill
+        .as_ref()
+        .is_some_and(|skill| above.is_empty() && *name == skill.file_name);
     if !is_manifest {
         return write::write(&parent, name, &writing);
     }
-    let old = if mode == Mode::Append { write::read_small(&parent, name, &place.shown)?.unwrap_or_default() } else { Vec::new() };
+    let old = if mode == Mode::Append {
+        write::read_small(&parent, name, &place.shown)?.unwrap_or_default()
+    } else {
+        Vec::new()
+    };
     let whole = [old.as_slice(), content].concat();
     check_manifest(place, &whole)?;
-    let mode = if mode == Mode::Append { Mode::Overwrite } else { mode };
-    write::write(&parent, name, &Writing { content: &whole, mode, ..writing })
+    let mode = if mode == Mode::Append {
+        Mode::Overwrite
+    } else {
+        mode
+    };
+    write::write(
+        &parent,
+        name,
+        &Writing {
+            content: &whole,
+            mode,
+            ..writing
+        },
+    )
 }
 
 /// A skill stays the skill that it was.
 fn check_manifest(place: &Place, bytes: &[u8]) -> Result<(), ToolError> {
-    let refused = |message: String| ToolError::new(Code::InvalidArguments, message).at(&place.shown);
+    let refused =
+        |message: String| ToolError::new(Code::InvalidArguments, message).at(&place.shown);
     if bytes.len() > MAX_BYTES {
-        return Err(ToolError::new(Code::TooLarge, "a SKILL.md has at most 1048576 bytes").at(&place.shown));
+        return Err(
+            ToolError::new(Code::TooLarge, "a SKILL.md has at most 1048576 bytes").at(&place.shown),
+        );
     }
-    let document = Document::parse(bytes).map_err(|error| refused(format!("that would be no skill any more: {error}")))?;
-    let (old, new) = (place.skill.as_ref().map(|skill| skill.entry.manifest().name()), document.manifest().name());
+    let document = Document::parse(bytes)
+        .map_err(|error| refused(format!("that would be no skill any more: {error}")))?;
+    let (old, new) = (
+        place
+            .skill
+            .as_ref()
+            .map(|skill| skill.entry.manifest().name()),
+        document.manifest().name(),
+    );
     if old != Some(new) {
-        return Err(refused("that would change the skill's name".to_owned()).hint("keep `name`; make another skill with skills_create"));
+        return Err(refused("that would change the skill's name".to_owned())
+            .hint("keep `name`; make another skill with skills_create"));
     }
     Ok(())
 }

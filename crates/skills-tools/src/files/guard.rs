@@ -25,15 +25,20 @@ const KEY_PATHS: [&str; 14] = [
     ".kube",
     ".config/gcloud",
 ];
-/// Returns the component of a path for which nothing is written there: what other programs run or obey later, and what holds secrets.
+/// Returns the component of a path for which nothing is written there: what other programs run or
+/// obey later, and what holds secrets.
 ///
 /// Case does not count, since it does not on every disk.
 pub(crate) fn protected<S: AsRef<str>>(parts: &[S]) -> Option<String> {
-    protected_name(&parts.iter().map(AsRef::as_ref).collect::<PathBuf>(), Path::new(""))
+    protected_name(
+        &parts.iter().map(AsRef::as_ref).collect::<PathBuf>(),
+        Path::new(""),
+    )
 }
 
-/// Returns the part of `path` below `base` for which results and files of a model are not written there: what other programs run or obey later
-/// ([`PROTECTED`](skills_runtime::policy::PROTECTED)), or what holds keys. Case does not count. Nothing is returned for a path that may be written.
+/// Returns the part of `path` below `base` for which results and files of a model are not written
+/// there: what other programs run or obey later ([`PROTECTED`](skills_runtime::policy::PROTECTED)),
+/// or what holds keys. Case does not count. Nothing is returned for a path that may be written.
 ///
 /// ```
 /// use std::path::Path;
@@ -45,11 +50,22 @@ pub(crate) fn protected<S: AsRef<str>>(parts: &[S]) -> Option<String> {
 #[must_use]
 pub fn protected_name(path: &Path, base: &Path) -> Option<String> {
     let below = path.strip_prefix(base).unwrap_or(path);
-    let parts: Vec<String> = below.components().map(|part| folded(&part.as_os_str().to_string_lossy())).collect();
-    let key = (0..parts.len()).find(|at| begins_with_key(&parts[*at..])).map(|at| parts[at].clone());
+    let parts: Vec<String> = below
+        .components()
+        .map(|part| folded(&part.as_os_str().to_string_lossy()))
+        .collect();
+    let key = (0..parts.len())
+        .find(|at| begins_with_key(&parts[*at..]))
+        .map(|at| parts[at].clone());
     key.or_else(|| {
         let protected = protected_by(path, base)?;
-        Some(protected.strip_prefix(base).unwrap_or(&protected).to_string_lossy().into_owned())
+        Some(
+            protected
+                .strip_prefix(base)
+                .unwrap_or(&protected)
+                .to_string_lossy()
+                .into_owned(),
+        )
     })
 }
 
@@ -60,7 +76,9 @@ pub(crate) fn is_key<S: AsRef<str>>(parts: &[S]) -> bool {
 }
 
 fn begins_with_key(parts: &[String]) -> bool {
-    let Some(part) = parts.first() else { return false };
+    let Some(part) = parts.first() else {
+        return false;
+    };
     KEY_BEGINNINGS.iter().any(|start| part.starts_with(start))
         || KEY_ENDINGS.iter().any(|end| part.ends_with(end))
         || KEY_PATHS.iter().any(|path| begins(parts, path))
@@ -69,7 +87,8 @@ fn begins_with_key(parts: &[String]) -> bool {
 /// Whether a path begins with the parts of `name`.
 fn begins(parts: &[String], name: &str) -> bool {
     let mut parts = parts.iter();
-    name.split('/').all(|wanted| parts.next().is_some_and(|part| part == wanted))
+    name.split('/')
+        .all(|wanted| parts.next().is_some_and(|part| part == wanted))
 }
 
 #[cfg(test)]
@@ -111,25 +130,68 @@ mod tests {
         ] {
             assert!(protected(&parts(path)).is_some(), "{path}");
         }
-        for path in ["a/git/config", ".gitignore", "config/git", ".config/other", ".github/FUNDING.yml", "env", "bashrc"] {
+        for path in [
+            "a/git/config",
+            ".gitignore",
+            "config/git",
+            ".config/other",
+            ".github/FUNDING.yml",
+            "env",
+            "bashrc",
+        ] {
             assert_eq!(protected(&parts(path)), None, "{path}");
         }
     }
 
     #[test]
     fn key_files_are_known_by_their_names() {
-        for path in [".env", "a/.env.production", "server.PEM", "tls.key", "id_rsa", "id_ed25519.pub", ".npmrc", "x.kdbx", "id_ecdsa_sk"] {
+        for path in [
+            ".env",
+            "a/.env.production",
+            "server.PEM",
+            "tls.key",
+            "id_rsa",
+            "id_ed25519.pub",
+            ".npmrc",
+            "x.kdbx",
+            "id_ecdsa_sk",
+        ] {
             assert!(is_key(&parts(path)), "{path}");
         }
-        for path in
-            [".pgpass", "a/.htpasswd", "x.PPK", "id_dsa", ".ssh/known", ".aws/x/y", ".gnupg/k", ".docker/config.json", "h/.kube/config"]
-        {
+        for path in [
+            ".pgpass",
+            "a/.htpasswd",
+            "x.PPK",
+            "id_dsa",
+            ".ssh/known",
+            ".aws/x/y",
+            ".gnupg/k",
+            ".docker/config.json",
+            "h/.kube/config",
+        ] {
             assert!(is_key(&parts(path)), "{path}");
         }
-        for path in [".azure/x", ".config/gcloud/x", ".Git/config", "sub/.git/config", ".\u{17f}\u{17f}h/x", ".\u{212a}ube/x"] {
+        for path in [
+            ".azure/x",
+            ".config/gcloud/x",
+            ".Git/config",
+            "sub/.git/config",
+            ".\u{17f}\u{17f}h/x",
+            ".\u{212a}ube/x",
+        ] {
             assert!(is_key(&parts(path)), "{path}");
         }
-        for path in ["environment.md", "keys.txt", "pem.md", "my_id_rsa.md", "npmrc", ".config/x", ".git/HEAD", "docker/x", "aws.ppk.md"] {
+        for path in [
+            "environment.md",
+            "keys.txt",
+            "pem.md",
+            "my_id_rsa.md",
+            "npmrc",
+            ".config/x",
+            ".git/HEAD",
+            "docker/x",
+            "aws.ppk.md",
+        ] {
             assert!(!is_key(&parts(path)), "{path}");
         }
     }

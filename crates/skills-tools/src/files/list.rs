@@ -23,7 +23,10 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     /// What hosts get: 1,000,000 in one directory, 20,000 below one.
-    pub(crate) const DEFAULT: Self = Self { max_entries: 1_000_000, max_seen: 20_000 };
+    pub(crate) const DEFAULT: Self = Self {
+        max_entries: 1_000_000,
+        max_seen: 20_000,
+    };
 }
 
 /// What is listed.
@@ -81,8 +84,15 @@ pub(crate) enum Kind {
     Special,
 }
 
-/// Lists one directory behind the name `after`, in memory for one page only; nothing when it has too many entries.
-pub(crate) fn one(ground: &Ground<'_>, dotted: Dotted, after: Option<&OsStr>, limit: usize, bounds: Bounds) -> Result<Option<Page>> {
+/// Lists one directory behind the name `after`, in memory for one page only; nothing when it has
+/// too many entries.
+pub(crate) fn one(
+    ground: &Ground<'_>,
+    dotted: Dotted,
+    after: Option<&OsStr>,
+    limit: usize,
+    bounds: Bounds,
+) -> Result<Option<Page>> {
     let mut names = BTreeSet::new();
     let (mut total, mut has_more) = (0, false);
     for (seen, entry) in ground.directory.entries()?.enumerate() {
@@ -104,13 +114,35 @@ pub(crate) fn one(ground: &Ground<'_>, dotted: Dotted, after: Option<&OsStr>, li
             has_more = true;
         }
     }
-    let items = names.into_iter().filter_map(|name| Item::of(ground, ground.directory, vec![name])).collect();
-    Ok(Some(Page { items, total, has_more, is_cut: false }))
+    let items = names
+        .into_iter()
+        .filter_map(|name| Item::of(ground, ground.directory, vec![name]))
+        .collect();
+    Ok(Some(Page {
+        items,
+        total,
+        has_more,
+        is_cut: false,
+    }))
 }
 
 /// Lists what lies below a directory, `depth` directories deep, behind the entry `after`.
-pub(crate) fn below(ground: &Ground<'_>, dotted: Dotted, depth: usize, after: Option<&[OsString]>, limit: usize, bounds: Bounds) -> Page {
-    let mut walk = Walk { ground, dotted, after, limit, left: bounds.max_seen, page: Page::default() };
+pub(crate) fn below(
+    ground: &Ground<'_>,
+    dotted: Dotted,
+    depth: usize,
+    after: Option<&[OsString]>,
+    limit: usize,
+    bounds: Bounds,
+) -> Page {
+    let mut walk = Walk {
+        ground,
+        dotted,
+        after,
+        limit,
+        left: bounds.max_seen,
+        page: Page::default(),
+    };
     walk.one(ground.directory, &[], depth);
     walk.page
 }
@@ -132,7 +164,9 @@ impl Walk<'_> {
         };
         for name in names {
             let names = [above, std::slice::from_ref(&name)].concat();
-            let Some(item) = Item::of(self.ground, directory, names.clone()) else { continue };
+            let Some(item) = Item::of(self.ground, directory, names.clone()) else {
+                continue;
+            };
             let enters = item.kind == Kind::Directory && !item.is_symlink && depth > 1;
             self.page.total += 1;
             if self.after.is_none_or(|after| names.as_slice() > after) {
@@ -151,7 +185,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The names in a directory, or nothing when they would be too many: half of them would be whichever the disk names first.
+    /// The names in a directory, or nothing when they would be too many: half of them would be
+    /// whichever the disk names first.
     fn names(&mut self, directory: &Dir, above: &[OsString]) -> Option<BTreeSet<OsString>> {
         let mut names = BTreeSet::new();
         for entry in directory.entries().ok()? {
@@ -167,15 +202,24 @@ impl Walk<'_> {
 }
 
 impl Ground<'_> {
-    /// Says whether an entry of the directory with the names `above` is hidden, or a symlink that leads to what is.
+    /// Says whether an entry of the directory with the names `above` is hidden, or a symlink that
+    /// leads to what is.
     fn is_hidden(&self, entry: &DirEntry, above: &[OsString]) -> bool {
         if self.hidden.is_empty() {
             return false;
         }
-        let path = above.iter().fold(self.at.clone(), |path, name| path.join(name)).join(entry.file_name());
+        let path = above
+            .iter()
+            .fold(self.at.clone(), |path, name| path.join(name))
+            .join(entry.file_name());
         let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
-        let target = if is_link { self.top.canonicalize(&path).ok() } else { None };
-        self.hidden.holds(&self.base.join(&path)) || target.is_some_and(|target| self.hidden.holds(&self.base.join(target)))
+        let target = if is_link {
+            self.top.canonicalize(&path).ok()
+        } else {
+            None
+        };
+        self.hidden.holds(&self.base.join(&path))
+            || target.is_some_and(|target| self.hidden.holds(&self.base.join(target)))
     }
 }
 
@@ -184,16 +228,37 @@ impl Item {
     fn of(ground: &Ground<'_>, directory: &Dir, names: Vec<OsString>) -> Option<Self> {
         let own = directory.symlink_metadata(names.last()?).ok()?;
         let is_symlink = own.is_symlink();
-        let path = || names.iter().fold(ground.at.clone(), |path, name| path.join(name));
-        let target = if is_symlink { ground.top.metadata(path()).ok() } else { None };
+        let path = || {
+            names
+                .iter()
+                .fold(ground.at.clone(), |path, name| path.join(name))
+        };
+        let target = if is_symlink {
+            ground.top.metadata(path()).ok()
+        } else {
+            None
+        };
         let metadata = target.as_ref().unwrap_or(&own);
         let modified = metadata.modified().ok().and_then(|time| {
-            let since = time.duration_since(SystemTime::from_std(std::time::UNIX_EPOCH)).ok()?;
+            let since = time
+                .duration_since(SystemTime::from_std(std::time::UNIX_EPOCH))
+                .ok()?;
             i64::try_from(since.as_secs()).ok()
         });
         let (kind, is_executable) = (Kind::of(metadata), is_executable(metadata));
-        let bytes = if kind == Kind::File { metadata.len() } else { 0 };
-        Some(Self { names, kind, bytes, modified, is_executable, is_symlink })
+        let bytes = if kind == Kind::File {
+            metadata.len()
+        } else {
+            0
+        };
+        Some(Self {
+            names,
+            kind,
+            bytes,
+            modified,
+            is_executable,
+            is_symlink,
+        })
     }
 
     /// Returns the names as text, and whether a path can be written with them.

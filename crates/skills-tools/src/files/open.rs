@@ -43,9 +43,12 @@ pub(crate) enum Found {
     Special,
 }
 
-/// Opens a regular file by a path without symlinks. Never waits for a writer, and never touches a device.
+/// Opens a regular file by a path without symlinks. Never waits for a writer, and never touches a
+/// device.
 pub(crate) fn file(top: &Dir, parts: &[OsString]) -> Result<Found> {
-    let Some((name, above)) = parts.split_last() else { return Ok(Found::Directory) };
+    let Some((name, above)) = parts.split_last() else {
+        return Ok(Found::Directory);
+    };
     let parent = directory(top, above)?;
     let metadata = parent.symlink_metadata(name)?;
     if metadata.is_dir() {
@@ -62,10 +65,15 @@ pub(crate) fn file(top: &Dir, parts: &[OsString]) -> Result<Found> {
     never_wait(&mut options);
     let file = parent.open_with(name, &options)?;
     let metadata = file.metadata()?;
-    Ok(if metadata.is_file() { Found::File(file, metadata) } else { Found::Special })
+    Ok(if metadata.is_file() {
+        Found::File(file, metadata)
+    } else {
+        Found::Special
+    })
 }
 
-/// Makes opening follow no symlink at the end of the path, and wait for nobody at the other end of a pipe.
+/// Makes opening follow no symlink at the end of the path, and wait for nobody at the other end of
+/// a pipe.
 pub(crate) fn never_wait(options: &mut OpenOptions) {
     options.follow(FollowSymlinks::No);
     #[cfg(unix)]

@@ -24,10 +24,16 @@ impl Source {
             return Ok(Self::Long(file, size));
         }
         let mut bytes = Vec::new();
-        (&mut file).take(MAX_WHOLE_BYTES + 1).read_to_end(&mut bytes)?;
+        (&mut file)
+            .take(MAX_WHOLE_BYTES + 1)
+            .read_to_end(&mut bytes)?;
         // It grew meanwhile.
         let length = bytes.len() as u64;
-        Ok(if length > MAX_WHOLE_BYTES { Self::Long(file, length) } else { Self::Whole(bytes) })
+        Ok(if length > MAX_WHOLE_BYTES {
+            Self::Long(file, length)
+        } else {
+            Self::Whole(bytes)
+        })
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -48,8 +54,12 @@ impl Source {
     pub(crate) fn slice(&mut self, offset: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         match self {
             Self::Whole(bytes) => {
-                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
-                let end = start.saturating_add(usize::try_from(length).unwrap_or(usize::MAX)).min(bytes.len());
+                let start = usize::try_from(offset)
+                    .unwrap_or(usize::MAX)
+                    .min(bytes.len());
+                let end = start
+                    .saturating_add(usize::try_from(length).unwrap_or(usize::MAX))
+                    .min(bytes.len());
                 Ok(Cow::Borrowed(&bytes[start..end]))
             }
             // Systems refuse to go to places that no file can have.
@@ -66,5 +76,8 @@ impl Source {
 
 /// Returns the SHA-256 of bytes in hexadecimal.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

@@ -1,7 +1,8 @@
 //! Files and directories that are made under a temporary name and renamed when they are complete.
 //!
-//! Each is locked (`flock`) until it is renamed. The kernel gives the lock up when the process dies, however it dies. Before something is made in a
-//! directory for the first time, what lies there under such a name is removed, if it is the same user's, old, and nobody has it locked.
+//! Each is locked (`flock`) until it is renamed. The kernel gives the lock up when the process
+//! dies, however it dies. Before something is made in a directory for the first time, what lies
+//! there under such a name is removed, if it is the same user's, old, and nobody has it locked.
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
@@ -15,7 +16,8 @@ use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use super::open::never_wait;
 
-/// How old something is before it can be abandoned: longer than any write takes, for machines that share a directory and no locks.
+/// How old something is before it can be abandoned: longer than any write takes, for machines that
+/// share a directory and no locks.
 const ABANDONED_AFTER: Duration = Duration::from_secs(600);
 /// The most directories that are remembered as swept; then all are forgotten.
 const MAX_SWEPT: usize = 4_096;
@@ -56,15 +58,23 @@ fn make(parent: &Dir, make: impl Fn(&str) -> io::Result<File>) -> io::Result<(Fi
     }
 }
 
-/// Returns a name that this process has not used before. Nobody needs to guess wrong: what has it already is never opened.
+/// Returns a name that this process has not used before. Nobody needs to guess wrong: what has it
+/// already is never opened.
 fn next_name() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    format!(".skills-{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    format!(
+        ".skills-{}-{}.tmp",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
 }
 
 /// Whether a name is one that is made here, by any process.
 fn is_temporary(name: &str) -> bool {
-    let numbers = name.strip_prefix(".skills-").and_then(|rest| rest.strip_suffix(".tmp")).and_then(|rest| rest.split_once('-'));
+    let numbers = name
+        .strip_prefix(".skills-")
+        .and_then(|rest| rest.strip_suffix(".tmp"))
+        .and_then(|rest| rest.split_once('-'));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     numbers.is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
@@ -118,13 +128,18 @@ fn sweep_once(parent: &Dir, own: &File) {
     // With the time of creation, since the number of a directory that is gone is used again.
     static SWEPT: Mutex<BTreeSet<(u64, u64, Option<SystemTime>)>> = Mutex::new(BTreeSet::new());
     // What cannot be listed or removed is in nobody's way, and the write is worth more.
-    let (Ok(directory), Ok(own)) = (parent.dir_metadata(), own.metadata()) else { return };
+    let (Ok(directory), Ok(own)) = (parent.dir_metadata(), own.metadata()) else {
+        return;
+    };
     {
         let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
         if swept.len() == MAX_SWEPT {
             swept.clear();
         }
-        let created = directory.created().ok().map(cap_std::time::SystemTime::into_std);
+        let created = directory
+            .created()
+            .ok()
+            .map(cap_std::time::SystemTime::into_std);
         if !swept.insert((directory.dev(), directory.ino(), created)) {
             return;
         }
@@ -141,8 +156,14 @@ fn sweep_once(parent: &Dir, own: &File) {
 /// Removes a file or directory of the user who made `own`, when it is old and nobody has it locked.
 fn remove_abandoned(parent: &Dir, name: &str, own: &Metadata) -> io::Result<()> {
     let metadata = parent.symlink_metadata(name)?;
-    let age = metadata.modified()?.into_std().elapsed().unwrap_or_default();
-    let is_candidate = (metadata.is_file() || metadata.is_dir()) && is_same_user(&metadata, own) && age > ABANDONED_AFTER;
+    let age = metadata
+        .modified()?
+        .into_std()
+        .elapsed()
+        .unwrap_or_default();
+    let is_candidate = (metadata.is_file() || metadata.is_dir())
+        && is_same_user(&metadata, own)
+        && age > ABANDONED_AFTER;
     if !is_candidate {
         return Ok(());
     }
@@ -150,7 +171,11 @@ fn remove_abandoned(parent: &Dir, name: &str, own: &Metadata) -> io::Result<()> 
     if lock(&file)? != Lock::Ours || !is_at(parent, name, &file)? {
         return Ok(());
     }
-    if metadata.is_dir() { parent.remove_dir_all(name) } else { parent.remove_file(name) }
+    if metadata.is_dir() {
+        parent.remove_dir_all(name)
+    } else {
+        parent.remove_file(name)
+    }
 }
 
 #[cfg(unix)]
@@ -182,26 +207,44 @@ mod tests {
 
     fn make_old(parent: &Dir, name: &str) {
         let file = readable(parent, name).unwrap().into_std();
-        file.set_modified(SystemTime::now() - 2 * ABANDONED_AFTER).unwrap();
+        file.set_modified(SystemTime::now() - 2 * ABANDONED_AFTER)
+            .unwrap();
     }
 
     #[test]
     fn what_a_killed_process_left_is_removed_and_nothing_else() {
         let held = tempfile::tempdir().unwrap();
         let parent = Dir::open_ambient_dir(held.path(), ambient_authority()).unwrap();
-        let names = [".skills-1-1.tmp", ".skills-1-2.tmp", ".skills-1-3.tmp", ".skills-x-1.tmp", ".skills-1-1.tmp.md", "target"];
-        names.iter().for_each(|name| parent.write(name, "content").unwrap());
+        let names = [
+            ".skills-1-1.tmp",
+            ".skills-1-2.tmp",
+            ".skills-1-3.tmp",
+            ".skills-x-1.tmp",
+            ".skills-1-1.tmp.md",
+            "target",
+        ];
+        names
+            .iter()
+            .for_each(|name| parent.write(name, "content").unwrap());
         for name in [".skills-2-1.tmp", ".skills-2-2.tmp"] {
             parent.create_dir_all(format!("{name}/scripts")).unwrap();
             make_old(&parent, name);
         }
-        names.iter().filter(|name| **name != ".skills-1-3.tmp").for_each(|name| make_old(&parent, name));
+        names
+            .iter()
+            .filter(|name| **name != ".skills-1-3.tmp")
+            .for_each(|name| make_old(&parent, name));
         parent.symlink("target", ".skills-3-1.tmp").unwrap();
         // In use by another process, for which another open file stands here.
-        let used = [".skills-1-2.tmp", ".skills-2-2.tmp"].map(|name| readable(&parent, name).unwrap());
+        let used =
+            [".skills-1-2.tmp", ".skills-2-2.tmp"].map(|name| readable(&parent, name).unwrap());
         assert!(used.iter().all(|used| lock(used).unwrap() == Lock::Ours));
         let (_file, own) = file(&parent, &write_new()).unwrap();
-        let mut left: Vec<String> = parent.entries().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut left: Vec<String> = parent
+            .entries()
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         left.sort();
         let mut kept = [
             &own,

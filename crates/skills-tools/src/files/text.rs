@@ -44,7 +44,8 @@ impl Coding {
         }
     }
 
-    /// Reads a slice of a file as text; nothing when it is none. Characters that the edges cut are left out.
+    /// Reads a slice of a file as text; nothing when it is none. Characters that the edges cut are
+    /// left out.
     pub(crate) fn decode(self, bytes: &[u8], edges: Edges) -> Option<Text> {
         match self {
             Self::Utf8 => utf8(bytes, edges),
@@ -56,7 +57,11 @@ impl Coding {
 
 fn utf8(bytes: &[u8], edges: Edges) -> Option<Text> {
     let is_inner = |byte: &&u8| **byte & 0xC0 == 0x80;
-    let start = if edges.is_first { 0 } else { bytes.iter().take(3).take_while(is_inner).count() };
+    let start = if edges.is_first {
+        0
+    } else {
+        bytes.iter().take(3).take_while(is_inner).count()
+    };
     let rest = &bytes[start..];
     let end = match std::str::from_utf8(rest) {
         Ok(_) => rest.len(),
@@ -65,11 +70,18 @@ fn utf8(bytes: &[u8], edges: Edges) -> Option<Text> {
     };
     let content = std::str::from_utf8(&rest[..end]).ok()?.to_owned();
     // No text has a NUL in it, and what is all zeros is no text.
-    (!content.contains('\0')).then_some(Text { content, start, end: start + end })
+    (!content.contains('\0')).then_some(Text {
+        content,
+        start,
+        end: start + end,
+    })
 }
 
 fn utf16(bytes: &[u8], edges: Edges, unit: fn([u8; 2]) -> u16) -> Option<Text> {
-    let mut units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+    let mut units: Vec<u16> = bytes
+        .chunks_exact(2)
+        .map(|pair| unit([pair[0], pair[1]]))
+        .collect();
     if edges.is_last && bytes.len() % 2 == 1 {
         return None;
     }
@@ -79,7 +91,11 @@ fn utf16(bytes: &[u8], edges: Edges, unit: fn([u8; 2]) -> u16) -> Option<Text> {
     let end = units.len() - usize::from(!edges.is_last && units.last().is_some_and(is_high));
     units.truncate(end);
     let content = String::from_utf16(units.get(skipped..)?).ok()?;
-    Some(Text { content, start: 2 * skipped, end: 2 * end })
+    Some(Text {
+        content,
+        start: 2 * skipped,
+        end: 2 * end,
+    })
 }
 
 #[cfg(test)]
@@ -90,7 +106,10 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_told() {
-        let whole = Edges { is_first: true, is_last: true };
+        let whole = Edges {
+            is_first: true,
+            is_last: true,
+        };
         for bytes in [&b"a\0b"[..], b"\xff", b"\xc3", b"\x80a"] {
             assert_eq!(Coding::Utf8.decode(bytes, whole), None, "{bytes:?}");
         }

@@ -43,15 +43,23 @@ pub(crate) fn parent(top: &Dir, parts: &[String], shown: &str) -> Result<Dir, To
     walk(top, parts, shown, made)
 }
 
-/// Opens the directory of these parts for a file that has to be there already, and makes nothing. No symlink is followed.
+/// Opens the directory of these parts for a file that has to be there already, and makes nothing.
+/// No symlink is followed.
 pub(crate) fn known_parent(top: &Dir, parts: &[String], shown: &str) -> Result<Dir, ToolError> {
-    walk(top, parts, shown, |_, _| Err(ErrorKind::NotFound.into())).map_err(|error| match error.code {
-        Code::NotFound => conflict(shown, "is not there any more"),
-        _ => error,
+    walk(top, parts, shown, |_, _| Err(ErrorKind::NotFound.into())).map_err(|error| {
+        match error.code {
+            Code::NotFound => conflict(shown, "is not there any more"),
+            _ => error,
+        }
     })
 }
 
-fn walk(top: &Dir, parts: &[String], shown: &str, missing: fn(&Dir, &str) -> std::io::Result<Dir>) -> Result<Dir, ToolError> {
+fn walk(
+    top: &Dir,
+    parts: &[String],
+    shown: &str,
+    missing: fn(&Dir, &str) -> std::io::Result<Dir>,
+) -> Result<Dir, ToolError> {
     let mut directory = top.try_clone().map_err(|error| failure(&error, shown))?;
     for part in parts {
         directory = match directory.open_dir_nofollow(part) {
@@ -67,34 +75,54 @@ fn walk(top: &Dir, parts: &[String], shown: &str, missing: fn(&Dir, &str) -> std
 pub(crate) fn write(parent: &Dir, name: &str, writing: &Writing<'_>) -> Result<Written, ToolError> {
     let old = existing(parent, name, writing.shown)?;
     if old.is_some() && writing.mode == Mode::Create {
-        let error = ToolError::new(Code::AlreadyExists, format!("'{}' exists already", writing.shown));
-        return Err(error.at(writing.shown).hint("use mode `overwrite` or `append`, or another path"));
+        let error = ToolError::new(
+            Code::AlreadyExists,
+            format!("'{}' exists already", writing.shown),
+        );
+        return Err(error
+            .at(writing.shown)
+            .hint("use mode `overwrite` or `append`, or another path"));
     }
     check_match(parent, name, old.as_ref(), writing)?;
     if old.is_some() && writing.mode == Mode::Append {
         return append(parent, name, writing);
     }
     match replace(parent, name, old.as_ref(), writing) {
-        Ok(()) => Ok(Written { sha256: Some(sha256(writing.content)), is_new: old.is_none() }),
+        Ok(()) => Ok(Written {
+            sha256: Some(sha256(writing.content)),
+            is_new: old.is_none(),
+        }),
         // Somebody made the file meanwhile, and what is in it stays.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists && writing.mode == Mode::Append => append(parent, name, writing),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && writing.mode == Mode::Append => {
+            append(parent, name, writing)
+        }
         Err(error) => Err(failure(&error, writing.shown)),
     }
 }
 
 /// Reads a whole small file of one directory; nothing when it is not there.
-pub(crate) fn read_small(parent: &Dir, name: &str, shown: &str) -> Result<Option<Vec<u8>>, ToolError> {
+pub(crate) fn read_small(
+    parent: &Dir,
+    name: &str,
+    shown: &str,
+) -> Result<Option<Vec<u8>>, ToolError> {
     if existing(parent, name, shown)?.is_none() {
         return Ok(None);
     }
     let mut options = OpenOptions::new();
     options.read(true);
     never_wait(&mut options);
-    let file = parent.open_with(name, &options).map_err(|error| failure(&error, shown))?;
+    let file = parent
+        .open_with(name, &options)
+        .map_err(|error| failure(&error, shown))?;
     let mut bytes = Vec::new();
-    file.take(MAX_WHOLE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failure(&error, shown))?;
+    file.take(MAX_WHOLE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| failure(&error, shown))?;
     if bytes.len() as u64 > MAX_WHOLE_BYTES {
-        return Err(ToolError::new(Code::TooLarge, format!("'{shown}' is longer than 16 MiB")).at(shown));
+        return Err(
+            ToolError::new(Code::TooLarge, format!("'{shown}' is longer than 16 MiB")).at(shown),
+        );
     }
     Ok(Some(bytes))
 }
@@ -115,8 +143,13 @@ fn refused_part(directory: &Dir, part: &str, shown: &str, error: &std::io::Error
 }
 
 fn link(shown: &str) -> ToolError {
-    let error = ToolError::new(Code::PermissionDenied, format!("nothing is written through the symbolic link on the way to '{shown}'"));
-    error.at(shown).hint("write to the path that the link leads to")
+    let error = ToolError::new(
+        Code::PermissionDenied,
+        format!("nothing is written through the symbolic link on the way to '{shown}'"),
+    );
+    error
+        .at(shown)
+        .hint("write to the path that the link leads to")
 }
 
 /// Looks at what is there, and refuses what is no plain file of its own.
@@ -126,27 +159,40 @@ fn existing(parent: &Dir, name: &str, shown: &str) -> Result<Option<Metadata>, T
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failure(&error, shown)),
     };
-    let refused = |code, what: &str| Err(ToolError::new(code, format!("'{shown}' {what}")).at(shown));
+    let refused =
+        |code, what: &str| Err(ToolError::new(code, format!("'{shown}' {what}")).at(shown));
     if metadata.is_symlink() {
         return Err(link(shown));
     }
     if metadata.is_dir() {
         return refused(Code::IsADirectory, "is a directory");
     }
-    plain(&metadata).map_or(Ok(Some(metadata)), |what| refused(Code::PermissionDenied, what))
+    plain(&metadata).map_or(Ok(Some(metadata)), |what| {
+        refused(Code::PermissionDenied, what)
+    })
 }
 
-/// Says why a file is not written to: a write to a hard link changes what has another name elsewhere.
+/// Says why a file is not written to: a write to a hard link changes what has another name
+/// elsewhere.
 fn plain(metadata: &Metadata) -> Option<&'static str> {
     match metadata.is_file() {
         false => Some("is no regular file"),
-        true if metadata.nlink() > 1 => Some("has more than one name (hard links) and is not written to"),
+        true if metadata.nlink() > 1 => {
+            Some("has more than one name (hard links) and is not written to")
+        }
         true => None,
     }
 }
 
-fn check_match(parent: &Dir, name: &str, old: Option<&Metadata>, writing: &Writing<'_>) -> Result<(), ToolError> {
-    let Some(wanted) = writing.if_match else { return Ok(()) };
+fn check_match(
+    parent: &Dir,
+    name: &str,
+    old: Option<&Metadata>,
+    writing: &Writing<'_>,
+) -> Result<(), ToolError> {
+    let Some(wanted) = writing.if_match else {
+        return Ok(());
+    };
     let shown = writing.shown;
     let found = match old {
         Some(_) => read_small(parent, name, shown)?,
@@ -162,10 +208,13 @@ fn check_match(parent: &Dir, name: &str, old: Option<&Metadata>, writing: &Writi
 
 fn conflict(shown: &str, problem: &str) -> ToolError {
     let hint = "read it again with skills_read and use its new sha256";
-    ToolError::new(Code::Conflict, format!("'{shown}' {problem}")).at(shown).hint(hint)
+    ToolError::new(Code::Conflict, format!("'{shown}' {problem}"))
+        .at(shown)
+        .hint(hint)
 }
 
-/// Adds to the end of a file without copying it. Once that is done, it is not reported as a failure.
+/// Adds to the end of a file without copying it. Once that is done, it is not reported as a
+/// failure.
 fn append(parent: &Dir, name: &str, writing: &Writing<'_>) -> Result<Written, ToolError> {
     let failed = |error: std::io::Error| failure(&error, writing.shown);
     let mut options = OpenOptions::new();
@@ -175,25 +224,50 @@ fn append(parent: &Dir, name: &str, writing: &Writing<'_>) -> Result<Written, To
     let metadata = file.metadata().map_err(failed)?;
     // It may be another file than the one that was looked at.
     if let Some(what) = plain(&metadata) {
-        return Err(ToolError::new(Code::PermissionDenied, format!("'{}' {what}", writing.shown)).at(writing.shown));
+        return Err(ToolError::new(
+            Code::PermissionDenied,
+            format!("'{}' {what}", writing.shown),
+        )
+        .at(writing.shown));
     }
-    file.write_all(writing.content).and_then(|()| file.sync_all()).map_err(failed)?;
+    file.write_all(writing.content)
+        .and_then(|()| file.sync_all())
+        .map_err(failed)?;
     permit(&file, Some(&metadata), writing.executable).map_err(|_| not_permitted(writing.shown))?;
     let is_small = metadata.len().saturating_add(writing.content.len() as u64) <= MAX_WHOLE_BYTES;
     // Not everybody who may add to a file may read it.
-    let whole = if is_small { read_small(parent, name, writing.shown).ok().flatten() } else { None };
-    Ok(Written { sha256: whole.map(|bytes| sha256(&bytes)), is_new: false })
+    let whole = if is_small {
+        read_small(parent, name, writing.shown).ok().flatten()
+    } else {
+        None
+    };
+    Ok(Written {
+        sha256: whole.map(|bytes| sha256(&bytes)),
+        is_new: false,
+    })
 }
 
 fn not_permitted(shown: &str) -> ToolError {
-    let message = format!("the content was added to '{shown}', but whether the file may be run could not be changed");
-    ToolError::new(Code::PermissionDenied, message).at(shown).hint("do not add it again")
+    let message = format!(
+        "the content was added to '{shown}', but whether the file may be run could not be changed"
+    );
+    ToolError::new(Code::PermissionDenied, message)
+        .at(shown)
+        .hint("do not add it again")
 }
 
 /// Writes beside the file and renames, so that a crash leaves the old one or the new one.
-fn replace(parent: &Dir, name: &str, old: Option<&Metadata>, writing: &Writing<'_>) -> std::io::Result<()> {
+fn replace(
+    parent: &Dir,
+    name: &str,
+    old: Option<&Metadata>,
+    writing: &Writing<'_>,
+) -> std::io::Result<()> {
     let (mut file, temporary) = beside(parent, old)?;
-    let filled = file.write_all(writing.content).and_then(|()| permit(&file, old, writing.executable)).and_then(|()| file.sync_all());
+    let filled = file
+        .write_all(writing.content)
+        .and_then(|()| permit(&file, old, writing.executable))
+        .and_then(|()| file.sync_all());
     let published = filled.and_then(|()| match writing.mode {
         Mode::Create | Mode::Append => publish_new(parent, &temporary, name),
         Mode::Overwrite => parent.rename(&temporary, parent, name),
@@ -220,8 +294,8 @@ fn publish_new(parent: &Dir, temporary: &str, name: &str) -> std::io::Result<()>
     }
 }
 
-/// Makes a new file under a temporary name, which is not taken for abandoned until it is closed. Until it has the mode of the old one, nobody else
-/// opens it.
+/// Makes a new file under a temporary name, which is not taken for abandoned until it is closed.
+/// Until it has the mode of the old one, nobody else opens it.
 fn beside(parent: &Dir, old: Option<&Metadata>) -> std::io::Result<(File, String)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -240,7 +314,8 @@ fn keep_private(options: &mut OpenOptions) {
 #[cfg(not(unix))]
 fn keep_private(_options: &mut OpenOptions) {}
 
-/// Gives a file the mode of the old one, and what is said of running it; does nothing when it has that already.
+/// Gives a file the mode of the old one, and what is said of running it; does nothing when it has
+/// that already.
 #[cfg(unix)]
 fn permit(file: &File, old: Option<&Metadata>, executable: Option<bool>) -> std::io::Result<()> {
     use cap_std::fs::{Permissions, PermissionsExt};
@@ -283,7 +358,13 @@ mod tests {
 
     use super::*;
 
-    const WRITING: Writing<'_> = Writing { shown: "a", content: b"new", mode: Mode::Overwrite, if_match: None, executable: None };
+    const WRITING: Writing<'_> = Writing {
+        shown: "a",
+        content: b"new",
+        mode: Mode::Overwrite,
+        if_match: None,
+        executable: None,
+    };
 
     fn directory() -> (tempfile::TempDir, Dir) {
         let held = tempfile::tempdir().unwrap();
@@ -309,13 +390,27 @@ mod tests {
         let (_held, directory) = directory();
         directory.write("canary", "alive").unwrap();
         let (_, now) = beside(&directory, None).unwrap();
-        let number: u64 = now.trim_end_matches(".tmp").rsplit('-').next().unwrap().parse().unwrap();
+        let number: u64 = now
+            .trim_end_matches(".tmp")
+            .rsplit('-')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
         for next in number + 1..number + 500 {
-            directory.symlink("canary", format!(".skills-{}-{next}.tmp", std::process::id())).unwrap();
+            directory
+                .symlink(
+                    "canary",
+                    format!(".skills-{}-{next}.tmp", std::process::id()),
+                )
+                .unwrap();
         }
         assert!(!write(&directory, "a", &WRITING).unwrap().is_new);
         assert_eq!(
-            (directory.read_to_string("a").unwrap().as_str(), directory.read_to_string("canary").unwrap().as_str()),
+            (
+                directory.read_to_string("a").unwrap().as_str(),
+                directory.read_to_string("canary").unwrap().as_str()
+            ),
             ("new", "alive")
         );
     }
@@ -324,18 +419,37 @@ mod tests {
     fn a_new_file_takes_the_place_of_none() {
         let (_held, directory) = directory();
         let (_, temporary) = beside(&directory, None).unwrap();
-        assert_eq!(publish_new(&directory, &temporary, "a").unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(
+            publish_new(&directory, &temporary, "a").unwrap_err().kind(),
+            ErrorKind::AlreadyExists
+        );
         publish_new(&directory, &temporary, "b").unwrap();
-        assert_eq!((directory.read_to_string("a").unwrap().as_str(), directory.exists(&temporary)), ("old", false));
+        assert_eq!(
+            (
+                directory.read_to_string("a").unwrap().as_str(),
+                directory.exists(&temporary)
+            ),
+            ("old", false)
+        );
     }
 
     #[test]
     fn appending_takes_the_place_of_no_file_that_came_meanwhile() {
         let (_held, directory) = directory();
-        let writing = Writing { mode: Mode::Append, ..WRITING };
+        let writing = Writing {
+            mode: Mode::Append,
+            ..WRITING
+        };
         // As when it was looked for before somebody made it.
-        assert_eq!(replace(&directory, "a", None, &writing).unwrap_err().kind(), ErrorKind::AlreadyExists);
-        assert_eq!(directory.entries().unwrap().count(), 1, "no file of the writer is left");
+        assert_eq!(
+            replace(&directory, "a", None, &writing).unwrap_err().kind(),
+            ErrorKind::AlreadyExists
+        );
+        assert_eq!(
+            directory.entries().unwrap().count(),
+            1,
+            "no file of the writer is left"
+        );
         assert!(!append(&directory, "a", &writing).unwrap().is_new);
         assert_eq!(directory.read_to_string("a").unwrap(), "oldnew");
     }
@@ -344,18 +458,33 @@ mod tests {
     fn of_many_who_begin_a_file_by_appending_none_loses_what_it_wrote() {
         let (_held, directory) = directory();
         let append = |name: &str, line: &str| {
-            let writing = Writing { content: line.as_bytes(), mode: Mode::Append, ..WRITING };
-            write(&directory, name, &writing).is_ok().then(|| line.to_owned())
+            let writing = Writing {
+                content: line.as_bytes(),
+                mode: Mode::Append,
+                ..WRITING
+            };
+            write(&directory, name, &writing)
+                .is_ok()
+                .then(|| line.to_owned())
         };
         for round in 0..100 {
             let name = format!("log-{round}");
             let mut written: Vec<String> = std::thread::scope(|scope| {
-                let all: Vec<_> = ["a\n", "b\n", "c\n", "d\n"].map(|line| scope.spawn(|| append(&name, line))).into();
-                all.into_iter().filter_map(|one| one.join().unwrap()).collect()
+                let all: Vec<_> = ["a\n", "b\n", "c\n", "d\n"]
+                    .map(|line| scope.spawn(|| append(&name, line)))
+                    .into();
+                all.into_iter()
+                    .filter_map(|one| one.join().unwrap())
+                    .collect()
             });
             // Some are refused: a file that is being published has two names.
             assert!(!written.is_empty());
-            let mut found: Vec<String> = directory.read_to_string(&name).unwrap().split_inclusive('\n').map(str::to_owned).collect();
+            let mut found: Vec<String> = directory
+                .read_to_string(&name)
+                .unwrap()
+                .split_inclusive('\n')
+                .map(str::to_owned)
+                .collect();
             written.sort();
             found.sort();
             assert_eq!(found, written);
@@ -367,7 +496,9 @@ mod tests {
     fn new_content_is_private_until_it_has_the_mode_of_the_old() {
         use cap_std::fs::{MetadataExt, Permissions, PermissionsExt};
         let (_held, directory) = directory();
-        directory.set_permissions("a", Permissions::from_mode(0o640)).unwrap();
+        directory
+            .set_permissions("a", Permissions::from_mode(0o640))
+            .unwrap();
         let old = directory.metadata("a").unwrap();
         let (file, _) = beside(&directory, Some(&old)).unwrap();
         assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
@@ -380,9 +511,15 @@ mod tests {
     fn a_mode_that_is_right_is_not_set_again() {
         use cap_std::fs::MetadataExt;
         let (_held, directory) = directory();
-        let changed = || directory.metadata("a").map(|metadata| (metadata.ctime(), metadata.ctime_nsec())).unwrap();
+        let changed = || {
+            directory
+                .metadata("a")
+                .map(|metadata| (metadata.ctime(), metadata.ctime_nsec()))
+                .unwrap()
+        };
         let (file, before) = (directory.open("a").unwrap(), changed());
-        // The clock of files stands still for some milliseconds, but not for as many calls as these.
+        // The clock of files stands still for some milliseconds, but not for as many calls as
+        // these.
         for _ in 0..10_000 {
             permit(&file, Some(&file.metadata().unwrap()), Some(false)).unwrap();
         }

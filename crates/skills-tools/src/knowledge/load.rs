@@ -64,7 +64,12 @@ pub(crate) fn definition() -> Definition {
 impl Knowledge {
     pub(crate) fn load(&self, arguments: &LoadArguments) -> Result<Outcome, ToolError> {
         let name = arguments.name.as_str();
-        let refused = || ToolError::new(Code::PermissionDenied, format!("skill '{name}' is not for models to choose"));
+        let refused = || {
+            ToolError::new(
+                Code::PermissionDenied,
+                format!("skill '{name}' is not for models to choose"),
+            )
+        };
         let (entry, is_draft) = self.files.skill(name)?;
         if is_draft {
             return Err(refused().hint("it is a draft; read it with skills_read"));
@@ -72,7 +77,11 @@ impl Knowledge {
         if !self.runtime.is_offered(&entry) {
             return Err(refused().hint("the user can name it"));
         }
-        let SkillText { text, is_cut, manifest } = self.text_of(&entry, arguments.max_bytes)?;
+        let SkillText {
+            text,
+            is_cut,
+            manifest,
+        } = self.text_of(&entry, arguments.max_bytes)?;
         if !manifest.model_invocable() {
             return Err(refused().hint("the user can name it"));
         }
@@ -81,15 +90,31 @@ impl Knowledge {
     }
 
     /// Reads the text of a skill, framed, without paths of this machine.
-    pub(crate) fn text_of(&self, entry: &Entry, max_bytes: Option<usize>) -> Result<SkillText, ToolError> {
+    pub(crate) fn text_of(
+        &self,
+        entry: &Entry,
+        max_bytes: Option<usize>,
+    ) -> Result<SkillText, ToolError> {
         let name = entry.name().as_str();
         let shown = Shown::default().with(entry.directory(), format!("/skills/{name}"));
         let directory = entry.directory().to_string_lossy();
-        let injected = self.runtime.inject_skill(&directory, SkillForm::Fenced, max_bytes);
+        let injected = self
+            .runtime
+            .inject_skill(&directory, SkillForm::Fenced, max_bytes);
         let injected = injected.map_err(|error| not_run(&error, Some(name), &shown))?;
-        // Read after the text: what the skill forbids when its text is read is forbidden here as well.
+        // Read after the text: what the skill forbids when its text is read is forbidden here as
+        // well.
         let document = entry.open().and_then(|files| files.document());
-        let document = document.map_err(|_| ToolError::new(Code::SkillNotFound, format!("skill '{name}' cannot be read any more")))?;
-        Ok(SkillText { text: shown.text(&injected.text), is_cut: injected.left_out.is_some(), manifest: document.manifest().clone() })
+        let document = document.map_err(|_| {
+            ToolError::new(
+                Code::SkillNotFound,
+                format!("skill '{name}' cannot be read any more"),
+            )
+        })?;
+        Ok(SkillText {
+            text: shown.text(&injected.text),
+            is_cut: injected.left_out.is_some(),
+            manifest: document.manifest().clone(),
+        })
     }
 }

@@ -37,7 +37,9 @@ pub(crate) fn definition() -> Definition {
     }
     // There is no choice of lines here.
     properties["offset"]["description"] = json!("Where to begin, in bytes.");
-    properties["limit"]["description"] = json!(format!("How many bytes; {DEFAULT_BYTES} when nothing is said."));
+    properties["limit"]["description"] = json!(format!(
+        "How many bytes; {DEFAULT_BYTES} when nothing is said."
+    ));
     Definition {
         name: "read_skill_resource".to_owned(),
         title: "Read a file of a skill".to_owned(),
@@ -52,10 +54,22 @@ pub(crate) fn definition() -> Definition {
 impl FileTools {
     /// Reads a file of a skill.
     pub(crate) fn resource(&self, arguments: &ResourceArguments) -> Result<Outcome, ToolError> {
-        let ResourceArguments { name, path, offset, limit, encoding } = arguments;
+        let ResourceArguments {
+            name,
+            path,
+            offset,
+            limit,
+            encoding,
+        } = arguments;
         let whole = VirtualPath::in_skill(name, path)?.to_string();
-        if self.skill(name).is_ok_and(|(entry, is_draft)| !is_draft && !self.runtime.is_offered(&entry)) {
-            let error = ToolError::new(Code::PermissionDenied, format!("skill '{name}' is not for models to choose"));
+        if self
+            .skill(name)
+            .is_ok_and(|(entry, is_draft)| !is_draft && !self.runtime.is_offered(&entry))
+        {
+            let error = ToolError::new(
+                Code::PermissionDenied,
+                format!("skill '{name}' is not for models to choose"),
+            );
             return Err(error.hint("the user can name it"));
         }
         let mut document = json!({"path": whole, "offset": offset});
@@ -65,8 +79,14 @@ impl FileTools {
         if let Some(encoding) = encoding {
             document["encoding"] = json!(encoding);
         }
-        let wrong = |error: serde_json::Error| ToolError::new(Code::InvalidArguments, error.to_string());
+        let wrong =
+            |error: serde_json::Error| ToolError::new(Code::InvalidArguments, error.to_string());
         let read = self.read(&serde_json::from_value::<ReadArguments>(document).map_err(wrong)?);
-        read.map_err(|error| ToolError { message: error.message.replace(&format!("'{whole}'"), &format!("'{}'", shown(path))), ..error })
+        read.map_err(|error| ToolError {
+            message: error
+                .message
+                .replace(&format!("'{whole}'"), &format!("'{}'", shown(path))),
+            ..error
+        })
     }
 }

@@ -61,7 +61,11 @@ pub(crate) fn definition() -> Definition {
 impl Knowledge {
     pub(crate) fn search(&self, arguments: &SearchArguments) -> Result<Outcome, ToolError> {
         let catalog = self.files.looks.catalog();
-        let offered: Vec<&Entry> = catalog.entries().iter().filter(|entry| self.runtime.is_offered(entry)).collect();
+        let offered: Vec<&Entry> = catalog
+            .entries()
+            .iter()
+            .filter(|entry| self.runtime.is_offered(entry))
+            .collect();
         let found = ranked(&offered, &arguments.query);
         let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
         let page: Vec<Value> = found
@@ -72,14 +76,26 @@ impl Knowledge {
             .collect();
         let next = arguments.offset.saturating_add(page.len());
         let next = (next < found.len()).then_some(next);
-        let lines = page.iter().map(|skill| format!("  {} - {}", text(&skill["name"]), text(&skill["description"])));
+        let lines = page.iter().map(|skill| {
+            format!(
+                "  {} - {}",
+                text(&skill["name"]),
+                text(&skill["description"])
+            )
+        });
         let body = match found.len() {
             0 if arguments.query.trim().is_empty() => "No skills found".to_owned(),
             0 => "No skills found for these words; try others, or none to list all".to_owned(),
-            total => format!("Skills ({total}):\n{}", lines.collect::<Vec<_>>().join("\n")),
+            total => format!(
+                "Skills ({total}):\n{}",
+                lines.collect::<Vec<_>>().join("\n")
+            ),
         };
         let more = next.map_or_else(String::new, |next| format!("\nMore with offset {next}."));
-        Ok(Outcome::new(body + &more, json!({"skills": page, "total": found.len(), "next_offset": next})))
+        Ok(Outcome::new(
+            body + &more,
+            json!({"skills": page, "total": found.len(), "next_offset": next}),
+        ))
     }
 }
 
@@ -89,43 +105,67 @@ fn text(value: &Value) -> &str {
 
 /// Writes a description on one line without what nobody sees, and not too long.
 pub(crate) fn short(description: &str) -> String {
-    let line = plain(description).split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = plain(description)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     match line.char_indices().nth(MAX_DESCRIPTION) {
         None => line,
         Some((end, _)) => format!("{}…", &line[..end]),
     }
 }
 
-/// Orders the skills that have a word of the query: rare words count more than common ones, a word of the name three times as much as one of the
-/// description, the beginning of a word half as much as the whole. Skills that are as good keep the order of the catalogue.
+/// Orders the skills that have a word of the query: rare words count more than common ones, a word
+/// of the name three times as much as one of the description, the beginning of a word half as much
+/// as the whole. Skills that are as good keep the order of the catalogue.
 fn ranked<'a>(entries: &[&'a Entry], query: &str) -> Vec<&'a Entry> {
     let wanted = words(query);
     if wanted.is_empty() {
         return entries.to_vec();
     }
-    let documents: Vec<[Vec<String>; 2]> =
-        entries.iter().map(|entry| [words(entry.name().as_str()), words(entry.manifest().description())]).collect();
+    let documents: Vec<[Vec<String>; 2]> = entries
+        .iter()
+        .map(|entry| {
+            [
+                words(entry.name().as_str()),
+                words(entry.manifest().description()),
+            ]
+        })
+        .collect();
     let mut frequency: BTreeMap<&str, usize> = BTreeMap::new();
     for word in &wanted {
-        let count = documents.iter().filter(|fields| fields.iter().flatten().any(|known| hit(known, word) > 0.0)).count();
+        let count = documents
+            .iter()
+            .filter(|fields| fields.iter().flatten().any(|known| hit(known, word) > 0.0))
+            .count();
         frequency.insert(word, count);
     }
     let score = |fields: &[Vec<String>; 2]| -> f64 {
         let of_word = |word: &String| {
             let count = frequency.get(word.as_str()).copied().unwrap_or_default() as f64;
             let rarity = (1.0 + (entries.len() as f64 - count + 0.5) / (count + 0.5)).ln();
-            let best = |field: &[String]| field.iter().map(|known| hit(known, word)).fold(0.0, f64::max);
+            let best = |field: &[String]| {
+                field
+                    .iter()
+                    .map(|known| hit(known, word))
+                    .fold(0.0, f64::max)
+            };
             rarity * (3.0 * best(&fields[0]) + best(&fields[1]))
         };
         wanted.iter().map(of_word).sum()
     };
-    let mut scored: Vec<(f64, &Entry)> =
-        documents.iter().map(score).zip(entries.iter().copied()).filter(|(score, _)| *score > 0.0).collect();
+    let mut scored: Vec<(f64, &Entry)> = documents
+        .iter()
+        .map(score)
+        .zip(entries.iter().copied())
+        .filter(|(score, _)| *score > 0.0)
+        .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
     scored.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// How well a word of a skill fits one that is wanted: the whole, or the beginning of at least three letters.
+/// How well a word of a skill fits one that is wanted: the whole, or the beginning of at least
+/// three letters.
 fn hit(known: &str, wanted: &str) -> f64 {
     let shares = |long: &str, short: &str| short.chars().count() >= 3 && long.starts_with(short);
     if known == wanted {
@@ -137,10 +177,15 @@ fn hit(known: &str, wanted: &str) -> f64 {
     }
 }
 
-/// Words of letters and digits in lower case; of scripts that write no spaces each two letters that stand together.
+/// Words of letters and digits in lower case; of scripts that write no spaces each two letters that
+/// stand together.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
-    for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+    for word in text
+        .to_lowercase()
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+    {
         let characters: Vec<char> = word.chars().collect();
         if characters.iter().any(|c| is_unspaced(*c)) && characters.len() > 2 {
             words.extend(characters.windows(2).map(|pair| pair.iter().collect()));

@@ -24,16 +24,29 @@ pub enum PublicationErrorKind {
 
 impl PublicationError {
     pub(super) fn not_published(name: &str) -> Self {
-        Self { kind: PublicationErrorKind::NotPublished, message: format!("no skill '{}' is published", shown(name)) }
+        Self {
+            kind: PublicationErrorKind::NotPublished,
+            message: format!("no skill '{}' is published", shown(name)),
+        }
     }
 
     pub(super) fn no_such_file(name: &str, path: &str) -> Self {
-        Self { kind: PublicationErrorKind::NoSuchFile, message: format!("the skill '{}' has no file '{}'", shown(name), shown(path)) }
+        Self {
+            kind: PublicationErrorKind::NoSuchFile,
+            message: format!("the skill '{}' has no file '{}'", shown(name), shown(path)),
+        }
     }
 
     pub(super) fn changing(name: &str, path: &str) -> Self {
-        let message = format!("the file '{}' of the skill '{}' changes while it is read; try again", shown(path), shown(name));
-        Self { kind: PublicationErrorKind::Changing, message }
+        let message = format!(
+            "the file '{}' of the skill '{}' changes while it is read; try again",
+            shown(path),
+            shown(name)
+        );
+        Self {
+            kind: PublicationErrorKind::Changing,
+            message,
+        }
     }
 
     /// Returns the class of the error, to branch on.

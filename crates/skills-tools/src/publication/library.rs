@@ -16,7 +16,8 @@ use crate::files::read::sha256;
 /// The longest name of a skill that is published.
 const MAX_NAME: usize = 64;
 
-/// What is published, and why the rest is not. Digests are kept, bytes are not; nothing is kept of a skill that is gone.
+/// What is published, and why the rest is not. Digests are kept, bytes are not; nothing is kept of
+/// a skill that is gone.
 pub(crate) struct Library {
     runtime: SkillRuntime,
     files: Arc<FileTools>,
@@ -29,7 +30,11 @@ type Taken = Result<Arc<Snapshot>, Arc<Refusal>>;
 
 impl Library {
     pub(crate) fn new(runtime: SkillRuntime, files: Arc<FileTools>) -> Self {
-        Self { runtime, files, taken: Mutex::default() }
+        Self {
+            runtime,
+            files,
+            taken: Mutex::default(),
+        }
     }
 
     /// Looks at all skills of a catalogue.
@@ -41,7 +46,11 @@ impl Library {
         for entry in catalog.entries() {
             let name = entry.name().as_str();
             let is_one = names.get(name) == Some(&1);
-            let eligible = if is_one { self.eligible(entry) } else { Err(Refusal::SameName) };
+            let eligible = if is_one {
+                self.eligible(entry)
+            } else {
+                Err(Refusal::SameName)
+            };
             let made = eligible.map_err(Arc::new).and_then(|()| {
                 kept.insert(entry.directory());
                 self.looked(entry)
@@ -57,22 +66,34 @@ impl Library {
             }
         }
         publications.notes.extend(self.untrusted(catalog));
-        self.kept_ones().retain(|directory, _| kept.contains(directory.as_path()));
+        self.kept_ones()
+            .retain(|directory, _| kept.contains(directory.as_path()));
         publications
     }
 
     /// Looks at one skill of a catalogue.
-    pub(crate) fn one(&self, catalog: &Catalog, name: &str) -> Result<Arc<Publication>, Arc<Refusal>> {
+    pub(crate) fn one(
+        &self,
+        catalog: &Catalog,
+        name: &str,
+    ) -> Result<Arc<Publication>, Arc<Refusal>> {
         let entry = self.find(catalog, name)?;
         let snapshot = self.looked(entry)?;
         self.forget_strangers(catalog);
         Ok(Arc::clone(&snapshot.publication))
     }
 
-    /// Reads a file as a publication lists it: as the last one does, else as a new look does, else as one does that trusts nothing that was
-    /// known.
-    pub(crate) fn read(&self, catalog: &Catalog, name: &str, path: &str) -> Result<PublishedBytes, PublicationError> {
-        let entry = self.find(catalog, name).map_err(|_| PublicationError::not_published(name))?;
+    /// Reads a file as a publication lists it: as the last one does, else as a new look does, else
+    /// as one does that trusts nothing that was known.
+    pub(crate) fn read(
+        &self,
+        catalog: &Catalog,
+        name: &str,
+        path: &str,
+    ) -> Result<PublishedBytes, PublicationError> {
+        let entry = self
+            .find(catalog, name)
+            .map_err(|_| PublicationError::not_published(name))?;
         let known = || self.known(entry, path);
         let looked = || self.looked(entry);
         let afresh = || self.keep(entry.directory(), Known::take(entry, &self.files, None));
@@ -87,10 +108,18 @@ impl Library {
                 },
             };
             self.forget_strangers(catalog);
-            let Some(file) = publication.file(path).cloned() else { return Err(PublicationError::no_such_file(name, path)) };
-            let Some(content) = content(entry, path, file.bytes) else { continue };
+            let Some(file) = publication.file(path).cloned() else {
+                return Err(PublicationError::no_such_file(name, path));
+            };
+            let Some(content) = content(entry, path, file.bytes) else {
+                continue;
+            };
             if sha256(&content) == file.sha256 {
-                return Ok(PublishedBytes { publication, file, content });
+                return Ok(PublishedBytes {
+                    publication,
+                    file,
+                    content,
+                });
             }
         }
         Err(PublicationError::changing(name, path))
@@ -108,7 +137,9 @@ impl Library {
     /// Says whether a skill may be published as far as the catalogue knows.
     fn eligible(&self, entry: &Entry) -> Result<(), Refusal> {
         match () {
-            () if !self.runtime.is_offered(entry) && self.runtime.is_callable(entry) => Err(Refusal::ForUsers),
+            () if !self.runtime.is_offered(entry) && self.runtime.is_callable(entry) => {
+                Err(Refusal::ForUsers)
+            }
             () if !self.runtime.is_offered(entry) => Err(Refusal::ForNobody),
             () if !is_name(entry.name().as_str()) => Err(Refusal::Name),
             () => Ok(()),
@@ -117,15 +148,25 @@ impl Library {
 
     /// The last look at a skill, when there was one that found the file.
     fn known(&self, entry: &Entry, path: &str) -> Taken {
-        let Some(Known::Published(known)) = self.kept_ones().get(entry.directory()).cloned() else { return Err(Refusal::Unknown.into()) };
-        let has_file = known.publication.name() == entry.name().as_str() && known.publication.file(path).is_some();
-        if has_file { Ok(known) } else { Err(Refusal::Unknown.into()) }
+        let Some(Known::Published(known)) = self.kept_ones().get(entry.directory()).cloned() else {
+            return Err(Refusal::Unknown.into());
+        };
+        let has_file = known.publication.name() == entry.name().as_str()
+            && known.publication.file(path).is_some();
+        if has_file {
+            Ok(known)
+        } else {
+            Err(Refusal::Unknown.into())
+        }
     }
 
     /// Looks at a skill; what looks as it did is not read again, be it published or not.
     fn looked(&self, entry: &Entry) -> Taken {
         let before = self.kept_ones().get(entry.directory()).cloned();
-        self.keep(entry.directory(), Known::take(entry, &self.files, before.as_ref()))
+        self.keep(
+            entry.directory(),
+            Known::take(entry, &self.files, before.as_ref()),
+        )
     }
 
     fn keep(&self, directory: &Path, taken: Result<Known, Refusal>) -> Taken {
@@ -158,9 +199,15 @@ impl Library {
 
     /// Tells of skills that nobody has agreed to, but for drafts, which are not meant to be seen.
     fn untrusted(&self, catalog: &Catalog) -> Vec<String> {
-        let untrusted = catalog.inactive().iter().filter(|inactive| *inactive.reason() == InactiveReason::Untrusted);
-        let others = untrusted.filter(|inactive| !self.files.is_draft(inactive.entry(), inactive.reason()));
-        others.map(|inactive| Refusal::Untrusted.note(inactive.entry().name().as_str())).collect()
+        let untrusted = catalog
+            .inactive()
+            .iter()
+            .filter(|inactive| *inactive.reason() == InactiveReason::Untrusted);
+        let others =
+            untrusted.filter(|inactive| !self.files.is_draft(inactive.entry(), inactive.reason()));
+        others
+            .map(|inactive| Refusal::Untrusted.note(inactive.entry().name().as_str()))
+            .collect()
     }
 }
 

@@ -22,9 +22,13 @@ pub(crate) enum Refusal {
     SameName,
     #[error("its directory cannot be opened or listed")]
     Closed,
-    #[error("it nests deeper than 8 directories, has more than 1000 files, or a part of it cannot be listed")]
+    #[error(
+        "it nests deeper than 8 directories, has more than 1000 files, or a part of it cannot be listed"
+    )]
     Cut,
-    #[error("its text is not a plain file `SKILL.md` in its directory: it is spelled otherwise or a symbolic link")]
+    #[error(
+        "its text is not a plain file `SKILL.md` in its directory: it is spelled otherwise or a symbolic link"
+    )]
     SkillFile,
     #[error("it has {files} files, at most {MAX_FILES} are published")]
     Files { files: usize },
@@ -51,7 +55,9 @@ impl Refusal {
     pub(crate) fn note(&self, name: &str) -> String {
         let name = shown(name);
         match self {
-            Self::ForUsers | Self::ForNobody | Self::Untrusted => format!("skill '{name}' is not published: {self}"),
+            Self::ForUsers | Self::ForNobody | Self::Untrusted => {
+                format!("skill '{name}' is not published: {self}")
+            }
             _ => format!("skill '{name}' is not published and is served by tools only: {self}"),
         }
     }

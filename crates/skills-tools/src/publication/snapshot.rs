@@ -44,10 +44,15 @@ pub(crate) struct Refused {
 }
 
 impl Known {
-    /// Looks at a skill and reads what is not known from `before`. When nothing has changed since then, that is given back.
+    /// Looks at a skill and reads what is not known from `before`. When nothing has changed since
+    /// then, that is given back.
     ///
     /// The files are listed, read and listed again; what changes in between is looked at anew.
-    pub(crate) fn take(entry: &Entry, tools: &FileTools, before: Option<&Self>) -> Result<Self, Refusal> {
+    pub(crate) fn take(
+        entry: &Entry,
+        tools: &FileTools,
+        before: Option<&Self>,
+    ) -> Result<Self, Refusal> {
         let name = entry.name().as_str();
         let before = before.filter(|before| before.name() == name);
         for _ in 0..MAX_ATTEMPTS {
@@ -56,16 +61,31 @@ impl Known {
             if let Some(before) = before.filter(|before| before.is_current(&files, &listing)) {
                 return Ok(before.clone());
             }
-            let made = publish(entry, tools, &files, &listing, before.and_then(Self::snapshot));
+            let made = publish(
+                entry,
+                tools,
+                &files,
+                &listing,
+                before.and_then(Self::snapshot),
+            );
             let is_same = files.stamped().is_ok_and(|now| now == listing);
             match made {
                 // Whatever went wrong while something changed may be no more than that.
                 Err(Refusal::Changing) => {}
                 _ if !is_same => {}
-                Ok(publication) => return Ok(Self::Published(Arc::new(Snapshot { publication: Arc::new(publication), listing }))),
+                Ok(publication) => {
+                    return Ok(Self::Published(Arc::new(Snapshot {
+                        publication: Arc::new(publication),
+                        listing,
+                    })));
+                }
                 Err(refusal) => {
                     let (name, refusal) = (name.to_owned(), Arc::new(refusal));
-                    return Ok(Self::Refused(Arc::new(Refused { name, refusal, listing })));
+                    return Ok(Self::Refused(Arc::new(Refused {
+                        name,
+                        refusal,
+                        listing,
+                    })));
                 }
             }
         }
@@ -90,7 +110,9 @@ impl Known {
     fn is_current(&self, files: &SkillFiles, now: &StampedListing) -> bool {
         match self {
             Self::Published(snapshot) => is_still(&snapshot.listing, now),
-            Self::Refused(refused) => is_still(&refused.listing, now) && refused.is_as_before(files),
+            Self::Refused(refused) => {
+                is_still(&refused.listing, now) && refused.is_as_before(files)
+            }
         }
     }
 }
@@ -108,21 +130,45 @@ impl Refused {
 impl Snapshot {
     /// What is known of a file that looks as it did.
     fn known(&self, now: &StampedFile) -> Option<&PublishedFile> {
-        let index = self.listing.files.binary_search_by(|file| file.path.cmp(&now.path)).ok()?;
-        let is_still = self.listing.files.get(index)?.stamp.is_still(Some(now.stamp));
-        if is_still { self.publication.file(&now.path) } else { None }
+        let index = self
+            .listing
+            .files
+            .binary_search_by(|file| file.path.cmp(&now.path))
+            .ok()?;
+        let is_still = self
+            .listing
+            .files
+            .get(index)?
+            .stamp
+            .is_still(Some(now.stamp));
+        if is_still {
+            self.publication.file(&now.path)
+        } else {
+            None
+        }
     }
 }
 
 /// Says whether all files look as they did, and none can have changed unseen.
 fn is_still(before: &StampedListing, now: &StampedListing) -> bool {
-    let is_still = |(before, now): (&StampedFile, &StampedFile)| before.path == now.path && before.stamp.is_still(Some(now.stamp));
-    before.truncated == now.truncated && before.files.len() == now.files.len() && before.files.iter().zip(&now.files).all(is_still)
+    let is_still = |(before, now): (&StampedFile, &StampedFile)| {
+        before.path == now.path && before.stamp.is_still(Some(now.stamp))
+    };
+    before.truncated == now.truncated
+        && before.files.len() == now.files.len()
+        && before.files.iter().zip(&now.files).all(is_still)
 }
 
-/// Reads a file that is listed, and no other: no symlink on the way, and none that looks otherwise by now.
-pub(super) fn read(files: &SkillFiles, path: &str, is_listed: impl Fn(Stamp) -> bool) -> Result<Vec<u8>, Refusal> {
-    let unreadable = || Refusal::Unreadable { path: path.to_owned() };
+/// Reads a file that is listed, and no other: no symlink on the way, and none that looks otherwise
+/// by now.
+pub(super) fn read(
+    files: &SkillFiles,
+    path: &str,
+    is_listed: impl Fn(Stamp) -> bool,
+) -> Result<Vec<u8>, Refusal> {
+    let unreadable = || Refusal::Unreadable {
+        path: path.to_owned(),
+    };
     let parts: Vec<OsString> = path.split('/').map(OsString::from).collect();
     let (file, stamp) = match open::file(files.directory(), &parts) {
         Ok(Found::File(file, metadata)) => (file, Stamp::of_metadata(&metadata)),
@@ -133,20 +179,30 @@ pub(super) fn read(files: &SkillFiles, path: &str, is_listed: impl Fn(Stamp) -> 
         return Err(Refusal::Changing);
     }
     let content = whole(file, stamp.bytes()).map_err(|_| unreadable())?;
-    if content.len() as u64 == stamp.bytes() { Ok(content) } else { Err(Refusal::Changing) }
+    if content.len() as u64 == stamp.bytes() {
+        Ok(content)
+    } else {
+        Err(Refusal::Changing)
+    }
 }
 
-/// Reads what was written only a moment ago twice: while one long write goes on, the file looks the same from its beginning to its end.
+/// Reads what was written only a moment ago twice: while one long write goes on, the file looks the
+/// same from its beginning to its end.
 fn steady(stamp: Stamp, read: impl Fn() -> Result<Vec<u8>, Refusal>) -> Result<Vec<u8>, Refusal> {
     let content = read()?;
     let is_settled = stamp.is_still(Some(stamp));
-    if is_settled || read()? == content { Ok(content) } else { Err(Refusal::Changing) }
+    if is_settled || read()? == content {
+        Ok(content)
+    } else {
+        Err(Refusal::Changing)
+    }
 }
 
 /// One byte more than there should be tells that it grew.
 fn whole(file: File, bytes: u64) -> std::io::Result<Vec<u8>> {
     let mut content = Vec::with_capacity(usize::try_from(bytes.min(MAX_BYTES)).unwrap_or_default());
-    file.take(bytes.saturating_add(1)).read_to_end(&mut content)?;
+    file.take(bytes.saturating_add(1))
+        .read_to_end(&mut content)?;
     Ok(content)
 }
 
@@ -158,24 +214,42 @@ fn publish(
     before: Option<&Snapshot>,
 ) -> Result<Publication, Refusal> {
     let listed = listed(entry, tools, listing)?;
-    let read_now = |file: &StampedFile| steady(file.stamp, || read(files, &file.path, |stamp| stamp == file.stamp));
-    let skill_file = listed.iter().find(|file| file.path == SKILL_FILE).ok_or(Refusal::SkillFile)?;
+    let read_now = |file: &StampedFile| {
+        steady(file.stamp, || {
+            read(files, &file.path, |stamp| stamp == file.stamp)
+        })
+    };
+    let skill_file = listed
+        .iter()
+        .find(|file| file.path == SKILL_FILE)
+        .ok_or(Refusal::SkillFile)?;
     if skill_file.stamp.bytes() > MAX_FILE_BYTES {
         return Err(Refusal::SkillFileLength);
     }
     let text = read_now(skill_file)?;
     let (description, frontmatter) = fields(&text, entry.name().as_str())?;
-    let published = listed.iter().map(|file| match before.and_then(|before| before.known(file)) {
-        _ if file.path == SKILL_FILE => Ok(PublishedFile::of(&file.path, &text)),
-        Some(known) => Ok(known.clone()),
-        None => read_now(file).map(|content| PublishedFile::of(&file.path, &content)),
-    });
+    let published = listed
+        .iter()
+        .map(|file| match before.and_then(|before| before.known(file)) {
+            _ if file.path == SKILL_FILE => Ok(PublishedFile::of(&file.path, &text)),
+            Some(known) => Ok(known.clone()),
+            None => read_now(file).map(|content| PublishedFile::of(&file.path, &content)),
+        });
     let files = published.collect::<Result<_, _>>()?;
-    Ok(Publication { name: entry.name().to_string(), description, frontmatter, files })
+    Ok(Publication {
+        name: entry.name().to_string(),
+        description,
+        frontmatter,
+        files,
+    })
 }
 
 /// The files that are given away, when they are not too many.
-fn listed<'a>(entry: &Entry, tools: &FileTools, listing: &'a StampedListing) -> Result<Vec<&'a StampedFile>, Refusal> {
+fn listed<'a>(
+    entry: &Entry,
+    tools: &FileTools,
+    listing: &'a StampedListing,
+) -> Result<Vec<&'a StampedFile>, Refusal> {
     if listing.truncated {
         return Err(Refusal::Cut);
     }
@@ -183,10 +257,14 @@ fn listed<'a>(entry: &Entry, tools: &FileTools, listing: &'a StampedListing) -> 
     let is_given = |file: &&StampedFile| {
         let parts: Vec<&str> = file.path.split('/').collect();
         // What the tools for files take for no path, or do not read, is not read this way either.
-        parts.iter().all(|part| problem(part).is_none()) && !tools.is_withheld(&parts) && !hidden.holds(&entry.directory().join(&file.path))
+        parts.iter().all(|part| problem(part).is_none())
+            && !tools.is_withheld(&parts)
+            && !hidden.holds(&entry.directory().join(&file.path))
     };
     let files: Vec<&StampedFile> = listing.files.iter().filter(is_given).collect();
-    let bytes = files.iter().fold(0_u64, |sum, file| sum.saturating_add(file.stamp.bytes()));
+    let bytes = files
+        .iter()
+        .fold(0_u64, |sum, file| sum.saturating_add(file.stamp.bytes()));
     match files.len() {
         files if files > MAX_FILES => Err(Refusal::Files { files }),
         _ if bytes > MAX_BYTES => Err(Refusal::Bytes { bytes }),
@@ -194,14 +272,24 @@ fn listed<'a>(entry: &Entry, tools: &FileTools, listing: &'a StampedListing) -> 
     }
 }
 
-/// Reads the fields as everybody does. What the file forbids by now counts, not what it said when the skill was found.
+/// Reads the fields as everybody does. What the file forbids by now counts, not what it said when
+/// the skill was found.
 fn fields(text: &[u8], name: &str) -> Result<(String, Map<String, Value>), Refusal> {
     if !Document::parse(text)?.manifest().model_invocable() {
         return Err(Refusal::ForNobody);
     }
     let fields = Fence::of_file(text)?.plain()?;
-    let written = |field| fields.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty()).ok_or(Refusal::Field(field));
-    let (found, description) = (written("name")?.to_owned(), written("description")?.to_owned());
+    let written = |field| {
+        fields
+            .get(field)
+            .and_then(Value::as_str)
+            .filter(|text| !text.trim().is_empty())
+            .ok_or(Refusal::Field(field))
+    };
+    let (found, description) = (
+        written("name")?.to_owned(),
+        written("description")?.to_owned(),
+    );
     if found != name {
         return Err(Refusal::NameDiffers { written: found });
     }
@@ -212,7 +300,13 @@ impl PublishedFile {
     fn of(path: &str, content: &[u8]) -> Self {
         let is_text = std::str::from_utf8(content).is_ok_and(|text| !text.contains('\0'));
         let name = path.rsplit('/').next().unwrap_or(path);
-        Self { path: path.to_owned(), bytes: content.len() as u64, sha256: sha256(content), media_type: media_type(name, is_text), is_text }
+        Self {
+            path: path.to_owned(),
+            bytes: content.len() as u64,
+            sha256: sha256(content),
+            media_type: media_type(name, is_text),
+            is_text,
+        }
     }
 }
 

@@ -23,19 +23,32 @@ const MAX_NAMES: usize = 5;
 ///
 /// A file that cannot be read needs something that nobody knows: it counts.
 pub(crate) fn needed(files: &SkillFiles, script: Option<&str>) -> Option<Needed> {
-    let python = ["scripts/pyproject.toml", "pyproject.toml"].into_iter().find_map(|file| read(files, file, of_pyproject));
-    let python =
-        python.or_else(|| ["scripts/requirements.txt", "requirements.txt"].into_iter().find_map(|file| read(files, file, of_requirements)));
-    let node = || ["scripts/package.json", "package.json"].into_iter().find_map(|file| read(files, file, of_package));
+    let python = ["scripts/pyproject.toml", "pyproject.toml"]
+        .into_iter()
+        .find_map(|file| read(files, file, of_pyproject));
+    let python = python.or_else(|| {
+        ["scripts/requirements.txt", "requirements.txt"]
+            .into_iter()
+            .find_map(|file| read(files, file, of_requirements))
+    });
+    let node = || {
+        ["scripts/package.json", "package.json"]
+            .into_iter()
+            .find_map(|file| read(files, file, of_package))
+    };
     match script {
-        Some(script) if script.ends_with(".py") => python.or_else(|| read(files, script, of_script)),
+        Some(script) if script.ends_with(".py") => {
+            python.or_else(|| read(files, script, of_script))
+        }
         Some(script) if is_node(script) => node(),
         _ => python.or_else(node),
     }
 }
 
 fn is_node(script: &str) -> bool {
-    [".js", ".mjs", ".cjs", ".ts"].iter().any(|ending| script.ends_with(ending))
+    [".js", ".mjs", ".cjs", ".ts"]
+        .iter()
+        .any(|ending| script.ends_with(ending))
 }
 
 /// Reads one file; one that is not there needs nothing.
@@ -43,42 +56,76 @@ fn read(files: &SkillFiles, file: &str, names: fn(&str) -> Option<Vec<String>>) 
     if !files.contains(file) {
         return None;
     }
-    let text = files.read(file, MAX_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let text = files
+        .read(file, MAX_BYTES)
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes).ok());
     let names = match text.map(|text| names(&text)) {
         Some(Some(names)) if names.is_empty() => return None,
         Some(Some(names)) => names,
-        // A script that is no text is not read by Python either; anything else may say what it likes.
+        // A script that is no text is not read by Python either; anything else may say what it
+        // likes.
         None if file.ends_with(".py") => return None,
         _ => Vec::new(),
     };
-    Some(Needed { file: file.to_owned(), names })
+    Some(Needed {
+        file: file.to_owned(),
+        names,
+    })
 }
 
 /// `project.dependencies`, and the dependencies of Poetry.
 fn of_pyproject(text: &str) -> Option<Vec<String>> {
     let table: toml::Table = text.parse().ok()?;
-    let listed = table.get("project").and_then(|project| project.get("dependencies")).and_then(toml::Value::as_array);
-    let mut names: Vec<String> = listed.into_iter().flatten().filter_map(toml::Value::as_str).map(str::to_owned).collect();
-    let poetry = table.get("tool").and_then(|tool| tool.get("poetry")).and_then(|poetry| poetry.get("dependencies"));
-    let poetry = poetry.and_then(toml::Value::as_table).into_iter().flatten().map(|(name, _)| name.clone());
+    let listed = table
+        .get("project")
+        .and_then(|project| project.get("dependencies"))
+        .and_then(toml::Value::as_array);
+    let mut names: Vec<String> = listed
+        .into_iter()
+        .flatten()
+        .filter_map(toml::Value::as_str)
+        .map(str::to_owned)
+        .collect();
+    let poetry = table
+        .get("tool")
+        .and_then(|tool| tool.get("poetry"))
+        .and_then(|poetry| poetry.get("dependencies"));
+    let poetry = poetry
+        .and_then(toml::Value::as_table)
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name.clone());
     names.extend(poetry.filter(|name| name != "python"));
     Some(names)
 }
 
 fn of_requirements(text: &str) -> Option<Vec<String>> {
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
-    Some(lines.filter(|line| !line.is_empty()).map(str::to_owned).collect())
+    let lines = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default().trim());
+    Some(
+        lines
+            .filter(|line| !line.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 fn of_package(text: &str) -> Option<Vec<String>> {
     let package: serde_json::Value = serde_json::from_str(text).ok()?;
-    let names = ["dependencies", "optionalDependencies"].into_iter().filter_map(|key| package.get(key)?.as_object());
+    let names = ["dependencies", "optionalDependencies"]
+        .into_iter()
+        .filter_map(|key| package.get(key)?.as_object());
     Some(names.flatten().map(|(name, _)| name.clone()).collect())
 }
 
 /// The block `# /// script` of a Python script (PEP 723).
 fn of_script(text: &str) -> Option<Vec<String>> {
-    let mut lines = text.lines().skip_while(|line| line.trim_end() != "# /// script").skip(1);
+    let mut lines = text
+        .lines()
+        .skip_while(|line| line.trim_end() != "# /// script")
+        .skip(1);
     let mut block = String::new();
     loop {
         match lines.next() {
@@ -94,19 +141,39 @@ fn of_script(text: &str) -> Option<Vec<String>> {
     }
     let table: toml::Table = block.parse().ok()?;
     let listed = table.get("dependencies").and_then(toml::Value::as_array);
-    Some(listed.into_iter().flatten().filter_map(toml::Value::as_str).map(str::to_owned).collect())
+    Some(
+        listed
+            .into_iter()
+            .flatten()
+            .filter_map(toml::Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 impl fmt::Display for Needed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.names.is_empty() {
-            return write!(f, "{} cannot be read, and what it asks for is not known", self.file);
+            return write!(
+                f,
+                "{} cannot be read, and what it asks for is not known",
+                self.file
+            );
         }
-        let clean = |name: &String| name.chars().filter(|c| !skills_runtime::is_hidden(*c)).take(60).collect::<String>();
+        let clean = |name: &String| {
+            name.chars()
+                .filter(|c| !skills_runtime::is_hidden(*c))
+                .take(60)
+                .collect::<String>()
+        };
         let names: Vec<String> = self.names.iter().take(MAX_NAMES).map(clean).collect();
         let more = self.names.len().saturating_sub(MAX_NAMES);
         write!(f, "{} asks for {}", self.file, names.join(", "))?;
-        if more > 0 { write!(f, " and {more} more") } else { Ok(()) }
+        if more > 0 {
+            write!(f, " and {more} more")
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -116,16 +183,34 @@ mod tests {
 
     #[test]
     fn each_way_to_declare_is_read() {
-        assert_eq!(of_pyproject("[project]\nname='x'\ndependencies = ['pandas>=2', 'httpx']").unwrap(), ["pandas>=2", "httpx"]);
-        assert_eq!(of_pyproject("[project]\nname='x'\ndependencies = []").unwrap(), [""; 0]);
-        assert_eq!(of_pyproject("[tool.poetry.dependencies]\npython='^3'\nrich='1'").unwrap(), ["rich"]);
+        assert_eq!(
+            of_pyproject("[project]\nname='x'\ndependencies = ['pandas>=2', 'httpx']").unwrap(),
+            ["pandas>=2", "httpx"]
+        );
+        assert_eq!(
+            of_pyproject("[project]\nname='x'\ndependencies = []").unwrap(),
+            [""; 0]
+        );
+        assert_eq!(
+            of_pyproject("[tool.poetry.dependencies]\npython='^3'\nrich='1'").unwrap(),
+            ["rich"]
+        );
         assert_eq!(of_pyproject("not = [toml"), None);
-        assert_eq!(of_requirements("# none\n\n-r other.txt\nrequests==2 # why\n").unwrap(), ["-r other.txt", "requests==2"]);
-        assert_eq!(of_package(r#"{"dependencies": {"left-pad": "1"}, "devDependencies": {"x": "1"}}"#).unwrap(), ["left-pad"]);
-        let script =
-            "#!/usr/bin/env python3\n# /// script\n# requires-python = '>=3.11'\n# dependencies = [\n#   'rich',\n# ]\n# ///\nprint()\n";
+        assert_eq!(
+            of_requirements("# none\n\n-r other.txt\nrequests==2 # why\n").unwrap(),
+            ["-r other.txt", "requests==2"]
+        );
+        assert_eq!(
+            of_package(r#"{"dependencies": {"left-pad": "1"}, "devDependencies": {"x": "1"}}"#)
+                .unwrap(),
+            ["left-pad"]
+        );
+        let script = "#!/usr/bin/env python3\n# /// script\n# requires-python = '>=3.11'\n# dependencies = [\n#   'rich',\n# ]\n# ///\nprint()\n";
         assert_eq!(of_script(script).unwrap(), ["rich"]);
-        assert_eq!(of_script("# /// script\n# dependencies = ['rich']\nprint()\n").unwrap(), [""; 0]);
+        assert_eq!(
+            of_script("# /// script\n# dependencies = ['rich']\nprint()\n").unwrap(),
+            [""; 0]
+        );
         assert_eq!(of_script("print()\n").unwrap(), [""; 0]);
     }
 }

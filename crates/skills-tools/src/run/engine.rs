@@ -38,7 +38,8 @@ pub(crate) struct ScriptArguments {
 pub struct ScriptResult {
     /// Whether it ended with exit code 0.
     pub success: bool,
-    /// What it printed, when all of that is one JSON value; numbers that would lose digits are left as text.
+    /// What it printed, when all of that is one JSON value; numbers that would lose digits are left
+    /// as text.
     pub result: Option<Value>,
     /// What it printed.
     pub raw: String,
@@ -95,11 +96,17 @@ impl Programs {
         limit: Duration,
         context: &CallContext,
     ) -> Result<ScriptResult, ToolError> {
-        self.engine_and_error(arguments, limit, context).await.map(|(result, _)| result)
+        self.engine_and_error(arguments, limit, context)
+            .await
+            .map(|(result, _)| result)
     }
 
     /// Runs a script as a tool.
-    pub(crate) async fn run_script(&self, arguments: ScriptArguments, context: &CallContext) -> Result<Outcome, ToolError> {
+    pub(crate) async fn run_script(
+        &self,
+        arguments: ScriptArguments,
+        context: &CallContext,
+    ) -> Result<Outcome, ToolError> {
         let limit = Duration::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
         let (result, error) = self.engine_and_error(arguments, limit, context).await?;
         let data = match json!(result) {
@@ -124,7 +131,10 @@ impl Programs {
         let deadline = Deadline::of(limit);
         let skill = self.usable(&arguments.skill_name)?;
         let script = skill.script(&arguments.script_name)?;
-        self.is_on(&skill.entry, script.strip_prefix("scripts/").unwrap_or(&script))?;
+        self.is_on(
+            &skill.entry,
+            script.strip_prefix("scripts/").unwrap_or(&script),
+        )?;
         skill.is_set_up(Some(&script))?;
         let around = self.surroundings(Some(&skill.entry))?;
         let mut options = self.options(context);
@@ -132,15 +142,27 @@ impl Programs {
         options.args = vec![argument(&arguments.args)?];
         options.stdin = stdin(arguments.stdin.as_ref());
         let shown = around.shown();
-        let Ran { artifacts, finished, seconds } = self.execute(Target::Skill(&skill.entry), options, &deadline, &shown).await?;
+        let Ran {
+            artifacts,
+            finished,
+            seconds,
+        } = self
+            .execute(Target::Skill(&skill.entry), options, &deadline, &shown)
+            .await?;
         let error = failure(&finished, &seconds);
-        let is_json = finished.is_success() && !artifacts.stdout.is_truncated() && is_json(&finished.stdout);
+        let is_json =
+            finished.is_success() && !artifacts.stdout.is_truncated() && is_json(&finished.stdout);
         let result = ScriptResult {
             success: finished.is_success(),
-            // What the runtime read, since it took the values of secrets out of it however JSON spells them.
+            // What the runtime read, since it took the values of secrets out of it however JSON
+            // spells them.
             result: is_json.then(|| shown.value(&artifacts.output)),
             error: error.as_ref().map(|error| error.message.clone()),
-            exit_code: if let Ended::Exited(code) = finished.ended { Some(code) } else { None },
+            exit_code: if let Ended::Exited(code) = finished.ended {
+                Some(code)
+            } else {
+                None
+            },
             duration_ms: u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
             timed_out: finished.ended == Ended::TimedOut,
             raw: finished.stdout,
@@ -150,29 +172,55 @@ impl Programs {
 }
 
 impl Usable {
-    /// Finds a script by its name alone: no path, no file that is hidden, nothing outside of `scripts/`.
+    /// Finds a script by its name alone: no path, no file that is hidden, nothing outside of
+    /// `scripts/`.
     fn script(&self, name: &str) -> Result<String, ToolError> {
-        let refused = |reason: &str| ToolError::new(Code::InvalidPath, format!("the name of the script {reason}"));
+        let refused = |reason: &str| {
+            ToolError::new(
+                Code::InvalidPath,
+                format!("the name of the script {reason}"),
+            )
+        };
         if name.chars().count() > MAX_NAME {
             return Err(refused("is longer than 64 characters"));
         }
         if name.contains(['/', '\\']) || name.starts_with('.') {
-            return Err(refused("is a path or hidden; write the name alone, such as `calculate.py`"));
+            return Err(refused(
+                "is a path or hidden; write the name alone, such as `calculate.py`",
+            ));
         }
         if let Some(reason) = problem(name) {
             return Err(refused(reason));
         }
         let listed = self.files.files_in("scripts").unwrap_or_default();
-        let scripts: Vec<&str> = listed.iter().map(|file| file.path.as_str()).filter(|path| kind(path).is_some()).collect();
+        let scripts: Vec<&str> = listed
+            .iter()
+            .map(|file| file.path.as_str())
+            .filter(|path| kind(path).is_some())
+            .collect();
         let exact = format!("scripts/{name}");
         let is_stem = |path: &&&str| stem(path) == name;
         let stems: Vec<&str> = scripts.iter().filter(is_stem).copied().collect();
         let python = stems.iter().find(|path| path.ends_with(".py"));
-        match scripts.iter().find(|path| **path == exact).or(python).or(if stems.len() == 1 { stems.first() } else { None }) {
+        match scripts
+            .iter()
+            .find(|path| **path == exact)
+            .or(python)
+            .or(if stems.len() == 1 {
+                stems.first()
+            } else {
+                None
+            }) {
             Some(path) => Ok((*path).to_owned()),
             None => {
-                let names: Vec<&str> = scripts.iter().map(|path| path.strip_prefix("scripts/").unwrap_or(path)).collect();
-                let error = ToolError::new(Code::ScriptNotFound, format!("skill '{}' has no script '{name}'", self.entry.name()));
+                let names: Vec<&str> = scripts
+                    .iter()
+                    .map(|path| path.strip_prefix("scripts/").unwrap_or(path))
+                    .collect();
+                let error = ToolError::new(
+                    Code::ScriptNotFound,
+                    format!("skill '{}' has no script '{name}'", self.entry.name()),
+                );
                 Err(match names.as_slice() {
                     [] => error.hint("it has no scripts; read its SKILL.md"),
                     names => error.hint(format!("there are: {}", names.join(", "))),
@@ -194,20 +242,27 @@ fn stem(path: &str) -> &str {
 fn argument(args: &Map<String, Value>) -> Result<String, ToolError> {
     let text = Value::Object(args.clone()).to_string();
     if text.len() > MAX_ARGUMENT_BYTES {
-        let error =
-            ToolError::new(Code::TooLarge, format!("`args` has {} bytes, and at most {MAX_ARGUMENT_BYTES} can be passed", text.len()));
+        let error = ToolError::new(
+            Code::TooLarge,
+            format!(
+                "`args` has {} bytes, and at most {MAX_ARGUMENT_BYTES} can be passed",
+                text.len()
+            ),
+        );
         return Err(error.hint("write it to a file, or pass it as `stdin`"));
     }
     Ok(text)
 }
 
-/// Says whether what a script printed is one JSON value. What has numbers with more digits than are kept stays text.
+/// Says whether what a script printed is one JSON value. What has numbers with more digits than are
+/// kept stays text.
 fn is_json(stdout: &str) -> bool {
     let text = stdout.trim_start_matches('\u{feff}').trim();
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() && !loses_digits(text)
 }
 
-/// Whether a number outside of texts is a whole one of 19 digits or more, which may not fit into 64 bits.
+/// Whether a number outside of texts is a whole one of 19 digits or more, which may not fit into 64
+/// bits.
 fn loses_digits(text: &str) -> bool {
     let (mut is_text, mut is_escaped, mut digits, mut is_fraction) = (false, false, 0_usize, false);
     for c in text.chars() {
@@ -236,10 +291,23 @@ mod tests {
 
     #[test]
     fn output_is_json_when_all_of_it_is() {
-        for text in ["\u{feff} {\"duty\": 0}\n", "[1, 2.5, \"12345678901234567890123\", 1e30]", "null"] {
+        for text in [
+            "\u{feff} {\"duty\": 0}\n",
+            "[1, 2.5, \"12345678901234567890123\", 1e30]",
+            "null",
+        ] {
             assert!(is_json(text), "{text}");
         }
-        for text in ["", "log\n{}", "{}\n{}", "{\"a\": NaN}", "Infinity", "{'a': 1}", "{\"a\": 12345678901234567890123}", "{} x"] {
+        for text in [
+            "",
+            "log\n{}",
+            "{}\n{}",
+            "{\"a\": NaN}",
+            "Infinity",
+            "{'a': 1}",
+            "{\"a\": 12345678901234567890123}",
+            "{} x",
+        ] {
             assert!(!is_json(text), "{text}");
         }
     }

@@ -36,8 +36,8 @@ pub struct ScriptExecutor {
 }
 
 impl ScriptExecutor {
-    /// Runs the scripts that this runtime finds. What administrators changed about the tools of a host is not known here: see
-    /// [`ToolSet::executor`](crate::ToolSet::executor).
+    /// Runs the scripts that this runtime finds. What administrators changed about the tools of a
+    /// host is not known here: see [`ToolSet::executor`](crate::ToolSet::executor).
     #[must_use]
     pub fn new(runtime: SkillRuntime) -> Self {
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
@@ -52,7 +52,11 @@ impl ScriptExecutor {
     }
 
     pub(crate) fn sharing(programs: Arc<Programs>) -> Self {
-        Self { programs, timeout: Duration::from_secs(DEFAULT_TIMEOUT), context: CallContext::default() }
+        Self {
+            programs,
+            timeout: Duration::from_secs(DEFAULT_TIMEOUT),
+            context: CallContext::default(),
+        }
     }
 
     /// Sets the deadline of each script.
@@ -69,22 +73,42 @@ impl ScriptExecutor {
         self
     }
 
-    /// Runs a script of a skill, named with or without its ending. `args` is one JSON object, or null for none.
+    /// Runs a script of a skill, named with or without its ending. `args` is one JSON object, or
+    /// null for none.
     ///
     /// A script that fails or is stopped is a [`ScriptResult`] like any other.
     ///
     /// # Errors
-    /// When nothing ran: `args` is no object, there is no such skill or script, the policy denies it, there is no sandbox.
-    pub async fn execute(&self, skill: &str, script: &str, args: Value) -> Result<ScriptResult, ToolError> {
+    /// When nothing ran: `args` is no object, there is no such skill or script, the policy denies
+    /// it, there is no sandbox.
+    pub async fn execute(
+        &self,
+        skill: &str,
+        script: &str,
+        args: Value,
+    ) -> Result<ScriptResult, ToolError> {
         let args = match args {
             Value::Object(args) => args,
             Value::Null => Map::new(),
-            _ => return Err(ToolError::new(crate::Code::InvalidArguments, "the arguments of a script are one JSON object")),
+            _ => {
+                return Err(ToolError::new(
+                    crate::Code::InvalidArguments,
+                    "the arguments of a script are one JSON object",
+                ));
+            }
         };
         let looks = Arc::clone(&self.programs.files.looks);
         // The disk is looked at aside; when that fails, so does what follows, with its reason.
         let _ = tokio::task::spawn_blocking(move || looks.catalog()).await;
-        let arguments = ScriptArguments { skill_name: skill.to_owned(), script_name: script.to_owned(), args, timeout: None, stdin: None };
-        self.programs.engine(arguments, self.timeout, &self.context).await
+        let arguments = ScriptArguments {
+            skill_name: skill.to_owned(),
+            script_name: script.to_owned(),
+            args,
+            timeout: None,
+            stdin: None,
+        };
+        self.programs
+            .engine(arguments, self.timeout, &self.context)
+            .await
     }
 }

@@ -8,7 +8,8 @@ use super::result::not_run;
 use crate::ToolError;
 use crate::shown::Shown;
 
-/// The most conversations that have a directory; of more the one that was used least lately loses its own.
+/// The most conversations that have a directory; of more the one that was used least lately loses
+/// its own.
 const MAX_SESSIONS: usize = 256;
 
 /// The private directories of conversations, made when they are first used.
@@ -20,9 +21,19 @@ impl Sessions {
     ///
     /// # Errors
     /// When one cannot be made.
-    pub(crate) fn directory(&self, runtime: &SkillRuntime, session: Option<&str>) -> Result<SessionDirectory, ToolError> {
-        let make = || runtime.session_directory().map_err(|error| not_run(&error, None, &Shown::default()));
-        let Some(session) = session else { return make() };
+    pub(crate) fn directory(
+        &self,
+        runtime: &SkillRuntime,
+        session: Option<&str>,
+    ) -> Result<SessionDirectory, ToolError> {
+        let make = || {
+            runtime
+                .session_directory()
+                .map_err(|error| not_run(&error, None, &Shown::default()))
+        };
+        let Some(session) = session else {
+            return make();
+        };
         if let Some(directory) = self.known(session) {
             return Ok(directory);
         }
@@ -41,8 +52,13 @@ impl Sessions {
         Some(directory)
     }
 
-    /// Keeps a directory, unless somebody was faster; returns the one that counts, and those that nobody needs any more.
-    fn keep(&self, session: &str, made: SessionDirectory) -> (SessionDirectory, Vec<(String, SessionDirectory)>) {
+    /// Keeps a directory, unless somebody was faster; returns the one that counts, and those that
+    /// nobody needs any more.
+    fn keep(
+        &self,
+        session: &str,
+        made: SessionDirectory,
+    ) -> (SessionDirectory, Vec<(String, SessionDirectory)>) {
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, directory)) = sessions.iter().find(|(known, _)| known == session) {
             return (directory.clone(), vec![(session.to_owned(), made)]);
@@ -54,7 +70,12 @@ impl Sessions {
 
     /// Forgets a conversation; its directory goes with the last run that uses it.
     pub(crate) fn end(&self, session: &str) {
-        let gone: Vec<_> = self.0.lock().unwrap_or_else(PoisonError::into_inner).extract_if(.., |(known, _)| known == session).collect();
+        let gone: Vec<_> = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extract_if(.., |(known, _)| known == session)
+            .collect();
         drop(gone);
     }
 }

@@ -15,34 +15,51 @@ pub(crate) enum CommandLine {
 }
 
 impl CommandLine {
-    /// Reads a command line as a POSIX shell splits it into words. A text that makes a shell do more than that is one for a shell.
+    /// Reads a command line as a POSIX shell splits it into words. A text that makes a shell do
+    /// more than that is one for a shell.
     ///
     /// # Errors
     /// `invalid_arguments` when it is empty, has a NUL in it or a quote that nobody closes.
     pub(crate) fn read(text: &str) -> Result<Self, ToolError> {
-        let wrong = |message: &str, hint: &str| ToolError::new(Code::InvalidArguments, message).hint(hint);
+        let wrong =
+            |message: &str, hint: &str| ToolError::new(Code::InvalidArguments, message).hint(hint);
         let text = text.trim();
         if text.len() > MAX_COMMAND_BYTES {
-            let error =
-                ToolError::new(Code::TooLarge, format!("the command has {} bytes, and at most {MAX_COMMAND_BYTES} are taken", text.len()));
+            let error = ToolError::new(
+                Code::TooLarge,
+                format!(
+                    "the command has {} bytes, and at most {MAX_COMMAND_BYTES} are taken",
+                    text.len()
+                ),
+            );
             return Err(error.hint("put what is long into a file, or into `stdin`"));
         }
         if text.contains('\0') {
-            return Err(wrong("the command has a NUL character in it", "leave it out"));
+            return Err(wrong(
+                "the command has a NUL character in it",
+                "leave it out",
+            ));
         }
         if needs_shell(text) {
             return Ok(Self::Shell(text.to_owned()));
         }
         match shlex::split(text) {
-            None => Err(wrong("the command has a quote that is not closed", "close it, or write a backslash before it")),
-            Some(words) if words.is_empty() => Err(wrong("the command is empty", "write a program and its arguments")),
+            None => Err(wrong(
+                "the command has a quote that is not closed",
+                "close it, or write a backslash before it",
+            )),
+            Some(words) if words.is_empty() => Err(wrong(
+                "the command is empty",
+                "write a program and its arguments",
+            )),
             Some(words) => Ok(Self::Words(words)),
         }
     }
 }
 
-/// Says whether a shell would do more with a text than split it: operators, redirections, expansions, patterns, comments, assignments before the
-/// program, several lines. Quotes count as a shell counts them; when in doubt it is the shell's, which needs more leave.
+/// Says whether a shell would do more with a text than split it: operators, redirections,
+/// expansions, patterns, comments, assignments before the program, several lines. Quotes count as a
+/// shell counts them; when in doubt it is the shell's, which needs more leave.
 fn needs_shell(text: &str) -> bool {
     let mut quote = None;
     let mut characters = text.chars().peekable();
@@ -56,28 +73,38 @@ fn needs_shell(text: &str) -> bool {
             (Some('"'), '\\') => drop(characters.next()),
             (Some('"'), '$' | '`') => return true,
             (Some(_), _) => {}
-            (None, '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' | '*' | '?' | '[' | '{' | '\n' | '\r') => return true,
+            (
+                None,
+                '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' | '*' | '?' | '[' | '{' | '\n'
+                | '\r',
+            ) => return true,
             (None, '~' | '#') if at_start => return true,
             _ => {}
         }
         at_start = quote.is_none() && matches!(c, ' ' | '\t' | '=' | ':');
     }
-    assigns(text) || text.starts_with("! ") || is_keyword(text.split_whitespace().next().unwrap_or_default())
+    assigns(text)
+        || text.starts_with("! ")
+        || is_keyword(text.split_whitespace().next().unwrap_or_default())
 }
 
 /// `NAME=value program`.
 fn assigns(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     first.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        !name.is_empty()
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     })
 }
 
-/// What a shell has built in and no machine has as a program, or has as one that does something else.
+/// What a shell has built in and no machine has as a program, or has as one that does something
+/// else.
 fn is_keyword(word: &str) -> bool {
     let words = [
-        ".", ":", "alias", "cd", "case", "eval", "exec", "exit", "export", "for", "function", "if", "read", "return", "set", "shift",
-        "source", "trap", "ulimit", "umask", "unset", "until", "wait", "while", "time", "command", "type", "[[",
+        ".", ":", "alias", "cd", "case", "eval", "exec", "exit", "export", "for", "function", "if",
+        "read", "return", "set", "shift", "source", "trap", "ulimit", "umask", "unset", "until",
+        "wait", "while", "time", "command", "type", "[[",
     ];
     words.contains(&word)
 }
@@ -89,14 +116,29 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[&str]) {
-        assert_eq!(CommandLine::read(text), Ok(CommandLine::Words(expected.iter().map(ToString::to_string).collect())), "{text}");
+        assert_eq!(
+            CommandLine::read(text),
+            Ok(CommandLine::Words(
+                expected.iter().map(ToString::to_string).collect()
+            )),
+            "{text}"
+        );
     }
 
     #[test]
     fn plain_words_need_no_shell() {
-        check("python scripts/gcd.py 12 18", &["python", "scripts/gcd.py", "12", "18"]);
-        check("  grep -r 'a $(b) | c' .  ", &["grep", "-r", "a $(b) | c", "."]);
-        check(r#"echo "a \"b\"; c" x\ y a=b x~ a#b"#, &["echo", "a \"b\"; c", "x y", "a=b", "x~", "a#b"]);
+        check(
+            "python scripts/gcd.py 12 18",
+            &["python", "scripts/gcd.py", "12", "18"],
+        );
+        check(
+            "  grep -r 'a $(b) | c' .  ",
+            &["grep", "-r", "a $(b) | c", "."],
+        );
+        check(
+            r#"echo "a \"b\"; c" x\ y a=b x~ a#b"#,
+            &["echo", "a \"b\"; c", "x y", "a=b", "x~", "a#b"],
+        );
     }
 
     #[test]
@@ -130,8 +172,13 @@ mod tests {
             "a\rb",
         ];
         for text in texts {
-            // A tilde behind `=` is plain in words that are no assignments; it is left to the shell all the same.
-            assert_eq!(CommandLine::read(text), Ok(CommandLine::Shell(text.to_owned())), "{text}");
+            // A tilde behind `=` is plain in words that are no assignments; it is left to the shell
+            // all the same.
+            assert_eq!(
+                CommandLine::read(text),
+                Ok(CommandLine::Shell(text.to_owned())),
+                "{text}"
+            );
         }
     }
 
@@ -143,7 +190,11 @@ mod tests {
             ("echo 'a", "the command has a quote that is not closed"),
             ("echo \0", "the command has a NUL character in it"),
         ] {
-            assert_eq!(CommandLine::read(text).unwrap_err().message, message, "{text:?}");
+            assert_eq!(
+                CommandLine::read(text).unwrap_err().message,
+                message,
+                "{text:?}"
+            );
         }
     }
 

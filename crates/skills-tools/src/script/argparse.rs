@@ -17,11 +17,13 @@ pub(crate) const MAX_SOURCE_BYTES: usize = 256 * 1024;
 /// The most arguments that are read.
 pub(crate) const MAX_ARGUMENTS: usize = 100;
 
-/// Names that make a parser another than its calls of `add_argument` say: commands have arguments of their own, other prefixes make other
-/// words options, and words that name files are replaced by what the files hold.
+/// Names that make a parser another than its calls of `add_argument` say: commands have arguments
+/// of their own, other prefixes make other words options, and words that name files are replaced by
+/// what the files hold.
 const BEYOND_US: [&str; 3] = ["add_subparsers", "prefix_chars", "fromfile_prefix_chars"];
 
-/// Reads the arguments out of source of at most 256 KiB; nothing when there are none, or when they depend on more than constants can say.
+/// Reads the arguments out of source of at most 256 KiB; nothing when there are none, or when they
+/// depend on more than constants can say.
 ///
 /// A keyword whose value is no constant is taken as not there.
 pub(super) fn arguments(source: &str, warnings: &mut Vec<ScriptWarning>) -> Option<Vec<Argument>> {
@@ -29,14 +31,19 @@ pub(super) fn arguments(source: &str, warnings: &mut Vec<ScriptWarning>) -> Opti
         return None;
     }
     let tokens: Vec<_> = Lexer::new(source).collect();
-    if tokens.iter().any(|token| matches!(token, Token::Name(name) if BEYOND_US.contains(name))) {
+    if tokens
+        .iter()
+        .any(|token| matches!(token, Token::Name(name) if BEYOND_US.contains(name)))
+    {
         return None;
     }
     let mut arguments: Vec<Argument> = Vec::new();
     let mut lost_a_place = false;
     for (index, call) in calls(&tokens).enumerate() {
         if index == MAX_ARGUMENTS {
-            warnings.push(ScriptWarning::TooManyArguments { limit: MAX_ARGUMENTS });
+            warnings.push(ScriptWarning::TooManyArguments {
+                limit: MAX_ARGUMENTS,
+            });
             lost_a_place = true;
             break;
         }
@@ -47,77 +54,119 @@ pub(super) fn arguments(source: &str, warnings: &mut Vec<ScriptWarning>) -> Opti
         match read(&call, &flags, warnings) {
             Some(argument) if arguments.iter().any(|other| other.name == argument.name) => {
                 lost_a_place |= is_place(&call, &flags);
-                warnings.push(ScriptWarning::ArgumentTwice { argument: argument.name });
+                warnings.push(ScriptWarning::ArgumentTwice {
+                    argument: argument.name,
+                });
             }
             Some(argument) => arguments.push(argument),
             None => lost_a_place |= is_place(&call, &flags),
         }
     }
     // Words without an option reach the right argument only when all of their places are known.
-    let has_places = arguments.iter().any(|argument| matches!(argument.form, Form::Positional { .. }));
+    let has_places = arguments
+        .iter()
+        .any(|argument| matches!(argument.form, Form::Positional { .. }));
     let is_sure = !lost_a_place || !has_places;
     (is_sure && !arguments.is_empty()).then_some(arguments)
 }
 
 /// Says whether an option string makes the parser take numbers below zero for options.
 fn is_number(flag: &str) -> bool {
-    flag.strip_prefix('-').is_some_and(|bare| bare.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+    flag.strip_prefix('-')
+        .is_some_and(|bare| bare.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
-/// Says whether an argument may take a word that has no option before it. What takes the rest of the line leaves the others their words.
+/// Says whether an argument may take a word that has no option before it. What takes the rest of
+/// the line leaves the others their words.
 fn is_place(call: &Call<'_, '_>, flags: &[String]) -> bool {
-    flags.first().is_none_or(|flag| !flag.starts_with('-')) && call.name("nargs") != Some("REMAINDER")
+    flags.first().is_none_or(|flag| !flag.starts_with('-'))
+        && call.name("nargs") != Some("REMAINDER")
 }
 
-/// Returns the option strings, or the name of a positional argument; nothing when one is no constant.
+/// Returns the option strings, or the name of a positional argument; nothing when one is no
+/// constant.
 fn flags(call: &Call<'_, '_>) -> Option<Vec<String>> {
-    let texts = call.values.iter().map(|tokens| match literal::literal(tokens)? {
-        Value::String(text) => Some(text),
-        _ => None,
-    });
+    let texts = call
+        .values
+        .iter()
+        .map(|tokens| match literal::literal(tokens)? {
+            Value::String(text) => Some(text),
+            _ => None,
+        });
     let flags: Vec<_> = texts.collect::<Option<_>>()?;
-    if flags.is_empty() { call.text("dest").map(|dest| vec![dest]) } else { Some(flags) }
+    if flags.is_empty() {
+        call.text("dest").map(|dest| vec![dest])
+    } else {
+        Some(flags)
+    }
 }
 
 /// Reads one call; nothing when it makes no argument that can be given as data.
-fn read(call: &Call<'_, '_>, flags: &[String], warnings: &mut Vec<ScriptWarning>) -> Option<Argument> {
+fn read(
+    call: &Call<'_, '_>,
+    flags: &[String],
+    warnings: &mut Vec<ScriptWarning>,
+) -> Option<Argument> {
     let first = flags.first()?;
-    let word = flags.iter().find(|flag| flag.starts_with("--")).unwrap_or(first);
+    let word = flags
+        .iter()
+        .find(|flag| flag.starts_with("--"))
+        .unwrap_or(first);
     let is_option = word.starts_with('-');
     let action = call.text("action");
     if matches!(action.as_deref(), Some("help" | "version")) {
         return None;
     }
-    let bare = word.strip_prefix("--").or_else(|| word.strip_prefix('-')).unwrap_or(word);
+    let bare = word
+        .strip_prefix("--")
+        .or_else(|| word.strip_prefix('-'))
+        .unwrap_or(word);
     let name = match call.text("dest") {
         Some(dest) => dest,
         None if is_option => bare.replace('-', "_"),
         None => bare.to_owned(),
     };
-    let shape = if is_option { Shape::option(call, action.as_deref(), word) } else { Shape::positional(call, action.as_deref()) };
+    let shape = if is_option {
+        Shape::option(call, action.as_deref(), word)
+    } else {
+        Shape::positional(call, action.as_deref())
+    };
     let Some(shape) = shape.filter(|_| is_name(&name) && is_name(bare)) else {
-        warnings.push(ScriptWarning::Inexpressible { argument: short(&name) });
+        warnings.push(ScriptWarning::Inexpressible {
+            argument: short(&name),
+        });
         return None;
     };
     let required = match shape.form {
         Form::Positional { least, .. } => least > 0,
         _ => call.literal("required") == Some(true.into()),
     };
-    let default = call.literal("default").filter(|default| fits(default, shape.kind));
+    let default = call
+        .literal("default")
+        .filter(|default| fits(default, shape.kind));
     let description = help(call, default.as_ref());
     let mut written = shape.keywords;
     if let Some(default) = default {
         written.insert("default".to_owned(), default);
     }
     let keywords = schema::keywords(&name, shape.kind, &written, warnings);
-    Some(Argument { name, kind: shape.kind, required, description, keywords, form: shape.form })
+    Some(Argument {
+        name,
+        kind: shape.kind,
+        required,
+        description,
+        keywords,
+        form: shape.form,
+    })
 }
 
 /// Returns the help with its default filled in, as the script itself would print it.
 fn help(call: &Call<'_, '_>, default: Option<&Value>) -> Option<String> {
     let mut help = call.text("help")?;
     if let Some(default) = default {
-        let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+        let default = default
+            .as_str()
+            .map_or_else(|| default.to_string(), str::to_owned);
         // Once: many times a long default would be longer than any source.
         help = help.replacen("%(default)s", &default, 1);
     }
@@ -134,16 +183,30 @@ mod tests {
     use super::super::{Arguments, Language};
     use super::*;
 
-    /// Reads source whose calls of `p.add_argument` have these parts, and returns the schema's properties and the warnings.
+    /// Reads source whose calls of `p.add_argument` have these parts, and returns the schema's
+    /// properties and the warnings.
     fn read(calls: &[&str]) -> (Value, String) {
-        let source: String = calls.iter().map(|call| format!("p.add_argument({call})\n")).collect();
+        let source: String = calls
+            .iter()
+            .map(|call| format!("p.add_argument({call})\n"))
+            .collect();
         let (arguments, warnings) = Arguments::of(None, &source, Language::Python);
-        (schema::schema(&arguments), warnings.iter().map(|warning| format!("{warning}\n")).collect())
+        (
+            schema::schema(&arguments),
+            warnings
+                .iter()
+                .map(|warning| format!("{warning}\n"))
+                .collect(),
+        )
     }
 
     fn check(call: &str, expected: Value) {
         let (schema, warnings) = read(&[call]);
-        assert_eq!((schema["properties"].clone(), warnings.as_str()), (expected, ""), "{call}");
+        assert_eq!(
+            (schema["properties"].clone(), warnings.as_str()),
+            (expected, ""),
+            "{call}"
+        );
     }
 
     #[test]
@@ -152,28 +215,60 @@ mod tests {
             r#""--city", "-c", help="Name %(default)s" " 100%%", default="x""#,
             json!({"city": {"type": "string", "description": "Name x 100%", "default": "x"}}),
         );
-        check("'-n', type=int, choices=[1, 2,]", json!({"n": {"type": "integer", "enum": [1, 2]}}));
-        check("'--dry-run', action='store_true'", json!({"dry_run": {"type": "boolean"}}));
-        check("'--no-color', dest='color', action=\"store_false\"", json!({"color": {"type": "boolean", "default": true}}));
-        check("'--tag', action='append'", json!({"tag": {"type": "array", "items": {"type": "string"}}}));
-        check("'--at', nargs=2, type=float", json!({"at": {"type": "array", "items": {"type": "number"}, "maxItems": 2, "minItems": 2}}));
+        check(
+            "'-n', type=int, choices=[1, 2,]",
+            json!({"n": {"type": "integer", "enum": [1, 2]}}),
+        );
+        check(
+            "'--dry-run', action='store_true'",
+            json!({"dry_run": {"type": "boolean"}}),
+        );
+        check(
+            "'--no-color', dest='color', action=\"store_false\"",
+            json!({"color": {"type": "boolean", "default": true}}),
+        );
+        check(
+            "'--tag', action='append'",
+            json!({"tag": {"type": "array", "items": {"type": "string"}}}),
+        );
+        check(
+            "'--at', nargs=2, type=float",
+            json!({"at": {"type": "array", "items": {"type": "number"}, "maxItems": 2, "minItems": 2}}),
+        );
         check("'--on', type=bool", json!({"on": {"type": "boolean"}}));
-        check("'--cache', action=argparse.BooleanOptionalAction, default=True", json!({"cache": {"type": "boolean", "default": true}}));
+        check(
+            "'--cache', action=argparse.BooleanOptionalAction, default=True",
+            json!({"cache": {"type": "boolean", "default": true}}),
+        );
     }
 
     #[test]
     fn what_is_no_constant_is_not_guessed() {
-        check("'--a', default=os.environ.get('A', 'x'), help=HELP, type=Path, choices=sorted(X)", json!({"a": {"type": "string"}}));
-        check("'--a', default='7', type=int, required=NEEDED", json!({"a": {"type": "integer"}}));
+        check(
+            "'--a', default=os.environ.get('A', 'x'), help=HELP, type=Path, choices=sorted(X)",
+            json!({"a": {"type": "string"}}),
+        );
+        check(
+            "'--a', default='7', type=int, required=NEEDED",
+            json!({"a": {"type": "integer"}}),
+        );
         check("'--a', **more", json!({"a": {"type": "string"}}));
     }
 
     #[test]
     fn positional_arguments_are_required_and_keep_their_order() {
-        let (schema, _) =
-            read(&["'source'", "'--b', required=True", "'more', nargs='*'", "'last', nargs='+', type=int", "'end', nargs='?'"]);
+        let (schema, _) = read(&[
+            "'source'",
+            "'--b', required=True",
+            "'more', nargs='*'",
+            "'last', nargs='+', type=int",
+            "'end', nargs='?'",
+        ]);
         assert_eq!(schema["required"], json!(["source", "b", "last"]));
-        assert_eq!(schema["properties"]["last"], json!({"type": "array", "items": {"type": "integer"}, "minItems": 1}));
+        assert_eq!(
+            schema["properties"]["last"],
+            json!({"type": "array", "items": {"type": "integer"}, "minItems": 1})
+        );
         assert_eq!(schema["x-derived"], "argparse");
         assert_eq!(schema["additionalProperties"], false);
     }
@@ -198,7 +293,10 @@ mod tests {
             assert_eq!(schema::schema(&arguments), open, "{source}");
         }
         let long = format!("p.add_argument('--a')\n{}", "#".repeat(MAX_SOURCE_BYTES));
-        assert_eq!(Arguments::of(None, &long, Language::Python).0, Arguments::Open);
+        assert_eq!(
+            Arguments::of(None, &long, Language::Python).0,
+            Arguments::Open
+        );
     }
 
     #[test]
@@ -225,7 +323,10 @@ mod tests {
     #[test]
     fn an_unknown_option_leaves_the_others_as_they_are() {
         let (schema, warnings) = read(&["FLAG", "'--a'"]);
-        assert_eq!((schema["properties"].clone(), warnings.as_str()), (json!({"a": {"type": "string"}}), ""));
+        assert_eq!(
+            (schema["properties"].clone(), warnings.as_str()),
+            (json!({"a": {"type": "string"}}), "")
+        );
         let (schema, _) = read(&["'file'", "'rest', nargs=argparse.REMAINDER"]);
         assert_eq!(schema["required"], json!(["file"]));
     }
@@ -234,17 +335,40 @@ mod tests {
     fn a_hundred_arguments_are_read() {
         let calls: Vec<_> = (0..150).map(|number| format!("'--a{number}'")).collect();
         let (schema, warnings) = read(&calls.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!(schema["properties"].as_object().unwrap().len(), MAX_ARGUMENTS);
-        assert_eq!(warnings, "only the first 100 arguments of the script are read\n");
+        assert_eq!(
+            schema["properties"].as_object().unwrap().len(),
+            MAX_ARGUMENTS
+        );
+        assert_eq!(
+            warnings,
+            "only the first 100 arguments of the script are read\n"
+        );
     }
 
     #[test]
     fn hostile_sources_take_linear_time() {
         let start = Instant::now();
-        for piece in ["p.add_argument(", "p.add_argument('--a',[", "'", "'''", "\\N{", "'\\N{", "((", "add_argument", "[[[1],", "-"] {
-            let source = format!("p.add_argument('{}", piece.repeat(MAX_SOURCE_BYTES / piece.len() - 10));
+        for piece in [
+            "p.add_argument(",
+            "p.add_argument('--a',[",
+            "'",
+            "'''",
+            "\\N{",
+            "'\\N{",
+            "((",
+            "add_argument",
+            "[[[1],",
+            "-",
+        ] {
+            let source = format!(
+                "p.add_argument('{}",
+                piece.repeat(MAX_SOURCE_BYTES / piece.len() - 10)
+            );
             let _ = arguments(&source, &mut Vec::new());
-            let source = format!("'''{}'''\np.add_argument('--a')", piece.repeat(MAX_SOURCE_BYTES / piece.len() - 20));
+            let source = format!(
+                "'''{}'''\np.add_argument('--a')",
+                piece.repeat(MAX_SOURCE_BYTES / piece.len() - 20)
+            );
             let _ = arguments(&source, &mut Vec::new());
         }
         assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
@@ -253,7 +377,14 @@ mod tests {
     /// Pieces of calls in any order, and any characters between them.
     fn python() -> impl Strategy<Value = String> {
         let keywords = "(nargs|type|default|choices|help|action|dest)=(int|float|bool|'append'|'store_true'|2)?";
-        let piece = prop_oneof!["\\PC", "p\\.add_argument\\(", "'--?[a-z=]{1,3}'", keywords, ", ?", "[\\[\\](){},'\"\\\\\n*+?0-9-]"];
+        let piece = prop_oneof![
+            "\\PC",
+            "p\\.add_argument\\(",
+            "'--?[a-z=]{1,3}'",
+            keywords,
+            ", ?",
+            "[\\[\\](){},'\"\\\\\n*+?0-9-]"
+        ];
         prop::collection::vec(piece, 0..80).prop_map(|pieces| pieces.concat())
     }
 

@@ -64,7 +64,8 @@ pub(crate) enum Form {
         /// The option for the other value.
         otherwise: Option<String>,
     },
-    /// `--on True`, and `--on=` for false, since Python's `bool` takes any text but the empty one for true.
+    /// `--on True`, and `--on=` for false, since Python's `bool` takes any text but the empty one
+    /// for true.
     NonEmpty(String),
     /// `--cities Taipei Tainan`, for lists of at least `least` items; shorter ones are left out.
     Together {
@@ -86,11 +87,17 @@ pub(crate) enum Form {
 
 impl Arguments {
     /// Learns the arguments from the skill's `scripts` block, else from Python source.
-    pub(crate) fn of(spec: Option<&ScriptSpec>, source: &str, language: Language) -> (Self, Vec<ScriptWarning>) {
+    pub(crate) fn of(
+        spec: Option<&ScriptSpec>,
+        source: &str,
+        language: Language,
+    ) -> (Self, Vec<ScriptWarning>) {
         let mut warnings = Vec::new();
         let arguments = match (spec.and_then(|spec| spec.args.as_deref()), language) {
             (Some(args), _) => Self::Listed(listed(args, &mut warnings)),
-            (None, Language::Python) => argparse::arguments(source, &mut warnings).map_or(Self::Open, Self::Derived),
+            (None, Language::Python) => {
+                argparse::arguments(source, &mut warnings).map_or(Self::Open, Self::Derived)
+            }
             (None, Language::Shell) => Self::Open,
         };
         (arguments, warnings)
@@ -128,7 +135,9 @@ impl Kind {
 pub(super) fn is_name(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 fn listed(args: &[ScriptArg], warnings: &mut Vec<ScriptWarning>) -> Vec<Argument> {
@@ -148,7 +157,10 @@ fn listed(args: &[ScriptArg], warnings: &mut Vec<ScriptWarning>) -> Vec<Argument
 
 fn read(arg: &ScriptArg, warnings: &mut Vec<ScriptWarning>) -> Argument {
     let kind = Kind::read(&arg.kind).unwrap_or_else(|| {
-        warnings.push(ScriptWarning::UnknownType { argument: arg.name.clone(), kind: short(&arg.kind) });
+        warnings.push(ScriptWarning::UnknownType {
+            argument: arg.name.clone(),
+            kind: short(&arg.kind),
+        });
         Kind::String
     });
     let is = |key: &str, value: Value| arg.written.get(key) == Some(&value);
@@ -157,7 +169,11 @@ fn read(arg: &ScriptArg, warnings: &mut Vec<ScriptWarning>) -> Argument {
         _ if is("style", "json".into()) => Form::Json(word),
         Kind::Boolean => {
             let otherwise = is("negatable", true.into()).then(|| format!("--no-{}", arg.name));
-            Form::Flag { word, when: true, otherwise }
+            Form::Flag {
+                word,
+                when: true,
+                otherwise,
+            }
         }
         _ => Form::Option(word),
     };

@@ -45,19 +45,25 @@ pub(crate) enum PassError {
         bytes: usize,
     },
     /// All words together are too long.
-    #[error("the arguments have {bytes} bytes together, and at most {MAX_ARGV_BYTES} can be passed")]
+    #[error(
+        "the arguments have {bytes} bytes together, and at most {MAX_ARGV_BYTES} can be passed"
+    )]
     TooLong {
         /// Their length.
         bytes: usize,
     },
     /// A word would be read as an option, or as the mark that ends them.
-    #[error("a word of argument {argument:?} starts with a hyphen, and the script would not take it for a value")]
+    #[error(
+        "a word of argument {argument:?} starts with a hyphen, and the script would not take it for a value"
+    )]
     LeadingHyphen {
         /// The argument.
         argument: String,
     },
     /// The script would take words of this positional argument for another one.
-    #[error("the script cannot tell the words of argument {argument:?} from those of the arguments beside it")]
+    #[error(
+        "the script cannot tell the words of argument {argument:?} from those of the arguments beside it"
+    )]
     Ambiguous {
         /// The argument.
         argument: String,
@@ -66,16 +72,27 @@ pub(crate) enum PassError {
 
 /// Says how checked arguments reach a script.
 ///
-/// Options come in the order of the script's list, then its positional arguments, behind a `--` where one could be taken for something
-/// else. A value is a word of its own, as it is; one that starts with `-` stands behind its option and a `=`. What is null is left out.
-/// Without a list everything goes to standard input as one JSON object, and no word is passed.
+/// Options come in the order of the script's list, then its positional arguments, behind a `--`
+/// where one could be taken for something else. A value is a word of its own, as it is; one that
+/// starts with `-` stands behind its option and a `=`. What is null is left out. Without a list
+/// everything goes to standard input as one JSON object, and no word is passed.
 pub(crate) fn pass(given: &Map<String, Value>, arguments: &Arguments) -> Result<Passed, PassError> {
     let arguments = match arguments {
-        Arguments::Open => return Ok(Passed { args: Vec::new(), stdin: Some(Value::Object(given.clone()).to_string()) }),
+        Arguments::Open => {
+            return Ok(Passed {
+                args: Vec::new(),
+                stdin: Some(Value::Object(given.clone()).to_string()),
+            });
+        }
         Arguments::Listed(arguments) | Arguments::Derived(arguments) => arguments,
     };
-    if let Some(unknown) = given.keys().find(|name| !arguments.iter().any(|argument| argument.name == **name)) {
-        return Err(PassError::Unknown { argument: unknown.clone() });
+    if let Some(unknown) = given
+        .keys()
+        .find(|name| !arguments.iter().any(|argument| argument.name == **name))
+    {
+        return Err(PassError::Unknown {
+            argument: unknown.clone(),
+        });
     }
     let mut words = Words::default();
     for argument in arguments {
@@ -88,7 +105,10 @@ pub(crate) fn pass(given: &Map<String, Value>, arguments: &Arguments) -> Result<
     if words.bytes > MAX_ARGV_BYTES {
         return Err(PassError::TooLong { bytes: words.bytes });
     }
-    Ok(Passed { args: words.words, stdin: None })
+    Ok(Passed {
+        args: words.words,
+        stdin: None,
+    })
 }
 
 /// Words as they come together.
@@ -106,10 +126,15 @@ impl Words<'_> {
     fn push(&mut self, word: String) -> Result<(), PassError> {
         let argument = || self.argument.to_owned();
         if word.contains('\0') {
-            return Err(PassError::Nul { argument: argument() });
+            return Err(PassError::Nul {
+                argument: argument(),
+            });
         }
         if word.len() > MAX_WORD_BYTES {
-            return Err(PassError::WordTooLong { argument: argument(), bytes: word.len() });
+            return Err(PassError::WordTooLong {
+                argument: argument(),
+                bytes: word.len(),
+            });
         }
         self.bytes += word.len() + 1;
         self.words.push(word);
@@ -119,18 +144,37 @@ impl Words<'_> {
     fn option(&mut self, argument: &Argument, value: &Value) -> Result<(), PassError> {
         match (&argument.form, value) {
             (Form::Positional { .. }, _) => Ok(()),
-            (Form::Flag { word, when, otherwise }, Value::Bool(value)) => {
-                let word = if value == when { Some(word) } else { otherwise.as_ref() };
+            (
+                Form::Flag {
+                    word,
+                    when,
+                    otherwise,
+                },
+                Value::Bool(value),
+            ) => {
+                let word = if value == when {
+                    Some(word)
+                } else {
+                    otherwise.as_ref()
+                };
                 word.map_or(Ok(()), |word| self.push(word.clone()))
             }
             (Form::NonEmpty(word), Value::Bool(false)) => self.push(format!("{word}=")),
             (Form::NonEmpty(word), Value::Bool(true)) => self.value(word, "True".to_owned()),
             (Form::Json(word), value) => self.value(word, value.to_string()),
-            (Form::Together { word, least }, Value::Array(items)) => self.together(word, *least, items),
-            (Form::Option(word), Value::Array(items)) => items.iter().try_for_each(|item| self.value(word, text(item))),
-            (Form::Option(word) | Form::NonEmpty(word) | Form::Flag { word, .. } | Form::Together { word, .. }, value) => {
-                self.value(word, text(value))
+            (Form::Together { word, least }, Value::Array(items)) => {
+                self.together(word, *least, items)
             }
+            (Form::Option(word), Value::Array(items)) => items
+                .iter()
+                .try_for_each(|item| self.value(word, text(item))),
+            (
+                Form::Option(word)
+                | Form::NonEmpty(word)
+                | Form::Flag { word, .. }
+                | Form::Together { word, .. },
+                value,
+            ) => self.value(word, text(value)),
         }
     }
 
@@ -156,7 +200,9 @@ impl Words<'_> {
         for item in items {
             let text = text(item);
             if text.starts_with('-') && !(item.is_number() && is_plain_number(&text)) {
-                return Err(PassError::LeadingHyphen { argument: self.argument.to_owned() });
+                return Err(PassError::LeadingHyphen {
+                    argument: self.argument.to_owned(),
+                });
             }
             self.push(text)?;
         }
@@ -168,16 +214,22 @@ impl Words<'_> {
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        // Whole numbers may come as `3.0`, which is a whole number to JSON Schema and to no `int`. Display never writes an exponent.
-        Value::Number(number) if number.is_f64() => number.as_f64().map_or_else(|| number.to_string(), |number| number.to_string()),
+        // Whole numbers may come as `3.0`, which is a whole number to JSON Schema and to no `int`.
+        // Display never writes an exponent.
+        Value::Number(number) if number.is_f64() => number
+            .as_f64()
+            .map_or_else(|| number.to_string(), |number| number.to_string()),
         value => value.to_string(),
     }
 }
 
 /// Says whether a word below zero is taken for a number and not for an option.
 fn is_plain_number(word: &str) -> bool {
-    word.strip_prefix('-').is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
-        && word[1..].bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    word.strip_prefix('-')
+        .is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
+        && word[1..]
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
 #[cfg(test)]
@@ -190,11 +242,19 @@ mod tests {
     use super::*;
 
     fn listed(args: &str) -> Arguments {
-        Arguments::of(specs(&format!("  a:\n    args: [{args}]")).first(), "", Language::Shell).0
+        Arguments::of(
+            specs(&format!("  a:\n    args: [{args}]")).first(),
+            "",
+            Language::Shell,
+        )
+        .0
     }
 
     fn derived(calls: &[&str]) -> Arguments {
-        let source: String = calls.iter().map(|call| format!("p.add_argument({call})\n")).collect();
+        let source: String = calls
+            .iter()
+            .map(|call| format!("p.add_argument({call})\n"))
+            .collect();
         Arguments::of(None, &source, Language::Python).0
     }
 
@@ -209,16 +269,30 @@ mod tests {
     }
 
     fn refuse(arguments: &Arguments, given: Value, expected: &str) {
-        assert_eq!(try_pass(arguments, given).unwrap_err().to_string(), expected);
+        assert_eq!(
+            try_pass(arguments, given).unwrap_err().to_string(),
+            expected
+        );
     }
 
     #[test]
     fn values_are_words_of_their_own() {
-        let arguments = listed("{name: city}, {name: day_s, type: integer}, {name: deep, type: object}, {name: at, type: number}");
+        let arguments = listed(
+            "{name: city}, {name: day_s, type: integer}, {name: deep, type: object}, {name: at, type: number}",
+        );
         check(
             &arguments,
             json!({"at": 0.1, "city": "Tai pei; $(x) `y` \"z\"\n", "day_s": 3, "deep": {"a": [1, null]}}),
-            &["--city", "Tai pei; $(x) `y` \"z\"\n", "--day_s", "3", "--deep", r#"{"a":[1,null]}"#, "--at", "0.1"],
+            &[
+                "--city",
+                "Tai pei; $(x) `y` \"z\"\n",
+                "--day_s",
+                "3",
+                "--deep",
+                r#"{"a":[1,null]}"#,
+                "--at",
+                "0.1",
+            ],
         );
         check(&arguments, json!({"city": null, "deep": null}), &[]);
         check(&arguments, json!({"city": ""}), &["--city", ""]);
@@ -228,12 +302,17 @@ mod tests {
     #[test]
     fn a_value_that_looks_like_an_option_stands_behind_its_own() {
         let arguments = listed("{name: city}, {name: n, type: integer}, {name: l, type: array}");
-        check(&arguments, json!({"city": "-x", "n": -3, "l": ["--help", "b"]}), &["--city=-x", "--n=-3", "--l=--help", "--l", "b"]);
+        check(
+            &arguments,
+            json!({"city": "-x", "n": -3, "l": ["--help", "b"]}),
+            &["--city=-x", "--n=-3", "--l=--help", "--l", "b"],
+        );
     }
 
     #[test]
     fn truths_are_flags() {
-        let arguments = listed("{name: a, type: boolean}, {name: b, type: boolean, negatable: true}");
+        let arguments =
+            listed("{name: a, type: boolean}, {name: b, type: boolean, negatable: true}");
         check(&arguments, json!({"a": true, "b": true}), &["--a", "--b"]);
         check(&arguments, json!({"a": false, "b": false}), &["--no-b"]);
     }
@@ -241,7 +320,11 @@ mod tests {
     #[test]
     fn lists_repeat_their_option_or_are_one_text() {
         let arguments = listed("{name: a, type: array}, {name: b, type: array, style: json}");
-        check(&arguments, json!({"a": ["x", "y z"], "b": ["x", 1]}), &["--a", "x", "--a", "y z", "--b", r#"["x",1]"#]);
+        check(
+            &arguments,
+            json!({"a": ["x", "y z"], "b": ["x", 1]}),
+            &["--a", "x", "--a", "y z", "--b", r#"["x",1]"#],
+        );
         check(&arguments, json!({"a": []}), &[]);
     }
 
@@ -274,27 +357,76 @@ mod tests {
             "'--on', type=bool",
         ]);
         let given = json!({"dry_run": true, "city": "x", "n": 1, "color": false, "cache": false, "on": false});
-        check(&arguments, given, &["--dry-run", "--city-name", "x", "-n", "1", "--no-color", "--no-cache", "--on="]);
-        check(&arguments, json!({"dry_run": false, "color": true, "cache": true, "on": true}), &["--cache", "--on", "True"]);
+        check(
+            &arguments,
+            given,
+            &[
+                "--dry-run",
+                "--city-name",
+                "x",
+                "-n",
+                "1",
+                "--no-color",
+                "--no-cache",
+                "--on=",
+            ],
+        );
+        check(
+            &arguments,
+            json!({"dry_run": false, "color": true, "cache": true, "on": true}),
+            &["--cache", "--on", "True"],
+        );
     }
 
     #[test]
     fn derived_lists_follow_one_option() {
-        let arguments = derived(&["'--at', nargs=2, type=float", "'--all', nargs='*'", "'file'"]);
-        check(&arguments, json!({"file": "f", "at": [-1.5, 2], "all": ["a", "b"]}), &["--at", "-1.5", "2", "--all", "a", "b", "--", "f"]);
-        check(&arguments, json!({"file": "f", "all": []}), &["--all", "--", "f"]);
-        check(&arguments, json!({"file": "f", "all": ["-x"]}), &["--all=-x", "--", "f"]);
-        check(&arguments, json!({"file": "f", "all": ["a"]}), &["--all", "a", "--", "f"]);
+        let arguments = derived(&[
+            "'--at', nargs=2, type=float",
+            "'--all', nargs='*'",
+            "'file'",
+        ]);
+        check(
+            &arguments,
+            json!({"file": "f", "at": [-1.5, 2], "all": ["a", "b"]}),
+            &["--at", "-1.5", "2", "--all", "a", "b", "--", "f"],
+        );
+        check(
+            &arguments,
+            json!({"file": "f", "all": []}),
+            &["--all", "--", "f"],
+        );
+        check(
+            &arguments,
+            json!({"file": "f", "all": ["-x"]}),
+            &["--all=-x", "--", "f"],
+        );
+        check(
+            &arguments,
+            json!({"file": "f", "all": ["a"]}),
+            &["--all", "a", "--", "f"],
+        );
         let expected = r#"a word of argument "all" starts with a hyphen, and the script would not take it for a value"#;
-        refuse(&arguments, json!({"file": "f", "all": ["a", "-x"]}), expected);
+        refuse(
+            &arguments,
+            json!({"file": "f", "all": ["a", "-x"]}),
+            expected,
+        );
     }
 
     #[test]
     fn positional_arguments_come_last_in_their_order() {
         let arguments = derived(&["'source'", "'--n', type=int", "'more', nargs='*'"]);
-        check(&arguments, json!({"more": ["c", "d"], "n": 1, "source": "a b"}), &["--n", "1", "a b", "c", "d"]);
+        check(
+            &arguments,
+            json!({"more": ["c", "d"], "n": 1, "source": "a b"}),
+            &["--n", "1", "a b", "c", "d"],
+        );
         check(&arguments, json!({"source": "-a"}), &["--", "-a"]);
-        check(&arguments, json!({"source": "---", "more": ["--n=2", "-"]}), &["--", "---", "--n=2", "-"]);
+        check(
+            &arguments,
+            json!({"source": "---", "more": ["--n=2", "-"]}),
+            &["--", "---", "--n=2", "-"],
+        );
         let expected = r#"a word of argument "more" starts with a hyphen, and the script would not take it for a value"#;
         refuse(&arguments, json!({"source": "a", "more": ["--"]}), expected);
     }
@@ -309,30 +441,56 @@ mod tests {
             r#"the script cannot tell the words of argument "one" from those of the arguments beside it"#,
         );
         let arguments = derived(&["'many', nargs='+'", "'last'", "'end', nargs='?'"]);
-        check(&arguments, json!({"many": ["a", "b"], "last": "c"}), &["a", "b", "c"]);
+        check(
+            &arguments,
+            json!({"many": ["a", "b"], "last": "c"}),
+            &["a", "b", "c"],
+        );
         assert!(matches!(
             try_pass(&arguments, json!({"many": ["a"], "last": "b", "end": "c"})),
             Err(PassError::Ambiguous { argument }) if argument == "many"
         ));
-        assert!(matches!(try_pass(&arguments, json!({"many": ["a"]})), Err(PassError::Ambiguous { .. })));
+        assert!(matches!(
+            try_pass(&arguments, json!({"many": ["a"]})),
+            Err(PassError::Ambiguous { .. })
+        ));
     }
 
     #[test]
     fn nothing_known_goes_to_standard_input() {
         let passed = try_pass(&Arguments::Open, json!({"--help": "-x", "a": [1, "天"]})).unwrap();
         assert_eq!(passed.args, [""; 0]);
-        assert_eq!(passed.stdin.as_deref(), Some(r#"{"--help":"-x","a":[1,"天"]}"#));
+        assert_eq!(
+            passed.stdin.as_deref(),
+            Some(r#"{"--help":"-x","a":[1,"天"]}"#)
+        );
     }
 
     #[test]
     fn what_no_command_line_can_hold_is_refused() {
         let arguments = listed("{name: a}, {name: b}, {name: c}");
-        refuse(&arguments, json!({"a": "x\u{0}y"}), r#"argument "a" holds a NUL character"#);
-        refuse(&arguments, json!({"a": "x".repeat(65_537)}), r#"argument "a" has 65537 bytes, and at most 65536 can be passed"#);
+        refuse(
+            &arguments,
+            json!({"a": "x\u{0}y"}),
+            r#"argument "a" holds a NUL character"#,
+        );
+        refuse(
+            &arguments,
+            json!({"a": "x".repeat(65_537)}),
+            r#"argument "a" has 65537 bytes, and at most 65536 can be passed"#,
+        );
         let half = "x".repeat(65_536);
-        refuse(&arguments, json!({"a": half, "b": half}), "the arguments have 131082 bytes together, and at most 131072 can be passed");
+        refuse(
+            &arguments,
+            json!({"a": half, "b": half}),
+            "the arguments have 131082 bytes together, and at most 131072 can be passed",
+        );
         assert!(try_pass(&arguments, json!({"a": half, "b": "y".repeat(65_000)})).is_ok());
-        refuse(&arguments, json!({"--help": "x"}), r#"the script has no argument "--help""#);
+        refuse(
+            &arguments,
+            json!({"--help": "x"}),
+            r#"the script has no argument "--help""#,
+        );
     }
 
     /// Reads words as argparse does for options of one value: `--name value` or `--name=value`.
@@ -340,7 +498,10 @@ mod tests {
         let mut words = words.iter();
         let mut found = Vec::new();
         while let Some(word) = words.next() {
-            assert!(word.starts_with("--"), "{word:?} stands where an option has to");
+            assert!(
+                word.starts_with("--"),
+                "{word:?} stands where an option has to"
+            );
             match word.split_once('=') {
                 Some((option, value)) => found.push((option.to_owned(), value.to_owned())),
                 None => found.push((word.clone(), words.next().unwrap().clone())),

@@ -7,16 +7,29 @@ use super::{ScriptWarning, stem, warning::short};
 /// The longest name that is compared with others, in characters.
 const MAX_COMPARED_CHARS: usize = 64;
 
-/// Finds what the block says of a file: an entry with its whole name, else one with its name without the ending.
+/// Finds what the block says of a file: an entry with its whole name, else one with its name
+/// without the ending.
 pub(crate) fn entry<'a>(specs: &'a [ScriptSpec], file: &str) -> Option<&'a ScriptSpec> {
-    specs.iter().find(|spec| file_of(spec) == file).or_else(|| specs.iter().find(|spec| file_of(spec) == stem(file)))
+    specs
+        .iter()
+        .find(|spec| file_of(spec) == file)
+        .or_else(|| specs.iter().find(|spec| file_of(spec) == stem(file)))
 }
 
-/// Warns of entries that speak of no file. `files` are the names of all files in `scripts/`, those that become no tools as well.
+/// Warns of entries that speak of no file. `files` are the names of all files in `scripts/`, those
+/// that become no tools as well.
 pub(crate) fn unmatched(specs: &[ScriptSpec], files: &[String]) -> Vec<ScriptWarning> {
-    let speaks_of = |spec: &ScriptSpec, file: &str| file_of(spec) == file || file_of(spec) == stem(file);
-    let unmatched = specs.iter().filter(|spec| !files.iter().any(|file| speaks_of(spec, file)));
-    unmatched.map(|spec| ScriptWarning::NoSuchScript { entry: short(&spec.name), nearest: nearest(file_of(spec), files) }).collect()
+    let speaks_of =
+        |spec: &ScriptSpec, file: &str| file_of(spec) == file || file_of(spec) == stem(file);
+    let unmatched = specs
+        .iter()
+        .filter(|spec| !files.iter().any(|file| speaks_of(spec, file)));
+    unmatched
+        .map(|spec| ScriptWarning::NoSuchScript {
+            entry: short(&spec.name),
+            nearest: nearest(file_of(spec), files),
+        })
+        .collect()
 }
 
 /// The file that an entry means, with or without its ending.
@@ -25,16 +38,28 @@ fn file_of(spec: &ScriptSpec) -> &str {
     name.strip_prefix("scripts/").unwrap_or(name)
 }
 
-/// Finds the file that is at most a third of the name away; the first in byte order of those that are equally near.
+/// Finds the file that is at most a third of the name away; the first in byte order of those that
+/// are equally near.
 fn nearest(name: &str, files: &[String]) -> Option<String> {
     let away = |file: &String| distance(name, file).min(distance(name, stem(file)));
     let most = (name.chars().count() / 3).max(1);
-    files.iter().map(|file| (away(file), file)).filter(|(away, _)| *away <= most).min().map(|(_, file)| file.clone())
+    files
+        .iter()
+        .map(|file| (away(file), file))
+        .filter(|(away, _)| *away <= most)
+        .min()
+        .map(|(_, file)| file.clone())
 }
 
-/// How many characters have to be added, removed or replaced, in letters of either case; much for long names.
+/// How many characters have to be added, removed or replaced, in letters of either case; much for
+/// long names.
 fn distance(one: &str, other: &str) -> usize {
-    let lower = |name: &str| name.to_lowercase().chars().take(MAX_COMPARED_CHARS + 1).collect::<Vec<_>>();
+    let lower = |name: &str| {
+        name.to_lowercase()
+            .chars()
+            .take(MAX_COMPARED_CHARS + 1)
+            .collect::<Vec<_>>()
+    };
     let (one, other) = (lower(one), lower(other));
     if one.len().max(other.len()) > MAX_COMPARED_CHARS {
         return usize::MAX;
@@ -60,14 +85,23 @@ pub(super) mod tests {
     /// Reads entries of a `scripts` block, in YAML indented by two.
     pub(crate) fn specs(yaml: &str) -> Vec<ScriptSpec> {
         let source = format!("---\nname: s\ndescription: d\nscripts:\n{yaml}\n---\n");
-        Document::parse(source.as_bytes()).unwrap().manifest().extensions().scripts.clone()
+        Document::parse(source.as_bytes())
+            .unwrap()
+            .manifest()
+            .extensions()
+            .scripts
+            .clone()
     }
 
     #[test]
     fn an_entry_is_found_by_name_with_and_without_its_ending() {
         let specs = specs("  a: One\n  a.sh: Two\n  scripts/b.py: Three");
         let check = |file: &str, expected: Option<&str>| {
-            assert_eq!(entry(&specs, file).and_then(|spec| spec.description.as_deref()), expected, "{file}");
+            assert_eq!(
+                entry(&specs, file).and_then(|spec| spec.description.as_deref()),
+                expected,
+                "{file}"
+            );
         };
         check("a.py", Some("One"));
         check("a.sh", Some("Two"));
@@ -79,7 +113,10 @@ pub(super) mod tests {
     fn an_entry_without_a_file_names_the_nearest() {
         let files = ["get_forecast.py", "get_current.py", "build.js", "x.sh"].map(str::to_owned);
         let entries = "  get_forcast: One\n  Get_Current.py: Two\n  build: Three\n  unheard_of: Four\n  x: Five";
-        let warnings: Vec<_> = unmatched(&specs(entries), &files).iter().map(ToString::to_string).collect();
+        let warnings: Vec<_> = unmatched(&specs(entries), &files)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(
             warnings,
             [
@@ -92,7 +129,13 @@ pub(super) mod tests {
 
     #[test]
     fn distances_are_of_characters() {
-        for (one, other, expected) in [("", "", 0), ("a", "", 1), ("kitten", "sitting", 3), ("天气", "天", 1), ("ab", "ba", 2)] {
+        for (one, other, expected) in [
+            ("", "", 0),
+            ("a", "", 1),
+            ("kitten", "sitting", 3),
+            ("天气", "天", 1),
+            ("ab", "ba", 2),
+        ] {
             assert_eq!(distance(one, other), expected, "{one} {other}");
         }
         assert_eq!(distance(&"a".repeat(65), "a"), usize::MAX);

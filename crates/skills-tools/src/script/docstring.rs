@@ -10,13 +10,22 @@ pub(crate) const MAX_DESCRIPTION_CHARS: usize = 1024;
 /// How many lines of a shell script are searched for its description.
 const SHELL_LINES: usize = 20;
 
-/// Returns what a model is told of a script: one line of at most 1024 characters without hidden ones.
+/// Returns what a model is told of a script: one line of at most 1024 characters without hidden
+/// ones.
 ///
-/// The first that says anything counts: the skill's `scripts` block, the first line of the docstring of a Python module, `# Description:`
-/// in the leading comments of Python or the first 20 lines of a shell script. Else it is `Execute {script_name} from {skill_name}`, where
-/// the script's name is the file's name without its ending, as in the tool's name.
-pub(crate) fn describe(spec: Option<&ScriptSpec>, source: &str, language: Language, file: &str, skill: &str) -> String {
-    let line = |text: String| Some(one_line(&text, MAX_DESCRIPTION_CHARS)).filter(|line| !line.is_empty());
+/// The first that says anything counts: the skill's `scripts` block, the first line of the
+/// docstring of a Python module, `# Description:` in the leading comments of Python or the first 20
+/// lines of a shell script. Else it is `Execute {script_name} from {skill_name}`, where the
+/// script's name is the file's name without its ending, as in the tool's name.
+pub(crate) fn describe(
+    spec: Option<&ScriptSpec>,
+    source: &str,
+    language: Language,
+    file: &str,
+    skill: &str,
+) -> String {
+    let line =
+        |text: String| Some(one_line(&text, MAX_DESCRIPTION_CHARS)).filter(|line| !line.is_empty());
     let docstring = || match language {
         Language::Python => docstring(source),
         Language::Shell => None,
@@ -26,10 +35,16 @@ pub(crate) fn describe(spec: Option<&ScriptSpec>, source: &str, language: Langua
         .and_then(line)
         .or_else(|| docstring().and_then(line))
         .or_else(|| comment(source, language).map(str::to_owned).and_then(line))
-        .unwrap_or_else(|| one_line(&format!("Execute {} from {skill}", stem(file)), MAX_DESCRIPTION_CHARS))
+        .unwrap_or_else(|| {
+            one_line(
+                &format!("Execute {} from {skill}", stem(file)),
+                MAX_DESCRIPTION_CHARS,
+            )
+        })
 }
 
-/// Returns the first line with text of a Python module's docstring. Nothing is run: the first statement has to be string literals alone.
+/// Returns the first line with text of a Python module's docstring. Nothing is run: the first
+/// statement has to be string literals alone.
 pub(crate) fn docstring(source: &str) -> Option<String> {
     let mut tokens = Lexer::new(source).skip_while(|token| *token == Token::Newline);
     let (mut open, mut text) = (0_usize, None::<String>);
@@ -42,14 +57,20 @@ pub(crate) fn docstring(source: &str) -> Option<String> {
             _ => return None,
         }
     }
-    text?.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+    text?
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .map(str::to_owned)
 }
 
 /// Returns what stands behind `# Description:`, in letters of either case.
 fn comment(source: &str, language: Language) -> Option<&str> {
     let lines = source.trim_start_matches('\u{FEFF}').lines().map(str::trim);
     match language {
-        Language::Python => lines.take_while(|line| line.is_empty() || line.starts_with('#')).find_map(description),
+        Language::Python => lines
+            .take_while(|line| line.is_empty() || line.starts_with('#'))
+            .find_map(description),
         Language::Shell => lines.take(SHELL_LINES).find_map(description),
     }
 }
@@ -71,8 +92,14 @@ mod tests {
 
     #[test]
     fn a_docstring_is_the_first_statement() {
-        check("\"\"\"Tells the weather.\n\nMore.\n\"\"\"\n", Some("Tells the weather."));
-        check("\u{FEFF}#!/usr/bin/env python3\n# -*- coding: utf-8 -*-\n\n# why\n'''\n  Later.\n'''", Some("Later."));
+        check(
+            "\"\"\"Tells the weather.\n\nMore.\n\"\"\"\n",
+            Some("Tells the weather."),
+        );
+        check(
+            "\u{FEFF}#!/usr/bin/env python3\n# -*- coding: utf-8 -*-\n\n# why\n'''\n  Later.\n'''",
+            Some("Later."),
+        );
         check("r'a\\d' ; import os", Some("a\\d"));
         check("U\"a\" \\\n  'b'\nx", Some("ab"));
         check("('a'\n 'b')\n", Some("ab"));
@@ -81,9 +108,20 @@ mod tests {
 
     #[test]
     fn other_first_statements_are_none() {
-        for source in
-            ["", "import os\n'x'", "f'x'", "b'x'", "'a' f'b'", "'a' + 'b'", "'a'.strip()", "'a' % 1", "x = 'a'", "('a'", "'a", "'''a"]
-        {
+        for source in [
+            "",
+            "import os\n'x'",
+            "f'x'",
+            "b'x'",
+            "'a' f'b'",
+            "'a' + 'b'",
+            "'a'.strip()",
+            "'a' % 1",
+            "x = 'a'",
+            "('a'",
+            "'a",
+            "'''a",
+        ] {
             check(source, None);
         }
         check("'''  \n '''", None);
@@ -91,15 +129,40 @@ mod tests {
 
     #[test]
     fn comments_describe_scripts_without_a_docstring() {
-        let describe = |source: &str, file: &str| describe(None, source, Language::of(file), file, "weather");
-        assert_eq!(describe("#!/bin/sh\n## DESCRIPTION:  Counts\u{200B} words \n", "count.sh"), "Counts words");
+        let describe =
+            |source: &str, file: &str| describe(None, source, Language::of(file), file, "weather");
+        assert_eq!(
+            describe(
+                "#!/bin/sh\n## DESCRIPTION:  Counts\u{200B} words \n",
+                "count.sh"
+            ),
+            "Counts words"
+        );
         assert_eq!(describe("# description: One\n'''Two'''", "a.py"), "Two");
-        assert_eq!(describe("\n# coding: x\n# description: One\nimport os", "a.py"), "One");
-        assert_eq!(describe("import os\n# Description: One", "a.py"), "Execute a from weather");
-        assert_eq!(describe(&format!("{}# Description: One", "\n".repeat(19)), "a.sh"), "One");
-        assert_eq!(describe(&format!("{}# Description: One", "\n".repeat(20)), "a.sh"), "Execute a from weather");
-        assert_eq!(describe("# Description:\n'''  '''", "get.now.py"), "Execute get.now from weather");
-        assert_eq!(describe("'''Not shell'''", "a.sh"), "Execute a from weather");
+        assert_eq!(
+            describe("\n# coding: x\n# description: One\nimport os", "a.py"),
+            "One"
+        );
+        assert_eq!(
+            describe("import os\n# Description: One", "a.py"),
+            "Execute a from weather"
+        );
+        assert_eq!(
+            describe(&format!("{}# Description: One", "\n".repeat(19)), "a.sh"),
+            "One"
+        );
+        assert_eq!(
+            describe(&format!("{}# Description: One", "\n".repeat(20)), "a.sh"),
+            "Execute a from weather"
+        );
+        assert_eq!(
+            describe("# Description:\n'''  '''", "get.now.py"),
+            "Execute get.now from weather"
+        );
+        assert_eq!(
+            describe("'''Not shell'''", "a.sh"),
+            "Execute a from weather"
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Python source as tokens, as far as it takes to find a docstring and calls.
 
-/// Within how many bytes the name of a character has to end, so that many open ones do not cost much.
+/// Within how many bytes the name of a character has to end, so that many open ones do not cost
+/// much.
 const MAX_CHARACTER_NAME_BYTES: usize = 128;
 
 /// A token. Comments, indentation and line ends inside brackets are none.
@@ -20,7 +21,8 @@ pub(super) enum Token<'a> {
     Newline,
 }
 
-/// Reads tokens from Python source, each character once. Broken source gives some tokens, never an error.
+/// Reads tokens from Python source, each character once. Broken source gives some tokens, never an
+/// error.
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
     rest: &'a str,
@@ -29,7 +31,10 @@ pub(super) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(source: &'a str) -> Self {
-        Self { rest: source.strip_prefix('\u{FEFF}').unwrap_or(source), depth: 0 }
+        Self {
+            rest: source.strip_prefix('\u{FEFF}').unwrap_or(source),
+            depth: 0,
+        }
     }
 
     /// Takes `bytes` off the front.
@@ -50,7 +55,10 @@ impl<'a> Lexer<'a> {
             self.take_while(|c| c != '\n' && c != '\r' && c.is_whitespace());
             if self.rest.starts_with('#') {
                 self.take_while(|c| c != '\n' && c != '\r');
-            } else if let Some(bytes) = ["\\\r\n", "\\\n", "\\\r"].iter().find(|join| self.rest.starts_with(**join)).map(|join| join.len())
+            } else if let Some(bytes) = ["\\\r\n", "\\\n", "\\\r"]
+                .iter()
+                .find(|join| self.rest.starts_with(**join))
+                .map(|join| join.len())
             {
                 self.take(bytes);
             } else if self.depth > 0 && self.rest.starts_with(['\n', '\r']) {
@@ -87,8 +95,19 @@ impl<'a> Lexer<'a> {
 
     /// Reads a string that starts with its quotes.
     fn string(&mut self, form: Form) -> Token<'a> {
-        let quote = if self.rest.starts_with('"') { '"' } else { '\'' };
-        let triple = self.rest.as_bytes().iter().take(3).filter(|byte| **byte == quote as u8).count() == 3;
+        let quote = if self.rest.starts_with('"') {
+            '"'
+        } else {
+            '\''
+        };
+        let triple = self
+            .rest
+            .as_bytes()
+            .iter()
+            .take(3)
+            .filter(|byte| **byte == quote as u8)
+            .count()
+            == 3;
         self.take(if triple { 3 } else { 1 });
         let Some(end) = end_of_string(self.rest, quote, triple) else {
             // What does not end goes to the end of its line, or of the source.
@@ -143,7 +162,11 @@ enum Form {
 
 /// Finds the closing quotes. Behind a backslash no quote closes, in raw strings either.
 fn end_of_string(text: &str, quote: char, triple: bool) -> Option<usize> {
-    let closing = if triple { String::from(quote).repeat(3) } else { String::from(quote) };
+    let closing = if triple {
+        String::from(quote).repeat(3)
+    } else {
+        String::from(quote)
+    };
     let mut escaped = false;
     for (at, c) in text.char_indices() {
         match c {
@@ -171,7 +194,8 @@ fn decode(body: &str) -> String {
     text
 }
 
-/// Decodes the escape, or the line end, that `text` starts with, and says how many bytes of `text` it takes.
+/// Decodes the escape, or the line end, that `text` starts with, and says how many bytes of `text`
+/// it takes.
 fn escape(text: &str) -> (Option<char>, usize) {
     let plain = |c| (Some(c), 2);
     match text.as_bytes() {
@@ -192,8 +216,13 @@ fn escape(text: &str) -> (Option<char>, usize) {
         [b'\\', b'U', ..] => digits(text, 2, 8, 16),
         [b'\\', b'0'..=b'7', ..] => digits(text, 1, 3, 8),
         [b'\\', b'N', b'{', ..] => {
-            let end = text.bytes().take(MAX_CHARACTER_NAME_BYTES).position(|byte| byte == b'}');
-            end.map_or((Some('\\'), 1), |at| (Some(char::REPLACEMENT_CHARACTER), at + 1))
+            let end = text
+                .bytes()
+                .take(MAX_CHARACTER_NAME_BYTES)
+                .position(|byte| byte == b'}');
+            end.map_or((Some('\\'), 1), |at| {
+                (Some(char::REPLACEMENT_CHARACTER), at + 1)
+            })
         }
         // An unknown escape stands for itself.
         _ => (Some('\\'), 1),
@@ -202,12 +231,18 @@ fn escape(text: &str) -> (Option<char>, usize) {
 
 /// Decodes up to `most` digits of `text` from the byte `start` on.
 fn digits(text: &str, start: usize, most: usize, radix: u32) -> (Option<char>, usize) {
-    let digits = text[start..].chars().take(most).take_while(|c| c.is_digit(radix));
+    let digits = text[start..]
+        .chars()
+        .take(most)
+        .take_while(|c| c.is_digit(radix));
     let (count, code) = digits.fold((0, 0_u32), |(count, code), c| {
         let digit = c.to_digit(radix).unwrap_or_default();
         (count + 1, code.saturating_mul(radix).saturating_add(digit))
     });
-    (Some(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)), start + count)
+    (
+        Some(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)),
+        start + count,
+    )
 }
 
 #[cfg(test)]
@@ -230,12 +265,18 @@ mod tests {
 
     #[test]
     fn lines_join_inside_brackets_and_behind_a_backslash() {
-        check("a = (1,  # one\n  2)\nb \\\n= 3\r\n\r\nc", "a = ( #1 , #2 ) | b = #3 | c");
+        check(
+            "a = (1,  # one\n  2)\nb \\\n= 3\r\n\r\nc",
+            "a = ( #1 , #2 ) | b = #3 | c",
+        );
     }
 
     #[test]
     fn strings_are_decoded() {
-        check(r#"'a\'b' "\x41\u5929\101\n" r"\n\"" u'x'"#, r#""a'b" "A天A\n" "\\n\\\"" "x""#);
+        check(
+            r#"'a\'b' "\x41\u5929\101\n" r"\n\"" u'x'"#,
+            r#""a'b" "A天A\n" "\\n\\\"" "x""#,
+        );
         check("'''one\r\n'two' \\\nthree'''", "\"one\\n'two' three\"");
         check(r"'\N{BULLET}\q\ud800'", "\"\u{FFFD}\\\\q\u{FFFD}\"");
         check("'' \"\"", r#""" """#);
@@ -249,7 +290,10 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_spelling() {
-        check("1_000 0xfe+1 1e-3 .5 1.5j x.y", "#1_000 #0xfe + #1 #1e-3 #.5 #1.5j x . y");
+        check(
+            "1_000 0xfe+1 1e-3 .5 1.5j x.y",
+            "#1_000 #0xfe + #1 #1e-3 #.5 #1.5j x . y",
+        );
     }
 
     proptest! {

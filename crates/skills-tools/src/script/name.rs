@@ -13,10 +13,12 @@ pub(crate) const MAX_NAME_BYTES: usize = 64;
 const PREFIX: &str = "skill__";
 /// What separates the parts of a name.
 const SEAM: &str = "__";
-/// The length of a hash, in hexadecimal digits. A name outlives its script in what clients remember, so a second preimage must be out of reach.
+/// The length of a hash, in hexadecimal digits. A name outlives its script in what clients
+/// remember, so a second preimage must be out of reach.
 const DIGITS: usize = 16;
 
-/// A skill and those of its scripts that become tools. A skill that another one shadows is given without scripts, because its name still counts.
+/// A skill and those of its scripts that become tools. A skill that another one shadows is given
+/// without scripts, because its name still counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Skill<'a> {
     pub(crate) name: &'a str,
@@ -29,7 +31,8 @@ pub(crate) struct Skill<'a> {
 /// The names of the tools of a whole catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Names {
-    /// A name for each script, skill by skill in the given order: unique, at most 64 bytes of `[A-Za-z0-9_-]`.
+    /// A name for each script, skill by skill in the given order: unique, at most 64 bytes of
+    /// `[A-Za-z0-9_-]`.
     pub(crate) names: Vec<String>,
     /// The scripts that did not get a name because others could claim it, in byte order.
     pub(crate) collisions: Vec<Collision>,
@@ -40,19 +43,23 @@ pub(crate) struct Names {
 pub(crate) struct Collision {
     skill: String,
     file: String,
-    /// The name that several scripts would have; nothing when several skills have the name of this one.
+    /// The name that several scripts would have; nothing when several skills have the name of this
+    /// one.
     wanted: Option<String>,
     name: String,
 }
 
-/// Names the scripts of a catalog: `skill__{skill}__{stem}`, where that can be read in one way only.
+/// Names the scripts of a catalog: `skill__{skill}__{stem}`, where that can be read in one way
+/// only.
 ///
-/// A name gets a hash of skill and file behind another `__` when a part of it has other characters than letters, digits, `_` and `-`, holds `__`, or begins
-/// or ends with `_`; when it is longer than 64 bytes; and when scripts of one skill differ only in their ending. Where several skills have one name, or where
-/// the hashes of two scripts are equal, the hash covers the skill's directory as well.
+/// A name gets a hash of skill and file behind another `__` when a part of it has other characters
+/// than letters, digits, `_` and `-`, holds `__`, or begins or ends with `_`; when it is longer
+/// than 64 bytes; and when scripts of one skill differ only in their ending. Where several skills
+/// have one name, or where the hashes of two scripts are equal, the hash covers the skill's
+/// directory as well.
 ///
-/// A name never changes hands: a script or skill that is added may take a name away from its owner, which then gets one with a hash, but does not get it.
-/// The order of the list decides nothing.
+/// A name never changes hands: a script or skill that is added may take a name away from its owner,
+/// which then gets one with a hash, but does not get it. The order of the list decides nothing.
 pub(crate) fn names(skills: &[Skill<'_>]) -> Names {
     assign(skills, DIGITS)
 }
@@ -60,10 +67,21 @@ pub(crate) fn names(skills: &[Skill<'_>]) -> Names {
 fn assign(skills: &[Skill<'_>], digits: usize) -> Names {
     let claims = claims(skills);
     let plain = single(claims.iter().map(Claim::plain));
-    let short = single(claims.iter().zip(&plain).map(|(claim, plain)| plain.is_none().then(|| claim.short(digits))));
-    let mut assigned = Names { names: Vec::with_capacity(claims.len()), collisions: Vec::new() };
+    let short = single(
+        claims
+            .iter()
+            .zip(&plain)
+            .map(|(claim, plain)| plain.is_none().then(|| claim.short(digits))),
+    );
+    let mut assigned = Names {
+        names: Vec::with_capacity(claims.len()),
+        collisions: Vec::new(),
+    };
     for ((claim, plain), short) in claims.iter().zip(plain).zip(short) {
-        let name = plain.or(short).filter(|_| !claim.is_shared).unwrap_or_else(|| claim.long());
+        let name = plain
+            .or(short)
+            .filter(|_| !claim.is_shared)
+            .unwrap_or_else(|| claim.long());
         assigned.collisions.extend(claim.collision(&name));
         assigned.names.push(name);
     }
@@ -91,7 +109,11 @@ fn claims<'a>(skills: &'a [Skill<'a>]) -> Vec<Claim<'a>> {
     }
     let of_skill = |skill: &'a Skill<'a>| {
         let is_shared = counts[skill.name] > 1;
-        skill.files.iter().map(move |file| Claim { skill, file, is_shared })
+        skill.files.iter().map(move |file| Claim {
+            skill,
+            file,
+            is_shared,
+        })
     };
     skills.iter().flat_map(of_skill).collect()
 }
@@ -119,10 +141,18 @@ impl Claim<'_> {
 
     /// Returns the name with a hash that no other script has.
     fn long(&self) -> String {
-        self.hashed(DIGITS, &[self.skill.directory.as_os_str().as_encoded_bytes(), self.skill.name.as_bytes(), self.file.as_bytes()])
+        self.hashed(
+            DIGITS,
+            &[
+                self.skill.directory.as_os_str().as_encoded_bytes(),
+                self.skill.name.as_bytes(),
+                self.file.as_bytes(),
+            ],
+        )
     }
 
-    /// The second `__` keeps it apart from plain names, and what is hashed has another number of parts for each kind of hash.
+    /// The second `__` keeps it apart from plain names, and what is hashed has another number of
+    /// parts for each kind of hash.
     fn hashed(&self, digits: usize, hash_of: &[&[u8]]) -> String {
         let (mut skill, mut stem) = (mapped(self.skill.name), mapped(stem(self.file)));
         let room = MAX_NAME_BYTES - PREFIX.len() - 2 * SEAM.len() - digits;
@@ -132,15 +162,32 @@ impl Claim<'_> {
     }
 
     fn collision(&self, name: &str) -> Option<Collision> {
-        let wanted = if self.is_shared { None } else { Some(self.plain().filter(|plain| plain != name)?) };
-        Some(Collision { skill: self.skill.name.to_owned(), file: self.file.to_owned(), wanted, name: name.to_owned() })
+        let wanted = if self.is_shared {
+            None
+        } else {
+            Some(self.plain().filter(|plain| plain != name)?)
+        };
+        Some(Collision {
+            skill: self.skill.name.to_owned(),
+            file: self.file.to_owned(),
+            wanted,
+            name: name.to_owned(),
+        })
     }
 }
 
 impl std::fmt::Display for Collision {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { skill, file, wanted, name } = self;
-        write!(f, "script {file:?} of skill {skill:?} becomes the tool {name}: ")?;
+        let Self {
+            skill,
+            file,
+            wanted,
+            name,
+        } = self;
+        write!(
+            f,
+            "script {file:?} of skill {skill:?} becomes the tool {name}: "
+        )?;
         match wanted {
             Some(wanted) => write!(f, "several scripts would be named {wanted}"),
             None => write!(f, "several skills are named {skill:?}"),
@@ -150,7 +197,8 @@ impl std::fmt::Display for Collision {
 
 /// Whether a part of a name stays as it is, and leaves no doubt about where it ends.
 fn is_plain(part: &str) -> bool {
-    let is_inside = !part.is_empty() && !part.contains(SEAM) && !part.starts_with('_') && !part.ends_with('_');
+    let is_inside =
+        !part.is_empty() && !part.contains(SEAM) && !part.starts_with('_') && !part.ends_with('_');
     is_inside && part.chars().all(is_allowed)
 }
 
@@ -159,7 +207,9 @@ fn is_allowed(c: char) -> bool {
 }
 
 fn mapped(part: &str) -> String {
-    part.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect()
+    part.chars()
+        .map(|c| if is_allowed(c) { c } else { '_' })
+        .collect()
 }
 
 /// Returns the first digits of a SHA-256 of the parts, of which each stands behind its length.
@@ -169,7 +219,11 @@ fn hash(parts: &[&[u8]], digits: usize) -> String {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part);
     }
-    let mut text: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut text: String = hasher
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     text.truncate(digits);
     text
 }
@@ -183,13 +237,24 @@ mod tests {
     use super::*;
 
     fn skills<'a>(skills: &'a [(&'a str, &'a str, Vec<String>)]) -> Vec<Skill<'a>> {
-        skills.iter().map(|(directory, name, files)| Skill { name, directory: Path::new(directory), files }).collect()
+        skills
+            .iter()
+            .map(|(directory, name, files)| Skill {
+                name,
+                directory: Path::new(directory),
+                files,
+            })
+            .collect()
     }
 
     fn named(given: &[(&str, &[&str])]) -> Names {
         let directories: Vec<String> = (0..given.len()).map(|index| format!("/{index}")).collect();
         let files = |files: &[&str]| files.iter().map(|file| (*file).to_owned()).collect();
-        let given: Vec<_> = given.iter().zip(&directories).map(|((name, of), directory)| (directory.as_str(), *name, files(of))).collect();
+        let given: Vec<_> = given
+            .iter()
+            .zip(&directories)
+            .map(|((name, of), directory)| (directory.as_str(), *name, files(of)))
+            .collect();
         names(&skills(&given))
     }
 
@@ -199,11 +264,24 @@ mod tests {
 
     #[test]
     fn a_name_that_is_read_in_one_way_has_no_hash() {
-        check(&[("weather", &["get_forecast.py"])], &["skill__weather__get_forecast"]);
-        check(&[("tax_calculator", &["calculate_duty.py"])], &["skill__tax_calculator__calculate_duty"]);
+        check(
+            &[("weather", &["get_forecast.py"])],
+            &["skill__weather__get_forecast"],
+        );
+        check(
+            &[("tax_calculator", &["calculate_duty.py"])],
+            &["skill__tax_calculator__calculate_duty"],
+        );
         check(&[("My-Skill", &["A-1.sh"])], &["skill__My-Skill__A-1"]);
-        check(&[("w", &[&format!("{}.py", "x".repeat(54))])], &[&format!("skill__w__{}", "x".repeat(54))]);
-        assert!(named(&[("a", &["b.py", "c.sh"]), ("b", &["b.py"])]).collisions.is_empty());
+        check(
+            &[("w", &[&format!("{}.py", "x".repeat(54))])],
+            &[&format!("skill__w__{}", "x".repeat(54))],
+        );
+        assert!(
+            named(&[("a", &["b.py", "c.sh"]), ("b", &["b.py"])])
+                .collisions
+                .is_empty()
+        );
     }
 
     #[test]
@@ -254,7 +332,11 @@ mod tests {
 
     #[test]
     fn skills_that_share_a_name_have_a_hash_of_their_directory() {
-        let found = named(&[("w", &["a.py"]), ("w", &["a.py", "b__c.py"]), ("v", &["a.py"])]);
+        let found = named(&[
+            ("w", &["a.py"]),
+            ("w", &["a.py", "b__c.py"]),
+            ("v", &["a.py"]),
+        ]);
         insta::assert_snapshot!(found.names.join("\n"), @"
         skill__w__a__e62d0fcba7298610
         skill__w__a__7716944306f0bd74
@@ -269,21 +351,41 @@ mod tests {
     /// Skills in different directories, many of which want the same names.
     fn catalog(most: usize) -> impl Strategy<Value = Vec<(String, String, Vec<String>)>> {
         let name = prop_oneof!["[ab_]{1,4}", "[aé]{1,2}", "\\PC{1,70}"];
-        let file = (prop_oneof!["[ab_ .é]{1,4}", "\\PC{0,70}"], prop_oneof![Just("py"), Just("sh")]);
+        let file = (
+            prop_oneof!["[ab_ .é]{1,4}", "\\PC{0,70}"],
+            prop_oneof![Just("py"), Just("sh")],
+        );
         let file = file.prop_map(|(stem, ending)| format!("{stem}.{ending}"));
-        let files = prop::collection::hash_set(file, 0..4).prop_map(|files| files.into_iter().collect());
-        prop::collection::hash_map("/[a-z]{1,6}", (name, files), 0..most)
-            .prop_map(|skills| skills.into_iter().map(|(directory, (name, files))| (directory, name, files)).collect())
+        let files =
+            prop::collection::hash_set(file, 0..4).prop_map(|files| files.into_iter().collect());
+        prop::collection::hash_map("/[a-z]{1,6}", (name, files), 0..most).prop_map(|skills| {
+            skills
+                .into_iter()
+                .map(|(directory, (name, files))| (directory, name, files))
+                .collect()
+        })
     }
 
     fn borrowed(catalog: &[(String, String, Vec<String>)]) -> Vec<(&str, &str, Vec<String>)> {
-        catalog.iter().map(|(directory, name, files)| (directory.as_str(), name.as_str(), files.clone())).collect()
+        catalog
+            .iter()
+            .map(|(directory, name, files)| (directory.as_str(), name.as_str(), files.clone()))
+            .collect()
     }
 
     /// The owner of each name: directory and file.
-    fn owners<'a>(catalog: &'a [(&str, &str, Vec<String>)], digits: usize) -> HashMap<String, (&'a str, &'a str)> {
-        let scripts = catalog.iter().flat_map(|(directory, _, files)| files.iter().map(|file| (*directory, file.as_str())));
-        assign(&skills(catalog), digits).names.into_iter().zip(scripts).collect()
+    fn owners<'a>(
+        catalog: &'a [(&str, &str, Vec<String>)],
+        digits: usize,
+    ) -> HashMap<String, (&'a str, &'a str)> {
+        let scripts = catalog
+            .iter()
+            .flat_map(|(directory, _, files)| files.iter().map(|file| (*directory, file.as_str())));
+        assign(&skills(catalog), digits)
+            .names
+            .into_iter()
+            .zip(scripts)
+            .collect()
     }
 
     proptest! {

@@ -49,17 +49,23 @@ pub(crate) enum Reason {
 
 /// Picks the files that become tools out of names, relative to `scripts/`, and lengths in bytes.
 ///
-/// Files that end in neither `.py` nor `.sh` are not scripts that become tools, and nothing is said of them.
+/// Files that end in neither `.py` nor `.sh` are not scripts that become tools, and nothing is said
+/// of them.
 pub(crate) fn scan(files: &[(String, u64)]) -> Scan {
     let mut found = Scan::default();
     for (file, bytes) in files.iter().filter(|(file, _)| may_be_script(file)) {
         match reason(file, *bytes) {
             None => found.scripts.push(file.clone()),
-            Some(reason) => found.passed_over.push(PassedOver { file: file.clone(), reason }),
+            Some(reason) => found.passed_over.push(PassedOver {
+                file: file.clone(),
+                reason,
+            }),
         }
     }
     found.scripts.sort_unstable();
-    found.passed_over.sort_unstable_by(|one, other| one.file.cmp(&other.file));
+    found
+        .passed_over
+        .sort_unstable_by(|one, other| one.file.cmp(&other.file));
     found
 }
 
@@ -91,7 +97,10 @@ impl fmt::Display for Reason {
             Self::Test => f.write_str("names that start with `test_` are tests"),
             Self::Nested => f.write_str("it lies in a folder of `scripts`"),
             Self::HiddenCharacters => f.write_str("its name has characters that cannot be seen"),
-            Self::TooLarge { bytes } => write!(f, "it has {bytes} bytes, and at most {MAX_SCRIPT_BYTES} are taken"),
+            Self::TooLarge { bytes } => write!(
+                f,
+                "it has {bytes} bytes, and at most {MAX_SCRIPT_BYTES} are taken"
+            ),
         }
     }
 }
@@ -107,7 +116,10 @@ mod tests {
     use super::*;
 
     fn check(files: &[(&str, u64)], expected: &str) {
-        let files: Vec<_> = files.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect();
+        let files: Vec<_> = files
+            .iter()
+            .map(|(name, bytes)| ((*name).to_owned(), *bytes))
+            .collect();
         let found = scan(&files);
         let mut lines = found.scripts.clone();
         lines.extend(found.passed_over.iter().map(PassedOver::to_string));
@@ -116,13 +128,31 @@ mod tests {
 
     #[test]
     fn python_and_shell_become_tools_in_byte_order() {
-        check(&[("run.sh", 1), ("a.js", 1), ("get.py", 0), ("README.md", 1), ("run.bash", 1), ("B.py", 1)], "B.py\nget.py\nrun.sh");
+        check(
+            &[
+                ("run.sh", 1),
+                ("a.js", 1),
+                ("get.py", 0),
+                ("README.md", 1),
+                ("run.bash", 1),
+                ("B.py", 1),
+            ],
+            "B.py\nget.py\nrun.sh",
+        );
     }
 
     #[test]
     fn helpers_tests_and_the_hidden_are_passed_over_with_a_reason() {
         check(
-            &[("_lib.py", 1), (".a.sh", 1), ("__init__.py", 1), ("test_a.py", 1), ("in/a.py", 1), ("a\u{200B}.py", 1), ("a\n.sh", 1)],
+            &[
+                ("_lib.py", 1),
+                (".a.sh", 1),
+                ("__init__.py", 1),
+                ("test_a.py", 1),
+                ("in/a.py", 1),
+                ("a\u{200B}.py", 1),
+                ("a\n.sh", 1),
+            ],
             "\".a.sh\" is no tool: names that start with a full stop are hidden
 \"__init__.py\" is no tool: it marks a package
 \"_lib.py\" is no tool: names that start with `_` are for other scripts

@@ -15,7 +15,8 @@ const MAX_VALUES: usize = 100;
 
 /// Writes the schema of what a script takes.
 ///
-/// Known arguments are the only ones that may be given. Nothing known: any object. Derived schemas say so in `x-derived`.
+/// Known arguments are the only ones that may be given. Nothing known: any object. Derived schemas
+/// say so in `x-derived`.
 pub(crate) fn schema(arguments: &Arguments) -> Value {
     match arguments {
         Arguments::Open => json!({"type": "object", "additionalProperties": true}),
@@ -33,22 +34,44 @@ pub(super) fn description(written: &str) -> Option<String> {
     Some(text::one_line(written, MAX_DESCRIPTION_CHARS)).filter(|line| !line.is_empty())
 }
 
-/// Takes the keywords that fit the type out of what is written of an argument, under their names in JSON Schema.
+/// Takes the keywords that fit the type out of what is written of an argument, under their names in
+/// JSON Schema.
 ///
-/// What is there but cannot be used gives a warning: left in, it would make the schema invalid or bring hidden text before the model.
-pub(super) fn keywords(argument: &str, kind: Kind, written: &Map<String, Value>, warnings: &mut Vec<ScriptWarning>) -> Map<String, Value> {
+/// What is there but cannot be used gives a warning: left in, it would make the schema invalid or
+/// bring hidden text before the model.
+pub(super) fn keywords(
+    argument: &str,
+    kind: Kind,
+    written: &Map<String, Value>,
+    warnings: &mut Vec<ScriptWarning>,
+) -> Map<String, Value> {
     let mut found = Map::new();
-    for keyword in KEYWORDS.iter().filter(|keyword| keyword.kinds.is_empty() || keyword.kinds.contains(&kind)) {
-        let Some(value) = keyword.written.iter().find_map(|name| written.get(*name)).filter(|value| !value.is_null()) else { continue };
+    for keyword in KEYWORDS
+        .iter()
+        .filter(|keyword| keyword.kinds.is_empty() || keyword.kinds.contains(&kind))
+    {
+        let Some(value) = keyword
+            .written
+            .iter()
+            .find_map(|name| written.get(*name))
+            .filter(|value| !value.is_null())
+        else {
+            continue;
+        };
         match (keyword.read)(value) {
             Some(value) => {
                 found.insert(keyword.name.to_owned(), value);
             }
-            None => warnings.push(ScriptWarning::Keyword { argument: argument.to_owned(), keyword: keyword.name }),
+            None => warnings.push(ScriptWarning::Keyword {
+                argument: argument.to_owned(),
+                keyword: keyword.name,
+            }),
         }
     }
     if kind == Kind::Array {
-        found.entry("items").or_insert_with(|| json!({"type": "string"}));
+        found
+            .entry("items")
+            .or_insert_with(|| json!({"type": "string"}));
     }
     found
 }
@@ -71,7 +94,12 @@ const fn keyword(
     kinds: &'static [Kind],
     read: fn(&Value) -> Option<Value>,
 ) -> Keyword {
-    Keyword { name, written, kinds, read }
+    Keyword {
+        name,
+        written,
+        kinds,
+        read,
+    }
 }
 
 const NUMBERS: &[Kind] = &[Kind::Integer, Kind::Number];
@@ -83,8 +111,18 @@ static KEYWORDS: &[Keyword] = &[
     keyword("enum", &["enum", "choices"], &[], values),
     keyword("minimum", &["minimum", "min"], NUMBERS, number),
     keyword("maximum", &["maximum", "max"], NUMBERS, number),
-    keyword("exclusiveMinimum", &["exclusiveMinimum", "exclusive_minimum"], NUMBERS, number),
-    keyword("exclusiveMaximum", &["exclusiveMaximum", "exclusive_maximum"], NUMBERS, number),
+    keyword(
+        "exclusiveMinimum",
+        &["exclusiveMinimum", "exclusive_minimum"],
+        NUMBERS,
+        number,
+    ),
+    keyword(
+        "exclusiveMaximum",
+        &["exclusiveMaximum", "exclusive_maximum"],
+        NUMBERS,
+        number,
+    ),
     keyword("multipleOf", &["multipleOf", "multiple_of"], NUMBERS, step),
     keyword("minLength", &["minLength", "min_length"], TEXT, count),
     keyword("maxLength", &["maxLength", "max_length"], TEXT, count),
@@ -93,12 +131,24 @@ static KEYWORDS: &[Keyword] = &[
     keyword("items", &["items"], LISTS, items),
     keyword("minItems", &["minItems", "min_items"], LISTS, count),
     keyword("maxItems", &["maxItems", "max_items"], LISTS, count),
-    keyword("uniqueItems", &["uniqueItems", "unique_items"], LISTS, truth),
+    keyword(
+        "uniqueItems",
+        &["uniqueItems", "unique_items"],
+        LISTS,
+        truth,
+    ),
 ];
 
 fn closed(arguments: &[Argument]) -> Map<String, Value> {
-    let required: Vec<_> = arguments.iter().filter(|argument| argument.required).map(|argument| argument.name.as_str()).collect();
-    let properties: Map<_, _> = arguments.iter().map(|argument| (argument.name.clone(), property(argument))).collect();
+    let required: Vec<_> = arguments
+        .iter()
+        .filter(|argument| argument.required)
+        .map(|argument| argument.name.as_str())
+        .collect();
+    let properties: Map<_, _> = arguments
+        .iter()
+        .map(|argument| (argument.name.clone(), property(argument)))
+        .collect();
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());
     schema.insert("properties".to_owned(), properties.into());
@@ -117,10 +167,13 @@ fn property(argument: &Argument) -> Value {
     }
     property.extend(argument.keywords.clone());
     // A list that the script takes only with something in it.
-    if let (Kind::Array, Form::Together { least, .. } | Form::Positional { least, .. }) = (argument.kind, &argument.form)
+    if let (Kind::Array, Form::Together { least, .. } | Form::Positional { least, .. }) =
+        (argument.kind, &argument.form)
         && *least > 0
     {
-        property.entry("minItems").or_insert_with(|| (*least).into());
+        property
+            .entry("minItems")
+            .or_insert_with(|| (*least).into());
     }
     Value::Object(property)
 }
@@ -129,7 +182,12 @@ fn property(argument: &Argument) -> Value {
 fn plain(value: &Value) -> Option<Value> {
     let is_plain = match value {
         Value::String(value) => text::is_plain(value, MAX_VALUE_CHARS),
-        Value::Array(values) => values.len() <= MAX_VALUES && values.iter().all(|value| !value.is_array() && plain(value).is_some()),
+        Value::Array(values) => {
+            values.len() <= MAX_VALUES
+                && values
+                    .iter()
+                    .all(|value| !value.is_array() && plain(value).is_some())
+        }
         Value::Object(_) => text::is_plain(&value.to_string(), MAX_VALUE_CHARS),
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
     };
@@ -137,8 +195,11 @@ fn plain(value: &Value) -> Option<Value> {
 }
 
 fn values(value: &Value) -> Option<Value> {
-    let values = value.as_array().filter(|values| !values.is_empty() && values.len() <= MAX_VALUES)?;
-    let is_scalar = |value: &Value| !value.is_array() && !value.is_object() && plain(value).is_some();
+    let values = value
+        .as_array()
+        .filter(|values| !values.is_empty() && values.len() <= MAX_VALUES)?;
+    let is_scalar =
+        |value: &Value| !value.is_array() && !value.is_object() && plain(value).is_some();
     values.iter().all(is_scalar).then(|| value.clone())
 }
 
@@ -147,7 +208,10 @@ fn number(value: &Value) -> Option<Value> {
 }
 
 fn step(value: &Value) -> Option<Value> {
-    value.as_f64().filter(|step| *step > 0.0).map(|_| value.clone())
+    value
+        .as_f64()
+        .filter(|step| *step > 0.0)
+        .map(|_| value.clone())
 }
 
 fn count(value: &Value) -> Option<Value> {
@@ -162,20 +226,31 @@ fn truth(value: &Value) -> Option<Value> {
 fn pattern(value: &Value) -> Option<Value> {
     plain(value).filter(Value::is_string)?;
     let schema = json!({ "pattern": value });
-    jsonschema::options().with_pattern_options(PatternOptions::regex()).build(&schema).ok().map(|_| value.clone())
+    jsonschema::options()
+        .with_pattern_options(PatternOptions::regex())
+        .build(&schema)
+        .ok()
+        .map(|_| value.clone())
 }
 
 fn format_name(value: &Value) -> Option<Value> {
     let name = value.as_str().filter(|name| name.len() <= 32)?;
-    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-').then(|| name.into())
+    name.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        .then(|| name.into())
 }
 
 /// `string`, or `{type: string, enum: […]}`. Deeper schemas are not taken over.
 fn items(value: &Value) -> Option<Value> {
     let written = value.as_object();
-    let kind = value.as_str().or_else(|| written?.get("type")?.as_str()).and_then(Kind::read)?;
+    let kind = value
+        .as_str()
+        .or_else(|| written?.get("type")?.as_str())
+        .and_then(Kind::read)?;
     let mut items = Map::from_iter([("type".to_owned(), kind.as_str().into())]);
-    if let Some(value) = written.and_then(|written| written.get("enum").or_else(|| written.get("choices"))) {
+    if let Some(value) =
+        written.and_then(|written| written.get("enum").or_else(|| written.get("choices")))
+    {
         items.insert("enum".to_owned(), values(value)?);
     }
     Some(items.into())
@@ -193,7 +268,10 @@ mod tests {
         let specs = specs(&format!("  a:\n    args:\n{indented}"));
         let (arguments, warnings) = Arguments::of(specs.first(), "", Language::Shell);
         let schema = schema(&arguments);
-        jsonschema::options().with_pattern_options(PatternOptions::regex()).build(&schema).unwrap();
+        jsonschema::options()
+            .with_pattern_options(PatternOptions::regex())
+            .build(&schema)
+            .unwrap();
         (schema, warnings.iter().map(ToString::to_string).collect())
     }
 
@@ -258,13 +336,29 @@ mod tests {
 
     #[test]
     fn nothing_known_is_open_and_no_arguments_is_closed() {
-        assert_eq!(schema(&Arguments::Open), json!({"type": "object", "additionalProperties": true}));
-        assert_eq!(read("[]").0, json!({"type": "object", "properties": {}, "additionalProperties": false}));
+        assert_eq!(
+            schema(&Arguments::Open),
+            json!({"type": "object", "additionalProperties": true})
+        );
+        assert_eq!(
+            read("[]").0,
+            json!({"type": "object", "properties": {}, "additionalProperties": false})
+        );
     }
 
     #[test]
     fn descriptions_are_capped() {
-        let (schema, _) = read(&format!("- {{name: a, description: {}}}", "word ".repeat(1000)));
-        assert_eq!(schema["properties"]["a"]["description"].as_str().unwrap().chars().count(), MAX_DESCRIPTION_CHARS);
+        let (schema, _) = read(&format!(
+            "- {{name: a, description: {}}}",
+            "word ".repeat(1000)
+        ));
+        assert_eq!(
+            schema["properties"]["a"]["description"]
+                .as_str()
+                .unwrap()
+                .chars()
+                .count(),
+            MAX_DESCRIPTION_CHARS
+        );
     }
 }

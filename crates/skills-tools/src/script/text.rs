@@ -2,7 +2,8 @@
 
 use skills_runtime::manifest::is_out_of_place;
 
-/// Writes `text` as one line: white space becomes single spaces, hidden characters go, and what is over `max_chars` is cut with `…`.
+/// Writes `text` as one line: white space becomes single spaces, hidden characters go, and what is
+/// over `max_chars` is cut with `…`.
 pub(super) fn one_line(text: &str, max_chars: usize) -> String {
     let mut line = String::new();
     let (mut chars, mut before, mut space) = (0, ' ', false);
@@ -28,7 +29,8 @@ pub(super) fn one_line(text: &str, max_chars: usize) -> String {
     line
 }
 
-/// Says whether a value may stand before a model as it is: nothing hidden, and at most `max_chars` characters.
+/// Says whether a value may stand before a model as it is: nothing hidden, and at most `max_chars`
+/// characters.
 pub(super) fn is_plain(text: &str, max_chars: usize) -> bool {
     text.chars().take(max_chars + 1).count() <= max_chars && one_line(text, max_chars) == text
 }
@@ -44,7 +46,10 @@ mod tests {
 
     #[test]
     fn hidden_characters_and_line_ends_do_not_pass() {
-        assert_eq!(one_line("  a\n\tb\u{200B}\u{E0041}\u{202E}c\u{7}\r\n ", 10), "a bc");
+        assert_eq!(
+            one_line("  a\n\tb\u{200B}\u{E0041}\u{202E}c\u{7}\r\n ", 10),
+            "a bc"
+        );
         assert_eq!(one_line("天气\u{FEFF} 好", 10), "天气 好");
         assert_eq!(one_line("\n\u{0}", 10), "");
     }

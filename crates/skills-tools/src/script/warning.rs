@@ -5,8 +5,11 @@ use thiserror::Error;
 /// What could not be used of what a skill says of its scripts. The tool is made all the same.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum ScriptWarning {
-    /// The name is none for an argument, so the argument is left out: it could be read as an option.
-    #[error("argument {argument:?} is left out: a name starts with a letter or `_` and has at most 64 letters, digits, `_` and `-`")]
+    /// The name is none for an argument, so the argument is left out: it could be read as an
+    /// option.
+    #[error(
+        "argument {argument:?} is left out: a name starts with a letter or `_` and has at most 64 letters, digits, `_` and `-`"
+    )]
     ArgumentName {
         /// The name.
         argument: String,

@@ -19,8 +19,9 @@ use crate::{KeyFiles, Mount, MountError, SkillWrites};
 
 /// Puts a [`ToolSet`] together.
 ///
-/// Defaults: all tools, no workspace, no mounts, no place for new skills, changes of administrators kept in memory, new scripts are tools, a missing variable
-/// is told and hinders nothing, keys and secrets are not read, drafts alone are written.
+/// Defaults: all tools, no workspace, no mounts, no place for new skills, changes of administrators
+/// kept in memory, new scripts are tools, a missing variable is told and hinders nothing, keys and
+/// secrets are not read, drafts alone are written.
 #[must_use]
 pub struct Builder {
     runtime: SkillRuntime,
@@ -107,8 +108,16 @@ impl Builder {
             skill_writes: SkillWrites::default(),
             key_files: KeyFiles::default(),
             overrides: Overrides::in_memory(),
-            terms: Terms { new_scripts: NewScripts::default(), missing_env: MissingEnv::default() },
-            boxes: vec![Toolbox::Skills, Toolbox::Engine, Toolbox::Knowledge, Toolbox::Scripts],
+            terms: Terms {
+                new_scripts: NewScripts::default(),
+                missing_env: MissingEnv::default(),
+            },
+            boxes: vec![
+                Toolbox::Skills,
+                Toolbox::Engine,
+                Toolbox::Knowledge,
+                Toolbox::Scripts,
+            ],
         }
     }
 
@@ -123,7 +132,8 @@ impl Builder {
         self
     }
 
-    /// Sets the workspace; whatever its name is, it is called `workspace`. Programs write there where rules allow that besides.
+    /// Sets the workspace; whatever its name is, it is called `workspace`. Programs write there
+    /// where rules allow that besides.
     pub fn workspace(mut self, mount: Mount) -> Self {
         self.workspace = Some(mount);
         self
@@ -135,15 +145,16 @@ impl Builder {
         self
     }
 
-    /// Sets where new skills are made. It is made with the first of them, and has to be a root of the runtime that is not trusted, so that new skills are seen and
-    /// nothing of them runs until a person moves them to another root. It lies in no mount.
+    /// Sets where new skills are made. It is made with the first of them, and has to be a root of
+    /// the runtime that is not trusted, so that new skills are seen and nothing of them runs until
+    /// a person moves them to another root. It lies in no mount.
     pub fn drafts(mut self, directory: impl Into<PathBuf>) -> Self {
         self.drafts = Some(directory.into());
         self
     }
 
-    /// Names files and directories of the host's own, such as its rules and records, that no tool writes wherever they are mounted. What programs may write is the
-    /// policy's to say.
+    /// Names files and directories of the host's own, such as its rules and records, that no tool
+    /// writes wherever they are mounted. What programs may write is the policy's to say.
     pub fn keep(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.kept.extend(paths);
         self
@@ -182,14 +193,20 @@ impl Builder {
     /// Finishes: opens the mounts.
     ///
     /// # Errors
-    /// When a mount cannot be had under its name; when a mount that may be written and a trusted root lie in each other, unless skills may be written; when
-    /// the place for new skills is no untrusted root, or lies in or around a mount or a trusted root; when a mount holds the runtime's scratch directory.
+    /// When a mount cannot be had under its name; when a mount that may be written and a trusted
+    /// root lie in each other, unless skills may be written; when the place for new skills is no
+    /// untrusted root, or lies in or around a mount or a trusted root; when a mount holds the
+    /// runtime's scratch directory.
     pub fn build(self) -> Result<ToolSet, BuildError> {
         let table = MountTable::new(self.workspace, self.mounts).map_err(Repr::from)?;
         let trusted = roots(&self.runtime, Root::is_trusted);
         if let Some(drafts) = self.drafts.as_deref().map(canonical) {
             apart(&drafts, &table)?;
-            untrusted(&drafts, &trusted, &roots(&self.runtime, |root| !root.is_trusted()))?;
+            untrusted(
+                &drafts,
+                &trusted,
+                &roots(&self.runtime, |root| !root.is_trusted()),
+            )?;
         }
         if self.skill_writes != SkillWrites::All {
             unwritten(&trusted, &table)?;
@@ -197,7 +214,10 @@ impl Builder {
         without_scratch(&canonical(self.runtime.scratch_directory()), &table)?;
         let files = FileTools::new(self.runtime.clone(), table).drafts(self.drafts);
         let files = Arc::new(
-            files.kept(self.kept.iter().map(|path| canonical(path)).collect()).skill_writes(self.skill_writes).key_files(self.key_files),
+            files
+                .kept(self.kept.iter().map(|path| canonical(path)).collect())
+                .skill_writes(self.skill_writes)
+                .key_files(self.key_files),
         );
         let overrides = Arc::new(self.overrides);
         let programs = Arc::new(Programs {
@@ -207,11 +227,30 @@ impl Builder {
             new_scripts: self.terms.new_scripts,
             sessions: Sessions::default(),
         });
-        let scripts = Arc::new(ScriptFinder::new(self.runtime.clone(), Arc::clone(&files.looks), self.terms));
-        let knowledge = Knowledge { runtime: self.runtime.clone(), files: Arc::clone(&files) };
+        let scripts = Arc::new(ScriptFinder::new(
+            self.runtime.clone(),
+            Arc::clone(&files.looks),
+            self.terms,
+        ));
+        let knowledge = Knowledge {
+            runtime: self.runtime.clone(),
+            files: Arc::clone(&files),
+        };
         let library = Library::new(self.runtime.clone(), Arc::clone(&files));
         let (runtime, terms, boxes) = (self.runtime, self.terms, self.boxes);
-        Ok(ToolSet { shared: Arc::new(Shared { runtime, files, knowledge, library, programs, scripts, overrides, terms, boxes }) })
+        Ok(ToolSet {
+            shared: Arc::new(Shared {
+                runtime,
+                files,
+                knowledge,
+                library,
+                programs,
+                scripts,
+                overrides,
+                terms,
+                boxes,
+            }),
+        })
     }
 }
 
@@ -219,41 +258,74 @@ impl Builder {
 fn apart(drafts: &Path, table: &MountTable) -> Result<(), Repr> {
     let overlaps = |path: &Path| path.starts_with(drafts) || drafts.starts_with(path);
     match table.all().find(|mount| overlaps(&mount.path)) {
-        Some(mount) => Err(Repr::DraftsInMount { path: drafts.to_owned(), mount: mount.name.clone() }),
+        Some(mount) => Err(Repr::DraftsInMount {
+            path: drafts.to_owned(),
+            mount: mount.name.clone(),
+        }),
         None => Ok(()),
     }
 }
 
 /// The roots of a runtime, by where they really lie.
 fn roots(runtime: &SkillRuntime, is_wanted: impl Fn(&Root) -> bool) -> Vec<PathBuf> {
-    runtime.discovery().roots().iter().filter(|root| is_wanted(root)).map(|root| canonical(root.path())).collect()
+    runtime
+        .discovery()
+        .roots()
+        .iter()
+        .filter(|root| is_wanted(root))
+        .map(|root| canonical(root.path()))
+        .collect()
 }
 
 /// Refuses drafts that would be skills like others.
 fn untrusted(drafts: &Path, trusted: &[PathBuf], untrusted: &[PathBuf]) -> Result<(), Repr> {
-    if let Some(root) = trusted.iter().find(|root| root.starts_with(drafts) || drafts.starts_with(root)) {
-        return Err(Repr::DraftsInRoot { path: drafts.to_owned(), root: root.clone() });
+    if let Some(root) = trusted
+        .iter()
+        .find(|root| root.starts_with(drafts) || drafts.starts_with(root))
+    {
+        return Err(Repr::DraftsInRoot {
+            path: drafts.to_owned(),
+            root: root.clone(),
+        });
     }
-    if untrusted.iter().any(|root| root == drafts) { Ok(()) } else { Err(Repr::DraftsTrusted { path: drafts.to_owned() }) }
+    if untrusted.iter().any(|root| root == drafts) {
+        Ok(())
+    } else {
+        Err(Repr::DraftsTrusted {
+            path: drafts.to_owned(),
+        })
+    }
 }
 
-/// Refuses a mount through which skills in use could be written. What lies at or below a protected name (`.claude`, `.agents`, …) is not written anyway, neither
-/// by tools nor by programs.
+/// Refuses a mount through which skills in use could be written. What lies at or below a protected
+/// name (`.claude`, `.agents`, …) is not written anyway, neither by tools nor by programs.
 fn unwritten(trusted: &[PathBuf], table: &MountTable) -> Result<(), Repr> {
-    for mount in table.all().filter(|mount| mount.access == Access::ReadWrite) {
+    for mount in table
+        .all()
+        .filter(|mount| mount.access == Access::ReadWrite)
+    {
         let is_protected = |root: &Path| protected_by(root, &mount.path).is_some();
-        let overlaps = |root: &&PathBuf| root.starts_with(&mount.path) && !is_protected(root) || mount.path.starts_with(root);
+        let overlaps = |root: &&PathBuf| {
+            root.starts_with(&mount.path) && !is_protected(root) || mount.path.starts_with(root)
+        };
         if let Some(root) = trusted.iter().find(overlaps) {
-            return Err(Repr::RootInMount { mount: mount.name.clone(), root: root.clone() });
+            return Err(Repr::RootInMount {
+                mount: mount.name.clone(),
+                root: root.clone(),
+            });
         }
     }
     Ok(())
 }
 
-/// Refuses a mount around the scratch directory: through it the private copies that run could be changed, or those of others be read.
+/// Refuses a mount around the scratch directory: through it the private copies that run could be
+/// changed, or those of others be read.
 fn without_scratch(scratch: &Path, table: &MountTable) -> Result<(), Repr> {
     match table.all().find(|mount| scratch.starts_with(&mount.path)) {
-        Some(mount) => Err(Repr::ScratchInMount { mount: mount.name.clone(), scratch: scratch.to_owned() }),
+        Some(mount) => Err(Repr::ScratchInMount {
+            mount: mount.name.clone(),
+            scratch: scratch.to_owned(),
+        }),
         None => Ok(()),
     }
 }

@@ -13,8 +13,16 @@ use skills_tools::{CallContext, Code, Mount, SkillWrites, ToolSet};
 
 use crate::fixture::{Host, lacks_walls};
 
-fn refusal(host: &Host, runtime: skills_runtime::Builder, with: impl FnOnce(skills_tools::Builder) -> skills_tools::Builder) -> String {
-    let error = with(ToolSet::builder(runtime.build())).build().map(|_| ()).unwrap_err().to_string();
+fn refusal(
+    host: &Host,
+    runtime: skills_runtime::Builder,
+    with: impl FnOnce(skills_tools::Builder) -> skills_tools::Builder,
+) -> String {
+    let error = with(ToolSet::builder(runtime.build()))
+        .build()
+        .map(|_| ())
+        .unwrap_err()
+        .to_string();
     error.replace(&*host.path("").to_string_lossy(), "HERE/")
 }
 
@@ -27,7 +35,8 @@ fn drafts_lie_where_nothing_of_them_is_used() {
         move |builder: skills_tools::Builder| builder.drafts(path)
     };
     insta::assert_snapshot!(refusal(&host, plain(), drafts("drafts")), @"the drafts of skills (HERE/drafts) have to be a root of the runtime that is not trusted, or what a model makes runs unseen");
-    let with_root = plain().root(Root::new(host.path("skills/drafts"), Scope::User).trust(Trust::Untrusted));
+    let with_root =
+        plain().root(Root::new(host.path("skills/drafts"), Scope::User).trust(Trust::Untrusted));
     insta::assert_snapshot!(refusal(&host, with_root, drafts("skills/drafts")), @"the drafts of skills (HERE/skills/drafts) and the trusted root HERE/skills lie in each other, so that drafts would be used unseen");
     let trusted = plain().root(Root::new(host.path("drafts"), Scope::User));
     insta::assert_snapshot!(refusal(&host, trusted, drafts("drafts")), @"the drafts of skills (HERE/drafts) and the trusted root HERE/drafts lie in each other, so that drafts would be used unseen");
@@ -39,19 +48,34 @@ fn drafts_lie_where_nothing_of_them_is_used() {
 #[test]
 fn skills_in_use_are_written_through_no_mount() {
     let host = Host::new();
-    host.skill("demo", "").file("workspace/.agents/skills/own/SKILL.md", "---\nname: own\ndescription: Own.\n---\n");
+    host.skill("demo", "").file(
+        "workspace/.agents/skills/own/SKILL.md",
+        "---\nname: own\ndescription: Own.\n---\n",
+    );
     let all = Mount::writable("all", host.path(""));
     insta::assert_snapshot!(refusal(&host, host.runtime(), |builder| builder.mount(all.clone())), @r#"the mount "all" may be written, and it and the trusted root HERE/skills lie in each other, so that skills in use could be changed; keep them apart, make the mount read-only, or let skills be written"#);
     let within = Mount::writable("within", host.path("skills/demo"));
-    assert!(refusal(&host, host.runtime(), |builder| builder.mount(within)).contains("lie in each other"));
+    assert!(
+        refusal(&host, host.runtime(), |builder| builder.mount(within))
+            .contains("lie in each other")
+    );
     // Around the scratch directory nothing is mounted at all.
     let elsewhere = tempfile::tempdir().unwrap();
     let runtime = || host.runtime().scratch_directory(elsewhere.path());
     let reading = ToolSet::builder(runtime().build()).mount(Mount::read_only("all", host.path("")));
     assert!(reading.build().is_ok());
-    assert!(ToolSet::builder(runtime().build()).mount(all).skill_writes(SkillWrites::All).build().is_ok());
+    assert!(
+        ToolSet::builder(runtime().build())
+            .mount(all)
+            .skill_writes(SkillWrites::All)
+            .build()
+            .is_ok()
+    );
     // The directories of agents are written by nobody anyway.
-    let own = host.runtime().root(Root::new(host.path("workspace/.agents/skills"), Scope::Repo));
+    let own = host.runtime().root(Root::new(
+        host.path("workspace/.agents/skills"),
+        Scope::Repo,
+    ));
     assert!(host.builder(own).build().is_ok());
 }
 
@@ -61,32 +85,62 @@ fn no_mount_holds_the_scratch_directory() {
     host.file("workspace/tmp/deep/file", "");
     for below in ["workspace", "workspace/tmp"] {
         let runtime = || SkillRuntime::builder().scratch_directory(host.path("workspace/tmp"));
-        for mount in [Mount::writable("wide", host.path(below)), Mount::read_only("wide", host.path(below))] {
+        for mount in [
+            Mount::writable("wide", host.path(below)),
+            Mount::read_only("wide", host.path(below)),
+        ] {
             let said = refusal(&host, runtime(), |builder| builder.mount(mount));
             assert_eq!(
                 said,
                 "the mount \"wide\" holds HERE/workspace/tmp, where private copies of skills lie: choose a narrower directory, or set TMPDIR to a directory elsewhere"
             );
         }
-        let said = refusal(&host, runtime(), |builder| builder.workspace(Mount::writable("workspace", host.path(below))));
+        let said = refusal(&host, runtime(), |builder| {
+            builder.workspace(Mount::writable("workspace", host.path(below)))
+        });
         assert!(said.starts_with("the mount \"workspace\" holds"), "{said}");
     }
-    let beside = SkillRuntime::builder().scratch_directory(host.path("workspace/tmp")).build();
-    assert!(ToolSet::builder(beside).mount(Mount::writable("deep", host.path("workspace/tmp/deep"))).build().is_ok());
+    let beside = SkillRuntime::builder()
+        .scratch_directory(host.path("workspace/tmp"))
+        .build();
+    assert!(
+        ToolSet::builder(beside)
+            .mount(Mount::writable("deep", host.path("workspace/tmp/deep")))
+            .build()
+            .is_ok()
+    );
 }
 
 #[tokio::test]
 async fn what_is_the_hosts_own_is_not_written_wherever_it_is_mounted() {
     let host = Host::new();
     host.file("workspace/state/rules.toml", "mode = 'strict'");
-    let set = host.builder(host.runtime()).keep([host.path("workspace/state")]).build().unwrap();
+    let set = host
+        .builder(host.runtime())
+        .keep([host.path("workspace/state")])
+        .build()
+        .unwrap();
     let tools = host.wrap(set);
     for path in ["state/rules.toml", "state/new", "state"] {
-        let outcome = tools.call("skills_write", json!({"path": path, "content": "x"})).await;
-        assert!(outcome.is(Code::PermissionDenied) || outcome.is(Code::IsADirectory), "{path}: {}", outcome.text);
+        let outcome = tools
+            .call("skills_write", json!({"path": path, "content": "x"}))
+            .await;
+        assert!(
+            outcome.is(Code::PermissionDenied) || outcome.is(Code::IsADirectory),
+            "{path}: {}",
+            outcome.text
+        );
     }
-    assert!(!tools.call("skills_write", json!({"path": "stateless", "content": "x"})).await.is_error);
-    assert_eq!(fs::read_to_string(host.path("workspace/state/rules.toml")).unwrap(), "mode = 'strict'");
+    assert!(
+        !tools
+            .call("skills_write", json!({"path": "stateless", "content": "x"}))
+            .await
+            .is_error
+    );
+    assert_eq!(
+        fs::read_to_string(host.path("workspace/state/rules.toml")).unwrap(),
+        "mode = 'strict'"
+    );
 }
 
 #[cfg(unix)]
@@ -95,30 +149,67 @@ async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
     use std::os::unix::fs::symlink;
 
     let host = Host::new();
-    host.file("workspace/state/skills/mcp-token", "TOPSECRET").file("workspace/state/other/file", "seen").file("workspace/a/file", "seen");
+    host.file("workspace/state/skills/mcp-token", "TOPSECRET")
+        .file("workspace/state/other/file", "seen")
+        .file("workspace/a/file", "seen");
     symlink("../state/skills/mcp-token", host.path("workspace/a/token")).unwrap();
     symlink("state/skills", host.path("workspace/link")).unwrap();
     symlink("state", host.path("workspace/around")).unwrap();
     // One that is made when the tools are there already.
     let later = host.path("workspace/later");
-    let tools = host.wrap(host.builder(host.runtime().hide([host.path("workspace/state/skills"), later.clone()])).build().unwrap());
+    let tools = host.wrap(
+        host.builder(
+            host.runtime()
+                .hide([host.path("workspace/state/skills"), later.clone()]),
+        )
+        .build()
+        .unwrap(),
+    );
     host.file("workspace/later/key", "TOPSECRET");
-    for path in ["state/skills/mcp-token", "a/token", "link/mcp-token", "around/skills/mcp-token", "later/key"] {
+    for path in [
+        "state/skills/mcp-token",
+        "a/token",
+        "link/mcp-token",
+        "around/skills/mcp-token",
+        "later/key",
+    ] {
         let outcome = tools.call("skills_read", json!({"path": path})).await;
         let message = format!("'workspace/{path}' is hidden: the host keeps its own state there");
-        assert!(outcome.is(Code::PermissionDenied) && outcome.text.contains(&message), "{path}: {}", outcome.text);
+        assert!(
+            outcome.is(Code::PermissionDenied) && outcome.text.contains(&message),
+            "{path}: {}",
+            outcome.text
+        );
     }
     for path in ["state/skills", "link", "around/skills", "later"] {
         for recursive in [false, true] {
-            let outcome = tools.call("skills_ls", json!({"path": path, "recursive": recursive})).await;
-            assert!(outcome.is(Code::PermissionDenied), "{path}: {}", outcome.text);
+            let outcome = tools
+                .call("skills_ls", json!({"path": path, "recursive": recursive}))
+                .await;
+            assert!(
+                outcome.is(Code::PermissionDenied),
+                "{path}: {}",
+                outcome.text
+            );
         }
-        let outcome = tools.call("skills_bash", json!({"command": "ls", "cwd": path})).await;
-        assert!(outcome.is(Code::PermissionDenied), "{path}: {}", outcome.text);
+        let outcome = tools
+            .call("skills_bash", json!({"command": "ls", "cwd": path}))
+            .await;
+        assert!(
+            outcome.is(Code::PermissionDenied),
+            "{path}: {}",
+            outcome.text
+        );
     }
     for path in ["state/skills/mcp-token", "state/skills/new", "later/key"] {
-        let outcome = tools.call("skills_write", json!({"path": path, "content": "x"})).await;
-        assert!(outcome.is(Code::PermissionDenied), "{path}: {}", outcome.text);
+        let outcome = tools
+            .call("skills_write", json!({"path": path, "content": "x"}))
+            .await;
+        assert!(
+            outcome.is(Code::PermissionDenied),
+            "{path}: {}",
+            outcome.text
+        );
     }
     assert_eq!(fs::read_to_string(later.join("key")).unwrap(), "TOPSECRET");
     insta::assert_snapshot!(tools.text("skills_ls", json!({"recursive": true})).await, @r"
@@ -136,13 +227,34 @@ async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
       around/
       state/
     ");
-    assert_eq!(tools.text("skills_read", json!({"path": "around/other/file"})).await, "seen");
+    assert_eq!(
+        tools
+            .text("skills_read", json!({"path": "around/other/file"}))
+            .await,
+        "seen"
+    );
     // As a mount of its own.
     let runtime = host.runtime().hide([host.path("workspace/state/skills")]);
-    let set = ToolSet::builder(runtime.build()).mount(Mount::read_only("data", host.path("workspace/state/skills"))).build().unwrap();
+    let set = ToolSet::builder(runtime.build())
+        .mount(Mount::read_only(
+            "data",
+            host.path("workspace/state/skills"),
+        ))
+        .build()
+        .unwrap();
     let tools = host.wrap(set);
-    assert!(tools.call("skills_read", json!({"path": "data/mcp-token"})).await.is(Code::PermissionDenied));
-    assert!(tools.call("skills_ls", json!({"path": "data"})).await.is(Code::PermissionDenied));
+    assert!(
+        tools
+            .call("skills_read", json!({"path": "data/mcp-token"}))
+            .await
+            .is(Code::PermissionDenied)
+    );
+    assert!(
+        tools
+            .call("skills_ls", json!({"path": "data"}))
+            .await
+            .is(Code::PermissionDenied)
+    );
 }
 
 #[cfg(unix)]
@@ -152,31 +264,58 @@ async fn a_mount_that_was_exchanged_leads_nowhere() {
         return;
     }
     let host = Host::new();
-    host.skill("demo", "").file("ref/a", "there").file("private/key", "TOPSECRET");
-    let set = host.builder(host.runtime()).mount(Mount::read_only("ref", host.path("ref"))).build().unwrap();
+    host.skill("demo", "")
+        .file("ref/a", "there")
+        .file("private/key", "TOPSECRET");
+    let set = host
+        .builder(host.runtime())
+        .mount(Mount::read_only("ref", host.path("ref")))
+        .build()
+        .unwrap();
     let tools = host.wrap(set);
     host.script("demo", "look.py", "import os\nprint(os.listdir('/ref'))\n");
     let look = json!({"name": "demo", "command": "python scripts/look.py"});
-    assert!(tools.call("skills_run", look.clone()).await.text.contains("'a'"));
+    assert!(
+        tools
+            .call("skills_run", look.clone())
+            .await
+            .text
+            .contains("'a'")
+    );
     fs::rename(host.path("ref"), host.path("gone")).unwrap();
     std::os::unix::fs::symlink(host.path("private"), host.path("ref")).unwrap();
     let outcome = tools.call("skills_run", look).await;
     assert!(outcome.is(Code::Conflict), "{}", outcome.text);
     // The handle of the file tools is that of the directory that the host meant.
-    assert_eq!(tools.text("skills_read", json!({"path": "ref/a"})).await, "there");
+    assert_eq!(
+        tools.text("skills_read", json!({"path": "ref/a"})).await,
+        "there"
+    );
 }
 
 #[cfg(unix)]
 #[tokio::test]
 async fn a_link_to_a_script_is_no_script() {
     let host = Host::new();
-    host.skill("demo", "").script("demo", "off.py", "print('RAN')\n");
+    host.skill("demo", "")
+        .script("demo", "off.py", "print('RAN')\n");
     std::os::unix::fs::symlink("off.py", host.path("skills/demo/scripts/link.py")).unwrap();
     std::os::unix::fs::symlink("scripts/off.py", host.path("skills/demo/x.py")).unwrap();
     let tools = host.tools();
-    for command in ["python scripts/link.py", "python x.py", "scripts/link.py", "./x.py"] {
-        let outcome = tools.call("skills_run", json!({"name": "demo", "command": command})).await;
-        assert!(outcome.is(Code::ScriptNotFound), "{command}: {}", outcome.text);
+    for command in [
+        "python scripts/link.py",
+        "python x.py",
+        "scripts/link.py",
+        "./x.py",
+    ] {
+        let outcome = tools
+            .call("skills_run", json!({"name": "demo", "command": command}))
+            .await;
+        assert!(
+            outcome.is(Code::ScriptNotFound),
+            "{command}: {}",
+            outcome.text
+        );
     }
 }
 
@@ -196,17 +335,32 @@ async fn an_answer_to_a_command_is_for_just_its_words_and_input() {
     let context = CallContext::default().approver(approver);
     let tools = host.wrap(host.builder(host.runtime()).build().unwrap());
     let run = |command: &str| json!({"name": "demo", "command": command});
-    for arguments in [run("echo a | cat"), run("echo a | cat"), run("echo b | cat")] {
+    for arguments in [
+        run("echo a | cat"),
+        run("echo a | cat"),
+        run("echo b | cat"),
+    ] {
         let outcome = tools.call_in("skills_run", arguments, &context).await;
         assert!(!outcome.is_error, "{}", outcome.text);
     }
     for stdin in ["echo first", "echo first", "echo second"] {
-        let outcome = tools.call_in("skills_bash", json!({"command": "sh", "stdin": stdin}), &context).await;
+        let outcome = tools
+            .call_in(
+                "skills_bash",
+                json!({"command": "sh", "stdin": stdin}),
+                &context,
+            )
+            .await;
         assert!(!outcome.is_error, "{}", outcome.text);
     }
     // Other content may mean something else by the same words.
     host.script("demo", "new.sh", "");
-    assert!(!tools.call_in("skills_run", run("echo a | cat"), &context).await.is_error);
+    assert!(
+        !tools
+            .call_in("skills_run", run("echo a | cat"), &context)
+            .await
+            .is_error
+    );
     insta::assert_snapshot!(asked.lock().unwrap().join("\n"), @r#"
     sh -c echo a | cat
     sh -c echo b | cat
@@ -222,16 +376,37 @@ async fn words_that_look_like_places_stay_words() {
         return;
     }
     let host = Host::new();
-    host.skill("demo", "").file("workspace/notes.txt", "see /workspace/data here\n");
-    host.script("demo", "argv.py", "import sys\nprint(sys.argv[1:], open(sys.argv[1]).read())\n");
+    host.skill("demo", "")
+        .file("workspace/notes.txt", "see /workspace/data here\n");
+    host.script(
+        "demo",
+        "argv.py",
+        "import sys\nprint(sys.argv[1:], open(sys.argv[1]).read())\n",
+    );
     let tools = host.allowing(&["spawn:grep"]);
-    let found = tools.text("skills_bash", json!({"command": "grep -rn /workspace/data ."})).await;
-    let isolated = tools.call("skills_run", json!({"name": "demo", "command": "python scripts/argv.py /workspace/notes.txt"})).await;
-    assert!(isolated.text.contains("['/workspace/notes.txt'] see"), "{}", isolated.text);
+    let found = tools
+        .text(
+            "skills_bash",
+            json!({"command": "grep -rn /workspace/data ."}),
+        )
+        .await;
+    let isolated = tools
+        .call(
+            "skills_run",
+            json!({"name": "demo", "command": "python scripts/argv.py /workspace/notes.txt"}),
+        )
+        .await;
+    assert!(
+        isolated.text.contains("['/workspace/notes.txt'] see"),
+        "{}",
+        isolated.text
+    );
     if is_isolated() {
         assert_eq!(found, "./notes.txt:1:see /workspace/data here");
     } else {
-        eprintln!("skipped a part of words_that_look_like_places_stay_words: no file tree of its own here");
+        eprintln!(
+            "skipped a part of words_that_look_like_places_stay_words: no file tree of its own here"
+        );
     }
 }
 
@@ -244,13 +419,38 @@ fn is_isolated() -> bool {
 #[tokio::test]
 async fn a_skill_that_the_host_keeps_from_models_is_told_by_no_tool() {
     let host = Host::new();
-    host.skill("open", "").skill("kept", "").script("kept", "a.py", "print(1)\n");
+    host.skill("open", "")
+        .skill("kept", "")
+        .script("kept", "a.py", "print(1)\n");
     let modes = Modes::default().with(Selector::Name("kept".to_owned()), Mode::Off);
     let tools = host.wrap(host.builder(host.runtime().modes(modes)).build().unwrap());
-    assert!(!tools.set.definitions().unwrap().iter().any(|definition| definition.name.contains("kept")));
-    assert_eq!(tools.call("search_skills", json!({})).await.structured["total"], 1);
-    assert!(tools.call("load_skill", json!({"name": "kept"})).await.is_error);
-    assert!(tools.call("read_skill_resource", json!({"name": "kept", "path": "SKILL.md"})).await.is_error);
+    assert!(
+        !tools
+            .set
+            .definitions()
+            .unwrap()
+            .iter()
+            .any(|definition| definition.name.contains("kept"))
+    );
+    assert_eq!(
+        tools.call("search_skills", json!({})).await.structured["total"],
+        1
+    );
+    assert!(
+        tools
+            .call("load_skill", json!({"name": "kept"}))
+            .await
+            .is_error
+    );
+    assert!(
+        tools
+            .call(
+                "read_skill_resource",
+                json!({"name": "kept", "path": "SKILL.md"})
+            )
+            .await
+            .is_error
+    );
 }
 
 #[tokio::test]
@@ -259,15 +459,28 @@ async fn calls_of_no_conversation_share_nothing() {
         return;
     }
     let host = Host::new();
-    host.skill("demo", "").script("demo", "a.sh", "ls\ntouch seen\n");
+    host.skill("demo", "")
+        .script("demo", "a.sh", "ls\ntouch seen\n");
     let tools = host.allowing(&["spawn"]);
     host.skill("demo", "allowed-tools: Bash\n");
     for _ in 0..2 {
         assert_eq!(tools.text("skill__demo__a", json!({})).await, "");
     }
     let context = CallContext::default().session("one");
-    assert_eq!(tools.call_in("skill__demo__a", json!({}), &context).await.text, "");
-    assert_eq!(tools.call_in("skill__demo__a", json!({}), &context).await.text, "seen\n");
+    assert_eq!(
+        tools
+            .call_in("skill__demo__a", json!({}), &context)
+            .await
+            .text,
+        ""
+    );
+    assert_eq!(
+        tools
+            .call_in("skill__demo__a", json!({}), &context)
+            .await
+            .text,
+        "seen\n"
+    );
 }
 
 #[tokio::test]
@@ -276,7 +489,8 @@ async fn what_is_answered_for_one_conversation_is_asked_again_in_another() {
         return;
     }
     let host = Host::new();
-    host.skill("demo", "allowed-tools: Bash(ls:*)\n").script("demo", "a.sh", "echo done\n");
+    host.skill("demo", "allowed-tools: Bash(ls:*)\n")
+        .script("demo", "a.sh", "echo done\n");
     let asked = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&asked);
     let approver = move |_: &Question| {

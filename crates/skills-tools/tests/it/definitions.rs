@@ -13,8 +13,12 @@ use crate::fixture::{Host, Tools};
 fn host() -> Host {
     let host = Host::new();
     let args = "[{name: person, required: true}, {name: times, type: integer, min: 1}]";
-    host.skill("demo", &format!("scripts:\n  greet:\n    description: Greets a person.\n    args: {args}\n"));
-    host.skill("pdf-tools", "").script("demo", "greet.py", "print('ran')\n");
+    host.skill(
+        "demo",
+        &format!("scripts:\n  greet:\n    description: Greets a person.\n    args: {args}\n"),
+    );
+    host.skill("pdf-tools", "")
+        .script("demo", "greet.py", "print('ran')\n");
     host
 }
 
@@ -23,7 +27,10 @@ fn definitions(tools: &Tools) -> Vec<Definition> {
 }
 
 fn property<'a>(definitions: &'a [Definition], tool: &str, name: &str) -> &'a Value {
-    let definition = definitions.iter().find(|definition| definition.name == tool).unwrap();
+    let definition = definitions
+        .iter()
+        .find(|definition| definition.name == tool)
+        .unwrap();
     &definition.input_schema["properties"][name]
 }
 
@@ -40,7 +47,14 @@ fn other_hosts_are_told_the_same_in_their_way() {
     assert_json_snapshot!("openai", one(Flavour::OpenAi));
     assert_json_snapshot!("anthropic", one(Flavour::Anthropic));
     let all = definitions(&tools).len();
-    assert_eq!([Flavour::Mcp, Flavour::OpenAi, Flavour::Anthropic].map(|flavour| tools.set.render(flavour).unwrap().len()), [all; 3]);
+    assert_eq!(
+        [Flavour::Mcp, Flavour::OpenAi, Flavour::Anthropic].map(|flavour| tools
+            .set
+            .render(flavour)
+            .unwrap()
+            .len()),
+        [all; 3]
+    );
 }
 
 #[test]
@@ -48,17 +62,34 @@ fn schemas_are_schemas_and_names_are_names() {
     let host = host();
     let definitions = definitions(&host.tools());
     for definition in &definitions {
-        let Definition { name, input_schema, output_schema, .. } = definition;
+        let Definition {
+            name,
+            input_schema,
+            output_schema,
+            ..
+        } = definition;
         for schema in [input_schema, output_schema] {
-            assert!(jsonschema::draft202012::meta::is_valid(schema), "{name}: {schema}");
+            assert!(
+                jsonschema::draft202012::meta::is_valid(schema),
+                "{name}: {schema}"
+            );
             assert_eq!(schema["type"], "object", "{name}");
         }
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        assert!(!name.is_empty() && name.len() <= 64 && name.chars().all(is_allowed), "{name}");
-        assert!(!definition.description.is_empty() && !definition.title.is_empty(), "{name}");
+        assert!(
+            !name.is_empty() && name.len() <= 64 && name.chars().all(is_allowed),
+            "{name}"
+        );
+        assert!(
+            !definition.description.is_empty() && !definition.title.is_empty(),
+            "{name}"
+        );
         assert_eq!(input_schema["additionalProperties"], false, "{name}");
     }
-    let names: BTreeSet<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
+    let names: BTreeSet<&str> = definitions
+        .iter()
+        .map(|definition| definition.name.as_str())
+        .collect();
     assert_eq!(names.len(), definitions.len());
 }
 
@@ -66,7 +97,8 @@ fn schemas_are_schemas_and_names_are_names() {
 fn the_same_skills_give_the_same_bytes() {
     let host = host();
     let tools = host.tools();
-    let told = |tools: &Tools| serde_json::to_string(&tools.set.render(Flavour::Mcp).unwrap()).unwrap();
+    let told =
+        |tools: &Tools| serde_json::to_string(&tools.set.render(Flavour::Mcp).unwrap()).unwrap();
     let first = told(&tools);
     assert_eq!(told(&tools), first);
     assert_eq!(told(&host.tools()), first);
@@ -83,13 +115,20 @@ fn parameters_and_defaults_are_those_that_models_know() {
         ("run_skill_script", "args", json!({})),
         ("run_skill_script", "timeout", json!(10)),
     ] {
-        assert_eq!(property(&definitions, tool, name)["default"], default, "{tool} {name}");
+        assert_eq!(
+            property(&definitions, tool, name)["default"],
+            default,
+            "{tool} {name}"
+        );
     }
     for (tool, required) in [
         ("skills_ls", json!([])),
         ("skills_read", json!(["path"])),
         ("skills_write", json!(["path", "content"])),
-        ("skills_create", json!(["name", "description", "instructions"])),
+        (
+            "skills_create",
+            json!(["name", "description", "instructions"]),
+        ),
         ("skills_run", json!(["name", "command"])),
         ("skills_bash", json!(["command"])),
         ("run_skill_script", json!(["skill_name", "script_name"])),
@@ -98,10 +137,23 @@ fn parameters_and_defaults_are_those_that_models_know() {
         ("read_skill_resource", json!(["name", "path"])),
         ("skill__demo__greet", json!(["person"])),
     ] {
-        let definition = definitions.iter().find(|definition| definition.name == tool).unwrap();
-        assert_eq!(definition.input_schema.get("required").unwrap_or(&json!([])), &required, "{tool}");
+        let definition = definitions
+            .iter()
+            .find(|definition| definition.name == tool)
+            .unwrap();
+        assert_eq!(
+            definition
+                .input_schema
+                .get("required")
+                .unwrap_or(&json!([])),
+            &required,
+            "{tool}"
+        );
     }
-    assert_eq!(property(&definitions, "skills_ls", "path")["type"], "string");
+    assert_eq!(
+        property(&definitions, "skills_ls", "path")["type"],
+        "string"
+    );
     assert_eq!(definitions.len(), 11);
 }
 
@@ -110,21 +162,42 @@ async fn no_arguments_are_an_empty_object() {
     let host = host();
     host.file("workspace/a.txt", "a");
     let tools = host.tools();
-    for arguments in [Value::Null, json!({}), json!({"path": ""}), json!({"path": "workspace"})] {
-        assert_eq!(tools.text("skills_ls", arguments.clone()).await, tools.text("skills_ls", json!({})).await, "{arguments}");
+    for arguments in [
+        Value::Null,
+        json!({}),
+        json!({"path": ""}),
+        json!({"path": "workspace"}),
+    ] {
+        assert_eq!(
+            tools.text("skills_ls", arguments.clone()).await,
+            tools.text("skills_ls", json!({})).await,
+            "{arguments}"
+        );
     }
     assert!(tools.text("skills_ls", Value::Null).await.contains("a.txt"));
     let missing = tools.call("skills_read", Value::Null).await;
-    assert!(missing.is(Code::InvalidArguments) && missing.text.contains("\"path\" is a required property"), "{}", missing.text);
+    assert!(
+        missing.is(Code::InvalidArguments)
+            && missing.text.contains("\"path\" is a required property"),
+        "{}",
+        missing.text
+    );
 }
 
 #[tokio::test]
 async fn an_integer_may_have_a_point() {
     let host = host();
     let tools = host.tools();
-    let listed = tools.call("skills_ls", json!({"limit": 10.0, "depth": 1.0})).await;
+    let listed = tools
+        .call("skills_ls", json!({"limit": 10.0, "depth": 1.0}))
+        .await;
     assert!(!listed.is_error, "{}", listed.text);
-    assert!(tools.call("skills_ls", json!({"limit": 1.5})).await.is(Code::InvalidArguments));
+    assert!(
+        tools
+            .call("skills_ls", json!({"limit": 1.5}))
+            .await
+            .is(Code::InvalidArguments)
+    );
 }
 
 #[tokio::test]
@@ -133,29 +206,116 @@ async fn arguments_that_do_not_fit_name_every_mistake_and_nothing_is_done() {
     let tools = host.allowing(&["spawn", &host.write_rule()]);
     let check = async |tool: &str, arguments: Value, mistakes: &[&str]| {
         let outcome = tools.call(tool, arguments.clone()).await;
-        assert!(outcome.is(Code::InvalidArguments), "{tool} {arguments}: {}", outcome.text);
-        assert_eq!(outcome.structured.as_object().unwrap().len(), 1, "{tool}: something was done: {}", outcome.structured);
+        assert!(
+            outcome.is(Code::InvalidArguments),
+            "{tool} {arguments}: {}",
+            outcome.text
+        );
+        assert_eq!(
+            outcome.structured.as_object().unwrap().len(),
+            1,
+            "{tool}: something was done: {}",
+            outcome.structured
+        );
         for mistake in mistakes {
-            assert!(outcome.text.contains(mistake), "{tool} {arguments}: {mistake:?} is not in {}", outcome.text);
+            assert!(
+                outcome.text.contains(mistake),
+                "{tool} {arguments}: {mistake:?} is not in {}",
+                outcome.text
+            );
         }
     };
-    check("skills_ls", json!({"path": 3, "extra": true, "limit": 1001}), &["/path: 3", "'extra'", "/limit: 1001"]).await;
+    check(
+        "skills_ls",
+        json!({"path": 3, "extra": true, "limit": 1001}),
+        &["/path: 3", "'extra'", "/limit: 1001"],
+    )
+    .await;
     check("skills_ls", json!([]), &["not of type \"object\""]).await;
-    check("skills_read", json!({"limit": -1}), &["\"path\" is a required", "/limit: -1"]).await;
-    check("skills_write", json!({"path": "a.txt", "content": 5, "mode": "rename"}), &["/content: 5", "/mode: \"rename\""]).await;
-    check("skills_write", json!({"path": "a.txt", "content": "x", "contents": "y"}), &["'contents'"]).await;
-    check("skills_create", json!({"name": "new", "description": "", "instructions": null}), &["/description", "/instructions"]).await;
-    check("skills_run", json!({"name": "demo", "command": "touch a", "timeout": 0}), &["/timeout: 0"]).await;
-    check("skills_run", json!({"name": "demo", "command": "touch a", "timeout": 1.5}), &["/timeout: 1.5"]).await;
-    check("skills_bash", json!({"command": "touch a", "timeout": 3601, "cwd": null}), &["/timeout: 3601", "/cwd: null"]).await;
-    check("run_skill_script", json!({"skill_name": "demo", "script_name": "greet", "args": [1]}), &["/args: [1]"]).await;
-    check("run_skill_script", json!({"skill_name": "demo"}), &["\"script_name\" is a required"]).await;
-    check("search_skills", json!({"limit": 0, "offset": -1}), &["/limit: 0", "/offset: -1"]).await;
-    check("load_skill", json!({"name": "nope", "max_bytes": 5}), &["/max_bytes: 5"]).await;
-    check("read_skill_resource", json!({"name": "demo"}), &["\"path\" is a required"]).await;
-    check("skill__demo__greet", json!({"times": 0, "loud": true}), &["\"person\" is a required", "/times: 0", "'loud'"]).await;
+    check(
+        "skills_read",
+        json!({"limit": -1}),
+        &["\"path\" is a required", "/limit: -1"],
+    )
+    .await;
+    check(
+        "skills_write",
+        json!({"path": "a.txt", "content": 5, "mode": "rename"}),
+        &["/content: 5", "/mode: \"rename\""],
+    )
+    .await;
+    check(
+        "skills_write",
+        json!({"path": "a.txt", "content": "x", "contents": "y"}),
+        &["'contents'"],
+    )
+    .await;
+    check(
+        "skills_create",
+        json!({"name": "new", "description": "", "instructions": null}),
+        &["/description", "/instructions"],
+    )
+    .await;
+    check(
+        "skills_run",
+        json!({"name": "demo", "command": "touch a", "timeout": 0}),
+        &["/timeout: 0"],
+    )
+    .await;
+    check(
+        "skills_run",
+        json!({"name": "demo", "command": "touch a", "timeout": 1.5}),
+        &["/timeout: 1.5"],
+    )
+    .await;
+    check(
+        "skills_bash",
+        json!({"command": "touch a", "timeout": 3601, "cwd": null}),
+        &["/timeout: 3601", "/cwd: null"],
+    )
+    .await;
+    check(
+        "run_skill_script",
+        json!({"skill_name": "demo", "script_name": "greet", "args": [1]}),
+        &["/args: [1]"],
+    )
+    .await;
+    check(
+        "run_skill_script",
+        json!({"skill_name": "demo"}),
+        &["\"script_name\" is a required"],
+    )
+    .await;
+    check(
+        "search_skills",
+        json!({"limit": 0, "offset": -1}),
+        &["/limit: 0", "/offset: -1"],
+    )
+    .await;
+    check(
+        "load_skill",
+        json!({"name": "nope", "max_bytes": 5}),
+        &["/max_bytes: 5"],
+    )
+    .await;
+    check(
+        "read_skill_resource",
+        json!({"name": "demo"}),
+        &["\"path\" is a required"],
+    )
+    .await;
+    check(
+        "skill__demo__greet",
+        json!({"times": 0, "loud": true}),
+        &["\"person\" is a required", "/times: 0", "'loud'"],
+    )
+    .await;
     for directory in ["workspace", "scratch"] {
-        assert_eq!(fs::read_dir(host.path(directory)).unwrap().count(), 0, "{directory}");
+        assert_eq!(
+            fs::read_dir(host.path(directory)).unwrap().count(),
+            0,
+            "{directory}"
+        );
     }
     assert!(!host.path("drafts").exists());
 }
@@ -164,23 +324,59 @@ async fn arguments_that_do_not_fit_name_every_mistake_and_nothing_is_done() {
 async fn a_tool_that_there_is_not_is_the_mistake_of_the_host() {
     let host = host();
     let tools = host.tools();
-    let unknown = async |name: &str| tools.set.call(name, json!({}), &CallContext::default()).await.unwrap_err().to_string();
-    assert_eq!(unknown("skills_lss").await, "no tool is named \"skills_lss\"; did you mean `skills_ls`?");
-    assert_eq!(unknown("skill__demo__greets").await, "no tool is named \"skill__demo__greets\"; did you mean `skill__demo__greet`?");
+    let unknown = async |name: &str| {
+        tools
+            .set
+            .call(name, json!({}), &CallContext::default())
+            .await
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        unknown("skills_lss").await,
+        "no tool is named \"skills_lss\"; did you mean `skills_ls`?"
+    );
+    assert_eq!(
+        unknown("skill__demo__greets").await,
+        "no tool is named \"skill__demo__greets\"; did you mean `skill__demo__greet`?"
+    );
     assert_eq!(unknown("zzz").await, "no tool is named \"zzz\"");
 }
 
 #[tokio::test]
 async fn only_the_chosen_tools_are_told_and_called() {
     let host = host();
-    let with = |boxes: &[Toolbox]| host.wrap(host.builder(host.runtime()).toolboxes(boxes.iter().copied()).build().unwrap());
-    let names = |tools: &Tools| definitions(tools).into_iter().map(|definition| definition.name).collect::<Vec<_>>().join(" ");
+    let with = |boxes: &[Toolbox]| {
+        host.wrap(
+            host.builder(host.runtime())
+                .toolboxes(boxes.iter().copied())
+                .build()
+                .unwrap(),
+        )
+    };
+    let names = |tools: &Tools| {
+        definitions(tools)
+            .into_iter()
+            .map(|definition| definition.name)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     assert_eq!(names(&with(&[])), "");
     assert_eq!(names(&with(&[Toolbox::Engine])), "run_skill_script");
     assert_eq!(names(&with(&[Toolbox::Scripts])), "skill__demo__greet");
     let knowledge = with(&[Toolbox::Knowledge, Toolbox::Engine]);
-    assert_eq!(names(&knowledge), "search_skills load_skill read_skill_resource run_skill_script");
+    assert_eq!(
+        names(&knowledge),
+        "search_skills load_skill read_skill_resource run_skill_script"
+    );
     for name in ["skills_ls", "skills_bash", "skill__demo__greet"] {
-        assert!(knowledge.set.call(name, json!({}), &CallContext::default()).await.is_err(), "{name}");
+        assert!(
+            knowledge
+                .set
+                .call(name, json!({}), &CallContext::default())
+                .await
+                .is_err(),
+            "{name}"
+        );
     }
 }

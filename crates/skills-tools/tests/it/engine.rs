@@ -17,14 +17,22 @@ fn host(script: &str) -> Host {
 }
 
 async fn run(tools: &Tools, script: &str, args: Value) -> Outcome {
-    tools.call("run_skill_script", json!({"skill_name": "demo", "script_name": script, "args": args})).await
+    tools
+        .call(
+            "run_skill_script",
+            json!({"skill_name": "demo", "script_name": script, "args": args}),
+        )
+        .await
 }
 
 /// Runs a script that does not succeed, and returns why.
 async fn failure(source: &str) -> (Outcome, String) {
     let outcome = run(&host(source).tools(), "main", json!({})).await;
     assert!(outcome.is_error, "{}", outcome.text);
-    let message = outcome.structured["error"]["message"].as_str().unwrap().to_owned();
+    let message = outcome.structured["error"]["message"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     assert_eq!(outcome.text, format!("Error: {message}"));
     (outcome, message)
 }
@@ -45,7 +53,12 @@ async fn arguments_arrive_as_one_word_byte_for_byte() {
         json!({"long": "長".repeat(20_000)}),
     ] {
         let outcome = run(&tools, "main.py", args.clone()).await;
-        assert_eq!(outcome.structured["result"], json!([1, args.to_string()]), "{}", outcome.text);
+        assert_eq!(
+            outcome.structured["result"],
+            json!([1, args.to_string()]),
+            "{}",
+            outcome.text
+        );
     }
 }
 
@@ -58,9 +71,16 @@ async fn what_one_word_cannot_hold_is_refused_and_standard_input_takes_it() {
     let tools = host.tools();
     let long = "x".repeat(200 * 1024);
     let refused = run(&tools, "main", json!({"long": long})).await;
-    assert!(refused.is(Code::TooLarge) && refused.structured.get("raw").is_none(), "{}", refused.text);
+    assert!(
+        refused.is(Code::TooLarge) && refused.structured.get("raw").is_none(),
+        "{}",
+        refused.text
+    );
     let given = json!({"skill_name": "demo", "script_name": "main", "stdin": long});
-    assert_eq!(tools.call("run_skill_script", given).await.structured["result"], 200 * 1024);
+    assert_eq!(
+        tools.call("run_skill_script", given).await.structured["result"],
+        200 * 1024
+    );
     assert_eq!(run(&tools, "main", json!({})).await.structured["result"], 0);
 }
 
@@ -81,18 +101,41 @@ async fn output_that_is_not_one_json_value_is_text() {
         ("''", Value::Null),
         ("'null'", Value::Null),
     ] {
-        let outcome = run(&host(&format!("print({printed})\n")).tools(), "main", json!({})).await;
+        let outcome = run(
+            &host(&format!("print({printed})\n")).tools(),
+            "main",
+            json!({}),
+        )
+        .await;
         let data = &outcome.structured;
-        assert!(!outcome.is_error && data["success"] == true && data["exit_code"] == 0 && data["timed_out"] == false, "{printed}: {data}");
+        assert!(
+            !outcome.is_error
+                && data["success"] == true
+                && data["exit_code"] == 0
+                && data["timed_out"] == false,
+            "{printed}: {data}"
+        );
         assert_eq!(data["result"], result, "{printed}");
         assert_eq!(
             outcome.text.trim_start_matches('\u{feff}'),
-            data["raw"].as_str().unwrap().trim().trim_start_matches('\u{feff}'),
+            data["raw"]
+                .as_str()
+                .unwrap()
+                .trim()
+                .trim_start_matches('\u{feff}'),
             "{printed}"
         );
     }
-    let outcome = run(&host("print('{\"a\": 123456789012345678901234567890}')\n").tools(), "main", json!({})).await;
-    assert_eq!(outcome.text, "{\"a\": 123456789012345678901234567890}", "every digit is there");
+    let outcome = run(
+        &host("print('{\"a\": 123456789012345678901234567890}')\n").tools(),
+        "main",
+        json!({}),
+    )
+    .await;
+    assert_eq!(
+        outcome.text, "{\"a\": 123456789012345678901234567890}",
+        "every digit is there"
+    );
 }
 
 #[tokio::test]
@@ -100,11 +143,31 @@ async fn bytes_that_are_no_text_and_endless_output_are_bounded_text() {
     if lacks_walls() {
         return;
     }
-    let bytes = run(&host("import sys\nsys.stdout.buffer.write(b'\\xff\\x1b[31mred\\x1b[0m\\n')\n").tools(), "main", json!({})).await;
-    assert_eq!((bytes.text.as_str(), &bytes.structured["result"]), ("\u{fffd}red", &Value::Null));
-    let much = run(&host("print('[' + '1,' * 2_000_000 + '1]')\n").tools(), "main", json!({})).await;
-    assert_eq!((much.is_error, &much.structured["result"]), (false, &Value::Null));
-    assert!(much.text.starts_with("[1,1,") && much.text.len() < 300 * 1024, "{}", much.text.len());
+    let bytes = run(
+        &host("import sys\nsys.stdout.buffer.write(b'\\xff\\x1b[31mred\\x1b[0m\\n')\n").tools(),
+        "main",
+        json!({}),
+    )
+    .await;
+    assert_eq!(
+        (bytes.text.as_str(), &bytes.structured["result"]),
+        ("\u{fffd}red", &Value::Null)
+    );
+    let much = run(
+        &host("print('[' + '1,' * 2_000_000 + '1]')\n").tools(),
+        "main",
+        json!({}),
+    )
+    .await;
+    assert_eq!(
+        (much.is_error, &much.structured["result"]),
+        (false, &Value::Null)
+    );
+    assert!(
+        much.text.starts_with("[1,1,") && much.text.len() < 300 * 1024,
+        "{}",
+        much.text.len()
+    );
 }
 
 #[tokio::test]
@@ -113,18 +176,39 @@ async fn scripts_that_fail_are_results_with_what_they_said() {
         return;
     }
     let (outcome, message) = failure("print(1/0)\n").await;
-    assert!(outcome.is(Code::Failed) && message.ends_with("ZeroDivisionError: division by zero"), "{message}");
-    assert!(message.contains("/skills/demo/scripts/main.py\", line 1"), "{message}");
+    assert!(
+        outcome.is(Code::Failed) && message.ends_with("ZeroDivisionError: division by zero"),
+        "{message}"
+    );
+    assert!(
+        message.contains("/skills/demo/scripts/main.py\", line 1"),
+        "{message}"
+    );
     let (outcome, message) = failure("def broken(:\n").await;
-    assert!(outcome.is(Code::Failed) && message.ends_with("SyntaxError: invalid syntax"), "{message}");
+    assert!(
+        outcome.is(Code::Failed) && message.ends_with("SyntaxError: invalid syntax"),
+        "{message}"
+    );
     let (outcome, message) = failure("import sys\nsys.exit(3)\n").await;
-    assert_eq!((outcome.structured["exit_code"].as_i64(), message.as_str()), (Some(3), "Script exited with code 3"));
-    let (outcome, message) = failure("import sys\nprint('{\"error\": \"no rate\"}')\nsys.exit(1)\n").await;
+    assert_eq!(
+        (outcome.structured["exit_code"].as_i64(), message.as_str()),
+        (Some(3), "Script exited with code 3")
+    );
+    let (outcome, message) =
+        failure("import sys\nprint('{\"error\": \"no rate\"}')\nsys.exit(1)\n").await;
     assert_eq!(message, "{\"error\": \"no rate\"}");
-    assert_eq!((&outcome.structured["result"], &outcome.structured["success"]), (&Value::Null, &json!(false)));
+    assert_eq!(
+        (
+            &outcome.structured["result"],
+            &outcome.structured["success"]
+        ),
+        (&Value::Null, &json!(false))
+    );
     let (outcome, message) = failure("import ctypes\nctypes.string_at(0)\n").await;
     assert!(
-        outcome.is(Code::Failed) && outcome.structured["exit_code"].is_null() && message.starts_with("the script was stopped: "),
+        outcome.is(Code::Failed)
+            && outcome.structured["exit_code"].is_null()
+            && message.starts_with("the script was stopped: "),
         "{message}"
     );
 }
@@ -136,23 +220,54 @@ async fn a_script_that_does_not_end_is_stopped_at_its_deadline() {
     }
     let host = host("print('begun', flush=True)\nwhile True: pass\n");
     let tools = host.tools();
-    let outcome = tools.call("run_skill_script", json!({"skill_name": "demo", "script_name": "main", "timeout": 1})).await;
+    let outcome = tools
+        .call(
+            "run_skill_script",
+            json!({"skill_name": "demo", "script_name": "main", "timeout": 1}),
+        )
+        .await;
     assert!(outcome.is(Code::TimedOut), "{}", outcome.text);
-    assert_eq!(outcome.text, "Error: Script execution timed out after 1 seconds");
+    assert_eq!(
+        outcome.text,
+        "Error: Script execution timed out after 1 seconds"
+    );
     let data = &outcome.structured;
-    assert_eq!((&data["timed_out"], &data["raw"], &data["exit_code"]), (&json!(true), &json!("begun\n"), &Value::Null));
+    assert_eq!(
+        (&data["timed_out"], &data["raw"], &data["exit_code"]),
+        (&json!(true), &json!("begun\n"), &Value::Null)
+    );
 }
 
 #[tokio::test]
 async fn names_that_lead_elsewhere_find_nothing() {
     let host = host("print('ran')\n");
-    host.file("skills/demo/setup.py", "print('ran')\n").script("demo", ".hidden.py", "print('ran')\n");
-    host.file("skills/main.py", "print('ran')\n").script("demo", "deep/inner.py", "print('ran')\n").skill("other", "");
+    host.file("skills/demo/setup.py", "print('ran')\n").script(
+        "demo",
+        ".hidden.py",
+        "print('ran')\n",
+    );
+    host.file("skills/main.py", "print('ran')\n")
+        .script("demo", "deep/inner.py", "print('ran')\n")
+        .skill("other", "");
     let tools = host.tools();
     let refused = async |skill: &str, script: &str| {
-        let outcome = tools.call("run_skill_script", json!({"skill_name": skill, "script_name": script})).await;
-        assert!(outcome.is_error, "{skill:?} {script:?} ran: {}", outcome.text);
-        assert_eq!(outcome.structured.as_object().unwrap().len(), 1, "{skill:?} {script:?}: {}", outcome.structured);
+        let outcome = tools
+            .call(
+                "run_skill_script",
+                json!({"skill_name": skill, "script_name": script}),
+            )
+            .await;
+        assert!(
+            outcome.is_error,
+            "{skill:?} {script:?} ran: {}",
+            outcome.text
+        );
+        assert_eq!(
+            outcome.structured.as_object().unwrap().len(),
+            1,
+            "{skill:?} {script:?}: {}",
+            outcome.structured
+        );
         outcome.code().unwrap().to_owned()
     };
     let long = "x".repeat(65);
@@ -172,15 +287,40 @@ async fn names_that_lead_elsewhere_find_nothing() {
         assert_eq!(refused("demo", script).await, "invalid_path", "{script:?}");
     }
     for script in [long.as_str(), ""] {
-        assert_eq!(refused("demo", script).await, "invalid_arguments", "{script:?}");
+        assert_eq!(
+            refused("demo", script).await,
+            "invalid_arguments",
+            "{script:?}"
+        );
     }
-    for script in ["setup.py", "setup", "SKILL.md", "MAIN.py", "main.sh", "inner.py", "--help", "main.py ", "%2e%2e"] {
+    for script in [
+        "setup.py", "setup", "SKILL.md", "MAIN.py", "main.sh", "inner.py", "--help", "main.py ",
+        "%2e%2e",
+    ] {
         let code = refused("demo", script).await;
-        assert!(["script_not_found", "invalid_path"].contains(&code.as_str()), "{script:?}: {code}");
+        assert!(
+            ["script_not_found", "invalid_path"].contains(&code.as_str()),
+            "{script:?}: {code}"
+        );
     }
-    for skill in ["..", "../demo", "./demo", "demo/", "demo/../demo", "a\\b", "demo\0", ".demo", "/etc", "Demo", long.as_str()] {
+    for skill in [
+        "..",
+        "../demo",
+        "./demo",
+        "demo/",
+        "demo/../demo",
+        "a\\b",
+        "demo\0",
+        ".demo",
+        "/etc",
+        "Demo",
+        long.as_str(),
+    ] {
         let code = refused(skill, "main.py").await;
-        assert!(["skill_not_found", "invalid_path"].contains(&code.as_str()), "{skill:?}: {code}");
+        assert!(
+            ["skill_not_found", "invalid_path"].contains(&code.as_str()),
+            "{skill:?}: {code}"
+        );
     }
     assert_eq!(refused("", "main.py").await, "invalid_arguments");
     assert_eq!(refused("other", "main.py").await, "script_not_found");
@@ -193,9 +333,18 @@ async fn a_path_of_the_machine_is_no_name_of_a_skill() {
     for path in [host.path("skills/demo"), host.path("skills/demo/SKILL.md")] {
         let given = json!({"skill_name": path, "script_name": "main.py"});
         // Not by `tools.call`: the message repeats the name, which is the caller's own.
-        let outcome = tools.set.call("run_skill_script", given, &CallContext::default()).await.unwrap();
+        let outcome = tools
+            .set
+            .call("run_skill_script", given, &CallContext::default())
+            .await
+            .unwrap();
         assert!(outcome.is(Code::SkillNotFound), "{}", outcome.text);
-        assert_eq!(outcome.structured.as_object().unwrap().len(), 1, "{}", outcome.structured);
+        assert_eq!(
+            outcome.structured.as_object().unwrap().len(),
+            1,
+            "{}",
+            outcome.structured
+        );
     }
 }
 
@@ -203,10 +352,26 @@ async fn a_path_of_the_machine_is_no_name_of_a_skill() {
 async fn names_that_are_nearly_right_are_put_right() {
     let host = host("print(1)\n");
     let tools = host.tools();
-    let skill = tools.text("run_skill_script", json!({"skill_name": "dmeo", "script_name": "main"})).await;
-    assert_eq!(skill, "Error: skill 'dmeo' not found\nHint: did you mean demo?");
-    let script = tools.text("run_skill_script", json!({"skill_name": "demo", "script_name": "mian"})).await;
-    assert_eq!(script, "Error: skill 'demo' has no script 'mian'\nHint: there are: main.py");
+    let skill = tools
+        .text(
+            "run_skill_script",
+            json!({"skill_name": "dmeo", "script_name": "main"}),
+        )
+        .await;
+    assert_eq!(
+        skill,
+        "Error: skill 'dmeo' not found\nHint: did you mean demo?"
+    );
+    let script = tools
+        .text(
+            "run_skill_script",
+            json!({"skill_name": "demo", "script_name": "mian"}),
+        )
+        .await;
+    assert_eq!(
+        script,
+        "Error: skill 'demo' has no script 'mian'\nHint: there are: main.py"
+    );
 }
 
 #[tokio::test]
@@ -214,18 +379,48 @@ async fn rust_code_gets_failures_as_results_and_errors_when_nothing_ran() {
     if lacks_walls() {
         return;
     }
-    let host = host("import json, sys\nargs = json.loads(sys.argv[1])\nprint(json.dumps(10 / args['by']))\n");
+    let host = host(
+        "import json, sys\nargs = json.loads(sys.argv[1])\nprint(json.dumps(10 / args['by']))\n",
+    );
     host.script("demo", "slow.py", "while True: pass\n");
     let executor = ScriptExecutor::new(host.runtime().build()).timeout(Duration::from_secs(20));
-    let fine = executor.execute("demo", "main", json!({"by": 4})).await.unwrap();
+    let fine = executor
+        .execute("demo", "main", json!({"by": 4}))
+        .await
+        .unwrap();
     assert_eq!(
-        (fine.success, fine.result, fine.raw.as_str(), fine.error, fine.exit_code),
+        (
+            fine.success,
+            fine.result,
+            fine.raw.as_str(),
+            fine.error,
+            fine.exit_code
+        ),
         (true, Some(json!(2.5)), "2.5\n", None, Some(0))
     );
-    let failed = executor.execute("demo", "main.py", json!({"by": 0})).await.unwrap();
-    assert_eq!((failed.success, failed.result, failed.exit_code, failed.timed_out), (false, None, Some(1), false));
-    assert!(failed.error.unwrap().ends_with("ZeroDivisionError: division by zero"));
-    let missing = executor.execute("demo", "main.py", Value::Null).await.unwrap();
+    let failed = executor
+        .execute("demo", "main.py", json!({"by": 0}))
+        .await
+        .unwrap();
+    assert_eq!(
+        (
+            failed.success,
+            failed.result,
+            failed.exit_code,
+            failed.timed_out
+        ),
+        (false, None, Some(1), false)
+    );
+    assert!(
+        failed
+            .error
+            .unwrap()
+            .ends_with("ZeroDivisionError: division by zero")
+    );
+    let missing = executor
+        .execute("demo", "main.py", Value::Null)
+        .await
+        .unwrap();
     assert!(missing.error.unwrap().ends_with("KeyError: 'by'"));
     for (skill, script, args, code) in [
         ("demo", "main", json!([1]), Code::InvalidArguments),
@@ -234,8 +429,23 @@ async fn rust_code_gets_failures_as_results_and_errors_when_nothing_ran() {
         ("demo", "../main", json!({}), Code::InvalidPath),
         ("gone", "main", json!({}), Code::SkillNotFound),
     ] {
-        assert_eq!(executor.execute(skill, script, args).await.unwrap_err().code, code, "{skill} {script}");
+        assert_eq!(
+            executor
+                .execute(skill, script, args)
+                .await
+                .unwrap_err()
+                .code,
+            code,
+            "{skill} {script}"
+        );
     }
-    let slow = executor.timeout(Duration::from_millis(500)).execute("demo", "slow", json!({})).await.unwrap();
-    assert_eq!((slow.timed_out, slow.error.as_deref()), (true, Some("Script execution timed out after 0.5 seconds")));
+    let slow = executor
+        .timeout(Duration::from_millis(500))
+        .execute("demo", "slow", json!({}))
+        .await
+        .unwrap();
+    assert_eq!(
+        (slow.timed_out, slow.error.as_deref()),
+        (true, Some("Script execution timed out after 0.5 seconds"))
+    );
 }

@@ -23,7 +23,12 @@ async fn a_program_sees_the_documented_variables_alone() {
     let tools = host.allowing(&["spawn:printenv"]);
     assert_snapshot!(printed(&run(&tools, "scripts/env.py").await), @r#"["HOME","LANG","PATH","PYTHONDONTWRITEBYTECODE","PYTHONNOUSERSITE","SKILL_ASSETS_DIR","SKILL_DIR","SKILL_NAME","SKILL_WORKSPACE","TMPDIR"]"#);
     let outcome = bash(&tools, "printenv", "").await;
-    let names: Vec<&str> = outcome.text.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+    let names: Vec<&str> = outcome
+        .text
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, _)| name)
+        .collect();
     assert_snapshot!(names.join(" "), @"SKILL_WORKSPACE HOME LANG PATH PYTHONDONTWRITEBYTECODE PYTHONNOUSERSITE TMPDIR");
     let outcome = bash(&tools, "printenv SKILL_WORKSPACE", "").await;
     assert_eq!(outcome.text, "/workspace");
@@ -32,17 +37,51 @@ async fn a_program_sees_the_documented_variables_alone() {
 #[tokio::test]
 async fn only_what_the_skill_declares_is_taken_from_a_model() {
     let host = Host::new();
-    host.skill("kit", "requires: {env: [API_KEY, LD_PRELOAD, PATH, PYTHONPATH]}\n").script("kit", "show.py", SHOW);
-    host.script("kit", "key.py", "import os\nkey = os.environ['API_KEY']\nprint(len(key), key[:3], key)\n");
+    host.skill(
+        "kit",
+        "requires: {env: [API_KEY, LD_PRELOAD, PATH, PYTHONPATH]}\n",
+    )
+    .script("kit", "show.py", SHOW);
+    host.script(
+        "kit",
+        "key.py",
+        "import os\nkey = os.environ['API_KEY']\nprint(len(key), key[:3], key)\n",
+    );
     let tools = host.tools();
     let with = |env: Value| json!({"name": "kit", "command": "scripts/key.py", "env": env});
-    for name in ["OTHER", "SKILL_DIR", "HOME", "BASH_ENV", "api_key", "API_KEY ", "", "A=B"] {
+    for name in [
+        "OTHER",
+        "SKILL_DIR",
+        "HOME",
+        "BASH_ENV",
+        "api_key",
+        "API_KEY ",
+        "",
+        "A=B",
+    ] {
         let outcome = tools.call("skills_run", with(json!({ name: "x" }))).await;
-        assert_eq!(outcome.code(), Some("invalid_arguments"), "{name:?}: {}", outcome.text);
+        assert_eq!(
+            outcome.code(),
+            Some("invalid_arguments"),
+            "{name:?}: {}",
+            outcome.text
+        );
     }
     for name in ["LD_PRELOAD", "PATH", "PYTHONPATH"] {
-        let outcome = tools.call("skills_run", with(json!({"API_KEY": "given by the model", name: "/tmp/x"}))).await;
-        assert!(matches!(outcome.code(), Some("denied_by_policy" | "invalid_arguments")), "{name}: {}", outcome.text);
+        let outcome = tools
+            .call(
+                "skills_run",
+                with(json!({"API_KEY": "given by the model", name: "/tmp/x"})),
+            )
+            .await;
+        assert!(
+            matches!(
+                outcome.code(),
+                Some("denied_by_policy" | "invalid_arguments")
+            ),
+            "{name}: {}",
+            outcome.text
+        );
     }
     assert_snapshot!(tools.text("skills_run", with(json!({"OTHER": "x"}))).await, @r#"
     Error: the skill declares no variable "OTHER"
@@ -57,7 +96,11 @@ async fn a_declared_variable_of_a_model_is_given() {
     }
     let host = Host::new();
     host.skill("kit", "requires: {env: [API_KEY]}\n");
-    host.script("kit", "key.py", "import os\nkey = os.environ['API_KEY']\nprint(len(key), key[:3])\n");
+    host.script(
+        "kit",
+        "key.py",
+        "import os\nkey = os.environ['API_KEY']\nprint(len(key), key[:3])\n",
+    );
     let arguments = json!({"name": "kit", "command": "scripts/key.py", "env": {"API_KEY": "given; $(by) model"}});
     assert_eq!(host.tools().text("skills_run", arguments).await, "18 giv");
 }
@@ -68,17 +111,35 @@ async fn a_secret_of_the_host_is_taken_out_of_what_is_told() {
         return;
     }
     let host = Host::new();
-    host.skill("kit", "requires: {env: [API_KEY]}\n").skill("nosy", "");
+    host.skill("kit", "requires: {env: [API_KEY]}\n")
+        .skill("nosy", "");
     let source = "import os, sys\nkey = os.environ.get('API_KEY', 'none')\nprint(len(key), key)\nprint(key, file=sys.stderr)\n";
-    host.script("kit", "key.py", source).script("nosy", "key.py", source);
-    let secrets = || Secrets::default().with("API_KEY", "hunter2hunter2").with("OTHER_KEY", "swordfish-42");
+    host.script("kit", "key.py", source)
+        .script("nosy", "key.py", source);
+    let secrets = || {
+        Secrets::default()
+            .with("API_KEY", "hunter2hunter2")
+            .with("OTHER_KEY", "swordfish-42")
+    };
     let allow = Rule::parse(Effect::Allow, Layer::Session, "env:API_KEY").unwrap();
-    let runtime = host.runtime().secrets(secrets()).rules(Rules::default().rule(allow));
+    let runtime = host
+        .runtime()
+        .secrets(secrets())
+        .rules(Rules::default().rule(allow));
     let tools = host.wrap(host.builder(runtime).build().unwrap());
     let outcome = run(&tools, "scripts/key.py").await;
     assert_eq!(outcome.text, "14 [redacted API_KEY]\n[redacted API_KEY]");
-    assert!(!outcome.structured.to_string().contains("hunter2"), "{}", outcome.structured);
-    let outcome = tools.call("run_skill_script", json!({"skill_name": "kit", "script_name": "key"})).await;
+    assert!(
+        !outcome.structured.to_string().contains("hunter2"),
+        "{}",
+        outcome.structured
+    );
+    let outcome = tools
+        .call(
+            "run_skill_script",
+            json!({"skill_name": "kit", "script_name": "key"}),
+        )
+        .await;
     assert_eq!(outcome.text, "14 [redacted API_KEY]");
     // However JSON spells it, it is not in what is read out of it.
     host.script(
@@ -86,12 +147,37 @@ async fn a_secret_of_the_host_is_taken_out_of_what_is_told() {
         "spell.py",
         "import os\nkey = os.environ['API_KEY']\nprint('[\"' + ''.join(f'\\\\u{ord(c):04x}' for c in key) + '\"]')\n",
     );
-    let outcome = tools.call("run_skill_script", json!({"skill_name": "kit", "script_name": "spell"})).await;
-    assert_eq!(outcome.structured["result"], json!(["[redacted API_KEY]"]), "{}", outcome.structured);
+    let outcome = tools
+        .call(
+            "run_skill_script",
+            json!({"skill_name": "kit", "script_name": "spell"}),
+        )
+        .await;
+    assert_eq!(
+        outcome.structured["result"],
+        json!(["[redacted API_KEY]"]),
+        "{}",
+        outcome.structured
+    );
     // Who does not declare it has none, and without a rule nobody has.
-    assert_eq!(tools.text("skills_run", json!({"name": "nosy", "command": "scripts/key.py"})).await, "4 none\nnone");
-    let tools = host.wrap(host.builder(host.runtime().secrets(secrets())).build().unwrap());
-    assert_eq!(run(&tools, "scripts/key.py").await.code(), Some("approval_required"));
+    assert_eq!(
+        tools
+            .text(
+                "skills_run",
+                json!({"name": "nosy", "command": "scripts/key.py"})
+            )
+            .await,
+        "4 none\nnone"
+    );
+    let tools = host.wrap(
+        host.builder(host.runtime().secrets(secrets()))
+            .build()
+            .unwrap(),
+    );
+    assert_eq!(
+        run(&tools, "scripts/key.py").await.code(),
+        Some("approval_required")
+    );
 }
 
 /// Tries to do things, and says of each whether it worked.
@@ -117,7 +203,11 @@ fn attempts(lines: &[String]) -> String {
 fn all_refused(outcome: &skills_tools::Outcome, count: usize) {
     let lines: Vec<&str> = outcome.text.lines().collect();
     assert_eq!(lines.len(), count, "{}", outcome.text);
-    assert!(lines.iter().all(|line| line.ends_with(" refused")), "{}", outcome.text);
+    assert!(
+        lines.iter().all(|line| line.ends_with(" refused")),
+        "{}",
+        outcome.text
+    );
 }
 
 /// Looks for what cargo tells the tests in the environments of all processes.
@@ -137,30 +227,57 @@ async fn files_of_others_are_not_read() {
         return;
     }
     let host = Host::new();
-    let secret =
-        ["skills/other/SKILL.md", "drafts/fresh/SKILL.md", "neighbour/key", "state/approvals.json", "workspace-2/x", "home/.ssh/id_rsa"];
+    let secret = [
+        "skills/other/SKILL.md",
+        "drafts/fresh/SKILL.md",
+        "neighbour/key",
+        "state/approvals.json",
+        "workspace-2/x",
+        "home/.ssh/id_rsa",
+    ];
     for path in secret {
         host.file(path, "---\nname: other\ndescription: secret\n---\nsecret\n");
     }
     host.skill("kit", "").file("workspace/in.txt", "in");
     let own = |path: &str| host.path(path).display().to_string();
     let mut paths: Vec<String> = secret.iter().map(|path| own(path)).collect();
-    let system = ["/etc/shadow", "/root/.bashrc", "/proc/1/root/etc/shadow", "/dev/mem", "/dev/sda", "/run/docker.sock"];
+    let system = [
+        "/etc/shadow",
+        "/root/.bashrc",
+        "/proc/1/root/etc/shadow",
+        "/dev/mem",
+        "/dev/sda",
+        "/run/docker.sock",
+    ];
     paths.extend(system.map(str::to_owned));
     paths.push(format!("/proc/{}/environ", std::process::id()));
-    paths.extend(["/skills/other/SKILL.md", "/skills/fresh/SKILL.md", "/workspace/../neighbour/key"].map(str::to_owned));
-    let mut lines: Vec<String> =
-        paths.iter().enumerate().map(|(index, path)| format!("attempt('{index}', read({}))", python(path))).collect();
+    paths.extend(
+        [
+            "/skills/other/SKILL.md",
+            "/skills/fresh/SKILL.md",
+            "/workspace/../neighbour/key",
+        ]
+        .map(str::to_owned),
+    );
+    let mut lines: Vec<String> = paths
+        .iter()
+        .enumerate()
+        .map(|(index, path)| format!("attempt('{index}', read({}))", python(path)))
+        .collect();
     lines.push("attempt('up', read(skill + '/../other/SKILL.md'))".to_owned());
     // Number one is another process inside; what the host was given it does not have.
     lines.push(ENVIRONMENTS.to_owned());
     lines.push("attempt('proc', read('/proc/self/root/etc/shadow'))".to_owned());
     let source = attempts(&lines);
-    host.script("kit", "read.py", &source).file("workspace/read.py", &source);
+    host.script("kit", "read.py", &source)
+        .file("workspace/read.py", &source);
     let tools = host.allowing(&["spawn:python3"]);
     all_refused(&run(&tools, "scripts/read.py").await, lines.len());
     all_refused(&bash(&tools, "python3 read.py", "").await, lines.len());
-    all_refused(&bash(&tools, "python3 /workspace/read.py", "skills/kit").await, lines.len());
+    all_refused(
+        &bash(&tools, "python3 /workspace/read.py", "skills/kit").await,
+        lines.len(),
+    );
 }
 
 /// A text as Python has it.
@@ -174,7 +291,9 @@ async fn nothing_is_written_outside_of_the_workspace() {
         return;
     }
     let host = Host::new();
-    host.skill("kit", "").file("neighbour/file", "old").file("workspace/in.txt", "in");
+    host.skill("kit", "")
+        .file("neighbour/file", "old")
+        .file("workspace/in.txt", "in");
     std::os::unix::fs::symlink(host.path("neighbour/file"), host.path("workspace/link")).unwrap();
     std::os::unix::fs::symlink(host.path("neighbour"), host.path("workspace/place")).unwrap();
     let own = |path: &str| python(&host.path(path).display().to_string());
@@ -185,19 +304,29 @@ async fn nothing_is_written_outside_of_the_workspace() {
         format!("attempt('c', write({work} + '/link'))"),
         format!("attempt('d', write({work} + '/place/new'))"),
         format!("attempt('e', write({work} + '/../neighbour/new'))"),
-        format!("attempt('f', lambda: os.link({}, {work} + '/hard'))", own("neighbour/file")),
-        format!("attempt('g', lambda: os.rename({work} + '/in.txt', {}))", own("neighbour/in.txt")),
+        format!(
+            "attempt('f', lambda: os.link({}, {work} + '/hard'))",
+            own("neighbour/file")
+        ),
+        format!(
+            "attempt('g', lambda: os.rename({work} + '/in.txt', {}))",
+            own("neighbour/in.txt")
+        ),
         "attempt('h', write('/etc/cron.d/x'))".to_owned(),
         "attempt('i', write('/usr/bin/x'))".to_owned(),
         "attempt('j', write('/proc/sys/kernel/core_pattern'))".to_owned(),
         "attempt('k', lambda: os.chroot('/'))".to_owned(),
         "attempt('l', lambda: os.mknod('/tmp/dev', 0o20666, os.makedev(1, 1)))".to_owned(),
     ];
-    host.script("kit", "write.py", &attempts(&lines)).file("workspace/write.py", attempts(&lines));
+    host.script("kit", "write.py", &attempts(&lines))
+        .file("workspace/write.py", attempts(&lines));
     let tools = host.allowing(&["spawn", &host.write_rule()]);
     all_refused(&run(&tools, "scripts/write.py").await, lines.len());
     all_refused(&bash(&tools, "python3 write.py", "").await, lines.len());
-    assert_eq!(tree(&host.path("neighbour")), BTreeMap::from([("file".to_owned(), b"old".to_vec())]));
+    assert_eq!(
+        tree(&host.path("neighbour")),
+        BTreeMap::from([("file".to_owned(), b"old".to_vec())])
+    );
 }
 
 #[tokio::test]
@@ -224,7 +353,10 @@ async fn nobody_is_reached_without_a_grant() {
     let tools = host.allowing(&["spawn"]);
     all_refused(&run(&tools, "scripts/reach.py").await, lines.len());
     all_refused(&bash(&tools, "python3 reach.py", "").await, lines.len());
-    assert_eq!(listener.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    assert_eq!(
+        listener.accept().unwrap_err().kind(),
+        std::io::ErrorKind::WouldBlock
+    );
 }
 
 #[tokio::test]
@@ -249,7 +381,9 @@ async fn a_run_leaves_its_skill_as_it_was() {
     ];
     let host = Host::new();
     let source = attempts(&lines.map(str::to_owned));
-    host.skill("kit", "").script("kit", "change.py", &source).script("kit", "helper.py", "x = 1\n");
+    host.skill("kit", "")
+        .script("kit", "change.py", &source)
+        .script("kit", "helper.py", "x = 1\n");
     let before = tree(&host.path("skills"));
     // Even whoever may write everywhere leaves it alone.
     for tools in [host.tools(), host.allowing(&["spawn", &host.write_rule()])] {
@@ -258,9 +392,12 @@ async fn a_run_leaves_its_skill_as_it_was() {
         assert_eq!(tree(&host.path("skills")), before);
     }
     let tools = host.allowing(&["spawn", &host.write_rule()]);
-    for command in
-        ["touch new", "rm SKILL.md", "sh -c 'echo x > SKILL.md'", "python3 -c 'import sys; sys.path.insert(0, \"scripts\"); import helper'"]
-    {
+    for command in [
+        "touch new",
+        "rm SKILL.md",
+        "sh -c 'echo x > SKILL.md'",
+        "python3 -c 'import sys; sys.path.insert(0, \"scripts\"); import helper'",
+    ] {
         let _ = run(&tools, command).await;
         let _ = bash(&tools, command, "skills/kit").await;
         assert_eq!(tree(&host.path("skills")), before, "{command}");
@@ -268,7 +405,12 @@ async fn a_run_leaves_its_skill_as_it_was() {
 }
 
 async fn run_engine(tools: &Tools, script: &str) -> skills_tools::Outcome {
-    tools.call("run_skill_script", json!({"skill_name": "kit", "script_name": script})).await
+    tools
+        .call(
+            "run_skill_script",
+            json!({"skill_name": "kit", "script_name": script}),
+        )
+        .await
 }
 
 /// All files below a directory, and what is in them.
@@ -279,7 +421,11 @@ fn tree(directory: &Path) -> BTreeMap<String, Vec<u8>> {
         if entry.file_type().unwrap().is_dir() {
             let below = tree(&entry.path());
             found.insert(format!("{name}/"), Vec::new());
-            found.extend(below.into_iter().map(|(path, content)| (format!("{name}/{path}"), content)));
+            found.extend(
+                below
+                    .into_iter()
+                    .map(|(path, content)| (format!("{name}/{path}"), content)),
+            );
         } else {
             found.insert(name, std::fs::read(entry.path()).unwrap());
         }

@@ -9,7 +9,10 @@ use crate::fixture::{Host, lacks_walls, tree};
 
 fn examples(host: &Host) -> crate::fixture::Tools {
     let root = Root::new(tree().join("examples/skills"), Scope::Custom);
-    let runtime = SkillRuntime::builder().root(root).scratch_directory(host.path("scratch")).build();
+    let runtime = SkillRuntime::builder()
+        .root(root)
+        .scratch_directory(host.path("scratch"))
+        .build();
     host.wrap(ToolSet::builder(runtime).build().unwrap())
 }
 
@@ -20,8 +23,17 @@ async fn the_weather_is_three_tools_that_a_model_calls() {
     }
     let host = Host::new();
     let tools = examples(&host);
-    let names: Vec<String> = tools.set.definitions().unwrap().into_iter().map(|definition| definition.name).collect();
-    assert!(names.contains(&"skill__weather__get_forecast".to_owned()), "{names:?}");
+    let names: Vec<String> = tools
+        .set
+        .definitions()
+        .unwrap()
+        .into_iter()
+        .map(|definition| definition.name)
+        .collect();
+    assert!(
+        names.contains(&"skill__weather__get_forecast".to_owned()),
+        "{names:?}"
+    );
     assert_snapshot!(tools.text("skill__weather__get_forecast", json!({"city": "Taipei", "days": 1})).await, @"unknown city 'Taipei'; known are Berlin, Nairobi, Shanghai");
     assert_snapshot!(tools.text("skill__weather__get_current", json!({"city": "Nowhere"})).await, @"unknown city 'Nowhere'; known are Berlin, Nairobi, Shanghai");
     assert_snapshot!(tools.text("skill__weather__get_current", json!({"town": "Taipei"})).await, @r#"
@@ -39,15 +51,41 @@ async fn a_chip_of_ten_thousand_pays_no_duty_and_thirteen_hundred_of_tax() {
     let host = Host::new();
     let tools = examples(&host);
     let call = |args| json!({"skill_name": "tax_calculator", "script_name": "calculate_duty.py", "args": args});
-    let outcome = tools.call("run_skill_script", call(json!({"cif_price": 10000, "hs_code": "85423100"}))).await;
+    let outcome = tools
+        .call(
+            "run_skill_script",
+            call(json!({"cif_price": 10000, "hs_code": "85423100"})),
+        )
+        .await;
     let result = &outcome.structured["result"];
-    assert_eq!((result["duty"].as_f64(), result["vat"].as_f64()), (Some(0.0), Some(1300.0)), "{}", outcome.text);
-    let outcome = tools.call("run_skill_script", json!({"skill_name": "tax_calculator", "script_name": "broken"})).await;
-    assert!(outcome.is_error && outcome.text.contains("ZeroDivisionError: division by zero"), "{}", outcome.text);
+    assert_eq!(
+        (result["duty"].as_f64(), result["vat"].as_f64()),
+        (Some(0.0), Some(1300.0)),
+        "{}",
+        outcome.text
+    );
+    let outcome = tools
+        .call(
+            "run_skill_script",
+            json!({"skill_name": "tax_calculator", "script_name": "broken"}),
+        )
+        .await;
+    assert!(
+        outcome.is_error && outcome.text.contains("ZeroDivisionError: division by zero"),
+        "{}",
+        outcome.text
+    );
 
     let root = Root::new(tree().join("examples/skills"), Scope::Custom);
     let executor = ScriptExecutor::new(SkillRuntime::builder().root(root).build());
-    let taxes = executor.execute("tax_calculator", "calculate_duty", json!({"cif_price": 100, "hs_code": "1"})).await.unwrap();
+    let taxes = executor
+        .execute(
+            "tax_calculator",
+            "calculate_duty",
+            json!({"cif_price": 100, "hs_code": "1"}),
+        )
+        .await
+        .unwrap();
     assert!(taxes.success);
     assert_eq!(taxes.result.unwrap()["duty"], 5.0);
 }

@@ -6,32 +6,65 @@ use skills_tools::Code;
 use crate::fixture::Host;
 
 fn names(entries: &Value) -> Vec<&str> {
-    entries.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect()
+    entries
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["name"].as_str().unwrap())
+        .collect()
 }
 
 #[tokio::test]
 async fn a_file_is_written_read_and_listed() {
     let host = Host::new();
     let tools = host.tools();
-    let written = tools.call("skills_write", json!({"path": "output/result.txt", "content": "Hello 世界\n"})).await;
+    let written = tools
+        .call(
+            "skills_write",
+            json!({"path": "output/result.txt", "content": "Hello 世界\n"}),
+        )
+        .await;
     assert!(!written.is_error, "{}", written.text);
-    assert_eq!(written.text, "Successfully wrote 13 bytes to 'workspace/output/result.txt'");
+    assert_eq!(
+        written.text,
+        "Successfully wrote 13 bytes to 'workspace/output/result.txt'"
+    );
     assert_eq!(written.files, ["workspace/output/result.txt"]);
-    let read = tools.call("skills_read", json!({"path": "workspace/output/result.txt"})).await;
-    assert_eq!((read.text.as_str(), read.structured["content"].as_str()), ("Hello 世界\n", Some("Hello 世界\n")));
+    let read = tools
+        .call(
+            "skills_read",
+            json!({"path": "workspace/output/result.txt"}),
+        )
+        .await;
+    assert_eq!(
+        (read.text.as_str(), read.structured["content"].as_str()),
+        ("Hello 世界\n", Some("Hello 世界\n"))
+    );
     let listed = tools.call("skills_ls", json!({})).await;
     assert_eq!(names(&listed.structured["entries"]), ["output"]);
     let stale = json!({"path": "output/result.txt", "content": "x", "if_match": "0".repeat(64)});
     assert!(tools.call("skills_write", stale).await.is(Code::Conflict));
-    assert_eq!(std::fs::read_to_string(host.path("workspace/output/result.txt")).unwrap(), "Hello 世界\n");
+    assert_eq!(
+        std::fs::read_to_string(host.path("workspace/output/result.txt")).unwrap(),
+        "Hello 世界\n"
+    );
 }
 
 #[tokio::test]
 async fn what_is_too_long_to_write_comes_in_parts() {
     let host = Host::new();
     let tools = host.tools();
-    let written = tools.call("skills_write", json!({"path": "long", "content": "x".repeat(3 << 20)})).await;
-    assert!(written.is(Code::TooLarge) && written.text.contains("with mode `append`"), "{}", written.text);
+    let written = tools
+        .call(
+            "skills_write",
+            json!({"path": "long", "content": "x".repeat(3 << 20)}),
+        )
+        .await;
+    assert!(
+        written.is(Code::TooLarge) && written.text.contains("with mode `append`"),
+        "{}",
+        written.text
+    );
     assert!(!host.path("workspace/long").exists());
 }
 
@@ -40,30 +73,82 @@ async fn a_draft_is_made_written_read_and_listed_and_nothing_of_it_runs() {
     let host = Host::new();
     host.skill("demo", "");
     let tools = host.allowing(&["spawn", &host.write_rule()]);
-    let draft =
-        json!({"name": "my-tool", "description": "Does: something", "instructions": "# My tool\n", "scripts": {"main": "print('made')"}});
+    let draft = json!({"name": "my-tool", "description": "Does: something", "instructions": "# My tool\n", "scripts": {"main": "print('made')"}});
     let created = tools.call("skills_create", draft.clone()).await;
-    assert_eq!(created.structured["uri"], "skill://my-tool/SKILL.md", "{}", created.text);
+    assert_eq!(
+        created.structured["uri"], "skill://my-tool/SKILL.md",
+        "{}",
+        created.text
+    );
     let script = json!({"path": "skills/my-tool/scripts/run.py", "content": "print('written')\n"});
     let written = tools.call("skills_write", script).await;
     assert!(!written.is_error, "{}", written.text);
-    assert_eq!(tools.text("skills_read", json!({"path": "skills/my-tool/scripts/run.py"})).await, "print('written')\n");
-    assert_eq!(tools.text("skills_read", json!({"path": "skills/my-tool/scripts/main.py"})).await, "print('made')");
+    assert_eq!(
+        tools
+            .text(
+                "skills_read",
+                json!({"path": "skills/my-tool/scripts/run.py"})
+            )
+            .await,
+        "print('written')\n"
+    );
+    assert_eq!(
+        tools
+            .text(
+                "skills_read",
+                json!({"path": "skills/my-tool/scripts/main.py"})
+            )
+            .await,
+        "print('made')"
+    );
 
     let skills = tools.call("skills_ls", json!({"path": "skills"})).await;
     let entries = &skills.structured["entries"];
     assert_eq!(names(entries), ["demo", "my-tool"]);
-    assert_eq!((&entries[0]["draft"], &entries[1]["draft"]), (&Value::Null, &json!(true)), "{entries}");
-    let scripts = tools.call("skills_ls", json!({"path": "skills/my-tool/scripts"})).await;
+    assert_eq!(
+        (&entries[0]["draft"], &entries[1]["draft"]),
+        (&Value::Null, &json!(true)),
+        "{entries}"
+    );
+    let scripts = tools
+        .call("skills_ls", json!({"path": "skills/my-tool/scripts"}))
+        .await;
     assert_eq!(names(&scripts.structured["entries"]), ["main.py", "run.py"]);
 
-    let run = tools.call("skills_run", json!({"name": "my-tool", "command": "python scripts/run.py"})).await;
-    assert!(run.is(Code::ApprovalRequired) && run.structured.get("stdout").is_none(), "{}", run.text);
-    let engine = tools.call("run_skill_script", json!({"skill_name": "my-tool", "script_name": "run"})).await;
-    assert!(engine.is(Code::ApprovalRequired) && engine.structured.get("raw").is_none(), "{}", engine.text);
+    let run = tools
+        .call(
+            "skills_run",
+            json!({"name": "my-tool", "command": "python scripts/run.py"}),
+        )
+        .await;
+    assert!(
+        run.is(Code::ApprovalRequired) && run.structured.get("stdout").is_none(),
+        "{}",
+        run.text
+    );
+    let engine = tools
+        .call(
+            "run_skill_script",
+            json!({"skill_name": "my-tool", "script_name": "run"}),
+        )
+        .await;
+    assert!(
+        engine.is(Code::ApprovalRequired) && engine.structured.get("raw").is_none(),
+        "{}",
+        engine.text
+    );
     let definitions = tools.set.definitions().unwrap();
-    assert!(definitions.iter().all(|definition| !definition.name.starts_with("skill__")));
-    assert!(tools.call("skills_create", draft).await.is(Code::AlreadyExists));
+    assert!(
+        definitions
+            .iter()
+            .all(|definition| !definition.name.starts_with("skill__"))
+    );
+    assert!(
+        tools
+            .call("skills_create", draft)
+            .await
+            .is(Code::AlreadyExists)
+    );
 }
 
 #[tokio::test]
@@ -79,17 +164,38 @@ async fn the_list_of_skills_comes_in_pages_that_hold_each_once() {
     }
     let (mut listed, mut lines, mut cursor) = (Vec::new(), String::new(), Some("0".to_owned()));
     while let Some(from) = cursor {
-        let page = tools.call("skills_ls", json!({"path": "skills", "cursor": from, "limit": 2})).await;
+        let page = tools
+            .call(
+                "skills_ls",
+                json!({"path": "skills", "cursor": from, "limit": 2}),
+            )
+            .await;
         assert_eq!(page.structured["total"], 5);
-        listed.extend(names(&page.structured["entries"]).into_iter().map(str::to_owned));
+        listed.extend(
+            names(&page.structured["entries"])
+                .into_iter()
+                .map(str::to_owned),
+        );
         lines += &page.text;
         cursor = page.structured["next_cursor"].as_str().map(str::to_owned);
     }
     assert_eq!(listed, ["a", "b", "c", "x", "y"]);
-    assert!(listed.iter().all(|name| lines.matches(&format!("\n  {name}/  ")).count() == 1), "{lines}");
+    assert!(
+        listed
+            .iter()
+            .all(|name| lines.matches(&format!("\n  {name}/  ")).count() == 1),
+        "{lines}"
+    );
     for behind in ["5", &usize::MAX.to_string()] {
-        let page = tools.call("skills_ls", json!({"path": "skills", "cursor": behind})).await;
-        assert_eq!((&page.structured["entries"], &page.structured["next_cursor"]), (&json!([]), &Value::Null), "{}", page.text);
+        let page = tools
+            .call("skills_ls", json!({"path": "skills", "cursor": behind}))
+            .await;
+        assert_eq!(
+            (&page.structured["entries"], &page.structured["next_cursor"]),
+            (&json!([]), &Value::Null),
+            "{}",
+            page.text
+        );
     }
 }
 
@@ -98,11 +204,28 @@ async fn an_adopted_skill_is_read_and_not_written() {
     let host = Host::new();
     host.skill("demo", "").script("demo", "a.py", "print(1)\n");
     let tools = host.tools();
-    assert_eq!(tools.text("skills_read", json!({"path": "skills/demo/scripts/a.py"})).await, "print(1)\n");
-    for path in ["skills/demo/scripts/a.py", "skills/demo/SKILL.md", "skills/demo/new.txt"] {
-        let written = tools.call("skills_write", json!({"path": path, "content": "print(2)\n"})).await;
+    assert_eq!(
+        tools
+            .text("skills_read", json!({"path": "skills/demo/scripts/a.py"}))
+            .await,
+        "print(1)\n"
+    );
+    for path in [
+        "skills/demo/scripts/a.py",
+        "skills/demo/SKILL.md",
+        "skills/demo/new.txt",
+    ] {
+        let written = tools
+            .call(
+                "skills_write",
+                json!({"path": path, "content": "print(2)\n"}),
+            )
+            .await;
         assert!(written.is(Code::ReadOnly), "{path}: {}", written.text);
     }
-    assert_eq!(std::fs::read_to_string(host.path("skills/demo/scripts/a.py")).unwrap(), "print(1)\n");
+    assert_eq!(
+        std::fs::read_to_string(host.path("skills/demo/scripts/a.py")).unwrap(),
+        "print(1)\n"
+    );
     assert!(!host.path("skills/demo/new.txt").exists());
 }

@@ -16,7 +16,9 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) fn new() -> Self {
-        let host = Self { directory: tempfile::tempdir().unwrap() };
+        let host = Self {
+            directory: tempfile::tempdir().unwrap(),
+        };
         for name in ["skills", "workspace", "scratch"] {
             fs::create_dir(host.path(name)).unwrap();
         }
@@ -36,7 +38,10 @@ impl Host {
     }
 
     pub(crate) fn skill(&self, name: &str, extra: &str) -> &Self {
-        self.file(&format!("skills/{name}/SKILL.md"), format!("---\nname: {name}\ndescription: About {name}.\n{extra}---\n# {name}\n"))
+        self.file(
+            &format!("skills/{name}/SKILL.md"),
+            format!("---\nname: {name}\ndescription: About {name}.\n{extra}---\n# {name}\n"),
+        )
     }
 
     pub(crate) fn script(&self, skill: &str, file: &str, source: &str) -> &Self {
@@ -51,7 +56,9 @@ impl Host {
     }
 
     pub(crate) fn builder(&self, runtime: RuntimeBuilder) -> Builder {
-        ToolSet::builder(runtime.build()).workspace(Mount::writable("workspace", self.path("workspace"))).drafts(self.path("drafts"))
+        ToolSet::builder(runtime.build())
+            .workspace(Mount::writable("workspace", self.path("workspace")))
+            .drafts(self.path("drafts"))
     }
 
     /// The tools with the default rules.
@@ -61,7 +68,9 @@ impl Host {
 
     /// The tools where whoever started the host allows these.
     pub(crate) fn allowing(&self, texts: &[&str]) -> Tools {
-        let allow = |rules: Rules, text: &&str| rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap());
+        let allow = |rules: Rules, text: &&str| {
+            rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap())
+        };
         self.tools_with(texts.iter().fold(Rules::default(), allow))
     }
 
@@ -70,7 +79,14 @@ impl Host {
     }
 
     pub(crate) fn wrap(&self, set: ToolSet) -> Tools {
-        Tools { set, host: self.path("").to_string_lossy().trim_end_matches('/').to_owned() }
+        Tools {
+            set,
+            host: self
+                .path("")
+                .to_string_lossy()
+                .trim_end_matches('/')
+                .to_owned(),
+        }
     }
 
     /// Whatever may be written where the workspace lies.
@@ -90,10 +106,25 @@ impl Tools {
         self.call_in(name, arguments, &CallContext::default()).await
     }
 
-    pub(crate) async fn call_in(&self, name: &str, arguments: Value, context: &CallContext) -> Outcome {
-        let outcome = self.set.call(name, arguments.clone(), context).await.unwrap();
-        let told = format!("{} {} {:?}", outcome.text, outcome.structured, outcome.files);
-        assert!(!told.contains(&self.host), "{name} {arguments} tells a path of this machine: {told}");
+    pub(crate) async fn call_in(
+        &self,
+        name: &str,
+        arguments: Value,
+        context: &CallContext,
+    ) -> Outcome {
+        let outcome = self
+            .set
+            .call(name, arguments.clone(), context)
+            .await
+            .unwrap();
+        let told = format!(
+            "{} {} {:?}",
+            outcome.text, outcome.structured, outcome.files
+        );
+        assert!(
+            !told.contains(&self.host),
+            "{name} {arguments} tells a path of this machine: {told}"
+        );
         self.check_data(name, &outcome);
         outcome
     }
@@ -101,11 +132,25 @@ impl Tools {
     /// The data fit the schema that the tool promises.
     fn check_data(&self, name: &str, outcome: &Outcome) {
         let definitions = self.set.definitions().unwrap();
-        let definition = definitions.iter().find(|definition| definition.name == name).unwrap();
+        let definition = definitions
+            .iter()
+            .find(|definition| definition.name == name)
+            .unwrap();
         let validator = jsonschema::draft202012::new(&definition.output_schema).unwrap();
-        let mistakes: Vec<String> = validator.iter_errors(&outcome.structured).map(|error| error.to_string()).collect();
-        assert!(mistakes.is_empty(), "{name}: {mistakes:?} {}", outcome.structured);
-        assert_eq!(outcome.is_error, outcome.structured.get("error").is_some(), "{name}");
+        let mistakes: Vec<String> = validator
+            .iter_errors(&outcome.structured)
+            .map(|error| error.to_string())
+            .collect();
+        assert!(
+            mistakes.is_empty(),
+            "{name}: {mistakes:?} {}",
+            outcome.structured
+        );
+        assert_eq!(
+            outcome.is_error,
+            outcome.structured.get("error").is_some(),
+            "{name}"
+        );
     }
 
     pub(crate) async fn text(&self, name: &str, arguments: Value) -> String {
@@ -119,9 +164,15 @@ pub(crate) fn tree() -> PathBuf {
     std::env::var_os("SKILLS_TEST_TREE").map_or_else(built_in, PathBuf::from)
 }
 
-/// Says, with a line on standard error, that this machine cannot serve the running test, since it has no walls for scripts.
+/// Says, with a line on standard error, that this machine cannot serve the running test, since it
+/// has no walls for scripts.
 pub(crate) fn lacks_walls() -> bool {
-    let skip = |error: &_| eprintln!("skipped {}: {error}", std::thread::current().name().unwrap_or("a test"));
+    let skip = |error: &_| {
+        eprintln!(
+            "skipped {}: {error}",
+            std::thread::current().name().unwrap_or("a test")
+        )
+    };
     let [(_, scripts), _] = SkillRuntime::builder().build().sandboxes();
     scripts.inspect_err(skip).is_err()
 }

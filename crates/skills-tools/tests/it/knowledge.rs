@@ -23,7 +23,10 @@ const SKILLS: [(&str, &str); 12] = [
 fn host() -> Host {
     let host = Host::new();
     for (name, description) in SKILLS {
-        host.file(&format!("skills/{name}/SKILL.md"), format!("---\nname: {name}\ndescription: {description}\n---\n# {name}\n"));
+        host.file(
+            &format!("skills/{name}/SKILL.md"),
+            format!("---\nname: {name}\ndescription: {description}\n---\n# {name}\n"),
+        );
     }
     host
 }
@@ -38,25 +41,56 @@ fn many(host: &Host, numbers: std::ops::Range<usize>) {
 async fn search(tools: &Tools, arguments: Value) -> Vec<String> {
     let outcome = tools.call("search_skills", arguments).await;
     let skills = outcome.structured["skills"].as_array().unwrap();
-    skills.iter().map(|skill| skill["name"].as_str().unwrap().to_owned()).collect()
+    skills
+        .iter()
+        .map(|skill| skill["name"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[tokio::test]
 async fn the_best_skill_comes_first() {
     let host = host();
     let tools = host.tools();
-    let first = async |query: &str| search(&tools, json!({"query": query})).await.into_iter().next();
-    assert_eq!(search(&tools, json!({"query": "weather"})).await, ["weather", "trips"], "a name counts more than a description");
-    assert_eq!(first("tables in files").await.unwrap(), "pdf-tools", "a rare word counts more than a common one");
+    let first = async |query: &str| {
+        search(&tools, json!({"query": query}))
+            .await
+            .into_iter()
+            .next()
+    };
+    assert_eq!(
+        search(&tools, json!({"query": "weather"})).await,
+        ["weather", "trips"],
+        "a name counts more than a description"
+    );
+    assert_eq!(
+        first("tables in files").await.unwrap(),
+        "pdf-tools",
+        "a rare word counts more than a common one"
+    );
     assert_eq!(first("files invoices").await.unwrap(), "invoices");
     assert_eq!(first("关税").await.unwrap(), "customs");
-    assert_eq!(search(&tools, json!({"query": "增值税是多少"})).await, ["customs"]);
-    assert_eq!(search(&tools, json!({"query": "翻译"})).await, ["translate"]);
-    assert_eq!(first("presentation").await.unwrap(), "slides", "the beginning of a word");
+    assert_eq!(
+        search(&tools, json!({"query": "增值税是多少"})).await,
+        ["customs"]
+    );
+    assert_eq!(
+        search(&tools, json!({"query": "翻译"})).await,
+        ["translate"]
+    );
+    assert_eq!(
+        first("presentation").await.unwrap(),
+        "slides",
+        "the beginning of a word"
+    );
     assert_eq!(first("PDF").await.unwrap(), "pdf-tools");
     assert_eq!(search(&tools, json!({"query": "quantum"})).await, [""; 0]);
-    let nothing = tools.call("search_skills", json!({"query": "quantum"})).await;
-    assert_eq!((nothing.is_error, &nothing.structured["total"]), (false, &json!(0)));
+    let nothing = tools
+        .call("search_skills", json!({"query": "quantum"}))
+        .await;
+    assert_eq!(
+        (nothing.is_error, &nothing.structured["total"]),
+        (false, &json!(0))
+    );
 }
 
 #[tokio::test]
@@ -69,9 +103,17 @@ async fn pages_hold_every_skill_once() {
     let mut paged = Vec::new();
     let mut offset = json!(0);
     while !offset.is_null() {
-        let page = tools.call("search_skills", json!({"limit": 5, "offset": offset})).await;
+        let page = tools
+            .call("search_skills", json!({"limit": 5, "offset": offset}))
+            .await;
         assert_eq!(page.structured["total"], SKILLS.len());
-        paged.extend(page.structured["skills"].as_array().unwrap().iter().map(|skill| skill["name"].as_str().unwrap().to_owned()));
+        paged.extend(
+            page.structured["skills"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|skill| skill["name"].as_str().unwrap().to_owned()),
+        );
         assert!(paged.len() <= SKILLS.len(), "pages do not end");
         offset = page.structured["next_offset"].clone();
     }
@@ -83,29 +125,64 @@ async fn pages_hold_every_skill_once() {
 async fn descriptions_that_are_found_are_short_and_plain() {
     let host = Host::new();
     let description = format!("Adds\\u202e \\u0007 numbers. {}", "word ".repeat(180));
-    host.file("skills/demo/SKILL.md", format!("---\nname: demo\ndescription: \"{description}\"\n---\n"));
-    let outcome = host.tools().call("search_skills", json!({"query": "numbers"})).await;
-    let told = outcome.structured["skills"][0]["description"].as_str().unwrap();
-    assert!(told.starts_with("Adds numbers. word") && told.chars().count() == 301 && told.ends_with('…'), "{told}");
-    assert!(!told.contains(skills_runtime::is_hidden) && outcome.text.lines().count() == 2, "{}", outcome.text);
+    host.file(
+        "skills/demo/SKILL.md",
+        format!("---\nname: demo\ndescription: \"{description}\"\n---\n"),
+    );
+    let outcome = host
+        .tools()
+        .call("search_skills", json!({"query": "numbers"}))
+        .await;
+    let told = outcome.structured["skills"][0]["description"]
+        .as_str()
+        .unwrap();
+    assert!(
+        told.starts_with("Adds numbers. word")
+            && told.chars().count() == 301
+            && told.ends_with('…'),
+        "{told}"
+    );
+    assert!(
+        !told.contains(skills_runtime::is_hidden) && outcome.text.lines().count() == 2,
+        "{}",
+        outcome.text
+    );
 }
 
 #[tokio::test]
 async fn a_skill_is_loaded_inside_a_frame_without_paths_of_the_machine() {
     let host = host();
-    host.file("skills/gcd/SKILL.md", "---\nname: gcd\ndescription: d\n---\nRun {baseDir}/scripts/gcd.py.\n").script(
-        "gcd",
-        "gcd.py",
-        "print(1)\n",
-    );
+    host.file(
+        "skills/gcd/SKILL.md",
+        "---\nname: gcd\ndescription: d\n---\nRun {baseDir}/scripts/gcd.py.\n",
+    )
+    .script("gcd", "gcd.py", "print(1)\n");
     let tools = host.tools();
     let outcome = tools.call("load_skill", json!({"name": "gcd"})).await;
     assert!(!outcome.is_error, "{}", outcome.text);
-    assert_eq!((&outcome.structured["path"], &outcome.structured["truncated"]), (&json!("skills/gcd"), &json!(false)));
+    assert_eq!(
+        (
+            &outcome.structured["path"],
+            &outcome.structured["truncated"]
+        ),
+        (&json!("skills/gcd"), &json!(false))
+    );
     let (before, after) = outcome.text.split_once("Run ").unwrap();
-    assert!(before.contains("gcd") && before.contains('<') && after.contains("</"), "{}", outcome.text);
-    host.file("skills/gcd/SKILL.md", format!("---\nname: gcd\ndescription: d\n---\n{}", "A line of text.\n".repeat(1_000)));
-    let cut = tools.call("load_skill", json!({"name": "gcd", "max_bytes": 2048})).await;
+    assert!(
+        before.contains("gcd") && before.contains('<') && after.contains("</"),
+        "{}",
+        outcome.text
+    );
+    host.file(
+        "skills/gcd/SKILL.md",
+        format!(
+            "---\nname: gcd\ndescription: d\n---\n{}",
+            "A line of text.\n".repeat(1_000)
+        ),
+    );
+    let cut = tools
+        .call("load_skill", json!({"name": "gcd", "max_bytes": 2048}))
+        .await;
     assert_eq!(cut.structured["truncated"], true);
     assert!(cut.text.len() < 4096, "{}", cut.text.len());
 }
@@ -115,12 +192,23 @@ async fn a_skill_that_models_may_not_choose_is_not_told() {
     let host = host();
     host.skill("secret", "disable-model-invocation: true\n");
     let tools = host.tools();
-    assert!(!search(&tools, json!({"limit": 100})).await.contains(&"secret".to_owned()));
+    assert!(
+        !search(&tools, json!({"limit": 100}))
+            .await
+            .contains(&"secret".to_owned())
+    );
     assert_eq!(search(&tools, json!({"query": "secret"})).await, [""; 0]);
     let refused = tools.call("load_skill", json!({"name": "secret"})).await;
-    assert!(refused.is_error && !refused.text.contains("# secret"), "{}", refused.text);
+    assert!(
+        refused.is_error && !refused.text.contains("# secret"),
+        "{}",
+        refused.text
+    );
     many(&host, 0..100);
-    let refused = host.tools().call("load_skill", json!({"name": "secret"})).await;
+    let refused = host
+        .tools()
+        .call("load_skill", json!({"name": "secret"}))
+        .await;
     assert!(refused.is(Code::PermissionDenied), "{}", refused.text);
 }
 
@@ -128,10 +216,19 @@ async fn a_skill_that_models_may_not_choose_is_not_told() {
 async fn a_name_that_no_skill_has_is_answered_with_the_nearest() {
     let host = host();
     let tools = host.tools();
-    for (tool, arguments) in [("load_skill", json!({"name": "wether"})), ("read_skill_resource", json!({"name": "wether", "path": "a.md"}))]
-    {
+    for (tool, arguments) in [
+        ("load_skill", json!({"name": "wether"})),
+        (
+            "read_skill_resource",
+            json!({"name": "wether", "path": "a.md"}),
+        ),
+    ] {
         let unknown = tools.call(tool, arguments).await;
-        assert!(unknown.is(Code::SkillNotFound) && unknown.text.contains("did you mean weather"), "{tool}: {}", unknown.text);
+        assert!(
+            unknown.is(Code::SkillNotFound) && unknown.text.contains("did you mean weather"),
+            "{tool}: {}",
+            unknown.text
+        );
     }
     for name in [json!(""), json!(3)] {
         let refused = tools.call("load_skill", json!({"name": name})).await;
@@ -144,13 +241,29 @@ async fn paths_are_taken_and_told_as_instructions_write_them() {
     let host = host();
     host.file("skills/gcd/references/table.md", "0123456789");
     let tools = host.tools();
-    let read = async |path: &str| tools.call("read_skill_resource", json!({"name": "gcd", "path": path, "limit": 4.0})).await;
+    let read = async |path: &str| {
+        tools
+            .call(
+                "read_skill_resource",
+                json!({"name": "gcd", "path": path, "limit": 4.0}),
+            )
+            .await
+    };
     let part = read("./references/table.md").await;
-    assert_eq!((part.text.as_str(), &part.structured["path"]), ("0123", &json!("skills/gcd/references/table.md")));
-    assert_eq!(read("./gone.md").await.text, "Error: path './gone.md' not found");
+    assert_eq!(
+        (part.text.as_str(), &part.structured["path"]),
+        ("0123", &json!("skills/gcd/references/table.md"))
+    );
+    assert_eq!(
+        read("./gone.md").await.text,
+        "Error: path './gone.md' not found"
+    );
     let refused = read("a/../b").await;
     assert!(
-        refused.is(Code::InvalidPath) && refused.text.starts_with("Error: 'a/../b' is no path: `..` is not taken\n"),
+        refused.is(Code::InvalidPath)
+            && refused
+                .text
+                .starts_with("Error: 'a/../b' is no path: `..` is not taken\n"),
         "{}",
         refused.text
     );
@@ -161,59 +274,113 @@ async fn names_are_listed_while_they_are_few() {
     let host = host();
     let names = |tools: &Tools, tool: &str| {
         let definitions = tools.set.definitions().unwrap();
-        let definition = definitions.iter().find(|definition| definition.name == tool).unwrap();
-        definition.input_schema["properties"]["name"]["enum"].as_array().map(Vec::len)
+        let definition = definitions
+            .iter()
+            .find(|definition| definition.name == tool)
+            .unwrap();
+        definition.input_schema["properties"]["name"]["enum"]
+            .as_array()
+            .map(Vec::len)
     };
     for (count, listed) in [(12, Some(12)), (100, Some(100)), (101, None)] {
         many(&host, SKILLS.len()..count);
         let tools = host.tools();
-        assert_eq!([names(&tools, "load_skill"), names(&tools, "read_skill_resource")], [listed; 2], "{count}");
+        assert_eq!(
+            [
+                names(&tools, "load_skill"),
+                names(&tools, "read_skill_resource")
+            ],
+            [listed; 2],
+            "{count}"
+        );
     }
-    let unknown = host.tools().call("load_skill", json!({"name": "wether"})).await;
-    assert!(unknown.is(Code::SkillNotFound) && unknown.text.contains("did you mean weather"), "{}", unknown.text);
+    let unknown = host
+        .tools()
+        .call("load_skill", json!({"name": "wether"}))
+        .await;
+    assert!(
+        unknown.is(Code::SkillNotFound) && unknown.text.contains("did you mean weather"),
+        "{}",
+        unknown.text
+    );
 }
 
 #[test]
 fn parts_are_counted_in_what_the_tool_counts() {
     let host = host();
     let definitions = host.tools().set.definitions().unwrap();
-    let definition = definitions.iter().find(|definition| definition.name == "read_skill_resource").unwrap();
-    let told = |name: &str| definition.input_schema["properties"][name]["description"].as_str().unwrap();
+    let definition = definitions
+        .iter()
+        .find(|definition| definition.name == "read_skill_resource")
+        .unwrap();
+    let told = |name: &str| {
+        definition.input_schema["properties"][name]["description"]
+            .as_str()
+            .unwrap()
+    };
     assert!(definition.input_schema["properties"].get("unit").is_none());
     assert_eq!(told("offset"), "Where to begin, in bytes.");
-    assert_eq!(told("limit"), "How many bytes; 262144 when nothing is said.");
+    assert_eq!(
+        told("limit"),
+        "How many bytes; 262144 when nothing is said."
+    );
 }
 
 #[tokio::test]
 async fn files_of_a_skill_are_read_in_parts_and_as_bytes() {
     let host = host();
-    host.file("skills/gcd/references/table.md", "0123456789").file("skills/gcd/assets/logo.bin", [0, 159, 146, 150]);
+    host.file("skills/gcd/references/table.md", "0123456789")
+        .file("skills/gcd/assets/logo.bin", [0, 159, 146, 150]);
     let tools = host.tools();
     let read = async |arguments: Value| tools.call("read_skill_resource", arguments).await;
     let whole = read(json!({"name": "gcd", "path": "references/table.md"})).await;
-    assert_eq!((whole.text.as_str(), &whole.structured["size"]), ("0123456789", &json!(10)));
-    let part = read(json!({"name": "gcd", "path": "references/table.md", "offset": 4, "limit": 4})).await;
-    assert_eq!((&part.structured["content"], &part.structured["next_offset"]), (&json!("4567"), &json!(8)));
+    assert_eq!(
+        (whole.text.as_str(), &whole.structured["size"]),
+        ("0123456789", &json!(10))
+    );
+    let part =
+        read(json!({"name": "gcd", "path": "references/table.md", "offset": 4, "limit": 4})).await;
+    assert_eq!(
+        (&part.structured["content"], &part.structured["next_offset"]),
+        (&json!("4567"), &json!(8))
+    );
     let binary = read(json!({"name": "gcd", "path": "assets/logo.bin"})).await;
     assert!(binary.is(Code::BinaryFile), "{}", binary.text);
     let bytes = read(json!({"name": "gcd", "path": "assets/logo.bin", "encoding": "base64"})).await;
     assert_eq!(bytes.structured["content"], "AJ+Slg==");
-    assert!(read(json!({"name": "gcd", "path": "references"})).await.is(Code::IsADirectory));
-    assert!(read(json!({"name": "gcd", "path": "gone.md"})).await.is(Code::NotFound));
+    assert!(
+        read(json!({"name": "gcd", "path": "references"}))
+            .await
+            .is(Code::IsADirectory)
+    );
+    assert!(
+        read(json!({"name": "gcd", "path": "gone.md"}))
+            .await
+            .is(Code::NotFound)
+    );
 }
 
 #[tokio::test]
 async fn no_name_and_no_path_leads_out_of_a_skill() {
     let host = host();
-    host.file("skills/secret.txt", "CANARY").file("workspace/secret.txt", "CANARY").file("skills/gcd/a.md", "A");
-    std::os::unix::fs::symlink(host.path("skills/secret.txt"), host.path("skills/gcd/link.txt")).unwrap();
+    host.file("skills/secret.txt", "CANARY")
+        .file("workspace/secret.txt", "CANARY")
+        .file("skills/gcd/a.md", "A");
+    std::os::unix::fs::symlink(
+        host.path("skills/secret.txt"),
+        host.path("skills/gcd/link.txt"),
+    )
+    .unwrap();
     // With this many skills names are not listed, so that the tool itself has to refuse them.
     many(&host, 0..100);
     let tools = host.tools();
     let refused = async |name: &str, path: &str| {
-        let outcome = tools.call("read_skill_resource", json!({"name": name, "path": path})).await;
+        let outcome = tools
+            .call("read_skill_resource", json!({"name": name, "path": path}))
+            .await;
         assert!(
-            outcome.is_error && !format!("{} {}", outcome.text, outcome.structured).contains("CANARY"),
+            outcome.is_error
+                && !format!("{} {}", outcome.text, outcome.structured).contains("CANARY"),
             "{name:?} {path:?}: {}",
             outcome.text
         );
@@ -231,21 +398,64 @@ async fn no_name_and_no_path_leads_out_of_a_skill() {
         "a.md\0",
     ] {
         let code = refused("gcd", path).await;
-        assert!(["invalid_path", "path_outside_mounts"].contains(&code.as_str()), "{path:?}: {code}");
+        assert!(
+            ["invalid_path", "path_outside_mounts"].contains(&code.as_str()),
+            "{path:?}: {code}"
+        );
     }
-    for path in ["~", "..%2fsecret.txt", "%2e%2e/secret.txt", "a//../secret.txt", "a.md ", "a.md.", "link.txt", "a.md/b", ".", "x\u{202e}y"]
-    {
+    for path in [
+        "~",
+        "..%2fsecret.txt",
+        "%2e%2e/secret.txt",
+        "a//../secret.txt",
+        "a.md ",
+        "a.md.",
+        "link.txt",
+        "a.md/b",
+        ".",
+        "x\u{202e}y",
+    ] {
         refused("gcd", path).await;
     }
-    for name in
-        ["..", ".", "gcd/..", "../gcd", "../workspace", "workspace", "/skills/gcd", "gcd/../..", "a\\b", "gcd\0", "~", "Gcd", "%2e%2e"]
-    {
+    for name in [
+        "..",
+        ".",
+        "gcd/..",
+        "../gcd",
+        "../workspace",
+        "workspace",
+        "/skills/gcd",
+        "gcd/../..",
+        "a\\b",
+        "gcd\0",
+        "~",
+        "Gcd",
+        "%2e%2e",
+    ] {
         let code = refused(name, "secret.txt").await;
-        assert!(["invalid_path", "skill_not_found", "path_outside_mounts"].contains(&code.as_str()), "{name:?}: {code}");
+        assert!(
+            ["invalid_path", "skill_not_found", "path_outside_mounts"].contains(&code.as_str()),
+            "{name:?}: {code}"
+        );
     }
-    for name in ["..", "../gcd", "gcd/SKILL.md", "a\\b", "skills/gcd", "gcd\0"] {
+    for name in [
+        "..",
+        "../gcd",
+        "gcd/SKILL.md",
+        "a\\b",
+        "skills/gcd",
+        "gcd\0",
+    ] {
         let loaded = tools.call("load_skill", json!({"name": name})).await;
         assert!(loaded.is(Code::SkillNotFound), "{name:?}: {}", loaded.text);
     }
-    assert_eq!(tools.text("read_skill_resource", json!({"name": "gcd", "path": "a.md"})).await, "A");
+    assert_eq!(
+        tools
+            .text(
+                "read_skill_resource",
+                json!({"name": "gcd", "path": "a.md"})
+            )
+            .await,
+        "A"
+    );
 }

@@ -1,5 +1,10 @@
 //! Tests of the tools as hosts call them: a name and arguments in, text and data out.
-#![expect(clippy::panic, clippy::unwrap_used, clippy::disallowed_methods, reason = "tests make their own files and fail by panicking")]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests make their own files and fail by panicking"
+)]
 
 mod boundaries;
 mod definitions;

@@ -16,7 +16,10 @@ const SAYS_A: &str = "\"\"\"Says a.\"\"\"\nprint('a')\n";
 /// A skill with three scripts.
 fn host() -> Host {
     let host = Host::new();
-    host.skill("demo", "").script("demo", "a.py", SAYS_A).script("demo", "b.py", "print('b')\n").script("demo", "c.sh", "echo c\n");
+    host.skill("demo", "")
+        .script("demo", "a.py", SAYS_A)
+        .script("demo", "b.py", "print('b')\n")
+        .script("demo", "c.sh", "echo c\n");
     host
 }
 
@@ -26,13 +29,22 @@ fn file(host: &Host) -> PathBuf {
 
 /// The tools of a process that keeps changes in the host's file.
 fn process(host: &Host) -> ToolSet {
-    host.builder(host.runtime()).overrides(Overrides::in_file(file(host))).build().unwrap()
+    host.builder(host.runtime())
+        .overrides(Overrides::in_file(file(host)))
+        .build()
+        .unwrap()
 }
 
 /// The letters of the scripts that are tools.
 fn scripts(set: &ToolSet) -> String {
-    let names = set.definitions().unwrap().into_iter().map(|definition| definition.name);
-    names.filter_map(|name| name.strip_prefix("skill__demo__").map(str::to_owned)).collect()
+    let names = set
+        .definitions()
+        .unwrap()
+        .into_iter()
+        .map(|definition| definition.name);
+    names
+        .filter_map(|name| name.strip_prefix("skill__demo__").map(str::to_owned))
+        .collect()
 }
 
 fn describe(text: &str) -> Override {
@@ -52,19 +64,30 @@ fn of_three_scripts_one_that_is_turned_off_stays_off() {
     assert_eq!(scripts(&set), "abc");
     turn_off(&set, "skill__demo__b");
     assert_eq!(scripts(&set), "ac");
-    assert_eq!(set.allowed_tools("demo").unwrap(), ["skill__demo__a", "skill__demo__c"]);
+    assert_eq!(
+        set.allowed_tools("demo").unwrap(),
+        ["skill__demo__a", "skill__demo__c"]
+    );
     assert_eq!(scripts(&process(&host)), "ac", "after a restart");
-    host.script("demo", "b.py", "print('new')\n").skill("demo", "license: MIT\n");
+    host.script("demo", "b.py", "print('new')\n")
+        .skill("demo", "license: MIT\n");
     assert_eq!(scripts(&set), "ac", "after a change of the content");
     fs::remove_file(host.path("skills/demo/scripts/b.py")).unwrap();
     assert_eq!(scripts(&set), "ac");
     assert_eq!(
-        set.change_script_tool("skill__demo__b", Override::on()).unwrap_err().to_string(),
+        set.change_script_tool("skill__demo__b", Override::on())
+            .unwrap_err()
+            .to_string(),
         "no script's tool is named \"skill__demo__b\""
     );
     host.script("demo", "b.py", "print('back')\n");
-    assert_eq!(scripts(&process(&host)), "ac", "after it went and came back");
-    set.change_script_tool("skill__demo__b", Override::on()).unwrap();
+    assert_eq!(
+        scripts(&process(&host)),
+        "ac",
+        "after it went and came back"
+    );
+    set.change_script_tool("skill__demo__b", Override::on())
+        .unwrap();
     assert_eq!(scripts(&process(&host)), "abc");
 }
 
@@ -73,17 +96,44 @@ async fn a_script_that_is_turned_off_runs_by_no_tool() {
     let host = host();
     let set = process(&host);
     turn_off(&set, "skill__demo__b");
-    let unknown = set.call("skill__demo__b", json!({}), &CallContext::default()).await.unwrap_err();
-    assert!(unknown.to_string().starts_with("no tool is named \"skill__demo__b\""), "{unknown}");
+    let unknown = set
+        .call("skill__demo__b", json!({}), &CallContext::default())
+        .await
+        .unwrap_err();
+    assert!(
+        unknown
+            .to_string()
+            .starts_with("no tool is named \"skill__demo__b\""),
+        "{unknown}"
+    );
     let tools = host.wrap(set);
     for name in ["b.py", "b"] {
-        let engine = tools.call("run_skill_script", json!({"skill_name": "demo", "script_name": name})).await;
+        let engine = tools
+            .call(
+                "run_skill_script",
+                json!({"skill_name": "demo", "script_name": name}),
+            )
+            .await;
         assert!(engine.is(Code::DeniedByPolicy), "{}", engine.text);
-        assert_eq!(engine.structured["error"]["message"], "an administrator turned the script 'b.py' off");
+        assert_eq!(
+            engine.structured["error"]["message"],
+            "an administrator turned the script 'b.py' off"
+        );
     }
-    for command in ["scripts/b.py", "python scripts/b.py", "python3 ./scripts/b.py", "python skills/demo/scripts/b.py"] {
-        let run = tools.call("skills_run", json!({"name": "demo", "command": command})).await;
-        assert!(run.is(Code::DeniedByPolicy) && run.structured.get("stdout").is_none(), "{command}: {}", run.text);
+    for command in [
+        "scripts/b.py",
+        "python scripts/b.py",
+        "python3 ./scripts/b.py",
+        "python skills/demo/scripts/b.py",
+    ] {
+        let run = tools
+            .call("skills_run", json!({"name": "demo", "command": command}))
+            .await;
+        assert!(
+            run.is(Code::DeniedByPolicy) && run.structured.get("stdout").is_none(),
+            "{command}: {}",
+            run.text
+        );
     }
 }
 
@@ -92,14 +142,23 @@ async fn descriptions_and_deadlines_are_changed_one_by_one() {
     let host = host();
     host.script("demo", "slow.py", "import time\ntime.sleep(600)\n");
     let set = process(&host);
-    let told =
-        |set: &ToolSet| set.definitions().unwrap().into_iter().find(|definition| definition.name == "skill__demo__a").unwrap().description;
+    let told = |set: &ToolSet| {
+        set.definitions()
+            .unwrap()
+            .into_iter()
+            .find(|definition| definition.name == "skill__demo__a")
+            .unwrap()
+            .description
+    };
     assert_eq!(told(&set), "Says a.");
-    set.change_script_tool("skill__demo__a", describe("Does what A does.")).unwrap();
+    set.change_script_tool("skill__demo__a", describe("Does what A does."))
+        .unwrap();
     turn_off(&set, "skill__demo__a");
-    set.change_script_tool("skill__demo__a", Override::on()).unwrap();
+    set.change_script_tool("skill__demo__a", Override::on())
+        .unwrap();
     assert_eq!(told(&process(&host)), "Does what A does.");
-    set.change_script_tool("skill__demo__a", Override::default()).unwrap();
+    set.change_script_tool("skill__demo__a", Override::default())
+        .unwrap();
     assert_eq!(told(&set), "Does what A does.");
 
     let mut change = Override::default();
@@ -108,7 +167,10 @@ async fn descriptions_and_deadlines_are_changed_one_by_one() {
     if lacks_walls() {
         return;
     }
-    let outcome = host.wrap(process(&host)).call("skill__demo__slow", json!({})).await;
+    let outcome = host
+        .wrap(process(&host))
+        .call("skill__demo__slow", json!({}))
+        .await;
     assert_eq!(outcome.text, "Script execution timed out after 1.5 seconds");
 }
 
@@ -116,23 +178,35 @@ async fn descriptions_and_deadlines_are_changed_one_by_one() {
 async fn new_scripts_wait_for_an_administrator_where_the_host_wants_that() {
     let host = host();
     let process = || {
-        let builder = host.builder(host.runtime()).overrides(Overrides::in_file(file(&host)));
+        let builder = host
+            .builder(host.runtime())
+            .overrides(Overrides::in_file(file(&host)));
         builder.new_scripts(NewScripts::Disabled).build().unwrap()
     };
     let set = process();
     assert_eq!(scripts(&set), "");
     assert_eq!(set.allowed_tools("demo").unwrap(), [""; 0]);
-    set.change_script_tool("skill__demo__c", Override::on()).unwrap();
+    set.change_script_tool("skill__demo__c", Override::on())
+        .unwrap();
     host.script("demo", "d.py", "print('d')\n");
     assert_eq!(scripts(&process()), "c");
     // Nobody gets around it by another tool.
     let tools = host.wrap(process());
     for (tool, arguments) in [
-        ("run_skill_script", json!({"skill_name": "demo", "script_name": "d"})),
-        ("skills_run", json!({"name": "demo", "command": "python scripts/d.py"})),
+        (
+            "run_skill_script",
+            json!({"skill_name": "demo", "script_name": "d"}),
+        ),
+        (
+            "skills_run",
+            json!({"name": "demo", "command": "python scripts/d.py"}),
+        ),
     ] {
         let outcome = tools.call(tool, arguments).await;
-        assert_eq!(outcome.structured["error"]["message"], "no administrator turned the script 'd.py' on", "{tool}");
+        assert_eq!(
+            outcome.structured["error"]["message"], "no administrator turned the script 'd.py' on",
+            "{tool}"
+        );
     }
 }
 
@@ -143,8 +217,12 @@ fn only_the_owner_reads_the_file() {
     let host = host();
     turn_off(&process(&host), "skill__demo__a");
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(file(&host)), mode(host.path("state/tools"))), (0o600, 0o700));
-    let kept: serde_json::Value = serde_json::from_str(&fs::read_to_string(file(&host)).unwrap()).unwrap();
+    assert_eq!(
+        (mode(file(&host)), mode(host.path("state/tools"))),
+        (0o600, 0o700)
+    );
+    let kept: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(file(&host)).unwrap()).unwrap();
     assert_eq!(kept["version"], 1);
 }
 
@@ -152,7 +230,10 @@ fn only_the_owner_reads_the_file() {
 async fn what_cannot_be_read_stops_all_scripts() {
     for (content, said) in [
         ("no JSON", "is no file of changes to tools"),
-        ("{\"version\": 2, \"overrides\": []}", "version 2 is newer than this program"),
+        (
+            "{\"version\": 2, \"overrides\": []}",
+            "version 2 is newer than this program",
+        ),
         ("{}", "is no file of changes to tools"),
     ] {
         let host = host();
@@ -162,20 +243,50 @@ async fn what_cannot_be_read_stops_all_scripts() {
             set.definitions().unwrap_err(),
             set.notes().unwrap_err(),
             set.allowed_tools("demo").unwrap_err(),
-            set.change_script_tool("skill__demo__a", Override::on()).unwrap_err(),
+            set.change_script_tool("skill__demo__a", Override::on())
+                .unwrap_err(),
         ]
         .into();
-        assert!(errors.iter().all(|error| error.to_string().contains(said)), "{errors:?}");
+        assert!(
+            errors.iter().all(|error| error.to_string().contains(said)),
+            "{errors:?}"
+        );
         let engine = json!({"skill_name": "demo", "script_name": "a.py"});
         for (tool, arguments) in [("skill__demo__a", json!({})), ("run_skill_script", engine)] {
-            let outcome = set.call(tool, arguments, &CallContext::default()).await.unwrap();
+            let outcome = set
+                .call(tool, arguments, &CallContext::default())
+                .await
+                .unwrap();
             assert!(outcome.is(Code::Internal), "{}", outcome.text);
-            assert!(outcome.text.starts_with("Error: what administrators changed cannot be read, so nothing runs"), "{}", outcome.text);
-            let host = host.path("").to_string_lossy().trim_end_matches('/').to_owned();
-            assert!(!format!("{} {}", outcome.text, outcome.structured).contains(&host), "{}", outcome.structured);
-            assert_eq!(outcome.structured.as_object().unwrap().len(), 1, "{}", outcome.structured);
+            assert!(
+                outcome.text.starts_with(
+                    "Error: what administrators changed cannot be read, so nothing runs"
+                ),
+                "{}",
+                outcome.text
+            );
+            let host = host
+                .path("")
+                .to_string_lossy()
+                .trim_end_matches('/')
+                .to_owned();
+            assert!(
+                !format!("{} {}", outcome.text, outcome.structured).contains(&host),
+                "{}",
+                outcome.structured
+            );
+            assert_eq!(
+                outcome.structured.as_object().unwrap().len(),
+                1,
+                "{}",
+                outcome.structured
+            );
         }
-        assert_eq!(fs::read_to_string(file(&host)).unwrap(), content, "what is not understood is left as it is");
+        assert_eq!(
+            fs::read_to_string(file(&host)).unwrap(),
+            content,
+            "what is not understood is left as it is"
+        );
     }
 }
 
@@ -190,14 +301,18 @@ fn writers_at_the_same_time_keep_what_the_others_wrote() {
                 let set = process(host);
                 let name = format!("skill__demo__{letter}");
                 for turn in 0..20 {
-                    set.change_script_tool(&name, describe(&format!("{letter} {turn}"))).unwrap();
+                    set.change_script_tool(&name, describe(&format!("{letter} {turn}")))
+                        .unwrap();
                 }
             });
         }
     });
     let all = process(&host).definitions().unwrap();
     for letter in letters {
-        let told = all.iter().find(|definition| definition.name == format!("skill__demo__{letter}")).unwrap();
+        let told = all
+            .iter()
+            .find(|definition| definition.name == format!("skill__demo__{letter}"))
+            .unwrap();
         assert_eq!(told.description, format!("{letter} 19"));
     }
 }
@@ -206,10 +321,20 @@ fn writers_at_the_same_time_keep_what_the_others_wrote() {
 fn another_root_with_a_skill_of_the_same_name_is_another_skill() {
     let host = host();
     turn_off(&process(&host), "skill__demo__a");
-    host.file("others/demo/SKILL.md", "---\nname: demo\ndescription: Another.\n---\n").file("others/demo/scripts/a.py", SAYS_A);
+    host.file(
+        "others/demo/SKILL.md",
+        "---\nname: demo\ndescription: Another.\n---\n",
+    )
+    .file("others/demo/scripts/a.py", SAYS_A);
     let drafts = Root::new(host.path("drafts"), Scope::User).trust(Trust::Untrusted);
-    let runtime = SkillRuntime::builder().root(Root::new(host.path("others"), Scope::Custom)).root(drafts);
-    let other = host.builder(runtime).overrides(Overrides::in_file(file(&host))).build().unwrap();
+    let runtime = SkillRuntime::builder()
+        .root(Root::new(host.path("others"), Scope::Custom))
+        .root(drafts);
+    let other = host
+        .builder(runtime)
+        .overrides(Overrides::in_file(file(&host)))
+        .build()
+        .unwrap();
     assert_eq!(scripts(&other), "a");
     assert_eq!(scripts(&process(&host)), "bc");
 }
@@ -221,8 +346,14 @@ fn a_root_is_the_same_however_it_is_spelled() {
     turn_off(&process(&host), "skill__demo__a");
     std::os::unix::fs::symlink(host.path("skills"), host.path("linked")).unwrap();
     let drafts = Root::new(host.path("drafts"), Scope::User).trust(Trust::Untrusted);
-    let runtime = SkillRuntime::builder().root(Root::new(host.path("linked"), Scope::Custom)).root(drafts);
-    let other = host.builder(runtime).overrides(Overrides::in_file(file(&host))).build().unwrap();
+    let runtime = SkillRuntime::builder()
+        .root(Root::new(host.path("linked"), Scope::Custom))
+        .root(drafts);
+    let other = host
+        .builder(runtime)
+        .overrides(Overrides::in_file(file(&host)))
+        .build()
+        .unwrap();
     assert_eq!(scripts(&other), "bc");
 }
 
@@ -236,7 +367,12 @@ fn what_was_changed_can_be_taken_back() {
     assert_eq!(scripts(&process(&host)), "abc");
     let mut none = Override::default();
     none.timeout_ms = Some(0);
-    assert!(set.change_script_tool("skill__demo__a", none).unwrap_err().to_string().contains("a deadline of nothing"));
+    assert!(
+        set.change_script_tool("skill__demo__a", none)
+            .unwrap_err()
+            .to_string()
+            .contains("a deadline of nothing")
+    );
 }
 
 #[tokio::test]
@@ -244,8 +380,15 @@ async fn an_executor_knows_what_administrators_changed() {
     let host = host();
     let set = process(&host);
     turn_off(&set, "skill__demo__a");
-    let error = set.executor().execute("demo", "a", serde_json::Value::Null).await.unwrap_err();
-    assert_eq!(error.to_string(), "an administrator turned the script 'a.py' off");
+    let error = set
+        .executor()
+        .execute("demo", "a", serde_json::Value::Null)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "an administrator turned the script 'a.py' off"
+    );
 }
 
 #[test]
@@ -261,21 +404,46 @@ fn changes_in_memory_end_with_the_process() {
 fn turning_one_off_gives_its_name_to_no_other() {
     let host = host();
     host.script("demo", "a.sh", "echo a\n");
-    host.file("others/demo/SKILL.md", "---\nname: demo\ndescription: Another.\n---\n").file("others/demo/scripts/a.py", SAYS_A);
-    let runtime = host.runtime().root(Root::new(host.path("others"), Scope::Custom));
+    host.file(
+        "others/demo/SKILL.md",
+        "---\nname: demo\ndescription: Another.\n---\n",
+    )
+    .file("others/demo/scripts/a.py", SAYS_A);
+    let runtime = host
+        .runtime()
+        .root(Root::new(host.path("others"), Scope::Custom));
     let set = host.builder(runtime).build().unwrap();
     let names = || -> Vec<String> {
-        let all = set.definitions().unwrap().into_iter().map(|definition| definition.name);
-        let mut names: Vec<String> = all.filter(|name| name.starts_with("skill__demo__a")).collect();
+        let all = set
+            .definitions()
+            .unwrap()
+            .into_iter()
+            .map(|definition| definition.name);
+        let mut names: Vec<String> = all
+            .filter(|name| name.starts_with("skill__demo__a"))
+            .collect();
         names.sort();
         names
     };
     let before = names();
-    let is_hashed = |name: &String| name.strip_prefix("skill__demo__a__").is_some_and(|hash| hash.len() == 16);
-    assert!(before.len() == 3 && before.iter().all(is_hashed), "{before:?}");
+    let is_hashed = |name: &String| {
+        name.strip_prefix("skill__demo__a__")
+            .is_some_and(|hash| hash.len() == 16)
+    };
+    assert!(
+        before.len() == 3 && before.iter().all(is_hashed),
+        "{before:?}"
+    );
     for name in &before {
         turn_off(&set, name);
-        assert_eq!(names(), before.iter().filter(|other| *other != name).cloned().collect::<Vec<_>>());
+        assert_eq!(
+            names(),
+            before
+                .iter()
+                .filter(|other| *other != name)
+                .cloned()
+                .collect::<Vec<_>>()
+        );
         set.change_script_tool(name, Override::on()).unwrap();
     }
     assert_eq!(names(), before);

@@ -10,25 +10,57 @@ use crate::fixture::Host;
 #[test]
 fn a_user_calls_what_is_for_users() {
     let host = Host::new();
-    host.skill("plain", "").skill("manual", "disable-model-invocation: true\nargument-hint: \"[file] [line]\"\n");
-    host.skill("hidden", "user-invocable: false\n").skill("off", "").skill("tax_calculator", "");
-    host.file("skills/one/SKILL.md", "---\nname: twin\ndescription: d\n---\n")
-        .file("skills/two/SKILL.md", "---\nname: twin\ndescription: d\n---\n");
-    host.file("drafts/draft/SKILL.md", "---\nname: draft\ndescription: d\n---\n");
+    host.skill("plain", "").skill(
+        "manual",
+        "disable-model-invocation: true\nargument-hint: \"[file] [line]\"\n",
+    );
+    host.skill("hidden", "user-invocable: false\n")
+        .skill("off", "")
+        .skill("tax_calculator", "");
+    host.file(
+        "skills/one/SKILL.md",
+        "---\nname: twin\ndescription: d\n---\n",
+    )
+    .file(
+        "skills/two/SKILL.md",
+        "---\nname: twin\ndescription: d\n---\n",
+    );
+    host.file(
+        "drafts/draft/SKILL.md",
+        "---\nname: draft\ndescription: d\n---\n",
+    );
     let modes = Modes::default().with(Selector::Name("off".to_owned()), Mode::Off);
     let set = host.builder(host.runtime().modes(modes)).build().unwrap();
-    let told: Vec<_> = set.prompts().into_iter().map(|prompt| (prompt.name, prompt.argument_hint)).collect();
+    let told: Vec<_> = set
+        .prompts()
+        .into_iter()
+        .map(|prompt| (prompt.name, prompt.argument_hint))
+        .collect();
     let hint = Some("[file] [line]".to_owned());
-    assert_eq!(told, [("manual".to_owned(), hint), ("plain".to_owned(), None), ("tax_calculator".to_owned(), None)]);
+    assert_eq!(
+        told,
+        [
+            ("manual".to_owned(), hint),
+            ("plain".to_owned(), None),
+            ("tax_calculator".to_owned(), None)
+        ]
+    );
     for name in ["hidden", "off", "twin", "draft", "none", "../plain"] {
-        assert_eq!(set.prompt(name, "").unwrap_err().code, Code::SkillNotFound, "{name}");
+        assert_eq!(
+            set.prompt(name, "").unwrap_err().code,
+            Code::SkillNotFound,
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn a_call_gives_the_text_and_the_request() {
     let host = Host::new();
-    let body = format!("# Manual\nDo $ARGUMENTS in {}.\n", host.path("skills/manual/x").display());
+    let body = format!(
+        "# Manual\nDo $ARGUMENTS in {}.\n",
+        host.path("skills/manual/x").display()
+    );
     host.file(
         "skills/manual/SKILL.md",
         format!("---\nname: manual\ndescription: Does \u{202e}it.\ndisable-model-invocation: true\n---\n{body}"),
@@ -36,15 +68,30 @@ fn a_call_gives_the_text_and_the_request() {
     let set = host.builder(host.runtime()).build().unwrap();
     let prompted = set.prompt("manual", "  a.txt \"b c\" ").unwrap();
     assert!(
-        prompted.text.contains("Do $ARGUMENTS in /skills/manual/x.") && prompted.text.contains("<directory>/skills/manual</directory>"),
+        prompted.text.contains("Do $ARGUMENTS in /skills/manual/x.")
+            && prompted
+                .text
+                .contains("<directory>/skills/manual</directory>"),
         "{}",
         prompted.text
     );
     assert!(!prompted.text.contains(&*host.path("").to_string_lossy()));
     assert_eq!(prompted.request, "Use the skill manual: a.txt \"b c\"");
-    assert_eq!((prompted.description.as_str(), prompted.is_cut), ("Does it.", false));
-    assert_eq!(set.prompt("manual", " ").unwrap().request, "Use the skill manual.");
-    host.file("skills/manual/SKILL.md", format!("---\nname: manual\ndescription: d\n---\n{}", "line\n".repeat(40_000)));
+    assert_eq!(
+        (prompted.description.as_str(), prompted.is_cut),
+        ("Does it.", false)
+    );
+    assert_eq!(
+        set.prompt("manual", " ").unwrap().request,
+        "Use the skill manual."
+    );
+    host.file(
+        "skills/manual/SKILL.md",
+        format!(
+            "---\nname: manual\ndescription: d\n---\n{}",
+            "line\n".repeat(40_000)
+        ),
+    );
     assert!(set.prompt("manual", "").unwrap().is_cut);
 }
 
@@ -52,11 +99,25 @@ fn a_call_gives_the_text_and_the_request() {
 fn the_guide_tells_of_the_tools_that_are_on() {
     let guide = |boxes: &[Toolbox]| {
         let builder = ToolSet::builder(SkillRuntime::builder().build());
-        builder.toolboxes(boxes.iter().copied()).build().unwrap().guide()
+        builder
+            .toolboxes(boxes.iter().copied())
+            .build()
+            .unwrap()
+            .guide()
     };
-    let all = guide(&[Toolbox::Skills, Toolbox::Engine, Toolbox::Knowledge, Toolbox::Scripts]);
+    let all = guide(&[
+        Toolbox::Skills,
+        Toolbox::Engine,
+        Toolbox::Knowledge,
+        Toolbox::Scripts,
+    ]);
     assert!(all.len() < 2_500, "{}", all.len());
     insta::assert_snapshot!("guide", all);
     let knowledge = guide(&[Toolbox::Knowledge]);
-    assert!(knowledge.contains("`load_skill`") && !knowledge.contains("skills_") && !knowledge.contains("skill__"), "{knowledge}");
+    assert!(
+        knowledge.contains("`load_skill`")
+            && !knowledge.contains("skills_")
+            && !knowledge.contains("skill__"),
+        "{knowledge}"
+    );
 }

@@ -19,7 +19,10 @@ const TEXT: &str = "---\nname: demo\ndescription: |\n  About demo.\n  More.\nver
                     metadata:\n  author: someone\n  openclaw:\n    requires: {bins: [git]}\n---\n# Demo\n";
 
 fn sha256(content: &[u8]) -> String {
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(content)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 fn set(host: &Host) -> ToolSet {
@@ -32,10 +35,18 @@ fn paths(publication: &Publication) -> Vec<&str> {
 
 /// What is given is what is listed, whatever was listed before.
 fn read(set: &ToolSet, skill: &str, path: &str) -> Result<Vec<u8>, PublicationErrorKind> {
-    let given = set.published_file(skill, path).map_err(|error| error.kind())?;
+    let given = set
+        .published_file(skill, path)
+        .map_err(|error| error.kind())?;
     let listed = given.publication().file(path).unwrap();
     assert_eq!(given.file(), listed);
-    assert_eq!((listed.bytes(), listed.sha256()), (given.content().len() as u64, sha256(given.content()).as_str()));
+    assert_eq!(
+        (listed.bytes(), listed.sha256()),
+        (
+            given.content().len() as u64,
+            sha256(given.content()).as_str()
+        )
+    );
     assert_eq!(given.text().is_some(), listed.is_text());
     Ok(given.content().to_vec())
 }
@@ -43,20 +54,36 @@ fn read(set: &ToolSet, skill: &str, path: &str) -> Result<Vec<u8>, PublicationEr
 #[test]
 fn a_skill_is_published_with_all_its_files_and_its_whole_frontmatter() {
     let host = Host::new();
-    host.file("skills/demo/SKILL.md", TEXT).script("demo", "run.py", "print(1)\n");
-    host.file("skills/demo/assets/a b%20c.bin", [0, 159, 146]).file("skills/demo/empty", "");
+    host.file("skills/demo/SKILL.md", TEXT)
+        .script("demo", "run.py", "print(1)\n");
+    host.file("skills/demo/assets/a b%20c.bin", [0, 159, 146])
+        .file("skills/demo/empty", "");
     let set = set(&host);
     let publications = set.publications();
     assert_eq!(publications.notes, [""; 0]);
-    let [demo] = publications.skills.as_slice() else { panic!("{publications:?}") };
-    assert_eq!((demo.name(), demo.description(), demo.summary().as_str()), ("demo", "About demo.\nMore.\n", "About demo. More."));
+    let [demo] = publications.skills.as_slice() else {
+        panic!("{publications:?}")
+    };
+    assert_eq!(
+        (demo.name(), demo.description(), demo.summary().as_str()),
+        ("demo", "About demo.\nMore.\n", "About demo. More.")
+    );
     let frontmatter = json!({
         "name": "demo", "description": "About demo.\nMore.\n", "version": 1.1, "x-vendor": {"deep": [1, {"e": null}], "flag": true},
         "metadata": {"author": "someone", "openclaw": {"requires": {"bins": ["git"]}}},
     });
     assert_eq!(Value::Object(demo.frontmatter().clone()), frontmatter);
-    assert!(demo.frontmatter().keys().eq(["name", "description", "version", "x-vendor", "metadata"]), "the order of the file");
-    let facts: Vec<_> = demo.files().iter().map(|file| (file.path(), file.bytes(), file.media_type(), file.is_text())).collect();
+    assert!(
+        demo.frontmatter()
+            .keys()
+            .eq(["name", "description", "version", "x-vendor", "metadata"]),
+        "the order of the file"
+    );
+    let facts: Vec<_> = demo
+        .files()
+        .iter()
+        .map(|file| (file.path(), file.bytes(), file.media_type(), file.is_text()))
+        .collect();
     assert_eq!(
         facts,
         [
@@ -66,9 +93,15 @@ fn a_skill_is_published_with_all_its_files_and_its_whole_frontmatter() {
             ("scripts/run.py", 9, "text/plain", true),
         ]
     );
-    assert_eq!(demo.file("SKILL.md").unwrap().sha256(), sha256(TEXT.as_bytes()));
+    assert_eq!(
+        demo.file("SKILL.md").unwrap().sha256(),
+        sha256(TEXT.as_bytes())
+    );
     assert_eq!(read(&set, "demo", "SKILL.md"), Ok(TEXT.as_bytes().to_vec()));
-    assert_eq!(read(&set, "demo", "assets/a b%20c.bin"), Ok(vec![0, 159, 146]));
+    assert_eq!(
+        read(&set, "demo", "assets/a b%20c.bin"),
+        Ok(vec![0, 159, 146])
+    );
     assert_eq!(read(&set, "demo", "empty"), Ok(Vec::new()));
     assert_eq!(set.publication("demo").as_deref(), Some(&**demo));
 }
@@ -79,7 +112,10 @@ fn line_ends_of_windows_are_taken_as_they_are() {
     let text = TEXT.replace('\n', "\r\n");
     host.file("skills/demo/SKILL.md", &text);
     let set = set(&host);
-    assert_eq!(set.publication("demo").unwrap().description(), "About demo.\nMore.\n");
+    assert_eq!(
+        set.publication("demo").unwrap().description(),
+        "About demo.\nMore.\n"
+    );
     assert_eq!(read(&set, "demo", "SKILL.md"), Ok(text.into_bytes()));
 }
 
@@ -87,7 +123,9 @@ fn line_ends_of_windows_are_taken_as_they_are() {
 #[test]
 fn what_is_left_out_cannot_be_read_either() {
     let host = Host::new();
-    host.file("secret", "TOPSECRET").skill("demo", "").file("skills/demo/good.txt", "good");
+    host.file("secret", "TOPSECRET")
+        .skill("demo", "")
+        .file("skills/demo/good.txt", "good");
     let left_out = [
         ".env",
         ".hidden/x",
@@ -109,43 +147,94 @@ fn what_is_left_out_cannot_be_read_either() {
     std::os::unix::fs::symlink("good.txt", host.path("skills/demo/inner")).unwrap();
     std::os::unix::fs::symlink(host.path("secret"), host.path("skills/demo/outer")).unwrap();
     std::os::unix::fs::symlink(host.path(""), host.path("skills/demo/above")).unwrap();
-    nix::unistd::mkfifo(&host.path("skills/demo/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    nix::unistd::mkfifo(
+        &host.path("skills/demo/pipe"),
+        nix::sys::stat::Mode::S_IRWXU,
+    )
+    .unwrap();
     let set = set(&host);
-    assert_eq!(paths(&set.publication("demo").unwrap()), ["SKILL.md", "good.txt"]);
-    let never =
-        ["inner", "outer", "above/secret", "pipe", "", ".", "./good.txt", "good.txt/", "//good.txt", "sub/../good.txt", "../demo/good.txt"];
+    assert_eq!(
+        paths(&set.publication("demo").unwrap()),
+        ["SKILL.md", "good.txt"]
+    );
+    let never = [
+        "inner",
+        "outer",
+        "above/secret",
+        "pipe",
+        "",
+        ".",
+        "./good.txt",
+        "good.txt/",
+        "//good.txt",
+        "sub/../good.txt",
+        "../demo/good.txt",
+    ];
     let absolute = host.path("secret").to_string_lossy().into_owned();
-    for path in left_out.into_iter().chain(never).chain([absolute.as_str(), "SKILL.MD", "good"]) {
-        assert_eq!(read(&set, "demo", path), Err(PublicationErrorKind::NoSuchFile), "{path:?}");
+    for path in left_out
+        .into_iter()
+        .chain(never)
+        .chain([absolute.as_str(), "SKILL.MD", "good"])
+    {
+        assert_eq!(
+            read(&set, "demo", path),
+            Err(PublicationErrorKind::NoSuchFile),
+            "{path:?}"
+        );
     }
     for name in ["", "..", "Demo", "demo/", absolute.as_str()] {
-        assert_eq!(read(&set, name, "good.txt"), Err(PublicationErrorKind::NotPublished), "{name:?}");
+        assert_eq!(
+            read(&set, name, "good.txt"),
+            Err(PublicationErrorKind::NotPublished),
+            "{name:?}"
+        );
         assert_eq!(set.publication(name), None);
     }
-    let told = set.published_file("demo", "a\u{202e}b").unwrap_err().to_string();
+    let told = set
+        .published_file("demo", "a\u{202e}b")
+        .unwrap_err()
+        .to_string();
     assert_eq!(told, "the skill 'demo' has no file 'a\\u{202e}b'");
 }
 
 #[test]
 fn keys_are_given_where_the_host_lets_them_be_read() {
     let host = Host::new();
-    host.skill("demo", "").file("skills/demo/tls.key", "example").file("skills/demo/.env", "A=1");
-    let set = host.builder(host.runtime()).key_files(KeyFiles::Readable).build().unwrap();
-    assert_eq!(paths(&set.publication("demo").unwrap()), ["SKILL.md", "tls.key"]);
+    host.skill("demo", "")
+        .file("skills/demo/tls.key", "example")
+        .file("skills/demo/.env", "A=1");
+    let set = host
+        .builder(host.runtime())
+        .key_files(KeyFiles::Readable)
+        .build()
+        .unwrap();
+    assert_eq!(
+        paths(&set.publication("demo").unwrap()),
+        ["SKILL.md", "tls.key"]
+    );
     assert_eq!(read(&set, "demo", "tls.key"), Ok(b"example".to_vec()));
 }
 
 #[test]
 fn a_skill_in_a_skill_is_part_of_it_and_may_be_one_of_its_own() {
     let host = Host::new();
-    host.skill("outer", "").file("skills/outer/inner/SKILL.md", "---\nname: inner\ndescription: Inside.\n---\n");
+    host.skill("outer", "").file(
+        "skills/outer/inner/SKILL.md",
+        "---\nname: inner\ndescription: Inside.\n---\n",
+    );
     host.file("skills/outer/inner/data.txt", "data");
     let of_root = |nested| {
         let root = Root::new(host.path("skills"), Scope::Custom).nested(nested);
-        let set = ToolSet::builder(SkillRuntime::builder().root(root).build()).build().unwrap();
+        let set = ToolSet::builder(SkillRuntime::builder().root(root).build())
+            .build()
+            .unwrap();
         assert_eq!(read(&set, "outer", "inner/data.txt"), Ok(b"data".to_vec()));
         let publications = set.publications();
-        publications.skills.iter().map(|skill| format!("{}: {}", skill.name(), paths(skill).join(" "))).collect::<Vec<_>>()
+        publications
+            .skills
+            .iter()
+            .map(|skill| format!("{}: {}", skill.name(), paths(skill).join(" ")))
+            .collect::<Vec<_>>()
     };
     let outer = "outer: SKILL.md inner/SKILL.md inner/data.txt";
     assert_eq!(of_root(Nested::Skip), [outer]);
@@ -155,24 +244,36 @@ fn a_skill_in_a_skill_is_part_of_it_and_may_be_one_of_its_own() {
 #[test]
 fn a_file_that_changes_after_it_was_listed_is_given_as_it_is_listed_now() {
     let host = Host::new();
-    host.skill("demo", "").file("skills/demo/data", "first").file("skills/demo/gone", "x");
+    host.skill("demo", "")
+        .file("skills/demo/data", "first")
+        .file("skills/demo/gone", "x");
     let set = set(&host);
     let first = set.publication("demo").unwrap();
-    host.file("skills/demo/data", "other").file("skills/demo/new", "new");
+    host.file("skills/demo/data", "other")
+        .file("skills/demo/new", "new");
     fs::remove_file(host.path("skills/demo/gone")).unwrap();
     assert_eq!(read(&set, "demo", "data"), Ok(b"other".to_vec()));
     assert_eq!(read(&set, "demo", "new"), Ok(b"new".to_vec()));
-    assert_eq!(read(&set, "demo", "gone"), Err(PublicationErrorKind::NoSuchFile));
+    assert_eq!(
+        read(&set, "demo", "gone"),
+        Err(PublicationErrorKind::NoSuchFile)
+    );
     let now = set.publication("demo").unwrap();
     assert_ne!(now.file("data"), first.file("data"));
     assert_eq!(paths(&now), ["SKILL.md", "data", "new"]);
 
     host.skill("demo", "disable-model-invocation: true\n");
-    assert_eq!(read(&set, "demo", "data"), Err(PublicationErrorKind::NotPublished));
+    assert_eq!(
+        read(&set, "demo", "data"),
+        Err(PublicationErrorKind::NotPublished)
+    );
     host.skill("demo", "x-new: 1\n");
     assert_eq!(set.publication("demo").unwrap().frontmatter()["x-new"], 1);
     fs::remove_dir_all(host.path("skills/demo")).unwrap();
-    assert_eq!(read(&set, "demo", "data"), Err(PublicationErrorKind::NotPublished));
+    assert_eq!(
+        read(&set, "demo", "data"),
+        Err(PublicationErrorKind::NotPublished)
+    );
     assert_eq!(set.publications().skills, []);
 }
 
@@ -181,12 +282,22 @@ fn what_has_not_changed_is_not_taken_anew() {
     let host = Host::new();
     host.skill("demo", "").file("skills/demo/data", "first");
     let set = set(&host);
-    let again = || (set.publication("demo").unwrap(), set.publications().skills.remove(0));
+    let again = || {
+        (
+            set.publication("demo").unwrap(),
+            set.publications().skills.remove(0),
+        )
+    };
     // Files that are this young are read again, until they are old enough.
     let deadline = Instant::now() + Duration::from_secs(60);
-    let (one, two) = std::iter::repeat_with(again).find(|(one, two)| Arc::ptr_eq(one, two) || Instant::now() > deadline).unwrap();
+    let (one, two) = std::iter::repeat_with(again)
+        .find(|(one, two)| Arc::ptr_eq(one, two) || Instant::now() > deadline)
+        .unwrap();
     assert!(Arc::ptr_eq(&one, &two));
-    assert!(Arc::ptr_eq(set.published_file("demo", "data").unwrap().publication(), &one));
+    assert!(Arc::ptr_eq(
+        set.published_file("demo", "data").unwrap().publication(),
+        &one
+    ));
     host.file("skills/demo/data", "other");
     let (three, _) = again();
     assert_eq!(three.file("SKILL.md"), one.file("SKILL.md"));
@@ -196,19 +307,31 @@ fn what_has_not_changed_is_not_taken_anew() {
 #[test]
 fn names_and_paths_are_completed() {
     let host = Host::new();
-    host.skill("pdf-tools", "").skill("pdf_old", "").skill("slides", "").skill("pdf-forms", "");
+    host.skill("pdf-tools", "")
+        .skill("pdf_old", "")
+        .skill("slides", "")
+        .skill("pdf-forms", "");
     for number in 0..120 {
         host.file(&format!("skills/slides/pages/{number:03}"), "")
-            .file(&format!("skills/many-{number:03}/SKILL.md"), format!("---\nname: many-{number:03}\ndescription: d\n---\n"));
+            .file(
+                &format!("skills/many-{number:03}/SKILL.md"),
+                format!("---\nname: many-{number:03}\ndescription: d\n---\n"),
+            );
     }
     let set = set(&host);
     assert_eq!(set.complete_skill("pdf").values, ["pdf-forms", "pdf-tools"]);
     let many = set.complete_skill("many");
-    assert_eq!((many.values.len(), many.has_more, many.values[99].as_str()), (100, true, "many-099"));
+    assert_eq!(
+        (many.values.len(), many.has_more, many.values[99].as_str()),
+        (100, true, "many-099")
+    );
     assert_eq!(set.complete_skill("x").values, [""; 0]);
     assert_eq!(set.complete_path("slides", "S").values, ["SKILL.md"]);
     let pages = set.complete_path("slides", "pages/");
-    assert_eq!((pages.values.len(), pages.has_more, pages.values[0].as_str()), (100, true, "pages/000"));
+    assert_eq!(
+        (pages.values.len(), pages.has_more, pages.values[0].as_str()),
+        (100, true, "pages/000")
+    );
     assert!(!set.complete_path("slides", "pages/00").has_more);
     assert_eq!(set.complete_path("pdf_old", "").values, [""; 0]);
 }

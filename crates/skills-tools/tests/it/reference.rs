@@ -10,7 +10,9 @@ use crate::fixture::tree;
 
 #[test]
 fn the_page_says_what_the_definitions_say() {
-    let tools = ToolSet::builder(SkillRuntime::builder().build()).build().unwrap();
+    let tools = ToolSet::builder(SkillRuntime::builder().build())
+        .build()
+        .unwrap();
     let page = page(&tools.definitions().unwrap());
     let known = std::fs::read_to_string(tree().join("docs/tool-reference.md")).unwrap_or_default();
     if known == page {
@@ -18,7 +20,10 @@ fn the_page_says_what_the_definitions_say() {
     }
     let written = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("tool-reference.md");
     std::fs::write(&written, page).unwrap();
-    panic!("docs/tool-reference.md is not what the definitions say: cp {} docs/tool-reference.md", written.display());
+    panic!(
+        "docs/tool-reference.md is not what the definitions say: cp {} docs/tool-reference.md",
+        written.display()
+    );
 }
 
 fn page(definitions: &[Definition]) -> String {
@@ -27,27 +32,48 @@ fn page(definitions: &[Definition]) -> String {
          [names](tools.md#scripts-as-tools) made of skill and script.\n"
             .to_owned();
     for definition in definitions {
-        let Definition { name, title, description, input_schema, annotations, .. } = definition;
+        let Definition {
+            name,
+            title,
+            description,
+            input_schema,
+            annotations,
+            ..
+        } = definition;
         let hints = [
             (annotations.read_only_hint, "reads only"),
             (annotations.destructive_hint, "may replace or remove"),
             (annotations.idempotent_hint, "twice is as good as once"),
             (annotations.open_world_hint, "may reach beyond this machine"),
         ];
-        let hints: Vec<&str> = hints.into_iter().filter(|(holds, _)| *holds).map(|(_, hint)| hint).collect();
+        let hints: Vec<&str> = hints
+            .into_iter()
+            .filter(|(holds, _)| *holds)
+            .map(|(_, hint)| hint)
+            .collect();
         write!(page, "\n## `{name}`\n\n{title}. {description}\n").unwrap();
         if !hints.is_empty() {
             write!(page, "\nHints: {}.\n", hints.join(", ")).unwrap();
         }
         page.push_str("\n| argument | type | default | meaning |\n|---|---|---|---|\n");
         for (argument, schema) in input_schema["properties"].as_object().unwrap() {
-            let required = input_schema["required"].as_array().is_some_and(|names| names.contains(&argument.as_str().into()));
+            let required = input_schema["required"]
+                .as_array()
+                .is_some_and(|names| names.contains(&argument.as_str().into()));
             let default = if required {
                 "required".to_owned()
             } else {
-                schema.get("default").map_or("none".to_owned(), |value| format!("`{value}`"))
+                schema
+                    .get("default")
+                    .map_or("none".to_owned(), |value| format!("`{value}`"))
             };
-            writeln!(page, "| `{argument}` | {} | {default} | {} |", kind(schema), meaning(schema)).unwrap();
+            writeln!(
+                page,
+                "| `{argument}` | {} | {default} | {} |",
+                kind(schema),
+                meaning(schema)
+            )
+            .unwrap();
         }
     }
     page
@@ -56,10 +82,18 @@ fn page(definitions: &[Definition]) -> String {
 /// The type with its bounds.
 fn kind(schema: &Value) -> String {
     if let Some(values) = schema["enum"].as_array() {
-        return values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ");
+        return values
+            .iter()
+            .map(|value| format!("`{value}`"))
+            .collect::<Vec<_>>()
+            .join(", ");
     }
     let mut text = schema["type"].as_str().unwrap_or("any").to_owned();
-    for (low, high, unit) in [("minimum", "maximum", ""), ("minLength", "maxLength", " characters"), ("minItems", "maxItems", " items")] {
+    for (low, high, unit) in [
+        ("minimum", "maximum", ""),
+        ("minLength", "maxLength", " characters"),
+        ("minItems", "maxItems", " items"),
+    ] {
         match (schema.get(low), schema.get(high)) {
             (Some(low), Some(high)) => write!(text, ", {low} to {high}{unit}").unwrap(),
             (None, Some(high)) => write!(text, ", at most {high}{unit}").unwrap(),
@@ -71,5 +105,9 @@ fn kind(schema: &Value) -> String {
 }
 
 fn meaning(schema: &Value) -> String {
-    schema["description"].as_str().unwrap_or_default().replace('|', "\\|").replace('\n', " ")
+    schema["description"]
+        .as_str()
+        .unwrap_or_default()
+        .replace('|', "\\|")
+        .replace('\n', " ")
 }

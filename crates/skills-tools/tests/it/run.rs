@@ -28,12 +28,16 @@ pub(crate) fn kit(scripts: &[(&str, &str)]) -> Host {
 
 /// Runs a command of the skill `kit`.
 pub(crate) async fn run(tools: &Tools, command: &str) -> Outcome {
-    tools.call("skills_run", json!({"name": "kit", "command": command})).await
+    tools
+        .call("skills_run", json!({"name": "kit", "command": command}))
+        .await
 }
 
 /// Runs a command in a directory.
 pub(crate) async fn bash(tools: &Tools, command: &str, cwd: &str) -> Outcome {
-    tools.call("skills_bash", json!({"command": command, "cwd": cwd})).await
+    tools
+        .call("skills_bash", json!({"command": command, "cwd": cwd}))
+        .await
 }
 
 /// Quotes a word for a shell.
@@ -47,13 +51,21 @@ pub(crate) fn printed(outcome: &Outcome) -> Value {
     serde_json::from_str(stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.text))
 }
 
-/// Whether programs see a file tree of their own here, where virtual paths lead somewhere; says so when they do not.
+/// Whether programs see a file tree of their own here, where virtual paths lead somewhere; says so
+/// when they do not.
 pub(crate) fn sees_virtual_paths() -> bool {
     let [(_, scripts), _] = SkillRuntime::builder().build().sandboxes();
-    let is_there = scripts
-        .is_ok_and(|report| report.layers().iter().any(|layer| layer.name() == "signals" && layer.detail().contains("do not exist")));
+    let is_there = scripts.is_ok_and(|report| {
+        report
+            .layers()
+            .iter()
+            .any(|layer| layer.name() == "signals" && layer.detail().contains("do not exist"))
+    });
     if !is_there {
-        eprintln!("skipped virtual paths in {}: no file tree of their own for programs", std::thread::current().name().unwrap_or("a test"));
+        eprintln!(
+            "skipped virtual paths in {}: no file tree of their own for programs",
+            std::thread::current().name().unwrap_or("a test")
+        );
     }
     is_there
 }

@@ -13,7 +13,8 @@ use skills_tools::{CallContext, Code, Definition, Outcome};
 use crate::fixture::{Host, Tools, lacks_walls};
 
 /// Prints its words and its standard input as JSON.
-const ECHO: &str = "import json, sys\nprint(json.dumps({'argv': sys.argv[1:], 'stdin': sys.stdin.read()}))\n";
+const ECHO: &str =
+    "import json, sys\nprint(json.dumps({'argv': sys.argv[1:], 'stdin': sys.stdin.read()}))\n";
 
 /// What the `scripts` block says of `main`.
 fn block(says: &str) -> String {
@@ -27,15 +28,27 @@ fn host(extra: &str, file: &str, source: &str) -> Host {
 }
 
 fn script_tools(tools: &Tools) -> Vec<Definition> {
-    tools.set.definitions().unwrap().into_iter().filter(|definition| definition.name.starts_with("skill__")).collect()
+    tools
+        .set
+        .definitions()
+        .unwrap()
+        .into_iter()
+        .filter(|definition| definition.name.starts_with("skill__"))
+        .collect()
 }
 
 fn names(tools: &Tools) -> Vec<String> {
-    script_tools(tools).into_iter().map(|definition| definition.name).collect()
+    script_tools(tools)
+        .into_iter()
+        .map(|definition| definition.name)
+        .collect()
 }
 
 fn description(extra: &str, file: &str, source: &str) -> String {
-    script_tools(&host(extra, file, source).tools()).pop().unwrap().description
+    script_tools(&host(extra, file, source).tools())
+        .pop()
+        .unwrap()
+        .description
 }
 
 fn data(outcome: &Outcome) -> Value {
@@ -50,11 +63,26 @@ async fn run(tools: &Tools, arguments: Value) -> Outcome {
 #[test]
 fn files_of_scripts_are_tools_and_what_is_passed_over_is_noted() {
     let host = host("", "a.py", ECHO);
-    for file in ["a.sh", ".hidden.py", "_x.py", "test_x.py", "__init__.py", "deep/inner.py", "b c.py", "天气.py", "d__e.sh", "notes.md"] {
+    for file in [
+        "a.sh",
+        ".hidden.py",
+        "_x.py",
+        "test_x.py",
+        "__init__.py",
+        "deep/inner.py",
+        "b c.py",
+        "天气.py",
+        "d__e.sh",
+        "notes.md",
+    ] {
         host.script("demo", file, "");
     }
     host.file("outside.py", "print('CANARY')\n");
-    symlink(host.path("outside.py"), host.path("skills/demo/scripts/link.py")).unwrap();
+    symlink(
+        host.path("outside.py"),
+        host.path("skills/demo/scripts/link.py"),
+    )
+    .unwrap();
     let tools = host.tools();
     let names = names(&tools);
     assert_eq!(
@@ -77,25 +105,51 @@ fn files_of_scripts_are_tools_and_what_is_passed_over_is_noted() {
         "{notes}"
     );
     for file in ["_x.py", "test_x.py", "__init__.py"] {
-        assert!(notes.contains(&format!("demo: {file:?} is no tool: ")), "{file}: {notes}");
+        assert!(
+            notes.contains(&format!("demo: {file:?} is no tool: ")),
+            "{file}: {notes}"
+        );
     }
-    assert!(!notes.contains(&host.path("").to_string_lossy().into_owned()) && !notes.contains("notes.md"), "{notes}");
+    assert!(
+        !notes.contains(&host.path("").to_string_lossy().into_owned())
+            && !notes.contains("notes.md"),
+        "{notes}"
+    );
 }
 
 /// Clients remember by name what may run without a question.
 #[test]
 fn a_skill_that_comes_or_goes_gets_no_name_of_another() {
     let host = Host::new();
-    host.skill("a__b", "").script("a__b", "c.py", ECHO).skill("deploy", "").script("deploy", "run.py", ECHO);
-    let runtime = host.runtime().root(Root::new(host.path("others"), Scope::Custom)).precedence(Precedence::FirstRoot);
+    host.skill("a__b", "")
+        .script("a__b", "c.py", ECHO)
+        .skill("deploy", "")
+        .script("deploy", "run.py", ECHO);
+    let runtime = host
+        .runtime()
+        .root(Root::new(host.path("others"), Scope::Custom))
+        .precedence(Precedence::FirstRoot);
     let tools = host.wrap(host.builder(runtime).build().unwrap());
     let before = names(&tools);
     assert_eq!(before[1], "skill__deploy__run");
-    let owned = || before.iter().map(|name| names(&tools).iter().any(|now| now == name)).collect::<Vec<_>>();
+    let owned = || {
+        before
+            .iter()
+            .map(|name| names(&tools).iter().any(|now| now == name))
+            .collect::<Vec<_>>()
+    };
     host.skill("a", "").script("a", "b__c.py", ECHO);
     assert_eq!((owned(), names(&tools).len()), (vec![true, true], 3));
-    host.file("others/deploy/SKILL.md", "---\nname: deploy\ndescription: Another.\n---\n").file("others/deploy/scripts/run.py", ECHO);
-    assert_eq!((owned(), names(&tools).len()), (vec![true, false], 3), "one of the two is shadowed, neither has the plain name");
+    host.file(
+        "others/deploy/SKILL.md",
+        "---\nname: deploy\ndescription: Another.\n---\n",
+    )
+    .file("others/deploy/scripts/run.py", ECHO);
+    assert_eq!(
+        (owned(), names(&tools).len()),
+        (vec![true, false], 3),
+        "one of the two is shadowed, neither has the plain name"
+    );
     let of_first = names(&tools);
     fs::remove_dir_all(host.path("skills/deploy")).unwrap();
     assert_eq!(names(&tools)[2], "skill__deploy__run");
@@ -106,11 +160,30 @@ fn a_skill_that_comes_or_goes_gets_no_name_of_another() {
 async fn a_link_out_of_the_skill_does_not_run() {
     let host = host("", "main.py", ECHO);
     host.file("outside.py", "print('CANARY')\n");
-    symlink(host.path("outside.py"), host.path("skills/demo/scripts/link.py")).unwrap();
+    symlink(
+        host.path("outside.py"),
+        host.path("skills/demo/scripts/link.py"),
+    )
+    .unwrap();
     let tools = host.tools();
-    assert!(tools.set.call("skill__demo__link", json!({}), &CallContext::default()).await.is_err());
-    let engine = tools.call("run_skill_script", json!({"skill_name": "demo", "script_name": "link.py"})).await;
-    assert!(engine.is_error && !engine.structured.to_string().contains("CANARY"), "{}", engine.text);
+    assert!(
+        tools
+            .set
+            .call("skill__demo__link", json!({}), &CallContext::default())
+            .await
+            .is_err()
+    );
+    let engine = tools
+        .call(
+            "run_skill_script",
+            json!({"skill_name": "demo", "script_name": "link.py"}),
+        )
+        .await;
+    assert!(
+        engine.is_error && !engine.structured.to_string().contains("CANARY"),
+        "{}",
+        engine.text
+    );
 }
 
 #[test]
@@ -124,26 +197,66 @@ fn skills_that_a_model_may_not_choose_give_no_tools() {
 #[test]
 fn descriptions_come_from_the_block_then_the_script_then_its_name() {
     let source = "\"\"\"From the script.\n\nMore.\n\"\"\"\n# Description: From the comment.\n";
-    assert_eq!(description(&block("description: From the block."), "main.py", source), "From the block.");
+    assert_eq!(
+        description(&block("description: From the block."), "main.py", source),
+        "From the block."
+    );
     assert_eq!(description("", "main.py", source), "From the script.");
-    assert_eq!(description("", "main.py", "#!/usr/bin/env python3\n# Description: From the comment.\n"), "From the comment.");
-    assert_eq!(description("", "main.sh", "#!/bin/sh\n# description: From the comment.\n"), "From the comment.");
-    assert_eq!(description("", "main.py", "print(1)\n"), "Execute main from demo");
-    assert_eq!(description("", "get_all.sh", "echo\n"), "Execute get_all from demo");
+    assert_eq!(
+        description(
+            "",
+            "main.py",
+            "#!/usr/bin/env python3\n# Description: From the comment.\n"
+        ),
+        "From the comment."
+    );
+    assert_eq!(
+        description(
+            "",
+            "main.sh",
+            "#!/bin/sh\n# description: From the comment.\n"
+        ),
+        "From the comment."
+    );
+    assert_eq!(
+        description("", "main.py", "print(1)\n"),
+        "Execute main from demo"
+    );
+    assert_eq!(
+        description("", "get_all.sh", "echo\n"),
+        "Execute get_all from demo"
+    );
 }
 
 #[test]
 fn descriptions_are_one_short_line_that_people_can_read() {
     let hidden = "Adds.\u{202e}\u{200b}\u{e0041}\u{e0042}\u{7}\u{1b}[31m <!--\n\n";
     let source = format!("\"\"\"{hidden}{}\"\"\"\n", "word ".repeat(20_000));
-    let host = host(&block(&format!("args: [{{name: city, description: \"{}\"}}]", "x \\u202e\\u200b\\n".repeat(500))), "main.py", &source);
+    let host = host(
+        &block(&format!(
+            "args: [{{name: city, description: \"{}\"}}]",
+            "x \\u202e\\u200b\\n".repeat(500)
+        )),
+        "main.py",
+        &source,
+    );
     let definition = script_tools(&host.tools()).pop().unwrap();
-    let argument = definition.input_schema["properties"]["city"]["description"].as_str().unwrap().to_owned();
+    let argument = definition.input_schema["properties"]["city"]["description"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     for (text, most) in [(&definition.description, 1024), (&argument, 300)] {
-        assert!(!text.contains(is_hidden) && !text.contains('\n'), "{text:?}");
+        assert!(
+            !text.contains(is_hidden) && !text.contains('\n'),
+            "{text:?}"
+        );
         assert!(text.chars().count() <= most, "{}", text.chars().count());
     }
-    assert!(definition.description.starts_with("Adds."), "{}", definition.description);
+    assert!(
+        definition.description.starts_with("Adds."),
+        "{}",
+        definition.description
+    );
     assert!(serde_json::to_string(&definition).unwrap().len() < 8 * 1024);
 }
 
@@ -158,25 +271,50 @@ async fn arguments_are_words_as_the_block_lists_them() {
     let tools = host.tools();
     let check = async |given: Value, expected: Value| {
         let outcome = run(&tools, given.clone()).await;
-        assert_eq!(data(&outcome), json!({"argv": expected, "stdin": ""}), "{given}");
+        assert_eq!(
+            data(&outcome),
+            json!({"argv": expected, "stdin": ""}),
+            "{given}"
+        );
     };
     check(json!({"city": "Tai pei"}), json!(["--city", "Tai pei"])).await;
     check(
         json!({"days": 3, "city": "; rm -rf / $(id) `id` 'a' \"b\"\n台北"}),
-        json!(["--city", "; rm -rf / $(id) `id` 'a' \"b\"\n台北", "--days", "3"]),
+        json!([
+            "--city",
+            "; rm -rf / $(id) `id` 'a' \"b\"\n台北",
+            "--days",
+            "3"
+        ]),
     )
     .await;
-    check(json!({"city": "--help", "loud": true}), json!(["--city=--help", "--loud"])).await;
+    check(
+        json!({"city": "--help", "loud": true}),
+        json!(["--city=--help", "--loud"]),
+    )
+    .await;
     check(json!({"city": "", "loud": false}), json!(["--city", ""])).await;
-    check(json!({"city": "a", "tags": ["x", "-y"]}), json!(["--city", "a", "--tags", "x", "--tags=-y"])).await;
-    check(json!({"city": "a", "more": {"b": [1, null]}}), json!(["--city", "a", "--more", "{\"b\":[1,null]}"])).await;
+    check(
+        json!({"city": "a", "tags": ["x", "-y"]}),
+        json!(["--city", "a", "--tags", "x", "--tags=-y"]),
+    )
+    .await;
+    check(
+        json!({"city": "a", "more": {"b": [1, null]}}),
+        json!(["--city", "a", "--more", "{\"b\":[1,null]}"]),
+    )
+    .await;
     let long = "長".repeat(20_000);
     check(json!({"city": long}), json!(["--city", long])).await;
 }
 
 #[tokio::test]
 async fn what_cannot_be_passed_is_refused_before_anything_starts() {
-    let host = host(&block("args: [{name: city, required: true}, {name: days, type: integer, max: 3}]"), "main.py", ECHO);
+    let host = host(
+        &block("args: [{name: city, required: true}, {name: days, type: integer, max: 3}]"),
+        "main.py",
+        ECHO,
+    );
     let tools = host.tools();
     for given in [
         json!({}),
@@ -190,9 +328,18 @@ async fn what_cannot_be_passed_is_refused_before_anything_starts() {
     ] {
         let outcome = run(&tools, given).await;
         assert!(outcome.is(Code::InvalidArguments), "{}", outcome.text);
-        assert_eq!(outcome.structured.as_object().unwrap().len(), 1, "{}", outcome.structured);
+        assert_eq!(
+            outcome.structured.as_object().unwrap().len(),
+            1,
+            "{}",
+            outcome.structured
+        );
     }
-    assert_eq!(fs::read_dir(host.path("scratch")).unwrap().count(), 0, "no session was begun");
+    assert_eq!(
+        fs::read_dir(host.path("scratch")).unwrap().count(),
+        0,
+        "no session was begun"
+    );
 }
 
 #[tokio::test]
@@ -203,8 +350,14 @@ async fn without_a_list_arguments_are_json_on_standard_input() {
     let host = host("", "main.py", ECHO);
     let tools = host.tools();
     let given = json!({"city": "台北 'x'", "days": [1, null], "--help": true});
-    assert_eq!(data(&run(&tools, given.clone()).await), json!({"argv": [], "stdin": given.to_string()}));
-    assert_eq!(data(&run(&tools, Value::Null).await), json!({"argv": [], "stdin": "{}"}));
+    assert_eq!(
+        data(&run(&tools, given.clone()).await),
+        json!({"argv": [], "stdin": given.to_string()})
+    );
+    assert_eq!(
+        data(&run(&tools, Value::Null).await),
+        json!({"argv": [], "stdin": "{}"})
+    );
 }
 
 #[tokio::test]
@@ -223,8 +376,17 @@ print(args.place, args.days, args.loud)
     let host = host("", "main.py", source);
     let tools = host.tools();
     let schema = script_tools(&tools).pop().unwrap().input_schema;
-    assert_eq!((&schema["required"], &schema["x-derived"]), (&json!(["place"]), &json!("argparse")));
-    assert_eq!(run(&tools, json!({"place": "-x", "days": -2, "loud": true})).await.text.trim_end(), "-x -2 True");
+    assert_eq!(
+        (&schema["required"], &schema["x-derived"]),
+        (&json!(["place"]), &json!("argparse"))
+    );
+    assert_eq!(
+        run(&tools, json!({"place": "-x", "days": -2, "loud": true}))
+            .await
+            .text
+            .trim_end(),
+        "-x -2 True"
+    );
     let missing = run(&tools, json!({"days": 1})).await;
     assert!(missing.is(Code::InvalidArguments), "{}", missing.text);
 }
@@ -236,30 +398,61 @@ async fn output_is_the_result_and_errors_are_what_the_script_says() {
     }
     let check = async |source: &str, is_error: bool, text: &str| {
         let outcome = run(&host("", "main.sh", source).tools(), json!({})).await;
-        assert_eq!((outcome.is_error, outcome.text.trim_end()), (is_error, text), "{source}");
+        assert_eq!(
+            (outcome.is_error, outcome.text.trim_end()),
+            (is_error, text),
+            "{source}"
+        );
         outcome.structured
     };
     let fine = check("echo result; echo warning >&2\n", false, "result").await;
-    assert_eq!((&fine["stderr"], &fine["exit_code"]), (&json!("warning\n"), &json!(0)));
-    let failed = check("echo partly; echo 'no such city' >&2; exit 4\n", true, "no such city").await;
-    assert_eq!((&failed["stdout"], &failed["exit_code"]), (&json!("partly\n"), &json!(4)));
+    assert_eq!(
+        (&fine["stderr"], &fine["exit_code"]),
+        (&json!("warning\n"), &json!(0))
+    );
+    let failed = check(
+        "echo partly; echo 'no such city' >&2; exit 4\n",
+        true,
+        "no such city",
+    )
+    .await;
+    assert_eq!(
+        (&failed["stdout"], &failed["exit_code"]),
+        (&json!("partly\n"), &json!(4))
+    );
     assert_eq!(failed["error"]["code"], "failed");
     check("echo 'only here'; exit 1\n", true, "only here").await;
     check("exit 7\n", true, "Script exited with code 7").await;
-    check("printf '\\033[31mred\\033[0m \\377'\n", false, "red \u{fffd}").await;
+    check(
+        "printf '\\033[31mred\\033[0m \\377'\n",
+        false,
+        "red \u{fffd}",
+    )
+    .await;
 }
 
 /// What was found once is kept, and never longer than it is so.
 #[test]
 fn scripts_are_listed_again_when_a_file_looks_another_way() {
     let host = Host::new();
-    host.skill("demo", "").skill("other", "").script("demo", "a.py", "print(1)\n");
+    host.skill("demo", "")
+        .skill("other", "")
+        .script("demo", "a.py", "print(1)\n");
     let tools = host.tools();
     let check = |expected: &str| {
         // The second time nothing has changed, however old the files are by then.
         for _ in 0..2 {
-            let names: Vec<String> = tools.set.definitions().unwrap().into_iter().map(|definition| definition.name).collect();
-            let names: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix("skill__")).collect();
+            let names: Vec<String> = tools
+                .set
+                .definitions()
+                .unwrap()
+                .into_iter()
+                .map(|definition| definition.name)
+                .collect();
+            let names: Vec<&str> = names
+                .iter()
+                .filter_map(|name| name.strip_prefix("skill__"))
+                .collect();
             assert_eq!(names.join(" "), expected);
         }
     };
@@ -270,14 +463,28 @@ fn scripts_are_listed_again_when_a_file_looks_another_way() {
         host.script("demo", "b.sh", &"#".repeat((1 << 20) + 1));
         check("demo__a other__c");
         host.script("demo", "b.sh", "echo\n");
-        tools.set.change_script_tool("skill__demo__a", skills_tools::Override::off()).unwrap();
+        tools
+            .set
+            .change_script_tool("skill__demo__a", skills_tools::Override::off())
+            .unwrap();
         check("demo__b other__c");
         assert!(tools.set.reset_script_tool("skill__demo__a").unwrap());
         fs::remove_dir_all(host.path("skills/other/scripts")).unwrap();
-        fs::rename(host.path("skills/demo/scripts/b.sh"), host.path("skills/demo/scripts/d.sh")).unwrap();
+        fs::rename(
+            host.path("skills/demo/scripts/b.sh"),
+            host.path("skills/demo/scripts/d.sh"),
+        )
+        .unwrap();
         check("demo__a demo__d");
         fs::remove_file(host.path("skills/demo/scripts/d.sh")).unwrap();
     }
     host.script("demo", "a.py", "\"\"\"Says more.\"\"\"\n");
-    assert!(tools.set.definitions().unwrap().iter().any(|definition| definition.description.contains("Says more.")));
+    assert!(
+        tools
+            .set
+            .definitions()
+            .unwrap()
+            .iter()
+            .any(|definition| definition.description.contains("Says more."))
+    );
 }

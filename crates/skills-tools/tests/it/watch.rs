@@ -13,14 +13,20 @@ use crate::fixture::{Host, Tools};
 /// Nothing waits this long but a test that fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Watches with such a quiet time, and waits until calls rely on it; nothing where the system does not report all that happens.
+/// Watches with such a quiet time, and waits until calls rely on it; nothing where the system does
+/// not report all that happens.
 fn watch(tools: &Tools, quiet: Duration) -> Option<(Watching, Receiver<()>)> {
     let (sender, changes) = channel();
     let mut options = WatchOptions::default();
     (options.quiet, options.poll) = (quiet, Some(PATIENCE * 10));
-    let watching = tools.set.watch_with(options, move || sender.send(()).unwrap_or_default());
+    let watching = tools
+        .set
+        .watch_with(options, move || sender.send(()).unwrap_or_default());
     if !watching.reports_events() {
-        eprintln!("skipped {}: this system reports no events", std::thread::current().name().unwrap_or("a test"));
+        eprintln!(
+            "skipped {}: this system reports no events",
+            std::thread::current().name().unwrap_or("a test")
+        );
         return None;
     }
     Some((watching, changes))
@@ -28,7 +34,10 @@ fn watch(tools: &Tools, quiet: Duration) -> Option<(Watching, Receiver<()>)> {
 
 fn told(tools: &Tools) -> String {
     let definitions = tools.set.definitions().unwrap();
-    let names = definitions.iter().map(|definition| definition.name.as_str()).filter(|name| name.starts_with("skill__"));
+    let names = definitions
+        .iter()
+        .map(|definition| definition.name.as_str())
+        .filter(|name| name.starts_with("skill__"));
     names.collect::<Vec<_>>().join(" ")
 }
 
@@ -44,14 +53,20 @@ fn whoever_watches_is_told_of_skills_and_of_scripts() {
     let host = Host::new();
     host.skill("demo", "").script("demo", "a.py", "print(1)\n");
     let tools = host.tools();
-    let Some((watching, changes)) = watch(&tools, Duration::from_millis(20)) else { return };
+    let Some((watching, changes)) = watch(&tools, Duration::from_millis(20)) else {
+        return;
+    };
     assert_eq!(told(&tools), "skill__demo__a");
     host.script("demo", "b.py", "print(2)\n");
     changes.recv_timeout(PATIENCE).unwrap();
     until(&tools, &changes, "skill__demo__a skill__demo__b");
     host.skill("new", "").script("new", "c.py", "");
     changes.recv_timeout(PATIENCE).unwrap();
-    until(&tools, &changes, "skill__demo__a skill__demo__b skill__new__c");
+    until(
+        &tools,
+        &changes,
+        "skill__demo__a skill__demo__b skill__new__c",
+    );
     std::fs::remove_dir_all(host.path("skills/demo")).unwrap();
     changes.recv_timeout(PATIENCE).unwrap();
     until(&tools, &changes, "skill__new__c");
@@ -61,13 +76,22 @@ fn whoever_watches_is_told_of_skills_and_of_scripts() {
     changes.recv_timeout(PATIENCE).unwrap();
     drop(watching);
     while changes.try_recv().is_ok() {}
-    assert_eq!(changes.recv_timeout(PATIENCE), Err(RecvTimeoutError::Disconnected), "its thread is gone and has closed the channel");
+    assert_eq!(
+        changes.recv_timeout(PATIENCE),
+        Err(RecvTimeoutError::Disconnected),
+        "its thread is gone and has closed the channel"
+    );
 }
 
 /// Calls until the skills are so many, or nothing helps any more.
 async fn until_skills(tools: &Tools, number: usize) {
     let end = Instant::now() + PATIENCE;
-    while tools.call("skills_ls", json!({"path": "skills"})).await.structured["total"] != number {
+    while tools
+        .call("skills_ls", json!({"path": "skills"}))
+        .await
+        .structured["total"]
+        != number
+    {
         assert!(Instant::now() < end, "{number} skills are not seen");
     }
 }
@@ -77,31 +101,47 @@ async fn until_skills(tools: &Tools, number: usize) {
 async fn a_call_does_not_wait_for_the_look_of_the_watch() {
     let host = Host::new();
     let tools = host.tools();
-    let Some((watching, _changes)) = watch(&tools, PATIENCE) else { return };
+    let Some((watching, _changes)) = watch(&tools, PATIENCE) else {
+        return;
+    };
     for number in 1..=10 {
-        host.skill(&format!("skill-{number}"), "").script(&format!("skill-{number}"), "a.py", "");
+        host.skill(&format!("skill-{number}"), "")
+            .script(&format!("skill-{number}"), "a.py", "");
         until_skills(&tools, number).await;
     }
     drop(watching);
     assert_eq!(told(&tools).split(' ').count(), 10);
 }
 
-/// What no system reports to whoever watches the roots is seen all the same: edits through another hard link, and another directory above a root.
+/// What no system reports to whoever watches the roots is seen all the same: edits through another
+/// hard link, and another directory above a root.
 #[cfg(unix)]
 #[tokio::test]
 async fn what_is_not_reported_is_seen_soon() {
     use std::io::Write as _;
 
     let host = Host::new();
-    // Above a root that does not exist the directory itself is watched, so what is not to be reported lies deeper.
+    // Above a root that does not exist the directory itself is watched, so what is not to be
+    // reported lies deeper.
     host.skill("demo", "").file("outside/link", "");
     std::fs::remove_file(host.path("outside/link")).unwrap();
     std::fs::hard_link(host.path("skills/demo/SKILL.md"), host.path("outside/link")).unwrap();
-    host.file("outside/app/skills/a/SKILL.md", "---\nname: a\ndescription: d\n---\n");
-    host.file("outside/next/skills/b/SKILL.md", "---\nname: b\ndescription: d\n---\n");
-    let runtime = host.runtime().root(skills_runtime::Root::new(host.path("outside/app/skills"), skills_runtime::Scope::Custom));
+    host.file(
+        "outside/app/skills/a/SKILL.md",
+        "---\nname: a\ndescription: d\n---\n",
+    );
+    host.file(
+        "outside/next/skills/b/SKILL.md",
+        "---\nname: b\ndescription: d\n---\n",
+    );
+    let runtime = host.runtime().root(skills_runtime::Root::new(
+        host.path("outside/app/skills"),
+        skills_runtime::Scope::Custom,
+    ));
     let tools = host.wrap(host.builder(runtime).build().unwrap());
-    let Some((_watching, _changes)) = watch(&tools, Duration::from_millis(20)) else { return };
+    let Some((_watching, _changes)) = watch(&tools, Duration::from_millis(20)) else {
+        return;
+    };
     let end = Instant::now() + PATIENCE;
     let listed = async || tools.text("skills_ls", json!({"path": "skills"})).await;
     let until = async |text: &str| {
@@ -114,7 +154,13 @@ async fn what_is_not_reported_is_seen_soon() {
     loop {
         round += 1;
         let text = format!("---\nname: demo\ndescription: Round {round}.\n---\n");
-        std::fs::OpenOptions::new().write(true).truncate(true).open(host.path("outside/link")).unwrap().write_all(text.as_bytes()).unwrap();
+        std::fs::OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .open(host.path("outside/link"))
+            .unwrap()
+            .write_all(text.as_bytes())
+            .unwrap();
         if !listed().await.contains(&format!("Round {round}.")) {
             break;
         }
@@ -134,7 +180,9 @@ async fn what_the_tools_write_is_there_at_once() {
     host.skill("demo", "").script("demo", "a.py", "print(1)\n");
     let builder = host.builder(host.runtime().rules(Rules::default()));
     let tools = host.wrap(builder.skill_writes(SkillWrites::All).build().unwrap());
-    let Some((_watching, _changes)) = watch(&tools, PATIENCE) else { return };
+    let Some((_watching, _changes)) = watch(&tools, PATIENCE) else {
+        return;
+    };
     for round in 0..20 {
         let name = format!("new-{round}");
         let draft = json!({"name": name, "description": "New.", "instructions": "Do it.", "scripts": {"x": "print(1)\n"}});
@@ -142,11 +190,27 @@ async fn what_the_tools_write_is_there_at_once() {
         let listed = tools.text("skills_ls", json!({"path": "skills"})).await;
         assert!(listed.contains(&format!("{name}/")), "{listed}");
         let path = format!("skills/demo/scripts/s{round}.py");
-        assert!(!tools.call("skills_write", json!({"path": path, "content": "print(2)\n"})).await.is_error);
+        assert!(
+            !tools
+                .call(
+                    "skills_write",
+                    json!({"path": path, "content": "print(2)\n"})
+                )
+                .await
+                .is_error
+        );
         let names = told(&tools);
         assert!(names.contains(&format!("skill__demo__s{round}")), "{names}");
         let text = format!("---\nname: demo\ndescription: Round {round}.\n---\n");
-        assert!(!tools.call("skills_write", json!({"path": "skills/demo/SKILL.md", "content": text})).await.is_error);
+        assert!(
+            !tools
+                .call(
+                    "skills_write",
+                    json!({"path": "skills/demo/SKILL.md", "content": text})
+                )
+                .await
+                .is_error
+        );
         let found = tools.text("search_skills", json!({"query": "demo"})).await;
         assert!(found.contains(&format!("Round {round}.")), "{found}");
     }
@@ -158,17 +222,30 @@ async fn calls_rely_on_the_watch_that_is_left() {
     let host = Host::new();
     host.skill("demo", "");
     let tools = host.tools();
-    let Some((first, _)) = watch(&tools, Duration::from_millis(20)) else { return };
-    let Some((second, changes)) = watch(&tools, Duration::from_millis(20)) else { return };
+    let Some((first, _)) = watch(&tools, Duration::from_millis(20)) else {
+        return;
+    };
+    let Some((second, changes)) = watch(&tools, Duration::from_millis(20)) else {
+        return;
+    };
     drop(first);
     host.skill("more", "");
     changes.recv_timeout(PATIENCE).unwrap();
-    while !tools.text("skills_ls", json!({"path": "skills"})).await.contains("more/") {
+    while !tools
+        .text("skills_ls", json!({"path": "skills"}))
+        .await
+        .contains("more/")
+    {
         changes.recv_timeout(PATIENCE).unwrap();
     }
     drop(second);
     host.skill("last", "");
-    assert!(tools.text("skills_ls", json!({"path": "skills"})).await.contains("last/"));
+    assert!(
+        tools
+            .text("skills_ls", json!({"path": "skills"}))
+            .await
+            .contains("last/")
+    );
 }
 
 /// Whoever is told and panics watches no more, and calls look again.
@@ -188,10 +265,18 @@ async fn no_call_relies_on_a_watch_that_broke() {
     let watching = tools.set.watch_with(options, changed);
     host.skill("more", "");
     told.recv_timeout(PATIENCE).unwrap();
-    assert_eq!(told.recv_timeout(PATIENCE), Err(RecvTimeoutError::Disconnected));
+    assert_eq!(
+        told.recv_timeout(PATIENCE),
+        Err(RecvTimeoutError::Disconnected)
+    );
     assert!(!watching.reports_events());
     host.skill("last", "");
-    assert!(tools.text("skills_ls", json!({"path": "skills"})).await.contains("last/"));
+    assert!(
+        tools
+            .text("skills_ls", json!({"path": "skills"}))
+            .await
+            .contains("last/")
+    );
     drop(watching);
 }
 

@@ -1,4 +1,5 @@
-//! A host with everything: somebody who approves, secrets, a record of every run, a workspace for files, and a forked session.
+//! A host with everything: somebody who approves, secrets, a record of every run, a workspace for
+//! files, and a forked session.
 //!
 //! `cargo run -p host-everything`
 
@@ -9,7 +10,8 @@ use serde_json::json;
 use skills_runtime::audit::{Log, verify};
 use skills_runtime::policy::{Capability, Effect, Layer, Question, Rule};
 use skills_runtime::{
-    Answer, ExecutionOptions, FileApprovals, InputFile, Root, Rules, Scope, Secrets, SessionEnd, SkillRuntime, Workspace,
+    Answer, ExecutionOptions, FileApprovals, InputFile, Root, Rules, Scope, Secrets, SessionEnd,
+    SkillRuntime, Workspace,
 };
 
 const SCRIPT: &str = "import json, os\n\
@@ -24,49 +26,82 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     make_skill(&place.path().join("skills/summary"))?;
     let log = Arc::new(Log::open(place.path().join("audit.jsonl"))?);
 
-    // An administrator forbids the network whatever anybody says; everything else that is not allowed is asked for.
-    let rules = Rules::default().rule(Rule::new(Effect::Deny, Layer::Admin, Capability::Network).source("administrator"));
+    // An administrator forbids the network whatever anybody says; everything else that is not
+    // allowed is asked for.
+    let rules = Rules::default()
+        .rule(Rule::new(Effect::Deny, Layer::Admin, Capability::Network).source("administrator"));
     let runtime = SkillRuntime::builder()
         .root(Root::new(place.path().join("skills"), Scope::User))
         .rules(rules)
         .approver(Arc::new(ask))
-        .approvals(Arc::new(FileApprovals::new(place.path().join("approvals.json"))))
+        .approvals(Arc::new(FileApprovals::new(
+            place.path().join("approvals.json"),
+        )))
         .secrets(Secrets::from_env_text("SIGNING_KEY='correct horse'\nOTHER_KEY=not-declared\n").0)
         .audit(log.clone())
         .build();
 
     // The skill wants a forked session: what happens in it stays there, and a summary comes out.
     let mut session = runtime.start_session("summary", None)?;
-    let report = InputFile { name: "report.txt".to_owned(), content: b"three short words".to_vec() };
-    let artifacts = session.execute(ExecutionOptions::default().workspace(Workspace::Private(vec![report]))).await?;
+    let report = InputFile {
+        name: "report.txt".to_owned(),
+        content: b"three short words".to_vec(),
+    };
+    let artifacts = session
+        .execute(ExecutionOptions::default().workspace(Workspace::Private(vec![report])))
+        .await?;
     println!("{:?}: {}", artifacts.exit_status, artifacts.output);
     for file in &artifacts.files.files {
-        println!("made {}: {}", file.path, String::from_utf8_lossy(file.content.as_deref().unwrap_or_default()));
+        println!(
+            "made {}: {}",
+            file.path,
+            String::from_utf8_lossy(file.content.as_deref().unwrap_or_default())
+        );
     }
     if let SessionEnd::Done(summary) = session.finish(json!("three words")).await? {
-        println!("{} (forked: {}) says {}", summary.skill, summary.is_forked, summary.summary);
+        println!(
+            "{} (forked: {}) says {}",
+            summary.skill, summary.is_forked, summary.summary
+        );
     }
 
     let records = verify(&log.files()?)?;
-    println!("{} record, {} problems", records.records, records.problems.len());
+    println!(
+        "{} record, {} problems",
+        records.records,
+        records.problems.len()
+    );
     Ok(())
 }
 
-/// Stands for a dialogue, which would show all of the question: agrees to secrets for good and to nothing else.
+/// Stands for a dialogue, which would show all of the question: agrees to secrets for good and to
+/// nothing else.
 fn ask(question: &Question) -> Answer {
-    println!("{} wants to run {}", question.name, question.command.join(" "));
-    question.open.iter().for_each(|verdict| println!("  and to {}", verdict.permission()));
-    let is_secret = |verdict: &skills_runtime::policy::Verdict| verdict.permission().capability() == Capability::Environment;
+    println!(
+        "{} wants to run {}",
+        question.name,
+        question.command.join(" ")
+    );
+    question
+        .open
+        .iter()
+        .for_each(|verdict| println!("  and to {}", verdict.permission()));
+    let is_secret = |verdict: &skills_runtime::policy::Verdict| {
+        verdict.permission().capability() == Capability::Environment
+    };
     // A question may be about the content alone, for powers that rules would give it.
     let is_about_secrets = !question.asks_for_content && question.open.iter().all(is_secret);
-    if is_about_secrets { Answer::Always } else { Answer::Deny }
+    if is_about_secrets {
+        Answer::Always
+    } else {
+        Answer::Deny
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "an example makes its own skill")]
 fn make_skill(directory: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(directory.join("scripts"))?;
-    let text =
-        "---\nname: summary\ndescription: Counts the words of a report.\ncontext: fork\nrequires:\n  env: [SIGNING_KEY]\n---\n# Summary\n";
+    let text = "---\nname: summary\ndescription: Counts the words of a report.\ncontext: fork\nrequires:\n  env: [SIGNING_KEY]\n---\n# Summary\n";
     std::fs::write(directory.join("SKILL.md"), text)?;
     std::fs::write(directory.join("scripts/count.py"), SCRIPT)
 }

@@ -8,16 +8,32 @@ use skills_runtime::policy::{Layer, Target};
 use skills_runtime::{Root, Rules, Scope, SkillRuntime};
 use skills_tools::{CallContext, Flavour, Mount, ToolSet};
 
-/// What a model would answer, one call after the other; the real one gets the definitions and each result.
+/// What a model would answer, one call after the other; the real one gets the definitions and each
+/// result.
 fn model() -> Vec<(&'static str, Value)> {
     vec![
         ("search_skills", json!({"query": "greatest common divisor"})),
         ("load_skill", json!({"name": "gcd-calculator"})),
-        ("skills_write", json!({"path": "numbers.txt", "content": "12 18 30\n"})),
-        ("skills_run", json!({"name": "gcd-calculator", "command": "python scripts/gcd.py 12 18 30"})),
-        ("skill__gcd-calculator__gcd", json!({"numbers": [12, 18, 30], "json": true})),
-        ("skills_bash", json!({"command": "cat numbers.txt | tr ' ' '+'"})),
-        ("skills_read", json!({"path": "skills/gcd-calculator/../../secret"})),
+        (
+            "skills_write",
+            json!({"path": "numbers.txt", "content": "12 18 30\n"}),
+        ),
+        (
+            "skills_run",
+            json!({"name": "gcd-calculator", "command": "python scripts/gcd.py 12 18 30"}),
+        ),
+        (
+            "skill__gcd-calculator__gcd",
+            json!({"numbers": [12, 18, 30], "json": true}),
+        ),
+        (
+            "skills_bash",
+            json!({"command": "cat numbers.txt | tr ' ' '+'"}),
+        ),
+        (
+            "skills_read",
+            json!({"path": "skills/gcd-calculator/../../secret"}),
+        ),
     ]
 }
 
@@ -27,22 +43,32 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let workspace = place.path().canonicalize()?.join("workspace");
     std::fs::create_dir(&workspace)?;
 
-    // Whoever starts this host lets programs write into the workspace; a shell is left out, so that one call below is not answered.
+    // Whoever starts this host lets programs write into the workspace; a shell is left out, so that
+    // one call below is not answered.
     let rules = Rules::default().allow(Layer::Session, Target::write(&workspace)?);
     let runtime = SkillRuntime::builder()
         .root(Root::new("examples/skills", Scope::Custom))
         .root(Root::new(place.path().join("drafts"), Scope::User).trust(Trust::Untrusted))
         .rules(rules)
         .build();
-    let tools =
-        ToolSet::builder(runtime).workspace(Mount::writable("workspace", &workspace)).drafts(place.path().join("drafts")).build()?;
+    let tools = ToolSet::builder(runtime)
+        .workspace(Mount::writable("workspace", &workspace))
+        .drafts(place.path().join("drafts"))
+        .build()?;
 
-    println!("{} tools for the request, {} notes for the operator", tools.render(Flavour::OpenAi)?.len(), tools.notes()?.len());
+    println!(
+        "{} tools for the request, {} notes for the operator",
+        tools.render(Flavour::OpenAi)?.len(),
+        tools.notes()?.len()
+    );
     let context = CallContext::default().session("conversation-1");
     for (name, arguments) in model() {
         let outcome = tools.call(name, arguments, &context).await?;
         let first = outcome.text.lines().next().unwrap_or_default();
-        println!("{name}: {}{first}", if outcome.is_error { "(failed) " } else { "" });
+        println!(
+            "{name}: {}{first}",
+            if outcome.is_error { "(failed) " } else { "" }
+        );
     }
     tools.end_session("conversation-1");
     Ok(())

@@ -1,4 +1,5 @@
-//! A host that confines scripts of its own and knows no skills: a policy and a sandbox, without YAML or Markdown in its tree.
+//! A host that confines scripts of its own and knows no skills: a policy and a sandbox, without
+//! YAML or Markdown in its tree.
 //!
 //! `cargo run -p host-policy-and-sandbox`
 
@@ -16,20 +17,28 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::write(&script, "date -u -d @0 +%Y; cat /etc/shadow\n")?;
 
     // A plug-in asks for two programs; the rules know one of them.
-    let rules = Rules::default().mode(Mode::Strict).rule(Rule::parse(Effect::Allow, Layer::Admin, "spawn:date")?);
+    let rules = Rules::default().mode(Mode::Strict).rule(Rule::parse(
+        Effect::Allow,
+        Layer::Admin,
+        "spawn:date",
+    )?);
     let wanted = Request::new(&directory).tool("Bash", Some("date:*"));
     if let Decision::Denied(denial) = rules.decide(&wanted.clone().tool("Bash", Some("cat:*"))) {
         println!("denied: {denial}");
     }
 
     // With the one it runs, behind walls that hold whatever it starts.
-    let Decision::Granted(grants) = rules.decide(&wanted) else { return Err("the rules allow it".into()) };
+    let Decision::Granted(grants) = rules.decide(&wanted) else {
+        return Err("the rules allow it".into());
+    };
     let sandbox = LinuxSandbox::new(place.path());
     if let Err(error) = sandbox.probe() {
         println!("nothing runs here: {error}");
         return Ok(());
     }
-    let outcome = sandbox.run(Job::new(grants, Program::script(ScriptKind::Shell, script))).await?;
+    let outcome = sandbox
+        .run(Job::new(grants, Program::script(ScriptKind::Shell, script)))
+        .await?;
     print!("{}{}", outcome.stdout.text(), outcome.stderr.text());
     for layer in outcome.report.layers() {
         println!("  {layer}");

@@ -1,4 +1,5 @@
-//! A host that shows skills to a model and runs nothing: a parser, a scan and text, without a sandbox or an async runtime in its tree.
+//! A host that shows skills to a model and runs nothing: a parser, a scan and text, without a
+//! sandbox or an async runtime in its tree.
 //!
 //! `cargo run -p host-text-only`
 
@@ -13,16 +14,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let catalog = Arc::new(Discovery::new([Root::new(skills, Scope::Custom)]).scan());
 
     // What goes into the model's system prompt: as many skills as fit.
-    let catalogue = Rendering::new(Budget::Characters(1_000)).render(&offered(&catalog, &Default::default()));
+    let catalogue =
+        Rendering::new(Budget::Characters(1_000)).render(&offered(&catalog, &Default::default()));
     println!("{}", catalogue.text());
 
     // The user writes; the skills that are named come with their text.
     let index = MentionIndex::new(Arc::clone(&catalog));
-    let selection = index.find(&[Input::Text("Please use $incident-handbook for this alarm.")], &MentionOptions::default());
+    let selection = index.find(
+        &[Input::Text("Please use $incident-handbook for this alarm.")],
+        &MentionOptions::default(),
+    );
     for entry in selection.selected {
         let (document, text) = entry.open()?.document_and_text()?;
         let (directory, location) = (entry.directory().to_string_lossy(), entry.location());
-        let injected = Injection::new(entry.name().as_str(), &directory, &location.to_string_lossy(), &text).codex();
+        let injected = Injection::new(
+            entry.name().as_str(),
+            &directory,
+            &location.to_string_lossy(),
+            &text,
+        )
+        .codex();
         println!(
             "{}: {} lines of instructions, {} bytes for the model",
             entry.name(),

@@ -1,4 +1,5 @@
-//! A host that runs WebAssembly and no scripts: the same walls on every system, and nothing of the operating system's sandboxes in its tree.
+//! A host that runs WebAssembly and no scripts: the same walls on every system, and nothing of the
+//! operating system's sandboxes in its tree.
 //!
 //! `cargo run -p host-wasm-only`
 
@@ -8,10 +9,14 @@ use skills_runtime::{ExecutionOptions, Root, Scope, SkillRuntime};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let skills = concat!(env!("CARGO_MANIFEST_DIR"), "/../../skills");
-    let runtime = SkillRuntime::builder().root(Root::new(skills, Scope::Custom)).build();
+    let runtime = SkillRuntime::builder()
+        .root(Root::new(skills, Scope::Custom))
+        .build();
 
     let input = json!({"file": "deploy.sh", "code": "curl https://get.example/app | sh\n"});
-    let artifacts = runtime.execute_skill("code-review", ExecutionOptions::default().input(input)).await?;
+    let artifacts = runtime
+        .execute_skill("code-review", ExecutionOptions::default().input(input))
+        .await?;
     println!("{}", artifacts.output["review"]);
 
     // A script is not run in some weaker way: there is no backend for it, and the error says so.

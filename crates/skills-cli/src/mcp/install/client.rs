@@ -71,16 +71,25 @@ impl Client {
 
     /// Returns how the client writes its servers down.
     pub(crate) fn format(self) -> Format {
-        let json = |section, transport| Format { language: Language::Json, section, transport };
+        let json = |section, transport| Format {
+            language: Language::Json,
+            section,
+            transport,
+        };
         match self {
             Self::Claude | Self::Cursor => json("mcpServers", Some("stdio")),
             Self::VsCode => json("servers", Some("stdio")),
             Self::Gemini => json("mcpServers", None),
-            Self::Codex => Format { language: Language::Toml, section: "mcp_servers", transport: None },
+            Self::Codex => Format {
+                language: Language::Toml,
+                section: "mcp_servers",
+                transport: None,
+            },
         }
     }
 
-    /// Says whether the client puts something else in the place of a part of this text, as of a variable.
+    /// Says whether the client puts something else in the place of a part of this text, as of a
+    /// variable.
     pub(crate) fn expands(self, text: &str) -> bool {
         match self {
             Self::Codex => false,
@@ -89,7 +98,8 @@ impl Client {
         }
     }
 
-    /// Says whether the client can tell the tools of a server of this name from others. Gemini CLI joins names with underscores.
+    /// Says whether the client can tell the tools of a server of this name from others. Gemini CLI
+    /// joins names with underscores.
     pub(crate) fn takes_name(self, name: &str) -> bool {
         self != Self::Gemini || !name.contains('_')
     }
@@ -98,13 +108,23 @@ impl Client {
     pub(crate) fn what_is_next(self, scope: Scope) -> &'static str {
         match (self, scope) {
             (Self::Claude, Scope::User) => "start Claude Code anew; `/mcp` lists it",
-            (Self::Claude, Scope::Project) => "start Claude Code anew in the project, and agree to the server when it asks",
+            (Self::Claude, Scope::Project) => {
+                "start Claude Code anew in the project, and agree to the server when it asks"
+            }
             (Self::Codex, Scope::User) => "start Codex anew; `/mcp` lists it",
-            (Self::Codex, Scope::Project) => "start Codex anew in the project; it reads this file only where it trusts the project",
-            (Self::Cursor, _) => "start Cursor anew, and look whether the server is switched on in its settings",
-            (Self::VsCode, _) => "VS Code asks whether you trust the server when it starts it; `MCP: List Servers` shows it",
+            (Self::Codex, Scope::Project) => {
+                "start Codex anew in the project; it reads this file only where it trusts the project"
+            }
+            (Self::Cursor, _) => {
+                "start Cursor anew, and look whether the server is switched on in its settings"
+            }
+            (Self::VsCode, _) => {
+                "VS Code asks whether you trust the server when it starts it; `MCP: List Servers` shows it"
+            }
             (Self::Gemini, Scope::User) => "start Gemini CLI anew; `/mcp` lists it",
-            (Self::Gemini, Scope::Project) => "start Gemini CLI anew in the project; it reads this file only where it trusts the folder",
+            (Self::Gemini, Scope::Project) => {
+                "start Gemini CLI anew in the project; it reads this file only where it trusts the folder"
+            }
         }
     }
 }

@@ -9,7 +9,8 @@ const MAX_LINE: usize = 600;
 /// How much is shown of each end of a longer one.
 const END: usize = 250;
 
-/// Shows the change: removed lines behind `-`, added ones behind `+`, and a few that stay. Nothing changed is an empty text.
+/// Shows the change: removed lines behind `-`, added ones behind `+`, and a few that stay. Nothing
+/// changed is an empty text.
 pub(crate) fn show(before: &str, after: &str) -> String {
     let (before, after) = (lines(before), lines(after));
     let (old, new) = change(&before, &after);
@@ -21,18 +22,27 @@ pub(crate) fn show(before: &str, after: &str) -> String {
     let below = context(old.end..before.len().min(old.end + CONTEXT));
     let removed = before[old].iter().map(|line| ('-', *line));
     let added = after[new].iter().map(|line| ('+', *line));
-    above.chain(removed).chain(added).chain(below).map(|(sign, line)| format!("{sign} {}\n", cut(bare(line)))).collect()
+    above
+        .chain(removed)
+        .chain(added)
+        .chain(below)
+        .map(|(sign, line)| format!("{sign} {}\n", cut(bare(line))))
+        .collect()
 }
 
 /// Returns the lines that are removed and those that are added, without the lines around them.
 pub(crate) fn changed<'a>(before: &'a str, after: &'a str) -> (Vec<&'a str>, Vec<&'a str>) {
     let (before, after) = (lines(before), lines(after));
     let (old, new) = change(&before, &after);
-    (before[old].iter().copied().map(bare).collect(), after[new].iter().copied().map(bare).collect())
+    (
+        before[old].iter().copied().map(bare).collect(),
+        after[new].iter().copied().map(bare).collect(),
+    )
 }
 
-/// Takes from `after` what changed and from `before` all other bytes, so that line ends stay as they were. A line that takes the place of another ends as that
-/// did, and one that is added as the first of `before` does.
+/// Takes from `after` what changed and from `before` all other bytes, so that line ends stay as
+/// they were. A line that takes the place of another ends as that did, and one that is added as the
+/// first of `before` does.
 pub(crate) fn graft(before: &str, after: &str) -> String {
     let (old_lines, new_lines) = (lines(before), lines(after));
     let (old, new) = change(&old_lines, &new_lines);
@@ -44,7 +54,11 @@ pub(crate) fn graft(before: &str, after: &str) -> String {
         }
         let replaced = old_lines[old.clone()].get(index).and_then(|line| end(line));
         text.push_str(bare(line));
-        text.push_str(if line.ends_with('\n') { replaced.unwrap_or(usual) } else { "" });
+        text.push_str(if line.ends_with('\n') {
+            replaced.unwrap_or(usual)
+        } else {
+            ""
+        });
     }
     text.extend(old_lines[old.end..].iter().copied());
     text
@@ -55,7 +69,12 @@ fn change(before: &[&str], after: &[&str]) -> (Range<usize>, Range<usize>) {
     let same = |(a, b): &(&&str, &&str)| bare(a) == bare(b);
     let start = before.iter().zip(after).take_while(same).count();
     let (rest, new_rest) = (&before[start..], &after[start..]);
-    let end = rest.iter().rev().zip(new_rest.iter().rev()).take_while(same).count();
+    let end = rest
+        .iter()
+        .rev()
+        .zip(new_rest.iter().rev())
+        .take_while(same)
+        .count();
     (start..before.len() - end, start..after.len() - end)
 }
 
@@ -65,7 +84,11 @@ fn lines(text: &str) -> Vec<&str> {
 
 /// The end of a line; nothing when the text ends first.
 fn end(line: &str) -> Option<&'static str> {
-    if line.ends_with("\r\n") { Some("\r\n") } else { line.ends_with('\n').then_some("\n") }
+    if line.ends_with("\r\n") {
+        Some("\r\n")
+    } else {
+        line.ends_with('\n').then_some("\n")
+    }
 }
 
 /// A line without its end.
@@ -79,7 +102,10 @@ fn cut(line: &str) -> String {
     if count <= MAX_LINE {
         return line.to_owned();
     }
-    let (head, tail): (String, String) = (line.chars().take(END).collect(), line.chars().skip(count - END).collect());
+    let (head, tail): (String, String) = (
+        line.chars().take(END).collect(),
+        line.chars().skip(count - END).collect(),
+    );
     format!("{head} … {} characters … {tail}", count - 2 * END)
 }
 
@@ -106,7 +132,12 @@ mod tests {
     #[test]
     fn long_lines_are_cut_in_their_middle() {
         let shown = show("", &format!("begin{}end\n", "x".repeat(10_000)));
-        assert!(shown.starts_with("+ beginx") && shown.ends_with("xend\n") && shown.contains("… 9508 characters …"), "{shown}");
+        assert!(
+            shown.starts_with("+ beginx")
+                && shown.ends_with("xend\n")
+                && shown.contains("… 9508 characters …"),
+            "{shown}"
+        );
         assert!(shown.chars().count() < MAX_LINE);
     }
 

@@ -1,5 +1,8 @@
 //! The file of a client: read as a whole, and replaced as a whole or not at all.
-#![expect(clippy::disallowed_methods, reason = "a file of a client is no file of a skill")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a file of a client is no file of a skill"
+)]
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -17,7 +20,8 @@ const MAX_BYTES: u64 = 4 << 20;
 /// How many links are followed from one to the next.
 const MAX_LINKS: usize = 40;
 
-/// A file that may be a link, as managers of dotfiles make them: what it leads to is read and written, and the link stays.
+/// A file that may be a link, as managers of dotfiles make them: what it leads to is read and
+/// written, and the link stays.
 pub(crate) struct ConfigFile {
     named: PathBuf,
     leads: PathBuf,
@@ -27,15 +31,24 @@ impl ConfigFile {
     /// Finds where a file lies.
     ///
     /// # Errors
-    /// When links lead in circles or through directories that are not there, or out of `project`: that may have been written by anybody.
+    /// When links lead in circles or through directories that are not there, or out of `project`:
+    /// that may have been written by anybody.
     pub(crate) fn find(named: PathBuf, project: Option<&Path>) -> anyhow::Result<Self> {
         let end = follow(&named).and_then(|end| spellings(&end).pop());
         let end = end.filter(|end| !end.components().any(|part| part == Component::ParentDir));
-        let leads = end.ok_or_else(|| InputError::new(format!("{} is a link that leads nowhere", named.display())))?;
+        let leads = end.ok_or_else(|| {
+            InputError::new(format!("{} is a link that leads nowhere", named.display()))
+        })?;
         if let Some(project) = project {
-            let root = project.canonicalize().with_context(|| format!("{} cannot be looked at", project.display()))?;
+            let root = project
+                .canonicalize()
+                .with_context(|| format!("{} cannot be looked at", project.display()))?;
             if !leads.starts_with(root) {
-                let message = format!("{} leads out of the project, to {}: change that file by hand", named.display(), leads.display());
+                let message = format!(
+                    "{} leads out of the project, to {}: change that file by hand",
+                    named.display(),
+                    leads.display()
+                );
                 return Err(InputError::new(message).into());
             }
         }
@@ -49,7 +62,10 @@ impl ConfigFile {
 
     /// Returns what is read and written, where that is another file.
     pub(crate) fn link(&self) -> Option<&Path> {
-        let is_link = self.named.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        let is_link = self
+            .named
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_symlink());
         is_link.then_some(self.leads.as_path())
     }
 
@@ -62,17 +78,26 @@ impl ConfigFile {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Snapshot { content: None }),
             _ => {
                 let (bytes, metadata) = input::bytes_and_metadata(&self.leads, MAX_BYTES)?;
-                Ok(Snapshot { content: Some((input::text_of(&self.leads, bytes)?, metadata)) })
+                Ok(Snapshot {
+                    content: Some((input::text_of(&self.leads, bytes)?, metadata)),
+                })
             }
         }
     }
 
-    /// Puts a text in the place of the file, if that is still what was read before. The new file keeps owner and mode of the old one; where there was none, a
-    /// file of the user is for them alone.
+    /// Puts a text in the place of the file, if that is still what was read before. The new file
+    /// keeps owner and mode of the old one; where there was none, a file of the user is for them
+    /// alone.
     ///
     /// # Errors
-    /// When something cannot be written, or the owner cannot be kept; then the file is what it was, unless the error says where that is now.
-    pub(crate) fn replace(&self, before: &Snapshot, text: &str, scope: Scope) -> anyhow::Result<Replacement> {
+    /// When something cannot be written, or the owner cannot be kept; then the file is what it was,
+    /// unless the error says where that is now.
+    pub(crate) fn replace(
+        &self,
+        before: &Snapshot,
+        text: &str,
+        scope: Scope,
+    ) -> anyhow::Result<Replacement> {
         let failed = || format!("{} cannot be written", self.leads.display());
         let directory = self.leads.parent().ok_or_else(|| anyhow!(failed()))?;
         make(directory, scope).with_context(failed)?;
@@ -80,17 +105,31 @@ impl ConfigFile {
         if before.content.is_some()
             && let Err(error) = OpenOptions::new().write(true).open(&self.leads)
         {
-            return if error.kind() == ErrorKind::NotFound { Ok(Replacement::Changed) } else { Err(error).with_context(failed) };
+            return if error.kind() == ErrorKind::NotFound {
+                Ok(Replacement::Changed)
+            } else {
+                Err(error).with_context(failed)
+            };
         }
         let path = self.beside();
         let metadata = before.metadata();
-        let mut file = create(&path, if metadata.is_some() { Scope::User } else { scope }).with_context(failed)?;
+        let mut file = create(
+            &path,
+            if metadata.is_some() {
+                Scope::User
+            } else {
+                scope
+            },
+        )
+        .with_context(failed)?;
         let filled = fill(&mut file, text, metadata);
         if filled.is_err() {
             // The first error is the one to report.
             let _ = fs::remove_file(&path);
         }
-        filled.and_then(|()| swap::swap(&path, &self.leads, before)).with_context(failed)
+        filled
+            .and_then(|()| swap::swap(&path, &self.leads, before))
+            .with_context(failed)
     }
 
     /// Names the file that a new text is written to before it takes the place of the old one.
@@ -128,7 +167,9 @@ fn fill(file: &mut File, text: &str, old: Option<&Metadata>) -> io::Result<()> {
 fn follow(named: &Path) -> Option<PathBuf> {
     let mut path = named.to_owned();
     for _ in 0..MAX_LINKS {
-        let Ok(next) = fs::read_link(&path) else { return Some(path) };
+        let Ok(next) = fs::read_link(&path) else {
+            return Some(path);
+        };
         path = path.parent()?.join(next);
     }
     None
@@ -138,7 +179,10 @@ fn follow(named: &Path) -> Option<PathBuf> {
 fn make(directory: &Path, scope: Scope) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     let mode = if scope == Scope::User { 0o700 } else { 0o777 };
-    fs::DirBuilder::new().recursive(true).mode(mode).create(directory)
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(mode)
+        .create(directory)
 }
 
 #[cfg(not(unix))]
@@ -151,7 +195,11 @@ fn make(directory: &Path, _scope: Scope) -> io::Result<()> {
 fn create(path: &Path, scope: Scope) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let mode = if scope == Scope::User { 0o600 } else { 0o666 };
-    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(path)
 }
 
 #[cfg(not(unix))]

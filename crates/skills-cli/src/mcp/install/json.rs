@@ -10,7 +10,8 @@ use super::plan::{Change, Entry, PlanError, is_ours};
 /// The keys of a server that is reached over a network, which clients prefer to a command.
 const REMOTE: [&str; 3] = ["url", "httpUrl", "serverUrl"];
 
-/// Comments and trailing commas are usual in the files of editors; whatever else JSON does not know is a mistake.
+/// Comments and trailing commas are usual in the files of editors; whatever else JSON does not know
+/// is a mistake.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -25,21 +26,32 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 /// Puts an entry into a text.
-pub(crate) fn edit(text: &str, format: Format, entry: &Entry) -> Result<(String, Change), PlanError> {
+pub(crate) fn edit(
+    text: &str,
+    format: Format,
+    entry: &Entry,
+) -> Result<(String, Change), PlanError> {
     let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| PlanError::Syntax {
         language: Language::Json,
         line: error.line_display(),
         message: error.kind().to_string(),
     })?;
-    let top = root.object_value_or_create().ok_or(PlanError::NoTable { key: None })?;
+    let top = root
+        .object_value_or_create()
+        .ok_or(PlanError::NoTable { key: None })?;
     let wanted = wanted(format, entry);
     let change = match only(&top, format.section)? {
         None => {
-            top.append(format.section, CstInputValue::Object(vec![(entry.name.clone(), input(&wanted))]));
+            top.append(
+                format.section,
+                CstInputValue::Object(vec![(entry.name.clone(), input(&wanted))]),
+            );
             Change::Added
         }
         Some(section) => {
-            let servers = section.object_value().ok_or_else(|| PlanError::NoTable { key: Some(format.section.to_owned()) })?;
+            let servers = section.object_value().ok_or_else(|| PlanError::NoTable {
+                key: Some(format.section.to_owned()),
+            })?;
             put(&servers, entry, &wanted)?
         }
     };
@@ -52,7 +64,10 @@ fn put(servers: &CstObject, entry: &Entry, wanted: &Value) -> Result<Change, Pla
         servers.append(&entry.name, input(wanted));
         return Ok(Change::Added);
     };
-    let Some(object) = server.object_value().filter(|object| is_this(object, entry)) else {
+    let Some(object) = server
+        .object_value()
+        .filter(|object| is_this(object, entry))
+    else {
         server.set_value(input(wanted));
         return Ok(Change::Replaced);
     };
@@ -61,9 +76,12 @@ fn put(servers: &CstObject, entry: &Entry, wanted: &Value) -> Result<Change, Pla
         let there = only(&object, key)?;
         match there.as_ref().map(read) {
             Some(old) if old == *value => continue,
-            // A server with a command is one over standard input and output, also where that is not said.
+            // A server with a command is one over standard input and output, also where that is not
+            // said.
             None if key == "type" => continue,
-            Some(_) => there.into_iter().for_each(|there| there.set_value(input(value))),
+            Some(_) => there
+                .into_iter()
+                .for_each(|there| there.set_value(input(value))),
             None => drop(object.append(key, input(value))),
         }
         change = Change::Updated;
@@ -73,16 +91,26 @@ fn put(servers: &CstObject, entry: &Entry, wanted: &Value) -> Result<Change, Pla
 
 /// Says whether an entry starts this program.
 fn is_this(object: &CstObject, entry: &Entry) -> bool {
-    let values: Map<String, Value> =
-        object.properties().iter().filter_map(|property| Some((property.decoded_name()?, read(property)))).collect();
-    let first = values.get("args").and_then(|arguments| arguments.get(0)).and_then(Value::as_str);
+    let values: Map<String, Value> = object
+        .properties()
+        .iter()
+        .filter_map(|property| Some((property.decoded_name()?, read(property))))
+        .collect();
+    let first = values
+        .get("args")
+        .and_then(|arguments| arguments.get(0))
+        .and_then(Value::as_str);
     let is_remote = REMOTE.iter().any(|key| values.contains_key(*key));
     !is_remote && is_ours(entry, values.get("command").and_then(Value::as_str), first)
 }
 
 fn wanted(format: Format, entry: &Entry) -> Value {
     let mut wanted = Map::new();
-    wanted.extend(format.transport.map(|transport| ("type".to_owned(), json!(transport))));
+    wanted.extend(
+        format
+            .transport
+            .map(|transport| ("type".to_owned(), json!(transport))),
+    );
     wanted.insert("command".to_owned(), json!(entry.command));
     wanted.insert("args".to_owned(), json!(entry.arguments));
     Value::Object(wanted)
@@ -90,16 +118,24 @@ fn wanted(format: Format, entry: &Entry) -> Value {
 
 /// Finds the one property of a name. Of two, programs take one or the other.
 fn only(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, PlanError> {
-    let mut found = object.properties().into_iter().filter(|property| property.decoded_name().as_deref() == Some(name));
+    let mut found = object
+        .properties()
+        .into_iter()
+        .filter(|property| property.decoded_name().as_deref() == Some(name));
     match (found.next(), found.next()) {
-        (_, Some(_)) => Err(PlanError::Twice { key: name.to_owned() }),
+        (_, Some(_)) => Err(PlanError::Twice {
+            key: name.to_owned(),
+        }),
         (first, None) => Ok(first),
     }
 }
 
 fn read(property: &CstObjectProp) -> Value {
     // A value that was parsed once is parsed again.
-    property.value().and_then(|value| parse_to_serde_value(&value.to_string(), &OPTIONS).ok()).unwrap_or_default()
+    property
+        .value()
+        .and_then(|value| parse_to_serde_value(&value.to_string(), &OPTIONS).ok())
+        .unwrap_or_default()
 }
 
 /// Turns text, lists and tables into what is written; an entry has nothing else.
@@ -110,6 +146,11 @@ fn input(value: &Value) -> CstInputValue {
         Value::Number(value) => CstInputValue::Number(value.to_string()),
         Value::String(value) => CstInputValue::String(value.clone()),
         Value::Array(values) => CstInputValue::Array(values.iter().map(input).collect()),
-        Value::Object(values) => CstInputValue::Object(values.iter().map(|(key, value)| (key.clone(), input(value))).collect()),
+        Value::Object(values) => CstInputValue::Object(
+            values
+                .iter()
+                .map(|(key, value)| (key.clone(), input(value)))
+                .collect(),
+        ),
     }
 }

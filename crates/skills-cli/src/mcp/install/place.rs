@@ -32,7 +32,8 @@ pub(crate) enum System {
     Windows,
 }
 
-/// Returns the file that a client reads its servers from; nothing when what it lies in is not known.
+/// Returns the file that a client reads its servers from; nothing when what it lies in is not
+/// known.
 pub(crate) fn place(client: Client, scope: Scope, surroundings: &Surroundings) -> Option<PathBuf> {
     match scope {
         Scope::User => user(client, surroundings),
@@ -50,10 +51,20 @@ fn user(client: Client, surroundings: &Surroundings) -> Option<PathBuf> {
     let home = surroundings.home.as_ref();
     match client {
         Client::Claude => Some(surroundings.claude.as_ref().or(home)?.join(".claude.json")),
-        Client::Codex => surroundings.codex.clone().or_else(|| Some(home?.join(".codex"))).map(|codex| codex.join("config.toml")),
+        Client::Codex => surroundings
+            .codex
+            .clone()
+            .or_else(|| Some(home?.join(".codex")))
+            .map(|codex| codex.join("config.toml")),
         Client::Cursor => Some(home?.join(".cursor/mcp.json")),
         Client::VsCode => Some(applications(surroundings)?.join("Code/User/mcp.json")),
-        Client::Gemini => Some(surroundings.gemini.as_ref().or(home)?.join(".gemini/settings.json")),
+        Client::Gemini => Some(
+            surroundings
+                .gemini
+                .as_ref()
+                .or(home)?
+                .join(".gemini/settings.json"),
+        ),
     }
 }
 
@@ -61,9 +72,15 @@ fn user(client: Client, surroundings: &Surroundings) -> Option<PathBuf> {
 fn applications(surroundings: &Surroundings) -> Option<PathBuf> {
     let home = surroundings.home.as_ref();
     match surroundings.system {
-        System::Linux => surroundings.config.clone().or_else(|| Some(home?.join(".config"))),
+        System::Linux => surroundings
+            .config
+            .clone()
+            .or_else(|| Some(home?.join(".config"))),
         System::MacOs => Some(home?.join("Library/Application Support")),
-        System::Windows => surroundings.app_data.clone().or_else(|| Some(home?.join("AppData/Roaming"))),
+        System::Windows => surroundings
+            .app_data
+            .clone()
+            .or_else(|| Some(home?.join("AppData/Roaming"))),
     }
 }
 
@@ -74,13 +91,23 @@ mod tests {
     use super::*;
 
     fn all(scope: Scope, surroundings: &Surroundings) -> String {
-        let one = |client: &Client| place(*client, scope, surroundings).map_or("nowhere".to_owned(), |path| path.display().to_string());
-        Client::value_variants().iter().map(|client| format!("{}: {}\n", client.title(), one(client))).collect()
+        let one = |client: &Client| {
+            place(*client, scope, surroundings)
+                .map_or("nowhere".to_owned(), |path| path.display().to_string())
+        };
+        Client::value_variants()
+            .iter()
+            .map(|client| format!("{}: {}\n", client.title(), one(client)))
+            .collect()
     }
 
     #[test]
     fn every_client_has_its_places() {
-        let plain = Surroundings { home: Some("/home/a".into()), project: Some("/p".into()), ..Surroundings::default() };
+        let plain = Surroundings {
+            home: Some("/home/a".into()),
+            project: Some("/p".into()),
+            ..Surroundings::default()
+        };
         insta::assert_snapshot!(all(Scope::User, &plain), @"
         Claude Code: /home/a/.claude.json
         Codex: /home/a/.codex/config.toml
@@ -116,10 +143,28 @@ mod tests {
         assert_eq!(all(Scope::Project, &moved).matches("nowhere").count(), 5);
         let code = |system, app_data: Option<&str>| {
             let home = Some("/h".into());
-            place(Client::VsCode, Scope::User, &Surroundings { system, home, app_data: app_data.map(Into::into), ..moved.clone() })
+            place(
+                Client::VsCode,
+                Scope::User,
+                &Surroundings {
+                    system,
+                    home,
+                    app_data: app_data.map(Into::into),
+                    ..moved.clone()
+                },
+            )
         };
-        assert_eq!(code(System::MacOs, None), Some("/h/Library/Application Support/Code/User/mcp.json".into()));
-        assert_eq!(code(System::Windows, Some("/roaming")), Some("/roaming/Code/User/mcp.json".into()));
-        assert_eq!(code(System::Windows, None), Some("/h/AppData/Roaming/Code/User/mcp.json".into()));
+        assert_eq!(
+            code(System::MacOs, None),
+            Some("/h/Library/Application Support/Code/User/mcp.json".into())
+        );
+        assert_eq!(
+            code(System::Windows, Some("/roaming")),
+            Some("/roaming/Code/User/mcp.json".into())
+        );
+        assert_eq!(
+            code(System::Windows, None),
+            Some("/h/AppData/Roaming/Code/User/mcp.json".into())
+        );
     }
 }

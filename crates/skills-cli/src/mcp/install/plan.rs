@@ -54,7 +54,11 @@ impl Change {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PlanError {
     /// It is not written in its language. The line counts from 1.
-    Syntax { language: Language, line: usize, message: String },
+    Syntax {
+        language: Language,
+        line: usize,
+        message: String,
+    },
     /// This key, or the file itself, holds something that has no keys.
     NoTable { key: Option<String> },
     /// This key is there more than once, and clients differ in which they take.
@@ -66,12 +70,22 @@ pub(crate) enum PlanError {
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Syntax { language: Language::Json, message, .. } => write!(f, "it is not JSON: {message}"),
-            Self::Syntax { language: Language::Toml, message, .. } => write!(f, "it is not TOML: {message}"),
+            Self::Syntax {
+                language: Language::Json,
+                message,
+                ..
+            } => write!(f, "it is not JSON: {message}"),
+            Self::Syntax {
+                language: Language::Toml,
+                message,
+                ..
+            } => write!(f, "it is not TOML: {message}"),
             Self::NoTable { key: None } => f.write_str("it is JSON, but no object"),
             Self::NoTable { key: Some(key) } => write!(f, "`{key}` has no keys"),
             Self::Twice { key } => write!(f, "`{key}` is there more than once"),
-            Self::Unusual => f.write_str("it is written in a way that the server cannot be put into"),
+            Self::Unusual => {
+                f.write_str("it is written in a way that the server cannot be put into")
+            }
         }
     }
 }
@@ -81,27 +95,42 @@ impl std::error::Error for PlanError {}
 impl PlanError {
     /// Returns the line that it is about, counted from 1.
     pub(crate) fn line(&self) -> Option<usize> {
-        if let Self::Syntax { line, .. } = self { Some(*line) } else { None }
+        if let Self::Syntax { line, .. } = self {
+            Some(*line)
+        } else {
+            None
+        }
     }
 }
 
-/// Puts an entry into the text of a client's file; nothing is a file that is not there. What is not of the entry keeps its bytes.
+/// Puts an entry into the text of a client's file; nothing is a file that is not there. What is not
+/// of the entry keeps its bytes.
 ///
 /// # Errors
 /// When the text is not in the client's language, or holds something else where servers should be.
-pub(crate) fn plan(client: Client, existing: Option<&str>, entry: &Entry) -> Result<Planned, PlanError> {
+pub(crate) fn plan(
+    client: Client,
+    existing: Option<&str>,
+    entry: &Entry,
+) -> Result<Planned, PlanError> {
     let whole = existing.unwrap_or_default();
     let text = whole.strip_prefix(BYTE_ORDER_MARK).unwrap_or(whole);
     let format = client.format();
     let (edited, change) = edit(format, text, entry)?;
     if change == Change::Nothing {
-        return Ok(Planned { text: whole.to_owned(), change });
+        return Ok(Planned {
+            text: whole.to_owned(),
+            change,
+        });
     }
     let mark = &whole[..whole.len() - text.len()];
     let edited = diff::graft(text, &edited);
     // What is written is read first: nothing may leave a client with a file that it cannot use.
     match edit(format, &edited, entry) {
-        Ok((_, Change::Nothing)) => Ok(Planned { text: format!("{mark}{edited}"), change }),
+        Ok((_, Change::Nothing)) => Ok(Planned {
+            text: format!("{mark}{edited}"),
+            change,
+        }),
         _ => Err(PlanError::Unusual),
     }
 }
@@ -113,10 +142,12 @@ fn edit(format: Format, text: &str, entry: &Entry) -> Result<(String, Change), P
     }
 }
 
-/// Says whether an entry with this command and first argument starts this program, wherever it lies: then what else stands in it is for us.
+/// Says whether an entry with this command and first argument starts this program, wherever it
+/// lies: then what else stands in it is for us.
 pub(crate) fn is_ours(entry: &Entry, command: Option<&str>, first: Option<&str>) -> bool {
     let name = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
-    command.is_some_and(|command| name(command) == name(&entry.command)) && first == entry.arguments.first().map(String::as_str)
+    command.is_some_and(|command| name(command) == name(&entry.command))
+        && first == entry.arguments.first().map(String::as_str)
 }
 
 #[cfg(test)]
@@ -129,8 +160,15 @@ mod tests {
     use super::*;
 
     fn entry(arguments: &[&str]) -> Entry {
-        let arguments = std::iter::once("mcp").chain(arguments.iter().copied()).map(str::to_owned).collect();
-        Entry { name: "skills".to_owned(), command: "/opt/skills/bin/skills".to_owned(), arguments }
+        let arguments = std::iter::once("mcp")
+            .chain(arguments.iter().copied())
+            .map(str::to_owned)
+            .collect();
+        Entry {
+            name: "skills".to_owned(),
+            command: "/opt/skills/bin/skills".to_owned(),
+            arguments,
+        }
     }
 
     /// Plans, shows what changes, and looks whether the same plan changes nothing more.
@@ -141,13 +179,27 @@ mod tests {
             Err(error) => return format!("line {:?}: {error}", error.line()),
         };
         let again = plan(client, Some(&planned.text), &entry).unwrap();
-        assert_eq!((again.change, &again.text), (Change::Nothing, &planned.text), "{client:?}");
-        format!("{}\n{}", planned.change.as_str(), diff::show(existing, &planned.text))
+        assert_eq!(
+            (again.change, &again.text),
+            (Change::Nothing, &planned.text),
+            "{client:?}"
+        );
+        format!(
+            "{}\n{}",
+            planned.change.as_str(),
+            diff::show(existing, &planned.text)
+        )
     }
 
     #[test]
     fn new_files() {
-        let new = |client: &Client| format!("{}\n{}", client.title(), plan(*client, None, &entry(&[])).unwrap().text);
+        let new = |client: &Client| {
+            format!(
+                "{}\n{}",
+                client.title(),
+                plan(*client, None, &entry(&[])).unwrap().text
+            )
+        };
         insta::assert_snapshot!(Client::value_variants().iter().map(new).collect::<String>(), @r#"
         Claude Code
         {
@@ -271,7 +323,10 @@ mod tests {
               }
         "#);
         let same = file.replace("/usr/bin", "/opt/skills/bin");
-        assert_eq!(check(Client::Cursor, &same, &["--root", "/old"]), "nothing\n");
+        assert_eq!(
+            check(Client::Cursor, &same, &["--root", "/old"]),
+            "nothing\n"
+        );
     }
 
     #[test]
@@ -302,7 +357,10 @@ mod tests {
             r#"{"mcpServers": {"skills": {"command": "/bin/skills", "args": ["list"]}}}"#,
             r#"{"mcpServers": {"skills": null}}"#,
         ] {
-            assert!(check(Client::Claude, other, &[]).starts_with("replaced\n"), "{other}");
+            assert!(
+                check(Client::Claude, other, &[]).starts_with("replaced\n"),
+                "{other}"
+            );
         }
         let file = r#"model = "m"
 
@@ -399,7 +457,8 @@ A = "b"
           
           [mcp_servers.skills.env]
         "#);
-        let inline = "[mcp_servers]\nskills = { command = \"skills\", args = [\"mcp\"], enabled = false }\n";
+        let inline =
+            "[mcp_servers]\nskills = { command = \"skills\", args = [\"mcp\"], enabled = false }\n";
         insta::assert_snapshot!(check(Client::Codex, inline, &["-x"]), @r#"
         updated
           [mcp_servers]
@@ -411,16 +470,33 @@ A = "b"
     #[test]
     fn marks_and_line_ends_stay() {
         let check = |client: Client, before: &str, after: &str, added: &str| {
-            let text = plan(client, Some(&format!("\u{feff}{before}{after}")), &entry(&[])).unwrap().text;
+            let text = plan(
+                client,
+                Some(&format!("\u{feff}{before}{after}")),
+                &entry(&[]),
+            )
+            .unwrap()
+            .text;
             assert_eq!(text, format!("\u{feff}{before}{added}{after}"));
         };
         let program = "\"command\": \"/opt/skills/bin/skills\"";
-        let server =
-            format!("    \"skills\": {{\r\n      \"type\": \"stdio\",\r\n      {program},\r\n      \"args\": [\"mcp\"]\r\n    }}\r\n");
-        check(Client::Claude, "{\r\n  \"a\": 1,\n  \"mcpServers\": {\r\n", "  }\r\n}\n", &server);
+        let server = format!(
+            "    \"skills\": {{\r\n      \"type\": \"stdio\",\r\n      {program},\r\n      \"args\": [\"mcp\"]\r\n    }}\r\n"
+        );
+        check(
+            Client::Claude,
+            "{\r\n  \"a\": 1,\n  \"mcpServers\": {\r\n",
+            "  }\r\n}\n",
+            &server,
+        );
         let before = "a = 1\r\n\n[mcp_servers.x]\r\nargs = [\r\n  \"1\", # one\r\n]\n\r\n";
         let server = "[mcp_servers.skills]\r\ncommand = \"/opt/skills/bin/skills\"\r\nargs = [\"mcp\"]\r\n\r\n";
-        check(Client::Codex, before, "[z]\nm = \"\"\"\r\nx\n\"\"\"", server);
+        check(
+            Client::Codex,
+            before,
+            "[z]\nm = \"\"\"\r\nx\n\"\"\"",
+            server,
+        );
     }
 
     #[test]

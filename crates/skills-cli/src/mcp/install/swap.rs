@@ -1,9 +1,14 @@
 //! Puts a new file in the place of one that may have been written since it was read.
 //!
-//! Clients write their files without any lock that this program could take. Where the system exchanges two files in one step (Linux and macOS, on most file
-//! systems), the file that comes out is compared with the one that was read, and is put back when it is another one. Elsewhere it is compared just before it is
-//! replaced, so that a client that writes within these microseconds loses what it wrote.
-#![expect(clippy::disallowed_methods, reason = "a file of a client is no file of a skill")]
+//! Clients write their files without any lock that this program could take. Where the system
+//! exchanges two files in one step (Linux and macOS, on most file systems), the file that comes out
+//! is compared with the one that was read, and is put back when it is another one. Elsewhere it is
+//! compared just before it is replaced, so that a client that writes within these microseconds
+//! loses what it wrote.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a file of a client is no file of a skill"
+)]
 
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
@@ -25,7 +30,8 @@ pub(crate) enum Replacement {
 /// Moves `new` to `place` if `place` still is what was read before. `new` is gone afterwards.
 ///
 /// # Errors
-/// When files cannot be moved; then `place` is as others left it. When it could not be put back, the error names the file that has its content.
+/// When files cannot be moved; then `place` is as others left it. When it could not be put back,
+/// the error names the file that has its content.
 pub(crate) fn swap(new: &Path, place: &Path, before: &Snapshot) -> io::Result<Replacement> {
     let swapped = match before.metadata() {
         None => put(new, place),
@@ -61,7 +67,9 @@ impl From<io::Error> for Failure {
 fn put(new: &Path, place: &Path) -> Result<Replacement, Failure> {
     let moved = match rename(new, place, Mode::NoReplace) {
         // Only the new name is made at once; the old one is removed after it.
-        Err(error) if error.kind() == ErrorKind::Unsupported => fs::hard_link(new, place).and_then(|()| fs::remove_file(new)),
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            fs::hard_link(new, place).and_then(|()| fs::remove_file(new))
+        }
         moved => moved,
     };
     match moved {
@@ -71,7 +79,12 @@ fn put(new: &Path, place: &Path) -> Result<Replacement, Failure> {
     }
 }
 
-fn replace(new: &Path, place: &Path, before: &Snapshot, stamp: &Stamp) -> Result<Replacement, Failure> {
+fn replace(
+    new: &Path,
+    place: &Path,
+    before: &Snapshot,
+    stamp: &Stamp,
+) -> Result<Replacement, Failure> {
     let ours = Stamp::at(new)?;
     if !holds(place, before, stamp)? {
         return Ok(Replacement::Changed);
@@ -92,7 +105,10 @@ fn replace(new: &Path, place: &Path, before: &Snapshot, stamp: &Stamp) -> Result
         return Ok(Replacement::Done);
     }
     give_back(new, place, ours).map_err(|error| {
-        let message = format!("{} has what was written meanwhile and could not be put back: {error}", new.display());
+        let message = format!(
+            "{} has what was written meanwhile and could not be put back: {error}",
+            new.display()
+        );
         Failure::Lost(io::Error::new(error.kind(), message))
     })?;
     Ok(Replacement::Changed)
@@ -102,21 +118,25 @@ fn replace(new: &Path, place: &Path, before: &Snapshot, stamp: &Stamp) -> Result
 fn holds(path: &Path, before: &Snapshot, stamp: &Stamp) -> io::Result<bool> {
     match Stamp::at(path) {
         // Time stamps are coarse, so that only the text decides.
-        Ok(now) if now == *stamp => Ok(Some(fs::read(path)?.as_slice()) == before.text().map(str::as_bytes)),
+        Ok(now) if now == *stamp => {
+            Ok(Some(fs::read(path)?.as_slice()) == before.text().map(str::as_bytes))
+        }
         Ok(_) => Ok(false),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Exchanges `aside`, which a client wrote, with `place`, where `ours` was put. What comes out is newer when it is not `ours`, and then goes back as well.
+/// Exchanges `aside`, which a client wrote, with `place`, where `ours` was put. What comes out is
+/// newer when it is not `ours`, and then goes back as well.
 fn give_back(aside: &Path, place: &Path, ours: Stamp) -> io::Result<()> {
     let mut last_put = ours;
     for _ in 0..MAX_RETURNS {
         let put = Stamp::at(aside)?;
         match rename(aside, place, Mode::Exchange) {
             Ok(()) => {}
-            // Somebody removed it. It is put back unless a new one is there, so that nothing is lost.
+            // Somebody removed it. It is put back unless a new one is there, so that nothing is
+            // lost.
             Err(error) if error.kind() == ErrorKind::NotFound => return restore(aside, place),
             Err(error) => return Err(error),
         }
@@ -125,10 +145,14 @@ fn give_back(aside: &Path, place: &Path, ours: Stamp) -> io::Result<()> {
         }
         last_put = put;
     }
-    Err(io::Error::new(ErrorKind::ResourceBusy, format!("{} is written without a pause", place.display())))
+    Err(io::Error::new(
+        ErrorKind::ResourceBusy,
+        format!("{} is written without a pause", place.display()),
+    ))
 }
 
-/// Puts a file back to where there is none; it stays in both places, since the caller removes the one aside.
+/// Puts a file back to where there is none; it stays in both places, since the caller removes the
+/// one aside.
 fn restore(aside: &Path, place: &Path) -> io::Result<()> {
     match fs::hard_link(aside, place) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
@@ -136,7 +160,8 @@ fn restore(aside: &Path, place: &Path) -> io::Result<()> {
     }
 }
 
-/// What tells that a file was written or replaced. The time of the last change of metadata is not part of it, since moving a file changes it.
+/// What tells that a file was written or replaced. The time of the last change of metadata is not
+/// part of it, since moving a file changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,
@@ -153,7 +178,13 @@ impl Stamp {
             bytes: metadata.len(),
             modified: metadata.modified().ok(),
             #[cfg(unix)]
-            identity: [metadata.dev(), metadata.ino(), metadata.mode().into(), metadata.uid().into(), metadata.gid().into()],
+            identity: [
+                metadata.dev(),
+                metadata.ino(),
+                metadata.mode().into(),
+                metadata.uid().into(),
+                metadata.gid().into(),
+            ],
         }
     }
 
@@ -171,7 +202,8 @@ enum Mode {
     NoReplace,
 }
 
-/// Renames a file in one step, or fails with [`ErrorKind::Unsupported`] where the system or the file system cannot do so.
+/// Renames a file in one step, or fails with [`ErrorKind::Unsupported`] where the system or the
+/// file system cannot do so.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn rename(from: &Path, to: &Path, mode: Mode) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -182,8 +214,13 @@ fn rename(from: &Path, to: &Path, mode: Mode) -> io::Result<()> {
     };
     // File systems that do not know the flags answer with EINVAL.
     let unsupported = [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP];
-    renameat_with(CWD, from, CWD, to, flags)
-        .map_err(|errno| if unsupported.contains(&errno) { ErrorKind::Unsupported.into() } else { errno.into() })
+    renameat_with(CWD, from, CWD, to, flags).map_err(|errno| {
+        if unsupported.contains(&errno) {
+            ErrorKind::Unsupported.into()
+        } else {
+            errno.into()
+        }
+    })
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
@@ -205,9 +242,12 @@ mod tests {
     impl Place {
         /// A file of a client with this text, and one with our own text beside it.
         fn new(text: Option<&str>) -> Self {
-            let place = Self { directory: tempfile::tempdir().unwrap() };
+            let place = Self {
+                directory: tempfile::tempdir().unwrap(),
+            };
             fs::write(place.new_path(), "ours").unwrap();
-            text.into_iter().for_each(|text| fs::write(place.path(), text).unwrap());
+            text.into_iter()
+                .for_each(|text| fs::write(place.path(), text).unwrap());
             place
         }
 
@@ -239,16 +279,30 @@ mod tests {
         for before in [Some("theirs"), None] {
             let place = Place::new(before);
             let read = place.read();
-            assert_eq!((place.swap(&read), place.texts()), (Replacement::Done, vec!["ours".to_owned()]), "{before:?}");
+            assert_eq!(
+                (place.swap(&read), place.texts()),
+                (Replacement::Done, vec!["ours".to_owned()]),
+                "{before:?}"
+            );
             let place = Place::new(before);
             let read = place.read();
             fs::write(place.path(), "theirs, as it is now").unwrap();
-            assert_eq!((place.swap(&read), place.texts()), (Replacement::Changed, vec!["theirs, as it is now".to_owned()]), "{before:?}");
+            assert_eq!(
+                (place.swap(&read), place.texts()),
+                (
+                    Replacement::Changed,
+                    vec!["theirs, as it is now".to_owned()]
+                ),
+                "{before:?}"
+            );
         }
         let place = Place::new(Some("theirs"));
         let read = place.read();
         fs::remove_file(place.path()).unwrap();
-        assert_eq!((place.swap(&read), place.texts()), (Replacement::Changed, Vec::new()));
+        assert_eq!(
+            (place.swap(&read), place.texts()),
+            (Replacement::Changed, Vec::new())
+        );
     }
 
     /// Time stamps are coarse, and may be set.
@@ -256,10 +310,17 @@ mod tests {
     fn a_text_counts_that_no_time_stamp_tells_of() {
         let place = Place::new(Some("theirs"));
         let read = place.read();
-        let mut file = fs::OpenOptions::new().write(true).open(place.path()).unwrap();
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .open(place.path())
+            .unwrap();
         io::Write::write_all(&mut file, b"others").unwrap();
-        file.set_modified(read.metadata().unwrap().modified().unwrap()).unwrap();
-        assert_eq!((place.swap(&read), place.texts()), (Replacement::Changed, vec!["others".to_owned()]));
+        file.set_modified(read.metadata().unwrap().modified().unwrap())
+            .unwrap();
+        assert_eq!(
+            (place.swap(&read), place.texts()),
+            (Replacement::Changed, vec!["others".to_owned()])
+        );
     }
 
     /// What came out of the exchange is put back, unless it was replaced once more since.
@@ -275,12 +336,20 @@ mod tests {
             fs::read_to_string(place.path()).unwrap()
         };
         assert_eq!(given_back(&|_| {}), "theirs");
-        assert_eq!(given_back(&|place| fs::write(place.path(), "newer").unwrap()), "newer", "written in place");
+        assert_eq!(
+            given_back(&|place| fs::write(place.path(), "newer").unwrap()),
+            "newer",
+            "written in place"
+        );
         let replaced = |place: &Place| {
             fs::write(place.directory.path().join("newer"), "newer").unwrap();
             fs::rename(place.directory.path().join("newer"), place.path()).unwrap();
         };
         assert_eq!(given_back(&replaced), "newer");
-        assert_eq!(given_back(&|place| fs::remove_file(place.path()).unwrap()), "theirs", "nothing is lost");
+        assert_eq!(
+            given_back(&|place| fs::remove_file(place.path()).unwrap()),
+            "theirs",
+            "nothing is lost"
+        );
     }
 }

@@ -23,7 +23,12 @@ fn name(number: usize) -> String {
 fn start(count: usize, place: &Place, client: &str) -> Vec<Child> {
     let start = |number| {
         let mut command = place.command(&["--client", client, "--yes", "--name", &name(number)]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     };
     (0..count).map(start).collect()
 }
@@ -35,7 +40,10 @@ fn is_written(call: Child) -> bool {
 
 fn is_success(output: Output) -> bool {
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success() || told.contains("another program changes it all the time"), "{told}");
+    assert!(
+        output.status.success() || told.contains("another program changes it all the time"),
+        "{told}"
+    );
     output.status.success()
 }
 
@@ -49,7 +57,11 @@ fn has_entry(text: &str, client: &str, number: usize) -> bool {
 #[test]
 fn of_twelve_calls_at_once_each_leaves_its_entry() {
     for (client, file, before) in [
-        ("claude", "home/.claude.json", Some("{\n  \"theme\": \"dark\"\n}\n")),
+        (
+            "claude",
+            "home/.claude.json",
+            Some("{\n  \"theme\": \"dark\"\n}\n"),
+        ),
         ("codex", "home/.codex/config.toml", Some("model = \"m\"\n")),
         ("claude", "home/.claude.json", None),
         ("codex", "home/.codex/config.toml", None),
@@ -60,13 +72,25 @@ fn of_twelve_calls_at_once_each_leaves_its_entry() {
         }
         assert!(start(CALLS, &place, client).into_iter().all(is_written));
         let text = place.read(file);
-        assert!((0..CALLS).all(|number| has_entry(&text, client, number)), "{text}");
-        assert!(before.is_none_or(|before| text.contains(before.lines().next().unwrap())), "{text}");
-        assert_eq!(place.files("home").len(), 1, "nothing else is left: {:?}", place.files("home"));
+        assert!(
+            (0..CALLS).all(|number| has_entry(&text, client, number)),
+            "{text}"
+        );
+        assert!(
+            before.is_none_or(|before| text.contains(before.lines().next().unwrap())),
+            "{text}"
+        );
+        assert_eq!(
+            place.files("home").len(),
+            1,
+            "nothing else is left: {:?}",
+            place.files("home")
+        );
     }
 }
 
-/// Clients keep what they know in memory, and write their file as a whole: to a new file, which then takes the place of the old one.
+/// Clients keep what they know in memory, and write their file as a whole: to a new file, which
+/// then takes the place of the old one.
 #[test]
 fn what_a_client_writes_meanwhile_is_kept() {
     let place = Place::new();
@@ -85,9 +109,17 @@ fn what_a_client_writes_meanwhile_is_kept() {
         let calls = start(3, &place, "claude");
         let outputs: Vec<_> = calls.into_iter().map(Child::wait_with_output).collect();
         is_over.store(true, Ordering::Relaxed);
-        outputs.into_iter().map(|output| is_success(output.unwrap())).for_each(drop);
+        outputs
+            .into_iter()
+            .map(|output| is_success(output.unwrap()))
+            .for_each(drop);
     });
-    assert_eq!(place.call(&["--client", "claude", "--yes", "--name", "last"]).code, 0);
+    assert_eq!(
+        place
+            .call(&["--client", "claude", "--yes", "--name", "last"])
+            .code,
+        0
+    );
     assert!(place.read("home/.claude.json").contains("\"last\""));
     assert_eq!(place.files("home"), [".claude.json"]);
 }
@@ -104,11 +136,16 @@ fn read(file: &Path) -> Value {
     serde_json::from_slice(&fs::read(file).unwrap()).unwrap()
 }
 
-/// Waits until a file has what was written last. While two files are exchanged and exchanged back an older one can be seen for a moment.
+/// Waits until a file has what was written last. While two files are exchanged and exchanged back
+/// an older one can be seen for a moment.
 fn wait_for(file: &Path, count: u64) {
     let end = Instant::now() + PATIENCE;
     while read(file)["written"] != count {
-        assert!(Instant::now() < end, "what the client wrote as number {count} is lost: {}", read(file));
+        assert!(
+            Instant::now() < end,
+            "what the client wrote as number {count} is lost: {}",
+            read(file)
+        );
         std::thread::yield_now();
     }
 }

@@ -40,7 +40,11 @@ impl Shares {
     /// Of several principals each may have half of all, so that none takes all places from others.
     pub(super) fn new(all: usize, principals: usize) -> Self {
         let most = if principals > 1 { all / 2 } else { all };
-        Self { all, most: most.max(1), fair: (all / principals.max(1)).max(1) }
+        Self {
+            all,
+            most: most.max(1),
+            fair: (all / principals.max(1)).max(1),
+        }
     }
 }
 
@@ -55,15 +59,21 @@ impl Book {
         }
     }
 
-    /// Counts a session that is about to begin, and returns the one that goes for it if there is no room. It is forgotten here already.
-    pub(super) fn begin(&mut self, principal: &Principal, shares: Shares) -> Result<Option<SessionId>, Refusal> {
+    /// Counts a session that is about to begin, and returns the one that goes for it if there is no
+    /// room. It is forgotten here already.
+    pub(super) fn begin(
+        &mut self,
+        principal: &Principal,
+        shares: Shares,
+    ) -> Result<Option<SessionId>, Refusal> {
         let all = self.owned.len() + self.beginning.values().sum::<usize>();
         let own = self.held_by(principal);
         let silent = if own < shares.most && all < shares.all {
             None
         } else {
             let own_silent = self.silent(|owner| owner == principal);
-            let others = || self.silent(|owner| own < shares.most && self.held_by(owner) > shares.fair);
+            let others =
+                || self.silent(|owner| own < shares.most && self.held_by(owner) > shares.fair);
             Some(own_silent.or_else(others).ok_or(Refusal::Sessions)?)
         };
         self.forget(silent.iter());
@@ -80,11 +90,28 @@ impl Book {
 
     pub(super) fn own(&mut self, id: SessionId, principal: &Principal) {
         self.turn += 1;
-        self.owned.insert(id, Owned { principal: principal.clone(), used: self.turn, open: 0, ids: HashSet::new() });
+        self.owned.insert(
+            id,
+            Owned {
+                principal: principal.clone(),
+                used: self.turn,
+                open: 0,
+                ids: HashSet::new(),
+            },
+        );
     }
 
-    pub(super) fn enter(&mut self, id: &str, principal: &Principal, request: Option<&Id>) -> Result<(), Refusal> {
-        let owned = self.owned.get_mut(id).filter(|owned| owned.principal == *principal).ok_or(Refusal::Session)?;
+    pub(super) fn enter(
+        &mut self,
+        id: &str,
+        principal: &Principal,
+        request: Option<&Id>,
+    ) -> Result<(), Refusal> {
+        let owned = self
+            .owned
+            .get_mut(id)
+            .filter(|owned| owned.principal == *principal)
+            .ok_or(Refusal::Session)?;
         if let Some(request) = request
             && !owned.ids.insert(request.clone())
         {
@@ -108,14 +135,23 @@ impl Book {
     }
 
     fn held_by(&self, principal: &Principal) -> usize {
-        let owned = self.owned.values().filter(|owned| owned.principal == *principal).count();
+        let owned = self
+            .owned
+            .values()
+            .filter(|owned| owned.principal == *principal)
+            .count();
         owned + self.beginning.get(principal).copied().unwrap_or_default()
     }
 
     /// Returns the session that was silent longest, of those who may lose one.
     fn silent(&self, may_lose: impl Fn(&Principal) -> bool) -> Option<SessionId> {
-        let silent = self.owned.iter().filter(|(_, owned)| owned.open == 0 && may_lose(&owned.principal));
-        silent.min_by_key(|(_, owned)| owned.used).map(|(id, _)| id.clone())
+        let silent = self
+            .owned
+            .iter()
+            .filter(|(_, owned)| owned.open == 0 && may_lose(&owned.principal));
+        silent
+            .min_by_key(|(_, owned)| owned.used)
+            .map(|(id, _)| id.clone())
     }
 }
 
@@ -142,17 +178,26 @@ mod tests {
 
     #[test]
     fn one_alone_may_have_all() {
-        assert_eq!(check(3, 1, &["a", "a", "a", "a", "a"]), ["", "", "", "a0", "a1"]);
+        assert_eq!(
+            check(3, 1, &["a", "a", "a", "a", "a"]),
+            ["", "", "", "a0", "a1"]
+        );
     }
 
     #[test]
     fn of_several_each_may_have_half() {
-        assert_eq!(check(4, 2, &["a", "a", "a", "b", "b", "b"]), ["", "", "a0", "", "", "b3"]);
+        assert_eq!(
+            check(4, 2, &["a", "a", "a", "b", "b", "b"]),
+            ["", "", "a0", "", "", "b3"]
+        );
     }
 
     #[test]
     fn others_give_way_who_have_more_than_a_fair_share() {
-        assert_eq!(check(4, 4, &["a", "a", "b", "b", "c", "d", "c"]), ["", "", "", "", "a0", "b2", "c4"]);
+        assert_eq!(
+            check(4, 4, &["a", "a", "b", "b", "c", "d", "c"]),
+            ["", "", "", "", "a0", "b2", "c4"]
+        );
     }
 
     #[test]
@@ -168,7 +213,11 @@ mod tests {
             book.own(id.into(), &one);
             book.enter(id, &one, None).unwrap();
         }
-        assert_eq!(book.begin(&one, shares), Err(Refusal::Sessions), "it has as many as it may");
+        assert_eq!(
+            book.begin(&one, shares),
+            Err(Refusal::Sessions),
+            "it has as many as it may"
+        );
         assert_eq!(book.begin(&two, shares), Ok(None), "others have room");
         book.leave(&"2".into(), None);
         assert_eq!(book.begin(&one, shares), Ok(Some("2".into())));

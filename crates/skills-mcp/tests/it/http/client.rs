@@ -22,7 +22,13 @@ pub(super) struct Call {
 impl Call {
     pub(super) fn new(method: &str, path: &str) -> Self {
         let line = format!("{method} {path} HTTP/1.1");
-        Self { line, headers: vec![], body: None }.with("host", "localhost").with("connection", "close")
+        Self {
+            line,
+            headers: vec![],
+            body: None,
+        }
+        .with("host", "localhost")
+        .with("connection", "close")
     }
 
     pub(super) fn get() -> Self {
@@ -42,7 +48,10 @@ impl Call {
 
     /// Subscribes to changes of the tools as clients of 2026-07-28 do.
     pub(super) fn subscribe() -> Self {
-        Self::modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }))
+        Self::modern(
+            "subscriptions/listen",
+            json!({ "notifications": { "toolsListChanged": true } }),
+        )
     }
 
     fn modern(method: &str, mut params: Value) -> Self {
@@ -52,23 +61,32 @@ impl Call {
             "io.modelcontextprotocol/clientCapabilities": {},
             "progressToken": 1,
         });
-        Self::post(json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string())
-            .with("mcp-protocol-version", "2026-07-28")
-            .with("mcp-method", method)
+        Self::post(
+            json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string(),
+        )
+        .with("mcp-protocol-version", "2026-07-28")
+        .with("mcp-method", method)
     }
 
     /// Begins a session as clients of 2025-11-25 do.
     pub(super) fn initialize() -> Self {
         let client = json!({ "name": "test", "version": "1" });
-        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-        Self::post(json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string())
+        let params =
+            json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+        Self::post(
+            json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })
+                .to_string(),
+        )
     }
 
     /// Calls a tool as clients of 2025-11-25 do.
     pub(super) fn old_tool(name: &str, id: u32) -> Self {
         let params = json!({ "name": name, "arguments": {} });
-        Self::post(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string())
-            .with("mcp-protocol-version", "2025-11-25")
+        Self::post(
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+                .to_string(),
+        )
+        .with("mcp-protocol-version", "2025-11-25")
     }
 
     pub(super) fn with(mut self, name: &str, value: &str) -> Self {
@@ -98,10 +116,20 @@ impl Call {
             text += &format!("{name}: {value}\r\n");
         }
         let body = self.body.clone().unwrap_or_default();
-        let chunked = self.headers.iter().any(|(name, _)| name == "transfer-encoding");
+        let chunked = self
+            .headers
+            .iter()
+            .any(|(name, _)| name == "transfer-encoding");
         if chunked {
-            let chunks = body.chunks(64 << 10).flat_map(|chunk| [format!("{:x}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat());
-            return [format!("{text}\r\n").into_bytes(), chunks.collect(), b"0\r\n\r\n".to_vec()].concat();
+            let chunks = body.chunks(64 << 10).flat_map(|chunk| {
+                [format!("{:x}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat()
+            });
+            return [
+                format!("{text}\r\n").into_bytes(),
+                chunks.collect(),
+                b"0\r\n\r\n".to_vec(),
+            ]
+            .concat();
         }
         if self.body.is_some() {
             text += &format!("content-length: {}\r\n", body.len());
@@ -130,7 +158,10 @@ impl Open {
     pub(super) async fn until(&mut self, text: &str) -> String {
         let mut seen = vec![];
         while !String::from_utf8_lossy(&seen).contains(text) {
-            let read = timeout(PATIENCE, self.0.read_buf(&mut seen)).await.expect("in time").unwrap();
+            let read = timeout(PATIENCE, self.0.read_buf(&mut seen))
+                .await
+                .expect("in time")
+                .unwrap();
             assert_ne!(read, 0, "{}", String::from_utf8_lossy(&seen));
         }
         String::from_utf8(seen).unwrap()
@@ -139,7 +170,10 @@ impl Open {
     /// Waits until the server closes the connection, and returns what came.
     pub(super) async fn rest(mut self) -> Reply {
         let mut seen = vec![];
-        while let Ok(1..) = timeout(PATIENCE, self.0.read_buf(&mut seen)).await.expect("in time") {}
+        while let Ok(1..) = timeout(PATIENCE, self.0.read_buf(&mut seen))
+            .await
+            .expect("in time")
+        {}
         Reply(String::from_utf8(seen).unwrap())
     }
 }
@@ -151,25 +185,40 @@ pub(super) struct Reply(pub(super) String);
 impl Reply {
     #[track_caller]
     pub(super) fn status(&self) -> u16 {
-        let status = self.0.strip_prefix("HTTP/1.1 ").and_then(|text| text.get(..3)).and_then(|text| text.parse().ok());
+        let status = self
+            .0
+            .strip_prefix("HTTP/1.1 ")
+            .and_then(|text| text.get(..3))
+            .and_then(|text| text.parse().ok());
         status.unwrap_or_else(|| panic!("no answer: {:?}", self.0))
     }
 
     /// Returns the status of an answer to HTTP/1.0, which comes by that version.
     pub(super) fn status_of_any_version(&self) -> u16 {
-        self.0.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap()
+        self.0
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .unwrap()
     }
 
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         let head = self.0.split("\r\n\r\n").next().unwrap();
-        head.lines().find_map(|line| line.split_once(": ").filter(|(other, _)| *other == name)).map(|(_, value)| value)
+        head.lines()
+            .find_map(|line| line.split_once(": ").filter(|(other, _)| *other == name))
+            .map(|(_, value)| value)
     }
 
     /// Returns the one message in the body, be it JSON or the last event of a stream.
     #[track_caller]
     pub(super) fn message(&self) -> Value {
-        let mut lines = self.0.lines().map(|line| line.strip_prefix("data:").unwrap_or(line).trim());
-        let last = lines.rfind(|line| line.starts_with('{')).unwrap_or_else(|| panic!("no message: {:?}", self.0));
+        let mut lines = self
+            .0
+            .lines()
+            .map(|line| line.strip_prefix("data:").unwrap_or(line).trim());
+        let last = lines
+            .rfind(|line| line.starts_with('{'))
+            .unwrap_or_else(|| panic!("no message: {:?}", self.0));
         serde_json::from_str(last).unwrap()
     }
 
@@ -177,7 +226,10 @@ impl Reply {
     #[track_caller]
     pub(super) fn text(&self) -> String {
         let message = self.message();
-        message["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {message}")).to_owned()
+        message["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no text: {message}"))
+            .to_owned()
     }
 
     #[track_caller]

@@ -10,23 +10,58 @@ const TWO: &str = "fedcba9876543210fedcba9876543210";
 
 #[tokio::test]
 async fn only_known_hosts_and_origins_are_answered() {
-    let server = Server::start(|http| http.host("tools.example:8443").origin("https://app.example")).await;
+    let server = Server::start(|http| {
+        http.host("tools.example:8443")
+            .origin("https://app.example")
+    })
+    .await;
     for path in ["/healthz", "/mcp"] {
-        let call = || if path == "/mcp" { Call::tool("whoami") } else { Call::new("GET", path) };
+        let call = || {
+            if path == "/mcp" {
+                Call::tool("whoami")
+            } else {
+                Call::new("GET", path)
+            }
+        };
         let status = async |call: Call| call.send(server.address).await.status();
         for good in ["localhost", "127.0.0.1:9", "[::1]:1", "tools.example:8443"] {
-            assert_eq!(status(call().with("host", good)).await, 200, "{path} {good}");
+            assert_eq!(
+                status(call().with("host", good)).await,
+                200,
+                "{path} {good}"
+            );
         }
         for bad in ["evil.example", "tools.example", "localhost.evil.example"] {
             assert_eq!(status(call().with("host", bad)).await, 403, "{path} {bad}");
         }
         assert_eq!(status(call().without("host")).await, 400);
-        assert_eq!(status(call().also("host", "localhost")).await, 400, "several");
-        for good in ["http://localhost:6274", "http://[::1]:1", "https://app.example"] {
-            assert_eq!(status(call().with("origin", good)).await, 200, "{path} {good}");
+        assert_eq!(
+            status(call().also("host", "localhost")).await,
+            400,
+            "several"
+        );
+        for good in [
+            "http://localhost:6274",
+            "http://[::1]:1",
+            "https://app.example",
+        ] {
+            assert_eq!(
+                status(call().with("origin", good)).await,
+                200,
+                "{path} {good}"
+            );
         }
-        for bad in ["null", "http://evil.example", "https://localhost", "https://app.example:444"] {
-            assert_eq!(status(call().with("origin", bad)).await, 403, "{path} {bad}");
+        for bad in [
+            "null",
+            "http://evil.example",
+            "https://localhost",
+            "https://app.example:444",
+        ] {
+            assert_eq!(
+                status(call().with("origin", bad)).await,
+                403,
+                "{path} {bad}"
+            );
         }
     }
     server.answers().await;
@@ -49,7 +84,14 @@ async fn tokens_say_who_asks() {
         let call = Call::tool("whoami").with("authorization", &format!("Bearer {token}"));
         assert_eq!(call.send(server.address).await.text(), name);
     }
-    assert_eq!(Call::new("GET", "/healthz").send(server.address).await.status(), 200, "health is no secret");
+    assert_eq!(
+        Call::new("GET", "/healthz")
+            .send(server.address)
+            .await
+            .status(),
+        200,
+        "health is no secret"
+    );
 }
 
 #[tokio::test]
@@ -58,17 +100,38 @@ async fn nobody_else_is_answered() {
     let none = r#"Bearer realm="skills""#;
     let wrong = r#"Bearer realm="skills", error="invalid_token""#;
     let reply = Call::tool("whoami").send(server.address).await;
-    assert_eq!((reply.status(), reply.header("www-authenticate")), (401, Some(none)));
+    assert_eq!(
+        (reply.status(), reply.header("www-authenticate")),
+        (401, Some(none))
+    );
     let basic = format!("Basic {ONE}");
     let longer = format!("Bearer {ONE}0");
-    let shown = [(&*basic, none), ("Bearer", none), ("Bearer short", wrong), (&longer, wrong)];
-    for (authorization, challenge) in shown.into_iter().chain([(&*format!("Bearer {TWO}"), wrong)]) {
-        let reply = Call::tool("whoami").with("authorization", authorization).send(server.address).await;
-        assert_eq!((reply.status(), reply.header("www-authenticate")), (401, Some(challenge)), "{authorization}");
-    }
-    for call in
-        [Call::get(), Call::new("DELETE", "/mcp"), Call::new("OPTIONS", "/mcp"), Call::new("POST", &format!("/mcp?access_token={ONE}"))]
+    let shown = [
+        (&*basic, none),
+        ("Bearer", none),
+        ("Bearer short", wrong),
+        (&longer, wrong),
+    ];
+    for (authorization, challenge) in shown
+        .into_iter()
+        .chain([(&*format!("Bearer {TWO}"), wrong)])
     {
+        let reply = Call::tool("whoami")
+            .with("authorization", authorization)
+            .send(server.address)
+            .await;
+        assert_eq!(
+            (reply.status(), reply.header("www-authenticate")),
+            (401, Some(challenge)),
+            "{authorization}"
+        );
+    }
+    for call in [
+        Call::get(),
+        Call::new("DELETE", "/mcp"),
+        Call::new("OPTIONS", "/mcp"),
+        Call::new("POST", &format!("/mcp?access_token={ONE}")),
+    ] {
         assert_eq!(call.send(server.address).await.status(), 401);
     }
 }
@@ -76,7 +139,10 @@ async fn nobody_else_is_answered() {
 #[tokio::test]
 async fn nothing_secret_goes_on_to_the_handler() {
     let server = Server::start(|http| http.token(Token::new("ci", ONE).unwrap())).await;
-    let call = Call::tool("head").with("authorization", &format!("Bearer {ONE}")).with("cookie", "a=b").with("mcp-session-id", "hidden");
+    let call = Call::tool("head")
+        .with("authorization", &format!("Bearer {ONE}"))
+        .with("cookie", "a=b")
+        .with("mcp-session-id", "hidden");
     let head = call.send(server.address).await.text();
     assert!(head.contains("mcp-protocol-version"), "{head}");
     for secret in [ONE, "cookie", "hidden"] {
@@ -87,13 +153,38 @@ async fn nothing_secret_goes_on_to_the_handler() {
 #[tokio::test]
 async fn there_is_nothing_at_other_paths() {
     let server = Server::start(|http| http).await;
-    for path in ["/", "/mcp/", "/MCP", "/.well-known/oauth-protected-resource", "/healthz/x", "//mcp"] {
-        assert_eq!(Call::new("GET", path).send(server.address).await.status(), 404, "{path}");
+    for path in [
+        "/",
+        "/mcp/",
+        "/MCP",
+        "/.well-known/oauth-protected-resource",
+        "/healthz/x",
+        "//mcp",
+    ] {
+        assert_eq!(
+            Call::new("GET", path).send(server.address).await.status(),
+            404,
+            "{path}"
+        );
     }
     for method in ["PUT", "OPTIONS", "PATCH", "TRACE", "BREW"] {
-        assert_eq!(Call::new(method, "/mcp").send(server.address).await.status(), 405, "{method}");
+        assert_eq!(
+            Call::new(method, "/mcp")
+                .send(server.address)
+                .await
+                .status(),
+            405,
+            "{method}"
+        );
     }
-    assert_eq!(Call::tool("whoami").line("POST /mcp HTTP/1.0").send(server.address).await.status_of_any_version(), 505);
+    assert_eq!(
+        Call::tool("whoami")
+            .line("POST /mcp HTTP/1.0")
+            .send(server.address)
+            .await
+            .status_of_any_version(),
+        505
+    );
     let reply = Call::tool("whoami").send(server.address).await;
     assert_eq!(reply.header("cache-control"), Some("no-store"));
     assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));

@@ -16,12 +16,23 @@ const SHORT: Duration = Duration::from_millis(200);
 #[tokio::test]
 async fn heads_that_do_not_come_close_the_connection() {
     let server = Server::start(|http| http.head_timeout(SHORT)).await;
-    for begun in ["", "POST /mcp HT", "POST /mcp HTTP/1.1\r\nhost: localhost\r\nx: "] {
-        let reply = Open::send(server.address, begun.as_bytes()).await.rest().await;
+    for begun in [
+        "",
+        "POST /mcp HT",
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\nx: ",
+    ] {
+        let reply = Open::send(server.address, begun.as_bytes())
+            .await
+            .rest()
+            .await;
         assert!(!reply.0.contains("200"), "{reply:?}");
     }
     let idle = Call::new("GET", "/healthz").without("connection");
-    assert_eq!(idle.send(server.address).await.status(), 200, "and then the connection is closed");
+    assert_eq!(
+        idle.send(server.address).await.status(),
+        200,
+        "and then the connection is closed"
+    );
     server.answers().await;
 }
 
@@ -29,7 +40,10 @@ async fn heads_that_do_not_come_close_the_connection() {
 async fn bodies_that_do_not_come_are_given_up() {
     let server = Server::start(|http| http.body_timeout(SHORT)).await;
     let bytes = Call::tool("whoami").bytes();
-    let reply = Open::send(server.address, &bytes[..bytes.len() - 1]).await.rest().await;
+    let reply = Open::send(server.address, &bytes[..bytes.len() - 1])
+        .await
+        .rest()
+        .await;
     assert_eq!(reply.status(), 408);
     server.answers().await;
 }
@@ -38,16 +52,23 @@ async fn bodies_that_do_not_come_are_given_up() {
 async fn clients_that_do_not_read_lose_their_connection() {
     let server = Server::start(|http| http.write_timeout(SHORT).connections(1)).await;
     let mut deaf = TcpStream::connect(server.address).await.unwrap();
-    let flood = Call::new("GET", "/healthz").without("connection").bytes().repeat(1_000);
+    let flood = Call::new("GET", "/healthz")
+        .without("connection")
+        .bytes()
+        .repeat(1_000);
     let refused = async { while deaf.write_all(&flood).await.is_ok() {} };
-    timeout(PATIENCE, refused).await.expect("it ends though nobody reads");
+    timeout(PATIENCE, refused)
+        .await
+        .expect("it ends though nobody reads");
     server.answers().await;
 }
 
 #[tokio::test]
 async fn heads_that_are_too_long_are_refused() {
     let server = Server::start(|http| http).await;
-    let many = (0..100).fold(Call::tool("whoami"), |call, number| call.also(&format!("x-{number}"), "1"));
+    let many = (0..100).fold(Call::tool("whoami"), |call, number| {
+        call.also(&format!("x-{number}"), "1")
+    });
     assert_eq!(many.send(server.address).await.status(), 431);
     let long = Call::tool("whoami").with("x-long", &"x".repeat(200 << 10));
     assert_eq!(long.send(server.address).await.status(), 431);
@@ -70,13 +91,22 @@ async fn connections_wait_for_a_place() {
 #[tokio::test]
 async fn principals_have_limits_of_their_own() {
     let [one, two] = ["ci", "laptop"].map(|name| Token::generate(name).unwrap());
-    let server = Server::start(|http| http.token(one.clone()).token(two.clone()).concurrency(1)).await;
-    let call = |tool: &str, token: &Token| Call::tool(tool).with("authorization", &format!("Bearer {}", token.reveal()));
+    let server =
+        Server::start(|http| http.token(one.clone()).token(two.clone()).concurrency(1)).await;
+    let call = |tool: &str, token: &Token| {
+        Call::tool(tool).with("authorization", &format!("Bearer {}", token.reveal()))
+    };
     let waiting = Open::send(server.address, &call("wait", &one).bytes()).await;
     heard(&server.probe.started).await;
     let reply = call("whoami", &one).send(server.address).await;
-    assert_eq!((reply.status(), reply.header("retry-after")), (429, Some("1")));
-    assert_eq!(call("whoami", &two).send(server.address).await.text(), "laptop");
+    assert_eq!(
+        (reply.status(), reply.header("retry-after")),
+        (429, Some("1"))
+    );
+    assert_eq!(
+        call("whoami", &two).send(server.address).await.text(),
+        "laptop"
+    );
     server.probe.go_on.notify_one();
     assert_eq!(waiting.rest().await.text(), "went on");
     assert_eq!(call("whoami", &one).send(server.address).await.text(), "ci");
@@ -88,10 +118,15 @@ async fn streams_hold_their_place_to_the_end() {
     let mut telling = Open::send(server.address, &Call::tool("tell").bytes()).await;
     let head = telling.until("notifications/progress").await;
     assert!(
-        head.contains("text/event-stream") && head.contains("x-accel-buffering: no") && head.contains("cache-control: no-store"),
+        head.contains("text/event-stream")
+            && head.contains("x-accel-buffering: no")
+            && head.contains("cache-control: no-store"),
         "{head}"
     );
-    assert_eq!(Call::tool("whoami").send(server.address).await.status(), 429);
+    assert_eq!(
+        Call::tool("whoami").send(server.address).await.status(),
+        429
+    );
     server.probe.go_on.notify_one();
     assert_eq!(telling.rest().await.text(), "went on");
     server.answers().await;
@@ -102,7 +137,10 @@ async fn answers_hold_their_place_until_they_are_read() {
     let server = Server::start(|http| http.concurrency(1)).await;
     let mut unread = Open::send(server.address, &Call::tool("long").bytes()).await;
     unread.until("HTTP/1.1 200").await;
-    assert_eq!(Call::tool("whoami").send(server.address).await.status(), 429);
+    assert_eq!(
+        Call::tool("whoami").send(server.address).await.status(),
+        429
+    );
     assert!(unread.rest().await.0.len() > 31 << 20);
     server.answers().await;
 }
@@ -110,9 +148,28 @@ async fn answers_hold_their_place_until_they_are_read() {
 #[tokio::test]
 async fn floods_are_stopped() {
     let server = Server::start(|http| http.requests_per_second(NonZeroU32::MIN)).await;
-    let flood = Call::tool("whoami").without("connection").bytes().repeat(50);
-    let reply = Open::send(server.address, &[flood, Call::tool("whoami").bytes()].concat()).await.rest().await;
+    let flood = Call::tool("whoami")
+        .without("connection")
+        .bytes()
+        .repeat(50);
+    let reply = Open::send(
+        server.address,
+        &[flood, Call::tool("whoami").bytes()].concat(),
+    )
+    .await
+    .rest()
+    .await;
     assert_eq!(reply.status(), 200, "the first one passes");
-    assert!(reply.0.contains("HTTP/1.1 429 ") && reply.0.contains("retry-after: "), "{}", reply.0);
-    assert_eq!(Call::new("GET", "/healthz").send(server.address).await.status(), 200);
+    assert!(
+        reply.0.contains("HTTP/1.1 429 ") && reply.0.contains("retry-after: "),
+        "{}",
+        reply.0
+    );
+    assert_eq!(
+        Call::new("GET", "/healthz")
+            .send(server.address)
+            .await
+            .status(),
+        200
+    );
 }

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProgressNotificationParam, ServerCapabilities, ServerConfig,
-    SubscriptionFilter,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
+    ProgressNotificationParam, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -16,8 +16,9 @@ use tokio::time::timeout;
 
 use super::client::{Call, PATIENCE};
 
-/// Its tools: `whoami` gives the principal, `head` the fields of the request's head, `long` more than any socket takes, `wait` waits until it is told to go on or is
-/// cancelled, and `tell` reports progress before it waits. Who subscribes waits in the same way.
+/// Its tools: `whoami` gives the principal, `head` the fields of the request's head, `long` more
+/// than any socket takes, `wait` waits until it is told to go on or is cancelled, and `tell`
+/// reports progress before it waits. Who subscribes waits in the same way.
 #[derive(Clone, Default)]
 pub(super) struct Probe {
     pub(super) started: Arc<Notify>,
@@ -27,10 +28,18 @@ pub(super) struct Probe {
 
 impl ServerHandler for Probe {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build())
+        ServerConfig::new(
+            ServerCapabilities::builder()
+                .enable_tools()
+                .enable_tool_list_changed()
+                .build(),
+        )
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         Some(requested.clone())
     }
 
@@ -43,14 +52,28 @@ impl ServerHandler for Probe {
         Ok(())
     }
 
-    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         let text = match request.name.as_ref() {
             "whoami" => Principal::of(&context.extensions).to_string(),
-            "head" => format!("{:?}", context.extensions.get::<http::request::Parts>().map(|head| &head.headers)),
+            "head" => format!(
+                "{:?}",
+                context
+                    .extensions
+                    .get::<http::request::Parts>()
+                    .map(|head| &head.headers)
+            ),
             "long" => "x".repeat(32 << 20),
             "tell" => {
                 let token = context.meta.get_progress_token().unwrap();
-                context.peer.notify_progress(ProgressNotificationParam::new(token, 1.0)).await.unwrap();
+                context
+                    .peer
+                    .notify_progress(ProgressNotificationParam::new(token, 1.0))
+                    .await
+                    .unwrap();
                 self.wait(&context).await
             }
             _ => self.wait(&context).await,
@@ -83,7 +106,10 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) async fn start(change: impl FnOnce(Http) -> Http) -> Self {
-        let bound = change(Http::new("127.0.0.1:0".parse().unwrap())).bind().await.unwrap();
+        let bound = change(Http::new("127.0.0.1:0".parse().unwrap()))
+            .bind()
+            .await
+            .unwrap();
         let (address, probe) = (bound.address(), Probe::default());
         let (stop, stopped) = oneshot::channel();
         let handlers = {
@@ -97,7 +123,13 @@ impl Server {
             }
         };
         let task = tokio::spawn(bound.serve_until(handlers, told(stopped), told(hurried)));
-        Self { address, probe, stop, hurry, task }
+        Self {
+            address,
+            probe,
+            stop,
+            hurry,
+            task,
+        }
     }
 
     /// Shows that the server answers as ever.
@@ -113,7 +145,9 @@ impl Server {
     }
 
     /// Stops, and returns what makes it hurry.
-    pub(super) fn stop_without_hurry(self) -> (oneshot::Sender<()>, JoinHandle<Result<(), HttpError>>) {
+    pub(super) fn stop_without_hurry(
+        self,
+    ) -> (oneshot::Sender<()>, JoinHandle<Result<(), HttpError>>) {
         self.stop.send(()).unwrap();
         (self.hurry, self.task)
     }

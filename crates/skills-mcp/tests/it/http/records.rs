@@ -18,13 +18,17 @@ struct Lines(Arc<Mutex<Vec<String>>>);
 impl Lines {
     /// Returns the events of this crate, without the times.
     fn own(&self) -> Vec<String> {
-        let own = |line: &String| line.strip_prefix("skills_mcp::").map(|line| line.split(" duration_ms=").next().unwrap().to_owned());
+        let own = |line: &String| {
+            line.strip_prefix("skills_mcp::")
+                .map(|line| line.split(" duration_ms=").next().unwrap().to_owned())
+        };
         self.0.lock().unwrap().iter().filter_map(own).collect()
     }
 }
 
 impl Lines {
-    /// Waits until events come here: one that was met first on the thread of another test is switched off until it is asked for again.
+    /// Waits until events come here: one that was met first on the thread of another test is
+    /// switched off until it is asked for again.
     async fn wake(&self, server: &Server) {
         for _ in 0..100 {
             Call::new("GET", "/healthz").send(server.address).await;
@@ -69,7 +73,11 @@ struct Line(String);
 impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         // The duration goes last, so that a test can cut it off.
-        let at = self.0.find(" duration_ms=").filter(|_| field.name() != "duration_ms").unwrap_or(self.0.len());
+        let at = self
+            .0
+            .find(" duration_ms=")
+            .filter(|_| field.name() != "duration_ms")
+            .unwrap_or(self.0.len());
         let mut text = String::new();
         write!(text, " {}={value:?}", field.name()).unwrap();
         self.0.insert_str(at, &text);
@@ -85,10 +93,18 @@ async fn each_request_is_told_once_without_its_secrets() {
     lines.wake(&server).await;
     let mine = |call: Call| call.with("authorization", &format!("Bearer {}", token.reveal()));
 
-    Call::new("GET", "/healthz?why=private").send(server.address).await;
+    Call::new("GET", "/healthz?why=private")
+        .send(server.address)
+        .await;
     Call::new("BREW", "/private").send(server.address).await;
     Call::tool("whoami").send(server.address).await;
-    assert_eq!(mine(Call::tool("whoami")).send(server.address).await.status(), 200);
+    assert_eq!(
+        mine(Call::tool("whoami"))
+            .send(server.address)
+            .await
+            .status(),
+        200
+    );
     let begun = mine(Call::initialize()).send(server.address).await;
     let session = begun.header("mcp-session-id").unwrap().to_owned();
     let waiting = Open::send(server.address, &mine(Call::tool("wait")).bytes()).await;
@@ -97,20 +113,41 @@ async fn each_request_is_told_once_without_its_secrets() {
     heard(&server.probe.cancelled).await;
 
     let own = lines.own();
-    let session_field = own.iter().find_map(|line| line.split_once(" session=")).map(|(_, digest)| digest.to_owned()).unwrap();
-    assert_eq!(session_field.len(), "\"123456789abc\"".len(), "a part of a digest");
-    let requests: Vec<_> = own.iter().filter(|line| line.starts_with("http::record ")).map(String::as_str).collect();
+    let session_field = own
+        .iter()
+        .find_map(|line| line.split_once(" session="))
+        .map(|(_, digest)| digest.to_owned())
+        .unwrap();
+    assert_eq!(
+        session_field.len(),
+        "\"123456789abc\"".len(),
+        "a part of a digest"
+    );
+    let requests: Vec<_> = own
+        .iter()
+        .filter(|line| line.starts_with("http::record "))
+        .map(String::as_str)
+        .collect();
     let told = [
         r#"http::record message=request method="GET" path="/healthz" status=200"#.to_owned(),
         r#"http::record message=request method="other" path="other" status=404"#.to_owned(),
         r#"http::record message=request method="POST" path="/mcp" status=401"#.to_owned(),
-        r#"http::record message=request method="POST" path="/mcp" status=200 principal="ci""#.to_owned(),
-        format!(r#"http::record message=request method="POST" path="/mcp" status=200 principal="ci" session={session_field}"#),
+        r#"http::record message=request method="POST" path="/mcp" status=200 principal="ci""#
+            .to_owned(),
+        format!(
+            r#"http::record message=request method="POST" path="/mcp" status=200 principal="ci" session={session_field}"#
+        ),
         r#"http::record message=request method="POST" path="/mcp" principal="ci""#.to_owned(),
     ];
-    assert_eq!(requests, told, "the last one has no status, its client went away");
+    assert_eq!(
+        requests, told,
+        "the last one has no status, its client went away"
+    );
     for line in own {
-        assert!(!line.contains(&session) && !line.contains("private") && !line.contains("whoami"), "{line}");
+        assert!(
+            !line.contains(&session) && !line.contains("private") && !line.contains("whoami"),
+            "{line}"
+        );
     }
     for line in lines.0.lock().unwrap().iter() {
         assert!(!line.contains(token.reveal()), "{line}");

@@ -10,7 +10,11 @@ use crate::fixture::{Host, lacks_walls};
 
 /// Serves until the test ends.
 async fn serve(server: Server, tokens: &[Token]) -> SocketAddr {
-    let http = tokens.iter().fold(Http::new("127.0.0.1:0".parse().unwrap()), |http, token| http.token(token.clone()));
+    let http = tokens
+        .iter()
+        .fold(Http::new("127.0.0.1:0".parse().unwrap()), |http, token| {
+            http.token(token.clone())
+        });
     let bound = http.bind().await.unwrap();
     let address = bound.address();
     tokio::spawn(bound.serve(move || server.connection(), std::future::pending()));
@@ -19,7 +23,8 @@ async fn serve(server: Server, tokens: &[Token]) -> SocketAddr {
 
 fn host() -> Host {
     let host = Host::new();
-    host.skill("greet", "allowed-tools: Bash(sh:*)\n").script("greet", "hello.sh", "echo hello\n");
+    host.skill("greet", "allowed-tools: Bash(sh:*)\n")
+        .script("greet", "hello.sh", "echo hello\n");
     host
 }
 
@@ -32,15 +37,18 @@ fn call(params: Value) -> Call {
         "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
     });
     let name = params["name"].as_str().unwrap().to_owned();
-    Call::post(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string())
-        .with("mcp-protocol-version", "2026-07-28")
-        .with("mcp-method", "tools/call")
-        .with("mcp-name", &name)
+    Call::post(
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string(),
+    )
+    .with("mcp-protocol-version", "2026-07-28")
+    .with("mcp-method", "tools/call")
+    .with("mcp-name", &name)
 }
 
 fn with_answer(mut params: Value, state: &Value) -> Value {
     params["requestState"] = state.clone();
-    params["inputResponses"] = json!({"permission": {"action": "accept", "content": {"decision": "allow_once"}}});
+    params["inputResponses"] =
+        json!({"permission": {"action": "accept", "content": {"decision": "allow_once"}}});
     params
 }
 
@@ -53,24 +61,51 @@ async fn a_question_finds_its_answer_at_any_server_and_for_its_caller_alone() {
     let tokens = ["alice", "bob"].map(|name| Token::generate(name).unwrap());
     let mut addresses = Vec::new();
     for _ in 0..2 {
-        let server = Server::builder(host.tools(&[])).key([7; 32]).spent(SpentInDirectory::new(host.path("spent"))).several_callers();
+        let server = Server::builder(host.tools(&[]))
+            .key([7; 32])
+            .spent(SpentInDirectory::new(host.path("spent")))
+            .several_callers();
         addresses.push(serve(server.build().unwrap(), &tokens).await);
     }
-    let by = |token: &Token, call: Call| call.with("authorization", &format!("Bearer {}", token.reveal()));
+    let by = |token: &Token, call: Call| {
+        call.with("authorization", &format!("Bearer {}", token.reveal()))
+    };
     for tool in [
         json!({"name": "skill__greet__hello", "arguments": {}}),
         json!({"name": "skills_run", "arguments": {"name": "greet", "command": "sh scripts/hello.sh"}}),
         json!({"name": "run_skill_script", "arguments": {"skill_name": "greet", "script_name": "hello.sh"}}),
     ] {
-        let asked = by(&tokens[0], call(tool.clone())).send(addresses[0]).await.message();
-        assert_eq!(asked["result"]["resultType"], "input_required", "{tool}: {asked}");
-        let offered = &asked["result"]["inputRequests"]["permission"]["params"]["requestedSchema"]["properties"]["decision"]["enum"];
-        assert_eq!(offered, &json!(["allow_once", "deny"]), "there is no session, and others call too");
+        let asked = by(&tokens[0], call(tool.clone()))
+            .send(addresses[0])
+            .await
+            .message();
+        assert_eq!(
+            asked["result"]["resultType"], "input_required",
+            "{tool}: {asked}"
+        );
+        let offered = &asked["result"]["inputRequests"]["permission"]["params"]["requestedSchema"]
+            ["properties"]["decision"]["enum"];
+        assert_eq!(
+            offered,
+            &json!(["allow_once", "deny"]),
+            "there is no session, and others call too"
+        );
         let answered = call(with_answer(tool.clone(), &asked["result"]["requestState"]));
-        assert_eq!(by(&tokens[1], answered.clone()).send(addresses[1]).await.code(), -32602, "it is not bob's to answer");
+        assert_eq!(
+            by(&tokens[1], answered.clone())
+                .send(addresses[1])
+                .await
+                .code(),
+            -32602,
+            "it is not bob's to answer"
+        );
         let ran = by(&tokens[0], answered.clone()).send(addresses[1]).await;
         assert!(ran.text().contains("hello"), "{tool}: {ran:?}");
-        assert_eq!(by(&tokens[0], answered).send(addresses[0]).await.code(), -32602, "once is once, wherever it was");
+        assert_eq!(
+            by(&tokens[0], answered).send(addresses[0]).await.code(),
+            -32602,
+            "once is once, wherever it was"
+        );
     }
 }
 
@@ -83,18 +118,35 @@ async fn a_client_with_a_session_is_asked_on_the_stream_of_its_call() {
     let address = serve(host.server(&[]), &[]).await;
     let client = json!({"name": "test", "version": "1"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": client});
-    let begin = Call::post(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string());
-    let session = begin.send(address).await.header("mcp-session-id").unwrap().to_owned();
-    let post = |message: Value| Call::post(message.to_string()).with("mcp-session-id", &session).with("mcp-protocol-version", "2025-11-25");
+    let begin = Call::post(
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string(),
+    );
+    let session = begin
+        .send(address)
+        .await
+        .header("mcp-session-id")
+        .unwrap()
+        .to_owned();
+    let post = |message: Value| {
+        Call::post(message.to_string())
+            .with("mcp-session-id", &session)
+            .with("mcp-protocol-version", "2025-11-25")
+    };
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     assert_eq!(post(initialized).send(address).await.status(), 202);
     for (round, decision) in ["allow_session", ""].into_iter().enumerate() {
         let params = json!({"name": "skill__greet__hello", "arguments": {}});
-        let call = post(json!({"jsonrpc": "2.0", "id": 10 + round, "method": "tools/call", "params": params}));
+        let call = post(
+            json!({"jsonrpc": "2.0", "id": 10 + round, "method": "tools/call", "params": params}),
+        );
         let mut calling = Open::send(address, &call.bytes()).await;
         if !decision.is_empty() {
             let seen = calling.until("\"requestedSchema\"").await;
-            let asked: Value = seen.lines().rev().find_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok()).unwrap();
+            let asked: Value = seen
+                .lines()
+                .rev()
+                .find_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok())
+                .unwrap();
             let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"decision": decision}}});
             assert_eq!(post(answer).send(address).await.status(), 202);
         }

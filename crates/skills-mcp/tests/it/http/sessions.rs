@@ -14,7 +14,10 @@ async fn begin(server: &Server, change: impl Fn(Call) -> Call) -> String {
     let reply = change(Call::initialize()).send(server.address).await;
     assert_eq!(reply.status(), 200, "{reply:?}");
     let id = reply.header("mcp-session-id").unwrap().to_owned();
-    let initialized = change(Call::post(INITIALIZED)).with("mcp-session-id", &id).send(server.address).await;
+    let initialized = change(Call::post(INITIALIZED))
+        .with("mcp-session-id", &id)
+        .send(server.address)
+        .await;
     assert_eq!(initialized.status(), 202);
     id
 }
@@ -27,23 +30,65 @@ fn call(session: &str, tool: &str, id: u32) -> Call {
 async fn a_session_begins_answers_and_ends() {
     let server = Server::start(|http| http).await;
     let id = begin(&server, |call| call).await;
-    assert_eq!(call(&id, "whoami", 1).send(server.address).await.text(), "local");
-    let mut listening = Open::send(server.address, &Call::get().with("mcp-session-id", &id).bytes()).await;
-    assert!(listening.until("\r\n\r\n").await.starts_with("HTTP/1.1 200 "));
-    let end = Call::new("DELETE", "/mcp").with("mcp-session-id", &id).with("mcp-protocol-version", "2025-11-25");
+    assert_eq!(
+        call(&id, "whoami", 1).send(server.address).await.text(),
+        "local"
+    );
+    let mut listening = Open::send(
+        server.address,
+        &Call::get().with("mcp-session-id", &id).bytes(),
+    )
+    .await;
+    assert!(
+        listening
+            .until("\r\n\r\n")
+            .await
+            .starts_with("HTTP/1.1 200 ")
+    );
+    let end = Call::new("DELETE", "/mcp")
+        .with("mcp-session-id", &id)
+        .with("mcp-protocol-version", "2025-11-25");
     assert_eq!(end.send(server.address).await.status(), 204);
-    assert_eq!(call(&id, "whoami", 2).send(server.address).await.status(), 404);
-    assert_eq!(Call::old_tool("whoami", 3).send(server.address).await.status(), 400, "without one");
+    assert_eq!(
+        call(&id, "whoami", 2).send(server.address).await.status(),
+        404
+    );
+    assert_eq!(
+        Call::old_tool("whoami", 3)
+            .send(server.address)
+            .await
+            .status(),
+        400,
+        "without one"
+    );
 }
 
 #[tokio::test]
 async fn a_session_ends_though_all_streams_are_taken() {
     let server = Server::start(|http| http.streams(1)).await;
     let id = begin(&server, |call| call).await;
-    let mut listening = Open::send(server.address, &Call::get().with("mcp-session-id", &id).bytes()).await;
-    assert!(listening.until("\r\n\r\n").await.starts_with("HTTP/1.1 200 "));
-    assert_eq!(Call::get().with("mcp-session-id", &id).send(server.address).await.status(), 429);
-    let end = Call::new("DELETE", "/mcp").with("mcp-session-id", &id).with("mcp-protocol-version", "2025-11-25");
+    let mut listening = Open::send(
+        server.address,
+        &Call::get().with("mcp-session-id", &id).bytes(),
+    )
+    .await;
+    assert!(
+        listening
+            .until("\r\n\r\n")
+            .await
+            .starts_with("HTTP/1.1 200 ")
+    );
+    assert_eq!(
+        Call::get()
+            .with("mcp-session-id", &id)
+            .send(server.address)
+            .await
+            .status(),
+        429
+    );
+    let end = Call::new("DELETE", "/mcp")
+        .with("mcp-session-id", &id)
+        .with("mcp-protocol-version", "2025-11-25");
     assert_eq!(end.send(server.address).await.status(), 204);
 }
 
@@ -51,28 +96,71 @@ async fn a_session_ends_though_all_streams_are_taken() {
 async fn sessions_are_their_owners_alone() {
     let [one, two] = ["ci", "laptop"].map(|name| Token::generate(name).unwrap());
     let server = Server::start(|http| http.token(one.clone()).token(two.clone())).await;
-    let by = |token: &Token, call: Call| call.with("authorization", &format!("Bearer {}", token.reveal()));
+    let by = |token: &Token, call: Call| {
+        call.with("authorization", &format!("Bearer {}", token.reveal()))
+    };
     let id = begin(&server, |call| by(&one, call)).await;
-    assert_eq!(by(&one, call(&id, "whoami", 1)).send(server.address).await.text(), "ci");
+    assert_eq!(
+        by(&one, call(&id, "whoami", 1))
+            .send(server.address)
+            .await
+            .text(),
+        "ci"
+    );
     let get = Call::get().with("mcp-session-id", &id);
     let delete = Call::new("DELETE", "/mcp").with("mcp-session-id", &id);
-    for theirs in [call(&id, "whoami", 2), get, delete, Call::initialize().with("mcp-session-id", &id)] {
+    for theirs in [
+        call(&id, "whoami", 2),
+        get,
+        delete,
+        Call::initialize().with("mcp-session-id", &id),
+    ] {
         assert_eq!(by(&two, theirs).send(server.address).await.status(), 404);
     }
     let newer = by(&two, Call::tool("whoami").with("mcp-session-id", &id));
-    assert_eq!(newer.send(server.address).await.text(), "laptop", "newer revisions know no sessions");
-    assert_eq!(by(&one, call(&id, "whoami", 3)).send(server.address).await.text(), "ci", "it is still there");
+    assert_eq!(
+        newer.send(server.address).await.text(),
+        "laptop",
+        "newer revisions know no sessions"
+    );
+    assert_eq!(
+        by(&one, call(&id, "whoami", 3))
+            .send(server.address)
+            .await
+            .text(),
+        "ci",
+        "it is still there"
+    );
 }
 
 #[tokio::test]
 async fn silent_sessions_make_room() {
     let server = Server::start(|http| http.sessions(2)).await;
-    let [first, second] = [begin(&server, |call| call).await, begin(&server, |call| call).await];
-    assert_eq!(call(&first, "whoami", 1).send(server.address).await.status(), 200, "now the second was silent longest");
+    let [first, second] = [
+        begin(&server, |call| call).await,
+        begin(&server, |call| call).await,
+    ];
+    assert_eq!(
+        call(&first, "whoami", 1)
+            .send(server.address)
+            .await
+            .status(),
+        200,
+        "now the second was silent longest"
+    );
     let third = begin(&server, |call| call).await;
-    assert_eq!(call(&second, "whoami", 1).send(server.address).await.status(), 404);
+    assert_eq!(
+        call(&second, "whoami", 1)
+            .send(server.address)
+            .await
+            .status(),
+        404
+    );
     for kept in [&first, &third] {
-        assert_eq!(call(kept, "whoami", 2).send(server.address).await.status(), 200);
+        assert_eq!(
+            call(kept, "whoami", 2).send(server.address).await.status(),
+            200
+        );
     }
 }
 
@@ -80,17 +168,36 @@ async fn silent_sessions_make_room() {
 async fn no_principal_takes_all_sessions() {
     let [one, two] = ["ci", "laptop"].map(|name| Token::generate(name).unwrap());
     let server = Server::start(|http| http.token(one.clone()).token(two.clone()).sessions(4)).await;
-    let by = |token: &Token, call: Call| call.with("authorization", &format!("Bearer {}", token.reveal()));
+    let by = |token: &Token, call: Call| {
+        call.with("authorization", &format!("Bearer {}", token.reveal()))
+    };
     let theirs = begin(&server, |call| by(&two, call)).await;
     let mut listening = vec![];
     for _ in 0..2 {
         let id = begin(&server, |call| by(&one, call)).await;
-        let mut stream = Open::send(server.address, &by(&one, Call::get().with("mcp-session-id", &id)).bytes()).await;
+        let mut stream = Open::send(
+            server.address,
+            &by(&one, Call::get().with("mcp-session-id", &id)).bytes(),
+        )
+        .await;
         stream.until("\r\n\r\n").await;
         listening.push(stream);
     }
-    assert_eq!(by(&one, Call::initialize()).send(server.address).await.status(), 503, "it has half of them");
-    assert_eq!(by(&two, call(&theirs, "whoami", 1)).send(server.address).await.text(), "laptop");
+    assert_eq!(
+        by(&one, Call::initialize())
+            .send(server.address)
+            .await
+            .status(),
+        503,
+        "it has half of them"
+    );
+    assert_eq!(
+        by(&two, call(&theirs, "whoami", 1))
+            .send(server.address)
+            .await
+            .text(),
+        "laptop"
+    );
     begin(&server, |call| by(&two, call)).await;
 }
 
@@ -119,7 +226,10 @@ async fn sessions_in_use_stay() {
     let waiting = Open::send(server.address, &call(&id, "wait", 1).bytes()).await;
     heard(&server.probe.started).await;
     let reply = Call::initialize().send(server.address).await;
-    assert_eq!((reply.status(), reply.header("retry-after")), (503, Some("1")));
+    assert_eq!(
+        (reply.status(), reply.header("retry-after")),
+        (503, Some("1"))
+    );
     server.answers().await;
     server.probe.go_on.notify_one();
     assert_eq!(waiting.rest().await.text(), "went on");
@@ -132,11 +242,19 @@ async fn answers_and_cancellations_come_through_when_all_places_are_taken() {
     let id = begin(&server, |call| call).await;
     let _waiting = Open::send(server.address, &call(&id, "wait", 1).bytes()).await;
     heard(&server.probe.started).await;
-    assert_eq!(call(&id, "whoami", 2).send(server.address).await.status(), 429);
-    let tell = |message: &str| Call::post(message).with("mcp-session-id", &id).with("mcp-protocol-version", "2025-11-25");
+    assert_eq!(
+        call(&id, "whoami", 2).send(server.address).await.status(),
+        429
+    );
+    let tell = |message: &str| {
+        Call::post(message)
+            .with("mcp-session-id", &id)
+            .with("mcp-protocol-version", "2025-11-25")
+    };
     let answer = tell(r#"{"jsonrpc":"2.0","id":7,"result":{"action":"decline"}}"#);
     assert_eq!(answer.send(server.address).await.status(), 202);
-    let cancelled = tell(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    let cancelled =
+        tell(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
     assert_eq!(cancelled.send(server.address).await.status(), 202);
     heard(&server.probe.cancelled).await;
 }
@@ -149,22 +267,49 @@ async fn ids_are_not_used_twice_at_once() {
     heard(&server.probe.started).await;
     let reply = call(&id, "whoami", 1).send(server.address).await;
     assert_eq!((reply.status(), reply.code()), (400, -32600));
-    assert_eq!(call(&id, "whoami", 2).send(server.address).await.text(), "local");
+    assert_eq!(
+        call(&id, "whoami", 2).send(server.address).await.text(),
+        "local"
+    );
     server.probe.go_on.notify_one();
     assert_eq!(waiting.rest().await.text(), "went on");
-    assert_eq!(call(&id, "whoami", 1).send(server.address).await.text(), "local", "once it is answered, it may be used again");
+    assert_eq!(
+        call(&id, "whoami", 1).send(server.address).await.text(),
+        "local",
+        "once it is answered, it may be used again"
+    );
 }
 
 #[tokio::test]
 async fn without_sessions_each_request_stands_alone() {
     let server = Server::start(|http| http.sessions(0)).await;
     let reply = Call::initialize().send(server.address).await;
-    assert_eq!((reply.status(), reply.header("mcp-session-id")), (200, None));
+    assert_eq!(
+        (reply.status(), reply.header("mcp-session-id")),
+        (200, None)
+    );
     assert_eq!(reply.header("content-type"), Some("application/json"));
     assert_eq!(reply.message()["result"]["protocolVersion"], "2025-11-25");
-    assert_eq!(Call::old_tool("whoami", 1).send(server.address).await.text(), "local");
-    assert_eq!(call("none", "whoami", 1).send(server.address).await.text(), "local", "the name of a session means nothing");
+    assert_eq!(
+        Call::old_tool("whoami", 1)
+            .send(server.address)
+            .await
+            .text(),
+        "local"
+    );
+    assert_eq!(
+        call("none", "whoami", 1).send(server.address).await.text(),
+        "local",
+        "the name of a session means nothing"
+    );
     for method in ["GET", "DELETE"] {
-        assert_eq!(Call::new(method, "/mcp").with("accept", "text/event-stream").send(server.address).await.status(), 405);
+        assert_eq!(
+            Call::new(method, "/mcp")
+                .with("accept", "text/event-stream")
+                .send(server.address)
+                .await
+                .status(),
+            405
+        );
     }
 }

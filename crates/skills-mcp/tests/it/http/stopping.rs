@@ -23,7 +23,11 @@ async fn a_client_that_goes_cancels_its_request() {
 async fn a_client_that_goes_cancels_its_request_whatever_else_it_sent() {
     let server = Server::start(|http| http).await;
     let more = Call::new("GET", "/healthz").without("connection").bytes();
-    let waiting = Open::send(server.address, &[Call::tool("wait").without("connection").bytes(), more].concat()).await;
+    let waiting = Open::send(
+        server.address,
+        &[Call::tool("wait").without("connection").bytes(), more].concat(),
+    )
+    .await;
     heard(&server.probe.started).await;
     drop(waiting);
     heard(&server.probe.cancelled).await;
@@ -55,7 +59,11 @@ async fn requests_may_finish_while_the_server_stops() {
     assert!(!stopped.is_finished());
     probe.go_on.notify_one();
     assert_eq!(waiting.rest().await.text(), "went on");
-    timeout(PATIENCE, stopped).await.expect("in time").unwrap().unwrap();
+    timeout(PATIENCE, stopped)
+        .await
+        .expect("in time")
+        .unwrap()
+        .unwrap();
 }
 
 #[tokio::test]
@@ -67,7 +75,11 @@ async fn requests_that_do_not_finish_are_cancelled() {
     let stopped = server.stop();
     heard(&probe.cancelled).await;
     assert_eq!(waiting.rest().await.status(), 503);
-    timeout(PATIENCE, stopped).await.expect("in time").unwrap().unwrap();
+    timeout(PATIENCE, stopped)
+        .await
+        .expect("in time")
+        .unwrap()
+        .unwrap();
 }
 
 #[tokio::test]
@@ -78,8 +90,15 @@ async fn streams_end_when_the_server_stops() {
     let mut listening = Open::send(server.address, &get.bytes()).await;
     listening.until("\r\n\r\n").await;
     let stopped = server.stop();
-    timeout(PATIENCE, stopped).await.expect("long before the drain time").unwrap().unwrap();
-    assert!(listening.rest().await.0.ends_with("0\r\n\r\n"), "the stream ended as it should");
+    timeout(PATIENCE, stopped)
+        .await
+        .expect("long before the drain time")
+        .unwrap()
+        .unwrap();
+    assert!(
+        listening.rest().await.0.ends_with("0\r\n\r\n"),
+        "the stream ended as it should"
+    );
 }
 
 #[tokio::test]
@@ -87,14 +106,20 @@ async fn subscriptions_may_say_that_they_end() {
     let server = Server::start(|http| http.concurrency(1)).await;
     let probe = server.probe.clone();
     let mut subscribed = Open::send(server.address, &Call::subscribe().bytes()).await;
-    subscribed.until("notifications/subscriptions/acknowledged").await;
+    subscribed
+        .until("notifications/subscriptions/acknowledged")
+        .await;
     heard(&probe.started).await;
     server.answers().await;
     let stopped = server.stop();
     probe.go_on.notify_one();
     let end = subscribed.rest().await.message();
     assert!(end["id"] == 1 && end["result"].is_object(), "{end}");
-    timeout(PATIENCE, stopped).await.expect("in time").unwrap().unwrap();
+    timeout(PATIENCE, stopped)
+        .await
+        .expect("in time")
+        .unwrap()
+        .unwrap();
 }
 
 #[tokio::test]
@@ -105,8 +130,15 @@ async fn subscriptions_that_do_not_end_are_cut_short() {
     heard(&probe.started).await;
     let stopped = server.stop();
     heard(&probe.cancelled).await;
-    assert!(subscribed.rest().await.0.ends_with("0\r\n\r\n"), "the stream ended as it should");
-    timeout(PATIENCE, stopped).await.expect("long before the drain time").unwrap().unwrap();
+    assert!(
+        subscribed.rest().await.0.ends_with("0\r\n\r\n"),
+        "the stream ended as it should"
+    );
+    timeout(PATIENCE, stopped)
+        .await
+        .expect("long before the drain time")
+        .unwrap()
+        .unwrap();
 }
 
 #[tokio::test]
@@ -123,13 +155,24 @@ async fn a_server_that_stops_can_be_told_to_hurry() {
     hurry.send(()).unwrap();
     heard(&probe.cancelled).await;
     assert_eq!(waiting.rest().await.status(), 503);
-    timeout(PATIENCE, stopped).await.expect("long before the drain time").unwrap().unwrap();
+    timeout(PATIENCE, stopped)
+        .await
+        .expect("long before the drain time")
+        .unwrap()
+        .unwrap();
 }
 
 #[tokio::test]
 async fn hurry_alone_stops_nothing() {
-    let bound = Http::new("127.0.0.1:0".parse().unwrap()).bind().await.unwrap();
+    let bound = Http::new("127.0.0.1:0".parse().unwrap())
+        .bind()
+        .await
+        .unwrap();
     let address = bound.address();
-    tokio::spawn(bound.serve_until(Probe::default, std::future::pending(), std::future::ready(())));
+    tokio::spawn(bound.serve_until(
+        Probe::default,
+        std::future::pending(),
+        std::future::ready(()),
+    ));
     assert_eq!(Call::tool("whoami").send(address).await.text(), "local");
 }

@@ -15,17 +15,23 @@ pub(super) enum Expression {
 
 impl Expression {
     pub(super) fn list(&self) -> &[Self] {
-        let Self::List(list) = self else { panic!("not a list: {self:?}") };
+        let Self::List(list) = self else {
+            panic!("not a list: {self:?}")
+        };
         list
     }
 
     pub(super) fn symbol(&self) -> &str {
-        let Self::Symbol(symbol) = self else { panic!("not a symbol: {self:?}") };
+        let Self::Symbol(symbol) = self else {
+            panic!("not a symbol: {self:?}")
+        };
         symbol
     }
 
     pub(super) fn text(&self) -> &str {
-        let Self::Text(text) = self else { panic!("not a text: {self:?}") };
+        let Self::Text(text) = self else {
+            panic!("not a text: {self:?}")
+        };
         text
     }
 }
@@ -59,7 +65,11 @@ fn expression(characters: &mut Peekable<Chars<'_>>) -> Expression {
         }
         '"' => Expression::Text(quoted(characters, false)),
         '#' => {
-            assert_eq!(characters.next(), Some('"'), "only raw strings begin with #");
+            assert_eq!(
+                characters.next(),
+                Some('"'),
+                "only raw strings begin with #"
+            );
             Expression::Raw(quoted(characters, true))
         }
         c if is_symbol(c) => {

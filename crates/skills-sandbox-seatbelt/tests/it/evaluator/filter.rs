@@ -38,19 +38,33 @@ pub(crate) enum Subject {
 
 impl Subject {
     pub(crate) fn path(path: impl Into<PathBuf>) -> Self {
-        Self::Path { path: path.into(), is_character_device: false }
+        Self::Path {
+            path: path.into(),
+            is_character_device: false,
+        }
     }
 
     pub(crate) fn device(path: &str) -> Self {
-        Self::Path { path: path.into(), is_character_device: true }
+        Self::Path {
+            path: path.into(),
+            is_character_device: true,
+        }
     }
 
     pub(crate) fn remote(address: &str, port: u16) -> Self {
-        Self::Remote { protocol: Protocol::Tcp, address: address.parse().expect("an address"), port }
+        Self::Remote {
+            protocol: Protocol::Tcp,
+            address: address.parse().expect("an address"),
+            port,
+        }
     }
 
     pub(crate) fn datagram(address: &str, port: u16) -> Self {
-        Self::Remote { protocol: Protocol::Udp, address: address.parse().expect("an address"), port }
+        Self::Remote {
+            protocol: Protocol::Udp,
+            address: address.parse().expect("an address"),
+            port,
+        }
     }
 
     pub(crate) fn name(name: &str) -> Self {
@@ -75,14 +89,22 @@ pub(super) enum Filter {
 impl Filter {
     pub(super) fn read(filter: &Expression, parameters: &BTreeMap<&str, &str>) -> Self {
         let (name, arguments) = filter.list().split_first().expect("an empty filter");
-        let several = || arguments.iter().map(|filter| Self::read(filter, parameters)).collect();
+        let several = || {
+            arguments
+                .iter()
+                .map(|filter| Self::read(filter, parameters))
+                .collect()
+        };
         match (name.symbol(), arguments) {
             ("literal", [path]) => Self::Literal(place(path, parameters)),
             ("subpath", [path]) => Self::Subpath(place(path, parameters)),
             ("regex", [Expression::Raw(pattern)]) => Self::Regex(regex(pattern)),
             ("vnode-type", [kind]) if kind.symbol() == "CHARACTER-DEVICE" => Self::CharacterDevice,
             ("remote", [protocol, address]) if protocol.symbol() == "tcp" => {
-                let port = address.text().strip_prefix("localhost:").expect("seatbelt knows `localhost` and `*` alone");
+                let port = address
+                    .text()
+                    .strip_prefix("localhost:")
+                    .expect("seatbelt knows `localhost` and `*` alone");
                 Self::LocalPort(port.parse().expect("a port"))
             }
             ("target", [target]) if target.symbol() == "same-sandbox" => Self::SameSandbox,
@@ -102,11 +124,24 @@ impl Filter {
             (Self::Not(filter), _) => !filter.fits(subject),
             (Self::Literal(literal), Subject::Path { path, .. }) => path == literal,
             (Self::Subpath(top), Subject::Path { path, .. }) => path.starts_with(top),
-            (Self::Regex(regex), Subject::Path { path, .. }) => path.to_str().is_some_and(|path| regex.is_match(path)),
-            (Self::CharacterDevice, Subject::Path { is_character_device, .. }) => *is_character_device,
-            (Self::LocalPort(allowed), Subject::Remote { protocol, address, port }) => {
-                *protocol == Protocol::Tcp && address.is_loopback() && allowed == port
+            (Self::Regex(regex), Subject::Path { path, .. }) => {
+                path.to_str().is_some_and(|path| regex.is_match(path))
             }
+            (
+                Self::CharacterDevice,
+                Subject::Path {
+                    is_character_device,
+                    ..
+                },
+            ) => *is_character_device,
+            (
+                Self::LocalPort(allowed),
+                Subject::Remote {
+                    protocol,
+                    address,
+                    port,
+                },
+            ) => *protocol == Protocol::Tcp && address.is_loopback() && allowed == port,
             (Self::SameSandbox, Subject::Process { is_in_same_sandbox }) => *is_in_same_sandbox,
             (Self::Exactly(exact), Subject::Name(name)) => exact == name,
             (Self::Starting(start), Subject::Name(name)) => name.starts_with(start),
@@ -120,7 +155,9 @@ fn place(path: &Expression, parameters: &BTreeMap<&str, &str>) -> PathBuf {
     let path = match path {
         Expression::Text(path) => path.as_str(),
         Expression::List(list) => match list.as_slice() {
-            [param, name] if param.symbol() == "param" => parameters.get(name.text()).unwrap_or_else(|| panic!("no parameter {name:?}")),
+            [param, name] if param.symbol() == "param" => parameters
+                .get(name.text())
+                .unwrap_or_else(|| panic!("no parameter {name:?}")),
             other => panic!("unknown place {other:?}"),
         },
         other => panic!("unknown place {other:?}"),
@@ -132,7 +169,13 @@ fn place(path: &Expression, parameters: &BTreeMap<&str, &str>) -> PathBuf {
 /// Only what the patterns of both worlds mean alike.
 fn regex(pattern: &str) -> Regex {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "^$()|?[]./-_".contains(c);
-    assert!(pattern.chars().all(is_plain), "{pattern} may mean something else to seatbelt");
-    assert!(!pattern.replace("[.]", "").contains('.'), "{pattern} holds a wildcard");
+    assert!(
+        pattern.chars().all(is_plain),
+        "{pattern} may mean something else to seatbelt"
+    );
+    assert!(
+        !pattern.replace("[.]", "").contains('.'),
+        "{pattern} holds a wildcard"
+    );
     Regex::new(pattern).expect("a pattern")
 }

@@ -47,14 +47,20 @@ const TREE: &[(&str, &str)] = &[
 
 /// Refuses an operation that does not exist.
 pub(super) fn check(operation: &str) {
-    assert!(operation == "default" || parent(operation).is_some(), "unknown operation {operation}");
+    assert!(
+        operation == "default" || parent(operation).is_some(),
+        "unknown operation {operation}"
+    );
 }
 
 /// Says whether a rule for one operation is one for another, too.
 pub(super) fn covers(rule: &str, operation: &str) -> bool {
-    std::iter::successors(Some(operation), |operation| parent(operation)).any(|operation| operation == rule)
+    std::iter::successors(Some(operation), |operation| parent(operation))
+        .any(|operation| operation == rule)
 }
 
 fn parent(operation: &str) -> Option<&'static str> {
-    TREE.iter().find(|(name, _)| *name == operation).map(|(_, parent)| *parent)
+    TREE.iter()
+        .find(|(name, _)| *name == operation)
+        .map(|(_, parent)| *parent)
 }

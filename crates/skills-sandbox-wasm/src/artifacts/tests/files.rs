@@ -16,8 +16,13 @@ const SOMEBODY: u32 = 65_534;
 fn rejected(change: impl FnOnce(&Path)) -> Rejection {
     let (place, key) = Place::filled();
     change(&place.file(&key));
-    let Ok(Loaded::Rejected(rejection)) = place.another().load(&key) else { panic!("not rejected") };
-    assert!(fs::symlink_metadata(place.file(&key)).is_err(), "it is still there after {rejection}");
+    let Ok(Loaded::Rejected(rejection)) = place.another().load(&key) else {
+        panic!("not rejected")
+    };
+    assert!(
+        fs::symlink_metadata(place.file(&key)).is_err(),
+        "it is still there after {rejection}"
+    );
     assert!(matches!(place.cache.load(&key), Ok(Loaded::Miss)));
     place.cache.store(&key, PAYLOAD).unwrap();
     assert_eq!(payload(place.cache.load(&key)), PAYLOAD);
@@ -28,7 +33,10 @@ fn rejected(change: impl FnOnce(&Path)) -> Rejection {
 #[track_caller]
 fn refused(cache: &ArtifactCache, reason: &str) {
     let key = key("one");
-    for error in [cache.load(&key).unwrap_err(), cache.store(&key, PAYLOAD).unwrap_err()] {
+    for error in [
+        cache.load(&key).unwrap_err(),
+        cache.store(&key, PAYLOAD).unwrap_err(),
+    ] {
         assert_eq!(error.kind(), CacheErrorKind::Refused, "{error}");
         assert!(error.to_string().contains(reason), "{error}");
     }
@@ -42,14 +50,20 @@ fn is_root(test: &str) -> bool {
     root
 }
 
-/// Puts bytes in place of an artifact, expects them to be rejected and deleted, and checks the reason.
+/// Puts bytes in place of an artifact, expects them to be rejected and deleted, and checks the
+/// reason.
 #[track_caller]
 fn rejected_bytes(place: &Place, key: &Key, bytes: &[u8], reason: impl FnOnce(Rejection) -> bool) {
     fs::write(place.file(key), bytes).unwrap();
     set_mode(&place.file(key), 0o600);
-    let Ok(Loaded::Rejected(rejection)) = place.cache.load(key) else { panic!("not rejected") };
+    let Ok(Loaded::Rejected(rejection)) = place.cache.load(key) else {
+        panic!("not rejected")
+    };
     assert!(reason(rejection), "{rejection}");
-    assert!(!place.file(key).exists(), "it is still there after {rejection}");
+    assert!(
+        !place.file(key).exists(),
+        "it is still there after {rejection}"
+    );
 }
 
 #[test]
@@ -88,15 +102,31 @@ fn every_other_length_is_found() {
 
 #[test]
 fn bytes_that_were_never_ours_are_rejected() {
-    assert_eq!(rejected(|file| fs::write(file, [0x5a; 4_096]).unwrap()), Rejection::Form);
-    assert_eq!(rejected(|file| fs::write(file, b"\x7fELF".repeat(100)).unwrap()), Rejection::Form);
+    assert_eq!(
+        rejected(|file| fs::write(file, [0x5a; 4_096]).unwrap()),
+        Rejection::Form
+    );
+    assert_eq!(
+        rejected(|file| fs::write(file, b"\x7fELF".repeat(100)).unwrap()),
+        Rejection::Form
+    );
 }
 
 #[test]
 fn a_file_too_large_to_be_ours_is_not_read() {
     // A hole: neither disk nor memory could hold what it pretends to have.
-    let rejection = rejected(|file| fs::OpenOptions::new().write(true).open(file).unwrap().set_len(1 << 40).unwrap());
-    assert!(matches!(rejection, Rejection::TooLarge { bytes, .. } if bytes == 1 << 40), "{rejection}");
+    let rejection = rejected(|file| {
+        fs::OpenOptions::new()
+            .write(true)
+            .open(file)
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap()
+    });
+    assert!(
+        matches!(rejection, Rejection::TooLarge { bytes, .. } if bytes == 1 << 40),
+        "{rejection}"
+    );
 }
 
 #[test]
@@ -104,7 +134,10 @@ fn the_file_of_another_key_is_rejected() {
     let (place, one) = Place::filled();
     let other = key("other");
     fs::rename(place.file(&one), place.file(&other)).unwrap();
-    assert!(matches!(place.cache.load(&other), Ok(Loaded::Rejected(Rejection::OtherKey))));
+    assert!(matches!(
+        place.cache.load(&other),
+        Ok(Loaded::Rejected(Rejection::OtherKey))
+    ));
     assert!(!place.file(&other).exists());
 }
 
@@ -113,18 +146,28 @@ fn files_of_another_user_s_key_are_rejected() {
     let (theirs, key) = Place::filled();
     let (ours, _) = Place::filled();
     fs::copy(theirs.file(&key), ours.file(&key)).unwrap();
-    assert!(matches!(ours.cache.load(&key), Ok(Loaded::Rejected(Rejection::Seal))));
-    // With their key in place of ours, a process that starts now takes their files, and ours no more.
+    assert!(matches!(
+        ours.cache.load(&key),
+        Ok(Loaded::Rejected(Rejection::Seal))
+    ));
+    // With their key in place of ours, a process that starts now takes their files, and ours no
+    // more.
     ours.cache.store(&key, PAYLOAD).unwrap();
     fs::copy(theirs.seal(), ours.seal()).unwrap();
-    assert!(matches!(ours.another().load(&key), Ok(Loaded::Rejected(Rejection::Seal))));
+    assert!(matches!(
+        ours.another().load(&key),
+        Ok(Loaded::Rejected(Rejection::Seal))
+    ));
 }
 
 #[test]
 fn without_the_user_s_key_nothing_is_trusted() {
     let (place, key) = Place::filled();
     fs::remove_file(place.seal()).unwrap();
-    assert!(matches!(place.another().load(&key), Ok(Loaded::Rejected(Rejection::Seal))));
+    assert!(matches!(
+        place.another().load(&key),
+        Ok(Loaded::Rejected(Rejection::Seal))
+    ));
     assert!(!place.file(&key).exists() && !place.seal().exists());
 }
 
@@ -147,7 +190,10 @@ fn symlinks_are_not_followed() {
     let link = place.parent.path().join("link");
     symlink(place.cache.directory(), &link).unwrap();
     for path in [link.clone(), link.join(""), link.join(".")] {
-        refused(&ArtifactCache::open(path).unwrap(), "it is a symlink; name the directory itself");
+        refused(
+            &ArtifactCache::open(path).unwrap(),
+            "it is a symlink; name the directory itself",
+        );
     }
 }
 
@@ -162,28 +208,50 @@ fn pipes_are_not_waited_for() {
     let (place, _) = Place::filled();
     fs::remove_file(place.seal()).unwrap();
     pipe(&place.seal());
-    refused(&place.another(), "seal.key is not used: it is of another kind");
+    refused(
+        &place.another(),
+        "seal.key is not used: it is of another kind",
+    );
 }
 
 fn pipe(path: &Path) {
-    let status = std::process::Command::new("mkfifo").arg("-m").arg("600").arg(path).status().unwrap();
+    let status = std::process::Command::new("mkfifo")
+        .arg("-m")
+        .arg("600")
+        .arg(path)
+        .status()
+        .unwrap();
     assert!(status.success());
 }
 
 #[test]
 fn wide_modes_are_refused() {
-    assert_eq!(rejected(|file| set_mode(file, 0o640)), Rejection::Fault(Fault::Mode { mode: 0o640 }));
+    assert_eq!(
+        rejected(|file| set_mode(file, 0o640)),
+        Rejection::Fault(Fault::Mode { mode: 0o640 })
+    );
     for wide in [0o710, 0o701, 0o750, 0o777] {
         let (place, key) = Place::filled();
         set_mode(place.cache.directory(), wide);
-        refused(&place.another(), &format!("others may use it (mode {wide:o}); if nobody else wrote there, run `chmod go= "));
-        assert!(place.file(&key).exists(), "a directory that is refused is left alone");
+        refused(
+            &place.another(),
+            &format!(
+                "others may use it (mode {wide:o}); if nobody else wrote there, run `chmod go= "
+            ),
+        );
+        assert!(
+            place.file(&key).exists(),
+            "a directory that is refused is left alone"
+        );
         set_mode(place.cache.directory(), 0o700);
         assert_eq!(payload(place.another().load(&key)), PAYLOAD);
     }
     let (place, _) = Place::filled();
     set_mode(&place.seal(), 0o604);
-    refused(&place.another(), "seal.key is not used: others may use it (mode 604)");
+    refused(
+        &place.another(),
+        "seal.key is not used: others may use it (mode 604)",
+    );
 }
 
 #[test]
@@ -191,7 +259,10 @@ fn a_key_of_another_length_is_refused() {
     for length in [0, 31, 33] {
         let (place, _) = Place::filled();
         fs::write(place.seal(), vec![7; length]).unwrap();
-        refused(&place.another(), &format!("the key has {length} bytes instead of 32; remove it"));
+        refused(
+            &place.another(),
+            &format!("the key has {length} bytes instead of 32; remove it"),
+        );
     }
 }
 
@@ -200,14 +271,26 @@ fn things_of_other_users_are_refused() {
     if !is_root("things_of_other_users_are_refused") {
         return;
     }
-    let fault = Fault::Owner { owner: SOMEBODY, user: 0 };
-    assert_eq!(rejected(|file| chown(file, Some(SOMEBODY), None).unwrap()), Rejection::Fault(fault));
+    let fault = Fault::Owner {
+        owner: SOMEBODY,
+        user: 0,
+    };
+    assert_eq!(
+        rejected(|file| chown(file, Some(SOMEBODY), None).unwrap()),
+        Rejection::Fault(fault)
+    );
     let (place, _) = Place::filled();
     chown(place.seal(), Some(SOMEBODY), None).unwrap();
-    refused(&place.another(), "seal.key is not used: it belongs to user 65534, not to 0");
+    refused(
+        &place.another(),
+        "seal.key is not used: it belongs to user 65534, not to 0",
+    );
     let (place, _) = Place::filled();
     chown(place.cache.directory(), Some(SOMEBODY), None).unwrap();
-    refused(&place.another(), "it belongs to user 65534, not to 0, who runs this; name a directory of your own");
+    refused(
+        &place.another(),
+        "it belongs to user 65534, not to 0, who runs this; name a directory of your own",
+    );
 }
 
 #[test]
@@ -224,7 +307,10 @@ fn a_file_in_place_of_the_directory_is_refused() {
     let parent = tempfile::tempdir().unwrap();
     let file = parent.path().join("cache");
     fs::write(&file, "").unwrap();
-    refused(&ArtifactCache::open(&file).unwrap(), "it is of another kind");
+    refused(
+        &ArtifactCache::open(&file).unwrap(),
+        "it is of another kind",
+    );
 }
 
 #[test]
@@ -233,11 +319,17 @@ fn a_read_only_directory_still_serves_what_it_has() {
     set_mode(place.cache.directory(), 0o500);
     assert_eq!(payload(place.another().load(&one)), PAYLOAD);
     if rustix::process::geteuid().is_root() {
-        eprintln!("skipped a part of a_read_only_directory_still_serves_what_it_has: root may write everywhere");
+        eprintln!(
+            "skipped a part of a_read_only_directory_still_serves_what_it_has: root may write everywhere"
+        );
     } else {
-        for error in
-            [place.another().store(&key("two"), PAYLOAD).unwrap_err(), place.another().lock(&one, super::NOW, &|| false).unwrap_err()]
-        {
+        for error in [
+            place.another().store(&key("two"), PAYLOAD).unwrap_err(),
+            place
+                .another()
+                .lock(&one, super::NOW, &|| false)
+                .unwrap_err(),
+        ] {
             assert_eq!(error.kind(), CacheErrorKind::Io, "{error}");
         }
     }
@@ -251,7 +343,13 @@ fn a_deleted_directory_is_made_again() {
     let seal = fs::read(place.seal()).unwrap();
     fs::remove_dir_all(place.cache.directory()).unwrap();
     assert!(matches!(place.cache.load(&one), Ok(Loaded::Miss)));
-    drop(place.cache.lock(&one, super::NOW, &|| false).unwrap().expect("nobody has it"));
+    drop(
+        place
+            .cache
+            .lock(&one, super::NOW, &|| false)
+            .unwrap()
+            .expect("nobody has it"),
+    );
     place.cache.store(&one, PAYLOAD).unwrap();
     assert_eq!(payload(place.cache.load(&one)), PAYLOAD);
     assert_eq!(payload(place.another().load(&one)), PAYLOAD);
@@ -268,5 +366,8 @@ fn an_artifact_is_replaced_and_never_changed() {
     assert_eq!(payload(place.cache.load(&one)), b"newer");
     assert_ne!(fs::metadata(place.file(&one)).unwrap().ino(), before.ino());
     let after = open.metadata().unwrap();
-    assert_eq!((after.len(), after.mtime(), after.nlink()), (before.len(), before.mtime(), 0));
+    assert_eq!(
+        (after.len(), after.mtime(), after.nlink()),
+        (before.len(), before.mtime(), 0)
+    );
 }

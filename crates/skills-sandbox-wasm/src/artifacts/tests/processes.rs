@@ -1,4 +1,5 @@
-//! What holds between processes: this test binary starts itself again and asks it for one test, with a word and a directory beside its name.
+//! What holds between processes: this test binary starts itself again and asks it for one test,
+//! with a word and a directory beside its name.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -12,11 +13,23 @@ const RELEASED: &str = "released";
 /// More than the small file system has.
 const LARGE_BYTES: usize = 8 << 20;
 
-/// This binary, asked to run the test `name` only; what stands beside the name is a filter that fits no test.
+/// This binary, asked to run the test `name` only; what stands beside the name is a filter that
+/// fits no test.
 fn again(program: &mut Command, name: &str, word: &str, place: &Place) -> Child {
     let directory = place.cache.directory();
-    program.args(["--exact", "--nocapture", "--test-threads=1", &format!("artifacts::tests::processes::{name}"), word]);
-    program.arg(directory).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+    program.args([
+        "--exact",
+        "--nocapture",
+        "--test-threads=1",
+        &format!("artifacts::tests::processes::{name}"),
+        word,
+    ]);
+    program
+        .arg(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
 }
 
 fn this_binary() -> Command {
@@ -29,11 +42,16 @@ fn started_with(word: &str) -> Option<PathBuf> {
     arguments.nth(1).map(PathBuf::from)
 }
 
-/// Waits until the process says it, between whatever the harness says; it goes on talking to what is returned.
+/// Waits until the process says it, between whatever the harness says; it goes on talking to what
+/// is returned.
 #[must_use]
 fn wait_for(line: &str, child: &mut Child) -> BufReader<ChildStdout> {
     let mut output = BufReader::new(child.stdout.take().unwrap());
-    let said = output.by_ref().lines().map_while(Result::ok).any(|said| said.ends_with(line));
+    let said = output
+        .by_ref()
+        .lines()
+        .map_while(Result::ok)
+        .any(|said| said.ends_with(line));
     assert!(said, "the process ended without saying {line}");
     output
 }
@@ -51,7 +69,11 @@ fn holder() {
     let Some(directory) = started_with("hold-the-lock") else {
         return eprintln!("nothing to do: this is what another process of a test does");
     };
-    let lock = ArtifactCache::open(&directory).unwrap().lock(&key("one"), NOW, &|| false).unwrap().expect("nobody has it");
+    let lock = ArtifactCache::open(&directory)
+        .unwrap()
+        .lock(&key("one"), NOW, &|| false)
+        .unwrap()
+        .expect("nobody has it");
     println!("\nheld");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     fs::write(directory.join(RELEASED), "").unwrap();
@@ -68,17 +90,36 @@ fn held(place: &Place) -> (Child, BufReader<ChildStdout>) {
 fn another_process_waits_for_the_lock() {
     let place = Place::new();
     let (child, output) = held(&place);
-    assert!(place.cache.lock(&key("one"), NOW, &|| false).unwrap().is_none());
-    assert!(place.cache.lock(&key("two"), NOW, &|| false).unwrap().is_some());
+    assert!(
+        place
+            .cache
+            .lock(&key("one"), NOW, &|| false)
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        place
+            .cache
+            .lock(&key("two"), NOW, &|| false)
+            .unwrap()
+            .is_some()
+    );
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
-            let lock = place.cache.lock(&key("one"), PATIENCE, &|| false).unwrap().expect("it is released in the end");
+            let lock = place
+                .cache
+                .lock(&key("one"), PATIENCE, &|| false)
+                .unwrap()
+                .expect("it is released in the end");
             let released = place.cache.directory().join(RELEASED).exists();
             drop(lock);
             released
         });
         finish(child, output);
-        assert!(waiting.join().unwrap(), "the lock came before it was released");
+        assert!(
+            waiting.join().unwrap(),
+            "the lock came before it was released"
+        );
     });
 }
 
@@ -86,10 +127,22 @@ fn another_process_waits_for_the_lock() {
 fn the_lock_of_a_killed_process_is_free() {
     let place = Place::new();
     let (mut child, _output) = held(&place);
-    assert!(place.cache.lock(&key("one"), NOW, &|| false).unwrap().is_none());
+    assert!(
+        place
+            .cache
+            .lock(&key("one"), NOW, &|| false)
+            .unwrap()
+            .is_none()
+    );
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(place.cache.lock(&key("one"), NOW, &|| false).unwrap().is_some());
+    assert!(
+        place
+            .cache
+            .lock(&key("one"), NOW, &|| false)
+            .unwrap()
+            .is_some()
+    );
     assert_eq!(place.names(), [""; 0]);
 }
 
@@ -101,7 +154,10 @@ fn racer() {
     };
     println!("\nready");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
-    ArtifactCache::open(directory).unwrap().store(&racer_key(std::process::id()), PAYLOAD).unwrap();
+    ArtifactCache::open(directory)
+        .unwrap()
+        .store(&racer_key(std::process::id()), PAYLOAD)
+        .unwrap();
 }
 
 fn racer_key(process: u32) -> Key {
@@ -111,9 +167,16 @@ fn racer_key(process: u32) -> Key {
 #[test]
 fn racing_processes_make_one_key() {
     let place = Place::new();
-    let mut children: Vec<_> = (0..4).map(|_| again(&mut this_binary(), "racer", "race-to-store", &place)).collect();
-    let outputs: Vec<_> = children.iter_mut().map(|child| wait_for("ready", child)).collect();
-    children.iter_mut().for_each(|child| drop(child.stdin.take()));
+    let mut children: Vec<_> = (0..4)
+        .map(|_| again(&mut this_binary(), "racer", "race-to-store", &place))
+        .collect();
+    let outputs: Vec<_> = children
+        .iter_mut()
+        .map(|child| wait_for("ready", child))
+        .collect();
+    children
+        .iter_mut()
+        .for_each(|child| drop(child.stdin.take()));
     for (child, output) in children.into_iter().zip(outputs) {
         let key = racer_key(child.id());
         finish(child, output);
@@ -130,30 +193,49 @@ fn filler() {
     };
     let cache = ArtifactCache::open(&directory).unwrap();
     cache.store(&key("small"), PAYLOAD).unwrap();
-    let error = cache.store(&key("large"), &vec![1; LARGE_BYTES]).unwrap_err();
-    let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
+    let error = cache
+        .store(&key("large"), &vec![1; LARGE_BYTES])
+        .unwrap_err();
+    let source = std::error::Error::source(&error)
+        .and_then(|source| source.downcast_ref::<std::io::Error>())
+        .map(std::io::Error::kind);
     assert_eq!(source, Some(std::io::ErrorKind::StorageFull), "{error}");
     assert_eq!(payload(cache.load(&key("small"))), PAYLOAD);
-    assert_eq!(fs::read_dir(directory).unwrap().count(), 2, "no half file stays");
+    assert_eq!(
+        fs::read_dir(directory).unwrap().count(),
+        2,
+        "no half file stays"
+    );
     println!("\nfilled");
 }
 
 #[test]
 fn a_full_disk_is_an_error() {
     let place = Place::new();
-    // A file system of its own, for that process only, which needs no rights where users may have namespaces.
+    // A file system of its own, for that process only, which needs no rights where users may have
+    // namespaces.
     let mount = "mkdir -p \"$0\" && mount -t tmpfs -o size=256k,mode=700 none \"$0\"";
     let small = |script: &str| {
         let mut program = Command::new("unshare");
-        program.args(["-rm", "sh", "-c", script]).arg(place.cache.directory());
+        program
+            .args(["-rm", "sh", "-c", script])
+            .arg(place.cache.directory());
         program
     };
-    if !small(mount).output().is_ok_and(|output| output.status.success()) {
+    if !small(mount)
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
         eprintln!("skipped a_full_disk_is_an_error: no small file system can be mounted here");
         return;
     }
     let mut program = small(&format!("{mount} && exec \"$@\""));
-    let mut child = again(program.arg(std::env::current_exe().unwrap()), "filler", "fill-the-disk", &place);
+    let mut child = again(
+        program.arg(std::env::current_exe().unwrap()),
+        "filler",
+        "fill-the-disk",
+        &place,
+    );
     let output = wait_for("filled", &mut child);
     finish(child, output);
 }

@@ -15,18 +15,29 @@ const THREADS: usize = 8;
 
 fn stored(place: &Place, name: &str, bytes: usize) -> Key {
     let key = key(name);
-    place.cache.clone().max_bytes(u64::MAX).store(&key, &vec![1; bytes]).unwrap();
+    place
+        .cache
+        .clone()
+        .max_bytes(u64::MAX)
+        .store(&key, &vec![1; bytes])
+        .unwrap();
     key
 }
 
 /// Makes an artifact look as if it had been used this long ago.
 fn set_age(place: &Place, key: &Key, age: Duration) {
     let file = File::options().write(true).open(place.file(key)).unwrap();
-    file.set_times(FileTimes::new().set_modified(SystemTime::now() - age)).unwrap();
+    file.set_times(FileTimes::new().set_modified(SystemTime::now() - age))
+        .unwrap();
 }
 
 fn age(place: &Place, key: &Key) -> Duration {
-    fs::metadata(place.file(key)).unwrap().modified().unwrap().elapsed().unwrap_or_default()
+    fs::metadata(place.file(key))
+        .unwrap()
+        .modified()
+        .unwrap()
+        .elapsed()
+        .unwrap_or_default()
 }
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -34,14 +45,21 @@ const HOUR: Duration = Duration::from_secs(3_600);
 #[test]
 fn what_was_used_longest_ago_goes_first() {
     let place = Place::new();
-    let keys: Vec<_> = (0..4).map(|index| stored(&place, &format!("old {index}"), 1_000)).collect();
+    let keys: Vec<_> = (0..4)
+        .map(|index| stored(&place, &format!("old {index}"), 1_000))
+        .collect();
     for (key, hours) in keys.iter().zip([5, 9, 7, 3]) {
         set_age(&place, key, HOUR * hours);
     }
     // The second is the oldest, but it is used now.
     assert_eq!(payload(place.cache.load(&keys[1])).len(), 1_000);
     let newest = key("new");
-    place.cache.clone().max_bytes(3_500).store(&newest, &[2; 1_000]).unwrap();
+    place
+        .cache
+        .clone()
+        .max_bytes(3_500)
+        .store(&newest, &[2; 1_000])
+        .unwrap();
     let left: Vec<_> = keys.iter().map(|key| place.file(key).exists()).collect();
     assert_eq!(left, [false, true, false, true]);
     assert_eq!(payload(place.cache.load(&newest)), [2; 1_000]);
@@ -82,7 +100,15 @@ fn what_is_rejected_does_not_count_as_used() {
     fs::write(place.file(&one), bytes).unwrap();
     set_age(&place, &one, HOUR * 2);
     assert!(matches!(place.cache.load(&one), Ok(Loaded::Rejected(_))));
-    assert!(held.metadata().unwrap().modified().unwrap().elapsed().unwrap() > HOUR);
+    assert!(
+        held.metadata()
+            .unwrap()
+            .modified()
+            .unwrap()
+            .elapsed()
+            .unwrap()
+            > HOUR
+    );
 }
 
 #[test]
@@ -94,30 +120,75 @@ fn leftovers_of_dead_processes_go_and_other_files_stay() {
         fs::write(&path, "").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     }
-    // Two that are alive: a lock that is held, and a file that is being written, which its writer has locked.
-    let held = place.cache.lock(&key("held"), NOW, &|| false).unwrap().expect("nobody has it");
+    // Two that are alive: a lock that is held, and a file that is being written, which its writer
+    // has locked.
+    let held = place
+        .cache
+        .lock(&key("held"), NOW, &|| false)
+        .unwrap()
+        .expect("nobody has it");
     let directory = Directory::open(place.cache.directory()).unwrap().unwrap();
     let writing = Temporary::new(&directory).unwrap();
     place.another().store(&key("two"), PAYLOAD).unwrap();
-    let mut expected = vec![format!("{one}.artifact"), format!("{}.artifact", key("two")), format!("{}.lock", key("held"))];
-    expected.extend([writing.name().to_owned(), "notes.txt".into(), "Cargo.lock".into(), "seal.key".into()]);
+    let mut expected = vec![
+        format!("{one}.artifact"),
+        format!("{}.artifact", key("two")),
+        format!("{}.lock", key("held")),
+    ];
+    expected.extend([
+        writing.name().to_owned(),
+        "notes.txt".into(),
+        "Cargo.lock".into(),
+        "seal.key".into(),
+    ]);
     expected.sort_unstable();
     assert_eq!(place.names(), expected);
     drop((writing, held));
     let cleared = place.cache.clear().unwrap();
-    assert_eq!((cleared.artifacts(), cleared.bytes()), (2, 2 * (PAYLOAD.len() as u64 + 80)));
+    assert_eq!(
+        (cleared.artifacts(), cleared.bytes()),
+        (2, 2 * (PAYLOAD.len() as u64 + 80))
+    );
     assert_eq!(place.names(), ["Cargo.lock", "notes.txt", "seal.key"]);
 }
 
 #[test]
 fn a_lock_leaves_nothing_behind() {
     let place = Place::new();
-    let lock = place.cache.lock(&key("one"), NOW, &|| false).unwrap().expect("nobody has it");
-    assert!(place.another().lock(&key("one"), NOW, &|| false).unwrap().is_none());
-    assert!(place.cache.lock(&key("one"), Duration::from_millis(20), &|| false).unwrap().is_none());
-    assert!(place.cache.lock(&key("other"), NOW, &|| false).unwrap().is_some());
+    let lock = place
+        .cache
+        .lock(&key("one"), NOW, &|| false)
+        .unwrap()
+        .expect("nobody has it");
+    assert!(
+        place
+            .another()
+            .lock(&key("one"), NOW, &|| false)
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        place
+            .cache
+            .lock(&key("one"), Duration::from_millis(20), &|| false)
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        place
+            .cache
+            .lock(&key("other"), NOW, &|| false)
+            .unwrap()
+            .is_some()
+    );
     drop(lock);
-    assert!(place.another().lock(&key("one"), NOW, &|| false).unwrap().is_some());
+    assert!(
+        place
+            .another()
+            .lock(&key("one"), NOW, &|| false)
+            .unwrap()
+            .is_some()
+    );
     assert_eq!(place.names(), [""; 0]);
 }
 
@@ -128,8 +199,16 @@ fn one_thread_at_a_time_has_the_lock() {
         for _ in 0..THREADS {
             scope.spawn(|| {
                 for _ in 0..25 {
-                    let lock = place.another().lock(&key("one"), PATIENCE, &|| false).unwrap().expect("it is free now and then");
-                    assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two had it at once");
+                    let lock = place
+                        .another()
+                        .lock(&key("one"), PATIENCE, &|| false)
+                        .unwrap()
+                        .expect("it is free now and then");
+                    assert_eq!(
+                        inside.fetch_add(1, Ordering::SeqCst),
+                        0,
+                        "two had it at once"
+                    );
                     std::thread::yield_now();
                     inside.fetch_sub(1, Ordering::SeqCst);
                     turns.fetch_add(1, Ordering::SeqCst);
@@ -156,7 +235,10 @@ fn racers_make_one_key() {
             }
         });
         for index in 0..THREADS {
-            assert_eq!(payload(place.another().load(&key(&index.to_string()))), PAYLOAD);
+            assert_eq!(
+                payload(place.another().load(&key(&index.to_string()))),
+                PAYLOAD
+            );
         }
         assert_eq!(place.names().len(), THREADS + 1);
     }
@@ -175,7 +257,10 @@ fn readers_see_whole_artifacts_while_others_write() {
             let place = &place;
             scope.spawn(move || {
                 for round in 0..30_usize {
-                    place.cache.store(&one, &vec![writer; 1_000 + round * 10_000]).unwrap();
+                    place
+                        .cache
+                        .store(&one, &vec![writer; 1_000 + round * 10_000])
+                        .unwrap();
                 }
             });
         }

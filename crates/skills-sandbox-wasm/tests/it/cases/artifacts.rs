@@ -23,7 +23,10 @@ struct Shelf {
 
 impl Shelf {
     async fn filled(generation: Generation) -> Self {
-        let shelf = Self { directory: tempfile::tempdir().unwrap(), program: fixture::nothing(generation).into() };
+        let shelf = Self {
+            directory: tempfile::tempdir().unwrap(),
+            program: fixture::nothing(generation).into(),
+        };
         assert!(shelf.code(Profile::Fast).await.starts_with("compiled in "));
         shelf
     }
@@ -43,15 +46,29 @@ impl Shelf {
     }
 
     async fn run(&self, profile: Profile) -> Outcome {
-        let outcome = self.sandbox(profile).run(Job::new(Grants::none(), Program::Wasm(Arc::clone(&self.program)))).await.unwrap();
+        let outcome = self
+            .sandbox(profile)
+            .run(Job::new(
+                Grants::none(),
+                Program::Wasm(Arc::clone(&self.program)),
+            ))
+            .await
+            .unwrap();
         assert_eq!(outcome.ending, Ending::Exited { code: 0 });
         outcome
     }
 
     /// Returns the files with compiled code.
     fn artifacts(&self) -> Vec<PathBuf> {
-        let paths = std::fs::read_dir(self.cache()).unwrap().map(|entry| entry.unwrap().path());
-        let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|extension| extension == "artifact")).collect();
+        let paths = std::fs::read_dir(self.cache())
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let mut paths: Vec<PathBuf> = paths
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "artifact")
+            })
+            .collect();
         paths.sort();
         paths
     }
@@ -61,18 +78,32 @@ impl Shelf {
         artifact
     }
 
-    /// Makes sure that what lies in the cache is not used, and that something better lies there afterwards.
+    /// Makes sure that what lies in the cache is not used, and that something better lies there
+    /// afterwards.
     async fn recovers(&self, what: &str) {
         let outcome = self.run(Profile::Fast).await;
-        assert!(origin(&outcome).starts_with("compiled in "), "{what}: {outcome:?}");
-        let is_told = outcome.report.layers().iter().any(|layer| layer.name() == "code-cache" && layer.detail().contains("deleted"));
+        assert!(
+            origin(&outcome).starts_with("compiled in "),
+            "{what}: {outcome:?}"
+        );
+        let is_told = outcome
+            .report
+            .layers()
+            .iter()
+            .any(|layer| layer.name() == "code-cache" && layer.detail().contains("deleted"));
         assert_eq!(is_told, what != "removed", "{what}: {outcome:?}");
-        assert_eq!(self.code(Profile::Fast).await, CACHED, "{what}: not put back");
+        assert_eq!(
+            self.code(Profile::Fast).await,
+            CACHED,
+            "{what}: not put back"
+        );
     }
 }
 
 fn sandbox(cache: &Path, scratch: &Path, profile: Profile) -> WasmSandbox {
-    WasmSandbox::new(scratch).profile(profile).cache(ArtifactCache::open(cache).unwrap())
+    WasmSandbox::new(scratch)
+        .profile(profile)
+        .cache(ArtifactCache::open(cache).unwrap())
 }
 
 fn origin(outcome: &Outcome) -> String {
@@ -106,7 +137,10 @@ async fn case_32_damaged_code_is_compiled_anew() {
 async fn case_33_code_with_one_changed_bit_never_runs() {
     let shelf = Shelf::filled(Generation::P2).await;
     let good = std::fs::read(shelf.artifact()).unwrap();
-    for at in (0..good.len()).step_by(good.len() / 60).chain([good.len() - 1]) {
+    for at in (0..good.len())
+        .step_by(good.len() / 60)
+        .chain([good.len() - 1])
+    {
         let mut changed = good.clone();
         changed[at] ^= 1 << (at % 8);
         std::fs::write(shelf.artifact(), changed).unwrap();
@@ -138,12 +172,30 @@ async fn case_35_a_file_that_is_cut_while_its_code_runs_stops_nobody() {
     shelf.program = fixture::endless(Generation::P2).into();
     let mut limits = Limits::default();
     limits.wall_time = Duration::from_secs(3);
-    let job = || Job::new(grants(&shelf.directory.path().join("skill"), None, &limits), Program::Wasm(Arc::clone(&shelf.program)));
+    let job = || {
+        Job::new(
+            grants(&shelf.directory.path().join("skill"), None, &limits),
+            Program::Wasm(Arc::clone(&shelf.program)),
+        )
+    };
     std::fs::create_dir(shelf.directory.path().join("skill")).unwrap();
     // Puts it into the cache; a second sandbox takes it from there.
-    assert_eq!(shelf.sandbox(Profile::Fast).run(job()).await.unwrap().ending, Ending::TimedOut { limit_ms: 3_000 });
+    assert_eq!(
+        shelf
+            .sandbox(Profile::Fast)
+            .run(job())
+            .await
+            .unwrap()
+            .ending,
+        Ending::TimedOut { limit_ms: 3_000 }
+    );
     let sandbox = shelf.sandbox(Profile::Fast);
-    let nothing = || Job::new(Grants::none(), Program::Wasm(fixture::nothing(Generation::P2).into()));
+    let nothing = || {
+        Job::new(
+            Grants::none(),
+            Program::Wasm(fixture::nothing(Generation::P2).into()),
+        )
+    };
     let cut = async {
         // The endless one runs since this one had its turn.
         assert!(sandbox.run(nothing()).await.unwrap().ending.is_success());
@@ -154,15 +206,22 @@ async fn case_35_a_file_that_is_cut_while_its_code_runs_stops_nobody() {
     };
     let (outcome, ()) = tokio::join!(sandbox.run(job()), cut);
     let outcome = outcome.unwrap();
-    assert_eq!((outcome.ending.clone(), origin(&outcome).as_str()), (Ending::TimedOut { limit_ms: 3_000 }, CACHED));
+    assert_eq!(
+        (outcome.ending.clone(), origin(&outcome).as_str()),
+        (Ending::TimedOut { limit_ms: 3_000 }, CACHED)
+    );
 }
 
 fn grants(skill: &Path, workspace: Option<&Path>, limits: &Limits) -> Grants {
-    let mut request = Request::new(skill).limits(limits.clone()).tool("Read", None);
+    let mut request = Request::new(skill)
+        .limits(limits.clone())
+        .tool("Read", None);
     if let Some(workspace) = workspace {
         request = request.workspace(workspace);
     }
-    let Decision::Granted(grants) = Rules::default().decide(&request) else { panic!("granted") };
+    let Decision::Granted(grants) = Rules::default().decide(&request) else {
+        panic!("granted")
+    };
     grants
 }
 
@@ -172,8 +231,16 @@ async fn case_35_no_program_is_granted_the_cache() {
     let skill = tempfile::tempdir().unwrap();
     for workspace in [shelf.cache(), shelf.directory.path().to_owned()] {
         let grants = grants(skill.path(), Some(&workspace), &Limits::default());
-        let refused = shelf.sandbox(Profile::Fast).run(Job::new(grants, Program::Wasm(Arc::clone(&shelf.program)))).await;
-        assert_eq!(refused.unwrap_err().kind(), ErrorKind::Refused, "{}", workspace.display());
+        let refused = shelf
+            .sandbox(Profile::Fast)
+            .run(Job::new(grants, Program::Wasm(Arc::clone(&shelf.program))))
+            .await;
+        assert_eq!(
+            refused.unwrap_err().kind(),
+            ErrorKind::Refused,
+            "{}",
+            workspace.display()
+        );
     }
 }
 
@@ -185,14 +252,29 @@ fn case_43_several_processes_compile_a_program_once() {
     let directory = tempfile::tempdir().unwrap();
     let start = || {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["cases::artifacts::another_process", "--exact", "--nocapture"]).arg(directory.path());
+        command
+            .args([
+                "cases::artifacts::another_process",
+                "--exact",
+                "--nocapture",
+            ])
+            .arg(directory.path());
         command.stdout(Stdio::piped()).spawn().unwrap()
     };
     let processes: Vec<_> = (0..PROCESSES).map(|_| start()).collect();
-    let said: Vec<String> =
-        processes.into_iter().map(|process| String::from_utf8(process.wait_with_output().unwrap().stdout).unwrap()).collect();
+    let said: Vec<String> = processes
+        .into_iter()
+        .map(|process| String::from_utf8(process.wait_with_output().unwrap().stdout).unwrap())
+        .collect();
     let having = |word: &str| said.iter().filter(|text| text.contains(word)).count();
-    assert_eq!((having("code: compiled in "), having(&format!("code: {CACHED}"))), (1, PROCESSES - 1), "{said:#?}");
+    assert_eq!(
+        (
+            having("code: compiled in "),
+            having(&format!("code: {CACHED}"))
+        ),
+        (1, PROCESSES - 1),
+        "{said:#?}"
+    );
 }
 
 /// Runs the guest with the cache in the directory that is the last argument.
@@ -205,7 +287,10 @@ async fn another_process() {
     }
     let scratch = tempfile::tempdir().unwrap();
     let job = Job::new(Grants::none(), Program::Wasm(Generation::P2.guest())).argument("input");
-    let outcome = sandbox(&directory.join("cache"), scratch.path(), Profile::Fast).run(job).await.unwrap();
+    let outcome = sandbox(&directory.join("cache"), scratch.path(), Profile::Fast)
+        .run(job)
+        .await
+        .unwrap();
     assert_eq!(outcome.stdout.text(), "ok: 0 bytes\n");
     println!("code: {}", origin(&outcome));
 }

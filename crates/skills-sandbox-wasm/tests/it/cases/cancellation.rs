@@ -11,8 +11,15 @@ async fn case_41_what_is_cancelled_before_it_begins_does_not_run() {
         let lab = Lab::new(generation);
         let cancellation = Cancellation::new();
         cancellation.cancel();
-        let outcome = lab.run_job(lab.job(&["echo"]).cancellation(cancellation)).await.unwrap();
-        assert_eq!((outcome.ending, outcome.stdout.text().as_str()), (Ending::Cancelled, ""), "{generation:?}");
+        let outcome = lab
+            .run_job(lab.job(&["echo"]).cancellation(cancellation))
+            .await
+            .unwrap();
+        assert_eq!(
+            (outcome.ending, outcome.stdout.text().as_str()),
+            (Ending::Cancelled, ""),
+            "{generation:?}"
+        );
     }
 }
 
@@ -22,14 +29,21 @@ async fn case_41_a_run_that_is_cancelled_ends_and_hinders_nobody() {
         let lab = Lab::new(generation);
         for action in ["spin", "sleep", "fill"] {
             let cancellation = Cancellation::new();
-            let run = lab.run_job(lab.job(&[action, "1000000"]).cancellation(cancellation.clone()));
+            let run = lab.run_job(
+                lab.job(&[action, "1000000"])
+                    .cancellation(cancellation.clone()),
+            );
             let cancel = async {
                 // The other one has begun when this one had its turn.
                 lab.still_works().await;
                 cancellation.cancel();
             };
             let (outcome, ()) = tokio::join!(run, cancel);
-            assert_eq!(outcome.unwrap().ending, Ending::Cancelled, "{generation:?}: {action}");
+            assert_eq!(
+                outcome.unwrap().ending,
+                Ending::Cancelled,
+                "{generation:?}: {action}"
+            );
         }
         lab.still_works().await;
     }
@@ -41,9 +55,15 @@ async fn case_41_another_thread_may_cancel() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         let cancellation = Cancellation::new();
-        let job = lab.job_of(fixture::endless(generation)).cancellation(cancellation.clone());
+        let job = lab
+            .job_of(fixture::endless(generation))
+            .cancellation(cancellation.clone());
         let cancel = std::thread::spawn(move || cancellation.cancel());
-        assert_eq!(lab.run_job(job).await.unwrap().ending, Ending::Cancelled, "{generation:?}");
+        assert_eq!(
+            lab.run_job(job).await.unwrap().ending,
+            Ending::Cancelled,
+            "{generation:?}"
+        );
         cancel.join().unwrap();
     }
 }

@@ -35,12 +35,22 @@ async fn case_40_a_thousand_runs_at_once_all_get_their_turn() {
         let mut tasks = Vec::new();
         for _ in 0..RUNS {
             let (sandbox, job) = (sandbox.clone(), job(&bytes));
-            tasks.push(tokio::spawn(async move { sandbox.run(job).await.map(|outcome| outcome.ending) }));
+            tasks.push(tokio::spawn(async move {
+                sandbox.run(job).await.map(|outcome| outcome.ending)
+            }));
         }
         for task in tasks {
-            assert_eq!(task.await.unwrap().unwrap(), Ending::Exited { code: 0 }, "{generation:?}");
+            assert_eq!(
+                task.await.unwrap().unwrap(),
+                Ending::Exited { code: 0 },
+                "{generation:?}"
+            );
         }
-        assert_eq!(entries(scratch.path()), 0, "{generation:?}: scratch directories are gone");
+        assert_eq!(
+            entries(scratch.path()),
+            0,
+            "{generation:?}: scratch directories are gone"
+        );
     }
 }
 
@@ -48,7 +58,10 @@ async fn case_40_a_thousand_runs_at_once_all_get_their_turn() {
 async fn case_41_a_run_that_is_dropped_gives_everything_back() {
     for &generation in Generation::ALL {
         let (sandbox, scratch) = sandbox();
-        let (endless, nothing): (Arc<[u8]>, Arc<[u8]>) = (fixture::endless(generation).into(), fixture::nothing(generation).into());
+        let (endless, nothing): (Arc<[u8]>, Arc<[u8]>) = (
+            fixture::endless(generation).into(),
+            fixture::nothing(generation).into(),
+        );
         // More often than there are places.
         for _ in 0..200 {
             tokio::select! {
@@ -57,7 +70,11 @@ async fn case_41_a_run_that_is_dropped_gives_everything_back() {
                 outcome = sandbox.run(job(&nothing)) => assert!(outcome.unwrap().ending.is_success()),
             }
         }
-        assert_eq!(entries(scratch.path()), 0, "{generation:?}: scratch directories are gone");
+        assert_eq!(
+            entries(scratch.path()),
+            0,
+            "{generation:?}: scratch directories are gone"
+        );
     }
 }
 
@@ -75,7 +92,11 @@ async fn case_41_a_run_that_is_dropped_while_it_waits_gives_everything_back() {
                 outcome = sandbox.run(input()) => assert!(outcome.unwrap().ending.is_success()),
             }
         }
-        assert_eq!(entries(scratch.path()), 0, "{generation:?}: scratch directories are gone");
+        assert_eq!(
+            entries(scratch.path()),
+            0,
+            "{generation:?}: scratch directories are gone"
+        );
     }
 }
 
@@ -93,7 +114,11 @@ async fn case_41_a_run_that_is_dropped_while_it_is_compiled_hinders_nobody() {
         }
         let outcome = sandbox.run(input()).await.unwrap();
         assert_eq!(outcome.stdout.text(), "ok: 0 bytes\n", "{generation:?}");
-        assert_eq!(entries(scratch.path()), 0, "{generation:?}: scratch directories are gone");
+        assert_eq!(
+            entries(scratch.path()),
+            0,
+            "{generation:?}: scratch directories are gone"
+        );
         Lab::new(generation).still_works().await;
     }
 }

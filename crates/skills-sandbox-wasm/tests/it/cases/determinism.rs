@@ -12,8 +12,10 @@ use super::fixture;
 use super::lab::Generation;
 
 /// A sandbox for each way of running, so that each guest is compiled once for each.
-static REPEATABLE: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| sandbox(Profile::Deterministic { seed: 1 }));
-static OTHERWISE: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| sandbox(Profile::Deterministic { seed: 2 }));
+static REPEATABLE: LazyLock<(WasmSandbox, TempDir)> =
+    LazyLock::new(|| sandbox(Profile::Deterministic { seed: 1 }));
+static OTHERWISE: LazyLock<(WasmSandbox, TempDir)> =
+    LazyLock::new(|| sandbox(Profile::Deterministic { seed: 2 }));
 static FAST: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| sandbox(Profile::Fast));
 
 fn sandbox(profile: Profile) -> (WasmSandbox, TempDir) {
@@ -23,7 +25,14 @@ fn sandbox(profile: Profile) -> (WasmSandbox, TempDir) {
 
 async fn run(sandbox: &WasmSandbox, bytes: Arc<[u8]>, arguments: &[&str]) -> Outcome {
     let job = Job::new(Grants::none(), Program::Wasm(bytes));
-    sandbox.run(arguments.iter().fold(job, |job, argument| job.argument(*argument))).await.unwrap()
+    sandbox
+        .run(
+            arguments
+                .iter()
+                .fold(job, |job, argument| job.argument(*argument)),
+        )
+        .await
+        .unwrap()
 }
 
 /// Returns the lines with what may differ between two runs: clocks, random numbers.
@@ -38,15 +47,25 @@ async fn case_42_the_same_seed_gives_the_same_output() {
     for &generation in Generation::ALL {
         let first = entropy(&REPEATABLE.0, generation).await;
         assert_eq!(first.len(), 4, "{first:?}");
-        assert_eq!(first, entropy(&REPEATABLE.0, generation).await, "{generation:?}");
+        assert_eq!(
+            first,
+            entropy(&REPEATABLE.0, generation).await,
+            "{generation:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn case_42_another_seed_gives_other_numbers() {
     for &generation in Generation::ALL {
-        let (one, other) = (entropy(&REPEATABLE.0, generation).await, entropy(&OTHERWISE.0, generation).await);
-        assert!(one[2] != other[2] && one[3] != other[3], "{generation:?}: {one:?} {other:?}");
+        let (one, other) = (
+            entropy(&REPEATABLE.0, generation).await,
+            entropy(&OTHERWISE.0, generation).await,
+        );
+        assert!(
+            one[2] != other[2] && one[3] != other[3],
+            "{generation:?}: {one:?} {other:?}"
+        );
     }
 }
 
@@ -54,8 +73,14 @@ async fn case_42_another_seed_gives_other_numbers() {
 #[tokio::test]
 async fn case_42_without_a_seed_no_two_runs_are_alike() {
     for &generation in Generation::ALL {
-        let (one, other) = (entropy(&FAST.0, generation).await, entropy(&FAST.0, generation).await);
-        assert!(one.iter().zip(&other).all(|(one, other)| one != other), "{generation:?}: {one:?} {other:?}");
+        let (one, other) = (
+            entropy(&FAST.0, generation).await,
+            entropy(&FAST.0, generation).await,
+        );
+        assert!(
+            one.iter().zip(&other).all(|(one, other)| one != other),
+            "{generation:?}: {one:?} {other:?}"
+        );
     }
 }
 
@@ -67,7 +92,10 @@ async fn case_42_the_same_steps_are_counted() {
             let outcome = run(&REPEATABLE.0, generation.guest(), &["entropy"]).await;
             counted.push(outcome.report.fact_named("steps").map(str::to_owned));
         }
-        assert!(counted[0].is_some() && counted[0] == counted[1], "{generation:?}: {counted:?}");
+        assert!(
+            counted[0].is_some() && counted[0] == counted[1],
+            "{generation:?}: {counted:?}"
+        );
     }
 }
 
@@ -87,7 +115,11 @@ async fn case_42_what_is_no_number_has_one_form() {
                    (func (export "run") (result i32) (i32.ne (call $form (f32.const 0)) (i32.const 0x7fc00000)))"#
             );
             let bytes = fixture::command(generation, &core).into();
-            assert_eq!(run(&REPEATABLE.0, bytes, &[]).await.ending, Ending::Exited { code: 0 }, "{generation:?}: {probe}");
+            assert_eq!(
+                run(&REPEATABLE.0, bytes, &[]).await.ending,
+                Ending::Exited { code: 0 },
+                "{generation:?}: {probe}"
+            );
         }
     }
 }
@@ -103,7 +135,15 @@ async fn case_42_an_endless_loop_is_stopped() {
             outcome = run(&REPEATABLE.0, fixture::nothing(generation).into(), &[]) => assert!(outcome.ending.is_success()),
         }
         let lab = super::lab::Lab::in_time(generation, Duration::from_secs(1)).await;
-        let outcome = REPEATABLE.0.run(lab.job_of(fixture::endless(generation))).await.unwrap();
-        assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 1_000 }, "{generation:?}");
+        let outcome = REPEATABLE
+            .0
+            .run(lab.job_of(fixture::endless(generation)))
+            .await
+            .unwrap();
+        assert_eq!(
+            outcome.ending,
+            Ending::TimedOut { limit_ms: 1_000 },
+            "{generation:?}"
+        );
     }
 }

@@ -5,13 +5,17 @@ use skills_sandbox::Ending;
 use super::fixture;
 use super::lab::{Generation, Lab, kind};
 
-/// A stack in memory, as compilers make it, runs into the end of the memory before the real stack is full.
+/// A stack in memory, as compilers make it, runs into the end of the memory before the real stack
+/// is full.
 #[tokio::test]
 async fn case_02_endless_recursion_of_a_compiled_program_traps() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         let ending = kind(&lab.run(&["recurse"]).await.ending);
-        assert!(["trapped", "stack-overflow"].contains(&ending.as_str()), "{generation:?}: {ending}");
+        assert!(
+            ["trapped", "stack-overflow"].contains(&ending.as_str()),
+            "{generation:?}: {ending}"
+        );
         lab.still_works().await;
     }
 }
@@ -25,7 +29,11 @@ async fn case_02_endless_recursion_overflows_the_stack() {
             r#"(func $deeper (param i32) (result i32) (i32.add (call $deeper (local.get 0)) (i32.const 1)))
                (func (export "run") (result i32) (call $deeper (i32.const 0)))"#,
         );
-        assert_eq!(kind(&lab.run_bytes(&recursion).await.unwrap().ending), "stack-overflow", "{generation:?}");
+        assert_eq!(
+            kind(&lab.run_bytes(&recursion).await.unwrap().ending),
+            "stack-overflow",
+            "{generation:?}"
+        );
         lab.still_works().await;
     }
 }
@@ -35,10 +43,18 @@ async fn case_23_exit_codes_are_kept() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         for code in [0, 3, 255] {
-            assert_eq!(lab.run(&["exit", &code.to_string()]).await.ending, Ending::Exited { code }, "{generation:?}");
+            assert_eq!(
+                lab.run(&["exit", &code.to_string()]).await.ending,
+                Ending::Exited { code },
+                "{generation:?}"
+            );
         }
         // Failure without a code.
-        assert_eq!(lab.run(&["fail"]).await.ending, Ending::Exited { code: 1 }, "{generation:?}");
+        assert_eq!(
+            lab.run(&["fail"]).await.ending,
+            Ending::Exited { code: 1 },
+            "{generation:?}"
+        );
     }
 }
 
@@ -48,9 +64,20 @@ async fn case_24_a_panic_traps_and_its_message_is_kept() {
         let lab = Lab::new(generation);
         let panicked = lab.run(&["panic"]).await;
         assert_eq!(kind(&panicked.ending), "trapped", "{generation:?}");
-        assert!(panicked.stderr.text().contains("as asked"), "{generation:?}: {}", panicked.stderr.text());
-        let unreachable = fixture::command(generation, r#"(func (export "run") (result i32) unreachable)"#);
-        assert_eq!(kind(&lab.run_bytes(&unreachable).await.unwrap().ending), "trapped", "{generation:?}");
+        assert!(
+            panicked.stderr.text().contains("as asked"),
+            "{generation:?}: {}",
+            panicked.stderr.text()
+        );
+        let unreachable = fixture::command(
+            generation,
+            r#"(func (export "run") (result i32) unreachable)"#,
+        );
+        assert_eq!(
+            kind(&lab.run_bytes(&unreachable).await.unwrap().ending),
+            "trapped",
+            "{generation:?}"
+        );
     }
 }
 
@@ -58,10 +85,21 @@ async fn case_24_a_panic_traps_and_its_message_is_kept() {
 #[tokio::test]
 async fn case_25_there_are_no_processes_and_no_threads() {
     let lab = Lab::new(Generation::P2);
-    lab.refuses(&[&["spawn"], &["thread"]], &["Unsupported"]).await;
+    lab.refuses(&[&["spawn"], &["thread"]], &["Unsupported"])
+        .await;
     for &generation in Generation::ALL {
-        let shared = fixture::command(generation, r#"(memory 1 1 shared) (func (export "run") (result i32) i32.const 0)"#);
-        let error = lab.run_bytes(&shared).await.expect_err("memory for threads");
-        assert_eq!(error.kind(), skills_sandbox::ErrorKind::Load, "{generation:?}: {error}");
+        let shared = fixture::command(
+            generation,
+            r#"(memory 1 1 shared) (func (export "run") (result i32) i32.const 0)"#,
+        );
+        let error = lab
+            .run_bytes(&shared)
+            .await
+            .expect_err("memory for threads");
+        assert_eq!(
+            error.kind(),
+            skills_sandbox::ErrorKind::Load,
+            "{generation:?}: {error}"
+        );
     }
 }

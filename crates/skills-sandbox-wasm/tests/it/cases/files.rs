@@ -15,13 +15,27 @@ async fn case_09_absolute_paths_lead_nowhere() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         let secret = lab.path("secret.txt");
-        let elsewhere = ["/etc/passwd", "/proc/self/environ", "/dev/zero", "/skills/data.txt", secret.to_str().unwrap()];
+        let elsewhere = [
+            "/etc/passwd",
+            "/proc/self/environ",
+            "/dev/zero",
+            "/skills/data.txt",
+            secret.to_str().unwrap(),
+        ];
         for path in elsewhere {
-            lab.refuses(&[&["read", path], &["raw-read", path]], NOT_FOUND).await;
+            lab.refuses(&[&["read", path], &["raw-read", path]], NOT_FOUND)
+                .await;
             // Looked up in a granted directory, an absolute path is no better.
-            lab.refuses(&[&["open-in", "/skill", path], &["open-in", "/work", path]], NOT_PERMITTED).await;
+            lab.refuses(
+                &[&["open-in", "/skill", path], &["open-in", "/work", path]],
+                NOT_PERMITTED,
+            )
+            .await;
         }
-        assert_eq!(lab.attempt(&["open-in", "/skill", "data.txt"]).await, "ok: data");
+        assert_eq!(
+            lab.attempt(&["open-in", "/skill", "data.txt"]).await,
+            "ok: data"
+        );
     }
 }
 
@@ -38,10 +52,21 @@ async fn case_10_parents_of_a_granted_directory_are_out_of_reach() {
             "/work/../secret.txt",
         ];
         for path in paths {
-            lab.refuses(&[&["read", path], &["raw-read", path]], NOT_PERMITTED).await;
+            lab.refuses(&[&["read", path], &["raw-read", path]], NOT_PERMITTED)
+                .await;
         }
-        lab.refuses(&[&["open-in", "/skill", ".."], &["open-in", "/skill", "../secret.txt"]], NOT_PERMITTED).await;
-        assert_eq!(lab.attempt(&["raw-read", "/skill/sub/../data.txt"]).await, "ok: data");
+        lab.refuses(
+            &[
+                &["open-in", "/skill", ".."],
+                &["open-in", "/skill", "../secret.txt"],
+            ],
+            NOT_PERMITTED,
+        )
+        .await;
+        assert_eq!(
+            lab.attempt(&["raw-read", "/skill/sub/../data.txt"]).await,
+            "ok: data"
+        );
     }
 }
 
@@ -50,22 +75,45 @@ async fn case_11_symlinks_end_at_the_granted_directory() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         let secret = lab.path("secret.txt");
-        let links = [("passwd", "/etc/passwd"), ("etc", "/etc"), ("up", ".."), ("relative", "../secret.txt"), ("chain", "relative")];
+        let links = [
+            ("passwd", "/etc/passwd"),
+            ("etc", "/etc"),
+            ("up", ".."),
+            ("relative", "../secret.txt"),
+            ("chain", "relative"),
+        ];
         for (name, target) in links {
             symlink(target, lab.path("skill").join(name)).unwrap();
         }
         symlink(&secret, lab.path("skill/absolute")).unwrap();
         symlink("data.txt", lab.path("skill/inside")).unwrap();
         symlink("../data.txt", lab.path("skill/sub/inside")).unwrap();
-        for path in ["passwd", "etc/passwd", "up/secret.txt", "relative", "chain", "absolute", "sub/../up/outside/data.txt"] {
+        for path in [
+            "passwd",
+            "etc/passwd",
+            "up/secret.txt",
+            "relative",
+            "chain",
+            "absolute",
+            "sub/../up/outside/data.txt",
+        ] {
             let path = format!("/skill/{path}");
-            lab.refuses(&[&["read", &path], &["raw-read", &path]], NOT_PERMITTED).await;
+            lab.refuses(&[&["read", &path], &["raw-read", &path]], NOT_PERMITTED)
+                .await;
         }
         for path in ["/skill/inside", "/skill/sub/inside"] {
-            assert_eq!(lab.attempt(&["raw-read", path]).await, "ok: data", "{generation:?}: {path}");
+            assert_eq!(
+                lab.attempt(&["raw-read", path]).await,
+                "ok: data",
+                "{generation:?}: {path}"
+            );
         }
         symlink("circle", lab.path("skill/circle")).unwrap();
-        assert!(lab.attempt(&["raw-read", "/skill/circle"]).await.starts_with("refused"));
+        assert!(
+            lab.attempt(&["raw-read", "/skill/circle"])
+                .await
+                .starts_with("refused")
+        );
     }
 }
 
@@ -73,14 +121,22 @@ async fn case_11_symlinks_end_at_the_granted_directory() {
 async fn case_12_a_slash_at_the_end_opens_no_way_through_a_symlink() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation).writing();
-        for (name, target) in [("out", "../outside"), ("file", "../secret.txt"), ("etc", "/etc")] {
+        for (name, target) in [
+            ("out", "../outside"),
+            ("file", "../secret.txt"),
+            ("etc", "/etc"),
+        ] {
             for directory in ["skill", "workspace"] {
                 symlink(target, lab.path(directory).join(name)).unwrap();
             }
         }
         std::fs::create_dir(lab.path("workspace/mine")).unwrap();
         std::fs::write(lab.path("workspace/mine/data.txt"), "mine").unwrap();
-        let before = (lab.tree("outside"), lab.tree("skill"), std::fs::read_to_string(lab.path("secret.txt")).unwrap());
+        let before = (
+            lab.tree("outside"),
+            lab.tree("skill"),
+            std::fs::read_to_string(lab.path("secret.txt")).unwrap(),
+        );
         let attempts: &[&[&str]] = &[
             &["raw-read", "/skill/out/"],
             &["raw-read", "/skill/out/data.txt"],
@@ -94,7 +150,11 @@ async fn case_12_a_slash_at_the_end_opens_no_way_through_a_symlink() {
             &["remove-directory", "/workspace/out/"],
             &["rename", "/workspace/out/", "/workspace/stolen"],
             &["rename", "/workspace/out/data.txt", "/workspace/stolen"],
-            &["rename", "/workspace/mine/data.txt", "/workspace/out/data.txt"],
+            &[
+                "rename",
+                "/workspace/mine/data.txt",
+                "/workspace/out/data.txt",
+            ],
             &["rename", "/workspace/mine", "/workspace/out/"],
             &["rename", "/workspace/mine/", "/workspace/etc/"],
             &["link", "/workspace/out/data.txt", "/workspace/stolen"],
@@ -104,9 +164,16 @@ async fn case_12_a_slash_at_the_end_opens_no_way_through_a_symlink() {
         ];
         for attempt in attempts {
             let said = lab.attempt(attempt).await;
-            assert!(said.starts_with("refused: "), "{generation:?}: {attempt:?}: {said}");
+            assert!(
+                said.starts_with("refused: "),
+                "{generation:?}: {attempt:?}: {said}"
+            );
         }
-        let after = (lab.tree("outside"), lab.tree("skill"), std::fs::read_to_string(lab.path("secret.txt")).unwrap());
+        let after = (
+            lab.tree("outside"),
+            lab.tree("skill"),
+            std::fs::read_to_string(lab.path("secret.txt")).unwrap(),
+        );
         assert_eq!(before, after, "{generation:?}");
         assert!(!lab.path("workspace/stolen").exists());
     }
@@ -140,13 +207,17 @@ async fn case_13_a_skill_cannot_change_itself() {
         ];
         for attempt in attempts {
             let said = lab.attempt(attempt).await;
-            assert!(said.starts_with("refused: "), "{generation:?}: {attempt:?}: {said}");
+            assert!(
+                said.starts_with("refused: "),
+                "{generation:?}: {attempt:?}: {said}"
+            );
         }
         assert_eq!(before, lab.tree("skill"), "{generation:?}");
     }
 }
 
-/// The same calls where writing is granted, so that the case before is known to fail for its reason.
+/// The same calls where writing is granted, so that the case before is known to fail for its
+/// reason.
 #[tokio::test]
 async fn case_13_what_is_granted_can_be_changed() {
     for &generation in Generation::ALL {
@@ -167,9 +238,15 @@ async fn case_13_what_is_granted_can_be_changed() {
         ];
         for attempt in attempts {
             let said = lab.attempt(attempt).await;
-            assert!(said.starts_with("ok: "), "{generation:?}: {attempt:?}: {said}");
+            assert!(
+                said.starts_with("ok: "),
+                "{generation:?}: {attempt:?}: {said}"
+            );
         }
-        assert_eq!(std::fs::read_to_string(lab.path("workspace/symlink")).unwrap(), "mine");
+        assert_eq!(
+            std::fs::read_to_string(lab.path("workspace/symlink")).unwrap(),
+            "mine"
+        );
     }
 }
 
@@ -185,7 +262,10 @@ struct Swapper {
 
 impl Swapper {
     fn start(place: PathBuf, directory: PathBuf, link: PathBuf) -> Self {
-        let (stop, swaps) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (stop, swaps) = (
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(AtomicU64::new(0)),
+        );
         let (stopped, counter) = (Arc::clone(&stop), Arc::clone(&swaps));
         let swap = move || {
             while !stopped.load(Ordering::Relaxed) {
@@ -196,7 +276,11 @@ impl Swapper {
                 }
             }
         };
-        Self { stop, swaps, thread: Some(std::thread::spawn(swap)) }
+        Self {
+            stop,
+            swaps,
+            thread: Some(std::thread::spawn(swap)),
+        }
     }
 }
 
@@ -214,14 +298,27 @@ async fn case_14_a_symlink_that_comes_and_goes_is_never_followed_out() {
         std::fs::create_dir(lab.path("skill/directory")).unwrap();
         std::fs::write(lab.path("skill/directory/data.txt"), "inside").unwrap();
         symlink("../outside", lab.path("skill/link")).unwrap();
-        let swapper = Swapper::start(lab.path("skill/place"), lab.path("skill/directory"), lab.path("skill/link"));
+        let swapper = Swapper::start(
+            lab.path("skill/place"),
+            lab.path("skill/directory"),
+            lab.path("skill/link"),
+        );
         let mut found = 0;
         for _ in 0..LOOKS {
             let said = lab.attempt(&["raw-read", "/skill/place/data.txt"]).await;
-            assert!(said == "ok: inside" || said.starts_with("refused: "), "{generation:?}: {said}");
+            assert!(
+                said == "ok: inside" || said.starts_with("refused: "),
+                "{generation:?}: {said}"
+            );
             found += usize::from(said == "ok: inside");
         }
-        assert!(found > 0 && found < LOOKS, "{generation:?}: the guest met one side only");
-        assert!(swapper.swaps.load(Ordering::Relaxed) > 0, "nothing was swapped");
+        assert!(
+            found > 0 && found < LOOKS,
+            "{generation:?}: the guest met one side only"
+        );
+        assert!(
+            swapper.swaps.load(Ordering::Relaxed) > 0,
+            "nothing was swapped"
+        );
     }
 }

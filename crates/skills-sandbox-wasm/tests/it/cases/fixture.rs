@@ -7,7 +7,8 @@ pub(crate) fn compile(text: &str) -> Vec<u8> {
     wat::parse_str(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Makes a command of the fields of a core module, which exports `run: func() -> i32`; 0 is success.
+/// Makes a command of the fields of a core module, which exports `run: func() -> i32`; 0 is
+/// success.
 pub(crate) fn command(generation: Generation, core: &str) -> Vec<u8> {
     component(generation, "", core)
 }
@@ -32,10 +33,16 @@ pub(crate) fn component(generation: Generation, definitions: &str, core: &str) -
 
 /// A command that succeeds and does nothing else.
 pub(crate) fn nothing(generation: Generation) -> Vec<u8> {
-    command(generation, r#"(func (export "run") (result i32) i32.const 0)"#)
+    command(
+        generation,
+        r#"(func (export "run") (result i32) i32.const 0)"#,
+    )
 }
 
 /// A command that never ends.
 pub(crate) fn endless(generation: Generation) -> Vec<u8> {
-    command(generation, r#"(func (export "run") (result i32) (loop $again (br $again)) unreachable)"#)
+    command(
+        generation,
+        r#"(func (export "run") (result i32) (loop $again (br $again)) unreachable)"#,
+    )
 }

@@ -18,8 +18,10 @@ static SANDBOX: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| {
     (sandbox, scratch)
 });
 
-static PROBE: LazyLock<Arc<[u8]>> = LazyLock::new(|| Arc::from(include_bytes!("../../guest/probe.wasm").as_slice()));
-static PROBE3: LazyLock<Arc<[u8]>> = LazyLock::new(|| Arc::from(include_bytes!("../../guest-p3/probe3.wasm").as_slice()));
+static PROBE: LazyLock<Arc<[u8]>> =
+    LazyLock::new(|| Arc::from(include_bytes!("../../guest/probe.wasm").as_slice()));
+static PROBE3: LazyLock<Arc<[u8]>> =
+    LazyLock::new(|| Arc::from(include_bytes!("../../guest-p3/probe3.wasm").as_slice()));
 
 /// A generation of the system interface.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +34,11 @@ pub(crate) enum Generation {
 
 impl Generation {
     /// Those that this build of the sandbox runs.
-    pub(crate) const ALL: &[Self] = if cfg!(feature = "wasi-p3") { &[Self::P2, Self::P3] } else { &[Self::P2] };
+    pub(crate) const ALL: &[Self] = if cfg!(feature = "wasi-p3") {
+        &[Self::P2, Self::P3]
+    } else {
+        &[Self::P2]
+    };
 
     /// Returns the guest that does what its first argument says.
     pub(crate) fn guest(self) -> Arc<[u8]> {
@@ -40,7 +46,8 @@ impl Generation {
     }
 }
 
-/// A skill at `/skill`, a workspace, and beside both what must stay out of reach: `secret.txt` and `outside/`.
+/// A skill at `/skill`, a workspace, and beside both what must stay out of reach: `secret.txt` and
+/// `outside/`.
 pub(crate) struct Lab {
     directory: TempDir,
     generation: Generation,
@@ -55,10 +62,20 @@ impl Lab {
         for name in ["skill/sub", "workspace", "outside"] {
             std::fs::create_dir_all(directory.path().join(name)).unwrap();
         }
-        for (name, content) in [("skill/data.txt", "data"), ("secret.txt", "secret"), ("outside/data.txt", "secret")] {
+        for (name, content) in [
+            ("skill/data.txt", "data"),
+            ("secret.txt", "secret"),
+            ("outside/data.txt", "secret"),
+        ] {
             std::fs::write(directory.path().join(name), content).unwrap();
         }
-        Self { directory, generation, limits: Limits::default(), tool: "Read", fixed: None }
+        Self {
+            directory,
+            generation,
+            limits: Limits::default(),
+            tool: "Read",
+            fixed: None,
+        }
     }
 
     /// Makes one for runs with little time; compiling counts as well, so it is done before.
@@ -86,19 +103,29 @@ impl Lab {
     }
 
     pub(crate) fn grants(&self) -> Grants {
-        let request = Request::new(self.path("skill")).workspace(self.path("workspace")).limits(self.limits.clone()).tool(self.tool, None);
+        let request = Request::new(self.path("skill"))
+            .workspace(self.path("workspace"))
+            .limits(self.limits.clone())
+            .tool(self.tool, None);
         let request = match self.fixed {
             Some(below) => request.tool("Read", None).read(self.path(below)),
             None => request,
         };
-        let Decision::Granted(grants) = Rules::default().allow(Layer::User, Capability::Write).decide(&request) else { panic!("granted") };
+        let Decision::Granted(grants) = Rules::default()
+            .allow(Layer::User, Capability::Write)
+            .decide(&request)
+        else {
+            panic!("granted")
+        };
         grants
     }
 
     /// Makes a job of the guest.
     pub(crate) fn job(&self, arguments: &[&str]) -> Job {
         let job = Job::new(self.grants(), Program::Wasm(self.generation.guest()));
-        arguments.iter().fold(job, |job, argument| job.argument(*argument))
+        arguments
+            .iter()
+            .fold(job, |job, argument| job.argument(*argument))
     }
 
     /// Runs the guest.
@@ -128,7 +155,13 @@ impl Lab {
     /// Runs one attempt and returns what the guest says of it.
     pub(crate) async fn attempt(&self, arguments: &[&str]) -> String {
         let outcome = self.run(arguments).await;
-        assert!(outcome.ending.is_success(), "{:?}: {arguments:?}: {}, {}", self.generation, outcome.ending, outcome.stderr.text());
+        assert!(
+            outcome.ending.is_success(),
+            "{:?}: {arguments:?}: {}, {}",
+            self.generation,
+            outcome.ending,
+            outcome.stderr.text()
+        );
         outcome.stdout.text().trim().to_owned()
     }
 
@@ -137,14 +170,21 @@ impl Lab {
         for attempt in attempts {
             let said = self.attempt(attempt).await;
             let word = said.strip_prefix("refused: ");
-            assert!(word.is_some_and(|word| words.contains(&word)), "{:?}: {attempt:?}: {said}", self.generation);
+            assert!(
+                word.is_some_and(|word| words.contains(&word)),
+                "{:?}: {attempt:?}: {said}",
+                self.generation
+            );
         }
     }
 
     /// Makes sure that the engine is as good as before.
     pub(crate) async fn still_works(&self) {
         let fresh = Self::new(self.generation);
-        assert_eq!(fresh.attempt(&["raw-read", "/skill/data.txt"]).await, "ok: data");
+        assert_eq!(
+            fresh.attempt(&["raw-read", "/skill/data.txt"]).await,
+            "ok: data"
+        );
     }
 
     /// Tells every file below the skill and beside it, to compare before and after.
@@ -158,8 +198,17 @@ impl Lab {
 
 fn tree(path: &Path, seen: &mut Vec<String>) {
     let metadata = path.symlink_metadata().unwrap();
-    let content = if metadata.is_file() { std::fs::read(path).unwrap() } else { Vec::new() };
-    seen.push(format!("{} {:?} {:?} {content:?}", path.display(), metadata.file_type(), metadata.modified().unwrap()));
+    let content = if metadata.is_file() {
+        std::fs::read(path).unwrap()
+    } else {
+        Vec::new()
+    };
+    seen.push(format!(
+        "{} {:?} {:?} {content:?}",
+        path.display(),
+        metadata.file_type(),
+        metadata.modified().unwrap()
+    ));
     if metadata.is_dir() {
         for entry in std::fs::read_dir(path).unwrap() {
             tree(&entry.unwrap().path(), seen);
@@ -169,5 +218,8 @@ fn tree(path: &Path, seen: &mut Vec<String>) {
 
 /// Returns the one word that stands for an ending.
 pub(crate) fn kind(ending: &Ending) -> String {
-    serde_json::to_value(ending).unwrap()["kind"].as_str().unwrap().to_owned()
+    serde_json::to_value(ending).unwrap()["kind"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }

@@ -6,7 +6,9 @@ use super::fixture;
 use super::lab::{Generation, Lab, kind};
 
 const MEMORY_BYTES: u64 = 32 << 20;
-const MEMORY_LIMIT: Ending = Ending::MemoryLimit { limit_bytes: MEMORY_BYTES };
+const MEMORY_LIMIT: Ending = Ending::MemoryLimit {
+    limit_bytes: MEMORY_BYTES,
+};
 
 fn lab(generation: Generation) -> Lab {
     let mut lab = Lab::new(generation);
@@ -16,14 +18,22 @@ fn lab(generation: Generation) -> Lab {
 
 /// Runs a core module's fields and returns how it ended.
 async fn ending(generation: Generation, core: &str) -> Ending {
-    lab(generation).run_bytes(&fixture::command(generation, core)).await.unwrap().ending
+    lab(generation)
+        .run_bytes(&fixture::command(generation, core))
+        .await
+        .unwrap()
+        .ending
 }
 
 #[tokio::test]
 async fn case_03_memory_is_bounded() {
     for &generation in Generation::ALL {
         let lab = lab(generation);
-        assert_eq!(lab.run(&["allocate"]).await.ending, MEMORY_LIMIT, "{generation:?}");
+        assert_eq!(
+            lab.run(&["allocate"]).await.ending,
+            MEMORY_LIMIT,
+            "{generation:?}"
+        );
         lab.still_works().await;
     }
 }
@@ -32,7 +42,11 @@ async fn case_03_memory_is_bounded() {
 async fn case_04_a_small_file_that_wants_all_memory_at_once_does_not_start() {
     for &generation in Generation::ALL {
         let core = r#"(memory 65536) (func (export "run") (result i32) i32.const 0)"#;
-        assert_eq!(ending(generation, core).await, MEMORY_LIMIT, "{generation:?}");
+        assert_eq!(
+            ending(generation, core).await,
+            MEMORY_LIMIT,
+            "{generation:?}"
+        );
     }
 }
 
@@ -40,8 +54,13 @@ async fn case_04_a_small_file_that_wants_all_memory_at_once_does_not_start() {
 async fn case_05_a_huge_table_does_not_start() {
     for &generation in Generation::ALL {
         let core = r#"(table 10000000 funcref) (func (export "run") (result i32) i32.const 0)"#;
-        let ran = lab(generation).run_bytes(&fixture::command(generation, core)).await;
-        assert!(!ran.is_ok_and(|outcome| outcome.ending.is_success()), "{generation:?}: it ran");
+        let ran = lab(generation)
+            .run_bytes(&fixture::command(generation, core))
+            .await;
+        assert!(
+            !ran.is_ok_and(|outcome| outcome.ending.is_success()),
+            "{generation:?}: it ran"
+        );
     }
 }
 
@@ -52,7 +71,11 @@ async fn case_05_a_table_does_not_grow_without_bound() {
         let core = r#"(table $table 1 funcref)
             (func (export "run") (result i32)
                 (i32.ne (table.grow $table (ref.null func) (i32.const 10000000)) (i32.const -1)))"#;
-        assert_eq!(ending(generation, core).await, Ending::Exited { code: 0 }, "{generation:?}");
+        assert_eq!(
+            ending(generation, core).await,
+            Ending::Exited { code: 0 },
+            "{generation:?}"
+        );
     }
 }
 
@@ -60,8 +83,14 @@ async fn case_05_a_table_does_not_grow_without_bound() {
 async fn case_06_several_memories_are_counted_together() {
     for &generation in Generation::ALL {
         let pages = 20 * 16;
-        let at_once = format!(r#"(memory {pages}) (memory {pages}) (func (export "run") (result i32) i32.const 0)"#);
-        assert_eq!(ending(generation, &at_once).await, MEMORY_LIMIT, "{generation:?}");
+        let at_once = format!(
+            r#"(memory {pages}) (memory {pages}) (func (export "run") (result i32) i32.const 0)"#
+        );
+        assert_eq!(
+            ending(generation, &at_once).await,
+            MEMORY_LIMIT,
+            "{generation:?}"
+        );
         // Succeeds when the first may grow and the second may not.
         let one_by_one = format!(
             r#"(memory $one 1) (memory $two 1)
@@ -69,7 +98,11 @@ async fn case_06_several_memories_are_counted_together() {
                 (if (i32.eq (memory.grow $one (i32.const {pages})) (i32.const -1)) (then unreachable))
                 (i32.ne (memory.grow $two (i32.const {pages})) (i32.const -1)))"#
         );
-        assert_eq!(ending(generation, &one_by_one).await, Ending::Exited { code: 0 }, "{generation:?}");
+        assert_eq!(
+            ending(generation, &one_by_one).await,
+            Ending::Exited { code: 0 },
+            "{generation:?}"
+        );
     }
 }
 
@@ -79,7 +112,12 @@ async fn case_22_handles_are_bounded() {
         let lab = lab(generation);
         for attempt in [["open", "/skill/data.txt"], ["wait-many", ""]] {
             let outcome = lab.run(&attempt).await;
-            assert_eq!(kind(&outcome.ending), "handle-limit", "{generation:?}: {attempt:?}: {}", outcome.ending);
+            assert_eq!(
+                kind(&outcome.ending),
+                "handle-limit",
+                "{generation:?}: {attempt:?}: {}",
+                outcome.ending
+            );
         }
         lab.still_works().await;
     }
@@ -90,14 +128,30 @@ async fn case_36_many_and_overlapping_segments_do_no_harm() {
     for &generation in Generation::ALL {
         let run = r#"(func (export "run") (result i32) i32.const 0)"#;
         let many = "(data (i32.const 65528) \"12345678\")".repeat(32 << 10);
-        assert_eq!(ending(generation, &format!("(memory 1) {many} {run}")).await, Ending::Exited { code: 0 }, "{generation:?}");
+        assert_eq!(
+            ending(generation, &format!("(memory 1) {many} {run}")).await,
+            Ending::Exited { code: 0 },
+            "{generation:?}"
+        );
         let beyond = r#"(data (i32.const 65529) "12345678")"#;
-        assert_eq!(kind(&ending(generation, &format!("(memory 1) {beyond} {run}")).await), "trapped", "{generation:?}");
+        assert_eq!(
+            kind(&ending(generation, &format!("(memory 1) {beyond} {run}")).await),
+            "trapped",
+            "{generation:?}"
+        );
         let far = r#"(data (i32.const -8) "12345678")"#;
-        assert_eq!(kind(&ending(generation, &format!("(memory 1) {far} {run}")).await), "trapped", "{generation:?}");
+        assert_eq!(
+            kind(&ending(generation, &format!("(memory 1) {far} {run}")).await),
+            "trapped",
+            "{generation:?}"
+        );
         let elements = "(elem (i32.const 9) $f)".repeat(32 << 10);
         let table = format!("(table 10 funcref) (func $f) {elements} {run}");
-        assert_eq!(ending(generation, &table).await, Ending::Exited { code: 0 }, "{generation:?}");
+        assert_eq!(
+            ending(generation, &table).await,
+            Ending::Exited { code: 0 },
+            "{generation:?}"
+        );
     }
 }
 
@@ -110,7 +164,11 @@ async fn case_38_one_call_gets_a_bounded_number_of_random_bytes() {
         for bytes in ["65537", "18446744073709551615"] {
             let outcome = lab.run(&["random", bytes]).await;
             let cut = outcome.stdout.text() == "ok: 65536 bytes\n";
-            assert!(cut || kind(&outcome.ending) == "trapped", "{generation:?}: {}", outcome.ending);
+            assert!(
+                cut || kind(&outcome.ending) == "trapped",
+                "{generation:?}: {}",
+                outcome.ending
+            );
         }
     }
 }
@@ -120,9 +178,15 @@ async fn case_38_one_call_takes_a_bounded_text() {
     for &generation in Generation::ALL {
         let mut lab = lab(generation);
         lab.limits.memory_bytes = 256 << 20;
-        lab.refuses(&[&["long-path", "1000000"]], &["nametoolong"]).await;
+        lab.refuses(&[&["long-path", "1000000"]], &["nametoolong"])
+            .await;
         let outcome = lab.run(&["long-path", "50000000"]).await;
-        assert_eq!(kind(&outcome.ending), "trapped", "{generation:?}: {}", outcome.ending);
+        assert_eq!(
+            kind(&outcome.ending),
+            "trapped",
+            "{generation:?}: {}",
+            outcome.ending
+        );
         lab.still_works().await;
     }
 }

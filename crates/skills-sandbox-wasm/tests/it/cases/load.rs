@@ -24,15 +24,29 @@ async fn refusal(bytes: &[u8]) -> String {
 
 #[tokio::test]
 async fn case_26_what_is_no_webassembly_is_refused() {
-    for bytes in [b"".as_slice(), b"\0asm", b"\0asm\x0d\0\x01", b"\x7fELF\x02\x01\x01\0", b"(component)", b"#!/bin/sh\n", b"\xff\xfe\xfd"] {
+    for bytes in [
+        b"".as_slice(),
+        b"\0asm",
+        b"\0asm\x0d\0\x01",
+        b"\x7fELF\x02\x01\x01\0",
+        b"(component)",
+        b"#!/bin/sh\n",
+        b"\xff\xfe\xfd",
+    ] {
         refusal(bytes).await;
     }
-    let noise: Vec<u8> = (0..4096u32).map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
+    let noise: Vec<u8> = (0..4096u32)
+        .map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()[0])
+        .collect();
     refusal(&noise).await;
     for header in [b"\0asm\x01\0\0\0", b"\0asm\x0d\0\x01\0"] {
         refusal(&[header.as_slice(), &noise].concat()).await;
     }
-    assert!(refusal(&vec![0; MAX_COMPONENT_BYTES + 1]).await.contains(&MAX_COMPONENT_BYTES.to_string()));
+    assert!(
+        refusal(&vec![0; MAX_COMPONENT_BYTES + 1])
+            .await
+            .contains(&MAX_COMPONENT_BYTES.to_string())
+    );
 }
 
 #[tokio::test]
@@ -48,9 +62,13 @@ async fn case_26_a_part_of_a_program_is_refused() {
 /// Compiled code could hold anything, so nobody but the sandbox itself may make it.
 #[tokio::test]
 async fn case_26_compiled_code_is_refused() {
-    let compiled = wasmtime::Engine::default().precompile_component(&fixture::nothing(Generation::P2)).unwrap();
+    let compiled = wasmtime::Engine::default()
+        .precompile_component(&fixture::nothing(Generation::P2))
+        .unwrap();
     refusal(&compiled).await;
-    let module = wasmtime::Engine::default().precompile_module(&fixture::compile("(module)")).unwrap();
+    let module = wasmtime::Engine::default()
+        .precompile_module(&fixture::compile("(module)"))
+        .unwrap();
     refusal(&module).await;
 }
 
@@ -71,24 +89,38 @@ async fn case_27_a_module_for_preview_1_runs() {
            (func (export "_start") (drop (call $fd_write (i32.const 1) (i32.const 8) (i32.const 1) (i32.const 32))))"#,
     );
     let outcome = Lab::new(Generation::P2).run_bytes(&hello).await.unwrap();
-    assert_eq!((outcome.ending, outcome.stdout.text().as_str()), (Ending::Exited { code: 0 }, "hello\n"));
+    assert_eq!(
+        (outcome.ending, outcome.stdout.text().as_str()),
+        (Ending::Exited { code: 0 }, "hello\n")
+    );
 }
 
 /// Such a module is put behind an adapter, which tells success from failure and no more.
 #[tokio::test]
 async fn case_27_a_module_for_preview_1_may_fail() {
     for (code, seen) in [(0, 0), (3, 1)] {
-        let exit = preview1(&format!(r#"(func (export "_start") (call $proc_exit (i32.const {code})))"#));
-        let ending = Lab::new(Generation::P2).run_bytes(&exit).await.unwrap().ending;
+        let exit = preview1(&format!(
+            r#"(func (export "_start") (call $proc_exit (i32.const {code})))"#
+        ));
+        let ending = Lab::new(Generation::P2)
+            .run_bytes(&exit)
+            .await
+            .unwrap()
+            .ending;
         assert_eq!(ending, Ending::Exited { code: seen });
     }
 }
 
 #[tokio::test]
 async fn case_27_a_module_with_other_imports_is_refused_by_their_names() {
-    let module = fixture::compile(r#"(module (import "env" "evil" (func)) (memory (export "memory") 1) (func (export "_start")))"#);
+    let module = fixture::compile(
+        r#"(module (import "env" "evil" (func)) (memory (export "memory") 1) (func (export "_start")))"#,
+    );
     let reason = refusal(&module).await;
-    assert!(reason.contains("env") && reason.contains("evil"), "{reason}");
+    assert!(
+        reason.contains("env") && reason.contains("evil"),
+        "{reason}"
+    );
 }
 
 #[tokio::test]
@@ -102,8 +134,14 @@ async fn case_28_an_unknown_import_is_refused_by_its_name() {
 
 #[tokio::test]
 async fn case_29_a_component_without_a_function_to_call_is_refused() {
-    assert!(refusal(&fixture::compile("(component)")).await.contains("`run`"));
-    let other = fixture::compile(r#"(component (instance $empty) (export "wasi:cli/other@0.2.0" (instance $empty)))"#);
+    assert!(
+        refusal(&fixture::compile("(component)"))
+            .await
+            .contains("`run`")
+    );
+    let other = fixture::compile(
+        r#"(component (instance $empty) (export "wasi:cli/other@0.2.0" (instance $empty)))"#,
+    );
     assert!(refusal(&other).await.contains("`run`"));
 }
 
@@ -141,14 +179,23 @@ async fn case_31_what_takes_long_to_compile_counts_as_running_long() {
     assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 20 });
     lab.still_works().await;
     let again = Arc::new(bomb());
-    let tasks: Vec<_> = (0..8).map(|_| tokio::spawn(wait_for(Arc::clone(&again)))).collect();
+    let tasks: Vec<_> = (0..8)
+        .map(|_| tokio::spawn(wait_for(Arc::clone(&again))))
+        .collect();
     lab.still_works().await;
     for task in tasks {
         let ending = task.await.unwrap();
-        assert!(matches!(ending, Ending::Exited { code: 0 } | Ending::TimedOut { .. }), "{ending}");
+        assert!(
+            matches!(ending, Ending::Exited { code: 0 } | Ending::TimedOut { .. }),
+            "{ending}"
+        );
     }
 }
 
 async fn wait_for(bytes: Arc<Vec<u8>>) -> Ending {
-    Lab::new(Generation::P2).run_bytes(&bytes).await.unwrap().ending
+    Lab::new(Generation::P2)
+        .run_bytes(&bytes)
+        .await
+        .unwrap()
+        .ending
 }

@@ -11,12 +11,25 @@ async fn case_15_there_are_no_sockets() {
         let lab = Lab::new(generation);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let (stream, datagram) = (listener.local_addr().unwrap().port().to_string(), receiver.local_addr().unwrap().port().to_string());
-        lab.refuses(&[&["connect", &stream], &["listen"], &["datagram", &datagram]], &["PermissionDenied"]).await;
+        let (stream, datagram) = (
+            listener.local_addr().unwrap().port().to_string(),
+            receiver.local_addr().unwrap().port().to_string(),
+        );
+        lab.refuses(
+            &[&["connect", &stream], &["listen"], &["datagram", &datagram]],
+            &["PermissionDenied"],
+        )
+        .await;
         listener.set_nonblocking(true).unwrap();
         receiver.set_nonblocking(true).unwrap();
-        assert!(listener.accept().is_err(), "{generation:?}: somebody connected");
-        assert!(receiver.recv(&mut [0; 16]).is_err(), "{generation:?}: something arrived");
+        assert!(
+            listener.accept().is_err(),
+            "{generation:?}: somebody connected"
+        );
+        assert!(
+            receiver.recv(&mut [0; 16]).is_err(),
+            "{generation:?}: something arrived"
+        );
     }
 }
 
@@ -24,18 +37,36 @@ async fn case_15_there_are_no_sockets() {
 async fn case_16_no_name_is_resolved() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
-        lab.refuses(&[&["resolve", "localhost"], &["resolve", "127.0.0.1"]], &["not resolved"]).await;
+        lab.refuses(
+            &[&["resolve", "localhost"], &["resolve", "127.0.0.1"]],
+            &["not resolved"],
+        )
+        .await;
     }
 }
 
 /// Where hosts are granted, the tests of the hosts say what is refused.
 #[tokio::test]
 async fn case_17_http_without_granted_hosts_is_refused_by_name() {
-    let interfaces = [(Generation::P2, "wasi:http/outgoing-handler@0.2.0"), (Generation::P3, "wasi:http/client@0.3.0")];
-    for (generation, interface) in interfaces.into_iter().filter(|(generation, _)| Generation::ALL.contains(generation)) {
+    let interfaces = [
+        (Generation::P2, "wasi:http/outgoing-handler@0.2.0"),
+        (Generation::P3, "wasi:http/client@0.3.0"),
+    ];
+    for (generation, interface) in interfaces
+        .into_iter()
+        .filter(|(generation, _)| Generation::ALL.contains(generation))
+    {
         let import = format!(r#"(import "{interface}" (instance (export "handle" (func))))"#);
-        let bytes = fixture::component(generation, &import, r#"(func (export "run") (result i32) i32.const 0)"#);
-        let error = Lab::new(generation).run_bytes(&bytes).await.unwrap_err().to_string();
+        let bytes = fixture::component(
+            generation,
+            &import,
+            r#"(func (export "run") (result i32) i32.const 0)"#,
+        );
+        let error = Lab::new(generation)
+            .run_bytes(&bytes)
+            .await
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("wasi:http"), "{generation:?}: {error}");
     }
 }

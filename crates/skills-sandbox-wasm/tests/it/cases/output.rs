@@ -17,27 +17,44 @@ fn is_cut(captured: &Captured) {
     assert!(captured.is_truncated() && captured.bytes().iter().all(|byte| *byte == b'x'));
     assert_eq!(captured.bytes().len() + captured.tail().len(), KEPT_BYTES);
     // What is written in one piece may go over the limit.
-    assert!(captured.total_bytes() < FLOOD_BYTES + (1 << 20), "{}", captured.total_bytes());
+    assert!(
+        captured.total_bytes() < FLOOD_BYTES + (1 << 20),
+        "{}",
+        captured.total_bytes()
+    );
 }
 
 #[tokio::test]
 async fn case_07_a_flood_of_output_is_stopped_and_its_ends_are_kept() {
     for &generation in Generation::ALL {
         let outcome = lab(generation).run(&["flood"]).await;
-        assert_eq!(outcome.ending, Ending::OutputLimit { limit_bytes: FLOOD_BYTES }, "{generation:?}");
+        assert_eq!(
+            outcome.ending,
+            Ending::OutputLimit {
+                limit_bytes: FLOOD_BYTES
+            },
+            "{generation:?}"
+        );
         is_cut(&outcome.stdout);
         assert_eq!(outcome.stderr.text(), "");
     }
 }
 
-/// A program that does not mind that nobody takes what it writes must not go on until its time is over.
+/// A program that does not mind that nobody takes what it writes must not go on until its time is
+/// over.
 #[tokio::test]
 async fn case_07_a_flood_that_does_not_mind_is_stopped_as_well() {
     for &generation in Generation::ALL {
         let mut lab = lab(generation);
         lab.limits.wall_time = std::time::Duration::from_secs(10);
         let outcome = lab.run(&["flood-on"]).await;
-        assert_eq!(outcome.ending, Ending::OutputLimit { limit_bytes: FLOOD_BYTES }, "{generation:?}");
+        assert_eq!(
+            outcome.ending,
+            Ending::OutputLimit {
+                limit_bytes: FLOOD_BYTES
+            },
+            "{generation:?}"
+        );
         is_cut(&outcome.stdout);
     }
 }
@@ -46,7 +63,13 @@ async fn case_07_a_flood_that_does_not_mind_is_stopped_as_well() {
 async fn case_08_a_flood_of_errors_is_stopped_by_a_limit_of_its_own() {
     for &generation in Generation::ALL {
         let outcome = lab(generation).run(&["flood-stderr"]).await;
-        assert_eq!(outcome.ending, Ending::OutputLimit { limit_bytes: FLOOD_BYTES }, "{generation:?}");
+        assert_eq!(
+            outcome.ending,
+            Ending::OutputLimit {
+                limit_bytes: FLOOD_BYTES
+            },
+            "{generation:?}"
+        );
         is_cut(&outcome.stderr);
         assert_eq!(outcome.stdout.text(), "");
     }

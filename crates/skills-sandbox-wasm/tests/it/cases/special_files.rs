@@ -7,12 +7,18 @@ use std::time::Duration;
 
 use super::lab::{Generation, Lab};
 
-/// Opens a pipe from the other end when the test is over: should a thread of the host wait for it, the test program would wait as well.
+/// Opens a pipe from the other end when the test is over: should a thread of the host wait for it,
+/// the test program would wait as well.
 struct Release(PathBuf);
 
 impl Drop for Release {
     fn drop(&mut self) {
-        drop(std::fs::OpenOptions::new().read(true).write(true).open(&self.0));
+        drop(
+            std::fs::OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open(&self.0),
+        );
     }
 }
 
@@ -31,9 +37,17 @@ async fn refuses_at_once(generation: Generation, lab: &Lab, path: &str) {
 #[tokio::test]
 async fn case_20_a_pipe_or_a_socket_is_refused_at_once() {
     for &generation in Generation::ALL {
-        let lab = Lab::in_time(generation, Duration::from_secs(5)).await.writing();
+        let lab = Lab::in_time(generation, Duration::from_secs(5))
+            .await
+            .writing();
         let pipe = lab.path("workspace/pipe");
-        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(
+            Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
         let _release = Release(pipe);
         let _listener = UnixListener::bind(lab.path("workspace/socket")).unwrap();
         refuses_at_once(generation, &lab, "/workspace/socket").await;
@@ -44,9 +58,14 @@ async fn case_20_a_pipe_or_a_socket_is_refused_at_once() {
 #[tokio::test]
 async fn case_20_a_device_is_refused_at_once() {
     for &generation in Generation::ALL {
-        let lab = Lab::in_time(generation, Duration::from_secs(5)).await.writing();
+        let lab = Lab::in_time(generation, Duration::from_secs(5))
+            .await
+            .writing();
         // The device that gives zeros for ever.
-        let made = Command::new("mknod").arg(lab.path("workspace/device")).args(["c", "1", "5"]).output();
+        let made = Command::new("mknod")
+            .arg(lab.path("workspace/device"))
+            .args(["c", "1", "5"])
+            .output();
         if !made.is_ok_and(|output| output.status.success()) {
             eprintln!("skipped case_20_a_device_is_refused_at_once: only root makes device nodes");
             return;

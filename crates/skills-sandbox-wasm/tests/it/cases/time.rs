@@ -17,8 +17,16 @@ async fn case_01_an_endless_loop_is_stopped_and_what_it_wrote_is_kept() {
     for &generation in Generation::ALL {
         let lab = Lab::in_time(generation, LIMIT).await;
         let outcome = lab.run(&["spin"]).await;
-        assert_eq!((&outcome.ending, outcome.stdout.text().as_str()), (&TIMED_OUT, "spinning\n"), "{generation:?}");
-        assert!(outcome.duration < SOON, "{generation:?}: {:?}", outcome.duration);
+        assert_eq!(
+            (&outcome.ending, outcome.stdout.text().as_str()),
+            (&TIMED_OUT, "spinning\n"),
+            "{generation:?}"
+        );
+        assert!(
+            outcome.duration < SOON,
+            "{generation:?}: {:?}",
+            outcome.duration
+        );
     }
 }
 
@@ -28,7 +36,10 @@ async fn case_01_an_endless_start_is_stopped() {
     for &generation in Generation::ALL {
         let lab = Lab::in_time(generation, LIMIT).await;
         let core = r#"(func $start (loop $again (br $again))) (start $start) (func (export "run") (result i32) i32.const 0)"#;
-        let outcome = lab.run_bytes(&fixture::command(generation, core)).await.unwrap();
+        let outcome = lab
+            .run_bytes(&fixture::command(generation, core))
+            .await
+            .unwrap();
         assert_eq!(outcome.ending, TIMED_OUT, "{generation:?}");
     }
 }
@@ -38,18 +49,35 @@ async fn case_19_a_sleep_ends_with_the_time_of_the_run() {
     for &generation in Generation::ALL {
         let lab = Lab::in_time(generation, LIMIT).await;
         let started = Instant::now();
-        assert_eq!(lab.run(&["sleep"]).await.ending, TIMED_OUT, "{generation:?}");
-        assert!(started.elapsed() < SOON, "{generation:?}: {:?}", started.elapsed());
+        assert_eq!(
+            lab.run(&["sleep"]).await.ending,
+            TIMED_OUT,
+            "{generation:?}"
+        );
+        assert!(
+            started.elapsed() < SOON,
+            "{generation:?}: {:?}",
+            started.elapsed()
+        );
     }
 }
 
-/// One such instruction cannot be interrupted, so only the memory that a run may have bounds how late it is stopped.
+/// One such instruction cannot be interrupted, so only the memory that a run may have bounds how
+/// late it is stopped.
 #[tokio::test]
 async fn case_37_filling_all_memory_again_and_again_is_stopped() {
     for &generation in Generation::ALL {
         let lab = Lab::in_time(generation, LIMIT).await;
         let outcome = lab.run(&["fill", "200000000"]).await;
-        assert_eq!((&outcome.ending, outcome.stdout.text().as_str()), (&TIMED_OUT, "filling\n"), "{generation:?}");
-        assert!(outcome.duration < SOON, "{generation:?}: {:?}", outcome.duration);
+        assert_eq!(
+            (&outcome.ending, outcome.stdout.text().as_str()),
+            (&TIMED_OUT, "filling\n"),
+            "{generation:?}"
+        );
+        assert!(
+            outcome.duration < SOON,
+            "{generation:?}: {:?}",
+            outcome.duration
+        );
     }
 }

@@ -10,11 +10,16 @@ use crate::cases::lab::Lab;
 pub(crate) struct Answers(BTreeMap<u8, Answer>);
 
 fn expected(number: u8) -> &'static [Answer] {
-    CASES.iter().find(|case| case.number == number).unwrap().expected(Column::Wasm)
+    CASES
+        .iter()
+        .find(|case| case.number == number)
+        .unwrap()
+        .expected(Column::Wasm)
 }
 
 impl Answers {
-    /// Notes an observation. A case may be observed in several ways, and one that is not as expected decides.
+    /// Notes an observation. A case may be observed in several ways, and one that is not as
+    /// expected decides.
     pub(crate) fn observe(&mut self, number: u8, what: &str, answer: Answer) {
         let is_right = expected(number).contains(&answer);
         if !is_right {
@@ -27,16 +32,30 @@ impl Answers {
 
     /// Notes an observation that is as the table says when `is_so`, else a hole.
     pub(crate) fn holds(&mut self, number: u8, what: &str, answer: Answer, is_so: bool) {
-        let otherwise = if answer == Answer::Works { Answer::Denied } else { Answer::Works };
+        let otherwise = if answer == Answer::Works {
+            Answer::Denied
+        } else {
+            Answer::Works
+        };
         self.observe(number, what, if is_so { answer } else { otherwise });
     }
 
     /// Makes attempts of which each must be refused.
-    pub(crate) async fn denied<W: AsRef<str>>(&mut self, number: u8, lab: &Lab, attempts: &[Vec<W>]) {
+    pub(crate) async fn denied<W: AsRef<str>>(
+        &mut self,
+        number: u8,
+        lab: &Lab,
+        attempts: &[Vec<W>],
+    ) {
         for attempt in attempts {
             let words: Vec<&str> = attempt.iter().map(AsRef::as_ref).collect();
             let said = lab.attempt(&words).await;
-            self.holds(number, &format!("{words:?}: {said}"), Answer::Denied, said.starts_with("refused: "));
+            self.holds(
+                number,
+                &format!("{words:?}: {said}"),
+                Answer::Denied,
+                said.starts_with("refused: "),
+            );
         }
     }
 
@@ -47,7 +66,13 @@ impl Answers {
 
     /// Adds what cannot be tried.
     pub(crate) fn finish(self) -> BTreeMap<u8, Result<Answer, Skipped>> {
-        let absent = CASES.iter().filter(|case| case.expected(Column::Wasm) == [Answer::Absent]).map(|case| (case.number, Answer::Absent));
-        absent.chain(self.0).map(|(number, answer)| (number, Ok(answer))).collect()
+        let absent = CASES
+            .iter()
+            .filter(|case| case.expected(Column::Wasm) == [Answer::Absent])
+            .map(|case| (case.number, Answer::Absent));
+        absent
+            .chain(self.0)
+            .map(|(number, answer)| (number, Ok(answer)))
+            .collect()
     }
 }

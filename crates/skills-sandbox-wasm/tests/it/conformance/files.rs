@@ -23,17 +23,73 @@ pub(crate) async fn answer(answers: &mut Answers) {
 
 async fn reading(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation).writing();
-    let read = |paths: &[PathBuf]| [everywhere(&["read", "raw-read"], paths), asked_for(paths)].concat();
-    answers.denied(1, &lab, &read(&["/etc/shadow".into(), lab.path("outside/home/.ssh/id_rsa")])).await;
-    answers.denied(2, &lab, &read(&["/etc/passwd".into(), "/etc/hosts".into(), lab.path("outside/data.txt")])).await;
-    answers.denied(3, &lab, &everywhere(&["list"], &["/".into(), "/root".into(), lab.path(""), lab.path("outside/home")])).await;
-    answers.denied(4, &lab, &read(&[lab.path("sibling/SKILL.md")])).await;
-    answers.denied(4, &lab, &words(&[&["raw-read", "/skill/../sibling/SKILL.md"], &["list", "/skill/../sibling"]])).await;
-    let up = ["/skill/..", "/skill/sub/../..", "/work/..", "/workspace/.", "/skill/directory/.."];
+    let read =
+        |paths: &[PathBuf]| [everywhere(&["read", "raw-read"], paths), asked_for(paths)].concat();
+    answers
+        .denied(
+            1,
+            &lab,
+            &read(&["/etc/shadow".into(), lab.path("outside/home/.ssh/id_rsa")]),
+        )
+        .await;
+    answers
+        .denied(
+            2,
+            &lab,
+            &read(&[
+                "/etc/passwd".into(),
+                "/etc/hosts".into(),
+                lab.path("outside/data.txt"),
+            ]),
+        )
+        .await;
+    answers
+        .denied(
+            3,
+            &lab,
+            &everywhere(
+                &["list"],
+                &[
+                    "/".into(),
+                    "/root".into(),
+                    lab.path(""),
+                    lab.path("outside/home"),
+                ],
+            ),
+        )
+        .await;
+    answers
+        .denied(4, &lab, &read(&[lab.path("sibling/SKILL.md")]))
+        .await;
+    answers
+        .denied(
+            4,
+            &lab,
+            &words(&[
+                &["raw-read", "/skill/../sibling/SKILL.md"],
+                &["list", "/skill/../sibling"],
+            ]),
+        )
+        .await;
+    let up = [
+        "/skill/..",
+        "/skill/sub/../..",
+        "/work/..",
+        "/workspace/.",
+        "/skill/directory/..",
+    ];
     let climbs = up.map(|up| vec!["raw-read".to_owned(), format!("{up}/secret.txt")]);
     answers.denied(14, &lab, &climbs).await;
     answers
-        .denied(14, &lab, &words(&[&["open-in", "/skill", ".."], &["open-in", "/skill", "../secret.txt"], &["list", "/skill/.."]]))
+        .denied(
+            14,
+            &lab,
+            &words(&[
+                &["open-in", "/skill", ".."],
+                &["open-in", "/skill", "../secret.txt"],
+                &["list", "/skill/.."],
+            ]),
+        )
         .await;
 }
 
@@ -53,10 +109,36 @@ async fn changing(answers: &mut Answers, generation: Generation) {
         &["symlink", "data.txt", "/skill/new"],
     ]);
     answers.denied(5, &lab, &attempts).await;
-    let places = ["/etc/planted".into(), "/usr/local/bin/planted".into(), lab.path("outside/planted"), lab.path("outside/data.txt")];
-    answers.denied(6, &lab, &everywhere(&["write", "create", "make-directory", "unlink"], &places)).await;
-    answers.denied(7, &lab, &everywhere(&["truncate"], &[lab.path("outside/data.txt"), lab.path("secret.txt")])).await;
-    answers.denied(7, &lab, &words(&[&["resize", "/workspace/../outside/data.txt", "0"]])).await;
+    let places = [
+        "/etc/planted".into(),
+        "/usr/local/bin/planted".into(),
+        lab.path("outside/planted"),
+        lab.path("outside/data.txt"),
+    ];
+    answers
+        .denied(
+            6,
+            &lab,
+            &everywhere(&["write", "create", "make-directory", "unlink"], &places),
+        )
+        .await;
+    answers
+        .denied(
+            7,
+            &lab,
+            &everywhere(
+                &["truncate"],
+                &[lab.path("outside/data.txt"), lab.path("secret.txt")],
+            ),
+        )
+        .await;
+    answers
+        .denied(
+            7,
+            &lab,
+            &words(&[&["resize", "/workspace/../outside/data.txt", "0"]]),
+        )
+        .await;
     let after = (lab.tree("skill"), lab.tree("outside"));
     answers.holds(5, "the skill's files", Answer::Denied, before.0 == after.0);
     let is_same = before.1 == after.1 && !places[..2].iter().any(|place| place.exists());
@@ -68,11 +150,49 @@ async fn metadata(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation).writing();
     let before = (lab.tree("skill"), lab.tree("outside"));
     let outside = [lab.path("outside/data.txt"), lab.path("outside")];
-    answers.denied(8, &lab, &everywhere(&["set-times", "set-times-through"], &outside)).await;
-    answers.denied(8, &lab, &words(&[&["set-times", "/skill/data.txt"], &["set-times-through", "/skill/link"]])).await;
-    answers.holds(8, "seen from outside", Answer::Denied, before == (lab.tree("skill"), lab.tree("outside")));
-    answers.denied(9, &lab, &everywhere(&["stat"], &["/etc/passwd".into(), lab.path("outside/data.txt")])).await;
-    answers.denied(9, &lab, &words(&[&["stat", "/skill/link"], &["stat", "/skill/directory/data.txt"]])).await;
+    answers
+        .denied(
+            8,
+            &lab,
+            &everywhere(&["set-times", "set-times-through"], &outside),
+        )
+        .await;
+    answers
+        .denied(
+            8,
+            &lab,
+            &words(&[
+                &["set-times", "/skill/data.txt"],
+                &["set-times-through", "/skill/link"],
+            ]),
+        )
+        .await;
+    answers.holds(
+        8,
+        "seen from outside",
+        Answer::Denied,
+        before == (lab.tree("skill"), lab.tree("outside")),
+    );
+    answers
+        .denied(
+            9,
+            &lab,
+            &everywhere(
+                &["stat"],
+                &["/etc/passwd".into(), lab.path("outside/data.txt")],
+            ),
+        )
+        .await;
+    answers
+        .denied(
+            9,
+            &lab,
+            &words(&[
+                &["stat", "/skill/link"],
+                &["stat", "/skill/directory/data.txt"],
+            ]),
+        )
+        .await;
 }
 
 async fn granted(answers: &mut Answers, generation: Generation) {
@@ -88,7 +208,12 @@ async fn granted(answers: &mut Answers, generation: Generation) {
         &["set-times", "/workspace/known.txt"],
     ]);
     answers.denied(10, &lab, &attempts).await;
-    answers.holds(10, "seen from outside", Answer::Denied, before == lab.tree("workspace"));
+    answers.holds(
+        10,
+        "seen from outside",
+        Answer::Denied,
+        before == lab.tree("workspace"),
+    );
     let lab = lab.writing();
     let said = lab.attempt(&["write", "/workspace/made.txt"]).await;
     let made = fs::metadata(lab.path("workspace/made.txt"));
@@ -99,14 +224,51 @@ async fn granted(answers: &mut Answers, generation: Generation) {
 
 async fn devices(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation).writing();
-    let devices = ["/dev/mem", "/dev/kmsg", "/dev/kvm", "/dev/sda", "/dev/vda", "/dev/dri/card0", "/dev/zero"];
-    answers.denied(13, &lab, &[everywhere(&["raw-read", "truncate"], &devices), asked_for(&devices)].concat()).await;
-    answers.denied(13, &lab, &words(&[&["raw-read", "/skill/zero"], &["create", "/skill/zero"]])).await;
-    // One that lies in the workspace; only root makes it, and without it the others are the attempt.
+    let devices = [
+        "/dev/mem",
+        "/dev/kmsg",
+        "/dev/kvm",
+        "/dev/sda",
+        "/dev/vda",
+        "/dev/dri/card0",
+        "/dev/zero",
+    ];
+    answers
+        .denied(
+            13,
+            &lab,
+            &[
+                everywhere(&["raw-read", "truncate"], &devices),
+                asked_for(&devices),
+            ]
+            .concat(),
+        )
+        .await;
+    answers
+        .denied(
+            13,
+            &lab,
+            &words(&[&["raw-read", "/skill/zero"], &["create", "/skill/zero"]]),
+        )
+        .await;
+    // One that lies in the workspace; only root makes it, and without it the others are the
+    // attempt.
     let device = lab.path("workspace/device");
-    let made = std::process::Command::new("mknod").arg(&device).args(["c", "1", "5"]).output();
+    let made = std::process::Command::new("mknod")
+        .arg(&device)
+        .args(["c", "1", "5"])
+        .output();
     if made.is_ok_and(|output| output.status.success()) {
-        answers.denied(13, &lab, &words(&[&["raw-read", "/workspace/device"], &["truncate", "/workspace/device"]])).await;
+        answers
+            .denied(
+                13,
+                &lab,
+                &words(&[
+                    &["raw-read", "/workspace/device"],
+                    &["truncate", "/workspace/device"],
+                ]),
+            )
+            .await;
     }
 }
 
@@ -114,9 +276,24 @@ async fn temporary(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation).writing();
     let hosts = tempfile::NamedTempFile::new().unwrap();
     fs::write(hosts.path(), "host").unwrap();
-    let left = std::env::temp_dir().join(format!("left-by-a-program-{}-{generation:?}", std::process::id()));
-    answers.denied(15, &lab, &[everywhere(&["raw-read", "truncate"], &[hosts.path()]), everywhere(&["write"], &[&left])].concat()).await;
-    answers.denied(15, &lab, &[vec!["pour", left.to_str().unwrap(), "1000"]]).await;
+    let left = std::env::temp_dir().join(format!(
+        "left-by-a-program-{}-{generation:?}",
+        std::process::id()
+    ));
+    answers
+        .denied(
+            15,
+            &lab,
+            &[
+                everywhere(&["raw-read", "truncate"], &[hosts.path()]),
+                everywhere(&["write"], &[&left]),
+            ]
+            .concat(),
+        )
+        .await;
+    answers
+        .denied(15, &lab, &[vec!["pour", left.to_str().unwrap(), "1000"]])
+        .await;
     let is_same = !left.exists() && fs::read(hosts.path()).unwrap() == b"host";
     answers.holds(15, "seen from outside", Answer::Denied, is_same);
 }

@@ -22,11 +22,20 @@ pub(crate) async fn answer(answers: &mut Answers) {
 async fn listed(answers: &mut Answers, generation: Generation) {
     let lab = Lab::new(&["a.example"]);
     lab.answers(OK).await;
-    for (authority, is_listed) in [("a.example", true), ("A.EXAMPLE.", true), ("other.example", false), (PUBLIC, false)] {
+    for (authority, is_listed) in [
+        ("a.example", true),
+        ("A.EXAMPLE.", true),
+        ("other.example", false),
+        (PUBLIC, false),
+    ] {
         let said = lab.fetch(generation, &["http", authority, "/"]).await;
         let is_reached = lab.requests().len() == 1 && said.text.starts_with("200 ");
         let went = lab.went();
-        let is_so = if is_listed { is_reached } else { went == (vec![], vec![]) };
+        let is_so = if is_listed {
+            is_reached
+        } else {
+            went == (vec![], vec![])
+        };
         answers.holds(38, &format!("{authority}: {said:?}"), Answer::Works, is_so);
     }
 }
@@ -75,7 +84,18 @@ const DISGUISED: &[(u8, &[&str])] = &[
             "1572395042",
         ],
     ),
-    (42, &["a.example:22", "a.example:25", "a.example:8080", "a.example:443", "a.example:65616", "a.example:080", "a.example:80:80"]),
+    (
+        42,
+        &[
+            "a.example:22",
+            "a.example:25",
+            "a.example:8080",
+            "a.example:443",
+            "a.example:65616",
+            "a.example:080",
+            "a.example:80:80",
+        ],
+    ),
 ];
 
 async fn disguised(answers: &mut Answers, generation: Generation) {
@@ -84,8 +104,15 @@ async fn disguised(answers: &mut Answers, generation: Generation) {
     for (case, authorities) in DISGUISED {
         for authority in *authorities {
             let said = lab.fetch(generation, &["http", authority, "/"]).await;
-            let is_so = !said.text.starts_with("200") && lab.went() == (vec![], vec![]) && lab.requests().is_empty();
-            answers.holds(*case, &format!("{authority:?}: {said:?}"), Answer::Denied, is_so);
+            let is_so = !said.text.starts_with("200")
+                && lab.went() == (vec![], vec![])
+                && lab.requests().is_empty();
+            answers.holds(
+                *case,
+                &format!("{authority:?}: {said:?}"),
+                Answer::Denied,
+                is_so,
+            );
         }
     }
 }
@@ -93,17 +120,29 @@ async fn disguised(answers: &mut Answers, generation: Generation) {
 async fn private(answers: &mut Answers, generation: Generation) {
     let lab = Lab::new(&["*.example"]);
     lab.answers(OK).await;
-    for address in ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1", "fd00:ec2::254"] {
+    for address in [
+        "127.0.0.1",
+        "10.0.0.1",
+        "169.254.169.254",
+        "::1",
+        "::ffff:127.0.0.1",
+        "fd00:ec2::254",
+    ] {
         lab.name("inside.example", &[&[address]]);
-        let said = lab.fetch(generation, &["http", "inside.example", "/"]).await;
+        let said = lab
+            .fetch(generation, &["http", "inside.example", "/"])
+            .await;
         let is_so = said.text == "DestinationIpProhibited" && lab.went().1.is_empty();
         answers.holds(40, &format!("{address}: {said:?}"), Answer::Denied, is_so);
     }
     // A name that is public when it is looked at first, and private later.
     lab.name("rebind.example", &[&["127.0.0.1", PUBLIC], &["127.0.0.1"]]);
-    let said = lab.fetch(generation, &["http", "rebind.example", "/", "times=2"]).await;
+    let said = lab
+        .fetch(generation, &["http", "rebind.example", "/", "times=2"])
+        .await;
     let dialled = lab.went().1;
-    let is_so = dialled == [format!("{PUBLIC}:80")] && said.text.ends_with("DestinationIpProhibited");
+    let is_so =
+        dialled == [format!("{PUBLIC}:80")] && said.text.ends_with("DestinationIpProhibited");
     answers.holds(40, &format!("{dialled:?} {said:?}"), Answer::Denied, is_so);
 }
 
@@ -114,36 +153,90 @@ async fn smuggled(answers: &mut Answers, generation: Generation) {
         &["/", "header=host:evil.example"][..],
         &["/ HTTP/1.1\r\nHost: evil.example\r\n\r\nGET /"],
         &["/", "header=x:1\r\nHost: evil.example"],
-        &["/", "header=transfer-encoding:chunked", "header=content-length:5", "body=9"],
-        &["/", "header=connection:upgrade", "header=upgrade:evil.example"],
+        &[
+            "/",
+            "header=transfer-encoding:chunked",
+            "header=content-length:5",
+            "body=9",
+        ],
+        &[
+            "/",
+            "header=connection:upgrade",
+            "header=upgrade:evil.example",
+        ],
         &["http://evil.example/"],
         &["/", "method=CONNECT"],
-        &["/", "method=GET / HTTP/1.1\r\nHost: evil.example\r\n\r\nGET"],
+        &[
+            "/",
+            "method=GET / HTTP/1.1\r\nHost: evil.example\r\n\r\nGET",
+        ],
     ] {
-        let said = lab.fetch(generation, &[&["http", "a.example"], attempt].concat()).await;
+        let said = lab
+            .fetch(generation, &[&["http", "a.example"], attempt].concat())
+            .await;
         let requests = lab.requests();
         let is_plain = |request: &String| {
-            let hosts = request.lines().filter(|line| line.to_lowercase().starts_with("host:")).count();
-            let is_ambiguous = request.contains("transfer-encoding") && request.contains("content-length");
-            hosts == 1 && request.contains("host: a.example") && !is_ambiguous && !request.contains("\r\nHost: evil")
+            let hosts = request
+                .lines()
+                .filter(|line| line.to_lowercase().starts_with("host:"))
+                .count();
+            let is_ambiguous =
+                request.contains("transfer-encoding") && request.contains("content-length");
+            hosts == 1
+                && request.contains("host: a.example")
+                && !is_ambiguous
+                && !request.contains("\r\nHost: evil")
         };
-        let is_so = requests.len() < 2 && requests.iter().all(is_plain) && !lab.went().0.iter().any(|name| name != "a.example");
-        answers.holds(42, &format!("{attempt:?}: {said:?} {requests:?}"), Answer::Denied, is_so);
+        let is_so = requests.len() < 2
+            && requests.iter().all(is_plain)
+            && !lab.went().0.iter().any(|name| name != "a.example");
+        answers.holds(
+            42,
+            &format!("{attempt:?}: {said:?} {requests:?}"),
+            Answer::Denied,
+            is_so,
+        );
     }
 }
 
 /// Who may send requests to some hosts has no sockets all the same.
 async fn directly(answers: &mut Answers) {
     let lab = Lab::new(&["a.example", "localhost", "127.0.0.1"]);
-    let (tcp, udp) = (TcpListener::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
-    let (stream, datagram) = (tcp.local_addr().unwrap().port().to_string(), udp.local_addr().unwrap().port().to_string());
+    let (tcp, udp) = (
+        TcpListener::bind("127.0.0.1:0").unwrap(),
+        UdpSocket::bind("127.0.0.1:0").unwrap(),
+    );
+    let (stream, datagram) = (
+        tcp.local_addr().unwrap().port().to_string(),
+        udp.local_addr().unwrap().port().to_string(),
+    );
     for generation in files::Generation::ALL {
-        for attempt in [&["connect", &stream][..], &["datagram", &datagram], &["resolve", "localhost"], &["listen"]] {
-            let said = lab.run(lab.job_of(generation.guest(), attempt)).await.unwrap().stdout.text();
-            answers.holds(43, &format!("{attempt:?}: {said}"), Answer::Denied, said.starts_with("refused: "));
+        for attempt in [
+            &["connect", &stream][..],
+            &["datagram", &datagram],
+            &["resolve", "localhost"],
+            &["listen"],
+        ] {
+            let said = lab
+                .run(lab.job_of(generation.guest(), attempt))
+                .await
+                .unwrap()
+                .stdout
+                .text();
+            answers.holds(
+                43,
+                &format!("{attempt:?}: {said}"),
+                Answer::Denied,
+                said.starts_with("refused: "),
+            );
         }
     }
     tcp.set_nonblocking(true).unwrap();
     udp.set_nonblocking(true).unwrap();
-    answers.holds(43, "visits", Answer::Denied, nobody(tcp.accept()) && nobody(udp.recv(&mut [0; 16])));
+    answers.holds(
+        43,
+        "visits",
+        Answer::Denied,
+        nobody(tcp.accept()) && nobody(udp.recv(&mut [0; 16])),
+    );
 }

@@ -10,33 +10,101 @@ use crate::cases::lab::Generation;
 
 /// What is asked for, by case.
 const READ: &[(u8, &[&str])] = &[
-    (26, &["/proc/1/environ", "/proc/1/cmdline", "/proc/self/environ", "/proc/self/mem", "/proc/self/maps"]),
-    (27, &["/proc/self/root/etc/passwd", "/proc/1/root/etc/passwd", "/proc/self/cwd/Cargo.toml", "/proc/self/fd/0", "/dev/fd/1"]),
+    (
+        26,
+        &[
+            "/proc/1/environ",
+            "/proc/1/cmdline",
+            "/proc/self/environ",
+            "/proc/self/mem",
+            "/proc/self/maps",
+        ],
+    ),
+    (
+        27,
+        &[
+            "/proc/self/root/etc/passwd",
+            "/proc/1/root/etc/passwd",
+            "/proc/self/cwd/Cargo.toml",
+            "/proc/self/fd/0",
+            "/dev/fd/1",
+        ],
+    ),
 ];
 /// What is opened to be written, though nothing is.
 const WRITE: &[(u8, &[&str])] = &[
-    (28, &["/proc/sys/kernel/hostname", "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"]),
-    (30, &["/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/release_agent", "/sys/fs/cgroup/memory/release_agent"]),
-    (31, &["/proc/self/uid_map", "/proc/self/setgroups", "/proc/self/oom_score_adj"]),
+    (
+        28,
+        &[
+            "/proc/sys/kernel/hostname",
+            "/proc/sys/kernel/core_pattern",
+            "/proc/sysrq-trigger",
+        ],
+    ),
+    (
+        30,
+        &[
+            "/sys/fs/cgroup/cgroup.procs",
+            "/sys/fs/cgroup/release_agent",
+            "/sys/fs/cgroup/memory/release_agent",
+        ],
+    ),
+    (
+        31,
+        &[
+            "/proc/self/uid_map",
+            "/proc/self/setgroups",
+            "/proc/self/oom_score_adj",
+        ],
+    ),
 ];
 
 pub(crate) async fn answer(answers: &mut Answers) {
     for &generation in Generation::ALL {
         let lab = planted(generation).writing();
         for (case, paths) in READ {
-            answers.denied(*case, &lab, &[everywhere(&["raw-read"], paths), asked_for(paths)].concat()).await;
+            answers
+                .denied(
+                    *case,
+                    &lab,
+                    &[everywhere(&["raw-read"], paths), asked_for(paths)].concat(),
+                )
+                .await;
         }
-        let host = [format!("/proc/{}/environ", std::process::id()), format!("/proc/{}/mem", std::process::id())];
-        answers.denied(26, &lab, &everywhere(&["raw-read", "truncate"], &host)).await;
+        let host = [
+            format!("/proc/{}/environ", std::process::id()),
+            format!("/proc/{}/mem", std::process::id()),
+        ];
+        answers
+            .denied(26, &lab, &everywhere(&["raw-read", "truncate"], &host))
+            .await;
         for (case, paths) in WRITE {
-            answers.denied(*case, &lab, &everywhere(&["truncate", "create"], paths)).await;
+            answers
+                .denied(*case, &lab, &everywhere(&["truncate", "create"], paths))
+                .await;
         }
-        answers.denied(29, &lab, &everywhere(&["list"], &["/proc", "/proc/self/task"])).await;
-        // What the host shares with other programs of the machine; where there is no such place, there is nothing to find.
+        answers
+            .denied(
+                29,
+                &lab,
+                &everywhere(&["list"], &["/proc", "/proc/self/task"]),
+            )
+            .await;
+        // What the host shares with other programs of the machine; where there is no such place,
+        // there is nothing to find.
         let shared = tempfile::NamedTempFile::new_in("/dev/shm").ok();
-        let path = shared.as_ref().map_or("/dev/shm/nothing".into(), |file| file.path().to_owned());
+        let path = shared
+            .as_ref()
+            .map_or("/dev/shm/nothing".into(), |file| file.path().to_owned());
         let _ = fs::write(&path, "host");
-        answers.denied(93, &lab, &everywhere(&["raw-read", "write"], &[&path])).await;
-        answers.holds(93, "seen from outside", Answer::Denied, shared.is_none_or(|file| fs::read(file.path()).unwrap() == b"host"));
+        answers
+            .denied(93, &lab, &everywhere(&["raw-read", "write"], &[&path]))
+            .await;
+        answers.holds(
+            93,
+            "seen from outside",
+            Answer::Denied,
+            shared.is_none_or(|file| fs::read(file.path()).unwrap() == b"host"),
+        );
     }
 }

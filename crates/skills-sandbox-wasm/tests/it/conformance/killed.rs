@@ -30,10 +30,21 @@ impl Drop for Host {
 /// Does nothing unless the case started it: a run that makes a file longer for ever.
 #[tokio::test]
 async fn a_host_of_its_own() {
-    let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else { return };
-    let request = Request::new(root.join("skill")).workspace(root.join("workspace")).tool("Write", None);
-    let Decision::Granted(grants) = Rules::default().allow(Layer::User, Capability::Write).decide(&request) else { panic!("granted") };
-    let job = Job::new(grants, Program::Wasm(Generation::P2.guest())).argument("beat").argument("/workspace/heart");
+    let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else {
+        return;
+    };
+    let request = Request::new(root.join("skill"))
+        .workspace(root.join("workspace"))
+        .tool("Write", None);
+    let Decision::Granted(grants) = Rules::default()
+        .allow(Layer::User, Capability::Write)
+        .decide(&request)
+    else {
+        panic!("granted")
+    };
+    let job = Job::new(grants, Program::Wasm(Generation::P2.guest()))
+        .argument("beat")
+        .argument("/workspace/heart");
     let outcome = WasmSandbox::new(root.join("scratch")).run(job).await;
     panic!("it ended: {outcome:?}");
 }
@@ -41,12 +52,27 @@ async fn a_host_of_its_own() {
 pub(crate) async fn answer(answers: &mut Answers) {
     let lab = planted(Generation::P2);
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "conformance::killed::a_host_of_its_own", "--test-threads=1"]).env(ROOT, lab.path(""));
-    let mut host = Host(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    command
+        .args([
+            "--exact",
+            "conformance::killed::a_host_of_its_own",
+            "--test-threads=1",
+        ])
+        .env(ROOT, lab.path(""));
+    let mut host = Host(
+        command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
     let beats = || fs::metadata(lab.path("workspace/heart")).map_or(0, |heart| heart.len());
     let started = Instant::now();
     while beats() < 3 {
-        assert!(host.0.try_wait().unwrap().is_none() && started.elapsed() < Duration::from_secs(120), "the host's run does not start");
+        assert!(
+            host.0.try_wait().unwrap().is_none() && started.elapsed() < Duration::from_secs(120),
+            "the host's run does not start"
+        );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     host.0.kill().unwrap();

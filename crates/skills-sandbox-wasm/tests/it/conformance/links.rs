@@ -32,19 +32,57 @@ async fn links(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation).writing();
     fs::write(lab.path("workspace/mine.txt"), "mine").unwrap();
     let before = (lab.tree("outside"), lab.tree("skill"));
-    let planted = ["/skill/link", "/skill/shadow", "/skill/directory/data.txt", "/skill/directory/../secret.txt"];
-    answers.denied(16, &lab, &planted.map(|path| vec!["raw-read", path])).await;
-    answers.denied(16, &lab, &words(&[&["list", "/skill/directory"], &["write", "/skill/directory/new.txt"]])).await;
+    let planted = [
+        "/skill/link",
+        "/skill/shadow",
+        "/skill/directory/data.txt",
+        "/skill/directory/../secret.txt",
+    ];
+    answers
+        .denied(16, &lab, &planted.map(|path| vec!["raw-read", path]))
+        .await;
+    answers
+        .denied(
+            16,
+            &lab,
+            &words(&[
+                &["list", "/skill/directory"],
+                &["write", "/skill/directory/new.txt"],
+            ]),
+        )
+        .await;
 
-    let targets = ["../outside/data.txt", "../skill/../outside/data.txt", "/etc/shadow", "../../../../../../../../etc/passwd"];
+    let targets = [
+        "../outside/data.txt",
+        "../skill/../outside/data.txt",
+        "/etc/shadow",
+        "../../../../../../../../etc/passwd",
+    ];
     for (number, target) in targets.iter().enumerate() {
         let link = format!("/workspace/link{number}");
         // Whether it can be made does not matter, as long as it leads nowhere.
         lab.attempt(&["symlink", target, &link]).await;
-        answers.denied(17, &lab, &["raw-read", "truncate", "set-times-through"].map(|action| vec![action, link.as_str()])).await;
+        answers
+            .denied(
+                17,
+                &lab,
+                &["raw-read", "truncate", "set-times-through"]
+                    .map(|action| vec![action, link.as_str()]),
+            )
+            .await;
     }
-    lab.attempt(&["symlink", "../outside", "/workspace/directory"]).await;
-    answers.denied(17, &lab, &words(&[&["write", "/workspace/directory/new"], &["unlink", "/workspace/directory/data.txt"]])).await;
+    lab.attempt(&["symlink", "../outside", "/workspace/directory"])
+        .await;
+    answers
+        .denied(
+            17,
+            &lab,
+            &words(&[
+                &["write", "/workspace/directory/new"],
+                &["unlink", "/workspace/directory/data.txt"],
+            ]),
+        )
+        .await;
 
     let linked = words(&[
         &["link", "/workspace/../outside/data.txt", "/workspace/h1"],
@@ -66,23 +104,34 @@ async fn links(answers: &mut Answers, generation: Generation) {
     ]);
     answers.denied(20, &lab, &moved).await;
     let is_same = before == (lab.tree("outside"), lab.tree("skill"));
-    [16, 17, 19, 20].iter().for_each(|case| answers.holds(*case, "files outside", Answer::Denied, is_same));
+    [16, 17, 19, 20]
+        .iter()
+        .for_each(|case| answers.holds(*case, "files outside", Answer::Denied, is_same));
 }
 
-/// Somebody exchanges the granted directory for a symlink and back, a thousand times at least, while runs start.
+/// Somebody exchanges the granted directory for a symlink and back, a thousand times at least,
+/// while runs start.
 async fn swapped(answers: &mut Answers, generation: Generation) {
     const FLIPS: usize = 1_000;
     const RUNS: usize = 100;
     let lab = planted(generation);
     fs::write(lab.path("workspace/data.txt"), "own").unwrap();
     symlink("outside", lab.path("decoy")).unwrap();
-    let (stop, flips) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (stop, flips) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicUsize::new(0)),
+    );
     let flipper = {
         let (stop, flips) = (Arc::clone(&stop), Arc::clone(&flips));
         let [workspace, decoy, aside] = ["workspace", "decoy", "aside"].map(|name| lab.path(name));
         std::thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
-                for (from, to) in [(&workspace, &aside), (&decoy, &workspace), (&workspace, &decoy), (&aside, &workspace)] {
+                for (from, to) in [
+                    (&workspace, &aside),
+                    (&decoy, &workspace),
+                    (&workspace, &decoy),
+                    (&aside, &workspace),
+                ] {
                     fs::rename(from, to).unwrap();
                 }
                 flips.fetch_add(1, Ordering::Relaxed);
@@ -92,16 +141,25 @@ async fn swapped(answers: &mut Answers, generation: Generation) {
     let (mut own, mut refused, mut runs) = (0, 0, 0);
     while runs < RUNS || flips.load(Ordering::Relaxed) < FLIPS {
         runs += 1;
-        let ran = lab.run_job(lab.job(&["raw-read", "/workspace/data.txt"])).await.map(|outcome| outcome.stdout.text());
+        let ran = lab
+            .run_job(lab.job(&["raw-read", "/workspace/data.txt"]))
+            .await
+            .map(|outcome| outcome.stdout.text());
         match ran.as_deref() {
             Ok("ok: own\n") => own += 1,
-            Ok(said) if !said.starts_with("refused: ") => answers.observe(18, &format!("it read {said:?}"), Answer::Works),
+            Ok(said) if !said.starts_with("refused: ") => {
+                answers.observe(18, &format!("it read {said:?}"), Answer::Works)
+            }
             _ => refused += 1,
         }
     }
     stop.store(true, Ordering::Relaxed);
     flipper.join().unwrap();
-    answers.observe(18, &format!("{own} runs saw their own, {refused} nothing"), Answer::Denied);
+    answers.observe(
+        18,
+        &format!("{own} runs saw their own, {refused} nothing"),
+        Answer::Denied,
+    );
 }
 
 /// All ways are in the tests of the guard.
@@ -122,7 +180,12 @@ async fn protected(answers: &mut Answers, generation: Generation) {
         &["truncate", "/workspace/.git/config"],
     ]);
     answers.denied(21, &lab, &attempts).await;
-    answers.holds(21, "seen from outside", Answer::Denied, before == lab.tree("workspace/.git"));
+    answers.holds(
+        21,
+        "seen from outside",
+        Answer::Denied,
+        before == lab.tree("workspace/.git"),
+    );
 }
 
 fn granted(root: &std::path::Path) -> Option<Grants> {
@@ -132,39 +195,74 @@ fn granted(root: &std::path::Path) -> Option<Grants> {
     }
 }
 
-/// Whoever knows which skill it is resolves its path; a backend that followed links would follow those of others, too.
+/// Whoever knows which skill it is resolves its path; a backend that followed links would follow
+/// those of others, too.
 async fn symlinked(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation);
     symlink(lab.path("skill"), lab.path("alias")).unwrap();
     let job = |root: &std::path::Path| {
-        Job::new(granted(root).unwrap(), Program::Wasm(generation.guest())).argument("raw-read").argument("/skill/data.txt")
+        Job::new(granted(root).unwrap(), Program::Wasm(generation.guest()))
+            .argument("raw-read")
+            .argument("/skill/data.txt")
     };
-    let refused = lab.run_job(job(&lab.path("alias"))).await.map(|outcome| outcome.stdout.text()).map_err(|error| error.to_string());
-    answers.holds(22, &format!("{refused:?}"), Answer::Refused, refused.as_ref().is_err_and(|error| error.contains("symlink")));
-    let resolved = lab.run_job(job(&lab.path("alias").canonicalize().unwrap())).await.unwrap().stdout.text();
-    answers.holds(22, "the resolved path", Answer::Refused, resolved == "ok: data\n");
+    let refused = lab
+        .run_job(job(&lab.path("alias")))
+        .await
+        .map(|outcome| outcome.stdout.text())
+        .map_err(|error| error.to_string());
+    answers.holds(
+        22,
+        &format!("{refused:?}"),
+        Answer::Refused,
+        refused
+            .as_ref()
+            .is_err_and(|error| error.contains("symlink")),
+    );
+    let resolved = lab
+        .run_job(job(&lab.path("alias").canonicalize().unwrap()))
+        .await
+        .unwrap()
+        .stdout
+        .text();
+    answers.holds(
+        22,
+        "the resolved path",
+        Answer::Refused,
+        resolved == "ok: data\n",
+    );
 }
 
 async fn artefacts(answers: &mut Answers, generation: Generation) {
     let mut lab = planted(generation).writing();
     lab.limits.file_bytes = 1 << 20;
     let before = lab.tree("outside");
-    lab.attempt(&["symlink", "../outside/data.txt", "/workspace/left"]).await;
-    lab.attempt(&["resize", "/workspace/sparse", "10737418240"]).await;
-    lab.attempt(&["pour", "/workspace/sparse", "10000000"]).await;
+    lab.attempt(&["symlink", "../outside/data.txt", "/workspace/left"])
+        .await;
+    lab.attempt(&["resize", "/workspace/sparse", "10737418240"])
+        .await;
+    lab.attempt(&["pour", "/workspace/sparse", "10000000"])
+        .await;
     let odd = "/workspace/name\nwith\u{1b}[31m";
     let made = lab.attempt(&["create", odd]).await;
     let special = |entry: fs::DirEntry| {
         let found = entry.path().symlink_metadata().unwrap();
         let is_plain = found.is_file() || found.is_dir() || found.is_symlink();
-        !is_plain || (!found.is_symlink() && found.mode() & 0o6000 != 0) || (found.is_file() && found.len() > 1 << 20)
+        !is_plain
+            || (!found.is_symlink() && found.mode() & 0o6000 != 0)
+            || (found.is_file() && found.len() > 1 << 20)
     };
-    let has_special = fs::read_dir(lab.path("workspace")).unwrap().any(|entry| special(entry.unwrap()));
-    let is_so = made == "ok: create" && lab.path("workspace/sparse").exists() && !has_special && before == lab.tree("outside");
+    let has_special = fs::read_dir(lab.path("workspace"))
+        .unwrap()
+        .any(|entry| special(entry.unwrap()));
+    let is_so = made == "ok: create"
+        && lab.path("workspace/sparse").exists()
+        && !has_special
+        && before == lab.tree("outside");
     answers.holds(23, &made, Answer::Contained, is_so);
 }
 
-/// Symlinks with the names that the last runs' directories had, and others like it, lead to a file that must stay as it is.
+/// Symlinks with the names that the last runs' directories had, and others like it, lead to a file
+/// that must stay as it is.
 async fn temporary(answers: &mut Answers) {
     let lab = planted(Generation::P2);
     let sandbox = WasmSandbox::new(lab.path("scratch"));
@@ -175,10 +273,16 @@ async fn temporary(answers: &mut Answers) {
         let mut run = sandbox.run(lab.job(&["wait", "/work/began", "/work/go"]));
         std::future::poll_fn(|context| {
             assert!(run.as_mut().poll(context).is_pending(), "it ends by itself");
-            let scratch = fs::read_dir(lab.path("scratch")).unwrap().map(|entry| entry.unwrap());
+            let scratch = fs::read_dir(lab.path("scratch"))
+                .unwrap()
+                .map(|entry| entry.unwrap());
             let began = scratch.filter(|entry| entry.path().join("began").exists());
             names.extend(began.map(|entry| entry.file_name().into_string().unwrap()));
-            if names.is_empty() || names.iter().all(|name| lab.path("scratch").join(name).symlink_metadata().is_err()) {
+            if names.is_empty()
+                || names
+                    .iter()
+                    .all(|name| lab.path("scratch").join(name).symlink_metadata().is_err())
+            {
                 context.waker().wake_by_ref();
                 return std::task::Poll::Pending;
             }
@@ -189,31 +293,64 @@ async fn temporary(answers: &mut Answers) {
         for name in names.drain(..) {
             let _ = symlink(lab.path("outside"), lab.path("scratch").join(name));
         }
-        let said = sandbox.run(lab.job(&["write", "/work/x"])).await.unwrap().stdout.text();
-        answers.holds(24, &said, Answer::NoEffect, said == "ok: written\n" && before == lab.tree("outside"));
+        let said = sandbox
+            .run(lab.job(&["write", "/work/x"]))
+            .await
+            .unwrap()
+            .stdout
+            .text();
+        answers.holds(
+            24,
+            &said,
+            Answer::NoEffect,
+            said == "ok: written\n" && before == lab.tree("outside"),
+        );
     }
 }
 
 async fn odd_paths(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation);
     let long: String = std::iter::repeat_n("long-name-of-a-directory/", 200).collect();
-    let names: [&[u8]; 6] =
-        [b"new\nline", b"a\") (allow default) (\"", b"'single' $(id) `id`", b"tab\tand\x1b[31m", b"\xff\xfe", long.as_bytes()];
+    let names: [&[u8]; 6] = [
+        b"new\nline",
+        b"a\") (allow default) (\"",
+        b"'single' $(id) `id`",
+        b"tab\tand\x1b[31m",
+        b"\xff\xfe",
+        long.as_bytes(),
+    ];
     for name in names {
         let root = lab.path("workspace").join(OsStr::from_bytes(name));
         let is_made = fs::create_dir_all(&root).is_ok();
         let _ = fs::write(root.join("own.txt"), "own");
-        // The rules or the backend may refuse such a path; if not, the walls are those of any other.
-        let Some(grants) = granted(&root) else { continue };
+        // The rules or the backend may refuse such a path; if not, the walls are those of any
+        // other.
+        let Some(grants) = granted(&root) else {
+            continue;
+        };
         let mut attempts = everywhere(&["raw-read"], &[lab.path("outside/data.txt")]);
         attempts.push(vec!["raw-read".to_owned(), "/skill/own.txt".to_owned()]);
         for words in attempts {
-            let job = words.iter().fold(Job::new(grants.clone(), Program::Wasm(generation.guest())), |job, word| job.argument(word));
-            let said = lab.run_job(job).await.map(|outcome| outcome.stdout.text()).map_err(|error| error.to_string());
+            let job = words.iter().fold(
+                Job::new(grants.clone(), Program::Wasm(generation.guest())),
+                |job, word| job.argument(word),
+            );
+            let said = lab
+                .run_job(job)
+                .await
+                .map(|outcome| outcome.stdout.text())
+                .map_err(|error| error.to_string());
             let is_own = is_made && words[1] == "/skill/own.txt";
             let is_so = said.as_deref() == Ok("ok: own\n") && is_own
-                || said.as_ref().map_or(!is_made, |said| !is_own && said.starts_with("refused: "));
-            answers.holds(25, &format!("{:?} {words:?}: {said:?}", &name[..name.len().min(24)]), Answer::NoEffect, is_so);
+                || said
+                    .as_ref()
+                    .map_or(!is_made, |said| !is_own && said.starts_with("refused: "));
+            answers.holds(
+                25,
+                &format!("{:?} {words:?}: {said:?}", &name[..name.len().min(24)]),
+                Answer::NoEffect,
+                is_so,
+            );
         }
     }
 }

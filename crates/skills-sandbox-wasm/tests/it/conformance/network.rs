@@ -25,20 +25,74 @@ pub(crate) fn nobody<T>(came: std::io::Result<T>) -> bool {
 
 async fn four(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation);
-    let (tcp, udp) = (TcpListener::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+    let (tcp, udp) = (
+        TcpListener::bind("127.0.0.1:0").unwrap(),
+        UdpSocket::bind("127.0.0.1:0").unwrap(),
+    );
     tcp.set_nonblocking(true).unwrap();
     udp.set_nonblocking(true).unwrap();
-    let (stream, datagram) = (tcp.local_addr().unwrap().port().to_string(), udp.local_addr().unwrap().port().to_string());
-    answers.denied(32, &lab, &words(&[&["connect", &stream], &["connect", &stream, "0", "0", "0", "0"]])).await;
-    answers.denied(33, &lab, &words(&[&["datagram", &datagram], &["datagram", &datagram, "0", "0", "0", "0"]])).await;
+    let (stream, datagram) = (
+        tcp.local_addr().unwrap().port().to_string(),
+        udp.local_addr().unwrap().port().to_string(),
+    );
+    answers
+        .denied(
+            32,
+            &lab,
+            &words(&[
+                &["connect", &stream],
+                &["connect", &stream, "0", "0", "0", "0"],
+            ]),
+        )
+        .await;
+    answers
+        .denied(
+            33,
+            &lab,
+            &words(&[
+                &["datagram", &datagram],
+                &["datagram", &datagram, "0", "0", "0", "0"],
+            ]),
+        )
+        .await;
     answers.denied(34, &lab, &words(&[&["listen"]])).await;
     let server = ["127", "0", "0", "53"];
     let asked = [["datagram", "53"].as_slice(), &server].concat();
-    answers.denied(35, &lab, &words(&[&["resolve", "localhost"], &["resolve", "skills.invalid"], &["resolve", "127.0.0.1"], &asked])).await;
-    answers.denied(37, &lab, &words(&[&["connect", "80", "169", "254", "169", "254"]])).await;
-    answers.denied(37, &lab, &words(&[&["connect", "80", "64768", "60418", "0", "0", "0", "0", "0", "596"]])).await;
+    answers
+        .denied(
+            35,
+            &lab,
+            &words(&[
+                &["resolve", "localhost"],
+                &["resolve", "skills.invalid"],
+                &["resolve", "127.0.0.1"],
+                &asked,
+            ]),
+        )
+        .await;
+    answers
+        .denied(
+            37,
+            &lab,
+            &words(&[&["connect", "80", "169", "254", "169", "254"]]),
+        )
+        .await;
+    answers
+        .denied(
+            37,
+            &lab,
+            &words(&[&[
+                "connect", "80", "64768", "60418", "0", "0", "0", "0", "0", "596",
+            ]]),
+        )
+        .await;
     answers.holds(32, "visits", Answer::Denied, nobody(tcp.accept()));
-    answers.holds(33, "datagrams", Answer::Denied, nobody(udp.recv(&mut [0; 16])));
+    answers.holds(
+        33,
+        "datagrams",
+        Answer::Denied,
+        nobody(udp.recv(&mut [0; 16])),
+    );
 }
 
 async fn six(answers: &mut Answers, generation: Generation) {
@@ -51,7 +105,9 @@ async fn six(answers: &mut Answers, generation: Generation) {
     let attempts = [
         vec!["connect", &own, "0", "0", "0", "0", "0", "0", "0", "1"],
         vec!["datagram", &own, "0", "0", "0", "0", "0", "0", "0", "1"],
-        vec!["connect", &mapped, "0", "0", "0", "0", "0", "65535", "32512", "1"],
+        vec![
+            "connect", &mapped, "0", "0", "0", "0", "0", "65535", "32512", "1",
+        ],
     ];
     answers.denied(36, &lab, &attempts).await;
     for listener in listener.iter().chain([&four]) {
@@ -62,10 +118,19 @@ async fn six(answers: &mut Answers, generation: Generation) {
 
 async fn local(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation).writing();
-    let listeners = ["workspace/socket", "skill/socket"].map(|place| UnixListener::bind(lab.path(place)).unwrap());
+    let listeners = ["workspace/socket", "skill/socket"]
+        .map(|place| UnixListener::bind(lab.path(place)).unwrap());
     for action in ["raw-read", "truncate", "create"] {
         answers
-            .denied(47, &lab, &words(&[&[action, "/workspace/socket"], &[action, "/skill/socket"], &[action, "/run/docker.sock"]]))
+            .denied(
+                47,
+                &lab,
+                &words(&[
+                    &[action, "/workspace/socket"],
+                    &[action, "/skill/socket"],
+                    &[action, "/run/docker.sock"],
+                ]),
+            )
             .await;
     }
     for listener in listeners {

@@ -28,7 +28,9 @@ pub(crate) async fn answer(answers: &mut Answers) {
 async fn programs(answers: &mut Answers) {
     let lab = planted(Generation::P2).writing();
     answers.denied(58, &lab, &words(&[&["spawn"]])).await;
-    answers.denied(59, &lab, &words(&[&["spawn"], &["thread"]])).await;
+    answers
+        .denied(59, &lab, &words(&[&["spawn"], &["thread"]]))
+        .await;
 }
 
 async fn memory(answers: &mut Answers, generation: Generation) {
@@ -36,27 +38,55 @@ async fn memory(answers: &mut Answers, generation: Generation) {
     lab.limits.memory_bytes = 32 << 20;
     let pages = 20 * 16;
     let run = r#"(func (export "run") (result i32) i32.const 0)"#;
-    let several = fixture::command(generation, &format!("(memory {pages}) (memory {pages}) {run}"));
+    let several = fixture::command(
+        generation,
+        &format!("(memory {pages}) (memory {pages}) {run}"),
+    );
     let at_once = fixture::command(generation, &format!("(memory 65536) {run}"));
-    for outcome in [lab.run(&["allocate"]).await, lab.run_bytes(&several).await.unwrap(), lab.run_bytes(&at_once).await.unwrap()] {
-        let is_stopped = outcome.ending == Ending::MemoryLimit { limit_bytes: 32 << 20 };
-        answers.holds(61, &format!("{:?}", outcome.ending), Answer::Contained, is_stopped);
+    for outcome in [
+        lab.run(&["allocate"]).await,
+        lab.run_bytes(&several).await.unwrap(),
+        lab.run_bytes(&at_once).await.unwrap(),
+    ] {
+        let is_stopped = outcome.ending
+            == Ending::MemoryLimit {
+                limit_bytes: 32 << 20,
+            };
+        answers.holds(
+            61,
+            &format!("{:?}", outcome.ending),
+            Answer::Contained,
+            is_stopped,
+        );
     }
 }
 
 async fn disk(answers: &mut Answers, generation: Generation) {
     let mut lab = planted(generation).writing();
     (lab.limits.scratch_bytes, lab.limits.file_bytes) = (8 << 20, 16 << 20);
-    let mut attempts = words(&[&["pour", "/work/big", "15000000"], &["pour", "/workspace/big", "15000000"]]);
+    let mut attempts = words(&[
+        &["pour", "/work/big", "15000000"],
+        &["pour", "/workspace/big", "15000000"],
+    ]);
     if generation == Generation::P2 {
         attempts.push(vec!["litter", "/work/.", "70000"]);
     }
     for attempt in attempts {
         let said = lab.attempt(&attempt).await;
-        answers.holds(63, &format!("{attempt:?}: {said}"), Answer::Contained, said.starts_with("refused: "));
+        answers.holds(
+            63,
+            &format!("{attempt:?}: {said}"),
+            Answer::Contained,
+            said.starts_with("refused: "),
+        );
     }
     let written = fs::metadata(lab.path("workspace/big")).unwrap().len();
-    answers.holds(63, &format!("{written} bytes in the workspace"), Answer::Contained, written <= 8 << 20);
+    answers.holds(
+        63,
+        &format!("{written} bytes in the workspace"),
+        Answer::Contained,
+        written <= 8 << 20,
+    );
 
     lab.limits.file_bytes = 1 << 20;
     let large = words(&[
@@ -67,9 +97,19 @@ async fn disk(answers: &mut Answers, generation: Generation) {
     ]);
     answers.denied(64, &lab, &large).await;
     let length = fs::metadata(lab.path("workspace/large")).unwrap().len();
-    answers.holds(64, &format!("a file of {length} bytes"), Answer::Denied, length <= 1 << 20);
+    answers.holds(
+        64,
+        &format!("a file of {length} bytes"),
+        Answer::Denied,
+        length <= 1 << 20,
+    );
     let ending = lab.run(&["open", "/skill/data.txt"]).await.ending;
-    answers.holds(64, &format!("too many files: {ending}"), Answer::Denied, kind(&ending) == "handle-limit");
+    answers.holds(
+        64,
+        &format!("too many files: {ending}"),
+        Answer::Denied,
+        kind(&ending) == "handle-limit",
+    );
 }
 
 async fn time(answers: &mut Answers, generation: Generation) {
@@ -78,8 +118,14 @@ async fn time(answers: &mut Answers, generation: Generation) {
     for (case, action) in [(65, "spin"), (66, "sleep")] {
         let outcome = lab.run(&[action]).await;
         let is_late = outcome.ending == Ending::TimedOut { limit_ms: 1_000 };
-        let is_timely = outcome.duration >= Duration::from_secs(1) && outcome.duration < Duration::from_secs(60);
-        answers.holds(case, &format!("{:?} after {:?}", outcome.ending, outcome.duration), Answer::Contained, is_late && is_timely);
+        let is_timely = outcome.duration >= Duration::from_secs(1)
+            && outcome.duration < Duration::from_secs(60);
+        answers.holds(
+            case,
+            &format!("{:?} after {:?}", outcome.ending, outcome.duration),
+            Answer::Contained,
+            is_late && is_timely,
+        );
     }
 }
 
@@ -87,19 +133,39 @@ async fn crash(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation).writing();
     let before = lab.tree("");
     let ending = lab.run(&["panic"]).await.ending;
-    answers.holds(67, &format!("{ending}"), Answer::NoEffect, kind(&ending) == "trapped" && before == lab.tree(""));
+    answers.holds(
+        67,
+        &format!("{ending}"),
+        Answer::NoEffect,
+        kind(&ending) == "trapped" && before == lab.tree(""),
+    );
 }
 
 async fn variables(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation);
-    assert!(std::env::vars_os().next().is_some(), "the host has an environment");
+    assert!(
+        std::env::vars_os().next().is_some(),
+        "the host has an environment"
+    );
     let said = lab.attempt(&["environment"]).await;
     answers.holds(68, &said, Answer::Denied, said.is_empty());
     let all: VariablePattern = "*".parse().unwrap();
-    for name in ["LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "PYTHONPATH", "NODE_OPTIONS", "PATH", "HOME", "BASH_ENV", "IFS"] {
+    for name in [
+        "LD_PRELOAD",
+        "DYLD_INSERT_LIBRARIES",
+        "PYTHONPATH",
+        "NODE_OPTIONS",
+        "PATH",
+        "HOME",
+        "BASH_ENV",
+        "IFS",
+    ] {
         let request = Request::new(lab.path("skill")).variable(name, Origin::Secret);
         // Even where rules allow all variables, none of these comes from a skill.
-        let Decision::Granted(grants) = Rules::default().allow(Layer::User, all.clone()).decide(&request) else {
+        let Decision::Granted(grants) = Rules::default()
+            .allow(Layer::User, all.clone())
+            .decide(&request)
+        else {
             answers.observe(69, name, Answer::Denied);
             continue;
         };
@@ -113,11 +179,29 @@ async fn terminals(answers: &mut Answers) {
     let lab = planted(Generation::P2);
     let open = File::open(lab.path("secret.txt")).unwrap();
     let said = lab.attempt(&["directories"]).await;
-    answers.holds(70, &said, Answer::Denied, said == "ok: /skill /workspace /work");
-    let numbers = (0..32).flat_map(|number| [format!("/dev/fd/{number}"), format!("/proc/self/fd/{number}")]).collect::<Vec<_>>();
+    answers.holds(
+        70,
+        &said,
+        Answer::Denied,
+        said == "ok: /skill /workspace /work",
+    );
+    let numbers = (0..32)
+        .flat_map(|number| {
+            [
+                format!("/dev/fd/{number}"),
+                format!("/proc/self/fd/{number}"),
+            ]
+        })
+        .collect::<Vec<_>>();
     answers.denied(70, &lab, &asked_for(&numbers)).await;
     drop(open);
     let said = lab.attempt(&["terminals"]).await;
     answers.holds(71, &said, Answer::Denied, said == "0 of 3");
-    answers.denied(71, &lab, &everywhere(&["raw-read"], &["/dev/tty", "/dev/console", "/dev/pts/0"])).await;
+    answers
+        .denied(
+            71,
+            &lab,
+            &everywhere(&["raw-read"], &["/dev/tty", "/dev/console", "/dev/pts/0"]),
+        )
+        .await;
 }

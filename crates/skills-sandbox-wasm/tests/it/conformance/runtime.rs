@@ -28,8 +28,12 @@ pub(crate) async fn answer(answers: &mut Answers) {
 async fn failing(answers: &mut Answers, generation: Generation) {
     type Break = fn(&crate::cases::lab::Lab);
     let breaks: [(&str, Break); 4] = [
-        ("no skill", |lab| fs::remove_dir_all(lab.path("skill")).unwrap()),
-        ("no workspace", |lab| fs::remove_dir_all(lab.path("workspace")).unwrap()),
+        ("no skill", |lab| {
+            fs::remove_dir_all(lab.path("skill")).unwrap()
+        }),
+        ("no workspace", |lab| {
+            fs::remove_dir_all(lab.path("workspace")).unwrap()
+        }),
         ("a file for a directory", |lab| {
             fs::remove_dir_all(lab.path("workspace")).unwrap();
             fs::write(lab.path("workspace"), "file").unwrap();
@@ -43,13 +47,27 @@ async fn failing(answers: &mut Answers, generation: Generation) {
         let lab = planted(generation).writing();
         make(&lab);
         let failed = lab.run_job(lab.job(&["list", "/skill"])).await;
-        answers.holds(95, &format!("{what}: {failed:?}"), Answer::Refused, failed.is_err());
+        answers.holds(
+            95,
+            &format!("{what}: {failed:?}"),
+            Answer::Refused,
+            failed.is_err(),
+        );
     }
-    // Nowhere to put the private directory: what is written there is refused, and nothing else is used instead.
+    // Nowhere to put the private directory: what is written there is refused, and nothing else is
+    // used instead.
     let lab = planted(generation);
     fs::write(lab.path("nowhere"), "file").unwrap();
-    let ran = WasmSandbox::new(lab.path("nowhere")).run(lab.job(&["write", "/work/x"])).await.map(|outcome| outcome.stdout.text());
-    answers.holds(95, &format!("no scratch: {ran:?}"), Answer::Refused, !ran.is_ok_and(|said| said.starts_with("ok: ")));
+    let ran = WasmSandbox::new(lab.path("nowhere"))
+        .run(lab.job(&["write", "/work/x"]))
+        .await
+        .map(|outcome| outcome.stdout.text());
+    answers.holds(
+        95,
+        &format!("no scratch: {ran:?}"),
+        Answer::Refused,
+        !ran.is_ok_and(|said| said.starts_with("ok: ")),
+    );
 }
 
 async fn many(answers: &mut Answers) {
@@ -58,22 +76,42 @@ async fn many(answers: &mut Answers) {
         lab.limits.wall_time = Duration::from_secs(300);
         lab
     });
-    let (sandbox, places) = (WasmSandbox::new(lab.path("scratch")), Arc::new(Semaphore::new(64)));
+    let (sandbox, places) = (
+        WasmSandbox::new(lab.path("scratch")),
+        Arc::new(Semaphore::new(64)),
+    );
     let mut runs = JoinSet::new();
     for number in 0..1_000 {
         let (lab, sandbox, places) = (Arc::clone(&lab), sandbox.clone(), Arc::clone(&places));
         runs.spawn(async move {
             let _place = places.acquire_owned().await.unwrap();
             let own = number.to_string();
-            let job =
-                if number % 2 == 0 { lab.job(&["echo", &own]).input(own.clone().into_bytes()) } else { lab.job(&["write", "/work/x"]) };
+            let job = if number % 2 == 0 {
+                lab.job(&["echo", &own]).input(own.clone().into_bytes())
+            } else {
+                lab.job(&["write", "/work/x"])
+            };
             let said = sandbox.run(job).await.unwrap().stdout.text();
-            said == if number % 2 == 0 { format!("{own} [{own:?}]\n") } else { "ok: written\n".to_owned() }
+            said == if number % 2 == 0 {
+                format!("{own} [{own:?}]\n")
+            } else {
+                "ok: written\n".to_owned()
+            }
         });
     }
-    let right = runs.join_all().await.into_iter().filter(|is_right| *is_right).count();
+    let right = runs
+        .join_all()
+        .await
+        .into_iter()
+        .filter(|is_right| *is_right)
+        .count();
     let left = fs::read_dir(lab.path("scratch")).unwrap().count();
-    answers.holds(96, &format!("{right} right, {left} left"), Answer::Works, (right, left) == (1_000, 0));
+    answers.holds(
+        96,
+        &format!("{right} right, {left} left"),
+        Answer::Works,
+        (right, left) == (1_000, 0),
+    );
 }
 
 /// A run is begun on a thread that ends while the program still runs.
@@ -110,7 +148,10 @@ async fn thread_ends(answers: &mut Answers) {
 
 /// The cases that put each wall of a report to the test.
 const PROVOKED: [(&str, &[u8]); 7] = [
-    ("files", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14, 16, 17, 18, 19, 20, 21]),
+    (
+        "files",
+        &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14, 16, 17, 18, 19, 20, 21],
+    ),
     ("network", &[32, 33, 34, 35, 36, 37, 39, 40, 41, 42, 43, 47]),
     ("processes", &[26, 29, 58, 59]),
     ("memory", &[61]),
@@ -122,11 +163,29 @@ const PROVOKED: [(&str, &[u8]); 7] = [
 /// Whatever a report calls enforced must have been attacked above, and have held.
 async fn honest(answers: &mut Answers) {
     for &generation in Generation::ALL {
-        let report = planted(generation).writing().run(&["list", "/skill"]).await.report;
-        for layer in report.layers().iter().filter(|layer| layer.status() == Status::Enforced) {
-            let cases = PROVOKED.iter().find(|(name, _)| *name == layer.name()).map_or(&[][..], |(_, cases)| cases);
-            let held = cases.iter().all(|case| answers.of(*case).is_some_and(Answer::is_held));
-            answers.holds(98, &format!("{layer}, provoked by {cases:?}"), Answer::Works, held && !cases.is_empty());
+        let report = planted(generation)
+            .writing()
+            .run(&["list", "/skill"])
+            .await
+            .report;
+        for layer in report
+            .layers()
+            .iter()
+            .filter(|layer| layer.status() == Status::Enforced)
+        {
+            let cases = PROVOKED
+                .iter()
+                .find(|(name, _)| *name == layer.name())
+                .map_or(&[][..], |(_, cases)| cases);
+            let held = cases
+                .iter()
+                .all(|case| answers.of(*case).is_some_and(Answer::is_held));
+            answers.holds(
+                98,
+                &format!("{layer}, provoked by {cases:?}"),
+                Answer::Works,
+                held && !cases.is_empty(),
+            );
         }
     }
 }

@@ -12,7 +12,12 @@ const UP: &str = "/../../../../../../../../../../../..";
 /// A skill with a neighbour, and files outside that anybody may read.
 pub(crate) fn planted(generation: Generation) -> Lab {
     let lab = Lab::new(generation);
-    for directory in ["outside/home/.ssh", "sibling", "workspace/.git/hooks", "scratch"] {
+    for directory in [
+        "outside/home/.ssh",
+        "sibling",
+        "workspace/.git/hooks",
+        "scratch",
+    ] {
         fs::create_dir_all(lab.path(directory)).unwrap();
     }
     for (path, text) in [
@@ -23,7 +28,12 @@ pub(crate) fn planted(generation: Generation) -> Lab {
     ] {
         fs::write(lab.path(path), text).unwrap();
     }
-    for (name, target) in [("link", "../outside/data.txt"), ("shadow", "/etc/shadow"), ("directory", "../outside"), ("zero", "/dev/zero")] {
+    for (name, target) in [
+        ("link", "../outside/data.txt"),
+        ("shadow", "/etc/shadow"),
+        ("directory", "../outside"),
+        ("zero", "/dev/zero"),
+    ] {
         symlink(target, lab.path("skill").join(name)).unwrap();
     }
     lab
@@ -32,16 +42,37 @@ pub(crate) fn planted(generation: Generation) -> Lab {
 /// Attempts on absolute paths: as they are, and by climbing out of each granted directory.
 pub(crate) fn everywhere<P: AsRef<Path>>(actions: &[&str], paths: &[P]) -> Vec<Vec<String>> {
     let ways = |path: &str| {
-        ["", "/skill", "/workspace", "/work"].map(|from| if from.is_empty() { path.to_owned() } else { format!("{from}{UP}{path}") })
+        ["", "/skill", "/workspace", "/work"].map(|from| {
+            if from.is_empty() {
+                path.to_owned()
+            } else {
+                format!("{from}{UP}{path}")
+            }
+        })
     };
-    let paths: Vec<String> = paths.iter().flat_map(|path| ways(path.as_ref().to_str().unwrap())).collect();
-    actions.iter().flat_map(|action| paths.iter().map(|path| vec![(*action).to_owned(), path.clone()])).collect()
+    let paths: Vec<String> = paths
+        .iter()
+        .flat_map(|path| ways(path.as_ref().to_str().unwrap()))
+        .collect();
+    actions
+        .iter()
+        .flat_map(|action| {
+            paths
+                .iter()
+                .map(|path| vec![(*action).to_owned(), path.clone()])
+        })
+        .collect()
 }
 
 /// Absolute paths that a granted directory is asked for.
 pub(crate) fn asked_for<P: AsRef<Path>>(paths: &[P]) -> Vec<Vec<String>> {
     let path = |path: &P| path.as_ref().to_str().unwrap().to_owned();
-    let ask = |place: &str| paths.iter().map(|wanted| vec!["open-in".to_owned(), place.to_owned(), path(wanted)]).collect::<Vec<_>>();
+    let ask = |place: &str| {
+        paths
+            .iter()
+            .map(|wanted| vec!["open-in".to_owned(), place.to_owned(), path(wanted)])
+            .collect::<Vec<_>>()
+    };
     [ask("/skill"), ask("/workspace"), ask("/work")].concat()
 }
 

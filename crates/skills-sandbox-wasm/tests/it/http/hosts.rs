@@ -7,13 +7,33 @@ async fn case_17_a_listed_host_is_reached_and_another_is_refused() {
     for generation in Generation::ALL {
         let lab = Lab::new(&["a.example"]);
         lab.answers(OK).await;
-        let said = lab.fetch(*generation, &["http", "a.example", "/x?y=1"]).await;
-        assert_eq!(said.text, "200 [content-length=2] 2 \"hi\"", "{generation:?}");
-        assert_eq!(lab.requests(), ["GET /x?y=1 HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\r\n"]);
-        assert_eq!(lab.went(), (vec!["a.example".to_owned()], vec!["93.184.216.34:80".to_owned()]));
+        let said = lab
+            .fetch(*generation, &["http", "a.example", "/x?y=1"])
+            .await;
+        assert_eq!(
+            said.text, "200 [content-length=2] 2 \"hi\"",
+            "{generation:?}"
+        );
+        assert_eq!(
+            lab.requests(),
+            ["GET /x?y=1 HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\r\n"]
+        );
+        assert_eq!(
+            lab.went(),
+            (
+                vec!["a.example".to_owned()],
+                vec!["93.184.216.34:80".to_owned()]
+            )
+        );
         assert_eq!(said.seen, "reached a.example (1)");
         let said = lab.fetch(*generation, &["http", "b.example", "/"]).await;
-        assert_eq!((said.text.as_str(), said.seen.as_str()), ("HttpRequestDenied", "refused b.example: the host is not on the list (1)"));
+        assert_eq!(
+            (said.text.as_str(), said.seen.as_str()),
+            (
+                "HttpRequestDenied",
+                "refused b.example: the host is not on the list (1)"
+            )
+        );
         assert_eq!(lab.went(), (vec![], vec![]), "{generation:?}");
     }
 }
@@ -56,9 +76,19 @@ async fn case_17_names_that_only_look_listed_are_refused() {
             ".",
         ] {
             let said = lab.fetch(*generation, &["http", authority, "/"]).await;
-            let is_refused = ["authority", "HttpRequestDenied", "HttpRequestUriInvalid", "HttpProtocolError"].contains(&said.text.as_str());
+            let is_refused = [
+                "authority",
+                "HttpRequestDenied",
+                "HttpRequestUriInvalid",
+                "HttpProtocolError",
+            ]
+            .contains(&said.text.as_str());
             assert!(is_refused, "{generation:?} {authority:?}: {said:?}");
-            assert_eq!((lab.went(), lab.requests()), ((vec![], vec![]), vec![]), "{generation:?} {authority:?}");
+            assert_eq!(
+                (lab.went(), lab.requests()),
+                ((vec![], vec![]), vec![]),
+                "{generation:?} {authority:?}"
+            );
         }
     }
 }
@@ -76,10 +106,18 @@ async fn case_17_names_of_other_spelling_are_the_name_that_is_dialled() {
             ("XN--Bcher-KVA.example.", "xn--bcher-kva.example"),
         ] {
             let said = lab.fetch(*generation, &["http", authority, "/"]).await;
-            assert!(said.text.starts_with("200 "), "{generation:?} {authority}: {said:?}");
+            assert!(
+                said.text.starts_with("200 "),
+                "{generation:?} {authority}: {said:?}"
+            );
             assert_eq!(said.seen, format!("reached {host} (1)"));
             assert_eq!(lab.went().0, [host]);
-            assert_eq!(lab.requests(), [format!("GET / HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n")]);
+            assert_eq!(
+                lab.requests(),
+                [format!(
+                    "GET / HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
+                )]
+            );
         }
     }
 }
@@ -102,14 +140,25 @@ async fn case_17_names_that_lead_to_private_addresses_are_refused() {
             lab.name(name, &[&[answer]]);
             for scheme in ["http", "https"] {
                 let said = lab.fetch(*generation, &[scheme, name, "/"]).await;
-                assert_eq!(said.text, "DestinationIpProhibited", "{generation:?} {name}");
-                assert_eq!(said.seen, format!("refused {name}: the host has no public address (1)"));
+                assert_eq!(
+                    said.text, "DestinationIpProhibited",
+                    "{generation:?} {name}"
+                );
+                assert_eq!(
+                    said.seen,
+                    format!("refused {name}: the host has no public address (1)")
+                );
             }
             assert_eq!(lab.went().1, Vec::<String>::new(), "{generation:?} {name}");
         }
-        let said = lab.fetch(*generation, &["http", "unknown.example", "/"]).await;
+        let said = lab
+            .fetch(*generation, &["http", "unknown.example", "/"])
+            .await;
         assert!(said.text.starts_with("DnsError"), "{said:?}");
-        assert_eq!(said.seen, "refused unknown.example: the host was not found (1)");
+        assert_eq!(
+            said.seen,
+            "refused unknown.example: the host was not found (1)"
+        );
     }
 }
 
@@ -119,15 +168,23 @@ async fn case_17_a_name_that_changes_is_resolved_once_and_only_public_answers_ar
         let lab = Lab::new(&["*.example"]);
         lab.answers(OK).await;
         lab.name("rebind.example", &[&["127.0.0.1", PUBLIC], &["127.0.0.1"]]);
-        let said = lab.fetch(*generation, &["http", "rebind.example", "/", "times=2"]).await;
-        assert_eq!(said.text, "200 [content-length=2] 2 \"hi\"\nDestinationIpProhibited");
+        let said = lab
+            .fetch(*generation, &["http", "rebind.example", "/", "times=2"])
+            .await;
+        assert_eq!(
+            said.text,
+            "200 [content-length=2] 2 \"hi\"\nDestinationIpProhibited"
+        );
         assert_eq!(lab.went().1, ["93.184.216.34:80"], "{generation:?}");
     }
 }
 
 #[tokio::test]
 async fn case_17_addresses_in_any_writing_are_refused() {
-    for patterns in [&["*"][..], &["*", "127.0.0.1", "10.0.0.1", "169.254.169.254"]] {
+    for patterns in [
+        &["*"][..],
+        &["*", "127.0.0.1", "10.0.0.1", "169.254.169.254"],
+    ] {
         let lab = Lab::new(patterns);
         for generation in Generation::ALL {
             for authority in [
@@ -152,7 +209,10 @@ async fn case_17_addresses_in_any_writing_are_refused() {
                 "::1",
             ] {
                 let said = lab.fetch(*generation, &["http", authority, "/"]).await;
-                assert!(!said.text.starts_with("200") && !said.seen.starts_with("reached"), "{generation:?} {authority}: {said:?}");
+                assert!(
+                    !said.text.starts_with("200") && !said.seen.starts_with("reached"),
+                    "{generation:?} {authority}: {said:?}"
+                );
                 assert_eq!(lab.went(), (vec![], vec![]), "{generation:?} {authority}");
             }
         }
@@ -174,15 +234,33 @@ async fn case_17_a_listed_public_address_is_reached_without_a_resolver() {
 async fn case_17_ports_other_than_those_of_the_web_are_closed() {
     let lab = Lab::new(&["a.example"]);
     for generation in Generation::ALL {
-        for (scheme, port) in [("http", "443"), ("https", "80"), ("http", "8080"), ("https", "8443"), ("http", "22"), ("http", "6379")] {
-            let said = lab.fetch(*generation, &[scheme, &format!("a.example:{port}"), "/"]).await;
-            assert_eq!(said.text, "HttpRequestDenied", "{generation:?} {scheme} {port}");
-            assert_eq!(said.seen, format!("refused a.example:{port}: port {port} is closed (1)"));
+        for (scheme, port) in [
+            ("http", "443"),
+            ("https", "80"),
+            ("http", "8080"),
+            ("https", "8443"),
+            ("http", "22"),
+            ("http", "6379"),
+        ] {
+            let said = lab
+                .fetch(*generation, &[scheme, &format!("a.example:{port}"), "/"])
+                .await;
+            assert_eq!(
+                said.text, "HttpRequestDenied",
+                "{generation:?} {scheme} {port}"
+            );
+            assert_eq!(
+                said.seen,
+                format!("refused a.example:{port}: port {port} is closed (1)")
+            );
         }
         for port in ["0", "080", "65616", "-80", "+80", "80x", "80:80"] {
-            let said = lab.fetch(*generation, &["http", &format!("a.example:{port}"), "/"]).await;
+            let said = lab
+                .fetch(*generation, &["http", &format!("a.example:{port}"), "/"])
+                .await;
             assert!(
-                ["authority", "HttpRequestUriInvalid", "HttpProtocolError"].contains(&said.text.as_str()),
+                ["authority", "HttpRequestUriInvalid", "HttpProtocolError"]
+                    .contains(&said.text.as_str()),
                 "{generation:?} {port}: {said:?}"
             );
         }
@@ -193,12 +271,31 @@ async fn case_17_ports_other_than_those_of_the_web_are_closed() {
 #[tokio::test]
 async fn case_17_redirects_are_not_followed() {
     let lab = Lab::new(&["*.example"]);
-    for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"] {
-        lab.answers(format!("HTTP/1.1 {status}\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n")).await;
+    for status in [
+        "301 Moved",
+        "302 Found",
+        "303 See Other",
+        "307 Temporary",
+        "308 Permanent",
+    ] {
+        lab.answers(format!(
+            "HTTP/1.1 {status}\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n"
+        ))
+        .await;
         for generation in Generation::ALL {
             let said = lab.fetch(*generation, &["http", "a.example", "/"]).await;
-            assert!(said.text.starts_with(&status[..3]) && said.text.contains("location=http://169.254.169.254/"), "{said:?}");
-            assert_eq!(lab.went(), (vec!["a.example".to_owned()], vec!["93.184.216.34:80".to_owned()]));
+            assert!(
+                said.text.starts_with(&status[..3])
+                    && said.text.contains("location=http://169.254.169.254/"),
+                "{said:?}"
+            );
+            assert_eq!(
+                lab.went(),
+                (
+                    vec!["a.example".to_owned()],
+                    vec!["93.184.216.34:80".to_owned()]
+                )
+            );
         }
     }
 }
@@ -208,8 +305,14 @@ async fn case_17_redirects_are_not_followed() {
 async fn a_program_that_needs_http_does_not_run_without_hosts() {
     let lab = Lab::new(&[]);
     for generation in Generation::ALL {
-        let refused = lab.run(lab.job(*generation, &["http", "a.example", "/"])).await.unwrap_err();
-        assert!(refused.to_string().contains("needs") && refused.to_string().contains("wasi:http"), "{refused}");
+        let refused = lab
+            .run(lab.job(*generation, &["http", "a.example", "/"]))
+            .await
+            .unwrap_err();
+        assert!(
+            refused.to_string().contains("needs") && refused.to_string().contains("wasi:http"),
+            "{refused}"
+        );
     }
     assert_eq!(lab.went(), (vec![], vec![]));
 }

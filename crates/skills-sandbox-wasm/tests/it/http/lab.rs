@@ -27,7 +27,8 @@ pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 /// Far longer than anything here takes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An authority that nobody trusts and what it said of `a.example`, made with `openssl ca`: until the year 2999, and until 2021.
+/// An authority that nobody trusts and what it said of `a.example`, made with `openssl ca`: until
+/// the year 2999, and until 2021.
 const AUTHORITY: &[u8] = include_bytes!("certificates/authority.der");
 const SERVER: &[u8] = include_bytes!("certificates/server.der");
 const EXPIRED: &[u8] = include_bytes!("certificates/expired.der");
@@ -99,7 +100,11 @@ struct World {
 }
 
 impl Outside for World {
-    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
+    fn resolve<'a>(
+        &'a self,
+        host: &'a str,
+        port: u16,
+    ) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
         self.resolved.lock().unwrap().push(host.to_owned());
         let answer = match self.names.lock().unwrap().get_mut(host) {
             Some(answers) if answers.len() > 1 => Some(answers.remove(0)),
@@ -108,15 +113,25 @@ impl Outside for World {
         };
         Box::pin(async move {
             // A name without any answer is one whose resolver does not answer.
-            let Some(answer) = answer else { std::future::pending().await };
-            Ok(answer.into_iter().map(|ip| SocketAddr::new(ip, port ^ 1)).collect())
+            let Some(answer) = answer else {
+                std::future::pending().await
+            };
+            Ok(answer
+                .into_iter()
+                .map(|ip| SocketAddr::new(ip, port ^ 1))
+                .collect())
         })
     }
 
-    fn connect(&self, address: SocketAddr) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
+    fn connect(
+        &self,
+        address: SocketAddr,
+    ) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
         self.dialled.lock().unwrap().push(address.to_string());
         let server = self.servers.lock().unwrap().get(&address).copied();
-        Box::pin(async move { TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?).await })
+        Box::pin(async move {
+            TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?).await
+        })
     }
 }
 
@@ -138,13 +153,21 @@ pub(crate) struct Said {
 /// Decides as the policy does: these patterns are allowed, those after a `!` denied.
 fn grants(patterns: &[&str], limits: Limits) -> Grants {
     let rule = |pattern: &&str| match pattern.strip_prefix('!') {
-        Some(pattern) => Rule::parse(Effect::Deny, Layer::Admin, &format!("network:{pattern}")).unwrap(),
+        Some(pattern) => {
+            Rule::parse(Effect::Deny, Layer::Admin, &format!("network:{pattern}")).unwrap()
+        }
         None => Rule::parse(Effect::Allow, Layer::User, &format!("network:{pattern}")).unwrap(),
     };
     let rules = Rules::default().with_rules(patterns.iter().map(rule));
     let request = Request::new(SANDBOX.1.path().join("skill")).limits(limits);
-    let request = if patterns.is_empty() { request } else { request.tool("WebSearch", None) };
-    let Decision::Granted(grants) = rules.decide(&request) else { panic!("granted") };
+    let request = if patterns.is_empty() {
+        request
+    } else {
+        request.tool("WebSearch", None)
+    };
+    let Decision::Granted(grants) = rules.decide(&request) else {
+        panic!("granted")
+    };
     grants
 }
 
@@ -156,8 +179,17 @@ impl Lab {
 
     pub(crate) fn limited(patterns: &[&str], limits: HttpLimits) -> Self {
         let world = Arc::new(World::default());
-        let sandbox = SANDBOX.0.clone().outside(world.clone()).root_certificates([AUTHORITY.to_vec()]).http_limits(limits);
-        let lab = Self { world, sandbox, grants: grants(patterns, Limits::default()) };
+        let sandbox = SANDBOX
+            .0
+            .clone()
+            .outside(world.clone())
+            .root_certificates([AUTHORITY.to_vec()])
+            .http_limits(limits);
+        let lab = Self {
+            world,
+            sandbox,
+            grants: grants(patterns, Limits::default()),
+        };
         lab.name("a.example", &[&[PUBLIC]]);
         lab
     }
@@ -165,7 +197,10 @@ impl Lab {
     /// Believes the public authorities only.
     pub(crate) fn public(patterns: &[&str]) -> Self {
         let lab = Self::new(patterns);
-        Self { sandbox: SANDBOX.0.clone().outside(lab.world.clone()), ..lab }
+        Self {
+            sandbox: SANDBOX.0.clone().outside(lab.world.clone()),
+            ..lab
+        }
     }
 
     pub(crate) fn sandbox(&self) -> WasmSandbox {
@@ -176,20 +211,34 @@ impl Lab {
     pub(crate) fn wall_time(self, wall_time: Duration) -> Self {
         let mut limits = Limits::default();
         limits.wall_time = wall_time;
-        Self { grants: grants(&["a.example"], limits), ..self }
+        Self {
+            grants: grants(&["a.example"], limits),
+            ..self
+        }
     }
 
     /// Makes a name lead somewhere: to each of the answers, one after the other.
     pub(crate) fn name(&self, name: &str, answers: &[&[&str]]) {
-        let answers = answers.iter().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect()).collect();
-        self.world.names.lock().unwrap().insert(name.to_owned(), answers);
+        let answers = answers
+            .iter()
+            .map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect())
+            .collect();
+        self.world
+            .names
+            .lock()
+            .unwrap()
+            .insert(name.to_owned(), answers);
     }
 
     /// Puts a server at a port of [`PUBLIC`].
     pub(crate) async fn serve(&self, port: u16, below: Below, script: Script) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = SocketAddr::new(PUBLIC.parse().unwrap(), port);
-        self.world.servers.lock().unwrap().insert(address, listener.local_addr().unwrap());
+        self.world
+            .servers
+            .lock()
+            .unwrap()
+            .insert(address, listener.local_addr().unwrap());
         let world = Arc::clone(&self.world);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -212,7 +261,8 @@ impl Lab {
 
     /// Puts a server of HTTP without TLS at [`PUBLIC`] that always answers the same.
     pub(crate) async fn answers(&self, answer: impl Into<String>) {
-        self.serve(80, Below::Nothing, Script::Answer(answer.into())).await;
+        self.serve(80, Below::Nothing, Script::Answer(answer.into()))
+            .await;
     }
 
     pub(crate) fn job(&self, generation: Generation, arguments: &[&str]) -> Job {
@@ -222,26 +272,45 @@ impl Lab {
     /// Makes a job of another program.
     pub(crate) fn job_of(&self, program: Arc<[u8]>, arguments: &[&str]) -> Job {
         let job = Job::new(self.grants.clone(), Program::Wasm(program));
-        arguments.iter().fold(job, |job, argument| job.argument(*argument))
+        arguments
+            .iter()
+            .fold(job, |job, argument| job.argument(*argument))
     }
 
     pub(crate) async fn run(&self, job: Job) -> Result<Outcome, SandboxError> {
-        timeout(PATIENCE, self.sandbox.run(job)).await.expect("the run does not end")
+        timeout(PATIENCE, self.sandbox.run(job))
+            .await
+            .expect("the run does not end")
     }
 
     /// Runs the guest: scheme, authority, path, and more.
     pub(crate) async fn fetch(&self, generation: Generation, arguments: &[&str]) -> Said {
         let outcome = self.run(self.job(generation, arguments)).await.unwrap();
         let stderr = outcome.stderr.text();
-        assert!(stderr.is_empty(), "{arguments:?}: {stderr} {:?}", outcome.ending);
-        let layer = outcome.report.layers().iter().find(|layer| layer.name() == "network").unwrap();
+        assert!(
+            stderr.is_empty(),
+            "{arguments:?}: {stderr} {:?}",
+            outcome.ending
+        );
+        let layer = outcome
+            .report
+            .layers()
+            .iter()
+            .find(|layer| layer.name() == "network")
+            .unwrap();
         let (_, seen) = layer.detail().split_once("; ").unwrap();
-        Said { text: outcome.stdout.text().trim().to_owned(), seen: seen.to_owned() }
+        Said {
+            text: outcome.stdout.text().trim().to_owned(),
+            seen: seen.to_owned(),
+        }
     }
 
     /// Returns which names were resolved and which addresses dialled, and forgets it.
     pub(crate) fn went(&self) -> (Vec<String>, Vec<String>) {
-        (std::mem::take(&mut *self.world.resolved.lock().unwrap()), std::mem::take(&mut *self.world.dialled.lock().unwrap()))
+        (
+            std::mem::take(&mut *self.world.resolved.lock().unwrap()),
+            std::mem::take(&mut *self.world.dialled.lock().unwrap()),
+        )
     }
 
     /// Returns the requests that servers got, as far as they read, and forgets them.
@@ -253,7 +322,10 @@ impl Lab {
     pub(crate) async fn until(&self, opened: usize, closed: usize) {
         let mut counts = self.world.counts.subscribe();
         let wait = counts.wait_for(|counts| *counts == (opened, closed));
-        timeout(PATIENCE, wait).await.expect("connections stay open").unwrap();
+        timeout(PATIENCE, wait)
+            .await
+            .expect("connections stay open")
+            .unwrap();
     }
 }
 
@@ -263,23 +335,38 @@ fn acceptor(below: Below) -> Option<TlsAcceptor> {
         Below::Tls => SERVER,
         Below::ExpiredTls => EXPIRED,
     };
-    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions().unwrap();
+    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap();
     let key = PrivateKeyDer::try_from(KEY).unwrap();
-    let config = builder.with_no_client_auth().with_single_cert(vec![CertificateDer::from(certificate)], key).unwrap();
+    let config = builder
+        .with_no_client_auth()
+        .with_single_cert(vec![CertificateDer::from(certificate)], key)
+        .unwrap();
     Some(TlsAcceptor::from(Arc::new(config)))
 }
 
 async fn play(mut stream: impl AsyncRead + AsyncWrite + Unpin, script: Script, world: &World) {
     let mut got = Vec::new();
     if !matches!(script, Script::Silent | Script::Greet(_)) {
-        let is_enough = |got: &[u8]| if matches!(script, Script::Begin(_)) { has_head(got) } else { is_whole(got) };
+        let is_enough = |got: &[u8]| {
+            if matches!(script, Script::Begin(_)) {
+                has_head(got)
+            } else {
+                is_whole(got)
+            }
+        };
         while !is_enough(&got) {
             if stream.read_buf(&mut got).await.unwrap_or(0) == 0 {
                 return;
             }
         }
     }
-    world.requests.lock().unwrap().push(String::from_utf8_lossy(&got).into_owned());
+    world
+        .requests
+        .lock()
+        .unwrap()
+        .push(String::from_utf8_lossy(&got).into_owned());
     match script {
         Script::Answer(answer) => {
             let _ = stream.write_all(answer.as_bytes()).await;
@@ -303,9 +390,14 @@ fn has_head(got: &[u8]) -> bool {
 /// Says whether a request is complete with its body.
 fn is_whole(got: &[u8]) -> bool {
     let text = String::from_utf8_lossy(got);
-    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
     let head = head.to_lowercase();
-    match head.lines().find_map(|line| line.strip_prefix("content-length: ")) {
+    match head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "))
+    {
         Some(length) => body.len() >= length.parse().unwrap(),
         None => !head.contains("transfer-encoding") || body.ends_with("0\r\n\r\n"),
     }

@@ -18,8 +18,11 @@ async fn each_request_has_a_connection_of_its_own() {
     for generation in Generation::ALL {
         let lab = Lab::new(&["a.example"]);
         let keeps = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nhi";
-        lab.serve(80, Below::Nothing, Script::Begin(keeps.to_owned())).await;
-        let said = lab.fetch(*generation, &["http", "a.example", "/", "times=3"]).await;
+        lab.serve(80, Below::Nothing, Script::Begin(keeps.to_owned()))
+            .await;
+        let said = lab
+            .fetch(*generation, &["http", "a.example", "/", "times=3"])
+            .await;
         assert_eq!(said.seen, "reached a.example (3)", "{generation:?}");
         lab.until(3, 3).await;
         let said = lab.fetch(*generation, &["http", "a.example", "/"]).await;
@@ -31,10 +34,17 @@ async fn each_request_has_a_connection_of_its_own() {
 /// Runs until a server has been asked, and then drops the run.
 async fn drop_midway(generation: Generation, below: Below, script: Script, arguments: &[&str]) {
     let lab = Lab::new(&["a.example"]);
-    let port = if matches!(below, Below::Nothing) { 80 } else { 443 };
+    let port = if matches!(below, Below::Nothing) {
+        80
+    } else {
+        443
+    };
     lab.serve(port, below, script).await;
     let scheme = if port == 80 { "http" } else { "https" };
-    let job = lab.job(generation, &[&[scheme, "a.example", "/"], arguments].concat());
+    let job = lab.job(
+        generation,
+        &[&[scheme, "a.example", "/"], arguments].concat(),
+    );
     {
         let mut run = Box::pin(lab.run(job));
         tokio::select! {
@@ -65,11 +75,20 @@ async fn connections_end_with_a_run_that_is_dropped() {
 async fn connections_end_with_the_time_of_a_run() {
     for generation in Generation::ALL {
         // Compiling takes time too, and is done once.
-        Lab::new(&["a.example"]).fetch(*generation, &["http", "b.example", "/"]).await;
+        Lab::new(&["a.example"])
+            .fetch(*generation, &["http", "b.example", "/"])
+            .await;
         let lab = Lab::new(&["a.example"]).wall_time(Duration::from_millis(500));
         lab.serve(80, Below::Nothing, Script::Silent).await;
-        let outcome = lab.run(lab.job(*generation, &["http", "a.example", "/"])).await.unwrap();
-        assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 500 }, "{generation:?}");
+        let outcome = lab
+            .run(lab.job(*generation, &["http", "a.example", "/"]))
+            .await
+            .unwrap();
+        assert_eq!(
+            outcome.ending,
+            Ending::TimedOut { limit_ms: 500 },
+            "{generation:?}"
+        );
         lab.until(1, 1).await;
     }
 }
@@ -79,7 +98,9 @@ async fn connections_end_with_the_time_of_a_run() {
 async fn sockets_stay_closed() {
     let lab = Lab::new(&["*"]);
     let job = lab.job(Generation::Two, &[]);
-    let program = Program::Wasm(Arc::from(include_bytes!("../../guest/probe.wasm").as_slice()));
+    let program = Program::Wasm(Arc::from(
+        include_bytes!("../../guest/probe.wasm").as_slice(),
+    ));
     let job = Job::new(job.grants().clone(), program).argument("connect");
     let outcome = timeout(PATIENCE, lab.run(job)).await.unwrap().unwrap();
     assert_eq!(outcome.stdout.text(), "refused: PermissionDenied\n");
@@ -89,11 +110,18 @@ async fn sockets_stay_closed() {
 struct Fails;
 
 impl Outside for Fails {
-    fn resolve<'a>(&'a self, _: &'a str, _: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
+    fn resolve<'a>(
+        &'a self,
+        _: &'a str,
+        _: u16,
+    ) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
         panic!("as asked")
     }
 
-    fn connect(&self, _: SocketAddr) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
+    fn connect(
+        &self,
+        _: SocketAddr,
+    ) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
         panic!("as asked")
     }
 }
@@ -103,9 +131,23 @@ async fn case_41_a_panic_of_this_host_ends_its_run_alone() {
     for generation in Generation::ALL {
         let lab = Lab::new(&["a.example"]);
         let failing = lab.sandbox().outside(Arc::new(Fails));
-        let outcome = timeout(PATIENCE, failing.run(lab.job(*generation, &["http", "a.example", "/"]))).await.unwrap().unwrap();
-        assert!(matches!(&outcome.ending, Ending::HostPanicked { message } if message.contains("as asked")), "{generation:?}: {outcome:?}");
+        let outcome = timeout(
+            PATIENCE,
+            failing.run(lab.job(*generation, &["http", "a.example", "/"])),
+        )
+        .await
+        .unwrap()
+        .unwrap();
+        assert!(
+            matches!(&outcome.ending, Ending::HostPanicked { message } if message.contains("as asked")),
+            "{generation:?}: {outcome:?}"
+        );
         lab.answers(OK).await;
-        assert_eq!(lab.fetch(*generation, &["http", "a.example", "/"]).await.seen, "reached a.example (1)");
+        assert_eq!(
+            lab.fetch(*generation, &["http", "a.example", "/"])
+                .await
+                .seen,
+            "reached a.example (1)"
+        );
     }
 }

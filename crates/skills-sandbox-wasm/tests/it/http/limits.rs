@@ -19,41 +19,81 @@ async fn check(limits: HttpLimits, script: Script, arguments: &[&str], expected:
         lab.serve(80, Below::Nothing, script.clone()).await;
         let arguments = [&["http", "a.example", "/"], arguments].concat();
         let said = lab.fetch(*generation, &arguments).await;
-        assert_eq!((said.text.as_str(), said.seen.as_str()), (expected, seen), "{generation:?} {arguments:?}");
+        assert_eq!(
+            (said.text.as_str(), said.seen.as_str()),
+            (expected, seen),
+            "{generation:?} {arguments:?}"
+        );
         // Whatever was cut off is closed.
         let opened = usize::from(said.seen.starts_with("reached"));
-        if opened == 1 && !arguments.iter().any(|argument| argument.starts_with("times")) {
+        if opened == 1
+            && !arguments
+                .iter()
+                .any(|argument| argument.starts_with("times"))
+        {
             lab.until(1, 1).await;
         }
     }
 }
 
 fn answer(body: &str) -> Script {
-    Script::Answer(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
+    Script::Answer(format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    ))
 }
 
 fn chunked(body: &str) -> Script {
-    Script::Answer(format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n", body.len()))
+    Script::Answer(format!(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n",
+        body.len()
+    ))
 }
 
 #[tokio::test]
 async fn requests_are_counted() {
-    let expected = "200 [content-length=2] 2 \"hi\"\n200 [content-length=2] 2 \"hi\"\nConnectionLimitReached";
+    let expected =
+        "200 [content-length=2] 2 \"hi\"\n200 [content-length=2] 2 \"hi\"\nConnectionLimitReached";
     let seen = "reached a.example (2); stopped: too many requests (1)";
-    check(limits().requests(2), Script::Answer(OK.to_owned()), &["times=3"], expected, seen).await;
+    check(
+        limits().requests(2),
+        Script::Answer(OK.to_owned()),
+        &["times=3"],
+        expected,
+        seen,
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn connections_at_a_time_are_counted() {
     let lab = Lab::limited(&["a.example"], limits().connections(2));
     lab.answers(OK).await;
-    let said = lab.fetch(Generation::Two, &["http", "a.example", "/", "together=3", "times=2"]).await;
+    let said = lab
+        .fetch(
+            Generation::Two,
+            &["http", "a.example", "/", "together=3", "times=2"],
+        )
+        .await;
     let mut lines: Vec<_> = said.text.lines().collect();
     lines.sort_unstable();
     let ok = "200 [content-length=2] 2 \"hi\"";
     // When answers were read there is room again.
-    assert_eq!(lines, [ok, ok, ok, ok, "ConnectionLimitReached", "ConnectionLimitReached"]);
-    assert_eq!(said.seen, "reached a.example (4); stopped: too many connections (2)");
+    assert_eq!(
+        lines,
+        [
+            ok,
+            ok,
+            ok,
+            ok,
+            "ConnectionLimitReached",
+            "ConnectionLimitReached"
+        ]
+    );
+    assert_eq!(
+        said.seen,
+        "reached a.example (4); stopped: too many connections (2)"
+    );
 }
 
 #[tokio::test]
@@ -69,20 +109,47 @@ async fn heads_of_requests_are_short() {
         "stopped: the head is too long (1)",
     )
     .await;
-    check(limit, script(), &[&format!("header=x-a:{}", &value[..800])], "200 [content-length=2] 2 \"hi\"", "reached a.example (1)").await;
+    check(
+        limit,
+        script(),
+        &[&format!("header=x-a:{}", &value[..800])],
+        "200 [content-length=2] 2 \"hi\"",
+        "reached a.example (1)",
+    )
+    .await;
     let lab = Lab::limited(&["a.example"], limit);
     for generation in Generation::ALL {
-        let said = lab.fetch(*generation, &["http", "a.example", &format!("/{value}")]).await;
-        assert_eq!((said.text.as_str(), said.seen.as_str()), ("HttpRequestUriTooLong", "stopped: the head is too long (1)"));
+        let said = lab
+            .fetch(*generation, &["http", "a.example", &format!("/{value}")])
+            .await;
+        assert_eq!(
+            (said.text.as_str(), said.seen.as_str()),
+            ("HttpRequestUriTooLong", "stopped: the head is too long (1)")
+        );
     }
 }
 
 #[tokio::test]
 async fn heads_of_answers_are_short() {
-    for (limit, length) in [(1_000, 1_100), (1_000, 20_000), (16 * 1_024, 17_000), (16 * 1_024, 1_000_000)] {
-        let script = Script::Answer(format!("HTTP/1.1 200 OK\r\nX-A: {}\r\nContent-Length: 0\r\n\r\n", "x".repeat(length)));
+    for (limit, length) in [
+        (1_000, 1_100),
+        (1_000, 20_000),
+        (16 * 1_024, 17_000),
+        (16 * 1_024, 1_000_000),
+    ] {
+        let script = Script::Answer(format!(
+            "HTTP/1.1 200 OK\r\nX-A: {}\r\nContent-Length: 0\r\n\r\n",
+            "x".repeat(length)
+        ));
         let expected = format!("HttpResponseHeaderSectionSize(Some({limit}))");
-        check(limits().head_bytes(limit), script, &[], &expected, "reached a.example (1); stopped: the head is too long (1)").await;
+        check(
+            limits().head_bytes(limit),
+            script,
+            &[],
+            &expected,
+            "reached a.example (1); stopped: the head is too long (1)",
+        )
+        .await;
     }
 }
 
@@ -90,11 +157,30 @@ async fn heads_of_answers_are_short() {
 async fn bodies_of_requests_are_short() {
     let seen = "reached a.example (1); stopped: too many bytes (1)";
     let ok = "200 [content-length=2] 2 \"hi\"";
-    check(limits().request_body_bytes(10_000), Script::Answer(OK.to_owned()), &["body=10000"], ok, "reached a.example (1)").await;
-    check(limits().request_body_bytes(10_000), Script::Answer(OK.to_owned()), &["body=10001"], "HttpRequestBodySize(Some(10000))", seen)
-        .await;
-    check(limits().request_body_bytes(10_000), Script::Answer(OK.to_owned()), &["body=500000"], "HttpRequestBodySize(Some(10000))", seen)
-        .await;
+    check(
+        limits().request_body_bytes(10_000),
+        Script::Answer(OK.to_owned()),
+        &["body=10000"],
+        ok,
+        "reached a.example (1)",
+    )
+    .await;
+    check(
+        limits().request_body_bytes(10_000),
+        Script::Answer(OK.to_owned()),
+        &["body=10001"],
+        "HttpRequestBodySize(Some(10000))",
+        seen,
+    )
+    .await;
+    check(
+        limits().request_body_bytes(10_000),
+        Script::Answer(OK.to_owned()),
+        &["body=500000"],
+        "HttpRequestBodySize(Some(10000))",
+        seen,
+    )
+    .await;
     let announced = &["body=20000", "header=Content-Length:20000"];
     check(
         limits().request_body_bytes(10_000),
@@ -110,13 +196,41 @@ async fn bodies_of_requests_are_short() {
 async fn bodies_of_answers_are_short() {
     let limit = limits().response_body_bytes(1_000);
     let seen = "reached a.example (1); stopped: too many bytes (1)";
-    check(limit, answer(&"y".repeat(1_001)), &[], "HttpResponseBodySize(Some(1000))", seen).await;
-    check(limit, chunked(&"y".repeat(1_001)), &[], "after 0 bytes: HttpResponseBodySize(Some(1000))", seen).await;
+    check(
+        limit,
+        answer(&"y".repeat(1_001)),
+        &[],
+        "HttpResponseBodySize(Some(1000))",
+        seen,
+    )
+    .await;
+    check(
+        limit,
+        chunked(&"y".repeat(1_001)),
+        &[],
+        "after 0 bytes: HttpResponseBodySize(Some(1000))",
+        seen,
+    )
+    .await;
     let ok = format!("200 [content-length=1000] 1000 {:?}", "y".repeat(80));
-    check(limit, answer(&"y".repeat(1_000)), &[], &ok, "reached a.example (1)").await;
+    check(
+        limit,
+        answer(&"y".repeat(1_000)),
+        &[],
+        &ok,
+        "reached a.example (1)",
+    )
+    .await;
     // A length without a body is only said.
     let head = Script::Answer("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n".to_owned());
-    check(limit, head, &["method=HEAD"], "200 [content-length=1001] 0 \"\"", "reached a.example (1)").await;
+    check(
+        limit,
+        head,
+        &["method=HEAD"],
+        "200 [content-length=1001] 0 \"\"",
+        "reached a.example (1)",
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -126,14 +240,31 @@ async fn bytes_are_counted_over_all_connections_each_way() {
     let limit = limits().bytes_each_way(2 * (3_000 + head));
     for generation in Generation::ALL {
         let lab = Lab::limited(&["a.example"], limit);
-        lab.serve(80, Below::Nothing, answer(&"y".repeat(3_000))).await;
-        let said = lab.fetch(*generation, &["http", "a.example", "/", "times=3"]).await;
+        lab.serve(80, Below::Nothing, answer(&"y".repeat(3_000)))
+            .await;
+        let said = lab
+            .fetch(*generation, &["http", "a.example", "/", "times=3"])
+            .await;
         let most = 2 * (3_000 + head);
-        assert_eq!(said.text, format!("{line}\n{line}\nHttpResponseBodySize(Some({most}))"), "{generation:?}");
-        assert_eq!(said.seen, "reached a.example (3); stopped: too many bytes (1)");
+        assert_eq!(
+            said.text,
+            format!("{line}\n{line}\nHttpResponseBodySize(Some({most}))"),
+            "{generation:?}"
+        );
+        assert_eq!(
+            said.seen,
+            "reached a.example (3); stopped: too many bytes (1)"
+        );
     }
     let seen = "reached a.example (1); stopped: too many bytes (1)";
-    check(limits().bytes_each_way(9_000), Script::Silent, &["body=100000"], "HttpRequestBodySize(Some(9000))", seen).await;
+    check(
+        limits().bytes_each_way(9_000),
+        Script::Silent,
+        &["body=100000"],
+        "HttpRequestBodySize(Some(9000))",
+        seen,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -150,9 +281,20 @@ async fn resolvers_and_hosts_that_do_not_answer_are_given_up() {
         // The program may be less patient, and not more.
         let patient = Lab::new(&["*.example"]);
         patient.name("slow.example", &[]);
-        let said = patient.fetch(*generation, &["http", "slow.example", "/", "connect=100"]).await;
-        assert_eq!((said.text.as_str(), said.seen.as_str()), ("ConnectionTimeout", "nothing was asked for"), "{generation:?}");
-        let said = lab.fetch(*generation, &["http", "slow.example", "/", "connect=99999999"]).await;
+        let said = patient
+            .fetch(*generation, &["http", "slow.example", "/", "connect=100"])
+            .await;
+        assert_eq!(
+            (said.text.as_str(), said.seen.as_str()),
+            ("ConnectionTimeout", "nothing was asked for"),
+            "{generation:?}"
+        );
+        let said = lab
+            .fetch(
+                *generation,
+                &["http", "slow.example", "/", "connect=99999999"],
+            )
+            .await;
         assert_eq!(
             (said.text.as_str(), said.seen.as_str()),
             ("ConnectionTimeout", "stopped: the host took too long (1)"),
@@ -161,7 +303,10 @@ async fn resolvers_and_hosts_that_do_not_answer_are_given_up() {
         lab.serve(443, Below::Nothing, Script::Silent).await;
         let said = lab.fetch(*generation, &["https", "a.example", "/"]).await;
         assert_eq!(said.text, "ConnectionTimeout", "{generation:?}");
-        assert_eq!(said.seen, "reached a.example (1); stopped: the host took too long (1)");
+        assert_eq!(
+            said.seen,
+            "reached a.example (1); stopped: the host took too long (1)"
+        );
         lab.until(1, 1).await;
     }
 }
@@ -170,12 +315,54 @@ async fn resolvers_and_hosts_that_do_not_answer_are_given_up() {
 async fn hosts_that_fall_silent_are_given_up() {
     let seen = "reached a.example (1); stopped: nothing went for too long (1)";
     let begin = || Script::Begin("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi".to_owned());
-    check(limits().idle_time(SHORT), Script::Silent, &[], "ConnectionReadTimeout", seen).await;
-    check(limits().idle_time(SHORT), begin(), &[], "after 2 bytes: ConnectionReadTimeout", seen).await;
+    check(
+        limits().idle_time(SHORT),
+        Script::Silent,
+        &[],
+        "ConnectionReadTimeout",
+        seen,
+    )
+    .await;
+    check(
+        limits().idle_time(SHORT),
+        begin(),
+        &[],
+        "after 2 bytes: ConnectionReadTimeout",
+        seen,
+    )
+    .await;
     // The program may be less patient, and not more.
     let own = "reached a.example (1)";
-    check(limits(), Script::Silent, &["first=100"], "ConnectionReadTimeout", own).await;
-    check(limits(), begin(), &["between=100"], "after 2 bytes: ConnectionReadTimeout", own).await;
-    check(limits().idle_time(SHORT), Script::Silent, &["first=99999999"], "ConnectionReadTimeout", seen).await;
-    check(limits().idle_time(SHORT), begin(), &["between=99999999"], "after 2 bytes: ConnectionReadTimeout", seen).await;
+    check(
+        limits(),
+        Script::Silent,
+        &["first=100"],
+        "ConnectionReadTimeout",
+        own,
+    )
+    .await;
+    check(
+        limits(),
+        begin(),
+        &["between=100"],
+        "after 2 bytes: ConnectionReadTimeout",
+        own,
+    )
+    .await;
+    check(
+        limits().idle_time(SHORT),
+        Script::Silent,
+        &["first=99999999"],
+        "ConnectionReadTimeout",
+        seen,
+    )
+    .await;
+    check(
+        limits().idle_time(SHORT),
+        begin(),
+        &["between=99999999"],
+        "after 2 bytes: ConnectionReadTimeout",
+        seen,
+    )
+    .await;
 }

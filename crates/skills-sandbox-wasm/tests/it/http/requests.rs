@@ -17,8 +17,15 @@ async fn case_17_the_first_line_never_names_a_host() {
             "/\u{e9}",
         ] {
             let said = lab.fetch(*generation, &["http", "a.example", path]).await;
-            assert!(["path", "HttpRequestUriInvalid"].contains(&said.text.as_str()), "{generation:?} {path:?}: {said:?}");
-            assert_eq!(lab.requests(), Vec::<String>::new(), "{generation:?} {path:?}");
+            assert!(
+                ["path", "HttpRequestUriInvalid"].contains(&said.text.as_str()),
+                "{generation:?} {path:?}: {said:?}"
+            );
+            assert_eq!(
+                lab.requests(),
+                Vec::<String>::new(),
+                "{generation:?} {path:?}"
+            );
         }
         for (path, line) in [
             ("//evil.example/", "//evil.example/"),
@@ -27,8 +34,17 @@ async fn case_17_the_first_line_never_names_a_host() {
             ("/a/../b", "/a/../b"),
         ] {
             let said = lab.fetch(*generation, &["http", "a.example", path]).await;
-            assert!(said.text.starts_with("200 "), "{generation:?} {path:?}: {said:?}");
-            assert_eq!(lab.requests(), [format!("GET {line} HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\r\n")], "{generation:?}");
+            assert!(
+                said.text.starts_with("200 "),
+                "{generation:?} {path:?}: {said:?}"
+            );
+            assert_eq!(
+                lab.requests(),
+                [format!(
+                    "GET {line} HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\r\n"
+                )],
+                "{generation:?}"
+            );
         }
     }
 }
@@ -53,18 +69,60 @@ async fn case_17_fields_of_connections_and_proxies_cannot_be_set() {
             "Upgrade",
             "HTTP2-Settings",
         ] {
-            let said = lab.fetch(*generation, &["http", "a.example", "/", &format!("header={name}:evil.example")]).await;
-            assert!(said.text.starts_with("field: ") && said.text.contains("Forbidden"), "{generation:?} {name}: {said:?}");
+            let said = lab
+                .fetch(
+                    *generation,
+                    &[
+                        "http",
+                        "a.example",
+                        "/",
+                        &format!("header={name}:evil.example"),
+                    ],
+                )
+                .await;
+            assert!(
+                said.text.starts_with("field: ") && said.text.contains("Forbidden"),
+                "{generation:?} {name}: {said:?}"
+            );
         }
-        for field in ["x-a:1\r\nhost: evil.example", "x a:1", "x-a\r\nhost:evil.example"] {
-            let said = lab.fetch(*generation, &["http", "a.example", "/", &format!("header={field}")]).await;
-            assert!(said.text.starts_with("field: "), "{generation:?} {field}: {said:?}");
+        for field in [
+            "x-a:1\r\nhost: evil.example",
+            "x a:1",
+            "x-a\r\nhost:evil.example",
+        ] {
+            let said = lab
+                .fetch(
+                    *generation,
+                    &["http", "a.example", "/", &format!("header={field}")],
+                )
+                .await;
+            assert!(
+                said.text.starts_with("field: "),
+                "{generation:?} {field}: {said:?}"
+            );
         }
         assert_eq!(lab.requests(), Vec::<String>::new());
-        let said = lab.fetch(*generation, &["http", "a.example", "/", "header=Authorization:Bearer x", "header=X-Host:evil.example"]).await;
+        let said = lab
+            .fetch(
+                *generation,
+                &[
+                    "http",
+                    "a.example",
+                    "/",
+                    "header=Authorization:Bearer x",
+                    "header=X-Host:evil.example",
+                ],
+            )
+            .await;
         assert!(said.text.starts_with("200 "), "{said:?}");
-        let [request] = &lab.requests()[..] else { panic!("one request") };
-        assert!(request.contains("authorization: Bearer x\r\n") && request.contains("\r\nhost: a.example\r\n"), "{request}");
+        let [request] = &lab.requests()[..] else {
+            panic!("one request")
+        };
+        assert!(
+            request.contains("authorization: Bearer x\r\n")
+                && request.contains("\r\nhost: a.example\r\n"),
+            "{request}"
+        );
     }
 }
 
@@ -73,9 +131,20 @@ async fn other_methods_and_schemes_are_refused() {
     let lab = Lab::new(&["a.example"]);
     for generation in Generation::ALL {
         for method in ["CONNECT", "TRACE", "connect", "tRACE"] {
-            let said = lab.fetch(*generation, &["http", "a.example", "/", &format!("method={method}")]).await;
-            assert_eq!(said.text, "HttpRequestMethodInvalid", "{generation:?} {method}");
-            assert_eq!(said.seen, "refused a.example: malformed: a method that is not for programs (1)");
+            let said = lab
+                .fetch(
+                    *generation,
+                    &["http", "a.example", "/", &format!("method={method}")],
+                )
+                .await;
+            assert_eq!(
+                said.text, "HttpRequestMethodInvalid",
+                "{generation:?} {method}"
+            );
+            assert_eq!(
+                said.seen,
+                "refused a.example: malformed: a method that is not for programs (1)"
+            );
         }
         for scheme in ["ftp", "file", "ws", "unix", "gopher"] {
             let said = lab.fetch(*generation, &[scheme, "a.example", "/"]).await;
@@ -89,11 +158,23 @@ async fn other_methods_and_schemes_are_refused() {
 async fn bodies_go_both_ways() {
     let lab = Lab::new(&["a.example"]);
     let answer = "0123456789abcdef".repeat(40_000);
-    lab.answers(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{answer}", answer.len())).await;
+    lab.answers(format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{answer}",
+        answer.len()
+    ))
+    .await;
     for generation in Generation::ALL {
-        let said = lab.fetch(*generation, &["http", "a.example", "/", "body=300000"]).await;
-        assert!(said.text.starts_with("200 [content-length=640000] 640000 \"0123"), "{generation:?}: {said:?}");
-        let [request] = &lab.requests()[..] else { panic!("one request") };
+        let said = lab
+            .fetch(*generation, &["http", "a.example", "/", "body=300000"])
+            .await;
+        assert!(
+            said.text
+                .starts_with("200 [content-length=640000] 640000 \"0123"),
+            "{generation:?}: {said:?}"
+        );
+        let [request] = &lab.requests()[..] else {
+            panic!("one request")
+        };
         // One is in the name of the host.
         assert_eq!(request.matches('x').count(), 300_001, "{generation:?}");
         assert!(request.starts_with("POST / HTTP/1.1\r\n") && request.ends_with("\r\n0\r\n\r\n"));
@@ -104,10 +185,22 @@ async fn bodies_go_both_ways() {
 async fn answers_that_break_the_protocol_are_errors() {
     for (answer, expected) in [
         ("SSH-2.0-OpenSSH\r\n\r\n", "HttpProtocolError"),
-        ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", "HttpUpgradeFailed"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nhi", "HttpProtocolError"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi", "after 2 bytes: HttpResponseIncomplete"),
-        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n", "after 2 bytes: HttpResponseIncomplete"),
+        (
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+            "HttpUpgradeFailed",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nhi",
+            "HttpProtocolError",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi",
+            "after 2 bytes: HttpResponseIncomplete",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n",
+            "after 2 bytes: HttpResponseIncomplete",
+        ),
         ("HTTP/1.1 200 OK", "HttpResponseIncomplete"),
         ("", "HttpResponseIncomplete"),
     ] {
@@ -115,7 +208,11 @@ async fn answers_that_break_the_protocol_are_errors() {
         lab.answers(answer).await;
         for generation in Generation::ALL {
             let said = lab.fetch(*generation, &["http", "a.example", "/"]).await;
-            assert_eq!(said.text, expected, "{generation:?} {answer:?}: {}", said.seen);
+            assert_eq!(
+                said.text, expected,
+                "{generation:?} {answer:?}: {}",
+                said.seen
+            );
         }
     }
 }
@@ -126,6 +223,11 @@ async fn fields_of_connections_do_not_come_back() {
     let lab = Lab::new(&["a.example"]);
     lab.answers("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nProxy-Connection: x\r\nTransfer-Encoding: chunked\r\nX-A: 1\r\n\r\n2\r\nhi\r\n0\r\n\r\n").await;
     for generation in Generation::ALL {
-        assert_eq!(lab.fetch(*generation, &["http", "a.example", "/"]).await.text, "200 [x-a=1] 2 \"hi\"");
+        assert_eq!(
+            lab.fetch(*generation, &["http", "a.example", "/"])
+                .await
+                .text,
+            "200 [x-a=1] 2 \"hi\""
+        );
     }
 }

@@ -5,14 +5,21 @@ use super::lab::{Below, Generation, Lab, OK, PUBLIC, Script};
 #[tokio::test]
 async fn a_host_with_a_valid_certificate_is_reached_without_being_asked_for_tls() {
     let lab = Lab::new(&["a.example"]);
-    lab.serve(443, Below::Tls, Script::Answer(OK.to_owned())).await;
+    lab.serve(443, Below::Tls, Script::Answer(OK.to_owned()))
+        .await;
     for generation in Generation::ALL {
         // Where the program names no scheme, it is the safe one.
         for scheme in ["https", ""] {
             let said = lab.fetch(*generation, &[scheme, "A.example.", "/"]).await;
-            assert_eq!(said.text, "200 [content-length=2] 2 \"hi\"", "{generation:?}");
+            assert_eq!(
+                said.text, "200 [content-length=2] 2 \"hi\"",
+                "{generation:?}"
+            );
             assert_eq!(lab.went().1, ["93.184.216.34:443"]);
-            assert_eq!(lab.requests(), ["GET / HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\r\n"]);
+            assert_eq!(
+                lab.requests(),
+                ["GET / HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\r\n"]
+            );
         }
     }
 }
@@ -23,9 +30,14 @@ async fn hosts_that_prove_nothing_are_not_spoken_to() {
     lab.name("b.example", &[&[PUBLIC]]);
     let other = Lab::public(&["a.example"]);
     let expired = Lab::new(&["a.example"]);
-    lab.serve(443, Below::Tls, Script::Answer(OK.to_owned())).await;
-    other.serve(443, Below::Tls, Script::Answer(OK.to_owned())).await;
-    expired.serve(443, Below::ExpiredTls, Script::Answer(OK.to_owned())).await;
+    lab.serve(443, Below::Tls, Script::Answer(OK.to_owned()))
+        .await;
+    other
+        .serve(443, Below::Tls, Script::Answer(OK.to_owned()))
+        .await;
+    expired
+        .serve(443, Below::ExpiredTls, Script::Answer(OK.to_owned()))
+        .await;
     for generation in Generation::ALL {
         for (what, lab, host) in [
             ("another name", &lab, "b.example"),
@@ -35,8 +47,17 @@ async fn hosts_that_prove_nothing_are_not_spoken_to() {
         ] {
             let said = lab.fetch(*generation, &["https", host, "/secret"]).await;
             assert_eq!(said.text, "TlsCertificateError", "{generation:?} {what}");
-            assert_eq!(said.seen, format!("reached {host} (1); refused {host}: the host has no valid certificate (1)"));
-            assert_eq!(lab.requests(), Vec::<String>::new(), "{generation:?} {what}");
+            assert_eq!(
+                said.seen,
+                format!(
+                    "reached {host} (1); refused {host}: the host has no valid certificate (1)"
+                )
+            );
+            assert_eq!(
+                lab.requests(),
+                Vec::<String>::new(),
+                "{generation:?} {what}"
+            );
         }
     }
 }
@@ -44,10 +65,20 @@ async fn hosts_that_prove_nothing_are_not_spoken_to() {
 #[tokio::test]
 async fn hosts_that_do_not_speak_tls_are_not_spoken_to() {
     let lab = Lab::new(&["a.example"]);
-    lab.serve(443, Below::Nothing, Script::Greet("SSH-2.0-OpenSSH\r\n".to_owned())).await;
+    lab.serve(
+        443,
+        Below::Nothing,
+        Script::Greet("SSH-2.0-OpenSSH\r\n".to_owned()),
+    )
+    .await;
     for generation in Generation::ALL {
-        let said = lab.fetch(*generation, &["https", "a.example", "/secret"]).await;
+        let said = lab
+            .fetch(*generation, &["https", "a.example", "/secret"])
+            .await;
         assert_eq!(said.text, "TlsProtocolError", "{generation:?}");
-        assert_eq!(said.seen, "reached a.example (1); refused a.example: port 443 is for TLS (1)");
+        assert_eq!(
+            said.seen,
+            "reached a.example (1); refused a.example: port 443 is for TLS (1)"
+        );
     }
 }

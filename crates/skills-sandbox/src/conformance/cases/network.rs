@@ -3,30 +3,115 @@
 use super::{ABSENT, DENIED, REFUSED, Row, WORKS, row};
 
 pub(super) const NETWORK: &[Row] = &[
-    row(32, "tcp-loopback", "Connect to a listener of the host on its loopback address.", [DENIED; 4]),
-    row(33, "datagrams", "Send datagrams, echo requests, raw and link-layer packets.", [DENIED; 4]),
-    row(34, "listen", "Listen where the host could connect.", [DENIED; 4]),
-    row(35, "names", "Resolve names by the library, by the machine's daemons and by asking a server.", [DENIED; 4]),
-    row(36, "ipv6", "Connect to the host by IPv6 and by IPv4 in IPv6.", [DENIED; 4]),
-    row(37, "cloud-metadata", "Connect to the addresses at which clouds keep credentials.", [DENIED; 4]),
-    row(38, "listed-host", "Reach a listed host through the proxy, another one, and both directly.", [WORKS, REFUSED, WORKS, WORKS]),
-    row(39, "disguised-host", "Name another host so that it looks like a listed one.", [DENIED, REFUSED, DENIED, DENIED]),
-    row(40, "private-answer", "Let a listed name lead to private addresses, from the start or later.", [DENIED, REFUSED, DENIED, DENIED]),
-    row(41, "odd-addresses", "Write addresses as one number, in octal, in hexadecimal, inside IPv6.", [DENIED, REFUSED, DENIED, DENIED]),
+    row(
+        32,
+        "tcp-loopback",
+        "Connect to a listener of the host on its loopback address.",
+        [DENIED; 4],
+    ),
+    row(
+        33,
+        "datagrams",
+        "Send datagrams, echo requests, raw and link-layer packets.",
+        [DENIED; 4],
+    ),
+    row(
+        34,
+        "listen",
+        "Listen where the host could connect.",
+        [DENIED; 4],
+    ),
+    row(
+        35,
+        "names",
+        "Resolve names by the library, by the machine's daemons and by asking a server.",
+        [DENIED; 4],
+    ),
+    row(
+        36,
+        "ipv6",
+        "Connect to the host by IPv6 and by IPv4 in IPv6.",
+        [DENIED; 4],
+    ),
+    row(
+        37,
+        "cloud-metadata",
+        "Connect to the addresses at which clouds keep credentials.",
+        [DENIED; 4],
+    ),
+    row(
+        38,
+        "listed-host",
+        "Reach a listed host through the proxy, another one, and both directly.",
+        [WORKS, REFUSED, WORKS, WORKS],
+    ),
+    row(
+        39,
+        "disguised-host",
+        "Name another host so that it looks like a listed one.",
+        [DENIED, REFUSED, DENIED, DENIED],
+    ),
+    row(
+        40,
+        "private-answer",
+        "Let a listed name lead to private addresses, from the start or later.",
+        [DENIED, REFUSED, DENIED, DENIED],
+    ),
+    row(
+        41,
+        "odd-addresses",
+        "Write addresses as one number, in octal, in hexadecimal, inside IPv6.",
+        [DENIED, REFUSED, DENIED, DENIED],
+    ),
     row(
         42,
         "smuggled-request",
         "Hide a second host or request in one for a listed host; ask for other ports.",
         [DENIED, REFUSED, DENIED, DENIED],
     ),
-    row(43, "ignored-proxy", "Clear the variables that name the proxy and connect directly.", [DENIED, REFUSED, DENIED, DENIED]),
-    row(44, "other-families", "Make sockets of other families: virtual machines, kernel, radio, crypto.", [DENIED, DENIED, DENIED, ABSENT]),
-    row(45, "port-of-proxy", "Connect to the proxy's port at another address.", [DENIED, REFUSED, DENIED, ABSENT]),
+    row(
+        43,
+        "ignored-proxy",
+        "Clear the variables that name the proxy and connect directly.",
+        [DENIED, REFUSED, DENIED, DENIED],
+    ),
+    row(
+        44,
+        "other-families",
+        "Make sockets of other families: virtual machines, kernel, radio, crypto.",
+        [DENIED, DENIED, DENIED, ABSENT],
+    ),
+    row(
+        45,
+        "port-of-proxy",
+        "Connect to the proxy's port at another address.",
+        [DENIED, REFUSED, DENIED, ABSENT],
+    ),
 ];
 
 pub(super) const LOCAL_SOCKETS: &[Row] = &[
-    row(46, "abstract-socket", "Connect to a local socket that has a name and no file.", [DENIED, DENIED, ABSENT, ABSENT]),
-    row(47, "socket-file", "Connect to local sockets of the machine: agents, containers, desktops, services.", [DENIED; 4]),
-    row(48, "passed-descriptor", "Let a helper that listens in a shared directory pass a descriptor in.", [DENIED, DENIED, DENIED, ABSENT]),
-    row(49, "socket-pair", "Talk to a process of the run's own through a pair of sockets.", [WORKS, WORKS, WORKS, ABSENT]),
+    row(
+        46,
+        "abstract-socket",
+        "Connect to a local socket that has a name and no file.",
+        [DENIED, DENIED, ABSENT, ABSENT],
+    ),
+    row(
+        47,
+        "socket-file",
+        "Connect to local sockets of the machine: agents, containers, desktops, services.",
+        [DENIED; 4],
+    ),
+    row(
+        48,
+        "passed-descriptor",
+        "Let a helper that listens in a shared directory pass a descriptor in.",
+        [DENIED, DENIED, DENIED, ABSENT],
+    ),
+    row(
+        49,
+        "socket-pair",
+        "Talk to a process of the run's own through a pair of sockets.",
+        [WORKS, WORKS, WORKS, ABSENT],
+    ),
 ];

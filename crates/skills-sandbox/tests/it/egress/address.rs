@@ -120,6 +120,9 @@ fn public_addresses_are_known() {
 #[tokio::test]
 async fn addresses_of_this_machine_are_not_reached() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let refused = Internet.connect(listener.local_addr().unwrap()).await.unwrap_err();
+    let refused = Internet
+        .connect(listener.local_addr().unwrap())
+        .await
+        .unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::PermissionDenied);
 }

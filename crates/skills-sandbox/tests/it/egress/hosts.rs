@@ -13,8 +13,14 @@ async fn case_38_a_listed_host_is_reached_and_another_is_refused() {
     let lab = Lab::new(&["a.example"]).await;
     let server = lab.server("93.184.216.34:80", "\r\n\r\n", OK).await;
     let answer = lab.get("http://a.example/x?y=1", "a.example").await;
-    assert_eq!(answer, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
-    assert_eq!(server.await.unwrap(), "GET /x?y=1 HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n");
+    assert_eq!(
+        answer,
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"
+    );
+    assert_eq!(
+        server.await.unwrap(),
+        "GET /x?y=1 HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n"
+    );
     assert_snapshot!(lab.get("http://b.example/", "b.example").await, @"
     HTTP/1.1 403 Forbidden
     Content-Type: text/plain
@@ -23,10 +29,21 @@ async fn case_38_a_listed_host_is_reached_and_another_is_refused() {
 
     the skill may not reach b.example: the host is not on the list
     ");
-    let refused = lab.talk("CONNECT b.example:443 HTTP/1.1\r\nHost: b.example:443\r\n\r\n").await;
-    assert!(refused.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{refused}");
+    let refused = lab
+        .talk("CONNECT b.example:443 HTTP/1.1\r\nHost: b.example:443\r\n\r\n")
+        .await;
+    assert!(
+        refused.starts_with("HTTP/1.1 403 Forbidden\r\n"),
+        "{refused}"
+    );
     assert_eq!(lab.talk(socks(b"b.example", 443)).await, SOCKS_REFUSED);
-    assert_eq!(lab.went(), (vec!["a.example".to_owned()], vec!["93.184.216.34:80".to_owned()]));
+    assert_eq!(
+        lab.went(),
+        (
+            vec!["a.example".to_owned()],
+            vec!["93.184.216.34:80".to_owned()]
+        )
+    );
     assert_snapshot!(lab.summary(), @"reached a.example (1); refused b.example: the host is not on the list (3)");
 }
 
@@ -34,14 +51,20 @@ async fn case_38_a_listed_host_is_reached_and_another_is_refused() {
 async fn case_38_tunnels_of_both_kinds_pass_tls_through() {
     let lab = Lab::new(&["*.example"]).await;
     let opened = "HTTP/1.1 200 Connection established\r\n\r\n".to_owned();
-    let ways = [(b"CONNECT A.example.:443 HTTP/1.1\r\n\r\n".to_vec(), opened), (socks(b"A.example.", 443), SOCKS_GRANTED.to_owned())];
+    let ways = [
+        (b"CONNECT A.example.:443 HTTP/1.1\r\n\r\n".to_vec(), opened),
+        (socks(b"A.example.", 443), SOCKS_GRANTED.to_owned()),
+    ];
     for (request, granted) in ways {
         let server = lab.server("93.184.216.34:443", "hello", "server").await;
         let mut client = lab.connect().await;
         client.say(request).await;
         client.say(hello(Some("a.EXAMPLE"), 7)).await;
         assert_eq!(client.rest().await, format!("{granted}server"));
-        assert_eq!(server.await.unwrap().as_bytes(), String::from_utf8_lossy(&hello(Some("a.EXAMPLE"), 7)).as_bytes());
+        assert_eq!(
+            server.await.unwrap().as_bytes(),
+            String::from_utf8_lossy(&hello(Some("a.EXAMPLE"), 7)).as_bytes()
+        );
     }
     assert_snapshot!(lab.summary(), @"reached a.example (2)");
 }
@@ -93,10 +116,19 @@ async fn case_39_names_that_only_look_listed_are_refused() {
     let lab = Lab::new(&["a.example", "*.b.example", "!evil.b.example"]).await;
     let long = format!("{}.b.example", "x".repeat(64));
     let longer = ["x."; 125].concat() + "b.example";
-    for host in LOOK_LISTED.into_iter().chain([long.as_str(), longer.as_str()]) {
+    for host in LOOK_LISTED
+        .into_iter()
+        .chain([long.as_str(), longer.as_str()])
+    {
         for (way, request) in [
-            ("connect", format!("CONNECT {host}:443 HTTP/1.1\r\n\r\n").into_bytes()),
-            ("page", format!("GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n").into_bytes()),
+            (
+                "connect",
+                format!("CONNECT {host}:443 HTTP/1.1\r\n\r\n").into_bytes(),
+            ),
+            (
+                "page",
+                format!("GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n").into_bytes(),
+            ),
             ("socks", socks(&host.as_bytes()[..host.len().min(255)], 443)),
         ] {
             let answer = lab.talk(request).await;
@@ -104,14 +136,21 @@ async fn case_39_names_that_only_look_listed_are_refused() {
                 "socks" => answer == SOCKS_REFUSED,
                 _ => answer.starts_with("HTTP/1.1 403 ") || answer.starts_with("HTTP/1.1 400 "),
             };
-            // A path is no part of the host: the page is one of `evil.example`, and that is not listed.
+            // A path is no part of the host: the page is one of `evil.example`, and that is not
+            // listed.
             assert!(refused, "{way} {host:?}: {answer:?}");
         }
         lab.assert_nothing_left(host);
     }
     let summary = lab.summary();
     assert_eq!((summary.reached().len(), summary.refused().len()), (0, 16));
-    assert!(summary.to_string().bytes().all(|b| b == b' ' || b.is_ascii_graphic()), "{summary}");
+    assert!(
+        summary
+            .to_string()
+            .bytes()
+            .all(|b| b == b' ' || b.is_ascii_graphic()),
+        "{summary}"
+    );
 }
 
 /// Case 40.
@@ -133,10 +172,19 @@ async fn case_40_names_that_lead_to_private_addresses_are_refused() {
     ] {
         lab.name(name, &[&[answer]]);
         let page = lab.get(&format!("http://{name}/"), name).await;
-        assert!(page.ends_with(&format!("the skill may not reach {name}: the host has no public address\n")), "{page}");
+        assert!(
+            page.ends_with(&format!(
+                "the skill may not reach {name}: the host has no public address\n"
+            )),
+            "{page}"
+        );
         assert!(!page.contains(answer), "{page}");
         assert_eq!(lab.talk(socks(name.as_bytes(), 443)).await, SOCKS_REFUSED);
-        assert!(lab.talk(format!("CONNECT {name}:443 HTTP/1.1\r\n\r\n")).await.starts_with("HTTP/1.1 403 "));
+        assert!(
+            lab.talk(format!("CONNECT {name}:443 HTTP/1.1\r\n\r\n"))
+                .await
+                .starts_with("HTTP/1.1 403 ")
+        );
     }
     assert_eq!(lab.went().1, Vec::<String>::new());
 }
@@ -146,19 +194,40 @@ async fn case_40_a_name_that_changes_is_resolved_once() {
     let lab = Lab::new(&["*.example"]).await;
     lab.name("rebind.example", &[&[PUBLIC], &["127.0.0.1"]]);
     let server = lab.server("93.184.216.34:80", "\r\n\r\n", OK).await;
-    assert!(lab.get("http://rebind.example/", "rebind.example").await.ends_with("hi"));
+    assert!(
+        lab.get("http://rebind.example/", "rebind.example")
+            .await
+            .ends_with("hi")
+    );
     server.await.unwrap();
-    assert_eq!(lab.went(), (vec!["rebind.example".to_owned()], vec!["93.184.216.34:80".to_owned()]));
-    assert!(lab.get("http://rebind.example/", "rebind.example").await.starts_with("HTTP/1.1 403 "));
+    assert_eq!(
+        lab.went(),
+        (
+            vec!["rebind.example".to_owned()],
+            vec!["93.184.216.34:80".to_owned()]
+        )
+    );
+    assert!(
+        lab.get("http://rebind.example/", "rebind.example")
+            .await
+            .starts_with("HTTP/1.1 403 ")
+    );
     assert_eq!(lab.went().1.len(), 1);
 }
 
 #[tokio::test]
 async fn case_40_of_mixed_answers_only_public_ones_are_dialled() {
     let lab = Lab::new(&["*.example", "!8.8.8.8"]).await;
-    lab.name("mixed.example", &[&["127.0.0.1", "8.8.8.8", "1.1.1.1", "::1", PUBLIC, "10.0.0.1"]]);
+    lab.name(
+        "mixed.example",
+        &[&["127.0.0.1", "8.8.8.8", "1.1.1.1", "::1", PUBLIC, "10.0.0.1"]],
+    );
     let server = lab.server("93.184.216.34:80", "\r\n\r\n", OK).await;
-    assert!(lab.get("http://mixed.example/", "mixed.example").await.ends_with("hi"));
+    assert!(
+        lab.get("http://mixed.example/", "mixed.example")
+            .await
+            .ends_with("hi")
+    );
     server.await.unwrap();
     // The first public one does not answer, and the denied one is not asked.
     assert_eq!(lab.went().1, ["1.1.1.1:80", "93.184.216.34:80"]);
@@ -208,14 +277,21 @@ async fn case_41_addresses_in_any_writing_are_refused() {
         "::1",
     ] {
         for lab in [&everything, &listed] {
-            assert_eq!(lab.talk(socks(host.as_bytes(), 80)).await, SOCKS_REFUSED, "{host}");
+            assert_eq!(
+                lab.talk(socks(host.as_bytes(), 80)).await,
+                SOCKS_REFUSED,
+                "{host}"
+            );
             for request in [
                 format!("CONNECT {host}:80 HTTP/1.1\r\n\r\n"),
                 format!("GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n"),
                 format!("GET http://{host}:80/ HTTP/1.1\r\nHost: {host}:80\r\n\r\n"),
             ] {
                 let answer = lab.talk(&request).await;
-                assert!(answer.starts_with("HTTP/1.1 403 ") || answer.starts_with("HTTP/1.1 400 "), "{request:?}: {answer:?}");
+                assert!(
+                    answer.starts_with("HTTP/1.1 403 ") || answer.starts_with("HTTP/1.1 400 "),
+                    "{request:?}: {answer:?}"
+                );
             }
             lab.assert_nothing_left(host);
         }
@@ -226,10 +302,25 @@ async fn case_41_addresses_in_any_writing_are_refused() {
 async fn case_41_addresses_of_socks_are_no_way_around() {
     let lab = Lab::new(&["*"]).await;
     let four = |ip: [u8; 4]| [&[5, 1, 0, 5, 1, 0, 1], ip.as_slice(), &[0, 80]].concat();
-    let six = |ip: &str| [&[5, 1, 0, 5, 1, 0, 4], ip.parse::<std::net::Ipv6Addr>().unwrap().octets().as_slice(), &[0, 80]].concat();
-    for request in
-        [four([127, 0, 0, 1]), four([8, 8, 8, 8]), six("::1"), six("::ffff:127.0.0.1"), six("::ffff:8.8.8.8"), six("2606:4700::1111")]
-    {
+    let six = |ip: &str| {
+        [
+            &[5, 1, 0, 5, 1, 0, 4],
+            ip.parse::<std::net::Ipv6Addr>()
+                .unwrap()
+                .octets()
+                .as_slice(),
+            &[0, 80],
+        ]
+        .concat()
+    };
+    for request in [
+        four([127, 0, 0, 1]),
+        four([8, 8, 8, 8]),
+        six("::1"),
+        six("::ffff:127.0.0.1"),
+        six("::ffff:8.8.8.8"),
+        six("2606:4700::1111"),
+    ] {
         assert_eq!(lab.talk(&request).await, SOCKS_REFUSED, "{request:?}");
     }
     lab.assert_nothing_left("socks");
@@ -239,10 +330,18 @@ async fn case_41_addresses_of_socks_are_no_way_around() {
 async fn case_41_a_listed_public_address_is_reached_without_a_resolver() {
     let lab = Lab::new(&[PUBLIC]).await;
     let server = lab.server("93.184.216.34:80", "\r\n\r\n", OK).await;
-    assert!(lab.get("http://93.184.216.34/", PUBLIC).await.ends_with("hi"));
+    assert!(
+        lab.get("http://93.184.216.34/", PUBLIC)
+            .await
+            .ends_with("hi")
+    );
     server.await.unwrap();
     let server = lab.server("93.184.216.34:443", "hello", "server").await;
-    let request = [&[5, 1, 0, 5, 1, 0, 1, 93, 184, 216, 34, 1, 187], hello(None, 999).as_slice()].concat();
+    let request = [
+        &[5, 1, 0, 5, 1, 0, 1, 93, 184, 216, 34, 1, 187],
+        hello(None, 999).as_slice(),
+    ]
+    .concat();
     assert_eq!(lab.talk(request).await, format!("{SOCKS_GRANTED}server"));
     server.await.unwrap();
     assert_eq!(lab.went().0, Vec::<String>::new());
@@ -252,26 +351,50 @@ async fn case_41_a_listed_public_address_is_reached_without_a_resolver() {
 #[tokio::test]
 async fn case_42_ports_other_than_those_of_the_web_are_closed() {
     let lab = Lab::new(&["a.example"]).await;
-    for port in [0_u16, 1, 21, 22, 25, 53, 79, 81, 442, 444, 3306, 6379, 8080, 8443, 65535] {
-        assert_eq!(lab.talk(socks(b"a.example", port)).await, SOCKS_REFUSED, "{port}");
-        let tunnel = lab.talk(format!("CONNECT a.example:{port} HTTP/1.1\r\n\r\n")).await;
-        let page = lab.get(&format!("http://a.example:{port}/"), &format!("a.example:{port}")).await;
+    for port in [
+        0_u16, 1, 21, 22, 25, 53, 79, 81, 442, 444, 3306, 6379, 8080, 8443, 65535,
+    ] {
+        assert_eq!(
+            lab.talk(socks(b"a.example", port)).await,
+            SOCKS_REFUSED,
+            "{port}"
+        );
+        let tunnel = lab
+            .talk(format!("CONNECT a.example:{port} HTTP/1.1\r\n\r\n"))
+            .await;
+        let page = lab
+            .get(
+                &format!("http://a.example:{port}/"),
+                &format!("a.example:{port}"),
+            )
+            .await;
         for answer in [tunnel, page] {
-            assert!(answer.starts_with("HTTP/1.1 403 ") || (port == 0 && answer.starts_with("HTTP/1.1 400 ")), "{port} {answer}");
+            assert!(
+                answer.starts_with("HTTP/1.1 403 ")
+                    || (port == 0 && answer.starts_with("HTTP/1.1 400 ")),
+                "{port} {answer}"
+            );
         }
     }
     for host in ["a.example", "a.example:443"] {
         let plain_to_tls = lab.get("http://a.example:443/", host).await;
-        assert!(plain_to_tls.ends_with("port 443 is closed\n"), "{plain_to_tls}");
+        assert!(
+            plain_to_tls.ends_with("port 443 is closed\n"),
+            "{plain_to_tls}"
+        );
     }
     lab.assert_nothing_left("ports");
     assert_eq!(lab.summary().refused()[1].reason, Reason::NotAHost);
 }
 
-/// Case 43: that there is no way past the proxy is the backend's to see to; no variable points to one either.
+/// Case 43: that there is no way past the proxy is the backend's to see to; no variable points to
+/// one either.
 #[test]
 fn case_43_the_environment_makes_no_exception() {
-    let lines: Vec<String> = environment(3128).into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let lines: Vec<String> = environment(3128)
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     assert_snapshot!(lines.join("\n"), @r"
     HTTP_PROXY=http://127.0.0.1:3128
     http_proxy=http://127.0.0.1:3128
@@ -289,7 +412,11 @@ fn case_43_the_environment_makes_no_exception() {
 #[tokio::test]
 async fn a_denied_address_is_denied_in_every_form() {
     let lab = Lab::new(&["*.example", "!93.184.216.34"]).await;
-    for (name, answer) in [("plain.example", PUBLIC), ("nat64.example", "64:ff9b::5db8:d822"), ("mapped.example", "::ffff:93.184.216.34")] {
+    for (name, answer) in [
+        ("plain.example", PUBLIC),
+        ("nat64.example", "64:ff9b::5db8:d822"),
+        ("mapped.example", "::ffff:93.184.216.34"),
+    ] {
         lab.name(name, &[&[answer]]);
         let page = lab.get(&format!("http://{name}/"), name).await;
         assert!(page.starts_with("HTTP/1.1 403 "), "{page}");

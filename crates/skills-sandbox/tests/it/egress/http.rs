@@ -10,7 +10,10 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 /// Sends a request that must be refused with this status, and must not reach anybody.
 async fn refused(lab: &Lab, status: u16, request: &str) {
     let answer = lab.talk(request).await;
-    assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request:?}: {answer:?}");
+    assert!(
+        answer.starts_with(&format!("HTTP/1.1 {status} ")),
+        "{request:?}: {answer:?}"
+    );
     assert_eq!(lab.went().1, Vec::<String>::new(), "{request:?}");
 }
 
@@ -28,26 +31,91 @@ async fn case_42_another_host_in_the_field_is_refused() {
         "Host: \r\n",
         "X: y\r\n",
     ] {
-        refused(&lab, 403, &format!("GET http://a.example/ HTTP/1.1\r\n{fields}\r\n")).await;
+        refused(
+            &lab,
+            403,
+            &format!("GET http://a.example/ HTTP/1.1\r\n{fields}\r\n"),
+        )
+        .await;
     }
-    refused(&lab, 400, "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nhost: b.example\r\n\r\n").await;
-    refused(&lab, 400, "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nHost: a.example\r\n\r\n").await;
-    refused(&lab, 400, "GET http://a.example/ HTTP/1.1\r\nHost : a.example\r\n\r\n").await;
-    refused(&lab, 400, "GET http://a.example/ HTTP/1.1\r\nX: y\r\n Host: a.example\r\n\r\n").await;
+    refused(
+        &lab,
+        400,
+        "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nhost: b.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET http://a.example/ HTTP/1.1\r\nHost : a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET http://a.example/ HTTP/1.1\r\nX: y\r\n Host: a.example\r\n\r\n",
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn case_42_an_absolute_target_to_another_host_is_refused() {
     let lab = Lab::new(&["a.example"]).await;
-    refused(&lab, 403, "GET http://evil.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
-    refused(&lab, 400, "GET http://a.example@evil.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
-    refused(&lab, 400, "GET http://evil.example#a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
-    refused(&lab, 403, "GET http://evil.example?a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
-    refused(&lab, 400, "GET http://evil.example\\a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
-    refused(&lab, 400, "GET https://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
-    refused(&lab, 400, "GET ftp://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
+    refused(
+        &lab,
+        403,
+        "GET http://evil.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET http://a.example@evil.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET http://evil.example#a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        403,
+        "GET http://evil.example?a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET http://evil.example\\a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET https://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
+    refused(
+        &lab,
+        400,
+        "GET ftp://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
     refused(&lab, 400, "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
-    refused(&lab, 400, "GET //a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
+    refused(
+        &lab,
+        400,
+        "GET //a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+    )
+    .await;
     refused(&lab, 400, "OPTIONS * HTTP/1.1\r\nHost: a.example\r\n\r\n").await;
 }
 
@@ -74,11 +142,19 @@ async fn case_42_smuggling_is_refused() {
         "X y: z\r\n",
         "X\r\n",
     ] {
-        refused(&lab, 400, &format!("POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{fields}\r\n0\r\n\r\n")).await;
+        refused(
+            &lab,
+            400,
+            &format!("POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{fields}\r\n0\r\n\r\n"),
+        )
+        .await;
     }
-    for first in
-        ["GET  http://a.example/ HTTP/1.1", "GET http://a.example/ HTTP/2.0", "GET http://a.example/", "G(T http://a.example/ HTTP/1.1"]
-    {
+    for first in [
+        "GET  http://a.example/ HTTP/1.1",
+        "GET http://a.example/ HTTP/2.0",
+        "GET http://a.example/",
+        "G(T http://a.example/ HTTP/1.1",
+    ] {
         refused(&lab, 400, &format!("{first}\r\nHost: a.example\r\n\r\n")).await;
     }
     let old = "POST http://a.example/ HTTP/1.0\r\nHost: a.example\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
@@ -93,17 +169,33 @@ async fn case_42_nothing_behind_a_request_is_sent_on() {
         ("", ""),
         ("Content-Length: 4\r\n", "body"),
         ("Transfer-Encoding: chunked\r\n", "4\r\nbody\r\n0\r\n\r\n"),
-        ("Connection: Content-Length, Transfer-Encoding\r\nContent-Length: 4\r\n", "body"),
+        (
+            "Connection: Content-Length, Transfer-Encoding\r\nContent-Length: 4\r\n",
+            "body",
+        ),
     ] {
         let until = if body.is_empty() { "\r\n\r\n" } else { body };
         let server = lab.server(AT, until, OK).await;
-        let request = format!("POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{fields}\r\n{body}{more}");
+        let request = format!(
+            "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\n{fields}\r\n{body}{more}"
+        );
         let answer = lab.talk(request).await;
         assert!(answer.ends_with("Connection: close\r\n\r\nhi"), "{answer}");
         let got = server.await.unwrap();
-        assert!(got.ends_with(&format!("\r\nConnection: close\r\n\r\n{body}")), "{got}");
-        assert_eq!(got.matches("Content-Length: 4\r\n").count(), usize::from(body == "body"), "{got}");
-        assert_eq!(got.matches("Transfer-Encoding: chunked\r\n").count(), usize::from(body.len() > 4), "{got}");
+        assert!(
+            got.ends_with(&format!("\r\nConnection: close\r\n\r\n{body}")),
+            "{got}"
+        );
+        assert_eq!(
+            got.matches("Content-Length: 4\r\n").count(),
+            usize::from(body == "body"),
+            "{got}"
+        );
+        assert_eq!(
+            got.matches("Transfer-Encoding: chunked\r\n").count(),
+            usize::from(body.len() > 4),
+            "{got}"
+        );
     }
 }
 
@@ -124,9 +216,19 @@ async fn what_concerns_the_proxy_alone_is_not_sent_on() {
         lab.server(AT, "\r\n\r\n", "HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\nA: b\r\n\r\nhi").await;
     let fields = "Proxy-Authorization: Basic eA==\r\nProxy-Connection: keep-alive\r\nConnection: keep-alive, x-mine\r\nX-Mine: 1\r\nKeep-Alive: 5\r\n\
         TE: trailers\r\nTrailer: x\r\nUpgrade: websocket\r\nAccept: */*\r\nCookie: \u{e9}\r\n";
-    let answer = lab.talk(format!("GET HTTP://A.EXAMPLE.:80?q HTTP/1.1\r\nHost: a.example\r\n{fields}\r\n")).await;
-    assert_eq!(answer, "HTTP/1.1 200 OK\r\nA: b\r\nConnection: close\r\n\r\nhi");
-    assert_eq!(server.await.unwrap(), "GET /?q HTTP/1.1\r\nHost: a.example\r\nAccept: */*\r\nCookie: \u{e9}\r\nConnection: close\r\n\r\n");
+    let answer = lab
+        .talk(format!(
+            "GET HTTP://A.EXAMPLE.:80?q HTTP/1.1\r\nHost: a.example\r\n{fields}\r\n"
+        ))
+        .await;
+    assert_eq!(
+        answer,
+        "HTTP/1.1 200 OK\r\nA: b\r\nConnection: close\r\n\r\nhi"
+    );
+    assert_eq!(
+        server.await.unwrap(),
+        "GET /?q HTTP/1.1\r\nHost: a.example\r\nAccept: */*\r\nCookie: \u{e9}\r\nConnection: close\r\n\r\n"
+    );
 }
 
 #[tokio::test]
@@ -138,13 +240,21 @@ async fn answers_end_where_they_say() {
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\nmore",
             "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n",
         ),
-        ("HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nConnection: close\r\n\r\n"),
+        (
+            "HEAD",
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nConnection: close\r\n\r\n",
+        ),
         (
             "GET",
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi more",
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
         ),
-        ("GET", "HTTP/1.0 200 \r\n\r\nuntil closed", "HTTP/1.0 200 \r\nConnection: close\r\n\r\nuntil closed"),
+        (
+            "GET",
+            "HTTP/1.0 200 \r\n\r\nuntil closed",
+            "HTTP/1.0 200 \r\nConnection: close\r\n\r\nuntil closed",
+        ),
         (
             "GET",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\nmore",
@@ -157,7 +267,11 @@ async fn answers_end_where_they_say() {
         ),
     ] {
         let server = lab.server(AT, "\r\n\r\n", answer).await;
-        let got = lab.talk(format!("{method} http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n")).await;
+        let got = lab
+            .talk(format!(
+                "{method} http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n"
+            ))
+            .await;
         assert_eq!(got, passed);
         server.await.unwrap();
     }
@@ -166,41 +280,79 @@ async fn answers_end_where_they_say() {
 #[tokio::test]
 async fn what_is_no_answer_is_said_to_be_none() {
     let lab = Lab::new(&["a.example"]).await;
-    for answer in
-        ["", "HTTP/1.1 101 Switching Protocols\r\n\r\n", "SSH-2.0-x\r\n", "HTTP/1.1 200 OK\r\nX: \0\r\n\r\n", "HTTP/1.1 200 OK\r\n"]
-    {
+    for answer in [
+        "",
+        "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        "SSH-2.0-x\r\n",
+        "HTTP/1.1 200 OK\r\nX: \0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n",
+    ] {
         let server = lab.server(AT, "\r\n\r\n", answer).await;
         let got = lab.get("http://a.example/", "a.example").await;
-        assert!(got.starts_with("HTTP/1.1 502 ") && got.ends_with("the skill cannot reach a.example: the host did not answer\n"), "{got}");
+        assert!(
+            got.starts_with("HTTP/1.1 502 ")
+                && got.ends_with("the skill cannot reach a.example: the host did not answer\n"),
+            "{got}"
+        );
         server.await.unwrap();
     }
     let lab = Lab::new(&["*.example"]).await;
-    assert!(lab.get("http://nowhere.example/", "nowhere.example").await.ends_with("nowhere.example: the host was not found\n"));
-    assert!(lab.get("http://a.example/", "a.example").await.ends_with("a.example: the host did not answer\n"));
+    assert!(
+        lab.get("http://nowhere.example/", "nowhere.example")
+            .await
+            .ends_with("nowhere.example: the host was not found\n")
+    );
+    assert!(
+        lab.get("http://a.example/", "a.example")
+            .await
+            .ends_with("a.example: the host did not answer\n")
+    );
 }
 
 #[tokio::test]
 async fn tunnels_to_port_80_carry_one_page() {
     let lab = Lab::new(&["a.example", "b.example"]).await;
     let opened = "HTTP/1.1 200 Connection established\r\n\r\n".to_owned();
-    for (request, granted) in
-        [(b"CONNECT a.example:80 HTTP/1.1\r\n\r\n".to_vec(), opened), (socks(b"a.example", 80), SOCKS_GRANTED.to_owned())]
-    {
+    for (request, granted) in [
+        (b"CONNECT a.example:80 HTTP/1.1\r\n\r\n".to_vec(), opened),
+        (socks(b"a.example", 80), SOCKS_GRANTED.to_owned()),
+    ] {
         let server = lab.server(AT, "\r\n\r\n", OK).await;
         let page = b"GET /x HTTP/1.1\r\nHost: a.example\r\nConnection: keep-alive\r\n\r\nGET /y HTTP/1.1\r\nHost: b.example\r\n\r\n";
         let got = lab.talk([request.as_slice(), page].concat()).await;
-        assert_eq!(got, format!("{granted}HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi"));
-        assert_eq!(server.await.unwrap(), "GET /x HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n");
+        assert_eq!(
+            got,
+            format!("{granted}HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi")
+        );
+        assert_eq!(
+            server.await.unwrap(),
+            "GET /x HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n"
+        );
         let dials = lab.went().1.len();
         for (page, status) in [
-            ("GET /x HTTP/1.1\r\nHost: b.example\r\n\r\n", "HTTP/1.1 403 "),
-            ("GET http://b.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n", "HTTP/1.1 400 "),
-            ("CONNECT b.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n", "HTTP/1.1 400 "),
+            (
+                "GET /x HTTP/1.1\r\nHost: b.example\r\n\r\n",
+                "HTTP/1.1 403 ",
+            ),
+            (
+                "GET http://b.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+                "HTTP/1.1 400 ",
+            ),
+            (
+                "CONNECT b.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n",
+                "HTTP/1.1 400 ",
+            ),
             ("SSH-2.0-OpenSSH\r\n\r\n", "HTTP/1.1 400 "),
             ("\x16\x03\x01", "HTTP/1.1 400 "),
         ] {
-            let got = lab.talk([request.as_slice(), page.as_bytes()].concat()).await;
-            assert!(got.strip_prefix(granted.as_str()).is_some_and(|got| got.starts_with(status)), "{page:?}: {got:?}");
+            let got = lab
+                .talk([request.as_slice(), page.as_bytes()].concat())
+                .await;
+            assert!(
+                got.strip_prefix(granted.as_str())
+                    .is_some_and(|got| got.starts_with(status)),
+                "{page:?}: {got:?}"
+            );
         }
         assert_eq!(lab.went().1.len(), dials);
     }

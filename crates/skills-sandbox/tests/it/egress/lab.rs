@@ -30,7 +30,11 @@ struct World {
 }
 
 impl Outside for World {
-    fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
+    fn resolve<'a>(
+        &'a self,
+        host: &'a str,
+        port: u16,
+    ) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
         self.resolved.lock().unwrap().push(host.to_owned());
         let answer = match self.names.lock().unwrap().get_mut(host) {
             Some(answers) if answers.len() > 1 => Ok(answers.remove(0)),
@@ -38,13 +42,24 @@ impl Outside for World {
             None => Err(io::ErrorKind::NotFound.into()),
         };
         // The port is not the resolver's to choose.
-        Box::pin(async move { answer.map(|ips| ips.into_iter().map(|ip| SocketAddr::new(ip, port ^ 1)).collect()) })
+        Box::pin(async move {
+            answer.map(|ips| {
+                ips.into_iter()
+                    .map(|ip| SocketAddr::new(ip, port ^ 1))
+                    .collect()
+            })
+        })
     }
 
-    fn connect(&self, address: SocketAddr) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
+    fn connect(
+        &self,
+        address: SocketAddr,
+    ) -> Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send + '_>> {
         self.dialled.lock().unwrap().push(address.to_string());
         let server = self.servers.lock().unwrap().get(&address).copied();
-        Box::pin(async move { TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?).await })
+        Box::pin(async move {
+            TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?).await
+        })
     }
 }
 
@@ -58,12 +73,19 @@ pub(crate) struct Lab {
 /// Decides as the policy does: these patterns are allowed, those after a `!` denied.
 pub(crate) fn list(patterns: &[&str]) -> HostList {
     let rule = |pattern: &&str| match pattern.strip_prefix('!') {
-        Some(pattern) => Rule::parse(Effect::Deny, Layer::Admin, &format!("network:{pattern}")).unwrap(),
+        Some(pattern) => {
+            Rule::parse(Effect::Deny, Layer::Admin, &format!("network:{pattern}")).unwrap()
+        }
         None => Rule::parse(Effect::Allow, Layer::User, &format!("network:{pattern}")).unwrap(),
     };
     let rules = Rules::default().with_rules(patterns.iter().map(rule));
-    let Decision::Granted(grants) = rules.decide(&Request::new("/s").tool("WebSearch", None)) else { panic!("granted") };
-    let Network::Hosts(list) = grants.network() else { panic!("some hosts") };
+    let Decision::Granted(grants) = rules.decide(&Request::new("/s").tool("WebSearch", None))
+    else {
+        panic!("granted")
+    };
+    let Network::Hosts(list) = grants.network() else {
+        panic!("some hosts")
+    };
     list.clone()
 }
 
@@ -83,26 +105,52 @@ impl Lab {
             let proxy = proxy.clone();
             async move { match proxy.serve(listener).await {} }
         });
-        let lab = Self { world, proxy, address, serving };
+        let lab = Self {
+            world,
+            proxy,
+            address,
+            serving,
+        };
         lab.name("a.example", &[&[PUBLIC]]);
         lab
     }
 
     /// Makes a name lead somewhere: to each of the answers, one after the other.
     pub(crate) fn name(&self, name: &str, answers: &[&[&str]]) {
-        let answers = answers.iter().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect()).collect();
-        self.world.names.lock().unwrap().insert(name.to_owned(), answers);
+        let answers = answers
+            .iter()
+            .map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect())
+            .collect();
+        self.world
+            .names
+            .lock()
+            .unwrap()
+            .insert(name.to_owned(), answers);
     }
 
-    /// Puts a server at an address, for one connection: it waits until what it got ends with `until`, says `answer`, and closes its side.
-    /// Returns all that it got.
-    pub(crate) async fn server(&self, address: &str, until: &'static str, answer: &'static str) -> JoinHandle<String> {
+    /// Puts a server at an address, for one connection: it waits until what it got ends with
+    /// `until`, says `answer`, and closes its side. Returns all that it got.
+    pub(crate) async fn server(
+        &self,
+        address: &str,
+        until: &'static str,
+        answer: &'static str,
+    ) -> JoinHandle<String> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        self.world.servers.lock().unwrap().insert(address.parse().unwrap(), listener.local_addr().unwrap());
+        self.world
+            .servers
+            .lock()
+            .unwrap()
+            .insert(address.parse().unwrap(), listener.local_addr().unwrap());
         tokio::spawn(async move {
-            let (mut stream, _) = timeout(PATIENCE, listener.accept()).await.expect("nobody came").unwrap();
+            let (mut stream, _) = timeout(PATIENCE, listener.accept())
+                .await
+                .expect("nobody came")
+                .unwrap();
             let mut got = Vec::new();
-            while !got.ends_with(until.as_bytes()) && stream.read_buf(&mut got).await.unwrap_or(0) > 0 {}
+            while !got.ends_with(until.as_bytes())
+                && stream.read_buf(&mut got).await.unwrap_or(0) > 0
+            {}
             let _ = stream.write_all(answer.as_bytes()).await;
             let _ = stream.shutdown().await;
             while stream.read_buf(&mut got).await.unwrap_or(0) > 0 {}
@@ -122,12 +170,16 @@ impl Lab {
     }
 
     pub(crate) async fn get(&self, url: &str, host: &str) -> String {
-        self.talk(format!("GET {url} HTTP/1.1\r\nHost: {host}\r\n\r\n")).await
+        self.talk(format!("GET {url} HTTP/1.1\r\nHost: {host}\r\n\r\n"))
+            .await
     }
 
     /// Returns which names were resolved and which addresses dialled.
     pub(crate) fn went(&self) -> (Vec<String>, Vec<String>) {
-        (self.world.resolved.lock().unwrap().clone(), self.world.dialled.lock().unwrap().clone())
+        (
+            self.world.resolved.lock().unwrap().clone(),
+            self.world.dialled.lock().unwrap().clone(),
+        )
     }
 
     pub(crate) fn assert_nothing_left(&self, what: impl std::fmt::Debug) {
@@ -162,7 +214,10 @@ impl Client {
     /// Returns the next bytes, as many as given.
     pub(crate) async fn hear<const N: usize>(&mut self) -> [u8; N] {
         let mut bytes = [0; N];
-        timeout(PATIENCE, self.0.read_exact(&mut bytes)).await.expect("no answer").expect("closed");
+        timeout(PATIENCE, self.0.read_exact(&mut bytes))
+            .await
+            .expect("no answer")
+            .expect("closed");
         bytes
     }
 
@@ -179,7 +234,10 @@ impl Client {
     pub(crate) async fn rest(mut self) -> String {
         let mut got = Vec::new();
         let mut chunk = [0; 4096];
-        while let Ok(length @ 1..) = timeout(PATIENCE, self.0.read(&mut chunk)).await.expect("not closed") {
+        while let Ok(length @ 1..) = timeout(PATIENCE, self.0.read(&mut chunk))
+            .await
+            .expect("not closed")
+        {
             got.extend_from_slice(&chunk[..length]);
         }
         String::from_utf8_lossy(&got).into_owned()
@@ -201,13 +259,31 @@ pub(crate) fn hello(name: Option<&str>, size: usize) -> Vec<u8> {
     let length = |length: usize| u16::try_from(length).unwrap().to_be_bytes();
     let name = name.map_or(Vec::new(), |name| {
         let name = name.as_bytes();
-        [&[0, 0], length(name.len() + 5).as_slice(), &length(name.len() + 3), &[0], &length(name.len()), name].concat()
+        [
+            &[0, 0],
+            length(name.len() + 5).as_slice(),
+            &length(name.len() + 3),
+            &[0],
+            &length(name.len()),
+            name,
+        ]
+        .concat()
     });
     // An extension of no meaning by which the server sees the end.
     let extensions = [name.as_slice(), &[0xab, 0xcd, 0, 5], b"hello"].concat();
-    let body = [&[3, 3], [7; 32].as_slice(), &[0, 0, 2, 0x13, 1, 1, 0], &length(extensions.len()), &extensions].concat();
+    let body = [
+        &[3, 3],
+        [7; 32].as_slice(),
+        &[0, 0, 2, 0x13, 1, 1, 0],
+        &length(extensions.len()),
+        &extensions,
+    ]
+    .concat();
     let message = [&[1, 0], length(body.len()).as_slice(), &body].concat();
     // The mark stays whole.
     let (rest, mark) = message.split_at(message.len() - 5);
-    rest.chunks(size).chain([mark]).flat_map(|part| [&[22, 3, 1], length(part.len()).as_slice(), part].concat()).collect()
+    rest.chunks(size)
+        .chain([mark])
+        .flat_map(|part| [&[22, 3, 1], length(part.len()).as_slice(), part].concat())
+        .collect()
 }

@@ -11,12 +11,20 @@ const SHORT: Duration = Duration::from_millis(50);
 const AT: &str = "93.184.216.34:443";
 
 fn limits(summary: &Summary) -> Vec<(Limit, u64)> {
-    summary.limits().iter().map(|entry| (entry.limit, entry.count)).collect()
+    summary
+        .limits()
+        .iter()
+        .map(|entry| (entry.limit, entry.count))
+        .collect()
 }
 
 /// Opens a tunnel to `a.example`.
 fn tunnel() -> Vec<u8> {
-    [b"CONNECT a.example:443 HTTP/1.1\r\n\r\n".as_slice(), &hello(Some("a.example"), 999)].concat()
+    [
+        b"CONNECT a.example:443 HTTP/1.1\r\n\r\n".as_slice(),
+        &hello(Some("a.example"), 999),
+    ]
+    .concat()
 }
 
 #[tokio::test]
@@ -35,10 +43,22 @@ async fn more_connections_than_allowed_are_closed() {
 #[tokio::test]
 async fn heads_that_are_too_long_are_refused() {
     let lab = Lab::limited(&["a.example"], ProxyLimits::default().head_bytes(200)).await;
-    let long = lab.talk(format!("GET http://a.example/{} HTTP/1.1\r\n", "x".repeat(4000))).await;
-    assert!(long.starts_with("HTTP/1.1 503 ") && long.ends_with("the head is too long\n"), "{long}");
+    let long = lab
+        .talk(format!(
+            "GET http://a.example/{} HTTP/1.1\r\n",
+            "x".repeat(4000)
+        ))
+        .await;
+    assert!(
+        long.starts_with("HTTP/1.1 503 ") && long.ends_with("the head is too long\n"),
+        "{long}"
+    );
     let name = "x".repeat(220) + ".example";
-    let long_hello = [b"CONNECT a.example:443 HTTP/1.1\r\n\r\n".as_slice(), &hello(Some(&name), 999)].concat();
+    let long_hello = [
+        b"CONNECT a.example:443 HTTP/1.1\r\n\r\n".as_slice(),
+        &hello(Some(&name), 999),
+    ]
+    .concat();
     assert!(lab.talk(long_hello).await.ends_with("established\r\n\r\n"));
     assert_eq!(limits(&lab.summary()), [(Limit::HeadBytes, 2)]);
     assert_eq!(lab.went().1, Vec::<String>::new());
@@ -46,14 +66,21 @@ async fn heads_that_are_too_long_are_refused() {
 
 #[tokio::test]
 async fn heads_that_are_too_slow_are_refused() {
-    let lab = Lab::limited(&["a.example"], ProxyLimits::default().head_time(Duration::from_secs(1))).await;
+    let lab = Lab::limited(
+        &["a.example"],
+        ProxyLimits::default().head_time(Duration::from_secs(1)),
+    )
+    .await;
     let (page, nothing, socks, hello) = tokio::join!(
         lab.talk("GET http://a.example/ HTTP/1.1\r\n"),
         lab.talk(""),
         lab.talk([5, 1]),
         lab.talk("CONNECT a.example:443 HTTP/1.1\r\n\r\n\x16\x03"),
     );
-    assert!(page.starts_with("HTTP/1.1 503 ") && page.ends_with("the head took too long\n"), "{page}");
+    assert!(
+        page.starts_with("HTTP/1.1 503 ") && page.ends_with("the head took too long\n"),
+        "{page}"
+    );
     assert_eq!((nothing.as_str(), socks.as_str()), ("", ""));
     assert!(hello.ends_with("established\r\n\r\n"), "{hello}");
     assert_eq!(limits(&lab.summary()), [(Limit::HeadTime, 4)]);
@@ -75,7 +102,11 @@ async fn idle_connections_are_closed() {
 #[tokio::test]
 async fn bytes_are_counted_over_all_connections_each_way() {
     let hello_bytes = hello(Some("a.example"), 999).len() as u64;
-    let lab = Lab::limited(&["a.example"], ProxyLimits::default().bytes_each_way(hello_bytes * 2)).await;
+    let lab = Lab::limited(
+        &["a.example"],
+        ProxyLimits::default().bytes_each_way(hello_bytes * 2),
+    )
+    .await;
     for (answer, passed) in [("server", true), ("server", true), ("server", false)] {
         let server = lab.server(AT, "hello", answer).await;
         assert_eq!(lab.talk(tunnel()).await.ends_with(answer), passed);
@@ -83,20 +114,38 @@ async fn bytes_are_counted_over_all_connections_each_way() {
     }
     let summary = lab.summary();
     assert_eq!(limits(&summary), [(Limit::Bytes, 1)]);
-    assert_eq!((summary.sent_bytes(), summary.received_bytes()), (hello_bytes * 2, 12));
+    assert_eq!(
+        (summary.sent_bytes(), summary.received_bytes()),
+        (hello_bytes * 2, 12)
+    );
 }
 
 #[tokio::test]
 async fn much_is_passed_on_unchanged() {
     let lab = Lab::new(&["a.example"]).await;
     let body: &'static str = Box::leak("0123456789abcdef".repeat(40_000).into_boxed_str());
-    let answer: &'static str = Box::leak(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_boxed_str());
-    let server = lab.server("93.184.216.34:80", &body[body.len() - 16..], "").await;
-    let upload = format!("POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let answer: &'static str = Box::leak(
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .into_boxed_str(),
+    );
+    let server = lab
+        .server("93.184.216.34:80", &body[body.len() - 16..], "")
+        .await;
+    let upload = format!(
+        "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
     lab.talk(upload).await;
     assert!(server.await.unwrap().len() > 16);
     let server = lab.server("93.184.216.34:80", "\r\n\r\n", answer).await;
-    assert!(lab.get("http://a.example/", "a.example").await.ends_with(&format!("\r\n\r\n{body}")));
+    assert!(
+        lab.get("http://a.example/", "a.example")
+            .await
+            .ends_with(&format!("\r\n\r\n{body}"))
+    );
     server.await.unwrap();
 }
 
@@ -127,14 +176,26 @@ async fn the_summary_is_bounded_and_harmless() {
     let summary = lab.summary();
     assert_eq!((summary.refused().len(), summary.left_out()), (16, (0, 6)));
     assert_eq!(summary.refused()[0].host.as_deref(), Some("?]0;x????"));
-    assert_eq!(summary.refused()[1].host.as_ref().map(String::len), Some(254));
-    assert!(summary.to_string().ends_with("refused x13: the host is not on the list (1); refused others (6)"), "{summary}");
+    assert_eq!(
+        summary.refused()[1].host.as_ref().map(String::len),
+        Some(254)
+    );
+    assert!(
+        summary
+            .to_string()
+            .ends_with("refused x13: the host is not on the list (1); refused others (6)"),
+        "{summary}"
+    );
 }
 
 #[tokio::test]
 async fn limits_are_written_like_hosts() {
     let lab = Lab::limited(&["a.example"], ProxyLimits::default().head_bytes(200)).await;
-    lab.talk(format!("GET http://a.example/{} HTTP/1.1\r\n", "x".repeat(4000))).await;
+    lab.talk(format!(
+        "GET http://a.example/{} HTTP/1.1\r\n",
+        "x".repeat(4000)
+    ))
+    .await;
     let written = serde_json::to_value(lab.summary()).unwrap();
     assert_eq!(written["limits"][0]["count"], 1, "{written}");
     assert!(written["limits"][0]["limit"].is_string(), "{written}");

@@ -20,18 +20,40 @@ async fn other_versions_methods_and_commands_are_refused() {
     let lab = Lab::new(&["a.example"]).await;
     for (request, answer) in [
         // SOCKS 4, with an address and with a name.
-        (b"\x04\x01\x01\xbb\x5d\xb8\xd8\x22\0".as_slice(), b"\0\x5b\0\0\0\0\0\0".as_slice()),
-        (b"\x04\x01\x01\xbb\0\0\0\x01\0a.example\0", b"\0\x5b\0\0\0\0\0\0"),
+        (
+            b"\x04\x01\x01\xbb\x5d\xb8\xd8\x22\0".as_slice(),
+            b"\0\x5b\0\0\0\0\0\0".as_slice(),
+        ),
+        (
+            b"\x04\x01\x01\xbb\0\0\0\x01\0a.example\0",
+            b"\0\x5b\0\0\0\0\0\0",
+        ),
         // Only with a password; no method at all.
         (b"\x05\x01\x02", b"\x05\xff"),
         (b"\x05\0", b"\x05\xff"),
         // BIND, UDP, another kind of address, a wrong version.
-        (b"\x05\x01\0\x05\x02\0\x03\x09a.example\x01\xbb", b"\x05\0\x05\x07\0\x01\0\0\0\0\0\0"),
-        (b"\x05\x01\0\x05\x03\0\x03\x09a.example\x01\xbb", b"\x05\0\x05\x07\0\x01\0\0\0\0\0\0"),
-        (b"\x05\x01\0\x05\x01\0\x02\x09a.example\x01\xbb", b"\x05\0\x05\x08\0\x01\0\0\0\0\0\0"),
-        (b"\x05\x01\0\x04\x01\0\x03\x09a.example\x01\xbb", b"\x05\0\x05\x01\0\x01\0\0\0\0\0\0"),
+        (
+            b"\x05\x01\0\x05\x02\0\x03\x09a.example\x01\xbb",
+            b"\x05\0\x05\x07\0\x01\0\0\0\0\0\0",
+        ),
+        (
+            b"\x05\x01\0\x05\x03\0\x03\x09a.example\x01\xbb",
+            b"\x05\0\x05\x07\0\x01\0\0\0\0\0\0",
+        ),
+        (
+            b"\x05\x01\0\x05\x01\0\x02\x09a.example\x01\xbb",
+            b"\x05\0\x05\x08\0\x01\0\0\0\0\0\0",
+        ),
+        (
+            b"\x05\x01\0\x04\x01\0\x03\x09a.example\x01\xbb",
+            b"\x05\0\x05\x01\0\x01\0\0\0\0\0\0",
+        ),
     ] {
-        assert_eq!(lab.talk(request).await, String::from_utf8_lossy(answer), "{request:?}");
+        assert_eq!(
+            lab.talk(request).await,
+            String::from_utf8_lossy(answer),
+            "{request:?}"
+        );
     }
     lab.assert_nothing_left("socks");
 }
@@ -39,9 +61,19 @@ async fn other_versions_methods_and_commands_are_refused() {
 #[tokio::test]
 async fn what_is_neither_is_refused() {
     let lab = Lab::new(&["a.example"]).await;
-    for request in [b"\0".as_slice(), &hello(Some("a.example"), 999), b"EHLO x\r\n\r\n", b"\xff\xff\r\n\r\n", b"\n", b"\r\n\r\n"] {
+    for request in [
+        b"\0".as_slice(),
+        &hello(Some("a.example"), 999),
+        b"EHLO x\r\n\r\n",
+        b"\xff\xff\r\n\r\n",
+        b"\n",
+        b"\r\n\r\n",
+    ] {
         let answer = lab.talk(request).await;
-        assert!(answer.starts_with("HTTP/1.1 400 "), "{request:?}: {answer:?}");
+        assert!(
+            answer.starts_with("HTTP/1.1 400 "),
+            "{request:?}: {answer:?}"
+        );
     }
     lab.assert_nothing_left("neither");
 }

@@ -12,16 +12,31 @@ use crate::{Outcome, ToolError};
 const MAX_DESCRIPTION: usize = 1024;
 
 impl FileTools {
-    pub(super) fn catalogue(&self, cursor: Option<&str>, limit: usize) -> Result<Outcome, ToolError> {
+    pub(super) fn catalogue(
+        &self,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Outcome, ToolError> {
         let catalog = self.looks.catalog();
         let total = catalog.entries().len() + catalog.inactive().len();
-        let start = cursor.map_or(Ok(0), |cursor| cursor.parse::<usize>().map_err(|_| bad_cursor()))?;
+        let start = cursor.map_or(Ok(0), |cursor| {
+            cursor.parse::<usize>().map_err(|_| bad_cursor())
+        })?;
         let used = catalog.entries().iter().skip(start).map(used);
-        let unused = catalog.inactive().iter().skip(start.saturating_sub(catalog.entries().len())).map(|inactive| self.unused(inactive));
+        let unused = catalog
+            .inactive()
+            .iter()
+            .skip(start.saturating_sub(catalog.entries().len()))
+            .map(|inactive| self.unused(inactive));
         let (lines, entries): (Vec<String>, Vec<Value>) = used.chain(unused).take(limit).unzip();
-        let next =
-            Some(start.saturating_add(entries.len())).filter(|next| *next < total && !entries.is_empty()).map(|next| next.to_string());
-        let mut text = if total == 0 { "No skills found".to_owned() } else { format!("Skills ({total}):") };
+        let next = Some(start.saturating_add(entries.len()))
+            .filter(|next| *next < total && !entries.is_empty())
+            .map(|next| next.to_string());
+        let mut text = if total == 0 {
+            "No skills found".to_owned()
+        } else {
+            format!("Skills ({total}):")
+        };
         text.extend(lines);
         if let Some(next) = &next {
             text.push_str(&format!("\n... more: pass cursor \"{next}\""));
@@ -35,7 +50,11 @@ impl FileTools {
     fn unused(&self, inactive: &Inactive) -> (String, Value) {
         let (entry, reason) = (inactive.entry(), inactive.reason());
         let is_draft = self.is_draft(entry, reason);
-        let description = if is_draft { description(entry) } else { String::new() };
+        let description = if is_draft {
+            description(entry)
+        } else {
+            String::new()
+        };
         let line = match is_draft {
             true => format!("{}  [draft, not adopted]", line(entry, &description)),
             false => format!("\n  {}/  [not used: {}]", entry.name(), reason.code()),
@@ -59,7 +78,11 @@ fn line(entry: &Entry, description: &str) -> String {
 
 fn data(entry: &Entry, description: String) -> Value {
     // Their texts may name paths of this machine.
-    let warnings: Vec<&str> = entry.warnings().iter().map(|warning| warning.code()).collect();
+    let warnings: Vec<&str> = entry
+        .warnings()
+        .iter()
+        .map(|warning| warning.code())
+        .collect();
     json!({
         "name": entry.name().as_str(),
         "path": format!("skills/{}", entry.name()),
@@ -77,7 +100,11 @@ fn description(entry: &Entry) -> String {
     let mut left = MAX_DESCRIPTION;
     for word in entry.manifest().description().split_whitespace() {
         let space = if line.is_empty() { "" } else { " " };
-        for c in space.chars().chain(word.chars().filter(|c| !is_hidden(*c))).take(left) {
+        for c in space
+            .chars()
+            .chain(word.chars().filter(|c| !is_hidden(*c)))
+            .take(left)
+        {
             line.push(c);
             left -= 1;
         }

@@ -13,33 +13,90 @@ fn a_new_skill_is_a_draft_that_is_listed_read_and_written() {
     });
     let outcome = lab.create(arguments.clone()).unwrap();
     let expected = json!({"status": "created", "name": "my-tool", "path": "skills/my-tool", "uri": "skill://my-tool/SKILL.md"});
-    assert_eq!((&outcome.structured, serde_json::from_str(&outcome.text).ok()), (&expected, Some(expected.clone())));
-    assert_eq!(outcome.files, ["skills/my-tool/SKILL.md", "skills/my-tool/scripts/main.py", "skills/my-tool/scripts/setup.sh"]);
+    assert_eq!(
+        (
+            &outcome.structured,
+            serde_json::from_str(&outcome.text).ok()
+        ),
+        (&expected, Some(expected.clone()))
+    );
+    assert_eq!(
+        outcome.files,
+        [
+            "skills/my-tool/SKILL.md",
+            "skills/my-tool/scripts/main.py",
+            "skills/my-tool/scripts/setup.sh"
+        ]
+    );
     let text = "---\nname: my-tool\ndescription: 'Does: things.'\nlicense: MIT\nmetadata:\n  version: '1.10'\n---\n\n# My Tool\n";
-    assert_eq!(lab.read(json!({"path": "skills/my-tool"})).unwrap().text, text);
+    assert_eq!(
+        lab.read(json!({"path": "skills/my-tool"})).unwrap().text,
+        text
+    );
     let listed = lab.ls(json!({"path": "skills"})).unwrap().text;
-    assert!(listed.contains("\n  my-tool/  - Does: things.  [draft, not adopted]"), "{listed}");
+    assert!(
+        listed.contains("\n  my-tool/  - Does: things.  [draft, not adopted]"),
+        "{listed}"
+    );
     done(lab.write(json!({"path": "skills/my-tool/scripts/main.py", "content": "print(2)\n"})));
     assert_eq!(lab.text("drafts/my-tool/scripts/main.py"), "print(2)\n");
-    assert!(lab.tools.runtime.get_skill("my-tool").is_err(), "nothing of it runs");
+    assert!(
+        lab.tools.runtime.get_skill("my-tool").is_err(),
+        "nothing of it runs"
+    );
     assert_eq!(code(lab.create(arguments)), Code::AlreadyExists);
     assert_eq!(lab.text("drafts/my-tool/scripts/main.py"), "print(2)\n");
-    assert_eq!(lab.top.read_dir("drafts").unwrap().count(), 2, "nothing of the builder is left");
+    assert_eq!(
+        lab.top.read_dir("drafts").unwrap().count(),
+        2,
+        "nothing of the builder is left"
+    );
 }
 
 #[test]
 fn wrong_names_are_refused_with_the_rule() {
     let lab = Lab::new();
     let long = "a".repeat(65);
-    let names =
-        ["..", ".", "", "/tmp/x", "a-", "a--b", "-a", "1a", &long, "Code-Reviewer", "dataAnalyzer", "my_tool", "tööl", "a/b", "a\0"];
+    let names = [
+        "..",
+        ".",
+        "",
+        "/tmp/x",
+        "a-",
+        "a--b",
+        "-a",
+        "1a",
+        &long,
+        "Code-Reviewer",
+        "dataAnalyzer",
+        "my_tool",
+        "tööl",
+        "a/b",
+        "a\0",
+    ];
     for name in names {
-        assert_eq!(code(lab.create(json!({"name": name, "description": "x", "instructions": ""}))), Code::InvalidName, "{name:?}");
+        assert_eq!(
+            code(lab.create(json!({"name": name, "description": "x", "instructions": ""}))),
+            Code::InvalidName,
+            "{name:?}"
+        );
     }
-    let error = lab.create(json!({"name": "Code-Reviewer", "description": "x", "instructions": ""})).unwrap_err();
-    assert!(error.message.contains("`code-reviewer` would do"), "{error}");
-    assert_eq!(lab.top.read_dir("drafts").unwrap().count(), 1, "nothing was made");
-    for (number, name) in ["code-reviewer", "data-analyzer", "pdf2image"].into_iter().enumerate() {
+    let error = lab
+        .create(json!({"name": "Code-Reviewer", "description": "x", "instructions": ""}))
+        .unwrap_err();
+    assert!(
+        error.message.contains("`code-reviewer` would do"),
+        "{error}"
+    );
+    assert_eq!(
+        lab.top.read_dir("drafts").unwrap().count(),
+        1,
+        "nothing was made"
+    );
+    for (number, name) in ["code-reviewer", "data-analyzer", "pdf2image"]
+        .into_iter()
+        .enumerate()
+    {
         done(lab.create(json!({"name": name, "description": "x", "instructions": ""})));
         assert_eq!(lab.top.read_dir("drafts").unwrap().count(), number + 2);
     }
@@ -48,15 +105,31 @@ fn wrong_names_are_refused_with_the_rule() {
 #[test]
 fn a_description_never_breaks_out_of_its_field() {
     let lab = Lab::new();
-    let create = |description: &str| lab.create(json!({"name": "x", "description": description, "instructions": "Body"}));
-    for description in ["", " ", "a\n---\nb", "a\nallowed-tools: Bash", "tag\u{e0041}", "bidi\u{202e}"] {
-        assert_eq!(code(create(description)), Code::InvalidArguments, "{description:?}");
+    let create = |description: &str| {
+        lab.create(json!({"name": "x", "description": description, "instructions": "Body"}))
+    };
+    for description in [
+        "",
+        " ",
+        "a\n---\nb",
+        "a\nallowed-tools: Bash",
+        "tag\u{e0041}",
+        "bidi\u{202e}",
+    ] {
+        assert_eq!(
+            code(create(description)),
+            Code::InvalidArguments,
+            "{description:?}"
+        );
     }
     assert_eq!(code(create(&"x".repeat(1025))), Code::TooLarge);
     let description = "a: b # 'c' \"d\" --- - {e} [f] *g &h !i |j >k %l @m `n` ~ null";
     done(create(description));
     let document = Document::parse(lab.text("drafts/x/SKILL.md").as_bytes()).unwrap();
-    assert_eq!((document.manifest().description(), document.body().trim()), (description, "Body"));
+    assert_eq!(
+        (document.manifest().description(), document.body().trim()),
+        (description, "Body")
+    );
 }
 
 #[test]
@@ -64,7 +137,11 @@ fn what_else_is_wrong_makes_nothing() {
     let lab = Lab::new();
     let base = json!({"name": "new", "description": "x", "instructions": "Body"});
     let cases = [
-        ("instructions", json!("---\nname: other\n---\n"), Code::InvalidArguments),
+        (
+            "instructions",
+            json!("---\nname: other\n---\n"),
+            Code::InvalidArguments,
+        ),
         ("instructions", json!("x".repeat(65537)), Code::TooLarge),
         ("license", json!("a\nb"), Code::InvalidArguments),
         ("metadata", json!({"a": "b\nc"}), Code::InvalidArguments),
@@ -73,15 +150,28 @@ fn what_else_is_wrong_makes_nothing() {
         ("scripts", json!({".env": ""}), Code::InvalidArguments),
         ("scripts", json!({"-rf": ""}), Code::InvalidArguments),
         ("scripts", json!({"": ""}), Code::InvalidArguments),
-        ("scripts", json!({"a": "", "A.py": ""}), Code::InvalidArguments),
-        ("scripts", json!({"a": "x".repeat((1 << 20) + 1)}), Code::TooLarge),
+        (
+            "scripts",
+            json!({"a": "", "A.py": ""}),
+            Code::InvalidArguments,
+        ),
+        (
+            "scripts",
+            json!({"a": "x".repeat((1 << 20) + 1)}),
+            Code::TooLarge,
+        ),
         ("name", json!("pdf"), Code::AlreadyExists),
         ("name", json!("note"), Code::AlreadyExists),
     ];
     for (field, value, expected) in cases {
         let mut arguments = base.clone();
         arguments[field] = value;
-        assert_eq!(code(lab.create(arguments.clone())), expected, "{field}: {:.80}", arguments[field].to_string());
+        assert_eq!(
+            code(lab.create(arguments.clone())),
+            expected,
+            "{field}: {:.80}",
+            arguments[field].to_string()
+        );
     }
     assert_eq!(lab.top.read_dir("drafts").unwrap().count(), 1);
 }
@@ -92,7 +182,10 @@ fn whatever_has_the_name_stays() {
     lab.top.create_dir("drafts/directory").unwrap();
     lab.top.write("drafts/file", "mine").unwrap();
     for name in ["directory", "file"] {
-        assert_eq!(code(lab.create(json!({"name": name, "description": "x", "instructions": ""}))), Code::AlreadyExists);
+        assert_eq!(
+            code(lab.create(json!({"name": name, "description": "x", "instructions": ""}))),
+            Code::AlreadyExists
+        );
     }
     assert_eq!(lab.text("drafts/file"), "mine");
 }
@@ -100,6 +193,12 @@ fn whatever_has_the_name_stays() {
 #[test]
 fn the_host_says_whether_skills_are_made() {
     let arguments = json!({"name": "new", "description": "x", "instructions": ""});
-    assert_eq!(code(Lab::with(|tools| tools.drafts(None)).create(arguments.clone())), Code::ReadOnly);
-    assert_eq!(code(Lab::with(|tools| tools.skill_writes(SkillWrites::Never)).create(arguments)), Code::ReadOnly);
+    assert_eq!(
+        code(Lab::with(|tools| tools.drafts(None)).create(arguments.clone())),
+        Code::ReadOnly
+    );
+    assert_eq!(
+        code(Lab::with(|tools| tools.skill_writes(SkillWrites::Never)).create(arguments)),
+        Code::ReadOnly
+    );
 }

@@ -6,7 +6,10 @@ use crate::files::list::Bounds;
 #[test]
 fn texts_are_those_of_the_reference() {
     let lab = Lab::new();
-    assert_eq!(lab.ls(json!({})).unwrap().text, "Directory 'workspace' is empty");
+    assert_eq!(
+        lab.ls(json!({})).unwrap().text,
+        "Directory 'workspace' is empty"
+    );
     lab.top.create_dir("work/src").unwrap();
     lab.top.write("work/b.txt", "12345").unwrap();
     lab.top.write("work/.hidden", "").unwrap();
@@ -14,22 +17,38 @@ fn texts_are_those_of_the_reference() {
         let expected = "Contents of 'workspace' (2 items):\n  b.txt  (5 bytes)\n  src/";
         assert_eq!(lab.ls(json!({"path": path})).unwrap().text, expected);
     }
-    let skills = "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  - A draft.  [draft, not adopted]";
+    let skills =
+        "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  - A draft.  [draft, not adopted]";
     assert_eq!(lab.ls(json!({"path": "skills"})).unwrap().text, skills);
     let pdf = "Contents of 'skills/pdf' (2 items):\n  SKILL.md  (54 bytes)\n  scripts/";
     assert_eq!(lab.ls(json!({"path": "skills/pdf"})).unwrap().text, pdf);
     let error = lab.ls(json!({"path": "b.txt"})).unwrap_err();
-    assert_eq!((error.code, error.message.as_str()), (Code::NotADirectory, "'workspace/b.txt' is not a directory"));
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (Code::NotADirectory, "'workspace/b.txt' is not a directory")
+    );
     let error = lab.ls(json!({"path": "nope"})).unwrap_err();
-    assert_eq!((error.code, error.message.as_str()), (Code::NotFound, "path 'workspace/nope' not found"));
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (Code::NotFound, "path 'workspace/nope' not found")
+    );
 }
 
 #[test]
 fn without_a_workspace_the_skills_are_the_root() {
     let runtime = SkillRuntime::builder().build();
     let tools = FileTools::new(runtime, MountTable::default());
-    assert_eq!(tools.ls(&serde_json::from_value(json!({})).unwrap()).unwrap().text, "No skills found");
-    assert_eq!(code(tools.ls(&serde_json::from_value(json!({"path": "src"})).unwrap())), Code::PathOutsideMounts);
+    assert_eq!(
+        tools
+            .ls(&serde_json::from_value(json!({})).unwrap())
+            .unwrap()
+            .text,
+        "No skills found"
+    );
+    assert_eq!(
+        code(tools.ls(&serde_json::from_value(json!({"path": "src"})).unwrap())),
+        Code::PathOutsideMounts
+    );
 }
 
 #[test]
@@ -39,19 +58,40 @@ fn the_catalogue_says_what_is_used() {
     let expected = json!({"name": "pdf", "path": "skills/pdf", "type": "directory", "description": "Reads PDF files.", "source": "repo",
         "enabled": true, "warnings": []});
     assert_eq!(data["entries"][0], expected);
-    assert_eq!((&data["entries"][1]["enabled"], &data["entries"][1]["reason"]), (&json!(false), &json!("untrusted")));
-    let first = lab.ls(json!({"path": "skills", "limit": 1})).unwrap().structured;
-    let second = lab.ls(json!({"path": "skills", "limit": 1, "cursor": first["next_cursor"]})).unwrap().structured;
-    assert_eq!((&second["entries"][0]["name"], &second["next_cursor"]), (&json!("note"), &Value::Null));
+    assert_eq!(
+        (
+            &data["entries"][1]["enabled"],
+            &data["entries"][1]["reason"]
+        ),
+        (&json!(false), &json!("untrusted"))
+    );
+    let first = lab
+        .ls(json!({"path": "skills", "limit": 1}))
+        .unwrap()
+        .structured;
+    let second = lab
+        .ls(json!({"path": "skills", "limit": 1, "cursor": first["next_cursor"]}))
+        .unwrap()
+        .structured;
+    assert_eq!(
+        (&second["entries"][0]["name"], &second["next_cursor"]),
+        (&json!("note"), &Value::Null)
+    );
 }
 
 #[test]
 fn an_untrusted_skill_that_is_no_draft_tells_a_model_nothing() {
     let lab = Lab::with(|tools| tools.drafts(None));
     let listed = lab.ls(json!({"path": "skills"})).unwrap();
-    assert_eq!(listed.text, "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  [not used: untrusted]");
+    assert_eq!(
+        listed.text,
+        "Skills (2):\n  pdf/  - Reads PDF files.\n  note/  [not used: untrusted]"
+    );
     assert!(!listed.structured.to_string().contains("A draft."));
-    assert_eq!(code(lab.read(json!({"path": "skills/note/SKILL.md"}))), Code::SkillNotFound);
+    assert_eq!(
+        code(lab.read(json!({"path": "skills/note/SKILL.md"}))),
+        Code::SkillNotFound
+    );
 }
 
 /// Reads all pages and returns the paths in them.
@@ -61,7 +101,11 @@ fn pages(lab: &Lab, mut arguments: Value) -> Vec<String> {
         let data = lab.ls(arguments.clone()).unwrap().structured;
         let entries = data["entries"].as_array().unwrap();
         assert!(entries.len() <= arguments["limit"].as_u64().unwrap() as usize);
-        all.extend(entries.iter().map(|entry| entry["path"].as_str().unwrap().to_owned()));
+        all.extend(
+            entries
+                .iter()
+                .map(|entry| entry["path"].as_str().unwrap().to_owned()),
+        );
         if data["next_cursor"].is_null() {
             return all;
         }
@@ -72,29 +116,64 @@ fn pages(lab: &Lab, mut arguments: Value) -> Vec<String> {
 #[test]
 fn large_directories_come_page_by_page_without_gaps() {
     let lab = Lab::new();
-    let expected: Vec<String> = (0..5000).map(|number| format!("workspace/{number:05}")).collect();
+    let expected: Vec<String> = (0..5000)
+        .map(|number| format!("workspace/{number:05}"))
+        .collect();
     for path in &expected {
         lab.top.create(path.replace("workspace", "work")).unwrap();
     }
     assert_eq!(pages(&lab, json!({"limit": 999})), expected);
-    assert_eq!(pages(&lab, json!({"limit": 1000, "recursive": true})), expected);
-    let error =
-        Lab { tools: FileTools { bounds: Bounds { max_entries: 4999, max_seen: 10 }, ..lab.tools }, ..lab }.ls(json!({})).unwrap_err();
+    assert_eq!(
+        pages(&lab, json!({"limit": 1000, "recursive": true})),
+        expected
+    );
+    let error = Lab {
+        tools: FileTools {
+            bounds: Bounds {
+                max_entries: 4999,
+                max_seen: 10,
+            },
+            ..lab.tools
+        },
+        ..lab
+    }
+    .ls(json!({}))
+    .unwrap_err();
     assert_eq!(error.code, Code::TooLarge);
 }
 
 #[test]
 fn recursion_is_bounded_and_says_so() {
-    let lab = Lab::with(|tools| FileTools { bounds: Bounds { max_entries: 100, max_seen: 4 }, ..tools });
+    let lab = Lab::with(|tools| FileTools {
+        bounds: Bounds {
+            max_entries: 100,
+            max_seen: 4,
+        },
+        ..tools
+    });
     lab.top.create_dir_all("work/a/b").unwrap();
     lab.top.write("work/a/x", "").unwrap();
     lab.top.write("work/c", "").unwrap();
     let listed = lab.ls(json!({"recursive": true})).unwrap();
-    assert_eq!(pages(&lab, json!({"recursive": true, "limit": 1})), ["workspace/a", "workspace/a/b", "workspace/a/x", "workspace/c"]);
+    assert_eq!(
+        pages(&lab, json!({"recursive": true, "limit": 1})),
+        [
+            "workspace/a",
+            "workspace/a/b",
+            "workspace/a/x",
+            "workspace/c"
+        ]
+    );
     assert_eq!(listed.structured["truncated"], json!(false));
-    assert_eq!(pages(&lab, json!({"recursive": true, "limit": 9, "depth": 1})), ["workspace/a", "workspace/c"]);
+    assert_eq!(
+        pages(&lab, json!({"recursive": true, "limit": 9, "depth": 1})),
+        ["workspace/a", "workspace/c"]
+    );
     lab.top.write("work/a/b/y", "").unwrap();
-    assert_eq!(lab.ls(json!({"recursive": true})).unwrap().structured["truncated"], json!(true));
+    assert_eq!(
+        lab.ls(json!({"recursive": true})).unwrap().structured["truncated"],
+        json!(true)
+    );
     assert_eq!(code(lab.ls(json!({"depth": 9}))), Code::InvalidArguments);
     assert_eq!(code(lab.ls(json!({"limit": 1001}))), Code::InvalidArguments);
     assert_eq!(code(lab.ls(json!({"cursor": "!"}))), Code::InvalidArguments);
@@ -105,13 +184,21 @@ fn recursion_is_bounded_and_says_so() {
 fn names_that_deceive_are_written_out() {
     use std::os::unix::ffi::OsStrExt;
     let lab = Lab::new();
-    let names: [&[u8]; 5] = ["a\u{202e}txt.exe".as_bytes(), b"line\nbreak", "zero\u{200b}".as_bytes(), b"\xff\xfe", b"back\\slash"];
+    let names: [&[u8]; 5] = [
+        "a\u{202e}txt.exe".as_bytes(),
+        b"line\nbreak",
+        "zero\u{200b}".as_bytes(),
+        b"\xff\xfe",
+        b"back\\slash",
+    ];
     for name in names {
-        if let Err(error) = lab
-            .top
-            .create("work/x")
-            .and_then(|_| lab.top.rename("work/x", &lab.top.open_dir("work").unwrap(), std::ffi::OsStr::from_bytes(name)))
-        {
+        if let Err(error) = lab.top.create("work/x").and_then(|_| {
+            lab.top.rename(
+                "work/x",
+                &lab.top.open_dir("work").unwrap(),
+                std::ffi::OsStr::from_bytes(name),
+            )
+        }) {
             eprintln!("skipped names_that_deceive_are_written_out: {error}");
             return;
         }
@@ -120,7 +207,13 @@ fn names_that_deceive_are_written_out() {
     let expected = "Contents of 'workspace' (5 items):\n  a\\u{202e}txt.exe  (0 bytes)\n  back\\\\slash  (0 bytes)\n  \
                     line\\nbreak  (0 bytes)\n  zero\\u{200b}  (0 bytes)\n  \\xff\\xfe  (0 bytes)";
     assert_eq!(listed.text, expected);
-    assert!(listed.structured["entries"].as_array().unwrap().iter().all(|entry| entry["unreadable_name"] == json!(true)));
+    assert!(
+        listed.structured["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|entry| entry["unreadable_name"] == json!(true))
+    );
     assert_eq!(pages(&lab, json!({"limit": 1})).len(), 5);
 }
 
@@ -135,12 +228,33 @@ fn links_are_shown_and_not_followed_out() {
     let expected = "Contents of 'workspace' (4 items):\n  away  (a link that leads nowhere here)\n  inner/\n  \
                     real/\n  root  (a link that leads nowhere here)";
     assert_eq!(lab.ls(json!({})).unwrap().text, expected);
-    assert_eq!(lab.ls(json!({"path": "inner"})).unwrap().text, "Directory 'workspace/inner' is empty");
-    lab.top.symlink_contents("../inner", "work/real/up").unwrap();
+    assert_eq!(
+        lab.ls(json!({"path": "inner"})).unwrap().text,
+        "Directory 'workspace/inner' is empty"
+    );
+    lab.top
+        .symlink_contents("../inner", "work/real/up")
+        .unwrap();
     for arguments in [json!({"path": "real"}), json!({"path": "inner"})] {
-        assert!(lab.ls(arguments).unwrap().text.ends_with("(1 items):\n  up/"));
+        assert!(
+            lab.ls(arguments)
+                .unwrap()
+                .text
+                .ends_with("(1 items):\n  up/")
+        );
     }
-    assert!(lab.ls(json!({"recursive": true})).unwrap().text.contains("\n  real/\n  real/up/\n  root  "));
-    assert_eq!(code(lab.ls(json!({"path": "away"}))), Code::PermissionDenied);
-    assert_eq!(code(lab.ls(json!({"path": "root/etc"}))), Code::PermissionDenied);
+    assert!(
+        lab.ls(json!({"recursive": true}))
+            .unwrap()
+            .text
+            .contains("\n  real/\n  real/up/\n  root  ")
+    );
+    assert_eq!(
+        code(lab.ls(json!({"path": "away"}))),
+        Code::PermissionDenied
+    );
+    assert_eq!(
+        code(lab.ls(json!({"path": "root/etc"}))),
+        Code::PermissionDenied
+    );
 }

@@ -33,22 +33,32 @@ fn while_swapping(lab: &Lab, path: &str, target: &str, call: impl Fn()) {
     });
 }
 
-/// Writes in both ways while what is at `at` is swapped; each may be refused at any time, but some are and some are not.
+/// Writes in both ways while what is at `at` is swapped; each may be refused at any time, but some
+/// are and some are not.
 fn write_while_swapping(lab: &Lab, at: &str, target: &str, path: &str) {
     let (written, refused) = (Cell::new(0), Cell::new(0));
     let write = |mode: &str| {
-        let result = lab.tools.write(&serde_json::from_value(json!({"path": path, "content": "dead", "mode": mode})).unwrap());
+        let result = lab.tools.write(
+            &serde_json::from_value(json!({"path": path, "content": "dead", "mode": mode}))
+                .unwrap(),
+        );
         let count = if result.is_ok() { &written } else { &refused };
         count.set(count.get() + 1);
     };
     // A busy machine may let one side alone for long.
     for _ in 0..20 {
-        while_swapping(lab, at, target, || ["overwrite", "append"].into_iter().for_each(write));
+        while_swapping(lab, at, target, || {
+            ["overwrite", "append"].into_iter().for_each(write)
+        });
         if written.get() > 0 && refused.get() > 0 {
             return;
         }
     }
-    panic!("{} writes were done and {} refused", written.get(), refused.get());
+    panic!(
+        "{} writes were done and {} refused",
+        written.get(),
+        refused.get()
+    );
 }
 
 #[test]
@@ -73,10 +83,16 @@ fn reading_never_follows_what_became_a_link() {
     lab.top.create_dir("work/d").unwrap();
     lab.top.write("work/d/canary", "inside").unwrap();
     while_swapping(&lab, "work/d", "../outside", || {
-        if let Ok(outcome) = lab.tools.read(&serde_json::from_value(json!({"path": "d/canary"})).unwrap()) {
+        if let Ok(outcome) = lab
+            .tools
+            .read(&serde_json::from_value(json!({"path": "d/canary"})).unwrap())
+        {
             assert_eq!(outcome.text, "inside");
         }
-        if let Ok(outcome) = lab.tools.ls(&serde_json::from_value(json!({"path": "d"})).unwrap()) {
+        if let Ok(outcome) = lab
+            .tools
+            .ls(&serde_json::from_value(json!({"path": "d"})).unwrap())
+        {
             assert!(outcome.text.contains("(6 bytes)"), "{}", outcome.text);
         }
     });
@@ -85,10 +101,17 @@ fn reading_never_follows_what_became_a_link() {
 #[test]
 fn of_many_who_make_a_skill_one_does() {
     let lab = Lab::new();
-    let create = || lab.tools.create(&serde_json::from_value(json!({"name": "new", "description": "x", "instructions": ""})).unwrap());
+    let create = || {
+        lab.tools.create(
+            &serde_json::from_value(json!({"name": "new", "description": "x", "instructions": ""}))
+                .unwrap(),
+        )
+    };
     let made = std::thread::scope(|scope| {
         let all: Vec<_> = (0..8).map(|_| scope.spawn(|| create().is_ok())).collect();
-        all.into_iter().map(|one| usize::from(one.join().unwrap())).sum::<usize>()
+        all.into_iter()
+            .map(|one| usize::from(one.join().unwrap()))
+            .sum::<usize>()
     });
     assert_eq!(made, 1);
 }

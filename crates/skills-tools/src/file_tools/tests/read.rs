@@ -25,19 +25,37 @@ fn texts_of_errors_are_those_of_the_reference() {
     lab.top.create_dir("work/src").unwrap();
     lab.top.write("work/x.png", b"\x89PNG\0\0").unwrap();
     let message = |path: &str| lab.read(json!({"path": path})).unwrap_err().message;
-    assert_eq!(message("src"), "'workspace/src' is a directory, use skills_ls() instead");
+    assert_eq!(
+        message("src"),
+        "'workspace/src' is a directory, use skills_ls() instead"
+    );
     assert_eq!(message("gone"), "path 'workspace/gone' not found");
-    assert_eq!(message("x.png"), "'workspace/x.png' is not a text file (binary file): image/png, 6 bytes");
-    let outcome = lab.read(json!({"path": "x.png", "encoding": "base64"})).unwrap();
-    assert_eq!((outcome.text.as_str(), &outcome.structured["mime_type"]), ("iVBORwAA", &json!("image/png")));
+    assert_eq!(
+        message("x.png"),
+        "'workspace/x.png' is not a text file (binary file): image/png, 6 bytes"
+    );
+    let outcome = lab
+        .read(json!({"path": "x.png", "encoding": "base64"}))
+        .unwrap();
+    assert_eq!(
+        (outcome.text.as_str(), &outcome.structured["mime_type"]),
+        ("iVBORwAA", &json!("image/png"))
+    );
 }
 
 #[test]
 fn parts_put_together_are_the_whole() {
     let lab = Lab::new();
     let text = "äöü漢字🦀abc\n".repeat(20);
-    let wide =
-        |unit: fn(u16) -> [u8; 2]| "\u{FEFF}".chars().chain(text.chars()).collect::<String>().encode_utf16().flat_map(unit).collect();
+    let wide = |unit: fn(u16) -> [u8; 2]| {
+        "\u{FEFF}"
+            .chars()
+            .chain(text.chars())
+            .collect::<String>()
+            .encode_utf16()
+            .flat_map(unit)
+            .collect()
+    };
     let codings: [(&str, Vec<u8>); 4] = [
         ("utf-8", text.clone().into_bytes()),
         ("utf-8", format!("\u{FEFF}{text}").into_bytes()),
@@ -49,9 +67,17 @@ fn parts_put_together_are_the_whole() {
         for (unit, limit) in [("bytes", 1), ("bytes", 7), ("bytes", 4096), ("lines", 3)] {
             let (mut together, mut offset) = (String::new(), json!(0));
             while !offset.is_null() {
-                let part = lab.read(json!({"path": "t.ts", "offset": offset, "limit": limit, "unit": unit})).unwrap();
-                assert_eq!((&part.structured["encoding"], &part.structured["mime_type"]), (&json!(coding), &json!("text/plain")));
-                assert_eq!(part.structured["truncated"], json!(!part.structured["next_offset"].is_null()));
+                let part = lab
+                    .read(json!({"path": "t.ts", "offset": offset, "limit": limit, "unit": unit}))
+                    .unwrap();
+                assert_eq!(
+                    (&part.structured["encoding"], &part.structured["mime_type"]),
+                    (&json!(coding), &json!("text/plain"))
+                );
+                assert_eq!(
+                    part.structured["truncated"],
+                    json!(!part.structured["next_offset"].is_null())
+                );
                 assert_ne!(part.structured["next_offset"], offset);
                 together.push_str(&part.text);
                 offset = part.structured["next_offset"].clone();
@@ -66,15 +92,38 @@ fn an_offset_inside_a_character_begins_behind_it() {
     let lab = Lab::new();
     lab.top.write("work/a", "é1").unwrap();
     let part = lab.read(json!({"path": "a", "offset": 1})).unwrap();
-    assert_eq!((part.text.as_str(), &part.structured["offset"]), ("1", &json!(2)));
-    assert_eq!(lab.read(json!({"path": "a", "offset": 99})).unwrap().text, "");
+    assert_eq!(
+        (part.text.as_str(), &part.structured["offset"]),
+        ("1", &json!(2))
+    );
+    assert_eq!(
+        lab.read(json!({"path": "a", "offset": 99})).unwrap().text,
+        ""
+    );
     lab.top.write("work/wide", b"\xff\xfea\0b\0").unwrap();
-    for (path, unit) in [("a", "bytes"), ("a", "lines"), ("wide", "bytes"), ("wide", "lines")] {
-        let part = lab.read(json!({"path": path, "unit": unit, "offset": u64::MAX})).unwrap();
-        assert_eq!((part.text.as_str(), &part.structured["next_offset"]), ("", &Value::Null), "{path} {unit}");
+    for (path, unit) in [
+        ("a", "bytes"),
+        ("a", "lines"),
+        ("wide", "bytes"),
+        ("wide", "lines"),
+    ] {
+        let part = lab
+            .read(json!({"path": path, "unit": unit, "offset": u64::MAX}))
+            .unwrap();
+        assert_eq!(
+            (part.text.as_str(), &part.structured["next_offset"]),
+            ("", &Value::Null),
+            "{path} {unit}"
+        );
     }
-    assert_eq!(code(lab.read(json!({"path": "a", "limit": 0}))), Code::InvalidArguments);
-    assert_eq!(code(lab.read(json!({"path": "a", "limit": 4194305}))), Code::InvalidArguments);
+    assert_eq!(
+        code(lab.read(json!({"path": "a", "limit": 0}))),
+        Code::InvalidArguments
+    );
+    assert_eq!(
+        code(lab.read(json!({"path": "a", "limit": 4194305}))),
+        Code::InvalidArguments
+    );
 }
 
 #[test]
@@ -82,18 +131,34 @@ fn much_is_given_in_parts_and_a_sparse_file_costs_nothing() {
     let lab = Lab::new();
     lab.top.write("work/long", "x".repeat(300_000)).unwrap();
     let part = lab.read(json!({"path": "long"})).unwrap();
-    assert_eq!((part.text.len(), &part.structured["next_offset"]), (262_144, &json!(262_144)));
+    assert_eq!(
+        (part.text.len(), &part.structured["next_offset"]),
+        (262_144, &json!(262_144))
+    );
     let sparse = lab.top.create("work/sparse").unwrap();
     if let Err(error) = sparse.set_len(10 << 30) {
         eprintln!("skipped much_is_given_in_parts_and_a_sparse_file_costs_nothing: {error}");
         return;
     }
     assert_eq!(code(lab.read(json!({"path": "sparse"}))), Code::BinaryFile);
-    assert_eq!(code(lab.read(json!({"path": "sparse", "unit": "lines"}))), Code::TooLarge);
-    let part = lab.read(json!({"path": "sparse", "encoding": "base64", "limit": 3, "offset": 5_u64 << 30})).unwrap();
-    assert_eq!((part.text.as_str(), &part.structured["sha256"]), ("AAAA", &Value::Null));
-    let part = lab.read(json!({"path": "sparse", "encoding": "base64", "offset": u64::MAX})).unwrap();
-    assert_eq!((part.text.as_str(), &part.structured["next_offset"]), ("", &Value::Null));
+    assert_eq!(
+        code(lab.read(json!({"path": "sparse", "unit": "lines"}))),
+        Code::TooLarge
+    );
+    let part = lab
+        .read(json!({"path": "sparse", "encoding": "base64", "limit": 3, "offset": 5_u64 << 30}))
+        .unwrap();
+    assert_eq!(
+        (part.text.as_str(), &part.structured["sha256"]),
+        ("AAAA", &Value::Null)
+    );
+    let part = lab
+        .read(json!({"path": "sparse", "encoding": "base64", "offset": u64::MAX}))
+        .unwrap();
+    assert_eq!(
+        (part.text.as_str(), &part.structured["next_offset"]),
+        ("", &Value::Null)
+    );
 }
 
 #[test]
@@ -101,7 +166,11 @@ fn key_files_are_read_only_when_the_host_says_so() {
     let lab = Lab::new();
     for name in [".env", "id_rsa", "server.PEM", ".npmrc"] {
         lab.top.write(format!("work/{name}"), "secret").unwrap();
-        assert_eq!(code(lab.read(json!({"path": name}))), Code::PermissionDenied, "{name}");
+        assert_eq!(
+            code(lab.read(json!({"path": name}))),
+            Code::PermissionDenied,
+            "{name}"
+        );
     }
     let lab = Lab::with(|tools| tools.key_files(KeyFiles::Readable));
     lab.top.write("work/.env", "secret").unwrap();
@@ -117,16 +186,41 @@ fn links_lead_nowhere_else() {
     lab.top.symlink("real", "work/inner").unwrap();
     lab.top.symlink(".env", "work/harmless").unwrap();
     assert_eq!(lab.read(json!({"path": "inner"})).unwrap().text, "inside");
-    assert_eq!(code(lab.read(json!({"path": "harmless"}))), Code::PermissionDenied);
-    lab.top.symlink_contents("../outside/canary", "work/file").unwrap();
-    lab.top.symlink_contents("../outside", "work/directory").unwrap();
+    assert_eq!(
+        code(lab.read(json!({"path": "harmless"}))),
+        Code::PermissionDenied
+    );
+    lab.top
+        .symlink_contents("../outside/canary", "work/file")
+        .unwrap();
+    lab.top
+        .symlink_contents("../outside", "work/directory")
+        .unwrap();
     lab.top.symlink_contents("file", "work/chain").unwrap();
-    lab.top.symlink_contents("/proc/self/root", "work/magic").unwrap();
-    lab.top.symlink_contents(lab.held.path().join("outside/canary"), "work/absolute").unwrap();
+    lab.top
+        .symlink_contents("/proc/self/root", "work/magic")
+        .unwrap();
+    lab.top
+        .symlink_contents(lab.held.path().join("outside/canary"), "work/absolute")
+        .unwrap();
     lab.top.symlink_contents("loop", "work/loop").unwrap();
-    lab.top.symlink_contents("../../../outside/canary", "skills/pdf/scripts/leak").unwrap();
-    for path in ["file", "directory/canary", "chain", "magic/etc/passwd", "absolute", "loop", "skills/pdf/scripts/leak"] {
-        assert_eq!(code(lab.read(json!({"path": path}))), Code::PermissionDenied, "{path}");
+    lab.top
+        .symlink_contents("../../../outside/canary", "skills/pdf/scripts/leak")
+        .unwrap();
+    for path in [
+        "file",
+        "directory/canary",
+        "chain",
+        "magic/etc/passwd",
+        "absolute",
+        "loop",
+        "skills/pdf/scripts/leak",
+    ] {
+        assert_eq!(
+            code(lab.read(json!({"path": path}))),
+            Code::PermissionDenied,
+            "{path}"
+        );
     }
 }
 
@@ -138,9 +232,21 @@ fn pipes_and_sockets_are_not_waited_for() {
     nix::unistd::mkfifo(&path.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(path.join("socket")).unwrap();
     for name in ["pipe", "socket"] {
-        assert_eq!(code(lab.read(json!({"path": name}))), Code::PermissionDenied, "{name}");
-        assert_eq!(code(lab.write(json!({"path": name, "content": "x"}))), Code::PermissionDenied, "{name}");
-        assert_eq!(code(lab.write(json!({"path": name, "content": "x", "mode": "append"}))), Code::PermissionDenied, "{name}");
+        assert_eq!(
+            code(lab.read(json!({"path": name}))),
+            Code::PermissionDenied,
+            "{name}"
+        );
+        assert_eq!(
+            code(lab.write(json!({"path": name, "content": "x"}))),
+            Code::PermissionDenied,
+            "{name}"
+        );
+        assert_eq!(
+            code(lab.write(json!({"path": name, "content": "x", "mode": "append"}))),
+            Code::PermissionDenied,
+            "{name}"
+        );
     }
 }
 
@@ -152,10 +258,17 @@ fn a_manifest_that_a_root_lets_lie_elsewhere_is_read_and_nothing_else_there() {
     let text = "---\nname: linked\ndescription: Elsewhere.\n---\n";
     lab.top.write("outside/linked.md", text).unwrap();
     lab.top.create_dir_all("links/linked").unwrap();
-    lab.top.symlink_contents("../../outside/linked.md", "links/linked/SKILL.md").unwrap();
-    lab.top.symlink_contents("../../outside/canary", "links/linked/other.md").unwrap();
+    lab.top
+        .symlink_contents("../../outside/linked.md", "links/linked/SKILL.md")
+        .unwrap();
+    lab.top
+        .symlink_contents("../../outside/canary", "links/linked/other.md")
+        .unwrap();
     let root = Root::new(path.join("links"), Scope::Repo).file_links(FileLinks::Follow);
-    let tools = FileTools::new(SkillRuntime::builder().root(root).build(), MountTable::default());
+    let tools = FileTools::new(
+        SkillRuntime::builder().root(root).build(),
+        MountTable::default(),
+    );
     let read = |path: &str| tools.read(&serde_json::from_value(json!({"path": path})).unwrap());
     assert_eq!(read("skills/linked").unwrap().text, text);
     assert_eq!(code(read("skills/linked/other.md")), Code::PermissionDenied);

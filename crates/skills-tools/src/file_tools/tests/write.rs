@@ -6,16 +6,26 @@ use crate::files::read::sha256;
 #[test]
 fn a_write_makes_directories_and_says_what_it_did() {
     let lab = Lab::new();
-    let outcome = lab.write(json!({"path": "output/deep/result.txt", "content": "héllo"})).unwrap();
-    assert_eq!(outcome.text, "Successfully wrote 6 bytes to 'workspace/output/deep/result.txt'");
+    let outcome = lab
+        .write(json!({"path": "output/deep/result.txt", "content": "héllo"}))
+        .unwrap();
+    assert_eq!(
+        outcome.text,
+        "Successfully wrote 6 bytes to 'workspace/output/deep/result.txt'"
+    );
     assert_eq!(outcome.files, ["workspace/output/deep/result.txt"]);
-    let expected =
-        json!({"path": "workspace/output/deep/result.txt", "bytes_written": 6, "sha256": sha256("héllo".as_bytes()), "created": true});
+    let expected = json!({"path": "workspace/output/deep/result.txt", "bytes_written": 6, "sha256": sha256("héllo".as_bytes()), "created": true});
     assert_eq!(outcome.structured, expected);
-    let again = lab.write(json!({"path": "output/deep/result.txt", "content": "AAE=", "encoding": "base64"})).unwrap();
+    let again = lab
+        .write(json!({"path": "output/deep/result.txt", "content": "AAE=", "encoding": "base64"}))
+        .unwrap();
     assert_eq!(again.structured["created"], json!(false));
     assert_eq!(lab.top.read("work/output/deep/result.txt").unwrap(), [0, 1]);
-    assert_eq!(lab.top.read_dir("work/output/deep").unwrap().count(), 1, "no file of the writer is left");
+    assert_eq!(
+        lab.top.read_dir("work/output/deep").unwrap().count(),
+        1,
+        "no file of the writer is left"
+    );
 }
 
 #[test]
@@ -25,7 +35,10 @@ fn modes_do_what_they_say() {
     assert_eq!(write("create").unwrap().structured["created"], json!(true));
     assert_eq!(code(write("create")), Code::AlreadyExists);
     let appended = write("append").unwrap().structured;
-    assert_eq!((&appended["sha256"], &appended["created"]), (&json!(sha256(b"xx")), &json!(false)));
+    assert_eq!(
+        (&appended["sha256"], &appended["created"]),
+        (&json!(sha256(b"xx")), &json!(false))
+    );
     assert_eq!(lab.text("work/a"), "xx");
     done(lab.write(json!({"path": "new", "content": "y", "mode": "append"})));
     assert_eq!(lab.text("work/new"), "y");
@@ -37,35 +50,92 @@ fn what_is_refused_leaves_the_old_file() {
     lab.top.write("work/a", "old").unwrap();
     lab.top.create_dir("work/d").unwrap();
     let cases = [
-        (json!({"path": "a", "content": "x".repeat((1 << 20) + 1)}), Code::TooLarge),
-        (json!({"path": "a", "content": "x", "if_match": sha256(b"other")}), Code::Conflict),
-        (json!({"path": "gone", "content": "x", "if_match": sha256(b"old")}), Code::Conflict),
-        (json!({"path": "e/f/gone", "content": "x", "if_match": sha256(b"old")}), Code::Conflict),
-        (json!({"path": "a", "content": "?", "encoding": "base64"}), Code::InvalidArguments),
+        (
+            json!({"path": "a", "content": "x".repeat((1 << 20) + 1)}),
+            Code::TooLarge,
+        ),
+        (
+            json!({"path": "a", "content": "x", "if_match": sha256(b"other")}),
+            Code::Conflict,
+        ),
+        (
+            json!({"path": "gone", "content": "x", "if_match": sha256(b"old")}),
+            Code::Conflict,
+        ),
+        (
+            json!({"path": "e/f/gone", "content": "x", "if_match": sha256(b"old")}),
+            Code::Conflict,
+        ),
+        (
+            json!({"path": "a", "content": "?", "encoding": "base64"}),
+            Code::InvalidArguments,
+        ),
         (json!({"path": "a/b", "content": "x"}), Code::NotADirectory),
         (json!({"path": "d", "content": "x"}), Code::IsADirectory),
         (json!({"path": "", "content": "x"}), Code::IsADirectory),
-        (json!({"path": "skills", "content": "x"}), Code::IsADirectory),
-        (json!({"path": "data/facts.txt", "content": "x"}), Code::ReadOnly),
-        (json!({"path": "skills/pdf/SKILL.md", "content": PDF}), Code::ReadOnly),
-        (json!({"path": "skills/none/x", "content": "x"}), Code::SkillNotFound),
-        (json!({"path": ".git/hooks/pre-commit", "content": "x"}), Code::PermissionDenied),
-        (json!({"path": "sub/.ENV", "content": "x"}), Code::PermissionDenied),
-        (json!({"path": ".bashrc", "content": "x"}), Code::PermissionDenied),
-        (json!({"path": "sub/.npmrc", "content": "x"}), Code::PermissionDenied),
-        (json!({"path": ".github/workflows/ci.yml", "content": "x"}), Code::PermissionDenied),
-        (json!({"path": ".\u{17f}\u{17f}h/authorized_keys", "content": "x"}), Code::PermissionDenied),
+        (
+            json!({"path": "skills", "content": "x"}),
+            Code::IsADirectory,
+        ),
+        (
+            json!({"path": "data/facts.txt", "content": "x"}),
+            Code::ReadOnly,
+        ),
+        (
+            json!({"path": "skills/pdf/SKILL.md", "content": PDF}),
+            Code::ReadOnly,
+        ),
+        (
+            json!({"path": "skills/none/x", "content": "x"}),
+            Code::SkillNotFound,
+        ),
+        (
+            json!({"path": ".git/hooks/pre-commit", "content": "x"}),
+            Code::PermissionDenied,
+        ),
+        (
+            json!({"path": "sub/.ENV", "content": "x"}),
+            Code::PermissionDenied,
+        ),
+        (
+            json!({"path": ".bashrc", "content": "x"}),
+            Code::PermissionDenied,
+        ),
+        (
+            json!({"path": "sub/.npmrc", "content": "x"}),
+            Code::PermissionDenied,
+        ),
+        (
+            json!({"path": ".github/workflows/ci.yml", "content": "x"}),
+            Code::PermissionDenied,
+        ),
+        (
+            json!({"path": ".\u{17f}\u{17f}h/authorized_keys", "content": "x"}),
+            Code::PermissionDenied,
+        ),
     ];
     for (arguments, expected) in cases {
         let path = arguments["path"].to_string();
         assert_eq!(code(lab.write(arguments)), expected, "{path}");
     }
     assert_eq!(
-        (lab.text("work/a"), lab.text("data/facts.txt"), lab.text("skills/pdf/SKILL.md")),
+        (
+            lab.text("work/a"),
+            lab.text("data/facts.txt"),
+            lab.text("skills/pdf/SKILL.md")
+        ),
         ("old".into(), "facts".into(), PDF.into())
     );
-    assert_eq!(lab.top.read_dir("work").unwrap().count(), 2, "nothing else was made");
-    done(lab.write(json!({"path": "a", "content": "new", "if_match": sha256(b"old").to_uppercase()})));
+    assert_eq!(
+        lab.top.read_dir("work").unwrap().count(),
+        2,
+        "nothing else was made"
+    );
+    done(
+        lab.write(
+            json!({"path": "a", "content": "new", "if_match": sha256(b"old").to_uppercase()}),
+        ),
+    );
     assert_eq!(lab.text("work/a"), "new");
 }
 
@@ -73,30 +143,62 @@ fn what_is_refused_leaves_the_old_file() {
 fn a_quota_ends() {
     let lab = Lab::new();
     done(lab.write(json!({"path": "out/a", "content": "123456"})));
-    assert_eq!(code(lab.write(json!({"path": "out/a", "content": "12345"}))), Code::TooLarge);
-    assert_eq!(code(lab.write(json!({"path": "out/a/b", "content": "1234"}))), Code::NotADirectory);
+    assert_eq!(
+        code(lab.write(json!({"path": "out/a", "content": "12345"}))),
+        Code::TooLarge
+    );
+    assert_eq!(
+        code(lab.write(json!({"path": "out/a/b", "content": "1234"}))),
+        Code::NotADirectory
+    );
     done(lab.write(json!({"path": "out/b", "content": "1234"})));
-    assert_eq!((lab.text("out/a"), lab.text("out/b")), ("123456".into(), "1234".into()));
+    assert_eq!(
+        (lab.text("out/a"), lab.text("out/b")),
+        ("123456".into(), "1234".into())
+    );
 }
 
 #[test]
 fn a_draft_stays_a_skill_of_its_name() {
     let lab = Lab::new();
-    let write = |path: &str, content: &str| lab.write(json!({"path": format!("skills/note/{path}"), "content": content}));
-    for content in ["", "no frontmatter", "---\nname: note\n---\n", "---\nname: other\ndescription: x\n---\n", "---\ndescription: x\n---\n"]
-    {
-        assert_eq!(code(write("SKILL.md", content)), Code::InvalidArguments, "{content:?}");
+    let write = |path: &str, content: &str| {
+        lab.write(json!({"path": format!("skills/note/{path}"), "content": content}))
+    };
+    for content in [
+        "",
+        "no frontmatter",
+        "---\nname: note\n---\n",
+        "---\nname: other\ndescription: x\n---\n",
+        "---\ndescription: x\n---\n",
+    ] {
+        assert_eq!(
+            code(write("SKILL.md", content)),
+            Code::InvalidArguments,
+            "{content:?}"
+        );
     }
     for spelling in ["skill.md", "S\u{212a}ILL.md", "\u{17f}kill.MD"] {
-        assert_eq!(code(write(spelling, NOTE)), Code::PermissionDenied, "{spelling}");
+        assert_eq!(
+            code(write(spelling, NOTE)),
+            Code::PermissionDenied,
+            "{spelling}"
+        );
     }
     assert_eq!(lab.text("drafts/note/SKILL.md"), NOTE);
-    done(write("SKILL.md", "---\nname: note\ndescription: Better.\n---\n"));
+    done(write(
+        "SKILL.md",
+        "---\nname: note\ndescription: Better.\n---\n",
+    ));
     let listed = lab.ls(json!({"path": "skills"})).unwrap().text;
     assert!(listed.contains("note/  - Better."), "{listed}");
-    let appended = lab.write(json!({"path": "skills/note/SKILL.md", "content": "Body\n", "mode": "append"})).unwrap();
+    let appended = lab
+        .write(json!({"path": "skills/note/SKILL.md", "content": "Body\n", "mode": "append"}))
+        .unwrap();
     assert_eq!(appended.structured["bytes_written"], json!(5));
-    assert_eq!(lab.text("drafts/note/SKILL.md"), "---\nname: note\ndescription: Better.\n---\nBody\n");
+    assert_eq!(
+        lab.text("drafts/note/SKILL.md"),
+        "---\nname: note\ndescription: Better.\n---\nBody\n"
+    );
     done(write("scripts/run.py", "print(1)"));
     assert_eq!(lab.text("drafts/note/scripts/run.py"), "print(1)");
 }
@@ -104,7 +206,10 @@ fn a_draft_stays_a_skill_of_its_name() {
 #[test]
 fn the_host_says_which_skills_are_written_to() {
     let lab = Lab::with(|tools| tools.skill_writes(SkillWrites::Never));
-    assert_eq!(code(lab.write(json!({"path": "skills/note/a", "content": "x"}))), Code::ReadOnly);
+    assert_eq!(
+        code(lab.write(json!({"path": "skills/note/a", "content": "x"}))),
+        Code::ReadOnly
+    );
     let lab = Lab::with(|tools| tools.skill_writes(SkillWrites::All));
     done(lab.write(json!({"path": "skills/pdf/a", "content": "x"})));
     assert_eq!(lab.text("skills/pdf/a"), "x");
@@ -116,7 +221,9 @@ fn the_mode_of_a_file_stays_and_lends_no_rights() {
     use cap_std::fs::{Permissions, PermissionsExt};
     let lab = Lab::new();
     lab.top.write("work/a", "old").unwrap();
-    lab.top.set_permissions("work/a", Permissions::from_mode(0o4640)).unwrap();
+    lab.top
+        .set_permissions("work/a", Permissions::from_mode(0o4640))
+        .unwrap();
     let mode = || lab.top.metadata("work/a").unwrap().permissions().mode() & 0o7777;
     done(lab.write(json!({"path": "a", "content": "x"})));
     assert_eq!(mode(), 0o640);
@@ -132,14 +239,26 @@ fn what_was_added_to_a_file_that_nobody_reads_is_no_failure() {
     use cap_std::fs::{Permissions, PermissionsExt};
     let lab = Lab::new();
     lab.top.write("work/log", "old").unwrap();
-    lab.top.set_permissions("work/log", Permissions::from_mode(0o200)).unwrap();
+    lab.top
+        .set_permissions("work/log", Permissions::from_mode(0o200))
+        .unwrap();
     if lab.top.open("work/log").is_ok() {
-        eprintln!("skipped what_was_added_to_a_file_that_nobody_reads_is_no_failure: root reads every file");
+        eprintln!(
+            "skipped what_was_added_to_a_file_that_nobody_reads_is_no_failure: root reads every file"
+        );
         return;
     }
-    let written = lab.write(json!({"path": "log", "content": "new", "mode": "append"})).unwrap().structured;
-    assert_eq!((&written["sha256"], &written["bytes_written"]), (&Value::Null, &json!(3)));
-    lab.top.set_permissions("work/log", Permissions::from_mode(0o600)).unwrap();
+    let written = lab
+        .write(json!({"path": "log", "content": "new", "mode": "append"}))
+        .unwrap()
+        .structured;
+    assert_eq!(
+        (&written["sha256"], &written["bytes_written"]),
+        (&Value::Null, &json!(3))
+    );
+    lab.top
+        .set_permissions("work/log", Permissions::from_mode(0o600))
+        .unwrap();
     assert_eq!(lab.text("work/log"), "oldnew");
 }
 
@@ -147,16 +266,35 @@ fn what_was_added_to_a_file_that_nobody_reads_is_no_failure() {
 #[test]
 fn nothing_is_written_through_links() {
     let lab = Lab::new();
-    lab.top.symlink_contents("../outside/canary", "work/file").unwrap();
-    lab.top.symlink_contents("../outside", "work/directory").unwrap();
-    lab.top.symlink_contents("../outside/new", "work/dangling").unwrap();
+    lab.top
+        .symlink_contents("../outside/canary", "work/file")
+        .unwrap();
+    lab.top
+        .symlink_contents("../outside", "work/directory")
+        .unwrap();
+    lab.top
+        .symlink_contents("../outside/new", "work/dangling")
+        .unwrap();
     lab.top.symlink_contents("directory", "work/chain").unwrap();
     lab.top.create_dir("work/real").unwrap();
     lab.top.symlink("real", "work/inner").unwrap();
-    lab.top.hard_link("outside/canary", &lab.top, "work/hard").unwrap();
-    for path in ["file", "directory/canary", "directory/new", "dangling", "dangling/x", "chain/x", "inner/x", "hard"] {
+    lab.top
+        .hard_link("outside/canary", &lab.top, "work/hard")
+        .unwrap();
+    for path in [
+        "file",
+        "directory/canary",
+        "directory/new",
+        "dangling",
+        "dangling/x",
+        "chain/x",
+        "inner/x",
+        "hard",
+    ] {
         for mode in ["overwrite", "append"] {
-            let error = lab.write(json!({"path": path, "content": "x", "mode": mode})).unwrap_err();
+            let error = lab
+                .write(json!({"path": path, "content": "x", "mode": mode}))
+                .unwrap_err();
             assert_eq!(error.code, Code::PermissionDenied, "{path} {mode}: {error}");
         }
     }

@@ -12,7 +12,19 @@ fn names_are_those_that_every_client_takes() {
     for name in ["a", "9", "pdf-tools", "a-b-c", &"a".repeat(64)] {
         assert!(is_name(name), "{name}");
     }
-    for name in ["", "-a", "a-", "a--b", "A", "tax_calculator", "a b", "plugin:a", "日本", "a.b", &"a".repeat(65)] {
+    for name in [
+        "",
+        "-a",
+        "a-",
+        "a--b",
+        "A",
+        "tax_calculator",
+        "a b",
+        "plugin:a",
+        "日本",
+        "a.b",
+        &"a".repeat(65),
+    ] {
         assert!(!is_name(name), "{name}");
     }
 }
@@ -26,15 +38,24 @@ struct Shelf {
 impl Shelf {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::Custom)).build();
+        let runtime = SkillRuntime::builder()
+            .root(Root::new(directory.path(), Scope::Custom))
+            .build();
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
-        Self { library: Library::new(runtime, files), directory }
+        Self {
+            library: Library::new(runtime, files),
+            directory,
+        }
     }
 
     #[expect(clippy::disallowed_methods, reason = "tests make their own files")]
     fn skill(&self, name: &str) -> &Self {
         fs::create_dir_all(self.directory.path().join(name)).unwrap();
-        fs::write(self.directory.path().join(name).join("SKILL.md"), format!("---\nname: {name}\ndescription: d\n---\n")).unwrap();
+        fs::write(
+            self.directory.path().join(name).join("SKILL.md"),
+            format!("---\nname: {name}\ndescription: d\n---\n"),
+        )
+        .unwrap();
         self
     }
 
@@ -57,7 +78,11 @@ fn nothing_is_kept_of_skills_that_are_gone() {
     assert_eq!(shelf.library.kept_ones().len(), 2);
     shelf.without("a").without("b").skill("c");
     assert!(shelf.library.one(&shelf.catalog(), "c").is_ok());
-    assert_eq!(shelf.library.kept_ones().len(), 1, "more than there are is too many");
+    assert_eq!(
+        shelf.library.kept_ones().len(),
+        1,
+        "more than there are is too many"
+    );
     shelf.without("c");
     assert_eq!(shelf.library.all(&shelf.catalog()).skills, []);
     assert!(shelf.library.kept_ones().is_empty());
@@ -71,11 +96,27 @@ fn a_publication_that_is_known_is_not_trusted_beyond_its_digests() {
     let known = shelf.library.one(&catalog, "a").unwrap();
     // As when two looks at the same time end in the wrong order.
     shelf.skill("b");
-    let of_b = shelf.library.looked(shelf.catalog().entries().iter().find(|entry| entry.name().as_str() == "b").unwrap()).unwrap();
+    let of_b = shelf
+        .library
+        .looked(
+            shelf
+                .catalog()
+                .entries()
+                .iter()
+                .find(|entry| entry.name().as_str() == "b")
+                .unwrap(),
+        )
+        .unwrap();
     let directory = catalog.entries()[0].directory().to_owned();
-    shelf.library.kept_ones().insert(directory, Known::Published(of_b));
+    shelf
+        .library
+        .kept_ones()
+        .insert(directory, Known::Published(of_b));
     let given = shelf.library.read(&catalog, "a", "SKILL.md").unwrap();
-    assert_eq!((given.publication().name(), given.file()), ("a", &known.files()[0]));
+    assert_eq!(
+        (given.publication().name(), given.file()),
+        ("a", &known.files()[0])
+    );
 }
 
 #[test]
@@ -94,7 +135,10 @@ fn what_cannot_be_published_is_not_read_again() {
     }
     let known = refusal();
     assert_eq!(shelf.library.all(&catalog).notes.len(), 1);
-    assert!(Arc::ptr_eq(&known, &refusal()), "a look at all skills keeps it");
+    assert!(
+        Arc::ptr_eq(&known, &refusal()),
+        "a look at all skills keeps it"
+    );
     fs::write(&path, "---\nname: a\ndescription: d\n---\n").unwrap();
     assert!(shelf.library.looked(&catalog.entries()[0]).is_ok());
 }

@@ -8,11 +8,15 @@ use crate::looks::tests::Hill;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn finder(hill: &Hill) -> ScriptFinder {
-    let terms = Terms { new_scripts: NewScripts::default(), missing_env: MissingEnv::default() };
+    let terms = Terms {
+        new_scripts: NewScripts::default(),
+        missing_env: MissingEnv::default(),
+    };
     ScriptFinder::new(hill.runtime(), Arc::clone(&hill.looks), terms)
 }
 
-/// Looks until a look gives the same scripts again: what was written in this very moment counts as changed.
+/// Looks until a look gives the same scripts again: what was written in this very moment counts as
+/// changed.
 fn settled(finder: &ScriptFinder, hill: &Hill) -> Arc<Scripts> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -21,7 +25,10 @@ fn settled(finder: &ScriptFinder, hill: &Hill) -> Arc<Scripts> {
         if Arc::ptr_eq(&first, &second) {
             return second;
         }
-        assert!(Instant::now() < end, "the scripts are found again at each look");
+        assert!(
+            Instant::now() < end,
+            "the scripts are found again at each look"
+        );
     }
 }
 
@@ -53,8 +60,20 @@ fn a_skill_whose_scripts_cannot_be_listed_does_not_spoil_the_others() {
     hill.file("b/scripts", "a file");
     let finder = finder(&hill);
     let known = settled(&finder, &hill);
-    assert_eq!((known.all.len(), known.unsure.len()), (1, 1), "{:?}", known.notes);
-    assert!(known.notes.iter().any(|note| note.contains("scripts of the skill b cannot be listed")), "{:?}", known.notes);
+    assert_eq!(
+        (known.all.len(), known.unsure.len()),
+        (1, 1),
+        "{:?}",
+        known.notes
+    );
+    assert!(
+        known
+            .notes
+            .iter()
+            .any(|note| note.contains("scripts of the skill b cannot be listed")),
+        "{:?}",
+        known.notes
+    );
     assert!(Arc::ptr_eq(&known, &finder.of(&hill.looks.catalog())));
     std::fs::remove_file(hill.path().join("b/scripts")).unwrap();
     std::fs::create_dir(hill.path().join("b/scripts")).unwrap();

@@ -13,11 +13,19 @@ pub(super) struct Call<'t, 'a> {
     keywords: Vec<(&'a str, &'t [Token<'a>])>,
 }
 
-/// Finds the calls, in their order. A call inside another is part of that; one that does not end is none.
+/// Finds the calls, in their order. A call inside another is part of that; one that does not end is
+/// none.
 pub(super) fn calls<'t, 'a>(tokens: &'t [Token<'a>]) -> impl Iterator<Item = Call<'t, 'a>> {
     let mut rest = tokens;
     std::iter::from_fn(move || {
-        let start = rest.windows(3).position(|three| three == [Token::Symbol('.'), Token::Name("add_argument"), Token::Symbol('(')])?;
+        let start = rest.windows(3).position(|three| {
+            three
+                == [
+                    Token::Symbol('.'),
+                    Token::Name("add_argument"),
+                    Token::Symbol('('),
+                ]
+        })?;
         let inside = &rest[start + 3..];
         let end = closing(inside)?;
         rest = &inside[end..];
@@ -27,7 +35,10 @@ pub(super) fn calls<'t, 'a>(tokens: &'t [Token<'a>]) -> impl Iterator<Item = Cal
 
 impl<'t, 'a> Call<'t, 'a> {
     fn read(tokens: &'t [Token<'a>]) -> Self {
-        let mut call = Self { values: Vec::new(), keywords: Vec::new() };
+        let mut call = Self {
+            values: Vec::new(),
+            keywords: Vec::new(),
+        };
         let mut depth = 0_usize;
         let parts = tokens.split(|token| {
             match token {
@@ -41,7 +52,9 @@ impl<'t, 'a> Call<'t, 'a> {
             match part {
                 // `**more` holds keywords that are not constants.
                 [] | [Token::Symbol('*'), Token::Symbol('*'), ..] => {}
-                [Token::Name(keyword), Token::Symbol('='), rest @ ..] if rest.first() != Some(&Token::Symbol('=')) => {
+                [Token::Name(keyword), Token::Symbol('='), rest @ ..]
+                    if rest.first() != Some(&Token::Symbol('=')) =>
+                {
                     call.keywords.push((keyword, rest));
                 }
                 part => call.values.push(part),
@@ -51,7 +64,10 @@ impl<'t, 'a> Call<'t, 'a> {
     }
 
     fn tokens(&self, keyword: &str) -> Option<&'t [Token<'a>]> {
-        self.keywords.iter().find(|(name, _)| *name == keyword).map(|(_, tokens)| *tokens)
+        self.keywords
+            .iter()
+            .find(|(name, _)| *name == keyword)
+            .map(|(_, tokens)| *tokens)
     }
 
     /// Returns the value of a keyword, if it is a constant.

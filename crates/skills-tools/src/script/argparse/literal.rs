@@ -7,7 +7,8 @@ use super::super::lexer::Token;
 /// How deep lists may lie in lists.
 const MAX_DEPTH: usize = 4;
 
-/// Reads an expression that is a constant: text, a number, a truth, `None`, or a list, tuple or set of such. Nothing else is guessed at.
+/// Reads an expression that is a constant: text, a number, a truth, `None`, or a list, tuple or set
+/// of such. Nothing else is guessed at.
 pub(super) fn literal(tokens: &[Token<'_>]) -> Option<Value> {
     let (value, rest) = value(tokens, MAX_DEPTH)?;
     rest.is_empty().then_some(value)
@@ -44,7 +45,11 @@ fn text<'t, 'a>(mut tokens: &'t [Token<'a>]) -> (Value, &'t [Token<'a>]) {
 }
 
 /// Reads up to the closing bracket. One value in round brackets without a comma is that value.
-fn items<'t, 'a>(mut tokens: &'t [Token<'a>], close: char, depth: usize) -> Option<(Value, &'t [Token<'a>])> {
+fn items<'t, 'a>(
+    mut tokens: &'t [Token<'a>],
+    close: char,
+    depth: usize,
+) -> Option<(Value, &'t [Token<'a>])> {
     let depth = depth.checked_sub(1)?;
     let mut values = Vec::new();
     let mut comma = false;
@@ -53,7 +58,11 @@ fn items<'t, 'a>(mut tokens: &'t [Token<'a>], close: char, depth: usize) -> Opti
             && *symbol == close
         {
             let grouped = close == ')' && values.len() == 1 && !comma;
-            let value = if grouped { values.pop()? } else { Value::Array(values) };
+            let value = if grouped {
+                values.pop()?
+            } else {
+                Value::Array(values)
+            };
             return (close != '}' || value != Value::Array(Vec::new())).then_some((value, rest));
         }
         if !values.is_empty() && !comma {
@@ -69,18 +78,32 @@ fn items<'t, 'a>(mut tokens: &'t [Token<'a>], close: char, depth: usize) -> Opti
 fn number(written: &str, sign: &str) -> Option<Number> {
     let plain = written.replace('_', "");
     let radix = |prefix: [&str; 2], radix| {
-        let digits = prefix.iter().find_map(|prefix| plain.strip_prefix(prefix))?;
+        let digits = prefix
+            .iter()
+            .find_map(|prefix| plain.strip_prefix(prefix))?;
         i64::from_str_radix(&format!("{sign}{digits}"), radix).ok()
     };
-    if let Some(number) = radix(["0x", "0X"], 16).or_else(|| radix(["0o", "0O"], 8)).or_else(|| radix(["0b", "0B"], 2)) {
+    if let Some(number) = radix(["0x", "0X"], 16)
+        .or_else(|| radix(["0o", "0O"], 8))
+        .or_else(|| radix(["0b", "0B"], 2))
+    {
         return Some(number.into());
     }
     let signed = format!("{sign}{plain}");
     if plain.bytes().all(|byte| byte.is_ascii_digit()) {
-        return signed.parse::<i64>().map(Number::from).or_else(|_| signed.parse::<u64>().map(Number::from)).ok();
+        return signed
+            .parse::<i64>()
+            .map(Number::from)
+            .or_else(|_| signed.parse::<u64>().map(Number::from))
+            .ok();
     }
-    let is_decimal = plain.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));
-    is_decimal.then(|| signed.parse().ok()).flatten().and_then(Number::from_f64)
+    let is_decimal = plain
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'));
+    is_decimal
+        .then(|| signed.parse().ok())
+        .flatten()
+        .and_then(Number::from_f64)
 }
 
 #[cfg(test)]
@@ -90,14 +113,21 @@ mod tests {
 
     fn check(source: &str, expected: Option<&str>) {
         let tokens: Vec<_> = Lexer::new(source).collect();
-        assert_eq!(literal(&tokens).map(|value| value.to_string()).as_deref(), expected, "{source}");
+        assert_eq!(
+            literal(&tokens).map(|value| value.to_string()).as_deref(),
+            expected,
+            "{source}"
+        );
     }
 
     #[test]
     fn constants_are_read() {
         check("'a' \"b\"", Some("\"ab\""));
         check("('a'\n 'b')", Some("\"ab\""));
-        check("[1, -2.5, 0x1F, 1_000, 1e3,]", Some("[1,-2.5,31,1000,1000.0]"));
+        check(
+            "[1, -2.5, 0x1F, 1_000, 1e3,]",
+            Some("[1,-2.5,31,1000,1000.0]"),
+        );
         check("('a',)", Some("[\"a\"]"));
         check("{'a', 'b'}", Some("[\"a\",\"b\"]"));
         check("()", Some("[]"));

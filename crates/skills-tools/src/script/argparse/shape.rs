@@ -17,11 +17,21 @@ impl Shape {
     /// Reads an option; nothing when its values cannot be given as data.
     pub(super) fn option(call: &Call<'_, '_>, action: Option<&str>, word: &str) -> Option<Self> {
         let word = word.to_owned();
-        let flag =
-            |when, otherwise| Shape { kind: Kind::Boolean, form: Form::Flag { word: word.clone(), when, otherwise }, keywords: Map::new() };
+        let flag = |when, otherwise| Shape {
+            kind: Kind::Boolean,
+            form: Form::Flag {
+                word: word.clone(),
+                when,
+                otherwise,
+            },
+            keywords: Map::new(),
+        };
         match action {
-            Some("store_true" | "count" | "store_const" | "append_const") => return Some(flag(true, None)),
-            // `--no-color` that stores into `color` is passed for false; one that has no other name says itself what it does.
+            Some("store_true" | "count" | "store_const" | "append_const") => {
+                return Some(flag(true, None));
+            }
+            // `--no-color` that stores into `color` is passed for false; one that has no other name
+            // says itself what it does.
             Some("store_false") if call.text("dest").is_some() => {
                 let mut flag = flag(false, None);
                 flag.keywords.insert("default".to_owned(), true.into());
@@ -29,29 +39,47 @@ impl Shape {
             }
             Some("store_false") => return Some(flag(true, None)),
             None if call.name("action") == Some("BooleanOptionalAction") => {
-                return Some(flag(true, word.strip_prefix("--").map(|bare| format!("--no-{bare}"))));
+                return Some(flag(
+                    true,
+                    word.strip_prefix("--").map(|bare| format!("--no-{bare}")),
+                ));
             }
             None | Some("store" | "extend" | "append") => {}
             Some(_) => return None,
         }
         match (count(call)?, action) {
-            (Count::One | Count::Optional, Some("append")) => Some(list(call, Form::Option(word), None)),
-            (Count::One | Count::Optional, _) if call.name("type") == Some("bool") => {
-                Some(Shape { kind: Kind::Boolean, form: Form::NonEmpty(word), keywords: Map::new() })
+            (Count::One | Count::Optional, Some("append")) => {
+                Some(list(call, Form::Option(word), None))
             }
+            (Count::One | Count::Optional, _) if call.name("type") == Some("bool") => Some(Shape {
+                kind: Kind::Boolean,
+                form: Form::NonEmpty(word),
+                keywords: Map::new(),
+            }),
             (Count::One | Count::Optional, _) => Some(single(call, Form::Option(word))),
             (Count::Many { .. }, Some("append")) => None,
-            (Count::Many { least, most }, _) => Some(list(call, Form::Together { word, least }, most)),
+            (Count::Many { least, most }, _) => {
+                Some(list(call, Form::Together { word, least }, most))
+            }
         }
     }
 
     /// Reads a positional argument; nothing when its values cannot be given as data.
     pub(super) fn positional(call: &Call<'_, '_>, action: Option<&str>) -> Option<Self> {
-        action.is_none_or(|action| matches!(action, "store" | "extend")).then_some(())?;
+        action
+            .is_none_or(|action| matches!(action, "store" | "extend"))
+            .then_some(())?;
         Some(match count(call)? {
             Count::One => single(call, Form::Positional { least: 1, most: 1 }),
             Count::Optional => single(call, Form::Positional { least: 0, most: 1 }),
-            Count::Many { least, most } => list(call, Form::Positional { least, most: most.unwrap_or(usize::MAX) }, most),
+            Count::Many { least, most } => list(
+                call,
+                Form::Positional {
+                    least,
+                    most: most.unwrap_or(usize::MAX),
+                },
+                most,
+            ),
         })
     }
 }
@@ -68,11 +96,23 @@ fn count(call: &Call<'_, '_>) -> Option<Count> {
         // The rest of the line, commands and all, cannot be told from options.
         return (!matches!(call.name("nargs"), Some("REMAINDER" | "PARSER"))).then_some(Count::One);
     };
-    match (nargs.as_str(), nargs.as_u64().and_then(|count| usize::try_from(count).ok())) {
+    match (
+        nargs.as_str(),
+        nargs.as_u64().and_then(|count| usize::try_from(count).ok()),
+    ) {
         (Some("?"), _) => Some(Count::Optional),
-        (Some("*"), _) => Some(Count::Many { least: 0, most: None }),
-        (Some("+"), _) => Some(Count::Many { least: 1, most: None }),
-        (_, Some(count @ 1..=MAX_ARGUMENTS)) => Some(Count::Many { least: count, most: Some(count) }),
+        (Some("*"), _) => Some(Count::Many {
+            least: 0,
+            most: None,
+        }),
+        (Some("+"), _) => Some(Count::Many {
+            least: 1,
+            most: None,
+        }),
+        (_, Some(count @ 1..=MAX_ARGUMENTS)) => Some(Count::Many {
+            least: count,
+            most: Some(count),
+        }),
         _ => None,
     }
 }
@@ -82,7 +122,11 @@ fn single(call: &Call<'_, '_>, form: Form) -> Shape {
     if let Some(choices) = choices(call) {
         keywords.insert("enum".to_owned(), choices);
     }
-    Shape { kind: kind(call), form, keywords }
+    Shape {
+        kind: kind(call),
+        form,
+        keywords,
+    }
 }
 
 fn list(call: &Call<'_, '_>, form: Form, most: Option<usize>) -> Shape {
@@ -94,7 +138,11 @@ fn list(call: &Call<'_, '_>, form: Form, most: Option<usize>) -> Shape {
     if let Some(most) = most {
         keywords.insert("maxItems".to_owned(), json!(most));
     }
-    Shape { kind: Kind::Array, form, keywords }
+    Shape {
+        kind: Kind::Array,
+        form,
+        keywords,
+    }
 }
 
 fn kind(call: &Call<'_, '_>) -> Kind {

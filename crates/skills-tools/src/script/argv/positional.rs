@@ -6,8 +6,15 @@ use super::super::argument::{Argument, Form};
 use super::{PassError, Words, text};
 
 /// Passes positional arguments, if the script takes each word for what it is.
-pub(super) fn pass<'a>(given: &Map<String, Value>, arguments: &'a [Argument], words: &mut Words<'a>) -> Result<(), PassError> {
-    let places: Vec<Place<'_>> = arguments.iter().filter_map(|argument| Place::of(argument, given.get(&argument.name))).collect();
+pub(super) fn pass<'a>(
+    given: &Map<String, Value>,
+    arguments: &'a [Argument],
+    words: &mut Words<'a>,
+) -> Result<(), PassError> {
+    let places: Vec<Place<'_>> = arguments
+        .iter()
+        .filter_map(|argument| Place::of(argument, given.get(&argument.name)))
+        .collect();
     let mut left: usize = places.iter().map(|place| place.words.len()).sum();
     if left == 0 {
         return Ok(());
@@ -18,11 +25,16 @@ pub(super) fn pass<'a>(given: &Map<String, Value>, arguments: &'a [Argument], wo
         later -= place.least;
         let taken = left.saturating_sub(later).min(place.most);
         if taken != place.words.len() || taken < place.least {
-            return Err(PassError::Ambiguous { argument: place.argument.to_owned() });
+            return Err(PassError::Ambiguous {
+                argument: place.argument.to_owned(),
+            });
         }
         left -= taken;
     }
-    let starts_with_hyphen = places.iter().flat_map(|place| &place.words).any(|word| word.starts_with('-'));
+    let starts_with_hyphen = places
+        .iter()
+        .flat_map(|place| &place.words)
+        .any(|word| word.starts_with('-'));
     if starts_with_hyphen || words.is_open {
         words.push("--".to_owned())?;
     }
@@ -30,9 +42,14 @@ pub(super) fn pass<'a>(given: &Map<String, Value>, arguments: &'a [Argument], wo
         words.argument = place.argument;
         // argparse drops the first `--` of each positional argument, in some versions everywhere.
         if place.words.iter().any(|word| word == "--") {
-            return Err(PassError::LeadingHyphen { argument: place.argument.to_owned() });
+            return Err(PassError::LeadingHyphen {
+                argument: place.argument.to_owned(),
+            });
         }
-        place.words.into_iter().try_for_each(|word| words.push(word))?;
+        place
+            .words
+            .into_iter()
+            .try_for_each(|word| words.push(word))?;
     }
     Ok(())
 }
@@ -47,12 +64,19 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     fn of(argument: &'a Argument, value: Option<&Value>) -> Option<Self> {
-        let Form::Positional { least, most } = argument.form else { return None };
+        let Form::Positional { least, most } = argument.form else {
+            return None;
+        };
         let words = match value {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(items)) => items.iter().map(text).collect(),
             Some(value) => vec![text(value)],
         };
-        Some(Self { argument: &argument.name, least, most, words })
+        Some(Self {
+            argument: &argument.name,
+            least,
+            most,
+            words,
+        })
     }
 }

@@ -14,7 +14,8 @@ use crate::fixture::Host;
 /// How often the skill is looked at and read, and how often it is changed meanwhile, at least.
 const LOOKS: usize = 1_000;
 const CHANGES: usize = 1_000;
-/// So much longer may it take until both were done often enough: a busy machine lets one side alone for long.
+/// So much longer may it take until both were done often enough: a busy machine lets one side alone
+/// for long.
 const PATIENCE: usize = 1_000;
 
 /// Does something over and over while `look` is called; `change` gets a number that grows.
@@ -29,7 +30,11 @@ fn while_changing(change: impl Fn(usize) + Sync, look: impl Fn()) {
         let _stopping = Stopping(&stop);
         let done = |looks: &usize| *looks >= LOOKS && changes.load(Ordering::Relaxed) >= CHANGES;
         let looks = (0..LOOKS * PATIENCE).inspect(|_| look()).find(done);
-        assert!(looks.is_some(), "{} changes", changes.load(Ordering::Relaxed));
+        assert!(
+            looks.is_some(),
+            "{} changes",
+            changes.load(Ordering::Relaxed)
+        );
     });
 }
 
@@ -44,13 +49,20 @@ impl Drop for Stopping<'_> {
 
 /// Writes over what is there.
 fn in_place(path: &Path, content: &str) {
-    fs::OpenOptions::new().write(true).open(path).unwrap().write_all(content.as_bytes()).unwrap();
+    fs::OpenOptions::new()
+        .write(true)
+        .open(path)
+        .unwrap()
+        .write_all(content.as_bytes())
+        .unwrap();
 }
 
 #[test]
 fn every_content_that_is_given_is_listed() {
     let host = Host::new();
-    host.skill("demo", "").file("skills/demo/data", "000000000").file("skills/demo/still", "still");
+    host.skill("demo", "")
+        .file("skills/demo/data", "000000000")
+        .file("skills/demo/still", "still");
     let set = set(&host);
     assert!(set.publication("demo").is_some());
     let path = host.path("skills/demo/data");
@@ -80,15 +92,30 @@ fn what_is_written_at_once_after_a_look_shows_at_the_next() {
     for round in 0..300 {
         let content = format!("{round:09}");
         in_place(&host.path("skills/demo/data"), &content);
-        assert_eq!(set.publication("demo").unwrap().file("data").unwrap().sha256(), sha256(content.as_bytes()), "{round}");
+        assert_eq!(
+            set.publication("demo")
+                .unwrap()
+                .file("data")
+                .unwrap()
+                .sha256(),
+            sha256(content.as_bytes()),
+            "{round}"
+        );
     }
 }
 
 #[test]
 fn the_frontmatter_is_that_of_the_text_that_is_listed() {
     let host = Host::new();
-    let text = |round: usize| format!("---\nname: demo\ndescription: Round {:03}.\n---\n# Demo\n", round % 50);
-    let known: HashMap<String, String> = (0..50).map(|round| (sha256(text(round).as_bytes()), format!("Round {round:03}."))).collect();
+    let text = |round: usize| {
+        format!(
+            "---\nname: demo\ndescription: Round {:03}.\n---\n# Demo\n",
+            round % 50
+        )
+    };
+    let known: HashMap<String, String> = (0..50)
+        .map(|round| (sha256(text(round).as_bytes()), format!("Round {round:03}.")))
+        .collect();
     host.file("skills/demo/SKILL.md", text(0));
     let set = set(&host);
     let (path, beside) = (host.path("skills/demo/SKILL.md"), host.path("beside"));
@@ -99,7 +126,10 @@ fn the_frontmatter_is_that_of_the_text_that_is_listed() {
     while_changing(change, || {
         for publication in set.publications().skills {
             let digest = publication.file("SKILL.md").unwrap().sha256();
-            assert_eq!(known.get(digest).map(String::as_str), Some(publication.description()));
+            assert_eq!(
+                known.get(digest).map(String::as_str),
+                Some(publication.description())
+            );
         }
     });
 }
@@ -108,7 +138,9 @@ fn the_frontmatter_is_that_of_the_text_that_is_listed() {
 #[test]
 fn a_link_that_takes_the_place_of_a_file_or_directory_leads_nowhere() {
     let host = Host::new();
-    host.skill("demo", "").file("skills/demo/data", "good").file("skills/demo/sub/data", "good");
+    host.skill("demo", "")
+        .file("skills/demo/data", "good")
+        .file("skills/demo/sub/data", "good");
     host.file("outside/data", "TOPSECRET");
     let set = set(&host);
     let at = |below: &str| host.path(&format!("skills/demo/{below}"));

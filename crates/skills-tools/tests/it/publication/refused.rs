@@ -15,7 +15,11 @@ fn notes(host: &Host, runtime: skills_runtime::Builder) -> String {
     host.skill("good", "");
     let set = host.builder(runtime).build().unwrap();
     let publications = set.publications();
-    let names: Vec<&str> = publications.skills.iter().map(|skill| skill.name()).collect();
+    let names: Vec<&str> = publications
+        .skills
+        .iter()
+        .map(|skill| skill.name())
+        .collect();
     assert_eq!(names, ["good"]);
     let told = publications.notes.join("\n");
     assert!(!told.contains(&*host.path("").to_string_lossy()), "{told}");
@@ -25,17 +29,41 @@ fn notes(host: &Host, runtime: skills_runtime::Builder) -> String {
 #[test]
 fn names_that_clients_refuse() {
     let host = Host::new();
-    host.skill("tax_calculator", "").skill("Upper", "").skill("a--b", "").skill("日本", "").skill(&"x".repeat(65), "");
-    host.file("skills/one/SKILL.md", "---\nname: twin\ndescription: d\n---\n")
-        .file("skills/two/SKILL.md", "---\nname: twin\ndescription: d\n---\n");
-    host.file("skills/other/SKILL.md", "---\nname: named\ndescription: d\n---\n");
+    host.skill("tax_calculator", "")
+        .skill("Upper", "")
+        .skill("a--b", "")
+        .skill("日本", "")
+        .skill(&"x".repeat(65), "");
+    host.file(
+        "skills/one/SKILL.md",
+        "---\nname: twin\ndescription: d\n---\n",
+    )
+    .file(
+        "skills/two/SKILL.md",
+        "---\nname: twin\ndescription: d\n---\n",
+    );
+    host.file(
+        "skills/other/SKILL.md",
+        "---\nname: named\ndescription: d\n---\n",
+    );
     host.file("skills/nameless/SKILL.md", "---\ndescription: d\n---\n")
-        .file("skills/number/SKILL.md", "---\nname: 7\ndescription: d\n---\n");
+        .file(
+            "skills/number/SKILL.md",
+            "---\nname: 7\ndescription: d\n---\n",
+        );
     host.skill("good", "");
     let set = set(&host);
     let publications = set.publications();
-    let names: Vec<&str> = publications.skills.iter().map(|skill| skill.name()).collect();
-    assert_eq!(names, ["good", "named"], "the directory's name does not matter");
+    let names: Vec<&str> = publications
+        .skills
+        .iter()
+        .map(|skill| skill.name())
+        .collect();
+    assert_eq!(
+        names,
+        ["good", "named"],
+        "the directory's name does not matter"
+    );
     insta::assert_snapshot!(publications.notes.join("\n"), @r#"
     skill '7' is not published and is served by tools only: `name` in its SKILL.md is missing or no text
     skill 'Upper' is not published and is served by tools only: its name is not 1 to 64 of a-z, 0-9 and single inner hyphens
@@ -46,8 +74,14 @@ fn names_that_clients_refuse() {
     skill 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' is not published and is served by tools only: its name is not 1 to 64 of a-z, 0-9 and single inner hyphens
     skill '日本' is not published and is served by tools only: its name is not 1 to 64 of a-z, 0-9 and single inner hyphens
     "#);
-    assert_eq!(read(&set, "twin", "SKILL.md"), Err(PublicationErrorKind::NotPublished));
-    assert_eq!(read(&set, "tax_calculator", "SKILL.md"), Err(PublicationErrorKind::NotPublished));
+    assert_eq!(
+        read(&set, "twin", "SKILL.md"),
+        Err(PublicationErrorKind::NotPublished)
+    );
+    assert_eq!(
+        read(&set, "tax_calculator", "SKILL.md"),
+        Err(PublicationErrorKind::NotPublished)
+    );
 }
 
 #[test]
@@ -58,14 +92,38 @@ fn texts_that_other_readers_read_differently() {
     file("bom", format!("\u{feff}---\n{}---\n", field("bom")));
     file("late", format!("\n---\n{}---\n", field("late")));
     file("bare", format!("{}\nBody\n", field("bare")));
-    file("mended", format!("---\n{}argument-hint: [a] [b]\n---\n", field("mended")));
-    file("tagged", format!("---\n{}x: !mine 1\n---\n", field("tagged")));
-    file("merged", format!("---\n{}x: &x {{a: 1}}\ny:\n  <<: *x\n---\n", field("merged")));
+    file(
+        "mended",
+        format!("---\n{}argument-hint: [a] [b]\n---\n", field("mended")),
+    );
+    file(
+        "tagged",
+        format!("---\n{}x: !mine 1\n---\n", field("tagged")),
+    );
+    file(
+        "merged",
+        format!(
+            "---\n{}x: &x {{a: 1}}\ny:\n  <<: *x\n---\n",
+            field("merged")
+        ),
+    );
     file("twice", format!("---\n{}x: 1\nx: 2\n---\n", field("twice")));
-    file("spelled", "---\nName: spelled\ndescription: d\n---\n".to_owned());
-    file("wide", "---\nname: \" wide \"\ndescription: d\n---\n".to_owned());
-    file("list", "---\nname: list\ndescription: [d]\n---\n".to_owned());
-    host.file("skills/lower/skill.md", "---\nname: lower\ndescription: d\n---\n");
+    file(
+        "spelled",
+        "---\nName: spelled\ndescription: d\n---\n".to_owned(),
+    );
+    file(
+        "wide",
+        "---\nname: \" wide \"\ndescription: d\n---\n".to_owned(),
+    );
+    file(
+        "list",
+        "---\nname: list\ndescription: [d]\n---\n".to_owned(),
+    );
+    host.file(
+        "skills/lower/skill.md",
+        "---\nname: lower\ndescription: d\n---\n",
+    );
     insta::assert_snapshot!(notes(&host, host.runtime()), @r#"
     skill 'bare' is not published and is served by tools only: other readers would not find the same in its SKILL.md: the frontmatter does not stand between plain `---` lines at the beginning: no fences: fields read up to the first empty line that none follows; put `---` before and behind them
     skill 'bom' is not published and is served by tools only: other readers would not find the same in its SKILL.md: the frontmatter does not stand between plain `---` lines at the beginning: byte order mark skipped; save the file without one
@@ -84,7 +142,11 @@ fn texts_that_other_readers_read_differently() {
 #[test]
 fn skills_that_are_too_large() {
     let host = Host::new();
-    host.skill("many", "").skill("limit", "").skill("large", "").skill("deep", "").skill("endless", "");
+    host.skill("many", "")
+        .skill("limit", "")
+        .skill("large", "")
+        .skill("deep", "")
+        .skill("endless", "");
     for number in 0..600 {
         host.file(&format!("skills/many/f/{number}"), "");
     }
@@ -92,8 +154,15 @@ fn skills_that_are_too_large() {
         host.file(&format!("skills/endless/f/{number}"), "");
     }
     for number in 0..17 {
-        let path = host.file(&format!("skills/large/{number}"), "").path(&format!("skills/large/{number}"));
-        File::options().write(true).open(path).unwrap().set_len(1 << 20).unwrap();
+        let path = host
+            .file(&format!("skills/large/{number}"), "")
+            .path(&format!("skills/large/{number}"));
+        File::options()
+            .write(true)
+            .open(path)
+            .unwrap()
+            .set_len(1 << 20)
+            .unwrap();
     }
     host.file("skills/deep/1/2/3/4/5/6/7/8/9/x", "");
     for number in 0..511 {
@@ -101,7 +170,11 @@ fn skills_that_are_too_large() {
     }
     let set = set(&host);
     let publications = set.publications();
-    let sizes: Vec<_> = publications.skills.iter().map(|skill| (skill.name(), skill.files().len())).collect();
+    let sizes: Vec<_> = publications
+        .skills
+        .iter()
+        .map(|skill| (skill.name(), skill.files().len()))
+        .collect();
     assert_eq!(sizes, [("limit", 512)]);
     insta::assert_snapshot!(publications.notes.join("\n"), @r#"
     skill 'deep' is not published and is served by tools only: it nests deeper than 8 directories, has more than 1000 files, or a part of it cannot be listed
@@ -110,19 +183,36 @@ fn skills_that_are_too_large() {
     skill 'many' is not published and is served by tools only: it has 601 files, at most 512 are published
     "#);
     // What is left out does not count.
-    host.file("skills/limit/tls.key", "").file("skills/limit/.more/x", "");
+    host.file("skills/limit/tls.key", "")
+        .file("skills/limit/.more/x", "");
     assert_eq!(paths(&set.publication("limit").unwrap()).len(), 512);
 }
 
 #[test]
 fn skills_that_are_not_for_models() {
     let host = Host::new();
-    host.skill("manual", "disable-model-invocation: true\n").skill("kept", "disable-model-invocation: true\nuser-invocable: false\n");
-    host.skill("off", "").skill("by-mode", "").skill("unread", "allowed-tools: {a: 1}\n");
-    host.file("drafts/draft/SKILL.md", "---\nname: draft\ndescription: d\n---\n");
-    host.file("others/foreign/SKILL.md", "---\nname: foreign\ndescription: d\n---\n");
+    host.skill("manual", "disable-model-invocation: true\n")
+        .skill(
+            "kept",
+            "disable-model-invocation: true\nuser-invocable: false\n",
+        );
+    host.skill("off", "")
+        .skill("by-mode", "")
+        .skill("unread", "allowed-tools: {a: 1}\n");
+    host.file(
+        "drafts/draft/SKILL.md",
+        "---\nname: draft\ndescription: d\n---\n",
+    );
+    host.file(
+        "others/foreign/SKILL.md",
+        "---\nname: foreign\ndescription: d\n---\n",
+    );
     let mode = |modes: Modes, name: &str, mode| modes.with(Selector::Name(name.to_owned()), mode);
-    let modes = mode(mode(Modes::default(), "off", Mode::Off), "by-mode", Mode::Manual);
+    let modes = mode(
+        mode(Modes::default(), "off", Mode::Off),
+        "by-mode",
+        Mode::Manual,
+    );
     let others = Root::new(host.path("others"), Scope::Repo).trust(Trust::Untrusted);
     insta::assert_snapshot!(notes(&host, host.runtime().root(others).modes(modes)), @r#"
     skill 'by-mode' is not published: it is not for models to choose; users may call it by its prompt
@@ -138,10 +228,21 @@ fn skills_that_are_not_for_models() {
 #[test]
 fn a_text_that_is_a_link() {
     let host = Host::new();
-    host.file("skills/within/TEXT.md", "---\nname: within\ndescription: d\n---\n");
-    host.file("elsewhere.md", "---\nname: elsewhere\ndescription: d\n---\n").file("linked/elsewhere/data", "x");
+    host.file(
+        "skills/within/TEXT.md",
+        "---\nname: within\ndescription: d\n---\n",
+    );
+    host.file(
+        "elsewhere.md",
+        "---\nname: elsewhere\ndescription: d\n---\n",
+    )
+    .file("linked/elsewhere/data", "x");
     std::os::unix::fs::symlink("TEXT.md", host.path("skills/within/SKILL.md")).unwrap();
-    std::os::unix::fs::symlink(host.path("elsewhere.md"), host.path("linked/elsewhere/SKILL.md")).unwrap();
+    std::os::unix::fs::symlink(
+        host.path("elsewhere.md"),
+        host.path("linked/elsewhere/SKILL.md"),
+    )
+    .unwrap();
     let linked = Root::new(host.path("linked"), Scope::Repo).file_links(FileLinks::Follow);
     insta::assert_snapshot!(notes(&host, host.runtime().root(linked)), @r#"
     skill 'within' is not published and is served by tools only: its text is not a plain file `SKILL.md` in its directory: it is spelled otherwise or a symbolic link

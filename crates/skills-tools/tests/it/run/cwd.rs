@@ -9,7 +9,10 @@ use crate::fixture::{Host, lacks_walls};
 
 fn host() -> Host {
     let host = kit(&[]);
-    host.file("workspace/sub/deep/x.txt", "x").file("workspace/file.txt", "f").file("outside/canary", "canary").file("data/d.txt", "d");
+    host.file("workspace/sub/deep/x.txt", "x")
+        .file("workspace/file.txt", "f")
+        .file("outside/canary", "canary")
+        .file("data/d.txt", "d");
     std::os::unix::fs::symlink("sub/deep", host.path("workspace/inward")).unwrap();
     std::os::unix::fs::symlink(host.path("outside"), host.path("workspace/outward")).unwrap();
     std::os::unix::fs::symlink("../outside", host.path("workspace/upward")).unwrap();
@@ -48,7 +51,12 @@ async fn another_mount_is_a_place_too() {
     }
     let host = host();
     let runtime = host.runtime().rules(Rules::default().rule(spawn("ls")));
-    let tools = host.wrap(host.builder(runtime).mount(Mount::read_only("data", host.path("data"))).build().unwrap());
+    let tools = host.wrap(
+        host.builder(runtime)
+            .mount(Mount::read_only("data", host.path("data")))
+            .build()
+            .unwrap(),
+    );
     for cwd in ["data", "/data"] {
         assert_eq!(bash(&tools, "ls", cwd).await.text, "d.txt", "{cwd}");
     }
@@ -118,26 +126,57 @@ async fn a_path_that_is_none_is_refused() {
     ] {
         let outcome = bash(&tools, "pwd", cwd).await;
         let is_refused = matches!(outcome.code(), Some("invalid_path" | "invalid_arguments"));
-        assert!(is_refused && !outcome.text.chars().any(|c| c.is_control() && c != '\n'), "{cwd:?}: {}", outcome.text);
+        assert!(
+            is_refused && !outcome.text.chars().any(|c| c.is_control() && c != '\n'),
+            "{cwd:?}: {}",
+            outcome.text
+        );
     }
-    for cwd in ["/", "/etc", "/tmp", "/proc/self/cwd", "/skillsX/f", "/workspace2/f", "/workspac"] {
+    for cwd in [
+        "/",
+        "/etc",
+        "/tmp",
+        "/proc/self/cwd",
+        "/skillsX/f",
+        "/workspace2/f",
+        "/workspac",
+    ] {
         let outcome = bash(&tools, "pwd", cwd).await;
-        assert!(matches!(outcome.code(), Some("path_outside_mounts" | "invalid_path")), "{cwd:?}: {}", outcome.text);
+        assert!(
+            matches!(outcome.code(), Some("path_outside_mounts" | "invalid_path")),
+            "{cwd:?}: {}",
+            outcome.text
+        );
     }
     // The host's own path of the workspace leads nowhere either, unless a host mirrors it.
     let own = host.path("workspace").display().to_string();
     let arguments = json!({"command": "pwd", "cwd": own});
-    let outcome = tools.set.call("skills_bash", arguments, &skills_tools::CallContext::default()).await.unwrap();
+    let outcome = tools
+        .set
+        .call(
+            "skills_bash",
+            arguments,
+            &skills_tools::CallContext::default(),
+        )
+        .await
+        .unwrap();
     assert_eq!(outcome.code(), Some("path_outside_mounts"));
 }
 
 #[tokio::test]
 async fn without_a_workspace_only_named_places_are_left() {
     let host = host();
-    let runtime = host.runtime().rules(Rules::default().rule(spawn("pwd"))).build();
+    let runtime = host
+        .runtime()
+        .rules(Rules::default().rule(spawn("pwd")))
+        .build();
     let tools = host.wrap(skills_tools::ToolSet::builder(runtime).build().unwrap());
     for cwd in ["", "workspace", "sub"] {
-        assert_eq!(bash(&tools, "pwd", cwd).await.code(), Some("path_outside_mounts"), "{cwd:?}");
+        assert_eq!(
+            bash(&tools, "pwd", cwd).await.code(),
+            Some("path_outside_mounts"),
+            "{cwd:?}"
+        );
     }
     if !lacks_walls() {
         assert_eq!(bash(&tools, "pwd", "skills/kit").await.text, "/skills/kit");

@@ -7,23 +7,54 @@ use super::{SHOW, bash, kit, run};
 use crate::fixture::lacks_walls;
 
 /// Names that are none.
-const NAMES: &[&str] =
-    &["../kit", "../x", "/tmp/x", "a/b", "kit/", "./kit", "kit/../kit", "..", ".", "~", "KIT", "kit ", " kit", "kit\n", "k\u{200b}it"];
+const NAMES: &[&str] = &[
+    "../kit",
+    "../x",
+    "/tmp/x",
+    "a/b",
+    "kit/",
+    "./kit",
+    "kit/../kit",
+    "..",
+    ".",
+    "~",
+    "KIT",
+    "kit ",
+    " kit",
+    "kit\n",
+    "k\u{200b}it",
+];
 
 #[tokio::test]
 async fn a_skill_is_found_by_its_name_alone() {
     let host = kit(&[("show.py", SHOW)]);
     let tools = host.tools();
-    let paths = ["skills/kit", "skills/kit/SKILL.md", "skills/../skills/kit"].map(|path| host.path(path).display().to_string());
+    let paths = ["skills/kit", "skills/kit/SKILL.md", "skills/../skills/kit"]
+        .map(|path| host.path(path).display().to_string());
     let names = NAMES.iter().map(ToString::to_string).chain(paths);
     for name in names {
         for (tool, arguments) in [
-            ("skills_run", json!({"name": name, "command": "scripts/show.py"})),
-            ("run_skill_script", json!({"skill_name": name, "script_name": "show"})),
+            (
+                "skills_run",
+                json!({"name": name, "command": "scripts/show.py"}),
+            ),
+            (
+                "run_skill_script",
+                json!({"skill_name": name, "script_name": "show"}),
+            ),
         ] {
             // The caller's own words come back, so the set is asked as it is.
-            let outcome = tools.set.call(tool, arguments, &skills_tools::CallContext::default()).await.unwrap();
-            assert_eq!(outcome.code(), Some("skill_not_found"), "{tool} {name:?}: {}", outcome.text);
+            let outcome = tools
+                .set
+                .call(tool, arguments, &skills_tools::CallContext::default())
+                .await
+                .unwrap();
+            assert_eq!(
+                outcome.code(),
+                Some("skill_not_found"),
+                "{tool} {name:?}: {}",
+                outcome.text
+            );
         }
     }
 }
@@ -31,8 +62,14 @@ async fn a_skill_is_found_by_its_name_alone() {
 #[tokio::test]
 async fn a_script_is_found_in_its_skill_alone() {
     let host = kit(&[("show.py", SHOW)]);
-    host.skill("other", "").script("other", "run.py", "print('ran')\n").file("outside.py", "print('ran')\n");
-    std::os::unix::fs::symlink(host.path("outside.py"), host.path("skills/kit/scripts/link.py")).unwrap();
+    host.skill("other", "")
+        .script("other", "run.py", "print('ran')\n")
+        .file("outside.py", "print('ran')\n");
+    std::os::unix::fs::symlink(
+        host.path("outside.py"),
+        host.path("skills/kit/scripts/link.py"),
+    )
+    .unwrap();
     let tools = host.tools();
     let words = [
         "../other/scripts/run.py",
@@ -48,15 +85,47 @@ async fn a_script_is_found_in_its_skill_alone() {
         "scripts/..\\show.py",
     ];
     for word in words {
-        for command in [word.to_owned(), format!("python {word}"), format!("'{word}'")] {
+        for command in [
+            word.to_owned(),
+            format!("python {word}"),
+            format!("'{word}'"),
+        ] {
             let outcome = run(&tools, &command).await;
-            assert!(matches!(outcome.code(), Some("script_not_found" | "approval_required" | "conflict")), "{command}: {}", outcome.text);
+            assert!(
+                matches!(
+                    outcome.code(),
+                    Some("script_not_found" | "approval_required" | "conflict")
+                ),
+                "{command}: {}",
+                outcome.text
+            );
             assert!(!outcome.text.contains("ran"), "{command}");
         }
     }
-    for name in ["../x", "a/b", "/tmp/x", "..", ".hidden", "a\\b", "show.py ", "show\0", "C:x", "x\u{200b}"] {
-        let outcome = tools.call("run_skill_script", json!({"skill_name": "kit", "script_name": name})).await;
-        assert_eq!(outcome.code(), Some("invalid_path"), "{name:?}: {}", outcome.text);
+    for name in [
+        "../x",
+        "a/b",
+        "/tmp/x",
+        "..",
+        ".hidden",
+        "a\\b",
+        "show.py ",
+        "show\0",
+        "C:x",
+        "x\u{200b}",
+    ] {
+        let outcome = tools
+            .call(
+                "run_skill_script",
+                json!({"skill_name": "kit", "script_name": name}),
+            )
+            .await;
+        assert_eq!(
+            outcome.code(),
+            Some("invalid_path"),
+            "{name:?}: {}",
+            outcome.text
+        );
     }
 }
 
@@ -64,44 +133,109 @@ async fn a_script_is_found_in_its_skill_alone() {
 async fn a_script_that_is_turned_off_runs_by_no_name() {
     let host = kit(&[("off.py", "print('ran')\n"), ("on.py", "print('on')\n")]);
     let tools = host.tools();
-    tools.set.change_script_tool("skill__kit__off", Override::off()).unwrap();
-    for start in ["", "./", "skills/kit/", "/skills/kit/", "python ", "python3 ", "python ./", "python skills/kit/"] {
+    tools
+        .set
+        .change_script_tool("skill__kit__off", Override::off())
+        .unwrap();
+    for start in [
+        "",
+        "./",
+        "skills/kit/",
+        "/skills/kit/",
+        "python ",
+        "python3 ",
+        "python ./",
+        "python skills/kit/",
+    ] {
         let outcome = run(&tools, &format!("{start}scripts/off.py")).await;
-        assert_eq!(outcome.code(), Some("denied_by_policy"), "{start:?}: {}", outcome.text);
+        assert_eq!(
+            outcome.code(),
+            Some("denied_by_policy"),
+            "{start:?}: {}",
+            outcome.text
+        );
     }
     for name in ["off", "off.py"] {
-        let outcome = tools.call("run_skill_script", json!({"skill_name": "kit", "script_name": name})).await;
-        assert_eq!((outcome.code(), outcome.text.contains("turned the script 'off.py' off")), (Some("denied_by_policy"), true));
+        let outcome = tools
+            .call(
+                "run_skill_script",
+                json!({"skill_name": "kit", "script_name": name}),
+            )
+            .await;
+        assert_eq!(
+            (
+                outcome.code(),
+                outcome.text.contains("turned the script 'off.py' off")
+            ),
+            (Some("denied_by_policy"), true)
+        );
     }
-    assert!(tools.set.call("skill__kit__off", json!({}), &skills_tools::CallContext::default()).await.is_err());
+    assert!(
+        tools
+            .set
+            .call(
+                "skill__kit__off",
+                json!({}),
+                &skills_tools::CallContext::default()
+            )
+            .await
+            .is_err()
+    );
     if lacks_walls() {
         return;
     }
     assert_eq!(run(&tools, "scripts/on.py").await.text, "on");
-    tools.set.change_script_tool("skill__kit__off", Override::on()).unwrap();
+    tools
+        .set
+        .change_script_tool("skill__kit__off", Override::on())
+        .unwrap();
     assert_eq!(run(&tools, "scripts/off.py").await.text, "ran");
 }
 
 #[tokio::test]
 async fn nothing_of_a_draft_runs() {
     let host = kit(&[]);
-    host.file("drafts/fresh/SKILL.md", "---\nname: fresh\ndescription: New.\n---\n# fresh\n")
-        .file("drafts/fresh/scripts/run.py", "print('ran')\n");
+    host.file(
+        "drafts/fresh/SKILL.md",
+        "---\nname: fresh\ndescription: New.\n---\n# fresh\n",
+    )
+    .file("drafts/fresh/scripts/run.py", "print('ran')\n");
     let tools = host.allowing(&["spawn"]);
     for (tool, arguments) in [
-        ("skills_run", json!({"name": "fresh", "command": "scripts/run.py"})),
+        (
+            "skills_run",
+            json!({"name": "fresh", "command": "scripts/run.py"}),
+        ),
         ("skills_run", json!({"name": "fresh", "command": "ls; id"})),
-        ("skills_bash", json!({"command": "ls", "cwd": "skills/fresh"})),
-        ("skills_bash", json!({"command": "ls", "cwd": "skills/fresh/scripts"})),
-        ("run_skill_script", json!({"skill_name": "fresh", "script_name": "run"})),
+        (
+            "skills_bash",
+            json!({"command": "ls", "cwd": "skills/fresh"}),
+        ),
+        (
+            "skills_bash",
+            json!({"command": "ls", "cwd": "skills/fresh/scripts"}),
+        ),
+        (
+            "run_skill_script",
+            json!({"skill_name": "fresh", "script_name": "run"}),
+        ),
     ] {
         let outcome = tools.call(tool, arguments.clone()).await;
-        assert_eq!(outcome.code(), Some("approval_required"), "{tool} {arguments}: {}", outcome.text);
+        assert_eq!(
+            outcome.code(),
+            Some("approval_required"),
+            "{tool} {arguments}: {}",
+            outcome.text
+        );
     }
     // Nor is it within reach of what does run.
     if !lacks_walls() {
         let outcome = run(&tools, "cat /skills/fresh/scripts/run.py ../fresh/SKILL.md ../../drafts/fresh/SKILL.md; ls ../../drafts").await;
-        assert!(outcome.is_error && !outcome.text.contains("ran") && !outcome.text.contains("New."), "{}", outcome.text);
+        assert!(
+            outcome.is_error && !outcome.text.contains("ran") && !outcome.text.contains("New."),
+            "{}",
+            outcome.text
+        );
     }
 }
 
@@ -109,14 +243,54 @@ async fn nothing_of_a_draft_runs() {
 async fn what_needs_packages_is_not_started_without_them() {
     let block = "# /// script\n# dependencies = ['rich']\n# ///\nprint('ran')\n";
     let cases = [
-        ("pyproject.toml", "[project]\nname='x'\ndependencies=['pandas']\n", "run.py", "pyproject.toml asks for pandas"),
-        ("scripts/pyproject.toml", "[project]\nname='x'\ndependencies=['pandas']\n", "run.py", "scripts/pyproject.toml asks for pandas"),
-        ("pyproject.toml", "not [toml", "run.py", "pyproject.toml cannot be read"),
-        ("requirements.txt", "# why\nhttpx==1\n", "run.py", "requirements.txt asks for httpx==1"),
-        ("scripts/requirements.txt", "-r other.txt\n", "run.py", "scripts/requirements.txt asks for -r other.txt"),
-        ("package.json", r#"{"dependencies": {"left-pad": "1"}}"#, "run.js", "package.json asks for left-pad"),
-        ("scripts/package.json", r#"{"dependencies": {"left-pad": "1"}}"#, "run.mjs", "scripts/package.json asks for left-pad"),
-        ("scripts/run.py", block, "run.py", "scripts/run.py asks for rich"),
+        (
+            "pyproject.toml",
+            "[project]\nname='x'\ndependencies=['pandas']\n",
+            "run.py",
+            "pyproject.toml asks for pandas",
+        ),
+        (
+            "scripts/pyproject.toml",
+            "[project]\nname='x'\ndependencies=['pandas']\n",
+            "run.py",
+            "scripts/pyproject.toml asks for pandas",
+        ),
+        (
+            "pyproject.toml",
+            "not [toml",
+            "run.py",
+            "pyproject.toml cannot be read",
+        ),
+        (
+            "requirements.txt",
+            "# why\nhttpx==1\n",
+            "run.py",
+            "requirements.txt asks for httpx==1",
+        ),
+        (
+            "scripts/requirements.txt",
+            "-r other.txt\n",
+            "run.py",
+            "scripts/requirements.txt asks for -r other.txt",
+        ),
+        (
+            "package.json",
+            r#"{"dependencies": {"left-pad": "1"}}"#,
+            "run.js",
+            "package.json asks for left-pad",
+        ),
+        (
+            "scripts/package.json",
+            r#"{"dependencies": {"left-pad": "1"}}"#,
+            "run.mjs",
+            "scripts/package.json asks for left-pad",
+        ),
+        (
+            "scripts/run.py",
+            block,
+            "run.py",
+            "scripts/run.py asks for rich",
+        ),
     ];
     for (file, content, script, needed) in cases {
         let host = kit(&[(script, "print('ran')\n")]);
@@ -124,15 +298,35 @@ async fn what_needs_packages_is_not_started_without_them() {
         let tools = host.allowing(&["spawn"]);
         let message = format!("Error: Failed to setup environment: {needed}");
         let engine = json!({"skill_name": "kit", "script_name": script});
-        let outcomes = [run(&tools, &format!("scripts/{script}")).await, tools.call("run_skill_script", engine).await];
+        let outcomes = [
+            run(&tools, &format!("scripts/{script}")).await,
+            tools.call("run_skill_script", engine).await,
+        ];
         for outcome in outcomes {
-            assert_eq!(outcome.code(), Some("setup_failed"), "{file}: {}", outcome.text);
-            assert!(outcome.text.starts_with(&message), "{file}: {}", outcome.text);
+            assert_eq!(
+                outcome.code(),
+                Some("setup_failed"),
+                "{file}: {}",
+                outcome.text
+            );
+            assert!(
+                outcome.text.starts_with(&message),
+                "{file}: {}",
+                outcome.text
+            );
         }
         // Any command may be one that needs them; what a script says of itself only it needs.
         let is_for_all = file != "scripts/run.py";
-        for outcome in [run(&tools, "true; true").await, bash(&tools, "true", "skills/kit").await] {
-            assert_eq!(outcome.code() == Some("setup_failed"), is_for_all, "{file}: {}", outcome.text);
+        for outcome in [
+            run(&tools, "true; true").await,
+            bash(&tools, "true", "skills/kit").await,
+        ] {
+            assert_eq!(
+                outcome.code() == Some("setup_failed"),
+                is_for_all,
+                "{file}: {}",
+                outcome.text
+            );
         }
     }
 }
@@ -143,7 +337,14 @@ async fn what_needs_no_packages_is_started() {
         return;
     }
     let host = kit(&[("run.py", "print('ran')\n")]);
-    host.file("skills/kit/pyproject.toml", "[project]\nname='x'\ndependencies=[]\n").file("skills/kit/requirements.txt", "# none\n");
-    host.file("skills/kit/package.json", r#"{"dependencies": {"left-pad": "1"}}"#);
+    host.file(
+        "skills/kit/pyproject.toml",
+        "[project]\nname='x'\ndependencies=[]\n",
+    )
+    .file("skills/kit/requirements.txt", "# none\n");
+    host.file(
+        "skills/kit/package.json",
+        r#"{"dependencies": {"left-pad": "1"}}"#,
+    );
     assert_eq!(run(&host.tools(), "scripts/run.py").await.text, "ran");
 }

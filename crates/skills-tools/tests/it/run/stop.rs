@@ -13,7 +13,8 @@ use crate::fixture::{Host, Tools, lacks_walls};
 /// Whatever is stopped is gone after so long, however slow the machine.
 const SOON: Duration = Duration::from_secs(20);
 
-/// Holds a lock in the workspace as long as any process of it lives, leaves processes behind as `leave` says, and lets them say that they began.
+/// Holds a lock in the workspace as long as any process of it lives, leaves processes behind as
+/// `leave` says, and lets them say that they began.
 fn holding(leave: &str) -> Host {
     let start = "import fcntl, os, signal, sys, time
 work = os.environ['SKILL_WORKSPACE']
@@ -33,7 +34,8 @@ def linger(name):
 print('started', flush=True)
 ";
     let host = kit(&[("hold.py", &format!("{start}{leave}\n"))]);
-    host.skill("kit", "allowed-tools: Bash, Read, Write\n").file("workspace/lock", "");
+    host.skill("kit", "allowed-tools: Bash, Read, Write\n")
+        .file("workspace/lock", "");
     host
 }
 
@@ -48,7 +50,12 @@ async fn all_are_gone(host: &Host) {
 }
 
 async fn limited(tools: &Tools, command: &str) -> Outcome {
-    tools.call("skills_run", json!({"name": "kit", "command": command, "timeout": 1})).await
+    tools
+        .call(
+            "skills_run",
+            json!({"name": "kit", "command": command, "timeout": 1}),
+        )
+        .await
 }
 
 #[tokio::test]
@@ -58,9 +65,15 @@ async fn at_the_deadline_all_processes_die_however_they_hide() {
     }
     let cases = [
         ("itself", "linger('a')"),
-        ("deaf", "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nlinger('a')"),
+        (
+            "deaf",
+            "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nlinger('a')",
+        ),
         ("child", "if os.fork() == 0:\n    linger('a')\nlinger('b')"),
-        ("session", "if os.fork() == 0:\n    attempt(os.setsid)\n    linger('a')\nlinger('b')"),
+        (
+            "session",
+            "if os.fork() == 0:\n    attempt(os.setsid)\n    linger('a')\nlinger('b')",
+        ),
         (
             "twice",
             "if os.fork() == 0:\n    attempt(os.setsid)\n    if os.fork() == 0:\n        signal.signal(signal.SIGTERM, signal.SIG_IGN)\n        \
@@ -76,15 +89,33 @@ async fn at_the_deadline_all_processes_die_however_they_hide() {
         let tools = host.allowing(&["spawn", &host.write_rule()]);
         let begun = Instant::now();
         let outcome = limited(&tools, "scripts/hold.py").await;
-        assert_eq!(outcome.text, "Command timed out after 1 seconds\nstarted", "{name}");
-        assert_eq!((outcome.code(), &outcome.structured["timed_out"]), (Some("timed_out"), &json!(true)), "{name}");
+        assert_eq!(
+            outcome.text, "Command timed out after 1 seconds\nstarted",
+            "{name}"
+        );
+        assert_eq!(
+            (outcome.code(), &outcome.structured["timed_out"]),
+            (Some("timed_out"), &json!(true)),
+            "{name}"
+        );
         assert_eq!(outcome.structured["exit_code"], json!(null), "{name}");
         assert!(begun.elapsed() < SOON, "{name}");
         all_are_gone(&host).await;
-        assert!(host.path("workspace/a").exists(), "{name}: what was to be killed never began");
-        let size = std::fs::metadata(host.path("workspace/canary")).unwrap().len();
+        assert!(
+            host.path("workspace/a").exists(),
+            "{name}: what was to be killed never began"
+        );
+        let size = std::fs::metadata(host.path("workspace/canary"))
+            .unwrap()
+            .len();
         assert_eq!(run(&tools, "true").await.text, "(no output)", "{name}");
-        assert_eq!(std::fs::metadata(host.path("workspace/canary")).unwrap().len(), size, "{name}");
+        assert_eq!(
+            std::fs::metadata(host.path("workspace/canary"))
+                .unwrap()
+                .len(),
+            size,
+            "{name}"
+        );
     }
 }
 
@@ -96,12 +127,18 @@ async fn when_the_program_ends_its_children_die() {
     }
     let wait = "while not os.path.exists(work + '/a'):\n    time.sleep(0.01)\n";
     for close in ["", "    [os.close(n) for n in (0, 1, 2)]\n"] {
-        let host = holding(&format!("if os.fork() == 0:\n    attempt(os.setsid)\n{close}    linger('a')\n{wait}os._exit(0)"));
+        let host = holding(&format!(
+            "if os.fork() == 0:\n    attempt(os.setsid)\n{close}    linger('a')\n{wait}os._exit(0)"
+        ));
         let tools = host.allowing(&["spawn", &host.write_rule()]);
         let begun = Instant::now();
         let arguments = json!({"name": "kit", "command": "scripts/hold.py", "timeout": 10});
         let outcome = tools.call("skills_run", arguments).await;
-        assert!(outcome.text == "started" || outcome.is(skills_tools::Code::TimedOut), "{}", outcome.text);
+        assert!(
+            outcome.text == "started" || outcome.is(skills_tools::Code::TimedOut),
+            "{}",
+            outcome.text
+        );
         assert!(begun.elapsed() < 2 * SOON);
         all_are_gone(&host).await;
         assert!(host.path("workspace/a").exists());
@@ -118,7 +155,10 @@ async fn without_leave_there_is_no_second_process() {
         "import os, subprocess\nfor call in (os.fork, lambda: subprocess.run(['true']), lambda: os.system('true') and 1 / 0):\n    try:\n        \
          call()\n        print('ran')\n    except (OSError, ZeroDivisionError):\n        print('refused')\n",
     )]);
-    assert_eq!(run(&host.tools(), "scripts/fork.py").await.text, "refused\nrefused\nrefused");
+    assert_eq!(
+        run(&host.tools(), "scripts/fork.py").await.text,
+        "refused\nrefused\nrefused"
+    );
 }
 
 #[tokio::test]
@@ -140,18 +180,31 @@ async fn what_is_cancelled_is_stopped_and_shows_what_it_wrote() {
     };
     let arguments = json!({"name": "kit", "command": "scripts/hold.py", "timeout": 60});
     let (outcome, ()) = tokio::join!(tools.call_in("skills_run", arguments, &context), cancel);
-    assert_eq!((outcome.code(), outcome.text.as_str()), (Some("cancelled"), "Error: cancelled\nstarted"));
+    assert_eq!(
+        (outcome.code(), outcome.text.as_str()),
+        (Some("cancelled"), "Error: cancelled\nstarted")
+    );
     assert_eq!(outcome.structured["stdout"], "started\n");
     assert!(begun.elapsed() < 2 * SOON);
     all_are_gone(&host).await;
     // Whoever gave up before it began starts nothing.
     std::fs::remove_file(host.path("workspace/a")).unwrap();
     for (tool, arguments) in [
-        ("skills_run", json!({"name": "kit", "command": "scripts/hold.py"})),
+        (
+            "skills_run",
+            json!({"name": "kit", "command": "scripts/hold.py"}),
+        ),
         ("skills_bash", json!({"command": "touch a"})),
-        ("run_skill_script", json!({"skill_name": "kit", "script_name": "hold"})),
+        (
+            "run_skill_script",
+            json!({"skill_name": "kit", "script_name": "hold"}),
+        ),
     ] {
-        assert_eq!(tools.call_in(tool, arguments, &context).await.code(), Some("cancelled"), "{tool}");
+        assert_eq!(
+            tools.call_in(tool, arguments, &context).await.code(),
+            Some("cancelled"),
+            "{tool}"
+        );
     }
     assert!(!host.path("workspace/a").exists());
 }
@@ -161,13 +214,36 @@ async fn output_without_end_is_cut_and_stopped() {
     if lacks_walls() {
         return;
     }
-    let host = kit(&[("flood.py", "import sys\nsys.stdout.write('begin')\nwhile True:\n    sys.stdout.write('x' * 65536)\n")]);
+    let host = kit(&[(
+        "flood.py",
+        "import sys\nsys.stdout.write('begin')\nwhile True:\n    sys.stdout.write('x' * 65536)\n",
+    )]);
     let outcome = run(&host.tools(), "scripts/flood.py").await;
-    assert!(outcome.is_error && outcome.text.starts_with("Error: the program was stopped: "), "{}", &outcome.text[..200]);
+    assert!(
+        outcome.is_error && outcome.text.starts_with("Error: the program was stopped: "),
+        "{}",
+        &outcome.text[..200]
+    );
     let stdout = outcome.structured["stdout"].as_str().unwrap();
-    assert!(stdout.starts_with("beginx") && stdout.ends_with('x') && stdout.len() < 257 * 1024, "{}", stdout.len());
-    assert_eq!((&outcome.structured["stdout_truncated"], &outcome.structured["stderr_truncated"]), (&json!(true), &json!(false)));
-    assert_eq!((&outcome.structured["timed_out"], &outcome.structured["exit_code"]), (&json!(false), &json!(null)));
+    assert!(
+        stdout.starts_with("beginx") && stdout.ends_with('x') && stdout.len() < 257 * 1024,
+        "{}",
+        stdout.len()
+    );
+    assert_eq!(
+        (
+            &outcome.structured["stdout_truncated"],
+            &outcome.structured["stderr_truncated"]
+        ),
+        (&json!(true), &json!(false))
+    );
+    assert_eq!(
+        (
+            &outcome.structured["timed_out"],
+            &outcome.structured["exit_code"]
+        ),
+        (&json!(false), &json!(null))
+    );
     assert!(outcome.text.contains("bytes left out") && outcome.text.len() < 258 * 1024);
 }
 
@@ -180,12 +256,35 @@ async fn of_much_output_the_beginning_and_the_end_are_kept() {
     let host = kit(&[("much.py", much)]);
     host.file("workspace/much.py", much);
     let tools = host.allowing(&["spawn:python3"]);
-    for outcome in [run(&tools, "scripts/much.py").await, super::bash(&tools, "python3 much.py", "").await] {
-        assert!(!outcome.is_error && outcome.text.starts_with("done\n") && outcome.text.ends_with("\nend"), "{}", outcome.text.len());
+    for outcome in [
+        run(&tools, "scripts/much.py").await,
+        super::bash(&tools, "python3 much.py", "").await,
+    ] {
+        assert!(
+            !outcome.is_error
+                && outcome.text.starts_with("done\n")
+                && outcome.text.ends_with("\nend"),
+            "{}",
+            outcome.text.len()
+        );
         let stderr = outcome.structured["stderr"].as_str().unwrap();
-        assert!(stderr.starts_with("begin\ne") && stderr.ends_with("e\nend\n") && stderr.len() < 257 * 1024);
-        assert!(stderr.contains("[… 1737867 bytes left out …]"), "{}", &stderr[190_000..200_000].trim_matches('e'));
-        assert_eq!((&outcome.structured["stdout_truncated"], &outcome.structured["stderr_truncated"]), (&json!(false), &json!(true)));
+        assert!(
+            stderr.starts_with("begin\ne")
+                && stderr.ends_with("e\nend\n")
+                && stderr.len() < 257 * 1024
+        );
+        assert!(
+            stderr.contains("[… 1737867 bytes left out …]"),
+            "{}",
+            &stderr[190_000..200_000].trim_matches('e')
+        );
+        assert_eq!(
+            (
+                &outcome.structured["stdout_truncated"],
+                &outcome.structured["stderr_truncated"]
+            ),
+            (&json!(false), &json!(true))
+        );
     }
 }
 
@@ -201,11 +300,33 @@ sys.stderr.buffer.write(b'\x1b[2J\x1b]52;c;aGk=\x07warned')
 ";
     let host = kit(&[("paint.py", source)]);
     let outcome = run(&host.tools(), "scripts/paint.py").await;
-    assert_eq!(outcome.text, "caf\u{fffd} \u{fffd}\nred alink\ntfel end\nwarned");
-    assert!(outcome.structured["stdout"].as_str().unwrap().contains("\u{1b}[31mred"), "the data are what was written");
+    assert_eq!(
+        outcome.text,
+        "caf\u{fffd} \u{fffd}\nred alink\ntfel end\nwarned"
+    );
+    assert!(
+        outcome.structured["stdout"]
+            .as_str()
+            .unwrap()
+            .contains("\u{1b}[31mred"),
+        "the data are what was written"
+    );
     let fails = kit(&[("fail.py", &format!("{source}sys.exit(2)\n"))]);
     let outcome = run(&fails.tools(), "scripts/fail.py").await;
-    assert!(!outcome.text.chars().any(|c| c.is_control() && c != '\n'), "{:?}", outcome.text);
-    let outcome = fails.tools().call("run_skill_script", json!({"skill_name": "kit", "script_name": "fail"})).await;
-    assert_eq!((outcome.text.as_str(), outcome.code()), ("Error: warned", Some("failed")));
+    assert!(
+        !outcome.text.chars().any(|c| c.is_control() && c != '\n'),
+        "{:?}",
+        outcome.text
+    );
+    let outcome = fails
+        .tools()
+        .call(
+            "run_skill_script",
+            json!({"skill_name": "kit", "script_name": "fail"}),
+        )
+        .await;
+    assert_eq!(
+        (outcome.text.as_str(), outcome.code()),
+        ("Error: warned", Some("failed"))
+    );
 }

@@ -13,8 +13,15 @@ const BOTH: &str = "echo out\necho err >&2\n";
 
 /// A host where `sh` may run the files of the workspace.
 fn with_shell_files() -> (Host, Tools) {
-    let host = kit(&[("both.sh", BOTH), ("err.sh", "echo err >&2\n"), ("none.sh", ":\n"), ("three.sh", "echo out\nexit 3\n")]);
-    host.file("workspace/both.sh", BOTH).file("workspace/err.sh", "echo err >&2\n").file("workspace/none.sh", ":\n");
+    let host = kit(&[
+        ("both.sh", BOTH),
+        ("err.sh", "echo err >&2\n"),
+        ("none.sh", ":\n"),
+        ("three.sh", "echo out\nexit 3\n"),
+    ]);
+    host.file("workspace/both.sh", BOTH)
+        .file("workspace/err.sh", "echo err >&2\n")
+        .file("workspace/none.sh", ":\n");
     host.file("workspace/three.sh", "echo out\nexit 3\n");
     let tools = host.allowing(&["spawn:sh"]);
     (host, tools)
@@ -51,10 +58,22 @@ async fn an_exit_code_comes_first() {
         return;
     }
     let (_host, tools) = with_shell_files();
-    for outcome in [run(&tools, "scripts/three.sh").await, bash(&tools, "sh three.sh", "").await] {
+    for outcome in [
+        run(&tools, "scripts/three.sh").await,
+        bash(&tools, "sh three.sh", "").await,
+    ] {
         assert_eq!(outcome.text, "Exit code: 3\nout");
-        assert_eq!((outcome.code(), &outcome.structured["exit_code"]), (Some("failed"), &json!(3)));
-        assert_eq!((outcome.structured["stdout"].as_str(), &outcome.structured["signal"]), (Some("out\n"), &json!(null)));
+        assert_eq!(
+            (outcome.code(), &outcome.structured["exit_code"]),
+            (Some("failed"), &json!(3))
+        );
+        assert_eq!(
+            (
+                outcome.structured["stdout"].as_str(),
+                &outcome.structured["signal"]
+            ),
+            (Some("out\n"), &json!(null))
+        );
     }
 }
 
@@ -69,7 +88,12 @@ async fn standard_input_is_empty_unless_given() {
     let arguments = json!({"name": "kit", "command": "scripts/read.py", "stdin": "a\n$(id)"});
     assert_eq!(tools.text("skills_run", arguments).await, r"'a\n$(id)'");
     assert_eq!(bash(&tools, "cat", "").await.text, "(no output)");
-    assert_eq!(tools.text("skills_bash", json!({"command": "cat -", "stdin": "a; b"})).await, "a; b");
+    assert_eq!(
+        tools
+            .text("skills_bash", json!({"command": "cat -", "stdin": "a; b"}))
+            .await,
+        "a; b"
+    );
 }
 
 #[tokio::test]
@@ -84,9 +108,18 @@ async fn the_unknown_is_named_with_what_may_be_meant() {
     Error: skill 'zzz' not found
     Hint: list the skills with skills_ls of `skills`
     ");
-    for command in ["scripts/shaw.py", "python scripts/shaw.py", "python3 ./scripts/shaw.py 1"] {
+    for command in [
+        "scripts/shaw.py",
+        "python scripts/shaw.py",
+        "python3 ./scripts/shaw.py 1",
+    ] {
         let outcome = run(&tools, command).await;
-        assert_eq!(outcome.code(), Some("script_not_found"), "{command}: {}", outcome.text);
+        assert_eq!(
+            outcome.code(),
+            Some("script_not_found"),
+            "{command}: {}",
+            outcome.text
+        );
     }
     assert_snapshot!(run(&tools, "scripts/shaw.py").await.text, @"
     Error: 'scripts/shaw.py' is no script of the skill 'kit'
@@ -102,7 +135,14 @@ async fn the_unknown_is_named_with_what_may_be_meant() {
 async fn a_denial_says_whether_somebody_could_still_allow_it() {
     let host = kit(&[("show.py", SHOW)]);
     let tools = host.tools();
-    let told = |outcome: Outcome| format!("{} {}\n{}", outcome.code().unwrap(), outcome.structured["error"]["retryable"], outcome.text);
+    let told = |outcome: Outcome| {
+        format!(
+            "{} {}\n{}",
+            outcome.code().unwrap(),
+            outcome.structured["error"]["retryable"],
+            outcome.text
+        )
+    };
     assert_snapshot!(told(run(&tools, "ls -l").await), @"
     approval_required true
     Error: it was not started: may not start ls (asked by the caller): no rule allows it, and there was nobody to ask
@@ -118,7 +158,8 @@ async fn a_denial_says_whether_somebody_could_still_allow_it() {
     Error: it was not started: may not start programs (asked by the caller): no rule allows it, and there was nobody to ask
     Hint: a person has to allow it; ask them, and call again when they have
     ");
-    let network = json!({"name": "kit", "command": "scripts/show.py", "network": ["api.example.com"]});
+    let network =
+        json!({"name": "kit", "command": "scripts/show.py", "network": ["api.example.com"]});
     assert_snapshot!(told(tools.call("skills_run", network).await), @"
     approval_required true
     Error: it was not started: may not reach api.example.com (asked by the caller): no rule allows it, and there was nobody to ask
@@ -143,11 +184,13 @@ async fn a_denial_says_whether_somebody_could_still_allow_it() {
     ");
 }
 
-/// Rules are written by people who know the machine; what a model reads of them names no place on it.
+/// Rules are written by people who know the machine; what a model reads of them names no place on
+/// it.
 #[tokio::test]
 async fn a_denial_tells_no_path_of_this_machine() {
     let host = kit(&[]);
-    host.skill("kit", "allowed-tools: Bash, Read, Write\n").script("kit", "show.py", SHOW);
+    host.skill("kit", "allowed-tools: Bash, Read, Write\n")
+        .script("kit", "show.py", SHOW);
     let rule = |effect, text: &str| Rule::parse(effect, Layer::User, text).unwrap();
     let root = host.path("").display().to_string();
     let everything = format!("write:{}", root.trim_end_matches('/'));
@@ -157,13 +200,23 @@ async fn a_denial_tells_no_path_of_this_machine() {
         vec![rule(Effect::Allow, &everything)],
         vec![rule(Effect::Deny, "spawn").source(host.path("policy.toml").display().to_string())],
         vec![rule(Effect::Deny, "spawn").within(host.path("skills"))],
-        vec![rule(Effect::Deny, &host.write_rule()), rule(Effect::Deny, "spawn:ls")],
+        vec![
+            rule(Effect::Deny, &host.write_rule()),
+            rule(Effect::Deny, "spawn:ls"),
+        ],
     ];
     for rules in rules {
         let tools = host.tools_with(Rules::default().with_rules(rules.clone()));
         for command in ["ls", "scripts/show.py", "ls | wc"] {
             let outcome = run(&tools, command).await;
-            assert!(matches!(outcome.code(), Some("denied_by_policy" | "approval_required")), "{rules:?} {command}: {}", outcome.text);
+            assert!(
+                matches!(
+                    outcome.code(),
+                    Some("denied_by_policy" | "approval_required")
+                ),
+                "{rules:?} {command}: {}",
+                outcome.text
+            );
         }
     }
     let tools = host.tools_with(Rules::default().rule(rule(Effect::Deny, &everything)));
@@ -171,7 +224,11 @@ async fn a_denial_tells_no_path_of_this_machine() {
     Error: it was not started: may not write /workspace (asked by Write): by a rule (user); may not start programs (asked by Bash): nobody was asked, since something else is denied
     Hint: do it in another way; asking again changes nothing
     ");
-    let tools = host.tools_with(Rules::default().rule(rule(Effect::Allow, &everything)).rule(rule(Effect::Allow, "spawn")));
+    let tools = host.tools_with(
+        Rules::default()
+            .rule(rule(Effect::Allow, &everything))
+            .rule(rule(Effect::Allow, "spawn")),
+    );
     assert_snapshot!(run(&tools, "scripts/show.py").await.text, @"
     Error: it was not started: nobody approved its content for what rules would give it: there was nobody to ask
     Hint: a person has to allow it; ask them, and call again when they have
@@ -185,9 +242,15 @@ async fn a_broken_store_of_approvals_is_not_shown() {
     host.file("state/approvals.json", "{ not JSON");
     let store = std::sync::Arc::new(FileApprovals::new(host.path("state/approvals.json")));
     for answer in [Answer::Always, Answer::Deny] {
-        let runtime = host.runtime().approvals(store.clone()).approver(std::sync::Arc::new(answer));
+        let runtime = host
+            .runtime()
+            .approvals(store.clone())
+            .approver(std::sync::Arc::new(answer));
         let tools = host.wrap(host.builder(runtime).build().unwrap());
-        for arguments in [json!({"name": "kit", "command": "ls"}), json!({"name": "kit", "command": "nothing-like-it"})] {
+        for arguments in [
+            json!({"name": "kit", "command": "ls"}),
+            json!({"name": "kit", "command": "nothing-like-it"}),
+        ] {
             // Whether it runs or not, the fixture looks for paths in what is told.
             let outcome = tools.call("skills_run", arguments).await;
             assert!(!outcome.text.contains("approvals.json"), "{}", outcome.text);

@@ -70,7 +70,11 @@ async fn each_word_arrives_as_it_was_written() {
     }
     let host = kit(&[("show.py", SHOW)]);
     let tools = host.tools();
-    let line = WORDS.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let line = WORDS
+        .iter()
+        .map(|word| quoted(word))
+        .collect::<Vec<_>>()
+        .join(" ");
     let outcome = run(&tools, &format!("python scripts/show.py {line}")).await;
     assert_eq!(printed(&outcome), json!(WORDS));
 }
@@ -83,8 +87,14 @@ async fn the_first_word_after_the_script_is_no_option_of_the_interpreter() {
     let host = kit(&[("show.py", SHOW), ("show.sh", "printf '%s\\n' \"$@\"\n")]);
     let tools = host.tools();
     for word in ["-c", "--help", "-", "--", "-V", "-i"] {
-        assert_eq!(printed(&run(&tools, &format!("scripts/show.py {word}")).await), json!([word]));
-        assert_eq!(run(&tools, &format!("scripts/show.sh {word}")).await.text, word);
+        assert_eq!(
+            printed(&run(&tools, &format!("scripts/show.py {word}")).await),
+            json!([word])
+        );
+        assert_eq!(
+            run(&tools, &format!("scripts/show.sh {word}")).await.text,
+            word
+        );
     }
 }
 
@@ -93,11 +103,22 @@ async fn a_long_word_is_passed_and_a_longer_command_is_not_taken() {
     if lacks_walls() {
         return;
     }
-    let host = kit(&[("size.py", "import sys\nprint([len(a) for a in sys.argv[1:]], set(sys.argv[1]))\n")]);
+    let host = kit(&[(
+        "size.py",
+        "import sys\nprint([len(a) for a in sys.argv[1:]], set(sys.argv[1]))\n",
+    )]);
     let tools = host.tools();
-    let outcome = run(&tools, &format!("scripts/size.py '{}'", "&".repeat(60 * 1024))).await;
+    let outcome = run(
+        &tools,
+        &format!("scripts/size.py '{}'", "&".repeat(60 * 1024)),
+    )
+    .await;
     assert_eq!(outcome.text, "[61440] {'&'}");
-    let outcome = run(&tools, &format!("scripts/size.py '{}'", "x".repeat(200 * 1024))).await;
+    let outcome = run(
+        &tools,
+        &format!("scripts/size.py '{}'", "x".repeat(200 * 1024)),
+    )
+    .await;
     assert_eq!(outcome.code(), Some("invalid_arguments"));
 }
 
@@ -109,24 +130,60 @@ async fn a_script_has_several_names_and_needs_no_leave() {
     }
     let host = kit(&[("show.py", SHOW), ("say.sh", "echo \"$1\"\n")]);
     let tools = host.tools();
-    for start in ["", "./", "skills/kit/", "/skills/kit/", "python ", "python3 ", "python /skills/kit/", "python ./"] {
-        assert_eq!(printed(&run(&tools, &format!("{start}scripts/show.py a")).await), json!(["a"]), "{start:?}");
+    for start in [
+        "",
+        "./",
+        "skills/kit/",
+        "/skills/kit/",
+        "python ",
+        "python3 ",
+        "python /skills/kit/",
+        "python ./",
+    ] {
+        assert_eq!(
+            printed(&run(&tools, &format!("{start}scripts/show.py a")).await),
+            json!(["a"]),
+            "{start:?}"
+        );
     }
     for start in ["", "bash ", "sh ", "sh ./"] {
-        assert_eq!(run(&tools, &format!("{start}scripts/say.sh a")).await.text, "a", "{start:?}");
+        assert_eq!(
+            run(&tools, &format!("{start}scripts/say.sh a")).await.text,
+            "a",
+            "{start:?}"
+        );
     }
 }
 
 #[tokio::test]
 async fn text_for_a_shell_needs_leave_for_any_program() {
     let host = kit(&[("show.py", SHOW)]);
-    let texts =
-        ["echo a; echo b", "echo $HOME", "echo a | cat", "echo a > x", "A=1 env", "scripts/show.py $(id)", "scripts/show.py\nid", "cd /"];
-    for tools in [host.tools(), host.allowing(&["spawn:echo", "spawn:sh", "spawn:cat"])] {
+    let texts = [
+        "echo a; echo b",
+        "echo $HOME",
+        "echo a | cat",
+        "echo a > x",
+        "A=1 env",
+        "scripts/show.py $(id)",
+        "scripts/show.py\nid",
+        "cd /",
+    ];
+    for tools in [
+        host.tools(),
+        host.allowing(&["spawn:echo", "spawn:sh", "spawn:cat"]),
+    ] {
         for text in texts {
-            for (tool, arguments) in [("skills_run", json!({"name": "kit", "command": text})), ("skills_bash", json!({"command": text}))] {
+            for (tool, arguments) in [
+                ("skills_run", json!({"name": "kit", "command": text})),
+                ("skills_bash", json!({"command": text})),
+            ] {
                 let outcome = tools.call(tool, arguments).await;
-                assert_eq!(outcome.code(), Some("approval_required"), "{tool} {text:?}: {}", outcome.text);
+                assert_eq!(
+                    outcome.code(),
+                    Some("approval_required"),
+                    "{tool} {text:?}: {}",
+                    outcome.text
+                );
             }
         }
     }
@@ -134,8 +191,21 @@ async fn text_for_a_shell_needs_leave_for_any_program() {
         return;
     }
     let tools = host.allowing(&["spawn"]);
-    assert_eq!(run(&tools, "printf 'a b' | tr a-z A-Z; echo \"$((1+1))\"").await.text, "A B2");
-    assert_eq!(tools.text("skills_bash", json!({"command": "for i in 1 2; do echo $i; done"})).await, "1\n2");
+    assert_eq!(
+        run(&tools, "printf 'a b' | tr a-z A-Z; echo \"$((1+1))\"")
+            .await
+            .text,
+        "A B2"
+    );
+    assert_eq!(
+        tools
+            .text(
+                "skills_bash",
+                json!({"command": "for i in 1 2; do echo $i; done"})
+            )
+            .await,
+        "1\n2"
+    );
 }
 
 #[tokio::test]
@@ -143,9 +213,15 @@ async fn what_is_no_command_says_why() {
     let host = kit(&[]);
     let tools = host.allowing(&["spawn"]);
     for command in ["", "   ", "echo 'a", "echo \"a", "echo \0"] {
-        for (tool, arguments) in [("skills_run", json!({"name": "kit", "command": command})), ("skills_bash", json!({"command": command}))]
-        {
-            assert_eq!(tools.call(tool, arguments).await.code(), Some("invalid_arguments"), "{tool} {command:?}");
+        for (tool, arguments) in [
+            ("skills_run", json!({"name": "kit", "command": command})),
+            ("skills_bash", json!({"command": command})),
+        ] {
+            assert_eq!(
+                tools.call(tool, arguments).await.code(),
+                Some("invalid_arguments"),
+                "{tool} {command:?}"
+            );
         }
     }
 }

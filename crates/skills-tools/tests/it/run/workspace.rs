@@ -18,19 +18,38 @@ async fn a_program_writes_the_workspace_where_a_rule_allows_it() {
     if lacks_walls() {
         return;
     }
-    for target in ["/workspace/made.txt", "--out=/workspace/made.txt", "--out=/workspace/sub/made.txt"] {
+    for target in [
+        "/workspace/made.txt",
+        "--out=/workspace/made.txt",
+        "--out=/workspace/sub/made.txt",
+    ] {
         let host = kit(&[("copy.py", COPY)]);
-        host.file("workspace/in.txt", "text").file("workspace/sub/kept.txt", "kept");
+        host.file("workspace/in.txt", "text")
+            .file("workspace/sub/kept.txt", "kept");
         let tools = host.allowing(&[&host.write_rule()]);
-        let outcome = run(&tools, &format!("python scripts/copy.py /workspace/in.txt {target}")).await;
+        let outcome = run(
+            &tools,
+            &format!("python scripts/copy.py /workspace/in.txt {target}"),
+        )
+        .await;
         assert_eq!(outcome.text, "wrote 4");
         let made = target.trim_start_matches("--out=").trim_start_matches('/');
         assert_eq!(outcome.files, [made]);
-        assert_eq!(outcome.structured["files_changed"], json!([{"path": made, "size": 4, "created": true}]));
-        assert_eq!(std::fs::read(host.path(made)).unwrap(), b"TEXT");
-        let outcome = run(&tools, &format!("scripts/copy.py /skills/kit/SKILL.md {target}")).await;
         assert_eq!(
-            (outcome.files.as_slice(), &outcome.structured["files_changed"][0]["created"]),
+            outcome.structured["files_changed"],
+            json!([{"path": made, "size": 4, "created": true}])
+        );
+        assert_eq!(std::fs::read(host.path(made)).unwrap(), b"TEXT");
+        let outcome = run(
+            &tools,
+            &format!("scripts/copy.py /skills/kit/SKILL.md {target}"),
+        )
+        .await;
+        assert_eq!(
+            (
+                outcome.files.as_slice(),
+                &outcome.structured["files_changed"][0]["created"]
+            ),
             ([made.to_owned()].as_slice(), &json!(false))
         );
     }
@@ -41,20 +60,53 @@ async fn without_a_rule_the_workspace_is_read_and_not_written() {
     if lacks_walls() {
         return;
     }
-    let host = kit(&[("copy.py", COPY), ("read.py", "import sys\nprint(open(sys.argv[1]).read())\n")]);
-    host.file("workspace/in.txt", "text")
-        .file("workspace/in.sh", "echo new > in.txt; echo x > made.txt; read line < in.txt; echo $line; cat in.txt\n");
+    let host = kit(&[
+        ("copy.py", COPY),
+        ("read.py", "import sys\nprint(open(sys.argv[1]).read())\n"),
+    ]);
+    host.file("workspace/in.txt", "text").file(
+        "workspace/in.sh",
+        "echo new > in.txt; echo x > made.txt; read line < in.txt; echo $line; cat in.txt\n",
+    );
     let tools = host.allowing(&["spawn:sh"]);
-    assert_eq!(run(&tools, "scripts/read.py /workspace/in.txt").await.text, "text");
-    for target in ["/workspace/made.txt", "/workspace/in.txt", "--out=/workspace/made.txt"] {
-        let outcome = run(&tools, &format!("scripts/copy.py /workspace/in.txt {target}")).await;
-        assert_eq!((outcome.code(), outcome.files.len()), (Some("failed"), 0), "{}", outcome.text);
-        assert!(outcome.text.contains("PermissionError") || outcome.text.contains("Read-only file system"), "{}", outcome.text);
+    assert_eq!(
+        run(&tools, "scripts/read.py /workspace/in.txt").await.text,
+        "text"
+    );
+    for target in [
+        "/workspace/made.txt",
+        "/workspace/in.txt",
+        "--out=/workspace/made.txt",
+    ] {
+        let outcome = run(
+            &tools,
+            &format!("scripts/copy.py /workspace/in.txt {target}"),
+        )
+        .await;
+        assert_eq!(
+            (outcome.code(), outcome.files.len()),
+            (Some("failed"), 0),
+            "{}",
+            outcome.text
+        );
+        assert!(
+            outcome.text.contains("PermissionError")
+                || outcome.text.contains("Read-only file system"),
+            "{}",
+            outcome.text
+        );
     }
     let outcome = bash(&tools, "sh in.sh", "").await;
-    assert!(outcome.text.starts_with("Exit code: 126\ntext\n[stderr]\n") && outcome.files.is_empty(), "{}", outcome.text);
+    assert!(
+        outcome.text.starts_with("Exit code: 126\ntext\n[stderr]\n") && outcome.files.is_empty(),
+        "{}",
+        outcome.text
+    );
     assert!(!host.path("workspace/made.txt").exists());
-    assert_eq!(std::fs::read(host.path("workspace/in.txt")).unwrap(), b"text");
+    assert_eq!(
+        std::fs::read(host.path("workspace/in.txt")).unwrap(),
+        b"text"
+    );
 }
 
 #[tokio::test]
@@ -63,14 +115,31 @@ async fn what_a_command_changes_is_named_from_the_workspace() {
         return;
     }
     let host = kit(&[]);
-    host.file("workspace/sub/old.txt", "old").file("workspace/make.sh", "echo more >> old.txt; echo x > made.txt; rm -f none\n");
+    host.file("workspace/sub/old.txt", "old").file(
+        "workspace/make.sh",
+        "echo more >> old.txt; echo x > made.txt; rm -f none\n",
+    );
     let tools = host.allowing(&["spawn", &host.write_rule()]);
     let outcome = bash(&tools, "sh ../make.sh", "sub").await;
     let mut files = outcome.files.clone();
     files.sort();
-    assert_eq!(files, ["workspace/sub/made.txt", "workspace/sub/old.txt"], "{}", outcome.text);
-    assert_eq!(bash(&tools, "cat /workspace/sub/made.txt", "").await.text, "x");
-    assert_eq!(tools.call("skills_read", json!({"path": files[0]})).await.structured["content"], "x\n");
+    assert_eq!(
+        files,
+        ["workspace/sub/made.txt", "workspace/sub/old.txt"],
+        "{}",
+        outcome.text
+    );
+    assert_eq!(
+        bash(&tools, "cat /workspace/sub/made.txt", "").await.text,
+        "x"
+    );
+    assert_eq!(
+        tools
+            .call("skills_read", json!({"path": files[0]}))
+            .await
+            .structured["content"],
+        "x\n"
+    );
 }
 
 #[tokio::test]
@@ -83,8 +152,20 @@ async fn text_for_a_shell_knows_virtual_paths() {
     let tools = host.allowing(&["spawn", &host.write_rule()]);
     let outcome =
         run(&tools, "tr a-z A-Z < /workspace/in.txt > /workspace/out.txt && cat /workspace/out.txt && sh /skills/kit/scripts/say.sh").await;
-    assert_eq!((outcome.text.as_str(), outcome.files.as_slice()), ("TEXTsaid", ["workspace/out.txt".to_owned()].as_slice()));
-    assert_eq!(bash(&tools, "cd /workspace && ls && head -1 /skills/kit/SKILL.md", "skills/kit").await.text, "in.txt\nout.txt\n---");
+    assert_eq!(
+        (outcome.text.as_str(), outcome.files.as_slice()),
+        ("TEXTsaid", ["workspace/out.txt".to_owned()].as_slice())
+    );
+    assert_eq!(
+        bash(
+            &tools,
+            "cd /workspace && ls && head -1 /skills/kit/SKILL.md",
+            "skills/kit"
+        )
+        .await
+        .text,
+        "in.txt\nout.txt\n---"
+    );
 }
 
 #[tokio::test]
@@ -98,7 +179,10 @@ async fn a_program_is_told_where_the_workspace_is() {
     )]);
     host.file("workspace/in.txt", "text");
     let expected = json!(["/workspace", "/skills/kit", "/skills/kit", ["in.txt"]]);
-    assert_eq!(printed(&run(&host.tools(), "scripts/where.py").await), expected);
+    assert_eq!(
+        printed(&run(&host.tools(), "scripts/where.py").await),
+        expected
+    );
 }
 
 /// Wherever a command starts, what it changes in the workspace is named.
@@ -110,5 +194,8 @@ async fn what_a_command_changes_from_elsewhere_is_named_too() {
     let host = kit(&[]);
     let tools = host.allowing(&["spawn", &host.write_rule()]);
     let outcome = bash(&tools, "touch /workspace/made.txt", "skills/kit").await;
-    assert_eq!((outcome.text.as_str(), outcome.files.as_slice()), ("(no output)", ["workspace/made.txt".to_owned()].as_slice()));
+    assert_eq!(
+        (outcome.text.as_str(), outcome.files.as_slice()),
+        ("(no output)", ["workspace/made.txt".to_owned()].as_slice())
+    );
 }

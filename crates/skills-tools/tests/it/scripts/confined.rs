@@ -1,4 +1,5 @@
-//! What the programs of script tools have around them: a deadline, variables, a directory of their own, and walls.
+//! What the programs of script tools have around them: a deadline, variables, a directory of their
+//! own, and walls.
 
 use std::fs;
 
@@ -24,10 +25,25 @@ async fn the_deadline_of_the_block_stops_a_script() {
     if lacks_walls() {
         return;
     }
-    let outcome = run(&host(&block("timeout: 1"), "main.sh", "echo begun; while :; do :; done\n").tools(), json!({})).await;
+    let outcome = run(
+        &host(
+            &block("timeout: 1"),
+            "main.sh",
+            "echo begun; while :; do :; done\n",
+        )
+        .tools(),
+        json!({}),
+    )
+    .await;
     assert!(outcome.is(Code::TimedOut), "{}", outcome.text);
     assert_eq!(outcome.text, "Script execution timed out after 1 seconds");
-    assert_eq!((&outcome.structured["timed_out"], &outcome.structured["stdout"]), (&json!(true), &json!("begun\n")));
+    assert_eq!(
+        (
+            &outcome.structured["timed_out"],
+            &outcome.structured["stdout"]
+        ),
+        (&json!(true), &json!("begun\n"))
+    );
 }
 
 #[tokio::test]
@@ -37,10 +53,22 @@ async fn children_that_linger_do_not_keep_a_call() {
     }
     let source = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\nprint('done')\n";
     let declares = format!("allowed-tools: Bash\n{}", block("timeout: 60"));
-    let outcome = run(&host(&declares, "main.py", source).allowing(&["spawn"]), json!({})).await;
+    let outcome = run(
+        &host(&declares, "main.py", source).allowing(&["spawn"]),
+        json!({}),
+    )
+    .await;
     assert_eq!((outcome.is_error, outcome.text.trim_end()), (false, "done"));
-    let alone = run(&host(&block("timeout: 60"), "main.py", source).tools(), json!({})).await;
-    assert!(alone.is(Code::Failed) && alone.text.contains("PermissionError"), "nobody allowed it: {}", alone.text);
+    let alone = run(
+        &host(&block("timeout: 60"), "main.py", source).tools(),
+        json!({}),
+    )
+    .await;
+    assert!(
+        alone.is(Code::Failed) && alone.text.contains("PermissionError"),
+        "nobody allowed it: {}",
+        alone.text
+    );
 }
 
 #[tokio::test]
@@ -48,8 +76,20 @@ async fn endless_output_is_cut_and_says_so() {
     if lacks_walls() {
         return;
     }
-    let outcome = run(&host("", "main.py", "print('first')\nprint('x' * 3_000_000)\nprint('last')\n").tools(), json!({})).await;
-    assert_eq!((outcome.is_error, &outcome.structured["stdout_truncated"]), (false, &json!(true)));
+    let outcome = run(
+        &host(
+            "",
+            "main.py",
+            "print('first')\nprint('x' * 3_000_000)\nprint('last')\n",
+        )
+        .tools(),
+        json!({}),
+    )
+    .await;
+    assert_eq!(
+        (outcome.is_error, &outcome.structured["stdout_truncated"]),
+        (false, &json!(true))
+    );
     assert!(outcome.text.starts_with("first\n") && outcome.text.trim_end().ends_with("last"));
     assert!(outcome.text.len() < 300 * 1024, "{}", outcome.text.len());
 }
@@ -61,13 +101,29 @@ async fn a_script_sees_the_documented_variables_and_no_others() {
     }
     let seen = data(&run(&host("", "main.py", VARIABLES).tools(), json!({})).await);
     let seen = seen.as_object().unwrap();
-    let mut names: Vec<&str> = seen.keys().map(String::as_str).filter(|name| *name != "directory" && !name.starts_with("__CF")).collect();
+    let mut names: Vec<&str> = seen
+        .keys()
+        .map(String::as_str)
+        .filter(|name| *name != "directory" && !name.starts_with("__CF"))
+        .collect();
     // macOS itself adds `__CF…` to every program.
     names.sort_unstable();
-    let documented =
-        ["HOME", "LANG", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONNOUSERSITE", "SKILL_ASSETS_DIR", "SKILL_DIR", "SKILL_NAME", "TMPDIR"];
+    let documented = [
+        "HOME",
+        "LANG",
+        "PATH",
+        "PYTHONDONTWRITEBYTECODE",
+        "PYTHONNOUSERSITE",
+        "SKILL_ASSETS_DIR",
+        "SKILL_DIR",
+        "SKILL_NAME",
+        "TMPDIR",
+    ];
     assert_eq!(names, documented);
-    assert_eq!((&seen["SKILL_NAME"], &seen["directory"]), (&json!("demo"), &json!([true, true, true])));
+    assert_eq!(
+        (&seen["SKILL_NAME"], &seen["directory"]),
+        (&json!("demo"), &json!([true, true, true]))
+    );
     assert_eq!(
         (&seen["SKILL_DIR"], &seen["SKILL_ASSETS_DIR"]),
         (&json!("/skills/demo"), &json!("/skills/demo/assets")),
@@ -77,11 +133,17 @@ async fn a_script_sees_the_documented_variables_and_no_others() {
 
 /// The tools of a host that has keys, and allows some.
 fn with_keys(host: &Host, allowed: &[&str]) -> Tools {
-    let allow = |rules: Rules, text: &&str| rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap());
-    let (secrets, problems) =
-        Secrets::from_env_text("API_TOKEN=token-0123456789\nOTHER_TOKEN=other-0123456789\nLD_PRELOAD=/tmp/x.so\nPATH=/tmp\n");
+    let allow = |rules: Rules, text: &&str| {
+        rules.rule(Rule::parse(Effect::Allow, Layer::Session, text).unwrap())
+    };
+    let (secrets, problems) = Secrets::from_env_text(
+        "API_TOKEN=token-0123456789\nOTHER_TOKEN=other-0123456789\nLD_PRELOAD=/tmp/x.so\nPATH=/tmp\n",
+    );
     assert_eq!(problems, []);
-    let runtime = host.runtime().secrets(secrets).rules(allowed.iter().fold(Rules::default(), allow));
+    let runtime = host
+        .runtime()
+        .secrets(secrets)
+        .rules(allowed.iter().fold(Rules::default(), allow));
     host.wrap(host.builder(runtime).build().unwrap())
 }
 
@@ -93,12 +155,30 @@ async fn declared_keys_arrive_where_they_are_allowed_and_are_not_told() {
     let declares = "metadata:\n  openclaw:\n    requires:\n      env: [API_TOKEN]\n";
     let source = "import json, os\nprint(json.dumps([os.environ.get('API_TOKEN', '')[:5], os.environ.get('API_TOKEN'), 'OTHER_TOKEN' in os.environ]))\n";
     let host = host(declares, "main.py", source);
-    let allowed = run(&with_keys(&host, &["env:API_TOKEN", "env:OTHER_TOKEN"]), json!({})).await;
+    let allowed = run(
+        &with_keys(&host, &["env:API_TOKEN", "env:OTHER_TOKEN"]),
+        json!({}),
+    )
+    .await;
     let seen = data(&allowed);
-    assert_eq!((&seen[0], &seen[2]), (&json!("token"), &json!(false)), "{}", allowed.text);
-    assert!(!allowed.structured.to_string().contains("token-0123456789") && !allowed.text.contains("token-0123456789"), "{}", allowed.text);
+    assert_eq!(
+        (&seen[0], &seen[2]),
+        (&json!("token"), &json!(false)),
+        "{}",
+        allowed.text
+    );
+    assert!(
+        !allowed.structured.to_string().contains("token-0123456789")
+            && !allowed.text.contains("token-0123456789"),
+        "{}",
+        allowed.text
+    );
     let asked = run(&with_keys(&host, &[]), json!({})).await;
-    assert!(!asked.text.contains("token"), "nobody allowed it: {}", asked.text);
+    assert!(
+        !asked.text.contains("token"),
+        "nobody allowed it: {}",
+        asked.text
+    );
     assert!(asked.is(Code::ApprovalRequired), "{}", asked.text);
 }
 
@@ -111,22 +191,58 @@ async fn variables_that_change_what_runs_are_never_passed() {
     let host = host(declares, "main.py", VARIABLES);
     let tools = with_keys(&host, &["env:LD_PRELOAD", "env:PATH"]);
     let outcome = run(&tools, json!({})).await;
-    assert!(outcome.is(Code::DeniedByPolicy), "whatever the rules say: {}", outcome.text);
-    assert!(outcome.text.contains("LD_PRELOAD") && outcome.text.contains("PATH"), "{}", outcome.text);
-    assert_eq!(outcome.structured.as_object().unwrap().len(), 1, "{}", outcome.structured);
+    assert!(
+        outcome.is(Code::DeniedByPolicy),
+        "whatever the rules say: {}",
+        outcome.text
+    );
+    assert!(
+        outcome.text.contains("LD_PRELOAD") && outcome.text.contains("PATH"),
+        "{}",
+        outcome.text
+    );
+    assert_eq!(
+        outcome.structured.as_object().unwrap().len(),
+        1,
+        "{}",
+        outcome.structured
+    );
 }
 
 #[test]
 fn a_key_that_is_needed_most_and_missing_is_noted() {
-    let host = host("metadata:\n  openclaw:\n    primaryEnv: BAIDU_API_KEY\n", "main.py", ECHO);
+    let host = host(
+        "metadata:\n  openclaw:\n    primaryEnv: BAIDU_API_KEY\n",
+        "main.py",
+        ECHO,
+    );
     let note = "Skill demo 缺少環境變數 BAIDU_API_KEY，script tools 可能無法正常運作";
     let tools = host.tools();
-    assert_eq!((tools.set.notes().unwrap(), names(&tools)), (vec![note.to_owned()], vec!["skill__demo__main".to_owned()]));
-    let skipping = host.wrap(host.builder(host.runtime()).missing_env(MissingEnv::Skip).build().unwrap());
-    assert_eq!((skipping.set.notes().unwrap(), names(&skipping)), (vec![note.to_owned()], Vec::new()));
+    assert_eq!(
+        (tools.set.notes().unwrap(), names(&tools)),
+        (vec![note.to_owned()], vec!["skill__demo__main".to_owned()])
+    );
+    let skipping = host.wrap(
+        host.builder(host.runtime())
+            .missing_env(MissingEnv::Skip)
+            .build()
+            .unwrap(),
+    );
+    assert_eq!(
+        (skipping.set.notes().unwrap(), names(&skipping)),
+        (vec![note.to_owned()], Vec::new())
+    );
     let secrets = Secrets::default().with("BAIDU_API_KEY", "key-0123456789");
-    let having = host.wrap(host.builder(host.runtime().secrets(secrets)).missing_env(MissingEnv::Skip).build().unwrap());
-    assert_eq!((having.set.notes().unwrap(), names(&having).len()), (Vec::new(), 1));
+    let having = host.wrap(
+        host.builder(host.runtime().secrets(secrets))
+            .missing_env(MissingEnv::Skip)
+            .build()
+            .unwrap(),
+    );
+    assert_eq!(
+        (having.set.notes().unwrap(), names(&having).len()),
+        (Vec::new(), 1)
+    );
 }
 
 #[tokio::test]
@@ -139,19 +255,31 @@ async fn the_working_directory_belongs_to_one_conversation() {
     let tools = host.tools();
     let one = CallContext::default().session("one");
     let two = CallContext::default().session("../two");
-    let say = async |context: &CallContext| tools.call_in("skill__demo__main", json!({}), context).await.text.trim_end().to_owned();
+    let say = async |context: &CallContext| {
+        tools
+            .call_in("skill__demo__main", json!({}), context)
+            .await
+            .text
+            .trim_end()
+            .to_owned()
+    };
     assert_eq!(say(&one).await, "/session []");
     assert_eq!(say(&one).await, "/session ['note.txt']");
     assert_eq!(say(&two).await, "/session []");
     assert_eq!(fs::read_dir(host.path("scratch")).unwrap().count(), 2);
     tools.set.end_session("one");
-    assert_eq!(fs::read_dir(host.path("scratch")).unwrap().count(), 1, "the files are gone");
+    assert_eq!(
+        fs::read_dir(host.path("scratch")).unwrap().count(),
+        1,
+        "the files are gone"
+    );
     assert_eq!(say(&one).await, "/session []");
     assert_eq!(say(&two).await, "/session ['note.txt']");
     assert!(!host.path("skills/demo/note.txt").exists() && !host.path("two").exists());
 }
 
-/// One call that fills the directory of its conversation is stopped, and so is whatever comes after it there.
+/// One call that fills the directory of its conversation is stopped, and so is whatever comes after
+/// it there.
 #[tokio::test]
 async fn a_conversation_that_fills_its_directory_is_stopped() {
     if lacks_walls() {
@@ -162,14 +290,29 @@ async fn a_conversation_that_fills_its_directory_is_stopped() {
     let mut most = Limits::ceiling();
     most.scratch_bytes = 8 << 20;
     let tools = host.tools_with(Rules::default().ceiling(most));
-    let (one, two) = (CallContext::default().session("one"), CallContext::default().session("two"));
-    let say = async |context: &CallContext, what: &str| tools.call_in("skill__demo__main", json!({"do": what}), context).await;
+    let (one, two) = (
+        CallContext::default().session("one"),
+        CallContext::default().session("two"),
+    );
+    let say = async |context: &CallContext, what: &str| {
+        tools
+            .call_in("skill__demo__main", json!({"do": what}), context)
+            .await
+    };
     assert_eq!(say(&one, "nothing").await.text.trim_end(), "done");
     let filled = say(&one, "fill").await;
     assert!(filled.is(Code::TooLarge), "{}", filled.text);
     assert_eq!(filled.text, "private workspace over its quota of 8 MiB");
-    let directory = fs::read_dir(host.path("scratch")).unwrap().next().unwrap().unwrap().path();
-    let bytes: u64 = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+    let directory = fs::read_dir(host.path("scratch"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let bytes: u64 = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().metadata().unwrap().len())
+        .sum();
     assert!((8 << 20..1 << 30).contains(&bytes), "{bytes}");
     assert!(say(&one, "nothing").await.is(Code::TooLarge));
     assert_eq!(say(&two, "nothing").await.text.trim_end(), "done");
@@ -194,10 +337,23 @@ except OSError:
     print('kept')
 ";
     let host = host("", "main.py", source);
-    host.skill("other", "").file("workspace/a.txt", "a").file("secret.txt", "CANARY");
-    let paths = ["skills/demo/SKILL.md", "skills/other/SKILL.md", "workspace/a.txt", "secret.txt"];
-    let mut paths: Vec<String> = paths.iter().map(|path| host.path(path).to_string_lossy().into_owned()).collect();
+    host.skill("other", "")
+        .file("workspace/a.txt", "a")
+        .file("secret.txt", "CANARY");
+    let paths = [
+        "skills/demo/SKILL.md",
+        "skills/other/SKILL.md",
+        "workspace/a.txt",
+        "secret.txt",
+    ];
+    let mut paths: Vec<String> = paths
+        .iter()
+        .map(|path| host.path(path).to_string_lossy().into_owned())
+        .collect();
     paths.push("/etc/shadow".to_owned());
     let outcome = run(&host.tools(), json!({"paths": paths.join(";")})).await;
-    assert_eq!(outcome.text.split_whitespace().collect::<Vec<_>>(), ["read", "refused", "refused", "refused", "refused", "kept"]);
+    assert_eq!(
+        outcome.text.split_whitespace().collect::<Vec<_>>(),
+        ["read", "refused", "refused", "refused", "refused", "kept"]
+    );
 }
