@@ -10,6 +10,7 @@ mod demo;
 mod fuzz;
 mod guests;
 mod hosts;
+mod mutants;
 mod platforms;
 mod skills;
 mod test;
@@ -54,6 +55,14 @@ enum Task {
         #[arg(long)]
         seconds: Option<u32>,
     },
+    /// Measure which changes of the code no test notices, with `cargo mutants`
+    Mutants {
+        /// These packages; without any `skills-policy` and `skills-audit`
+        packages: Vec<String>,
+        /// Only files whose paths match this glob
+        #[arg(long = "file")]
+        files: Vec<String>,
+    },
     /// Hold the server against the official conformance suite and the Inspector of the Model Context Protocol, where Node 22 has them
     Conformance,
     /// Check edges between crates, file lengths, crate docs and forgotten test files
@@ -75,6 +84,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bench { package, json } => bench::bench(package.as_deref(), if json { bench::Format::Json } else { bench::Format::Table }),
         Task::Fuzz { target, seconds: Some(seconds) } => fuzz::fuzz(target.as_deref(), seconds, fuzz::Inputs::Random),
         Task::Fuzz { target, seconds: None } => fuzz::fuzz(target.as_deref(), fuzz::SECONDS, fuzz::Inputs::Repeatable),
+        Task::Mutants { packages, files } => mutants::mutants(&packages, &files),
         Task::Conformance => conformance::conformance(),
         Task::Tidy => tidy::tidy(),
         Task::Skills { check } => guests::guests(if check { guests::Mode::Check } else { guests::Mode::Update }),

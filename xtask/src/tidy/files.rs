@@ -9,7 +9,7 @@ use anyhow::Result;
 use crate::command::{output, workspace};
 
 /// How many lines a file may have before its tests.
-const MAX_LINES: usize = 500;
+const MAX_LINES: usize = 600;
 /// What may stand at the top of the project.
 const TOP_LEVEL: [&str; 20] = [
     ".cargo",
