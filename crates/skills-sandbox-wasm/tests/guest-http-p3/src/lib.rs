@@ -1,5 +1,4 @@
-//! A guest of WASI 0.3 that sends requests as its arguments say, for the tests of the sandbox:
-//! `SCHEME AUTHORITY PATH [KEY=VALUE]…`.
+//! A guest of WASI 0.3 that sends requests as its arguments say, for the tests of the sandbox: `SCHEME AUTHORITY PATH [KEY=VALUE]…`.
 
 use futures_util::{FutureExt, future};
 use wasip3::http::client;
@@ -40,23 +39,13 @@ impl wasip3::exports::cli::run::Guest for Fetch {
 impl Plan {
     fn parse(mut arguments: impl Iterator<Item = String>) -> Self {
         let mut word = || arguments.next().expect("an argument");
-        let mut plan = Self {
-            scheme: word(),
-            authority: word(),
-            path: word(),
-            times: 1,
-            ..Self::default()
-        };
+        let mut plan = Self { scheme: word(), authority: word(), path: word(), times: 1, ..Self::default() };
         for argument in arguments {
             let (key, value) = argument.split_once('=').expect("a key and a value");
             let number = || value.parse().expect("a number");
             match key {
                 "method" => plan.method = Some(value.to_owned()),
-                "header" => plan.headers.extend(
-                    value
-                        .split_once(':')
-                        .map(|(name, value)| (name.to_owned(), value.to_owned())),
-                ),
+                "header" => plan.headers.extend(value.split_once(':').map(|(name, value)| (name.to_owned(), value.to_owned()))),
                 "body" => plan.body_bytes = number() as usize,
                 "times" => plan.times = number() as usize,
                 "connect" => plan.connect_ms = Some(number()),
@@ -81,15 +70,9 @@ impl Plan {
     fn options(&self) -> RequestOptions {
         let options = RequestOptions::new();
         let nanoseconds = |milliseconds: Option<u64>| milliseconds.map(|number| number * 1_000_000);
-        options
-            .set_connect_timeout(nanoseconds(self.connect_ms))
-            .expect("connect");
-        options
-            .set_first_byte_timeout(nanoseconds(self.first_ms))
-            .expect("first byte");
-        options
-            .set_between_bytes_timeout(nanoseconds(self.between_ms))
-            .expect("between bytes");
+        options.set_connect_timeout(nanoseconds(self.connect_ms)).expect("connect");
+        options.set_first_byte_timeout(nanoseconds(self.first_ms)).expect("first byte");
+        options.set_between_bytes_timeout(nanoseconds(self.between_ms)).expect("between bytes");
         options
     }
 }
@@ -108,28 +91,17 @@ fn method(name: &str) -> Method {
 async fn fetch(plan: &Plan) -> Result<String, String> {
     let fields = Fields::new();
     for (name, value) in &plan.headers {
-        fields
-            .append(name, value.as_bytes())
-            .map_err(|error| format!("field: {error:?}"))?;
+        fields.append(name, value.as_bytes()).map_err(|error| format!("field: {error:?}"))?;
     }
     let (mut writer, contents) = wit_stream::new();
     let (_, trailers) = wit_future::new(|| Ok(None));
     let contents = (plan.body_bytes > 0).then_some(contents);
     let (request, sent) = Request::new(fields, contents, trailers, Some(plan.options()));
-    let name = plan
-        .method
-        .as_deref()
-        .unwrap_or(if plan.body_bytes > 0 { "POST" } else { "GET" });
+    let name = plan.method.as_deref().unwrap_or(if plan.body_bytes > 0 { "POST" } else { "GET" });
     request.set_method(&method(name)).map_err(|()| "method")?;
-    request
-        .set_scheme(plan.scheme().as_ref())
-        .map_err(|()| "scheme")?;
-    request
-        .set_authority(Some(&plan.authority))
-        .map_err(|()| "authority")?;
-    request
-        .set_path_with_query(Some(&plan.path))
-        .map_err(|()| "path")?;
+    request.set_scheme(plan.scheme().as_ref()).map_err(|()| "scheme")?;
+    request.set_authority(Some(&plan.authority)).map_err(|()| "authority")?;
+    request.set_path_with_query(Some(&plan.path)).map_err(|()| "path")?;
     let body = vec![b'x'; plan.body_bytes];
     let write = async move {
         // What is left over was not wanted; the answer says why.
@@ -155,26 +127,15 @@ async fn fetch(plan: &Plan) -> Result<String, String> {
 async fn read(response: Response) -> Result<String, String> {
     let status = response.get_status_code();
     let fields = response.get_headers().copy_all();
-    let fields: Vec<_> = fields
-        .iter()
-        .map(|(name, value)| format!("{name}={}", String::from_utf8_lossy(value)))
-        .collect();
+    let fields: Vec<_> = fields.iter().map(|(name, value)| format!("{name}={}", String::from_utf8_lossy(value))).collect();
     let (_, processed) = wit_future::new(|| Ok(()));
     let (stream, trailers) = Response::consume_body(response, processed);
     let text = String::from_utf8_lossy(&stream.collect().await).into_owned();
-    trailers
-        .await
-        .map_err(|code| format!("after {} bytes: {}", text.len(), told(code)))?;
+    trailers.await.map_err(|code| format!("after {} bytes: {}", text.len(), told(code)))?;
     let shown = text.get(..80).unwrap_or(&text);
-    Ok(format!(
-        "{status} [{}] {} {shown:?}",
-        fields.join(" "),
-        text.len()
-    ))
+    Ok(format!("{status} [{}] {} {shown:?}", fields.join(" "), text.len()))
 }
 
 fn told(code: ErrorCode) -> String {
-    format!("{code:?}")
-        .trim_start_matches("ErrorCode::")
-        .to_owned()
+    format!("{code:?}").trim_start_matches("ErrorCode::").to_owned()
 }

@@ -1,10 +1,9 @@
-//! A guest that sends requests as its arguments say, for the tests of the sandbox:
-//! `SCHEME AUTHORITY PATH [KEY=VALUE]…`.
+//! A guest that sends requests as its arguments say, for the tests of the sandbox: `SCHEME AUTHORITY PATH [KEY=VALUE]…`.
 
 use wasip2::http::outgoing_handler::handle;
 use wasip2::http::types::{
-    ErrorCode, Fields, FutureIncomingResponse, IncomingBody, IncomingResponse, Method,
-    OutgoingBody, OutgoingRequest, RequestOptions, Scheme,
+    ErrorCode, Fields, FutureIncomingResponse, IncomingBody, IncomingResponse, Method, OutgoingBody, OutgoingRequest, RequestOptions,
+    Scheme,
 };
 use wasip2::io::streams::{OutputStream, StreamError};
 
@@ -49,24 +48,13 @@ fn main() {
 impl Plan {
     fn parse(mut arguments: impl Iterator<Item = String>) -> Self {
         let mut word = || arguments.next().expect("an argument");
-        let mut plan = Self {
-            scheme: word(),
-            authority: word(),
-            path: word(),
-            times: 1,
-            together: 1,
-            ..Self::default()
-        };
+        let mut plan = Self { scheme: word(), authority: word(), path: word(), times: 1, together: 1, ..Self::default() };
         for argument in arguments {
             let (key, value) = argument.split_once('=').expect("a key and a value");
             let number = || value.parse().expect("a number");
             match key {
                 "method" => plan.method = Some(value.to_owned()),
-                "header" => plan.headers.extend(
-                    value
-                        .split_once(':')
-                        .map(|(name, value)| (name.to_owned(), value.to_owned())),
-                ),
+                "header" => plan.headers.extend(value.split_once(':').map(|(name, value)| (name.to_owned(), value.to_owned()))),
                 "body" => plan.body_bytes = number() as usize,
                 "times" => plan.times = number() as usize,
                 "together" => plan.together = number() as usize,
@@ -92,15 +80,9 @@ impl Plan {
     fn options(&self) -> RequestOptions {
         let options = RequestOptions::new();
         let nanoseconds = |milliseconds: Option<u64>| milliseconds.map(|number| number * 1_000_000);
-        options
-            .set_connect_timeout(nanoseconds(self.connect_ms))
-            .expect("connect");
-        options
-            .set_first_byte_timeout(nanoseconds(self.first_ms))
-            .expect("first byte");
-        options
-            .set_between_bytes_timeout(nanoseconds(self.between_ms))
-            .expect("between bytes");
+        options.set_connect_timeout(nanoseconds(self.connect_ms)).expect("connect");
+        options.set_first_byte_timeout(nanoseconds(self.first_ms)).expect("first byte");
+        options.set_between_bytes_timeout(nanoseconds(self.between_ms)).expect("between bytes");
         options
     }
 }
@@ -119,25 +101,14 @@ fn method(name: &str) -> Method {
 fn send(plan: &Plan) -> Result<FutureIncomingResponse, String> {
     let fields = Fields::new();
     for (name, value) in &plan.headers {
-        fields
-            .append(name, value.as_bytes())
-            .map_err(|error| format!("field: {error:?}"))?;
+        fields.append(name, value.as_bytes()).map_err(|error| format!("field: {error:?}"))?;
     }
     let request = OutgoingRequest::new(fields);
-    let name = plan
-        .method
-        .as_deref()
-        .unwrap_or(if plan.body_bytes > 0 { "POST" } else { "GET" });
+    let name = plan.method.as_deref().unwrap_or(if plan.body_bytes > 0 { "POST" } else { "GET" });
     request.set_method(&method(name)).map_err(|()| "method")?;
-    request
-        .set_scheme(plan.scheme().as_ref())
-        .map_err(|()| "scheme")?;
-    request
-        .set_authority(Some(&plan.authority))
-        .map_err(|()| "authority")?;
-    request
-        .set_path_with_query(Some(&plan.path))
-        .map_err(|()| "path")?;
+    request.set_scheme(plan.scheme().as_ref()).map_err(|()| "scheme")?;
+    request.set_authority(Some(&plan.authority)).map_err(|()| "authority")?;
+    request.set_path_with_query(Some(&plan.path)).map_err(|()| "path")?;
     if plan.body_bytes == 0 {
         return handle(request, Some(plan.options())).map_err(told);
     }
@@ -173,19 +144,11 @@ fn answer(sending: FutureIncomingResponse) -> Result<IncomingResponse, String> {
 
 fn show(response: IncomingResponse) -> Result<String, String> {
     let fields = response.headers().entries();
-    let fields: Vec<_> = fields
-        .iter()
-        .map(|(name, value)| format!("{name}={}", String::from_utf8_lossy(value)))
-        .collect();
+    let fields: Vec<_> = fields.iter().map(|(name, value)| format!("{name}={}", String::from_utf8_lossy(value))).collect();
     let body = response.consume().map_err(|()| "consumed")?;
     let text = read(&body)?;
     let shown = text.get(..80).unwrap_or(&text);
-    Ok(format!(
-        "{} [{}] {} {shown:?}",
-        response.status(),
-        fields.join(" "),
-        text.len()
-    ))
+    Ok(format!("{} [{}] {} {shown:?}", response.status(), fields.join(" "), text.len()))
 }
 
 fn read(body: &IncomingBody) -> Result<String, String> {
@@ -196,8 +159,7 @@ fn read(body: &IncomingBody) -> Result<String, String> {
             Ok(chunk) => bytes.extend(chunk),
             Err(StreamError::Closed) => return Ok(String::from_utf8_lossy(&bytes).into_owned()),
             Err(StreamError::LastOperationFailed(error)) => {
-                let code = wasip2::http::types::http_error_code(&error)
-                    .map_or_else(|| error.to_debug_string(), told);
+                let code = wasip2::http::types::http_error_code(&error).map_or_else(|| error.to_debug_string(), told);
                 return Err(format!("after {} bytes: {code}", bytes.len()));
             }
         }
@@ -205,7 +167,5 @@ fn read(body: &IncomingBody) -> Result<String, String> {
 }
 
 fn told(code: ErrorCode) -> String {
-    format!("{code:?}")
-        .trim_start_matches("ErrorCode::")
-        .to_owned()
+    format!("{code:?}").trim_start_matches("ErrorCode::").to_owned()
 }

@@ -70,25 +70,15 @@ async fn flood_on() {
 
 fn recurse(depth: u64) -> u64 {
     let block = std::hint::black_box([depth; 64]);
-    if depth == 0 {
-        0
-    } else {
-        recurse(std::hint::black_box(depth + 1)) + block[0]
-    }
+    if depth == 0 { 0 } else { recurse(std::hint::black_box(depth + 1)) + block[0] }
 }
 
 /// Holds more and more timers.
 async fn wait_many() {
     let mut timers: Vec<Pin<Box<dyn Future<Output = ()>>>> = Vec::new();
     loop {
-        let mut timer: Pin<Box<dyn Future<Output = ()>>> =
-            Box::pin(monotonic_clock::wait_for(3_600_000_000_000));
-        assert!(
-            poll_fn(|context| Poll::Ready(timer.as_mut().poll(context)))
-                .await
-                .is_pending(),
-            "an hour is not over"
-        );
+        let mut timer: Pin<Box<dyn Future<Output = ()>>> = Box::pin(monotonic_clock::wait_for(3_600_000_000_000));
+        assert!(poll_fn(|context| Poll::Ready(timer.as_mut().poll(context))).await.is_pending(), "an hour is not over");
         timers.push(timer);
     }
 }

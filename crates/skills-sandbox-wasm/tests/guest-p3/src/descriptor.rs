@@ -1,9 +1,7 @@
 //! Actions on files.
 
 use wasip3::filesystem::preopens::get_directories;
-use wasip3::filesystem::types::{
-    Descriptor, DescriptorFlags, ErrorCode, NewTimestamp, OpenFlags, PathFlags,
-};
+use wasip3::filesystem::types::{Descriptor, DescriptorFlags, ErrorCode, NewTimestamp, OpenFlags, PathFlags};
 use wasip3::wit_stream;
 
 use crate::number;
@@ -17,8 +15,7 @@ pub(crate) async fn act(action: &str, rest: &[String]) -> Option<Result<String, 
         "long-path" => read(At::within("/work", &"a".repeat(number(path)))).await,
         "list" => list(path).await,
         "write" => write(path).await,
-        "remove" | "unlink" | "make-directory" | "remove-directory" | "set-times"
-        | "set-times-through" => change(action, path).await,
+        "remove" | "unlink" | "make-directory" | "remove-directory" | "set-times" | "set-times-through" => change(action, path).await,
         "create" | "truncate" | "set-size" => change_content(action, path).await,
         "resize" | "pour" => enlarge(action, path, number(&rest[1])).await,
         "stat" => stat(path).await,
@@ -49,38 +46,20 @@ impl At {
             "" => Some(".".to_owned()),
             rest => rest.strip_prefix('/').map(str::to_owned),
         };
-        let found = get_directories().into_iter().find_map(|(directory, name)| {
-            Some(Self {
-                directory,
-                path: rest(&name)?,
-            })
-        });
+        let found = get_directories().into_iter().find_map(|(directory, name)| Some(Self { directory, path: rest(&name)? }));
         found.ok_or(ErrorCode::NoEntry)
     }
 
     /// Hands over `path` as it is, be it absolute.
     fn within(directory: &str, path: &str) -> Result<Self, ErrorCode> {
-        let found = get_directories()
-            .into_iter()
-            .find(|(_, name)| name == directory);
-        found
-            .map(|(directory, _)| Self {
-                directory,
-                path: path.to_owned(),
-            })
-            .ok_or(ErrorCode::NoEntry)
+        let found = get_directories().into_iter().find(|(_, name)| name == directory);
+        found.map(|(directory, _)| Self { directory, path: path.to_owned() }).ok_or(ErrorCode::NoEntry)
     }
 }
 
-async fn open(
-    at: Result<At, ErrorCode>,
-    how: OpenFlags,
-    access: DescriptorFlags,
-) -> Result<Descriptor, ErrorCode> {
+async fn open(at: Result<At, ErrorCode>, how: OpenFlags, access: DescriptorFlags) -> Result<Descriptor, ErrorCode> {
     let at = at?;
-    at.directory
-        .open_at(PathFlags::SYMLINK_FOLLOW, at.path, how, access)
-        .await
+    at.directory.open_at(PathFlags::SYMLINK_FOLLOW, at.path, how, access).await
 }
 
 async fn read(at: Result<At, ErrorCode>) -> Result<String, ErrorCode> {
@@ -94,24 +73,14 @@ async fn read(at: Result<At, ErrorCode>) -> Result<String, ErrorCode> {
 async fn list(path: &str) -> Result<String, ErrorCode> {
     let directory = open(At::new(path), OpenFlags::DIRECTORY, DescriptorFlags::READ).await?;
     let (stream, done) = directory.read_directory();
-    let mut names: Vec<String> = stream
-        .collect()
-        .await
-        .into_iter()
-        .map(|entry| entry.name)
-        .collect();
+    let mut names: Vec<String> = stream.collect().await.into_iter().map(|entry| entry.name).collect();
     done.await?;
     names.sort_unstable();
     Ok(names.join(" "))
 }
 
 async fn write(path: &str) -> Result<String, ErrorCode> {
-    let file = open(
-        At::new(path),
-        OpenFlags::CREATE | OpenFlags::TRUNCATE,
-        DescriptorFlags::WRITE,
-    )
-    .await?;
+    let file = open(At::new(path), OpenFlags::CREATE | OpenFlags::TRUNCATE, DescriptorFlags::WRITE).await?;
     let (mut writer, reader) = wit_stream::new();
     let done = file.write_via_stream(reader, 0);
     writer.write_all(b"written".to_vec()).await;
@@ -126,14 +95,8 @@ async fn change(action: &str, path: &str) -> Result<String, ErrorCode> {
         "make-directory" => directory.create_directory_at(path).await?,
         "remove-directory" => directory.remove_directory_at(path).await?,
         "set-times" | "set-times-through" => {
-            let flags = if action == "set-times" {
-                PathFlags::empty()
-            } else {
-                PathFlags::SYMLINK_FOLLOW
-            };
-            directory
-                .set_times_at(flags, path, NewTimestamp::Now, NewTimestamp::Now)
-                .await?;
+            let flags = if action == "set-times" { PathFlags::empty() } else { PathFlags::SYMLINK_FOLLOW };
+            directory.set_times_at(flags, path, NewTimestamp::Now, NewTimestamp::Now).await?;
         }
         _ => directory.unlink_file_at(path).await?,
     }
@@ -185,41 +148,15 @@ async fn join(action: &str, old: &str, new: &str) -> Result<String, ErrorCode> {
     }
     let old = At::new(old)?;
     match action {
-        "link" => {
-            old.directory
-                .link_at(PathFlags::empty(), old.path, &new.directory, new.path)
-                .await?
-        }
-        // Opens a directory, moves it, and makes a file by what it opened before, whether the move
-        // worked or not.
+        "link" => old.directory.link_at(PathFlags::empty(), old.path, &new.directory, new.path).await?,
+        // Opens a directory, moves it, and makes a file by what it opened before, whether the move worked or not.
         "hold" => {
-            let held = old
-                .directory
-                .open_at(
-                    PathFlags::empty(),
-                    old.path.clone(),
-                    OpenFlags::DIRECTORY,
-                    DescriptorFlags::READ,
-                )
-                .await?;
-            let moved = old
-                .directory
-                .rename_at(old.path, &new.directory, new.path)
-                .await;
-            held.open_at(
-                PathFlags::empty(),
-                "config".to_owned(),
-                OpenFlags::CREATE,
-                DescriptorFlags::WRITE,
-            )
-            .await?;
+            let held = old.directory.open_at(PathFlags::empty(), old.path.clone(), OpenFlags::DIRECTORY, DescriptorFlags::READ).await?;
+            let moved = old.directory.rename_at(old.path, &new.directory, new.path).await;
+            held.open_at(PathFlags::empty(), "config".to_owned(), OpenFlags::CREATE, DescriptorFlags::WRITE).await?;
             moved?;
         }
-        _ => {
-            old.directory
-                .rename_at(old.path, &new.directory, new.path)
-                .await?
-        }
+        _ => old.directory.rename_at(old.path, &new.directory, new.path).await?,
     }
     Ok(action.to_owned())
 }

@@ -1,5 +1,4 @@
-//! The guest of the tests for WASI 0.3: the same actions as its sibling's, by the asynchronous
-//! interfaces.
+//! The guest of the tests for WASI 0.3: the same actions as its sibling's, by the asynchronous interfaces.
 
 mod burden;
 mod descriptor;
@@ -37,10 +36,7 @@ impl wasip3::exports::cli::run::Guest for Probe {
 async fn other(action: &str, rest: &[String]) {
     let result = match action {
         "input" => Some(Ok(format!("{} bytes", stdio::input().await.len()))),
-        "random" => Some(Ok(format!(
-            "{} bytes",
-            random::get_random_bytes(number(&rest[0])).len()
-        ))),
+        "random" => Some(Ok(format!("{} bytes", random::get_random_bytes(number(&rest[0])).len()))),
         "connect" | "listen" | "datagram" | "resolve" => Some(network::act(action, rest).await),
         _ => descriptor::act(action, rest).await,
     };
@@ -58,19 +54,14 @@ fn number<T: std::str::FromStr>(text: &str) -> T {
 async fn echo(rest: &[String]) -> String {
     let input = stdio::input().await;
     let input = String::from_utf8_lossy(&input);
-    Writer::new(Stream::Stderr)
-        .write(b"to stderr\n".to_vec())
-        .await;
+    Writer::new(Stream::Stderr).write(b"to stderr\n".to_vec()).await;
     format!("{input} {rest:?}\n")
 }
 
 fn variables() -> String {
     let mut variables = environment::get_environment();
     variables.sort_unstable();
-    variables
-        .into_iter()
-        .map(|(name, value)| format!("{name}={value}\n"))
-        .collect()
+    variables.into_iter().map(|(name, value)| format!("{name}={value}\n")).collect()
 }
 
 /// Tells everything that may differ between two runs.

@@ -42,9 +42,7 @@ impl Writer {
 }
 
 pub(crate) async fn print(text: &str) {
-    Writer::new(Stream::Stdout)
-        .write(text.as_bytes().to_vec())
-        .await;
+    Writer::new(Stream::Stdout).write(text.as_bytes().to_vec()).await;
 }
 
 pub(crate) async fn input() -> Vec<u8> {

@@ -60,11 +60,7 @@ fn flood(mut stream: impl Write, stubborn: bool) {
 
 fn recurse(depth: u64) -> u64 {
     let block = std::hint::black_box([depth; 64]);
-    if depth == 0 {
-        0
-    } else {
-        recurse(std::hint::black_box(depth + 1)) + block[0]
-    }
+    if depth == 0 { 0 } else { recurse(std::hint::black_box(depth + 1)) + block[0] }
 }
 
 fn open_many(path: &str) {
@@ -78,8 +74,6 @@ fn open_many(path: &str) {
 fn wait_many() {
     let mut timers = Vec::new();
     loop {
-        timers.push(wasip2::clocks::monotonic_clock::subscribe_duration(
-            3_600_000_000_000,
-        ));
+        timers.push(wasip2::clocks::monotonic_clock::subscribe_duration(3_600_000_000_000));
     }
 }

@@ -20,25 +20,14 @@ fn main() {
         "list" => report(list(&rest[0])),
         "write" => report(fs::write(&rest[0], "written").map(|()| "written".to_owned())),
         "remove" => report(fs::remove_file(&rest[0]).map(|()| "removed".to_owned())),
-        "spawn" => report(
-            std::process::Command::new("true")
-                .status()
-                .map(|_| "spawned".to_owned()),
-        ),
-        "thread" => report(
-            std::thread::Builder::new()
-                .spawn(|| ())
-                .map(|_| "started".to_owned()),
-        ),
+        "spawn" => report(std::process::Command::new("true").status().map(|_| "spawned".to_owned())),
+        "thread" => report(std::thread::Builder::new().spawn(|| ()).map(|_| "started".to_owned())),
         "fail" => std::process::exit(3),
         "exit" => wasip2::cli::exit::exit_with_code(rest[0].parse().expect("a code")),
         "panic" => panic!("as asked"),
         "sleep" => std::thread::sleep(Duration::from_secs(3_600)),
         "entropy" => entropy(),
-        "random" => println!(
-            "ok: {} bytes",
-            wasip2::random::random::get_random_bytes(number(&rest[0])).len()
-        ),
+        "random" => println!("ok: {} bytes", wasip2::random::random::get_random_bytes(number(&rest[0])).len()),
         _ => other(action, rest),
     }
 }
@@ -87,9 +76,7 @@ fn input() {
 }
 
 fn list(path: &str) -> std::io::Result<String> {
-    let name = |entry: std::io::Result<fs::DirEntry>| {
-        entry.map(|entry| entry.file_name().to_string_lossy().into_owned())
-    };
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut names: Vec<String> = fs::read_dir(path)?.map(name).collect::<Result<_, _>>()?;
     names.sort();
     Ok(names.join(" "))
@@ -98,20 +85,9 @@ fn list(path: &str) -> std::io::Result<String> {
 /// Prints everything that may differ between two runs.
 fn entropy() {
     use wasip2::random::{insecure, insecure_seed, random};
-    let wall = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .expect("after 1970")
-        .as_nanos();
+    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970").as_nanos();
     println!("wall {wall}");
     println!("monotonic {}", wasip2::clocks::monotonic_clock::now());
-    println!(
-        "random {} {:?}",
-        random::get_random_u64(),
-        random::get_random_bytes(8)
-    );
-    println!(
-        "insecure {} {:?}",
-        insecure::get_insecure_random_u64(),
-        insecure_seed::insecure_seed()
-    );
+    println!("random {} {:?}", random::get_random_u64(), random::get_random_bytes(8));
+    println!("insecure {} {:?}", insecure::get_insecure_random_u64(), insecure_seed::insecure_seed());
 }

@@ -13,14 +13,7 @@ pub(crate) fn act(action: &str, rest: &[String]) -> bool {
     match action {
         "copy" => drop(io::copy(&mut io::stdin(), &mut io::stdout()).expect("copied")),
         "nothing" => {}
-        "directories" => println!(
-            "ok: {}",
-            get_directories()
-                .into_iter()
-                .map(|(_, name)| name)
-                .collect::<Vec<_>>()
-                .join(" ")
-        ),
+        "directories" => println!("ok: {}", get_directories().into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(" ")),
         "terminals" => println!("{} of 3", terminals()),
         "close" => close(),
         "flood-both" => flood(b"xxxxxxxx", b"yyyyyyyy"),
@@ -52,10 +45,7 @@ fn close() {
 
 fn flood(out: &[u8], error: &[u8]) {
     loop {
-        if io::stdout().write_all(out).is_err()
-            || io::stdout().flush().is_err()
-            || io::stderr().write_all(error).is_err()
-        {
+        if io::stdout().write_all(out).is_err() || io::stdout().flush().is_err() || io::stderr().write_all(error).is_err() {
             std::process::exit(9);
         }
     }
@@ -72,11 +62,7 @@ fn wait(began: &str, go: &str) {
 
 /// Makes a file longer for ever.
 fn beat(path: &str) {
-    let mut file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)
-        .expect("opened");
+    let mut file = OpenOptions::new().create(true).append(true).open(path).expect("opened");
     loop {
         file.write_all(b"x").expect("written");
         std::thread::sleep(Duration::from_millis(10));

@@ -15,18 +15,8 @@ pub fn run(source: &str, language: Language, config: &Config) -> Vec<Finding> {
     let masked = mask(source, language);
     let mut findings = Vec::new();
     for (index, raw) in source.lines().enumerate() {
-        let line = Line {
-            index,
-            raw,
-            masked: &masked,
-            code: masked.code[index].as_str(),
-        };
-        let mut report = |rule| {
-            findings.push(Finding {
-                line: index + 1,
-                rule,
-            })
-        };
+        let line = Line { index, raw, masked: &masked, code: masked.code[index].as_str() };
+        let mut report = |rule| findings.push(Finding { line: index + 1, rule });
         any_language(&line, config, &mut report);
         match language {
             Language::Rust => rust(&line, &mut report),
@@ -39,26 +29,11 @@ pub fn run(source: &str, language: Language, config: &Config) -> Vec<Finding> {
     }
     if language == Language::Rust {
         // Tests may panic.
-        let tests = masked
-            .code
-            .iter()
-            .position(|code| code.trim() == "#[cfg(test)]")
-            .unwrap_or(usize::MAX);
-        findings.retain(|finding| {
-            finding.line <= tests
-                || !matches!(finding.rule, "unwrap" | "panic-macro" | "debug-output")
-        });
+        let tests = masked.code.iter().position(|code| code.trim() == "#[cfg(test)]").unwrap_or(usize::MAX);
+        findings.retain(|finding| finding.line <= tests || !matches!(finding.rule, "unwrap" | "panic-macro" | "debug-output"));
     }
-    if language == Language::Shell
-        && !masked
-            .code
-            .iter()
-            .any(|code| code.trim_start().starts_with("set -") && code.contains('e'))
-    {
-        findings.push(Finding {
-            line: 1,
-            rule: "no-strict-mode",
-        });
+    if language == Language::Shell && !masked.code.iter().any(|code| code.trim_start().starts_with("set -") && code.contains('e')) {
+        findings.push(Finding { line: 1, rule: "no-strict-mode" });
     }
     long_functions(&masked, language, config, &mut findings);
     findings
@@ -80,8 +55,7 @@ impl Line<'_> {
     fn has_word(&self, word: &str) -> bool {
         let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
         self.code.match_indices(word).any(|(at, _)| {
-            !is_part(self.code[..at].chars().next_back())
-                && !is_part(self.code[at + word.len()..].chars().next())
+            !is_part(self.code[..at].chars().next_back()) && !is_part(self.code[at + word.len()..].chars().next())
         })
     }
 
@@ -94,10 +68,7 @@ fn any_language(line: &Line<'_>, config: &Config, report: &mut impl FnMut(&'stat
     if line.raw.chars().count() > config.max_line_length {
         report("long-line");
     }
-    if ["TODO", "FIXME", "XXX"]
-        .iter()
-        .any(|mark| line.comment().contains(mark))
-    {
+    if ["TODO", "FIXME", "XXX"].iter().any(|mark| line.comment().contains(mark)) {
         report("todo");
     }
     if line.raw.contains("-----BEGIN") && line.raw.contains("PRIVATE KEY-----") {
@@ -108,33 +79,17 @@ fn any_language(line: &Line<'_>, config: &Config, report: &mut impl FnMut(&'stat
     }
 }
 
-/// A name such as `api_key`, an assignment, and a literal that is long enough to be one and is no
-/// placeholder.
+/// A name such as `api_key`, an assignment, and a literal that is long enough to be one and is no placeholder.
 fn is_secret(line: &Line<'_>) -> bool {
     let code = line.code.to_ascii_lowercase();
-    let Some((name, _)) = code.split_once(['=', ':']) else {
-        return false;
-    };
-    let names = [
-        "password",
-        "passwd",
-        "secret",
-        "api_key",
-        "apikey",
-        "access_token",
-        "auth_token",
-    ];
-    if !names.iter().any(|secret| {
-        name.trim_end()
-            .trim_end_matches(['"', '\''])
-            .ends_with(secret)
-    }) {
+    let Some((name, _)) = code.split_once(['=', ':']) else { return false };
+    let names = ["password", "passwd", "secret", "api_key", "apikey", "access_token", "auth_token"];
+    if !names.iter().any(|secret| name.trim_end().trim_end_matches(['"', '\'']).ends_with(secret)) {
         return false;
     }
     let after = &line.raw[line.raw.find(['=', ':']).unwrap_or(0)..];
     let literal = after.split(['"', '\'']).nth(1).unwrap_or_default();
-    let placeholder =
-        literal.starts_with(['$', '<', '{']) || literal.to_ascii_lowercase().contains("example");
+    let placeholder = literal.starts_with(['$', '<', '{']) || literal.to_ascii_lowercase().contains("example");
     literal.len() >= 8 && !literal.contains(' ') && !placeholder
 }
 
@@ -145,28 +100,14 @@ fn rust(line: &Line<'_>, report: &mut impl FnMut(&'static str)) {
     if line.has_word("dbg!") || line.has("dbg!(") {
         report("debug-output");
     }
-    if ["panic!(", "todo!(", "unimplemented!("]
-        .iter()
-        .any(|name| line.has(name))
-    {
+    if ["panic!(", "todo!(", "unimplemented!("].iter().any(|name| line.has(name)) {
         report("panic-macro");
     }
     let is_block = line.has("unsafe {") || line.has("unsafe impl");
-    let above = line
-        .index
-        .checked_sub(1)
-        .map_or("", |above| line.masked.comments[above].as_str());
+    let above = line.index.checked_sub(1).map_or("", |above| line.masked.comments[above].as_str());
     let reasoned = |comment: &str| comment.contains("SAFETY") || comment.contains("Safety");
-    let block_above = (0..line.index)
-        .rev()
-        .take_while(|above| !line.masked.comments[*above].is_empty());
-    if is_block
-        && !reasoned(line.comment())
-        && !reasoned(above)
-        && !block_above
-            .into_iter()
-            .any(|at| reasoned(&line.masked.comments[at]))
-    {
+    let block_above = (0..line.index).rev().take_while(|above| !line.masked.comments[*above].is_empty());
+    if is_block && !reasoned(line.comment()) && !reasoned(above) && !block_above.into_iter().any(|at| reasoned(&line.masked.comments[at])) {
         report("unsafe-without-reason");
     }
 }
@@ -176,15 +117,10 @@ fn python(line: &Line<'_>, report: &mut impl FnMut(&'static str)) {
     if code == "except:" || code.starts_with("except:") {
         report("bare-except");
     }
-    if code.starts_with("def ")
-        && ["=[]", "= []", "={}", "= {}", "=set()", "= set()"]
-            .iter()
-            .any(|default| code.contains(default))
-    {
+    if code.starts_with("def ") && ["=[]", "= []", "={}", "= {}", "=set()", "= set()"].iter().any(|default| code.contains(default)) {
         report("mutable-default");
     }
-    if (line.has_word("eval") && line.has("eval(")) || (line.has_word("exec") && line.has("exec("))
-    {
+    if (line.has_word("eval") && line.has("eval(")) || (line.has_word("exec") && line.has("exec(")) {
         report("eval");
     }
     if line.has("shell=True") || line.has("os.system(") {
@@ -231,9 +167,7 @@ fn go(line: &Line<'_>, report: &mut impl FnMut(&'static str)) {
 
 fn shell(line: &Line<'_>, report: &mut impl FnMut(&'static str)) {
     let downloads = line.has("curl ") || line.has("wget ");
-    let into_shell = ["| sh", "|sh", "| bash", "|bash", "| sudo"]
-        .iter()
-        .any(|pipe| line.has(pipe));
+    let into_shell = ["| sh", "|sh", "| bash", "|bash", "| sudo"].iter().any(|pipe| line.has(pipe));
     if downloads && into_shell {
         report("pipe-to-shell");
     }
@@ -241,35 +175,16 @@ fn shell(line: &Line<'_>, report: &mut impl FnMut(&'static str)) {
         report("eval");
     }
     // Outside quotes, as the argument of a command.
-    let removes = ["rm ", "cd ", "cp ", "mv "]
-        .iter()
-        .any(|command| line.code.trim_start().starts_with(command));
-    if removes
-        && line
-            .code
-            .split_whitespace()
-            .any(|word| word.starts_with('$'))
-    {
+    let removes = ["rm ", "cd ", "cp ", "mv "].iter().any(|command| line.code.trim_start().starts_with(command));
+    if removes && line.code.split_whitespace().any(|word| word.starts_with('$')) {
         report("unquoted-variable");
     }
 }
 
 /// Functions by indentation: from the line that opens one to the next line that is not deeper.
-fn long_functions(
-    masked: &Masked,
-    language: Language,
-    config: &Config,
-    findings: &mut Vec<Finding>,
-) {
+fn long_functions(masked: &Masked, language: Language, config: &Config, findings: &mut Vec<Finding>) {
     let starts: &[&str] = match language {
-        Language::Rust => &[
-            "fn ",
-            "pub fn ",
-            "pub(crate) fn ",
-            "async fn ",
-            "pub async fn ",
-            "unsafe fn ",
-        ],
+        Language::Rust => &["fn ", "pub fn ", "pub(crate) fn ", "async fn ", "pub async fn ", "unsafe fn "],
         Language::Python => &["def ", "async def "],
         Language::Script => &["function ", "async function ", "export function "],
         Language::Go => &["func "],
@@ -277,24 +192,14 @@ fn long_functions(
     };
     let indent = |code: &str| code.len() - code.trim_start().len();
     for (index, code) in masked.code.iter().enumerate() {
-        if !starts
-            .iter()
-            .any(|start| code.trim_start().starts_with(start))
-        {
+        if !starts.iter().any(|start| code.trim_start().starts_with(start)) {
             continue;
         }
         let own = indent(code);
         let body = masked.code[index + 1..].iter();
-        let length = body
-            .take_while(|line| {
-                line.trim().is_empty() || indent(line) > own || line.trim_start().starts_with(')')
-            })
-            .count();
+        let length = body.take_while(|line| line.trim().is_empty() || indent(line) > own || line.trim_start().starts_with(')')).count();
         if length > config.max_function_lines {
-            findings.push(Finding {
-                line: index + 1,
-                rule: "long-function",
-            });
+            findings.push(Finding { line: index + 1, rule: "long-function" });
         }
     }
 }

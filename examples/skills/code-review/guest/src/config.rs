@@ -36,15 +36,9 @@ impl Config {
         serde_json::from_str(&text).map_err(|error| format!("{path}: {error}"))
     }
 
-    /// Gives a finding its severity and message; a rule that the file does not name is switched
-    /// off.
+    /// Gives a finding its severity and message; a rule that the file does not name is switched off.
     pub fn issue(&self, finding: Finding) -> Option<Issue> {
         let rule = self.rules.get(finding.rule)?;
-        Some(Issue {
-            line: finding.line,
-            severity: rule.severity,
-            rule: finding.rule,
-            message: rule.message.clone(),
-        })
+        Some(Issue { line: finding.line, severity: rule.severity, rule: finding.rule, message: rule.message.clone() })
     }
 }

@@ -1,7 +1,7 @@
 //! Reviews one source file: JSON in, JSON out.
 //!
-//! Input comes in `SKILL_INPUT`, or on standard input when it is too long for a variable. The
-//! rules' severities and messages come from `/skill/references/rules.json`.
+//! Input comes in `SKILL_INPUT`, or on standard input when it is too long for a variable. The rules' severities and messages come from
+//! `/skill/references/rules.json`.
 
 mod check;
 mod config;
@@ -51,8 +51,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<String, String> {
-    let input: Input = serde_json::from_str(&input()?)
-        .map_err(|error| format!("the input must be {{\"code\", \"file\"}}: {error}"))?;
+    let input: Input = serde_json::from_str(&input()?).map_err(|error| format!("the input must be {{\"code\", \"file\"}}: {error}"))?;
     let config = Config::read("/skill/references/rules.json")?;
     let language = Language::of_file(&input.file);
     let mut issues: Vec<Issue> = check::run(&input.code, language, &config)
@@ -60,10 +59,7 @@ fn run() -> Result<String, String> {
         .filter_map(|finding| config.issue(finding))
         .collect();
     issues.sort_by(|a, b| (a.line, a.rule).cmp(&(b.line, b.rule)));
-    let output = Output {
-        review: review(&input, language, &issues),
-        issues,
-    };
+    let output = Output { review: review(&input, language, &issues), issues };
     serde_json::to_string(&output).map_err(|error| error.to_string())
 }
 
@@ -72,37 +68,19 @@ fn input() -> Result<String, String> {
         return Ok(text);
     }
     let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| format!("no input: {error}"))?;
+    std::io::stdin().read_to_string(&mut text).map_err(|error| format!("no input: {error}"))?;
     Ok(text)
 }
 
 fn review(input: &Input, language: Language, issues: &[Issue]) -> String {
-    let count = |severity| {
-        issues
-            .iter()
-            .filter(|issue| issue.severity == severity)
-            .count()
-    };
-    let (errors, warnings, infos) = (
-        count(Severity::Error),
-        count(Severity::Warning),
-        count(Severity::Info),
-    );
-    let name = if input.file.is_empty() {
-        "the code"
-    } else {
-        &input.file
-    };
+    let count = |severity| issues.iter().filter(|issue| issue.severity == severity).count();
+    let (errors, warnings, infos) = (count(Severity::Error), count(Severity::Warning), count(Severity::Info));
+    let name = if input.file.is_empty() { "the code" } else { &input.file };
     let lines = input.code.lines().count();
     let verdict = match (errors, warnings) {
         (0, 0) => "nothing stands against it",
         (0, _) => "look at the warnings before merging",
         _ => "do not merge before the errors are mended",
     };
-    format!(
-        "{name} ({}, {lines} lines): {errors} errors, {warnings} warnings, {infos} notes; {verdict}.",
-        language.name()
-    )
+    format!("{name} ({}, {lines} lines): {errors} errors, {warnings} warnings, {infos} notes; {verdict}.", language.name())
 }

@@ -15,10 +15,7 @@ enum State {
 }
 
 pub fn mask(source: &str, language: Language) -> Masked {
-    let mut masked = Masked {
-        code: Vec::new(),
-        comments: Vec::new(),
-    };
+    let mut masked = Masked { code: Vec::new(), comments: Vec::new() };
     let mut state = State::Code;
     for line in source.lines() {
         let (mut code, mut comment) = (String::new(), String::new());
@@ -37,11 +34,7 @@ pub fn mask(source: &str, language: Language) -> Masked {
                     } else if language == Language::Rust && character_length(rest) > 0 {
                         taken = character_length(rest);
                         code.push_str("' '");
-                    } else if let Some(quote) = language
-                        .quotes()
-                        .iter()
-                        .find(|quote| rest.starts_with(**quote))
-                    {
+                    } else if let Some(quote) = language.quotes().iter().find(|quote| rest.starts_with(**quote)) {
                         state = State::Text(quote);
                         taken = quote.len();
                         code.push_str(quote);
@@ -70,11 +63,7 @@ pub fn mask(source: &str, language: Language) -> Masked {
         }
         // Ordinary quotes do not span lines.
         if let State::Text(quote) = state {
-            if quote.len() == 1
-                && quote != "`"
-                && language != Language::Rust
-                && language != Language::Shell
-            {
+            if quote.len() == 1 && quote != "`" && language != Language::Rust && language != Language::Shell {
                 state = State::Code;
             }
         }
@@ -97,11 +86,7 @@ fn character_length(rest: &str) -> usize {
     }
     let escaped = matches!(characters.next(), Some((_, '\\')));
     if escaped {
-        return rest[2..]
-            .char_indices()
-            .skip(1)
-            .find(|(_, c)| *c == '\'')
-            .map_or(0, |(index, _)| index + 3);
+        return rest[2..].char_indices().skip(1).find(|(_, c)| *c == '\'').map_or(0, |(index, _)| index + 3);
     }
     match characters.next() {
         Some((index, '\'')) => index + 1,
