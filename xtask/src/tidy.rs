@@ -1,13 +1,14 @@
 //! Holds the code against the map of the house.
 
 mod files;
+mod translations;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use crate::command::{cargo, output};
+use crate::command::{cargo, output, workspace};
 
 /// Which of our crates each crate may depend on. A crate that is not here may depend on none, so a new one fails until its edges are drawn.
 const EDGES: &[(&str, &[&str])] = &[
@@ -59,6 +60,7 @@ pub(crate) fn tidy() -> Result<()> {
         problems.extend(forbidden_edges(&member));
     }
     problems.extend(files::problems()?);
+    problems.extend(translations::problems(&workspace())?);
     if problems.is_empty() {
         eprintln!("tidy");
         return Ok(());

@@ -7,26 +7,26 @@ use crate::language::Language;
 /// How an artifact came to be what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Verdict {
+pub enum BuildStatus {
     /// Nothing was done: it is what its source built to before.
     Fresh,
     /// It was built and put in place.
     Built,
     /// It was built again, elsewhere, to the same bytes.
-    SameBytes,
+    Reproduced,
     /// Its source is the one that it was built from; its language makes other bytes each time.
-    SameSource,
+    SourceUnchanged,
 }
 
-impl Verdict {
+impl BuildStatus {
     /// Returns the word for programs: `fresh`, `built`, `same-bytes` or `same-source`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",
             Self::Built => "built",
-            Self::SameBytes => "same-bytes",
-            Self::SameSource => "same-source",
+            Self::Reproduced => "same-bytes",
+            Self::SourceUnchanged => "same-source",
         }
     }
 }
@@ -36,7 +36,7 @@ impl Verdict {
 #[must_use]
 pub struct Artifact {
     /// How it came to be.
-    pub verdict: Verdict,
+    pub status: BuildStatus,
     /// The language of its source.
     pub language: Language,
     /// Where it lies.

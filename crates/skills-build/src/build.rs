@@ -2,27 +2,27 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::artifact::{Artifact, Verdict};
-use crate::error::{BuildError, Problem};
+use crate::artifact::{Artifact, BuildStatus};
+use crate::error::{BuildError, Repr};
+use crate::execute::execute;
 use crate::files::{self, SourceFile};
 use crate::hash;
 use crate::language::Language;
-use crate::lock::Lock;
-use crate::perform::perform;
-use crate::plan::{Places, Plan, SourceWrites};
-use crate::request::Request;
+use crate::lock::ArtifactLock;
+use crate::plan::{BuildDirs, Plan, SourceWrites};
+use crate::request::BuildRequest;
 use crate::source::Source;
-use crate::tools::Beside;
+use crate::tool_finder::LocalTools;
 
 /// What to do when there is an artifact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Mode {
+pub enum BuildMode {
     /// Build when the source is not the one that the artifact was built from.
     #[default]
-    Stale,
+    IfStale,
     /// Build in any case.
-    Always,
+    Force,
     /// Change nothing. Where builds are reproducible, build elsewhere and compare the bytes; else
     /// compare the source with that of the lock.
     Check,
@@ -36,85 +36,85 @@ pub enum Mode {
 /// check finds something else than the source builds to. An artifact that was there stays as it
 /// was.
 pub fn build(
-    request: &Request,
-    mode: Mode,
+    request: &BuildRequest,
+    mode: BuildMode,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Artifact, BuildError> {
     let source = request.source()?;
     let path = request.artifact();
-    let sources = files::source(&source.directory)?;
-    let hash = hash::of_sources(&sources, source.language);
-    let there = There::read(&source, &path)?;
+    let sources = files::read_source(&source.directory)?;
+    let hash = hash::hash_source_files(&sources, source.language);
+    let there = ExistingArtifact::read(&source, &path)?;
     match mode {
-        Mode::Stale => {
+        BuildMode::IfStale => {
             if let Some(fresh) = there.fresh(&hash, source.language) {
                 return Ok(fresh);
             }
         }
-        Mode::Always => {}
-        Mode::Check => return check(request, &source, &sources, &there, &hash, progress),
+        BuildMode::Force => {}
+        BuildMode::Check => return check(request, &source, &sources, &there, &hash, progress),
     }
     let (built, tools) = compile(request, &source, &sources, mode, progress)?;
     // Cargo makes the lock file of packages when there is none, and it belongs to the source.
     let hash = if sources.iter().any(|(path, _)| path == "Cargo.lock") {
         hash
     } else {
-        rehash(&source)?
+        hash_sources(&source)?
     };
-    let lock = Lock {
+    let lock = ArtifactLock {
         language: source.language,
-        sources: hash,
-        artifact: hash::of(&built),
+        sources_sha256: hash,
+        artifact_sha256: hash::hash_bytes(&built),
         tools,
     };
     files::replace(&path, &built)?;
-    if request.keeps_lock(&source) {
+    if request.owns_lock(&source) {
         files::replace(
             &source.directory.join(crate::LOCK),
             lock.to_text().as_bytes(),
         )?;
     }
-    Ok(artifact(Verdict::Built, path, &built, lock))
+    Ok(artifact(BuildStatus::Built, path, &built, lock))
 }
 
-fn rehash(source: &Source) -> Result<String, BuildError> {
-    Ok(hash::of_sources(
-        &files::source(&source.directory)?,
+fn hash_sources(source: &Source) -> Result<String, BuildError> {
+    Ok(hash::hash_source_files(
+        &files::read_source(&source.directory)?,
         source.language,
     ))
 }
 
 fn check(
-    request: &Request,
+    request: &BuildRequest,
     source: &Source,
     sources: &[SourceFile],
-    there: &There<'_>,
+    there: &ExistingArtifact<'_>,
     hash: &str,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Artifact, BuildError> {
     let (Some(lock), Some(bytes)) = (&there.lock, &there.bytes) else {
-        return Err(Problem::NotBuilt {
+        return Err(Repr::NotBuilt {
             artifact: there.path.to_owned(),
         }
         .into());
     };
     if there.fresh(hash, source.language).is_none() {
-        return Err(Problem::Stale {
+        return Err(Repr::Stale {
             artifact: there.path.to_owned(),
         }
         .into());
     }
-    let mut verdict = Verdict::SameSource;
+    let mut verdict = BuildStatus::SourceUnchanged;
     if source.language.is_reproducible() {
-        let (built, _) = compile(request, source, sources, Mode::Check, progress)?;
+        let (built, _) = compile(request, source, sources, BuildMode::Check, progress)?;
         if built != *bytes {
-            return Err(Problem::Differs {
+            return Err(Repr::NotReproduced {
                 artifact: there.path.to_owned(),
                 tools: lock.tools_line(),
             }
             .into());
         }
-        verdict = Verdict::SameBytes;
+        verdict = BuildStatus::Reproduced;
     }
     Ok(artifact(
         verdict,
@@ -124,65 +124,72 @@ fn check(
     ))
 }
 
-type Compiled = (Vec<u8>, Vec<(String, String)>);
+type CompileResult = (Vec<u8>, Vec<(String, String)>);
 
 fn compile(
-    request: &Request,
+    request: &BuildRequest,
     source: &Source,
     sources: &[SourceFile],
-    mode: Mode,
+    mode: BuildMode,
     progress: &mut dyn FnMut(&str),
-) -> Result<Compiled, BuildError> {
+) -> Result<CompileResult, BuildError> {
     let (beside, writes) = match mode {
-        Mode::Check => (Beside::Ignored, SourceWrites::Nothing),
-        Mode::Stale | Mode::Always => (Beside::Taken, SourceWrites::LockFile),
+        BuildMode::Check => (LocalTools::Ignore, SourceWrites::None),
+        BuildMode::IfStale | BuildMode::Force => (LocalTools::Allow, SourceWrites::LockFile),
     };
     let found = request.tools().find(source, beside, progress)?;
-    let stage = files::stage(&request.work)?;
-    let places = Places {
-        stage: stage.path().to_owned(),
-        work: request.work.clone(),
+    let stage = files::create_stage(&request.work_dir)?;
+    let places = BuildDirs {
+        stage_dir: stage.path().to_owned(),
+        work_dir: request.work_dir.clone(),
         cargo_target: request.cargo_target.clone(),
         source: writes,
         cargo_home: request.cargo_home.clone(),
     };
     let plan = Plan::new(source, sources, &found, &places);
-    Ok((perform(&plan, &places, progress)?, found.versions()))
+    Ok((execute(&plan, &places, progress)?, found.versions()))
 }
 
-fn artifact(verdict: Verdict, path: PathBuf, bytes: &[u8], lock: Lock) -> Artifact {
+fn artifact(verdict: BuildStatus, path: PathBuf, bytes: &[u8], lock: ArtifactLock) -> Artifact {
     Artifact {
-        verdict,
+        status: verdict,
         language: lock.language,
         path,
         bytes: bytes.len(),
-        sha256: lock.artifact,
+        sha256: lock.artifact_sha256,
         tools: lock.tools,
     }
 }
 
 /// What an earlier build left.
-struct There<'a> {
+struct ExistingArtifact<'a> {
     path: &'a Path,
     bytes: Option<Vec<u8>>,
-    lock: Option<Lock>,
+    lock: Option<ArtifactLock>,
 }
 
-impl<'a> There<'a> {
+impl<'a> ExistingArtifact<'a> {
     fn read(source: &Source, path: &'a Path) -> Result<Self, BuildError> {
         Ok(Self {
             path,
-            bytes: files::read_if_any(path)?,
-            lock: Lock::read(&source.directory.join(crate::LOCK))?,
+            bytes: files::read_if_exists(path)?,
+            lock: ArtifactLock::read(&source.directory.join(crate::LOCK))?,
         })
     }
 
     /// Returns the artifact when it is the one of the lock, and the lock that of the source.
     fn fresh(&self, sources: &str, language: Language) -> Option<Artifact> {
         let (bytes, lock) = (self.bytes.as_ref()?, self.lock.as_ref()?);
-        let is_fresh = lock.sources == sources
+        let is_fresh = lock.sources_sha256 == sources
             && lock.language == language
-            && lock.artifact == hash::of(bytes);
-        is_fresh.then(|| artifact(Verdict::Fresh, self.path.to_owned(), bytes, lock.clone()))
+            && lock.artifact_sha256 == hash::hash_bytes(bytes);
+        is_fresh.then(|| {
+            artifact(
+                BuildStatus::Fresh,
+                self.path.to_owned(),
+                bytes,
+                lock.clone(),
+            )
+        })
     }
 }

@@ -8,10 +8,10 @@ use std::fs::{self, FileType};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::{BuildError, Problem};
+use crate::error::{BuildError, Repr};
 
 /// Directories that hold no source: what tools put there.
-const NOT_SOURCE: [&str; 5] = ["target", "node_modules", ".venv", "__pycache__", ".git"];
+const IGNORED_DIRS: [&str; 5] = ["target", "node_modules", ".venv", "__pycache__", ".git"];
 
 /// The most bytes that all files of a source may have.
 const MAX_BYTES: u64 = 64 << 20;
@@ -24,8 +24,8 @@ pub(crate) type SourceFile = (String, Vec<u8>);
 /// Reads the source: everything but what tools made, in order of the paths. Links and special files
 /// are refused: what they lead to is no part of the source, and could change without it. So are
 /// names that are not the same on every system, see [`is_plain`].
-pub(crate) fn source(directory: &Path) -> Result<Vec<SourceFile>, BuildError> {
-    let mut collected = Collected {
+pub(crate) fn read_source(directory: &Path) -> Result<Vec<SourceFile>, BuildError> {
+    let mut collected = SourceCollector {
         files: Vec::new(),
         bytes_left: MAX_BYTES,
     };
@@ -34,21 +34,21 @@ pub(crate) fn source(directory: &Path) -> Result<Vec<SourceFile>, BuildError> {
     Ok(collected.files)
 }
 
-struct Collected {
+struct SourceCollector {
     files: Vec<SourceFile>,
     bytes_left: u64,
 }
 
-impl Collected {
+impl SourceCollector {
     fn add(&mut self, root: &Path, directory: &Path) -> Result<(), BuildError> {
         let is_source = |entry: &Entry| {
             let Entry { name, kind, .. } = entry;
-            !NOT_SOURCE.contains(&name.as_str())
+            !IGNORED_DIRS.contains(&name.as_str())
                 && (kind.is_dir() || (name != crate::LOCK && !name.ends_with(".wasm")))
         };
-        for Entry { path, kind, .. } in entries(directory)?.into_iter().filter(is_source) {
-            if !is_plain(&path) {
-                return Err(refused(
+        for Entry { path, kind, .. } in read_entries(directory)?.into_iter().filter(is_source) {
+            if !is_portable_name(&path) {
+                return Err(invalid_source(
                     &path,
                     "its name is not Unicode, or holds `\\`, which other systems read as a path"
                         .to_owned(),
@@ -59,13 +59,13 @@ impl Collected {
                 continue;
             }
             if self.files.len() == MAX_FILES {
-                return Err(refused(
+                return Err(invalid_source(
                     root,
                     format!("the source has more than {MAX_FILES} files"),
                 ));
             }
-            let content = regular(&path, kind, self.bytes_left)?.ok_or_else(|| {
-                refused(
+            let content = read_regular(&path, kind, self.bytes_left)?.ok_or_else(|| {
+                invalid_source(
                     root,
                     format!("the source has more than {} MiB", MAX_BYTES >> 20),
                 )
@@ -85,14 +85,14 @@ impl Collected {
 /// Whether a name in a directory is the same text on every system. With `\` as a separator, the
 /// file `..\x` would be copied to where `../x` leads, and of names that are not Unicode several
 /// would have one text.
-fn is_plain(path: &Path) -> bool {
+fn is_portable_name(path: &Path) -> bool {
     path.file_name()
         .and_then(|name| name.to_str())
         .is_some_and(|name| !name.contains('\\'))
 }
 
-fn refused(path: &Path, reason: String) -> BuildError {
-    Problem::Source {
+fn invalid_source(path: &Path, reason: String) -> BuildError {
+    Repr::Source {
         path: path.to_owned(),
         reason,
     }
@@ -100,15 +100,19 @@ fn refused(path: &Path, reason: String) -> BuildError {
 }
 
 /// Reads a regular file; nothing when it is longer than `max_bytes`.
-fn regular(path: &Path, kind: FileType, max_bytes: u64) -> Result<Option<Vec<u8>>, BuildError> {
+fn read_regular(
+    path: &Path,
+    kind: FileType,
+    max_bytes: u64,
+) -> Result<Option<Vec<u8>>, BuildError> {
     if kind.is_symlink() {
-        return Err(refused(
+        return Err(invalid_source(
             path,
             "it is a link, and source is what lies here itself".to_owned(),
         ));
     }
     if !kind.is_file() {
-        return Err(refused(path, "it is no regular file".to_owned()));
+        return Err(invalid_source(path, "it is no regular file".to_owned()));
     }
     let failed = |error| BuildError::io(path, "cannot be read", error);
     let mut content = Vec::new();
@@ -124,14 +128,14 @@ pub(crate) fn source_file(path: &Path) -> Result<Vec<u8>, BuildError> {
         .symlink_metadata()
         .map_err(|error| BuildError::io(path, "cannot be read", error))?
         .file_type();
-    regular(path, kind, MAX_BYTES)?
-        .ok_or_else(|| refused(path, format!("it has more than {} MiB", MAX_BYTES >> 20)))
+    read_regular(path, kind, MAX_BYTES)?
+        .ok_or_else(|| invalid_source(path, format!("it has more than {} MiB", MAX_BYTES >> 20)))
 }
 
 /// Lists the names in a directory, in order; none when there is no such directory.
-pub(crate) fn names(directory: &Path) -> Result<Vec<String>, BuildError> {
+pub(crate) fn file_names(directory: &Path) -> Result<Vec<String>, BuildError> {
     if directory.is_dir() {
-        Ok(entries(directory)?
+        Ok(read_entries(directory)?
             .into_iter()
             .map(|entry| entry.name)
             .collect())
@@ -146,7 +150,7 @@ struct Entry {
     kind: FileType,
 }
 
-fn entries(directory: &Path) -> Result<Vec<Entry>, BuildError> {
+fn read_entries(directory: &Path) -> Result<Vec<Entry>, BuildError> {
     let failed = |error| BuildError::io(directory, "cannot be listed", error);
     let entry = |entry: io::Result<fs::DirEntry>| {
         let entry = entry?;
@@ -170,7 +174,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, BuildError> {
 }
 
 /// Reads a file that may not be there.
-pub(crate) fn read_if_any(path: &Path) -> Result<Option<Vec<u8>>, BuildError> {
+pub(crate) fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>, BuildError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -213,7 +217,7 @@ fn new_file(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
 }
 
 /// Returns where a directory really lies; nothing when there is none.
-pub(crate) fn resolved(directory: &Path) -> Result<Option<PathBuf>, BuildError> {
+pub(crate) fn resolve_directory(directory: &Path) -> Result<Option<PathBuf>, BuildError> {
     match directory.canonicalize() {
         Ok(path) => Ok(Some(path)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -222,7 +226,7 @@ pub(crate) fn resolved(directory: &Path) -> Result<Option<PathBuf>, BuildError> 
 }
 
 /// Makes a directory that goes away when it is let go.
-pub(crate) fn stage(within: &Path) -> Result<tempfile::TempDir, BuildError> {
+pub(crate) fn create_stage(within: &Path) -> Result<tempfile::TempDir, BuildError> {
     let failed = |error| BuildError::io(within, "no scratch directory can be made there", error);
     fs::create_dir_all(within).map_err(failed)?;
     tempfile::Builder::new()

@@ -6,13 +6,13 @@ use crate::files::SourceFile;
 use crate::language::Language;
 
 /// Returns the SHA-256 of bytes in hexadecimal.
-pub(crate) fn of(bytes: &[u8]) -> String {
+pub(crate) fn hash_bytes(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
 /// Returns the hash of everything that an artifact is made from: the source, and what this crate
 /// adds to it.
-pub(crate) fn of_sources(files: &[SourceFile], language: Language) -> String {
+pub(crate) fn hash_source_files(files: &[SourceFile], language: Language) -> String {
     let mut hasher = Sha256::new();
     let generated = language
         .generated()

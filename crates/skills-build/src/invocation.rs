@@ -12,20 +12,20 @@ pub struct Invocation {
     /// The path of the program.
     pub program: PathBuf,
     /// The arguments, which no shell ever sees.
-    pub arguments: Vec<OsString>,
+    pub args: Vec<OsString>,
     /// Variables and their values.
-    pub environment: Vec<(&'static str, OsString)>,
+    pub envs: Vec<(&'static str, OsString)>,
     /// The working directory.
-    pub directory: PathBuf,
+    pub current_dir: PathBuf,
 }
 
 impl Invocation {
     pub(crate) fn new(program: impl Into<PathBuf>, directory: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
-            arguments: Vec::new(),
-            environment: Vec::new(),
-            directory: directory.into(),
+            args: Vec::new(),
+            envs: Vec::new(),
+            current_dir: directory.into(),
         }
     }
 
@@ -37,21 +37,21 @@ impl Invocation {
             .to_string_lossy()
     }
 
-    pub(crate) fn argument(mut self, argument: impl Into<OsString>) -> Self {
-        self.arguments.push(argument.into());
+    pub(crate) fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.args.push(argument.into());
         self
     }
 
-    pub(crate) fn arguments<I: Into<OsString>>(
+    pub(crate) fn args<I: Into<OsString>>(
         mut self,
         arguments: impl IntoIterator<Item = I>,
     ) -> Self {
-        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self.args.extend(arguments.into_iter().map(Into::into));
         self
     }
 
-    pub(crate) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
-        self.environment.push((name, value.into()));
+    pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.envs.push((name, value.into()));
         self
     }
 }
@@ -60,7 +60,7 @@ impl Invocation {
 impl fmt::Display for Invocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.program.display())?;
-        self.arguments
+        self.args
             .iter()
             .try_for_each(|argument| write!(f, " {}", argument.to_string_lossy()))
     }

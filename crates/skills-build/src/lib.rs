@@ -31,35 +31,35 @@
 mod artifact;
 mod build;
 mod error;
+mod execute;
 mod files;
-mod found;
 mod hash;
 mod install;
 mod invocation;
 mod language;
 mod lock;
-mod perform;
 mod plan;
 mod request;
 mod source;
 mod template;
 mod tool;
-mod tools;
+mod tool_finder;
+mod toolchain;
 
-pub use artifact::{Artifact, Verdict};
-pub use build::{Mode, build};
+pub use artifact::{Artifact, BuildStatus};
+pub use build::{BuildMode, build};
 pub use error::{BuildError, BuildErrorKind};
-pub use found::{Found, Installed, Rust};
 pub use install::install;
 pub use invocation::Invocation;
 pub use language::{Language, UnknownLanguage};
-pub use lock::Lock;
-pub use plan::{Places, Plan, SourceWrites};
-pub use request::Request;
+pub use lock::ArtifactLock;
+pub use plan::{BuildDirs, Plan, SourceWrites};
+pub use request::BuildRequest;
 pub use source::Source;
-pub use template::{File, template};
-pub use tool::{Missing, Tool};
-pub use tools::{Beside, Tools};
+pub use template::{TemplateFile, template};
+pub use tool::{MissingTool, Tool};
+pub use tool_finder::{LocalTools, ToolFinder};
+pub use toolchain::{InstalledTool, RustToolchain, Toolchain};
 
 /// The file beside the source that says what the artifact was built from.
 pub const LOCK: &str = "artifact.lock";

@@ -16,18 +16,18 @@ use crate::language::Language;
 /// tool cargo 1.95.0
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lock {
+pub struct ArtifactLock {
     /// The language.
     pub language: Language,
     /// The SHA-256 of all sources.
-    pub sources: String,
+    pub sources_sha256: String,
     /// The SHA-256 of the artifact.
-    pub artifact: String,
+    pub artifact_sha256: String,
     /// The tools and what they said of their versions.
     pub tools: Vec<(String, String)>,
 }
 
-impl Lock {
+impl ArtifactLock {
     /// Reads a lock; nothing when a line is missing or has no meaning here, as when another version
     /// wrote it: then it is built again.
     #[must_use]
@@ -44,8 +44,8 @@ impl Lock {
         };
         Some(Self {
             language: field("language")?.parse().ok()?,
-            sources: field("sources")?.to_owned(),
-            artifact: field("artifact")?.to_owned(),
+            sources_sha256: field("sources")?.to_owned(),
+            artifact_sha256: field("artifact")?.to_owned(),
             tools: lines().filter_map(tool).collect(),
         })
     }
@@ -59,8 +59,8 @@ impl Lock {
             .map(|(name, version)| format!("tool {name} {version}\n"));
         let Self {
             language,
-            sources,
-            artifact,
+            sources_sha256: sources,
+            artifact_sha256: artifact,
             ..
         } = self;
         format!(
@@ -79,9 +79,7 @@ impl Lock {
     }
 
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, BuildError> {
-        Ok(
-            files::read_if_any(path)?
-                .and_then(|bytes| Self::parse(&String::from_utf8(bytes).ok()?)),
-        )
+        Ok(files::read_if_exists(path)?
+            .and_then(|bytes| Self::parse(&String::from_utf8(bytes).ok()?)))
     }
 }

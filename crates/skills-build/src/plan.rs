@@ -4,21 +4,21 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::files::SourceFile;
-use crate::found::{Found, Rust};
 use crate::hash;
 use crate::invocation::{Invocation, option};
 use crate::language::Language;
 use crate::source::Source;
 use crate::tool::Tool;
-use crate::tools::TARGET;
+use crate::tool_finder::RUST_TARGET;
+use crate::toolchain::{RustToolchain, Toolchain};
 
 /// Where a build may write, and what is on this machine only.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct BuildDirs {
     /// An empty directory of this build.
-    pub stage: PathBuf,
+    pub stage_dir: PathBuf,
     /// A directory that stays, for what compilers keep.
-    pub work: PathBuf,
+    pub work_dir: PathBuf,
     /// Where cargo builds; a directory of its own in `work` when nothing is given.
     pub cargo_target: Option<PathBuf>,
     /// What may be written into the source.
@@ -31,7 +31,7 @@ pub struct Places {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceWrites {
     /// Nothing, as for checks.
-    Nothing,
+    None,
     /// Cargo's lock file, when there is none.
     LockFile,
 }
@@ -47,34 +47,39 @@ pub struct Plan {
     /// The programs.
     pub commands: Vec<Invocation>,
     /// The artifact.
-    pub product: PathBuf,
+    pub artifact: PathBuf,
 }
 
 impl Plan {
     /// Computes how a source is built with the tools that were found. Looks at nothing.
     #[must_use]
-    pub fn new(source: &Source, sources: &[SourceFile], found: &Found, places: &Places) -> Self {
+    pub fn new(
+        source: &Source,
+        sources: &[SourceFile],
+        found: &Toolchain,
+        places: &BuildDirs,
+    ) -> Self {
         let (commands, product) = match source.language {
-            Language::Rust => rust(source, sources, found, places),
-            Language::JavaScript | Language::TypeScript => script(source, found, places),
-            Language::C => c(source, found, places),
-            Language::Python => python(found, places),
+            Language::Rust => plan_rust(source, sources, found, places),
+            Language::JavaScript | Language::TypeScript => plan_script(source, found, places),
+            Language::C => plan_c(source, found, places),
+            Language::Python => plan_python(found, places),
         };
         let commands = commands
             .into_iter()
-            .map(|command| command.variable("PATH", &found.search_path))
+            .map(|command| command.env("PATH", &found.search_path))
             .collect();
         Self {
             language: source.language,
-            files: staged(source, sources),
+            files: staged_files(source, sources),
             commands,
-            product,
+            artifact: product,
         }
     }
 }
 
 /// Lists the files that are not built where they lie.
-fn staged(source: &Source, sources: &[SourceFile]) -> Vec<(String, Vec<u8>)> {
+fn staged_files(source: &Source, sources: &[SourceFile]) -> Vec<(String, Vec<u8>)> {
     let entry = source
         .entries
         .first()
@@ -101,15 +106,15 @@ fn staged(source: &Source, sources: &[SourceFile]) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-fn rust(
+fn plan_rust(
     source: &Source,
     sources: &[SourceFile],
-    found: &Found,
-    places: &Places,
+    found: &Toolchain,
+    places: &BuildDirs,
 ) -> (Vec<Invocation>, PathBuf) {
     let of_its_own = || {
-        places.work.join("rust").join(
-            hash::of(source.directory.as_os_str().as_encoded_bytes())
+        places.work_dir.join("rust").join(
+            hash::hash_bytes(source.directory.as_os_str().as_encoded_bytes())
                 .split_at(16)
                 .0,
         )
@@ -119,7 +124,7 @@ fn rust(
     let mut commands = Vec::new();
     let is_locked = sources.iter().any(|(path, _)| path == "Cargo.lock");
     // The lock file of a larger workspace is not this skill's to make.
-    let is_member = |rust: &Rust| {
+    let is_member = |rust: &RustToolchain| {
         rust.workspace
             .as_ref()
             .is_some_and(|workspace| *workspace != source.directory)
@@ -128,19 +133,20 @@ fn rust(
         && places.source == SourceWrites::LockFile
         && !found.rust.as_ref().is_some_and(is_member)
     {
-        commands.push(cargo().argument("generate-lockfile"));
+        commands.push(cargo().arg("generate-lockfile"));
     }
-    let build = cargo().arguments([
+    let build = cargo().args([
         "build",
         "--release",
         "--quiet",
         "--locked",
         "--target",
-        TARGET,
+        RUST_TARGET,
     ]);
-    let build = build
-        .variable("CARGO_TARGET_DIR", &target)
-        .variable("CARGO_ENCODED_RUSTFLAGS", remapped(source, found, places));
+    let build = build.env("CARGO_TARGET_DIR", &target).env(
+        "CARGO_ENCODED_RUSTFLAGS",
+        remap_flags(source, found, places),
+    );
     commands.push(build);
     let name = source
         .entries
@@ -150,14 +156,14 @@ fn rust(
     (
         commands,
         target
-            .join(TARGET)
+            .join(RUST_TARGET)
             .join("release")
             .join(format!("{name}.wasm")),
     )
 }
 
 /// Takes this machine's paths out of the artifact, so that it is the same everywhere.
-fn remapped(source: &Source, found: &Found, places: &Places) -> String {
+fn remap_flags(source: &Source, found: &Toolchain, places: &BuildDirs) -> String {
     let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
     let mut flags = vec![
         remap(&places.cargo_home, "/cargo"),
@@ -174,8 +180,12 @@ fn remapped(source: &Source, found: &Found, places: &Places) -> String {
     flags.join("\u{1f}")
 }
 
-fn script(source: &Source, found: &Found, places: &Places) -> (Vec<Invocation>, PathBuf) {
-    let stage = &places.stage;
+fn plan_script(
+    source: &Source,
+    found: &Toolchain,
+    places: &BuildDirs,
+) -> (Vec<Invocation>, PathBuf) {
+    let stage = &places.stage_dir;
     let (bundle, product) = (stage.join("bundle.js"), stage.join("skill.wasm"));
     let entry = source
         .entries
@@ -184,56 +194,56 @@ fn script(source: &Source, found: &Found, places: &Places) -> (Vec<Invocation>, 
         .unwrap_or_default();
     // One file, because QuickJS knows neither packages nor TypeScript.
     let bundled = Invocation::new(found.program(Tool::Esbuild), &source.directory)
-        .argument(stage.join("entry.js"))
-        .arguments([
+        .arg(stage.join("entry.js"))
+        .args([
             "--bundle",
             "--format=esm",
             "--platform=neutral",
             "--main-fields=module,main",
             "--target=es2023",
         ])
-        .arguments(["--external:wasi:*", "--log-level=warning"])
-        .argument(option("--alias:skill=", stage.join("skill.js")))
-        .argument(option("--alias:guest=", source.directory.join(entry)))
-        .argument(option("--outfile=", &bundle));
+        .args(["--external:wasi:*", "--log-level=warning"])
+        .arg(option("--alias:skill=", stage.join("skill.js")))
+        .arg(option("--alias:guest=", source.directory.join(entry)))
+        .arg(option("--outfile=", &bundle));
     // Without `--sync` it needs the asynchronous calls of components, which are no part of WASI
     // 0.2.
     let component = Invocation::new(found.program(Tool::ComponentizeQjs), stage)
-        .arguments(["--sync", "--world", "script", "--wit"])
-        .argument(stage.join("wit"))
-        .argument("--js")
-        .argument(&bundle)
-        .argument("--output")
-        .argument(&product);
+        .args(["--sync", "--world", "script", "--wit"])
+        .arg(stage.join("wit"))
+        .arg("--js")
+        .arg(&bundle)
+        .arg("--output")
+        .arg(&product);
     (vec![bundled, component], product)
 }
 
-fn c(source: &Source, found: &Found, places: &Places) -> (Vec<Invocation>, PathBuf) {
-    let product = places.stage.join("skill.wasm");
-    let cache = places.work.join("zig");
+fn plan_c(source: &Source, found: &Toolchain, places: &BuildDirs) -> (Vec<Invocation>, PathBuf) {
+    let product = places.stage_dir.join("skill.wasm");
+    let cache = places.work_dir.join("zig");
     // Relative names, since `assert` stores them; none of them is taken for an option.
     let sources = source.entries.iter().map(|name| format!("./{name}"));
     let compile = Invocation::new(found.program(Tool::Zig), &source.directory)
-        .arguments(["cc", "-target", "wasm32-wasi", "-Os", "-s", "-Wall", "-o"])
-        .argument(&product)
-        .arguments(sources)
-        .variable("ZIG_GLOBAL_CACHE_DIR", &cache)
-        .variable("ZIG_LOCAL_CACHE_DIR", &cache);
+        .args(["cc", "-target", "wasm32-wasi", "-Os", "-s", "-Wall", "-o"])
+        .arg(&product)
+        .args(sources)
+        .env("ZIG_GLOBAL_CACHE_DIR", &cache)
+        .env("ZIG_LOCAL_CACHE_DIR", &cache);
     (vec![compile], product)
 }
 
-fn python(found: &Found, places: &Places) -> (Vec<Invocation>, PathBuf) {
-    let stage = &places.stage;
+fn plan_python(found: &Toolchain, places: &BuildDirs) -> (Vec<Invocation>, PathBuf) {
+    let stage = &places.stage_dir;
     let product = stage.join("skill.wasm");
     let component = Invocation::new(found.program(Tool::ComponentizePy), stage)
-        .argument("--wit-path")
-        .argument(stage.join("wit"))
-        .arguments(["--world", "command", "componentize", "--python-path"])
-        .argument(stage.join("guest"))
-        .argument("--python-path")
-        .argument(stage)
-        .arguments(["skill_entry", "--output"])
-        .argument(&product);
+        .arg("--wit-path")
+        .arg(stage.join("wit"))
+        .args(["--world", "command", "componentize", "--python-path"])
+        .arg(stage.join("guest"))
+        .arg("--python-path")
+        .arg(stage)
+        .args(["skill_entry", "--output"])
+        .arg(&product);
     (vec![component], product)
 }
 
@@ -245,8 +255,8 @@ impl fmt::Display for Plan {
             writeln!(f, "write {path} ({} bytes)", content.len())
         })?;
         for command in &self.commands {
-            writeln!(f, "in {}", command.directory.display())?;
-            for (name, value) in &command.environment {
+            writeln!(f, "in {}", command.current_dir.display())?;
+            for (name, value) in &command.envs {
                 writeln!(
                     f,
                     "  {name}={}",
@@ -255,6 +265,6 @@ impl fmt::Display for Plan {
             }
             writeln!(f, "  {command}")?;
         }
-        writeln!(f, "product {}", self.product.display())
+        writeln!(f, "product {}", self.artifact.display())
     }
 }

@@ -2,37 +2,37 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{BuildError, Problem};
+use crate::error::{BuildError, Repr};
 use crate::files;
 use crate::language::Language;
-use crate::source::{GUEST, Source};
-use crate::tools::Tools;
+use crate::source::{SOURCE_DIRECTORY, Source};
+use crate::tool_finder::ToolFinder;
 
 /// Where the artifact of a skill lies, below its directory.
-const ARTIFACT: &str = "wasm/skill.wasm";
+const ARTIFACT_PATH: &str = "wasm/skill.wasm";
 
 /// What is to be built, and with what.
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Request {
+pub struct BuildRequest {
     skill: PathBuf,
-    tools: Tools,
-    pub(crate) work: PathBuf,
+    tools: ToolFinder,
+    pub(crate) work_dir: PathBuf,
     language: Option<Language>,
     output: Option<PathBuf>,
     pub(crate) cargo_home: PathBuf,
     pub(crate) cargo_target: Option<PathBuf>,
 }
 
-impl Request {
+impl BuildRequest {
     /// Asks for the skill in a directory, whose source lies in its `guest`; a directory without one
     /// is a source itself. What compilers keep goes below `work`. By default the language is told
     /// by the files, the artifact is `wasm/skill.wasm` of the skill, and cargo builds in `work`.
-    pub fn new(skill: impl Into<PathBuf>, tools: Tools, work: impl Into<PathBuf>) -> Self {
+    pub fn new(skill: impl Into<PathBuf>, tools: ToolFinder, work: impl Into<PathBuf>) -> Self {
         Self {
             skill: skill.into(),
             tools,
-            work: work.into(),
+            work_dir: work.into(),
             language: None,
             output: None,
             cargo_home: PathBuf::from("/cargo"),
@@ -72,22 +72,22 @@ impl Request {
     pub fn source(&self) -> Result<Source, BuildError> {
         let source = Source::find(&self.skill, self.language)?;
         if self.output.is_none() {
-            self.lies_within(&self.skill.join(GUEST), &source.directory)?;
+            self.check_within(&self.skill.join(SOURCE_DIRECTORY), &source.directory)?;
             let artifact = self.artifact();
             let parent = artifact.parent().unwrap_or(&artifact);
-            if let Some(to) = files::resolved(parent)? {
-                self.lies_within(parent, &to)?;
+            if let Some(to) = files::resolve_directory(parent)? {
+                self.check_within(parent, &to)?;
             }
         }
         Ok(source)
     }
 
-    fn lies_within(&self, path: &Path, to: &Path) -> Result<(), BuildError> {
-        let skill = files::resolved(&self.skill)?;
+    fn check_within(&self, path: &Path, to: &Path) -> Result<(), BuildError> {
+        let skill = files::resolve_directory(&self.skill)?;
         if skill.is_some_and(|skill| to.starts_with(skill)) {
             return Ok(());
         }
-        Err(Problem::Elsewhere {
+        Err(Repr::OutsideSource {
             path: path.to_owned(),
             to: to.to_owned(),
         }
@@ -96,13 +96,13 @@ impl Request {
 
     /// Returns the tools.
     #[must_use]
-    pub const fn tools(&self) -> &Tools {
+    pub const fn tools(&self) -> &ToolFinder {
         &self.tools
     }
 
     /// Says whether the lock beside the source is that of the artifact. The lock of a skill speaks
     /// of the skill's own artifact, and of no other that is built to a named output.
-    pub(crate) fn keeps_lock(&self, source: &Source) -> bool {
+    pub(crate) fn owns_lock(&self, source: &Source) -> bool {
         self.output.is_none()
             || self
                 .skill
@@ -113,6 +113,6 @@ impl Request {
     pub(crate) fn artifact(&self) -> PathBuf {
         self.output
             .clone()
-            .unwrap_or_else(|| self.skill.join(ARTIFACT))
+            .unwrap_or_else(|| self.skill.join(ARTIFACT_PATH))
     }
 }

@@ -4,16 +4,16 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::error::{BuildError, Problem};
+use crate::error::{BuildError, Repr};
 use crate::files;
 use crate::language::Language;
 
 /// The directory of a skill that holds its source.
-pub(crate) const GUEST: &str = "guest";
+pub(crate) const SOURCE_DIRECTORY: &str = "guest";
 /// What the main file of a script may be called, the first first.
-const STEMS: [&str; 3] = ["main", "index", "skill"];
+const MAIN_FILE_STEMS: [&str; 3] = ["main", "index", "skill"];
 /// What is looked for, as people read it.
-const LOOKED_FOR: &str =
+const EXPECTED_FILES: &str =
     "guest/Cargo.toml, guest/{main,index,skill}.{js,mjs,ts}, guest/*.c, guest/{app,main}.py";
 
 /// A skill's source.
@@ -39,23 +39,23 @@ impl Source {
         let absolute = skill
             .canonicalize()
             .map_err(|error| BuildError::io(skill, "cannot be found", error))?;
-        let guest = absolute.join(GUEST);
-        let directory = match files::resolved(&guest)? {
+        let guest = absolute.join(SOURCE_DIRECTORY);
+        let directory = match files::resolve_directory(&guest)? {
             Some(guest) if guest.is_dir() => guest,
             _ => absolute,
         };
-        let mut candidates = candidates(&files::names(&directory)?);
+        let mut candidates = candidates(&files::file_names(&directory)?);
         candidates.retain(|(language, _)| chosen.is_none_or(|chosen| chosen == *language));
         match candidates.len() {
-            0 => Err(Problem::NoSource {
+            0 => Err(Repr::NoSource {
                 directory: skill.to_owned(),
-                looked_for: looked_for(chosen),
+                looked_for: expected_files(chosen),
             }
             .into()),
             1 => {
                 let (language, entries) = candidates.remove(0);
                 let entries = if language == Language::Rust {
-                    vec![program(&directory.join("Cargo.toml"))?]
+                    vec![cargo_program(&directory.join("Cargo.toml"))?]
                 } else {
                     entries
                 };
@@ -70,7 +70,7 @@ impl Source {
                     .into_iter()
                     .map(|(language, _)| language)
                     .collect();
-                Err(Problem::SeveralLanguages {
+                Err(Repr::AmbiguousLanguage {
                     directory: skill.to_owned(),
                     languages,
                 }
@@ -80,10 +80,10 @@ impl Source {
     }
 }
 
-fn looked_for(chosen: Option<Language>) -> String {
+fn expected_files(chosen: Option<Language>) -> String {
     chosen.map_or_else(
-        || LOOKED_FOR.to_owned(),
-        |language| format!("{language} among {LOOKED_FOR}"),
+        || EXPECTED_FILES.to_owned(),
+        |language| format!("{language} among {EXPECTED_FILES}"),
     )
 }
 
@@ -97,7 +97,7 @@ fn candidates(names: &[String]) -> Vec<(Language, Vec<String>)> {
     }
     // A `main.ts` beside a `skill.js` is one program with a helper; two files that could both be
     // the main one are two languages.
-    let scripts = STEMS.map(|stem| {
+    let scripts = MAIN_FILE_STEMS.map(|stem| {
         (
             first(&[format!("{stem}.js"), format!("{stem}.mjs")]),
             first(&[format!("{stem}.ts")]),
@@ -126,7 +126,7 @@ fn candidates(names: &[String]) -> Vec<(Language, Vec<String>)> {
 }
 
 /// Reads which program a Rust package makes.
-fn program(manifest: &Path) -> Result<String, BuildError> {
+fn cargo_program(manifest: &Path) -> Result<String, BuildError> {
     #[derive(Deserialize)]
     struct Manifest {
         package: Option<Named>,
@@ -138,7 +138,7 @@ fn program(manifest: &Path) -> Result<String, BuildError> {
         name: String,
     }
     let wrong = |reason: String| {
-        BuildError::from(Problem::Manifest {
+        BuildError::from(Repr::Manifest {
             path: manifest.to_owned(),
             reason,
         })

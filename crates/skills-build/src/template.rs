@@ -4,57 +4,57 @@ use crate::language::Language;
 
 /// A file of a new skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct File {
+pub struct TemplateFile {
     /// Its path below the skill, with `/`.
     pub path: &'static str,
     /// Its content.
     pub text: &'static str,
 }
 
-const fn file(path: &'static str, text: &'static str) -> File {
-    File { path, text }
+const fn template_file(path: &'static str, text: &'static str) -> TemplateFile {
+    TemplateFile { path, text }
 }
 
-const WORDS: File = file(
+const WORDS: TemplateFile = template_file(
     "references/words.txt",
     include_str!("../templates/words.txt"),
 );
-const NPM: File = file(
+const NPM: TemplateFile = template_file(
     "guest/.gitignore",
     include_str!("../templates/js/gitignore"),
 );
-const RUST: &[File] = &[
-    file(
+const RUST: &[TemplateFile] = &[
+    template_file(
         "guest/Cargo.toml",
         include_str!("../templates/rust/Cargo.toml.txt"),
     ),
-    file(
+    template_file(
         "guest/src/main.rs",
         include_str!("../templates/rust/src/main.rs"),
     ),
     WORDS,
 ];
-const JAVASCRIPT: &[File] = &[
-    file("guest/main.js", include_str!("../templates/js/main.js")),
+const JAVASCRIPT: &[TemplateFile] = &[
+    template_file("guest/main.js", include_str!("../templates/js/main.js")),
     NPM,
     WORDS,
 ];
-const TYPESCRIPT: &[File] = &[
-    file("guest/main.ts", include_str!("../templates/ts/main.ts")),
-    file(
+const TYPESCRIPT: &[TemplateFile] = &[
+    template_file("guest/main.ts", include_str!("../templates/ts/main.ts")),
+    template_file(
         "guest/skill.d.ts",
         include_str!("../templates/ts/skill.d.ts"),
     ),
     NPM,
     WORDS,
 ];
-const C: &[File] = &[
-    file("guest/main.c", include_str!("../templates/c/main.c")),
+const C: &[TemplateFile] = &[
+    template_file("guest/main.c", include_str!("../templates/c/main.c")),
     WORDS,
 ];
-const PYTHON: &[File] = &[
-    file("guest/app.py", include_str!("../templates/python/app.py")),
-    file(
+const PYTHON: &[TemplateFile] = &[
+    template_file("guest/app.py", include_str!("../templates/python/app.py")),
+    template_file(
         "guest/.gitignore",
         include_str!("../templates/python/gitignore"),
     ),
@@ -64,7 +64,7 @@ const PYTHON: &[File] = &[
 /// Returns the files of a new skill but its `SKILL.md`: a program that takes `{"text": …}`, reads a
 /// list of words from the skill, and prints `{"counts": …}`, the same in each language.
 #[must_use]
-pub const fn template(language: Language) -> &'static [File] {
+pub const fn template(language: Language) -> &'static [TemplateFile] {
     match language {
         Language::Rust => RUST,
         Language::JavaScript => JAVASCRIPT,

@@ -28,12 +28,12 @@ pub enum Tool {
 
 /// A tool that was not found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Missing(pub Tool);
+pub struct MissingTool(pub Tool);
 
 impl Tool {
     /// Returns the tools of a language.
     #[must_use]
-    pub const fn of(language: Language) -> &'static [Self] {
+    pub const fn for_language(language: Language) -> &'static [Self] {
         match language {
             Language::Rust => &[Self::Cargo, Self::Rustc, Self::RustTarget],
             Language::JavaScript | Language::TypeScript => {
@@ -61,7 +61,7 @@ impl Tool {
 
     /// Returns the command that gets the tool, or where it is to be had.
     #[must_use]
-    pub const fn source(self) -> &'static str {
+    pub const fn install_hint(self) -> &'static str {
         match self {
             Self::Cargo | Self::Rustc => "https://rustup.rs",
             Self::RustTarget => "rustup target add wasm32-wasip2",
@@ -80,7 +80,7 @@ impl Tool {
     }
 
     /// Says whether authors have it among the packages of one source.
-    pub(crate) const fn is_of_a_source(self) -> bool {
+    pub(crate) const fn is_project_local(self) -> bool {
         matches!(
             self,
             Self::Esbuild | Self::ComponentizeQjs | Self::ComponentizePy
@@ -107,8 +107,8 @@ impl fmt::Display for Tool {
     }
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no {} ({})", self.0, self.0.source())
+        write!(f, "no {} ({})", self.0, self.0.install_hint())
     }
 }

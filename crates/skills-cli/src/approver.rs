@@ -4,36 +4,36 @@ use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
 
 use skills_runtime::policy::{Answering, Layer, Permission, Question, Verdict};
-use skills_runtime::{Answer, Approver, describe_whole_question};
+use skills_runtime::{Answer, Approver, format_approval_request_in_full};
 
 use crate::output::Output;
 
 /// A question as text.
-pub(crate) use skills_runtime::describe_question as text;
+pub(crate) use skills_runtime::format_approval_request as text;
 
 /// Somebody at a terminal.
-struct Terminal;
+struct TerminalApprover;
 
 /// Who answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answers {
+pub(crate) enum ApproverKind {
     /// `--yes`.
-    Yes,
+    AllowAll,
     /// `--deny`.
-    No,
+    DenyAll,
     /// The terminal, when there is one and nothing else is read from it.
     Terminal,
     /// Nobody: the program's input comes from where answers would.
-    Nobody,
+    None,
 }
 
 /// Finds out who can be asked.
-pub(crate) fn approver(answers: Answers) -> Option<Arc<dyn Approver>> {
+pub(crate) fn approver(answers: ApproverKind) -> Option<Arc<dyn Approver>> {
     match answers {
-        Answers::Yes => Some(Arc::new(Yes)),
-        Answers::No => Some(Arc::new(Answer::Deny)),
-        Answers::Terminal if is_terminal() => Some(Arc::new(Terminal)),
-        Answers::Terminal | Answers::Nobody => None,
+        ApproverKind::AllowAll => Some(Arc::new(AutoApprover)),
+        ApproverKind::DenyAll => Some(Arc::new(Answer::Deny)),
+        ApproverKind::Terminal if is_terminal() => Some(Arc::new(TerminalApprover)),
+        ApproverKind::Terminal | ApproverKind::None => None,
     }
 }
 
@@ -43,9 +43,9 @@ fn is_terminal() -> bool {
 
 /// Answers yes, except to requests that an administrator wants asked and to writing a protected
 /// path, which takes a rule that names it.
-struct Yes;
+struct AutoApprover;
 
-impl Approver for Yes {
+impl Approver for AutoApprover {
     fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
         let is_admins =
             |verdict: &Verdict| matches!(verdict.wants_asked(), Some((Layer::Admin, _)));
@@ -57,14 +57,14 @@ impl Approver for Yes {
     }
 }
 
-impl Approver for Terminal {
+impl Approver for TerminalApprover {
     fn ask<'a>(&'a self, question: &'a Question) -> Answering<'a> {
         Box::pin(async move {
-            let text = describe_whole_question(question)?;
+            let text = format_approval_request_in_full(question)?;
             let output = Output::new(false);
-            output.notes(&text);
-            output.notes("Allow it? o: once, a: always for this content, anything else: no");
-            forget_what_was_typed();
+            output.status_lines(&text);
+            output.status_lines("Allow it? o: once, a: always for this content, anything else: no");
+            flush_terminal_input();
             // The terminal is waited for aside, so that Ctrl-C still ends the command.
             let answer = tokio::task::spawn_blocking(read_line);
             Ok(Some(match answer.await??.as_str() {
@@ -81,8 +81,8 @@ pub(crate) fn confirm(text: &str, output: &Output) -> Option<bool> {
     if !is_terminal() {
         return None;
     }
-    output.notes(text);
-    forget_what_was_typed();
+    output.status_lines(text);
+    flush_terminal_input();
     Some(read_line().is_ok_and(|answer| matches!(answer.as_str(), "y" | "yes")))
 }
 
@@ -94,10 +94,10 @@ fn read_line() -> io::Result<String> {
 
 /// What was typed before the question was seen is no answer to it.
 #[cfg(unix)]
-fn forget_what_was_typed() {
+fn flush_terminal_input() {
     // A terminal that cannot do so is asked all the same.
     let _ = nix::sys::termios::tcflush(io::stdin(), nix::sys::termios::FlushArg::TCIFLUSH);
 }
 
 #[cfg(not(unix))]
-fn forget_what_was_typed() {}
+fn flush_terminal_input() {}

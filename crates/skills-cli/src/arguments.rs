@@ -15,8 +15,8 @@ use skills_runtime::prompt::{Budget, Mode};
 pub(crate) use build::Build;
 pub(crate) use mcp::{Install, Mcp, McpCommand, Serve};
 pub(crate) use policy::{Audit, AuditCommand, Policy, PolicyCommand, Trust, Verify};
-pub(crate) use run::{Chosen, Run, What};
-pub(crate) use tools::{Adopt, Call, Host, Tools, ToolsCommand};
+pub(crate) use run::{ExecutionArgs, InterpreterArg, Run};
+pub(crate) use tools::{Accept, Call, Host, Tools, ToolsCommand};
 
 /// Find, check, show and safely run agent skills
 ///
@@ -27,38 +27,38 @@ pub(crate) use tools::{Adopt, Call, Host, Tools, ToolsCommand};
 #[command(name = "skills", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     /// Look for skills below this directory instead of the default ones (repeatable)
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = GLOBAL_HEADING, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
 
     /// Look where this client looks, and read as it reads (universal, codex, claude, openclaw,
     /// gemini, copilot, goose, opencode; validate also knows spec, claude-api, deepagents,
     /// agent-framework)
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "CLIENT")]
+    #[arg(long, global = true, help_heading = GLOBAL_HEADING, value_name = "CLIENT")]
     pub(crate) profile: Option<String>,
 
     /// Do not use a skill, by its name, a pattern with * and ?, or its path (repeatable)
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "SKILL")]
+    #[arg(long, global = true, help_heading = GLOBAL_HEADING, value_name = "SKILL")]
     pub(crate) disable: Vec<String>,
 
     /// Use the skills of the project, and let its rules allow; without this its skills are blocked
     /// and its rules only narrow
-    #[arg(long, global = true, help_heading = GLOBAL)]
+    #[arg(long, global = true, help_heading = GLOBAL_HEADING)]
     pub(crate) trust_project: bool,
 
     /// Read a SKILL.md that is a symlink wherever it leads, as managers of dotfiles make them
-    #[arg(long, global = true, help_heading = GLOBAL)]
+    #[arg(long, global = true, help_heading = GLOBAL_HEADING)]
     pub(crate) follow_skill_links: bool,
 
     /// How many directories are searched per root [default: 2000]
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, global = true, help_heading = GLOBAL_HEADING, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) max_directories: Option<usize>,
 
     /// How many directory entries are looked at per root [default: 20000]
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "NUMBER", hide_short_help = true)]
+    #[arg(long, global = true, help_heading = GLOBAL_HEADING, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) max_entries: Option<usize>,
 
     /// Print one JSON document
-    #[arg(long, global = true, help_heading = GLOBAL)]
+    #[arg(long, global = true, help_heading = GLOBAL_HEADING)]
     pub(crate) json: bool,
 
     #[command(subcommand)]
@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
 }
 
 /// The heading of the options that every command has.
-const GLOBAL: &str = "Options of every command";
+const GLOBAL_HEADING: &str = "Options of every command";
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 the skill failed or is unknown, 2 wrong usage, 3 denied or no sandbox, 4 timeout, 130 interrupted";
 
@@ -116,7 +116,7 @@ pub(crate) enum Command {
     /// Call a tool as a model would
     Call(Call),
     /// Use a skill that a model made: move it from the drafts to where skills are
-    Adopt(Adopt),
+    Adopt(Accept),
     /// Serve skills and their tools to clients of the Model Context Protocol
     ///
     /// Clients start this command and talk to it over standard input and output;
@@ -196,7 +196,7 @@ pub(crate) struct New {
     pub(crate) description: Option<String>,
 
     /// Begin a program in this language, for `skills build`
-    #[arg(long, value_name = "LANGUAGE", value_parser = build::language())]
+    #[arg(long, value_name = "LANGUAGE", value_parser = build::language_parser())]
     pub(crate) lang: Option<Language>,
 
     /// Directory to make it in
@@ -216,15 +216,15 @@ pub(crate) struct Show {
 #[derive(Debug, Args)]
 pub(crate) struct Prompt {
     /// Form of the list
-    #[arg(long, value_enum, default_value_t = Form::Codex)]
-    pub(crate) format: Form,
+    #[arg(long, value_enum, default_value_t = ListFormat::Codex)]
+    pub(crate) format: ListFormat,
 
     /// Fit the list into 2 % of a context window of this many tokens
     #[arg(long, value_name = "TOKENS", conflicts_with = "budget")]
     pub(crate) context_window: Option<usize>,
 
     /// Fit the list into this many characters, or tokens with a `t` behind them [default: 8000]
-    #[arg(long, value_name = "NUMBER[t]", value_parser = budget)]
+    #[arg(long, value_name = "NUMBER[t]", value_parser = parse_budget)]
     pub(crate) budget: Option<Budget>,
 
     /// Shorten descriptions by whole sentences, and keep those that say when not to use a skill
@@ -232,7 +232,7 @@ pub(crate) struct Prompt {
     pub(crate) sentences: bool,
 
     /// Choose how a skill stands in the list: auto, pinned, name-only, manual or off (repeatable)
-    #[arg(long, value_name = "SKILL=MODE", value_parser = mode)]
+    #[arg(long, value_name = "SKILL=MODE", value_parser = parse_mode)]
     pub(crate) mode: Vec<(String, Mode)>,
 
     /// Also say when to run a script with the tool of this name
@@ -246,7 +246,7 @@ pub(crate) struct Prompt {
 
 /// The forms of the list.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Form {
+pub(crate) enum ListFormat {
     /// Codex's section with its rules
     Codex,
     /// The form of skills-ref
@@ -313,7 +313,7 @@ pub(crate) struct Completions {
 }
 
 /// Reads a number of characters, or of tokens with a `t` behind it.
-fn budget(text: &str) -> Result<Budget, String> {
+fn parse_budget(text: &str) -> Result<Budget, String> {
     let (number, unit): (_, fn(usize) -> Budget) = match text.strip_suffix('t') {
         Some(tokens) => (tokens, Budget::Tokens),
         None => (text, Budget::Characters),
@@ -325,7 +325,7 @@ fn budget(text: &str) -> Result<Budget, String> {
 }
 
 /// Reads a skill and its mode.
-fn mode(text: &str) -> Result<(String, Mode), String> {
+fn parse_mode(text: &str) -> Result<(String, Mode), String> {
     let modes = Mode::ALL.map(Mode::as_str).join(", ");
     let (skill, mode) = text
         .rsplit_once('=')
@@ -343,11 +343,14 @@ mod tests {
     #[test]
     fn budgets_and_modes() {
         assert_eq!(
-            (budget("8000"), budget("40t")),
+            (parse_budget("8000"), parse_budget("40t")),
             (Ok(Budget::Characters(8_000)), Ok(Budget::Tokens(40)))
         );
-        assert!(budget("t").is_err() && budget("-1").is_err());
-        assert_eq!(mode("a=b=pinned"), Ok(("a=b".to_owned(), Mode::Pinned)));
-        assert!(mode("a").is_err() && mode("a=pined").is_err());
+        assert!(parse_budget("t").is_err() && parse_budget("-1").is_err());
+        assert_eq!(
+            parse_mode("a=b=pinned"),
+            Ok(("a=b".to_owned(), Mode::Pinned))
+        );
+        assert!(parse_mode("a").is_err() && parse_mode("a=pined").is_err());
     }
 }

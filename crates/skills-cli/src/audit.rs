@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use skills_runtime::audit::{Event, Line, Log, read, tail, verify_since};
 
 use crate::arguments::{Audit, AuditCommand, Verify};
+use crate::directories;
 use crate::exit::Exit;
 use crate::input::InputError;
 use crate::output::{Output, line};
-use crate::state;
 
 pub(crate) fn audit(arguments: &Audit, output: &Output) -> anyhow::Result<Exit> {
-    let path = arguments.log.clone().or_else(state::log);
+    let path = arguments.log.clone().or_else(directories::audit_log_path);
     let path = path.ok_or_else(|| {
         InputError::new("there is no log: set XDG_STATE_HOME, or name one with --log".to_owned())
     })?;
@@ -25,27 +25,27 @@ pub(crate) fn audit(arguments: &Audit, output: &Output) -> anyhow::Result<Exit> 
         );
     }
     match &arguments.command {
-        AuditCommand::Tail(arguments) => show_tail(&tail(&files, arguments.lines)?, output),
-        AuditCommand::Show(arguments) => show(&files, arguments.number, output),
-        AuditCommand::Verify(arguments) => check(&files, arguments, output),
+        AuditCommand::Tail(arguments) => print_tail(&tail(&files, arguments.lines)?, output),
+        AuditCommand::Show(arguments) => print_record(&files, arguments.number, output),
+        AuditCommand::Verify(arguments) => verify_log(&files, arguments, output),
     }
 }
 
-fn show_tail(lines: &[Line], output: &Output) -> anyhow::Result<Exit> {
+fn print_tail(lines: &[Line], output: &Output) -> anyhow::Result<Exit> {
     if output.is_json() {
-        let records: Vec<Value> = lines.iter().map(document).collect();
-        output.document(&json!({"records": records}))?;
-        return Ok(Exit::Done);
+        let records: Vec<Value> = lines.iter().map(to_json).collect();
+        output.print_json(&json!({"records": records}))?;
+        return Ok(Exit::Success);
     }
     let text: String = lines
         .iter()
-        .map(|record| format!("{}\n", line(&row(record))))
+        .map(|record| format!("{}\n", line(&render_row(record))))
         .collect();
     output.text(&text)?;
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
-fn row(record: &Line) -> String {
+fn render_row(record: &Line) -> String {
     match record {
         Line::Record {
             sequence, event, ..
@@ -74,7 +74,7 @@ fn row(record: &Line) -> String {
     }
 }
 
-fn document(record: &Line) -> Value {
+fn to_json(record: &Line) -> Value {
     match record {
         Line::Record {
             sequence,
@@ -93,20 +93,20 @@ fn document(record: &Line) -> Value {
     }
 }
 
-fn show(files: &[PathBuf], number: u64, output: &Output) -> anyhow::Result<Exit> {
+fn print_record(files: &[PathBuf], number: u64, output: &Output) -> anyhow::Result<Exit> {
     for file in files {
         let is_it =
             |record: &Line| matches!(record, Line::Record { sequence, .. } if *sequence == number);
         if let Some(record) = read(file)?.find(is_it) {
-            output.document(&document(&record))?;
-            return Ok(Exit::Done);
+            output.print_json(&to_json(&record))?;
+            return Ok(Exit::Success);
         }
     }
-    output.note(&format!("error: no record has the number {number}"));
+    output.status(&format!("error: no record has the number {number}"));
     Ok(Exit::Failed)
 }
 
-fn check(files: &[PathBuf], arguments: &Verify, output: &Output) -> anyhow::Result<Exit> {
+fn verify_log(files: &[PathBuf], arguments: &Verify, output: &Output) -> anyhow::Result<Exit> {
     let verified = verify_since(files, arguments.last.as_deref())?;
     let is_cut = arguments.last.is_some() && verified.since.is_none();
     let mut problems: Vec<String> = verified.problems.iter().map(ToString::to_string).collect();
@@ -116,7 +116,7 @@ fn check(files: &[PathBuf], arguments: &Verify, output: &Output) -> anyhow::Resu
         );
     }
     if output.is_json() {
-        output.document(&json!({
+        output.print_json(&json!({
             "records": verified.records, "first": verified.first_sequence, "last_hash": verified.last_hash, "since": verified.since, "problems": problems,
         }))?;
     } else {
@@ -144,7 +144,7 @@ fn check(files: &[PathBuf], arguments: &Verify, output: &Output) -> anyhow::Resu
         output.text(&text)?;
     }
     Ok(if problems.is_empty() {
-        Exit::Done
+        Exit::Success
     } else {
         Exit::Failed
     })

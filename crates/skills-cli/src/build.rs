@@ -9,17 +9,17 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use serde_json::json;
-use skills_build::{Artifact, BuildErrorKind, Mode, Request, Tools, Verdict};
+use skills_build::{Artifact, BuildErrorKind, BuildMode, BuildRequest, BuildStatus, ToolFinder};
 
 use crate::arguments::Build;
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::{input, state};
+use crate::{directories, input};
 
 /// Builds or checks a skill, and says what came out.
 pub(crate) fn build(arguments: &Build, output: &Output) -> anyhow::Result<Exit> {
-    input::directory(&arguments.path)?;
-    let cache = state::cache().ok_or_else(|| {
+    input::resolve_directory(&arguments.path)?;
+    let cache = directories::cache_dir().ok_or_else(|| {
         anyhow!("there is no home directory to keep what compilers need; set XDG_CACHE_HOME")
     })?;
     let tools = arguments
@@ -27,17 +27,17 @@ pub(crate) fn build(arguments: &Build, output: &Output) -> anyhow::Result<Exit> 
         .clone()
         .unwrap_or_else(|| cache.join("tools"));
     let tools = std::path::absolute(tools)?;
-    let request = request(
+    let request = build_request(
         arguments,
-        Tools::new(search_path()).directory(&tools),
+        ToolFinder::new(author_search_path()).directory(&tools),
         cache.join("build"),
     )?;
     let mode = match (arguments.check, arguments.force) {
-        (true, _) => Mode::Check,
-        (_, true) => Mode::Always,
-        _ => Mode::Stale,
+        (true, _) => BuildMode::Check,
+        (_, true) => BuildMode::Force,
+        _ => BuildMode::IfStale,
     };
-    let mut progress = |line: &str| output.note(line);
+    let mut progress = |line: &str| output.status(line);
     let built = match skills_build::build(&request, mode, &mut progress) {
         Err(missing) if arguments.install && missing.kind() == BuildErrorKind::MissingTool => {
             let source = request.source()?;
@@ -49,19 +49,23 @@ pub(crate) fn build(arguments: &Build, output: &Output) -> anyhow::Result<Exit> 
                 &mut progress,
             ) {
                 // That the tool is missing is still what went wrong.
-                output.notes(&format!("cannot install: {failed}"));
+                output.status_lines(&format!("cannot install: {failed}"));
                 return Err(missing.into());
             }
             skills_build::build(&request, mode, &mut progress)?
         }
         other => other?,
     };
-    tell(&built, output)?;
-    Ok(Exit::Done)
+    print_result(&built, output)?;
+    Ok(Exit::Success)
 }
 
-fn request(arguments: &Build, tools: Tools, work: PathBuf) -> anyhow::Result<Request> {
-    let mut request = Request::new(&arguments.path, tools, work);
+fn build_request(
+    arguments: &Build,
+    tools: ToolFinder,
+    work: PathBuf,
+) -> anyhow::Result<BuildRequest> {
+    let mut request = BuildRequest::new(&arguments.path, tools, work);
     if let Some(language) = arguments.lang {
         request = request.language(language);
     }
@@ -82,13 +86,13 @@ fn request(arguments: &Build, tools: Tools, work: PathBuf) -> anyhow::Result<Req
 
 /// The author's own search path, as their shell has it: these are their tools, and no skill of
 /// anybody else is looked at.
-fn search_path() -> Vec<PathBuf> {
+fn author_search_path() -> Vec<PathBuf> {
     env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect()
 }
 
-fn tell(built: &Artifact, output: &Output) -> anyhow::Result<()> {
+fn print_result(built: &Artifact, output: &Output) -> anyhow::Result<()> {
     let Artifact {
-        verdict,
+        status: verdict,
         language,
         path,
         bytes,
@@ -105,16 +109,16 @@ fn tell(built: &Artifact, output: &Output) -> anyhow::Result<()> {
             "verdict": verdict.as_str(), "language": language.as_str(), "path": path.to_string_lossy(),
             "bytes": bytes, "sha256": sha256, "tools": tools,
         });
-        return output.document(&document);
+        return output.print_json(&document);
     }
     let tools: Vec<_> = tools
         .iter()
         .map(|(name, version)| format!("{name} {version}"))
         .collect();
     let said = match verdict {
-        Verdict::Fresh => "nothing changed",
-        Verdict::SameBytes => "same bytes",
-        Verdict::SameSource => "same source",
+        BuildStatus::Fresh => "nothing changed",
+        BuildStatus::Reproduced => "same bytes",
+        BuildStatus::SourceUnchanged => "same source",
         _ => "built",
     };
     output.text(&format!(

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 use skills_runtime::Builder;
-use skills_tools::{CallContext, Code, Outcome};
+use skills_tools::{CallContext, ToolErrorCode, ToolOutput};
 
-use crate::approver::{Answers, approver};
-use crate::arguments::{Call, What};
+use crate::approver::{ApproverKind, approver};
+use crate::arguments::{Call, ExecutionArgs};
 use crate::exit::Exit;
-use crate::host;
 use crate::input::{self, InputError};
 use crate::output::Output;
 use crate::signals;
+use crate::tool_host;
 
 pub(crate) fn call(
     builder: Builder,
@@ -18,18 +18,18 @@ pub(crate) fn call(
     trust_project: bool,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let given = input::read(&arguments.arguments, "what stands behind the tool")?;
-    let what = What {
+    let given = input::read_json(&arguments.arguments, "what stands behind the tool")?;
+    let what = ExecutionArgs {
         allow: arguments.allow.clone(),
         env_file: arguments.env_file.clone(),
-        ..What::default()
+        ..ExecutionArgs::default()
     };
-    let set = host::to_call(builder, &arguments.host, what, trust_project, output)?;
+    let set = tool_host::callable_tools(builder, &arguments.host, what, trust_project, output)?;
     let answers = match arguments {
-        Call { yes: true, .. } => Answers::Yes,
-        Call { deny: true, .. } => Answers::No,
-        _ if arguments.arguments == "-" => Answers::Nobody,
-        _ => Answers::Terminal,
+        Call { yes: true, .. } => ApproverKind::AllowAll,
+        Call { deny: true, .. } => ApproverKind::DenyAll,
+        _ if arguments.arguments == "-" => ApproverKind::None,
+        _ => ApproverKind::Terminal,
     };
     let context = approver(answers)
         .into_iter()
@@ -45,7 +45,7 @@ pub(crate) fn call(
         tokio::select! {
             outcome = set.call(&arguments.tool, given, &context) => outcome.map(Some),
             // The call is dropped, and with it everything that it started or made.
-            () = signals::interrupted() => Ok(None),
+            () = signals::wait_for_interrupt() => Ok(None),
         }
     });
     executor.shutdown_background();
@@ -53,20 +53,20 @@ pub(crate) fn call(
         return Ok(Exit::Interrupted);
     };
     if output.is_json() {
-        let Outcome {
+        let ToolOutput {
             text,
             structured,
             is_error,
             files,
             ..
         } = &outcome;
-        output.document(
+        output.print_json(
             &json!({"text": text, "structured": structured, "is_error": is_error, "files": files}),
         )?;
     } else if outcome.is_error {
-        output.notes(&outcome.text);
-        if outcome.is(Code::ApprovalRequired) {
-            output.note(
+        output.status_lines(&outcome.text);
+        if outcome.has_code(ToolErrorCode::ApprovalRequired) {
+            output.status(
                 "  for this call: --allow PERMISSION, or --yes; for drafts: skills adopt NAME",
             );
         }
@@ -74,7 +74,7 @@ pub(crate) fn call(
             .as_str()
             .filter(|hint| !outcome.text.contains(hint))
             .iter()
-            .for_each(|hint| output.note(&format!("  {hint}")));
+            .for_each(|hint| output.status(&format!("  {hint}")));
     } else {
         let newline = if outcome.text.ends_with('\n') {
             ""
@@ -83,22 +83,22 @@ pub(crate) fn call(
         };
         output.text(&format!("{}{newline}", outcome.text))?;
     }
-    Ok(exit(&outcome))
+    Ok(exit_status(&outcome))
 }
 
-fn exit(outcome: &Outcome) -> Exit {
-    let is_any = |codes: &[Code]| codes.iter().any(|code| outcome.is(*code));
+fn exit_status(outcome: &ToolOutput) -> Exit {
+    let is_any = |codes: &[ToolErrorCode]| codes.iter().any(|code| outcome.has_code(*code));
     if !outcome.is_error {
-        Exit::Done
-    } else if is_any(&[Code::InvalidArguments]) {
+        Exit::Success
+    } else if is_any(&[ToolErrorCode::InvalidArguments]) {
         Exit::Usage
     } else if is_any(&[
-        Code::DeniedByPolicy,
-        Code::ApprovalRequired,
-        Code::SandboxUnavailable,
+        ToolErrorCode::DeniedByPolicy,
+        ToolErrorCode::ApprovalRequired,
+        ToolErrorCode::SandboxUnavailable,
     ]) {
         Exit::Denied
-    } else if is_any(&[Code::TimedOut]) {
+    } else if is_any(&[ToolErrorCode::TimedOut]) {
         Exit::Timeout
     } else {
         Exit::Failed

@@ -11,16 +11,16 @@ use skills_runtime::{Builder, CompileCommand, compile_child};
 use crate::exit::Exit;
 
 /// The only argument of a child.
-const ARGUMENT: &str = "compile-wasm";
+const CHILD_ARGUMENT: &str = "compile-wasm";
 
 /// Compiles what is on standard input, when this process was started for it.
-pub(crate) fn if_asked() -> Option<Exit> {
+pub(crate) fn run_if_child() -> Option<Exit> {
     let mut arguments = env::args_os().skip(1);
-    if arguments.next()? != ARGUMENT || arguments.next().is_some() {
+    if arguments.next()? != CHILD_ARGUMENT || arguments.next().is_some() {
         return None;
     }
     Some(match compile_child(stdin().lock(), stdout().lock()) {
-        Ok(()) => Exit::Done,
+        Ok(()) => Exit::Success,
         Err(error) => {
             let _ = writeln!(stderr(), "error: cannot compile: {error}");
             Exit::Usage
@@ -30,16 +30,16 @@ pub(crate) fn if_asked() -> Option<Exit> {
 
 /// Lets a runtime compile large modules in children. Where this program cannot be found, large
 /// modules are refused.
-pub(crate) fn in_children(builder: Builder) -> Builder {
-    let Some(program) = program() else {
+pub(crate) fn with_child_compiler(builder: Builder) -> Builder {
+    let Some(program) = current_program() else {
         return builder;
     };
-    builder.wasm_compile_command(CompileCommand::new(program).argument(ARGUMENT))
+    builder.wasm_compile_command(CompileCommand::new(program).arg(CHILD_ARGUMENT))
 }
 
 /// Names this program. On Linux it is the very file that runs, even after an update has put another
 /// one in its place.
-fn program() -> Option<PathBuf> {
+fn current_program() -> Option<PathBuf> {
     let this = PathBuf::from("/proc/self/exe");
     if cfg!(target_os = "linux") && this.exists() {
         Some(this)

@@ -16,5 +16,5 @@ pub(crate) fn completions(arguments: &Completions, output: &Output) -> anyhow::R
         &mut script,
     );
     output.text(&String::from_utf8_lossy(&script))?;
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }

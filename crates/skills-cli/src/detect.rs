@@ -5,10 +5,10 @@ use skills_runtime::SkillRuntime;
 use skills_runtime::prompt::{CommandLine, Use};
 
 use crate::arguments::Detect;
+use crate::discovery_config;
 use crate::exit::Exit;
 use crate::input;
 use crate::output::{Output, line};
-use crate::roots;
 
 /// Finds the skills that a command reads or runs.
 pub(crate) fn detect(
@@ -17,8 +17,8 @@ pub(crate) fn detect(
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let directory = match &arguments.cwd {
-        Some(directory) => input::directory(directory)?,
-        None => roots::working_directory()?,
+        Some(directory) => input::resolve_directory(directory)?,
+        None => discovery_config::current_dir()?,
     };
     let command = match arguments.command.as_slice() {
         [text] => CommandLine::Shell(text),
@@ -27,9 +27,9 @@ pub(crate) fn detect(
     let index = runtime.implicit_index();
     let uses = index.detect(command, &directory);
     if output.is_json() {
-        let uses: Vec<Value> = uses.iter().map(document).collect();
-        output.document(&json!({"uses": uses}))?;
-        return Ok(Exit::Done);
+        let uses: Vec<Value> = uses.iter().map(to_json).collect();
+        output.print_json(&json!({"uses": uses}))?;
+        return Ok(Exit::Success);
     }
     let shown = uses.iter().map(|found| {
         format!(
@@ -41,12 +41,12 @@ pub(crate) fn detect(
     });
     output.text(&shown.collect::<String>())?;
     if uses.is_empty() {
-        output.note("the command uses no skill");
+        output.status("the command uses no skill");
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
-fn document(found: &Use<'_>) -> Value {
+fn to_json(found: &Use<'_>) -> Value {
     json!({
         "skill": found.entry.name(),
         "scope": found.entry.scope().as_str(),

@@ -2,39 +2,43 @@
 
 use serde_json::{Value, json};
 use skills_runtime::discovery::{DiscoveryError, EntryWarning, SkipReason};
-use skills_runtime::{Catalog, Entry, Report, SandboxError, SkillRuntime};
+use skills_runtime::{Catalog, EnforcementReport, Entry, SandboxError, SkillRuntime};
 
+use crate::directories;
 use crate::exit::Exit;
 use crate::list;
-use crate::needs;
 use crate::output::{Output, line};
-use crate::policy_files;
-use crate::state;
+use crate::policy_config;
+use crate::requirements;
 
 /// Something that hinders one skill.
-struct Trouble {
+struct Diagnostic {
     skill: String,
     code: &'static str,
     message: String,
 }
 
 /// A kind of program, and which walls would stand around it here.
-type Sandbox = (&'static str, Result<Report, SandboxError>);
+type SandboxCheck = (&'static str, Result<EnforcementReport, SandboxError>);
 
 /// Looks at everything that may hinder skills here: roots, limits, names, links, requirements,
 /// sandboxes.
 pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<Exit> {
     let catalog = runtime.catalog();
-    let mut troubles: Vec<Trouble> = catalog.entries().iter().flat_map(troubles).collect();
+    let mut troubles: Vec<Diagnostic> = catalog
+        .entries()
+        .iter()
+        .flat_map(entry_diagnostics)
+        .collect();
     // Rules that cannot be read stop every run.
-    if let Err(error) = policy_files::read(&state::policy_files(), false) {
-        troubles.push(Trouble {
+    if let Err(error) = policy_config::load_policy(&directories::policy_paths(), false) {
+        troubles.push(Diagnostic {
             skill: "rules".to_owned(),
             code: "policy",
             message: format!("{error:#}"),
         });
     }
-    let sandboxes = runtime.sandboxes();
+    let sandboxes = runtime.probe_backends();
     if output.is_json() {
         let sandboxes: Vec<Value> = (sandboxes.iter())
             .map(|(kind, report)| match report {
@@ -49,36 +53,40 @@ pub(crate) fn doctor(runtime: &SkillRuntime, output: &Output) -> anyhow::Result<
             .collect();
         let troubles: Vec<Value> =
             troubles.iter().map(|trouble| json!({"skill": trouble.skill, "code": trouble.code, "message": trouble.message})).collect();
-        let skipped = unexpected(&catalog).map(list::skipped).collect::<Vec<_>>();
+        let skipped = unexpected_skips(&catalog)
+            .map(list::skipped_to_json)
+            .collect::<Vec<_>>();
         let inactive = catalog
             .inactive()
             .iter()
-            .map(list::inactive)
+            .map(list::inactive_to_json)
             .collect::<Vec<_>>();
-        output.document(&json!({
+        output.print_json(&json!({
             "skills": catalog.entries().len(), "skipped": skipped, "inactive": inactive, "troubles": troubles, "sandboxes": sandboxes,
         }))?;
     } else {
-        output.text(&text(runtime, &catalog, &troubles, &sandboxes))?;
+        output.text(&render_text(runtime, &catalog, &troubles, &sandboxes))?;
     }
     let all_run = sandboxes.iter().all(|(_, report)| report.is_ok());
-    let well = all_run && unexpected(&catalog).next().is_none() && troubles.is_empty();
-    Ok(if well { Exit::Done } else { Exit::Failed })
+    let well = all_run && unexpected_skips(&catalog).next().is_none() && troubles.is_empty();
+    Ok(if well { Exit::Success } else { Exit::Failed })
 }
 
 /// What was passed over and should not have been.
-fn unexpected(catalog: &Catalog) -> impl Iterator<Item = &skills_runtime::discovery::Skipped> {
+fn unexpected_skips(
+    catalog: &Catalog,
+) -> impl Iterator<Item = &skills_runtime::discovery::Skipped> {
     catalog
         .skipped()
         .iter()
         .filter(|skipped| !skipped.reason().is_expected())
 }
 
-fn text(
+fn render_text(
     runtime: &SkillRuntime,
     catalog: &Catalog,
-    troubles: &[Trouble],
-    sandboxes: &[Sandbox],
+    troubles: &[Diagnostic],
+    sandboxes: &[SandboxCheck],
 ) -> String {
     let missing = catalog
         .skipped()
@@ -99,7 +107,7 @@ fn text(
             line(&inactive.reason().to_string())
         ));
     }
-    for skipped in unexpected(catalog) {
+    for skipped in unexpected_skips(catalog) {
         text.push_str(&format!(
             "           skipped {}\n",
             line(&skipped.to_string())
@@ -121,7 +129,7 @@ fn text(
                 ));
                 text.extend(
                     report
-                        .lines()
+                        .to_lines()
                         .iter()
                         .map(|told| format!("           {}\n", line(told))),
                 );
@@ -135,8 +143,8 @@ fn text(
     text
 }
 
-fn troubles(entry: &Entry) -> Vec<Trouble> {
-    let trouble = |code, message: String| Trouble {
+fn entry_diagnostics(entry: &Entry) -> Vec<Diagnostic> {
+    let trouble = |code, message: String| Diagnostic {
         skill: entry.name().to_string(),
         code,
         message,
@@ -172,7 +180,7 @@ fn troubles(entry: &Entry) -> Vec<Trouble> {
         ));
     }
     troubles.extend(
-        needs::told(&needs::of([entry]))
+        requirements::describe(&requirements::unmet_requirements([entry]))
             .into_iter()
             .map(|message| trouble("requirement", message)),
     );

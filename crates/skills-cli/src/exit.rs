@@ -8,7 +8,7 @@ use skills_runtime::ExecutionStatus;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
-    Done = 0,
+    Success = 0,
     Failed = 1,
     Usage = 2,
     Denied = 3,
@@ -17,9 +17,9 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    pub(crate) fn of(status: &ExecutionStatus) -> Self {
+    pub(crate) fn from_status(status: &ExecutionStatus) -> Self {
         match status {
-            ExecutionStatus::Success => Self::Done,
+            ExecutionStatus::Success => Self::Success,
             ExecutionStatus::Timeout { .. } => Self::Timeout,
             ExecutionStatus::PermissionDenied { .. } => Self::Denied,
             _ => Self::Failed,

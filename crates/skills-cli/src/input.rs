@@ -35,41 +35,41 @@ impl fmt::Display for InputError {
 impl std::error::Error for InputError {}
 
 /// Reads text from the argument, from the file behind `@`, or from standard input for `-`.
-pub(crate) fn text(argument: &str) -> anyhow::Result<String> {
+pub(crate) fn read_text(argument: &str) -> anyhow::Result<String> {
     match argument.strip_prefix('@') {
         // A name with a sigil is text.
         Some(path) if std::path::Path::new(path).is_file() => {
             let file = std::fs::File::open(path)
                 .with_context(|| InputError(format!("the file {path:?} cannot be opened")))?;
-            all(file)
+            read_all(file)
         }
         Some(path)
             if path.contains(std::path::is_separator) && !path.contains(char::is_whitespace) =>
         {
             Err(InputError(format!("the file {path:?} cannot be opened")).into())
         }
-        _ if argument == "-" => all(std::io::stdin()),
+        _ if argument == "-" => read_all(std::io::stdin()),
         _ => Ok(argument.to_owned()),
     }
 }
 
 /// Reads JSON from the argument, which `option` names, from the file behind `@`, or from standard
 /// input for `-`.
-pub(crate) fn read(argument: &str, option: &str) -> anyhow::Result<Value> {
+pub(crate) fn read_json(argument: &str, option: &str) -> anyhow::Result<Value> {
     let (text, source) = match argument.strip_prefix('@') {
         Some(path) => {
             let file = std::fs::File::open(path)
                 .with_context(|| InputError(format!("the input file {path:?} cannot be opened")))?;
-            (all(file)?, path)
+            (read_all(file)?, path)
         }
-        None if argument == "-" => (all(std::io::stdin())?, "standard input"),
+        None if argument == "-" => (read_all(std::io::stdin())?, "standard input"),
         None => (argument.to_owned(), option),
     };
     serde_json::from_str(&text)
         .map_err(|error| InputError(format!("{source} is not JSON: {error}")).into())
 }
 
-fn all(reader: impl Read) -> anyhow::Result<String> {
+fn read_all(reader: impl Read) -> anyhow::Result<String> {
     let mut text = String::new();
     let read = reader
         .take(MAX_BYTES + 1)
@@ -82,17 +82,17 @@ fn all(reader: impl Read) -> anyhow::Result<String> {
 }
 
 /// Reads a regular file of at most `max_bytes` bytes. Nothing is waited for: a pipe is no file.
-pub(crate) fn bytes(path: &Path, max_bytes: u64) -> anyhow::Result<Vec<u8>> {
-    Ok(bytes_and_metadata(path, max_bytes)?.0)
+pub(crate) fn read_bytes(path: &Path, max_bytes: u64) -> anyhow::Result<Vec<u8>> {
+    Ok(read_bytes_and_metadata(path, max_bytes)?.0)
 }
 
 /// Reads a regular file, as [`bytes`] does, with the metadata that it had just before.
-pub(crate) fn bytes_and_metadata(
+pub(crate) fn read_bytes_and_metadata(
     path: &Path,
     max_bytes: u64,
 ) -> anyhow::Result<(Vec<u8>, Metadata)> {
     let failed = || InputError(format!("{} cannot be read", path.display()));
-    let file = open(path).with_context(failed)?;
+    let file = open_file(path).with_context(failed)?;
     let metadata = file.metadata().with_context(failed)?;
     if !metadata.is_file() {
         return Err(InputError(format!("{} is no regular file", path.display())).into());
@@ -113,18 +113,18 @@ pub(crate) fn bytes_and_metadata(
 }
 
 /// Reads a regular text file, as [`bytes`] does.
-pub(crate) fn file_text(path: &Path, max_bytes: u64) -> anyhow::Result<String> {
-    text_of(path, bytes(path, max_bytes)?)
+pub(crate) fn read_text_file(path: &Path, max_bytes: u64) -> anyhow::Result<String> {
+    decode_utf8(path, read_bytes(path, max_bytes)?)
 }
 
 /// Takes the bytes of a file as text.
-pub(crate) fn text_of(path: &Path, bytes: Vec<u8>) -> anyhow::Result<String> {
+pub(crate) fn decode_utf8(path: &Path, bytes: Vec<u8>) -> anyhow::Result<String> {
     String::from_utf8(bytes)
         .map_err(|_| InputError(format!("{} is no text", path.display())).into())
 }
 
 #[cfg(unix)]
-fn open(path: &Path) -> std::io::Result<std::fs::File> {
+fn open_file(path: &Path) -> std::io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
     std::fs::OpenOptions::new()
         .read(true)
@@ -133,18 +133,18 @@ fn open(path: &Path) -> std::io::Result<std::fs::File> {
 }
 
 #[cfg(not(unix))]
-fn open(path: &Path) -> std::io::Result<std::fs::File> {
+fn open_file(path: &Path) -> std::io::Result<std::fs::File> {
     std::fs::File::open(path)
 }
 
 /// Resolves a directory that the user names.
-pub(crate) fn directory(path: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn resolve_directory(path: &Path) -> anyhow::Result<PathBuf> {
     let resolved = path.canonicalize().ok().filter(|path| path.is_dir());
     resolved.ok_or_else(|| InputError(format!("{}: no such directory", path.display())).into())
 }
 
 /// Resolves a skill that is named by its directory; a bare name stays one.
-pub(crate) fn skill_name(argument: &str) -> String {
+pub(crate) fn resolve_skill_name(argument: &str) -> String {
     let path = Path::new(argument);
     let resolved = argument
         .contains(std::path::is_separator)

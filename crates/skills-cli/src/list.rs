@@ -15,17 +15,17 @@ pub(crate) fn list(
 ) -> anyhow::Result<Exit> {
     let catalog = runtime.catalog();
     if output.is_json() {
-        output.document(&document(&catalog))?;
-        return Ok(Exit::Done);
+        output.print_json(&to_json(&catalog))?;
+        return Ok(Exit::Success);
     }
     output.text(&if arguments.long {
-        long(catalog.entries())
+        render_long(catalog.entries())
     } else {
-        table(catalog.entries())
+        render_table(catalog.entries())
     })?;
     for inactive in catalog.inactive() {
         let (entry, reason) = (inactive.entry(), inactive.reason());
-        output.note(&format!(
+        output.status(&format!(
             "not used: {} ({}): {reason}",
             entry.name(),
             entry.location().display()
@@ -36,10 +36,10 @@ pub(crate) fn list(
         .iter()
         .filter(|skipped| !skipped.reason().is_expected())
     {
-        output.note(&format!("skipped {skipped}"));
+        output.status(&format!("skipped {skipped}"));
     }
     if catalog.entries().is_empty() {
-        output.note("no skills found; name a directory with --root DIR, or see `skills roots`");
+        output.status("no skills found; name a directory with --root DIR, or see `skills roots`");
     }
     let warned = catalog
         .entries()
@@ -47,16 +47,16 @@ pub(crate) fn list(
         .filter(|entry| !entry.warnings().is_empty())
         .count();
     if warned > 0 && !arguments.long {
-        output.note(&format!(
+        output.status(&format!(
             "{warned} with warnings; `skills list --long` shows them"
         ));
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
-fn document(catalog: &Catalog) -> Value {
-    let skills: Vec<Value> = catalog.entries().iter().map(skill).collect();
-    let inactive: Vec<Value> = catalog.inactive().iter().map(inactive).collect();
+fn to_json(catalog: &Catalog) -> Value {
+    let skills: Vec<Value> = catalog.entries().iter().map(entry_to_json).collect();
+    let inactive: Vec<Value> = catalog.inactive().iter().map(inactive_to_json).collect();
     // That a client's places do not exist is told by `skills roots`; a directory that was named is
     // missed here too.
     let is_told = |skipped: &&Skipped| !matches!(skipped.reason(), SkipReason::RootMissing);
@@ -64,19 +64,19 @@ fn document(catalog: &Catalog) -> Value {
         .skipped()
         .iter()
         .filter(is_told)
-        .map(skipped)
+        .map(skipped_to_json)
         .collect();
     json!({"skills": skills, "inactive": inactive, "skipped": skipped})
 }
 
 /// What was passed over, as every command shows it.
-pub(crate) fn skipped(skipped: &Skipped) -> Value {
+pub(crate) fn skipped_to_json(skipped: &Skipped) -> Value {
     json!({"path": skipped.path().to_string_lossy(), "code": skipped.reason().code(), "message": skipped.reason().to_string()})
 }
 
 /// A skill that is not used, as every command shows it.
-pub(crate) fn inactive(inactive: &Inactive) -> Value {
-    let (mut value, reason) = (skill(inactive.entry()), inactive.reason());
+pub(crate) fn inactive_to_json(inactive: &Inactive) -> Value {
+    let (mut value, reason) = (entry_to_json(inactive.entry()), inactive.reason());
     if let Value::Object(map) = &mut value {
         map.insert(
             "reason".to_owned(),
@@ -86,7 +86,7 @@ pub(crate) fn inactive(inactive: &Inactive) -> Value {
     value
 }
 
-fn skill(entry: &Entry) -> Value {
+fn entry_to_json(entry: &Entry) -> Value {
     json!({
         "name": entry.name(),
         "description": entry.manifest().description(),
@@ -96,17 +96,17 @@ fn skill(entry: &Entry) -> Value {
         "directory": entry.directory().to_string_lossy(),
         "user_invocable": entry.manifest().user_invocable(),
         "model_invocable": entry.is_offered(),
-        "warnings": warnings(entry),
+        "warnings": warnings_to_json(entry),
     })
 }
 
 /// The warnings of a skill, as every command shows them.
-pub(crate) fn warnings(entry: &Entry) -> Vec<Value> {
+pub(crate) fn warnings_to_json(entry: &Entry) -> Vec<Value> {
     entry.warnings().iter().map(|warning| json!({"code": warning.code(), "line": warning.line(), "message": warning.to_string()})).collect()
 }
 
 /// One line a skill; the scope stands between when there are several.
-fn table(entries: &[Entry]) -> String {
+fn render_table(entries: &[Entry]) -> String {
     let widest =
         |length: &dyn Fn(&Entry) -> usize| entries.iter().map(length).max().unwrap_or_default();
     let name = widest(&|entry| entry.name().as_str().chars().count());
@@ -134,7 +134,7 @@ fn table(entries: &[Entry]) -> String {
 }
 
 /// A paragraph a skill: where it lies, which root led to it, what is wrong with it.
-fn long(entries: &[Entry]) -> String {
+fn render_long(entries: &[Entry]) -> String {
     let paragraph = |entry: &Entry| {
         let (name, description) = (entry.name(), first_sentence(entry.manifest().description()));
         let (path, scope, root) = (entry.location(), entry.scope(), entry.root());

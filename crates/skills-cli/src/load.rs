@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use skills_runtime::prompt::Injected;
-use skills_runtime::{SkillForm, SkillRuntime};
+use skills_runtime::{InjectionFormat, SkillRuntime};
 
 use crate::arguments::Load;
 use crate::exit::Exit;
@@ -16,12 +16,12 @@ pub(crate) fn load(
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let form = if arguments.fenced {
-        SkillForm::Fenced
+        InjectionFormat::Fenced
     } else {
-        SkillForm::Codex
+        InjectionFormat::Codex
     };
     let injected = runtime.inject_skill(
-        &input::skill_name(&arguments.name),
+        &input::resolve_skill_name(&arguments.name),
         form,
         arguments.max_bytes,
     )?;
@@ -37,23 +37,23 @@ pub(crate) fn load(
             |part| json!({"first_line": part.first_line, "last_line": part.last_line, "bytes": part.bytes, "headings": part.headings}),
         );
         let hidden = hidden.map(|c| format!("U+{:04X}", u32::from(c)));
-        output.document(
+        output.print_json(
             &json!({"role": role.as_str(), "text": text, "left_out": left_out, "hidden": hidden}),
         )?;
-        return Ok(Exit::Done);
+        return Ok(Exit::Success);
     }
     output.text(&format!("{}\n", text.trim_end_matches('\n')))?;
     if let Some(part) = left_out {
-        output.note(&format!(
+        output.status(&format!(
             "lines {} to {} are left out; --max-bytes gives more",
             part.first_line, part.last_line
         ));
     }
     if let Some(c) = hidden {
-        output.note(&format!(
+        output.status(&format!(
             "invisible characters were taken out, the first is U+{:04X}",
             u32::from(*c)
         ));
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }

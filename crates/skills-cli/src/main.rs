@@ -13,44 +13,44 @@
 //! | 4 | the deadline came |
 //! | 130 | interrupted |
 
-mod adopt;
+mod accept;
 mod approver;
 mod arguments;
 mod audit;
 mod build;
 mod call;
+mod compat;
 mod compile_wasm;
 mod completions;
 mod detect;
+mod directories;
+mod discovery_config;
 mod doctor;
+mod error_report;
 mod exit;
-mod failure;
-mod find;
-mod host;
+mod explain;
 mod input;
 mod interpreters;
 mod list;
 mod load;
 mod mcp;
 mod mentions;
-mod needs;
 mod new;
 mod output;
 mod policy;
-mod policy_files;
+mod policy_config;
 mod precompile;
 mod prompt;
-mod reference;
-mod roots;
+mod requirements;
 mod run;
-mod search_path;
+mod run_setup;
 mod show;
 mod signals;
-mod state;
+mod tool_host;
 mod tools;
 mod trust;
+mod trusted_path;
 mod validate;
-mod what;
 
 use std::process::ExitCode;
 
@@ -63,15 +63,16 @@ use crate::exit::Exit;
 use crate::output::Output;
 
 fn main() -> ExitCode {
-    if let Some(exit) = compile_wasm::if_asked() {
+    if let Some(exit) = compile_wasm::run_if_child() {
         return exit.into();
     }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => return failure::usage(&error).into(),
+        Err(error) => return error_report::report_usage(&error).into(),
     };
     let output = Output::new(arguments.json);
-    let exit = run(arguments, &output).unwrap_or_else(|error| failure::report(&error, &output));
+    let exit =
+        run(arguments, &output).unwrap_or_else(|error| error_report::report(&error, &output));
     exit.into()
 }
 
@@ -81,8 +82,8 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         Command::Validate(validate) => {
             return validate::validate(validate, arguments.profile.as_deref(), output);
         }
-        Command::ReadProperties(read) => return reference::read_properties(&read.path, output),
-        Command::ToPrompt(prompt) => return reference::to_prompt(&prompt.paths, output),
+        Command::ReadProperties(read) => return compat::read_properties(&read.path, output),
+        Command::ToPrompt(prompt) => return compat::to_prompt(&prompt.paths, output),
         Command::New(new) => return new::new(new, output),
         Command::Build(build) => return build::build(build, output),
         Command::Completions(completions) => return completions::completions(completions, output),
@@ -98,12 +99,12 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         _ => {}
     }
     let builder = SkillRuntime::builder()
-        .discovery(roots::discovery(&arguments)?)
-        .scratch_directory(roots::scratch_directory());
-    let builder = interpreters::choose(builder, &arguments.command)?;
-    let builder = compile_wasm::in_children(state::keep_compiled(builder));
+        .discovery(discovery_config::build_discovery(&arguments)?)
+        .scratch_directory(discovery_config::scratch_dir());
+    let builder = interpreters::configure_interpreters(builder, &arguments.command)?;
+    let builder = compile_wasm::with_child_compiler(directories::with_code_cache(builder));
     if !arguments.disable.is_empty() {
-        roots::tell_idle_rules(
+        discovery_config::warn_unused_disable(
             &arguments.disable,
             &builder.clone().build().catalog(),
             output,
@@ -111,8 +112,8 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
     }
     match arguments.command {
         Command::List(list) => list::list(&builder.build(), &list, output),
-        Command::Roots(_) => find::roots(&builder.build(), output),
-        Command::Explain(explain) => find::explain(&builder.build(), &explain.query, output),
+        Command::Roots(_) => explain::roots(&builder.build(), output),
+        Command::Explain(explain) => explain::explain(&builder.build(), &explain.query, output),
         Command::Doctor(_) => doctor::doctor(&builder.build(), output),
         Command::Show(show) => show::show(&builder.build(), &show, output),
         Command::Prompt(prompt) => {
@@ -120,10 +121,10 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
                 .mode
                 .iter()
                 .fold(Modes::default(), |modes, (skill, mode)| {
-                    modes.with(roots::selector(skill), *mode)
+                    modes.with(discovery_config::parse_selector(skill), *mode)
                 });
             let runtime = builder.modes(modes).build();
-            prompt::tell_idle_modes(&runtime, &prompt, output);
+            prompt::warn_unused_modes(&runtime, &prompt, output);
             prompt::prompt(&runtime, &prompt, output)
         }
         Command::Mentions(mentions) => mentions::mentions(&builder.build(), &mentions, output),
@@ -134,7 +135,7 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         }
         Command::Tools(arguments) => tools::tools(builder, &arguments, output),
         Command::Call(call) => call::call(builder, &call, arguments.trust_project, output),
-        Command::Adopt(adopt) => adopt::adopt(&builder.build(), &adopt, output),
+        Command::Adopt(adopt) => accept::accept(&builder.build(), &adopt, output),
         Command::Mcp(mcp) => {
             mcp::serve::serve(builder, &mcp.serve, arguments.trust_project, output)
         }
@@ -150,6 +151,6 @@ fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Exit> {
         | Command::New(_)
         | Command::Build(_)
         | Command::Completions(_)
-        | Command::Audit(_) => Ok(Exit::Done),
+        | Command::Audit(_) => Ok(Exit::Success),
     }
 }

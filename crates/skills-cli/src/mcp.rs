@@ -1,7 +1,7 @@
 //! `skills mcp`.
 
+mod auth;
 pub(crate) mod install;
 pub(crate) mod log;
 pub(crate) mod serve;
-mod streams;
-mod tokens;
+mod stdio;

@@ -9,11 +9,11 @@ use skills_runtime::prompt::{
 use skills_runtime::{Entry, SkillRuntime};
 
 use crate::arguments::Mentions;
+use crate::discovery_config;
 use crate::exit::Exit;
 use crate::input::{self, InputError};
-use crate::needs;
 use crate::output::{Output, line};
-use crate::roots;
+use crate::requirements;
 
 /// Finds the skills that a text names, and says what becomes of each mention.
 pub(crate) fn mentions(
@@ -21,7 +21,7 @@ pub(crate) fn mentions(
     arguments: &Mentions,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let text = input::text(&arguments.text)?;
+    let text = input::read_text(&arguments.text)?;
     let mut inputs = Vec::new();
     for skill in &arguments.skill {
         let (name, path) = skill
@@ -31,46 +31,46 @@ pub(crate) fn mentions(
     }
     inputs.push(Input::Text(&text));
     let index = runtime.mention_index();
-    let found = index.find(&inputs, &options(arguments)?);
-    let nearest = nearest(&found.all, &index);
-    let shown: Vec<Told<'_>> = found
+    let found = index.find(&inputs, &mention_options(arguments)?);
+    let nearest = nearest_names(&found.all, &index);
+    let shown: Vec<MentionRow<'_>> = found
         .all
         .iter()
-        .filter_map(|mention| Told::of(mention, &nearest))
+        .filter_map(|mention| MentionRow::from_mention(mention, &nearest))
         .collect();
-    let missing = needs::of(found.selected.iter().copied());
+    let missing = requirements::unmet_requirements(found.selected.iter().copied());
     if output.is_json() {
         let selected: Vec<Value> = found
             .selected
             .iter()
-            .map(|entry| json!({"name": entry.name(), "path": path(entry)}))
+            .map(|entry| json!({"name": entry.name(), "path": entry_path(entry)}))
             .collect();
-        let mentions: Vec<Value> = shown.iter().map(Told::document).collect();
-        output.document(&json!({"selected": selected, "mentions": mentions, "needs": needs::document(&missing)}))?;
-        return Ok(Exit::Done);
+        let mentions: Vec<Value> = shown.iter().map(MentionRow::to_json).collect();
+        output.print_json(&json!({"selected": selected, "mentions": mentions, "needs": requirements::to_json(&missing)}))?;
+        return Ok(Exit::Success);
     }
     output.text(
         &found
             .selected
             .iter()
-            .map(|entry| format!("{}  {}\n", entry.name(), line(&path(entry))))
+            .map(|entry| format!("{}  {}\n", entry.name(), line(&entry_path(entry))))
             .collect::<String>(),
     )?;
-    shown.iter().for_each(|told| output.note(&told.line()));
+    shown.iter().for_each(|told| output.status(&told.render()));
     if shown.is_empty() {
-        output.note("the text names no skill");
+        output.status("the text names no skill");
     }
-    needs::told(&missing)
+    requirements::describe(&missing)
         .iter()
-        .chain(&needs::servers(&missing))
-        .for_each(|text| output.note(&format!("missing: {text}")));
-    Ok(Exit::Done)
+        .chain(&requirements::describe_servers(&missing))
+        .for_each(|text| output.status(&format!("missing: {text}")));
+    Ok(Exit::Success)
 }
 
-fn options(arguments: &Mentions) -> anyhow::Result<MentionOptions> {
+fn mention_options(arguments: &Mentions) -> anyhow::Result<MentionOptions> {
     let options = MentionOptions::default()
         .connectors(&arguments.connector)
-        .working_directory(roots::working_directory()?);
+        .working_directory(discovery_config::current_dir()?);
     let options = if arguments.unicode_names {
         options.unicode_names()
     } else {
@@ -85,7 +85,7 @@ fn options(arguments: &Mentions) -> anyhow::Result<MentionOptions> {
 
 /// Looks for names like the unknown ones; each look goes through all skills, so only the first few
 /// are looked for.
-fn nearest<'a>(
+fn nearest_names<'a>(
     mentions: &'a [Mention<'a>],
     index: &'a MentionIndex,
 ) -> HashMap<&'a str, Vec<&'a str>> {
@@ -105,14 +105,17 @@ fn nearest<'a>(
 }
 
 /// A mention, and the names that may be meant instead.
-struct Told<'a> {
+struct MentionRow<'a> {
     mention: &'a Mention<'a>,
     nearest: Vec<&'a str>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> MentionRow<'a> {
     /// A name in words that nobody has and that is like no other was hardly meant as one.
-    fn of(mention: &'a Mention<'a>, nearest: &HashMap<&str, Vec<&'a str>>) -> Option<Self> {
+    fn from_mention(
+        mention: &'a Mention<'a>,
+        nearest: &HashMap<&str, Vec<&'a str>>,
+    ) -> Option<Self> {
         let is_unknown = matches!(mention.outcome, Outcome::Unknown);
         let nearest = nearest
             .get(mention.name.as_str())
@@ -122,7 +125,7 @@ impl<'a> Told<'a> {
         (!is_noise).then_some(Self { mention, nearest })
     }
 
-    fn line(&self) -> String {
+    fn render(&self) -> String {
         let Mention {
             name,
             way,
@@ -135,7 +138,7 @@ impl<'a> Told<'a> {
                 " ({})",
                 entries
                     .iter()
-                    .map(|entry| path(entry))
+                    .map(|entry| entry_path(entry))
                     .collect::<Vec<_>>()
                     .join(", ")
             ),
@@ -151,7 +154,7 @@ impl<'a> Told<'a> {
         )
     }
 
-    fn document(&self) -> Value {
+    fn to_json(&self) -> Value {
         let Mention {
             input,
             span,
@@ -165,13 +168,13 @@ impl<'a> Told<'a> {
             Outcome::Selected(entry)
             | Outcome::Off(entry)
             | Outcome::NotForUsers(entry)
-            | Outcome::Connector(entry) => (Some(path(entry)), None),
-            Outcome::Suggested(entry, doubt) => (Some(path(entry)), Some(doubt.as_str())),
-            Outcome::Inactive(inactive) => (Some(path(inactive.entry())), None),
+            | Outcome::Connector(entry) => (Some(entry_path(entry)), None),
+            Outcome::Suggested(entry, doubt) => (Some(entry_path(entry)), Some(doubt.as_str())),
+            Outcome::Inactive(inactive) => (Some(entry_path(inactive.entry())), None),
             _ => (None, None),
         };
         let candidates: Vec<String> = match outcome {
-            Outcome::Ambiguous(entries) => entries.iter().map(|entry| path(entry)).collect(),
+            Outcome::Ambiguous(entries) => entries.iter().map(|entry| entry_path(entry)).collect(),
             _ => Vec::new(),
         };
         json!({
@@ -182,6 +185,6 @@ impl<'a> Told<'a> {
     }
 }
 
-fn path(entry: &Entry) -> String {
+fn entry_path(entry: &Entry) -> String {
     entry.location().to_string_lossy().into_owned()
 }

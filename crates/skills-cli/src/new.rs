@@ -15,15 +15,15 @@ use crate::input::InputError;
 use crate::output::Output;
 
 /// How the program of a template is used.
-const PROGRAM: &str = "Run the skill with `{\"text\": \"…\"}`. It counts the words of [references/words.txt](references/words.txt)
+const PROGRAM_USAGE: &str = "Run the skill with `{\"text\": \"…\"}`. It counts the words of [references/words.txt](references/words.txt)
    and prints `{\"counts\": {\"please\": 1, …}}`.";
 
 /// Makes the directory of a skill with a `SKILL.md` that every client accepts.
 pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
     let name = &arguments.name;
-    let text = template(name, arguments.description.as_deref(), arguments.lang);
+    let text = render_template(name, arguments.description.as_deref(), arguments.lang);
     if let Some(error) = strict::validate(text.as_bytes(), name).first() {
-        let nearest = suggestion(name);
+        let nearest = suggest_name(name);
         let hint = if nearest.is_empty() {
             String::new()
         } else {
@@ -35,16 +35,16 @@ pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
         ))));
     }
     let directory = arguments.directory.join(name);
-    make(&directory, &text)?;
+    create_skill_dir(&directory, &text)?;
     for file in arguments
         .lang
         .map(skills_build::template)
         .unwrap_or_default()
     {
-        add(&directory.join(file.path), file.text)?;
+        add_file(&directory.join(file.path), file.text)?;
     }
     if output.is_json() {
-        output.document(
+        output.print_json(
             &json!({"name": name, "directory": directory.to_string_lossy(), "path": directory.join("SKILL.md").to_string_lossy()}),
         )?;
     } else {
@@ -54,15 +54,15 @@ pub(crate) fn new(arguments: &New, output: &Output) -> anyhow::Result<Exit> {
         } else {
             "validate"
         };
-        output.note(&format!(
+        output.status(&format!(
             "next: say in `description` what it does and when to use it, then `skills {then} {}`",
             directory.display()
         ));
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
-fn make(directory: &Path, text: &str) -> anyhow::Result<()> {
+fn create_skill_dir(directory: &Path, text: &str) -> anyhow::Result<()> {
     let failed = || format!("{} cannot be made", directory.display());
     if let Err(error) = std::fs::create_dir(directory) {
         return match error.kind() {
@@ -85,7 +85,7 @@ fn make(directory: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 /// Adds a file to a skill that was just made.
-fn add(path: &Path, text: &str) -> anyhow::Result<()> {
+fn add_file(path: &Path, text: &str) -> anyhow::Result<()> {
     let failed = || format!("{} cannot be made", path.display());
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).with_context(failed)?;
@@ -96,7 +96,7 @@ fn add(path: &Path, text: &str) -> anyhow::Result<()> {
         .with_context(failed)
 }
 
-fn template(name: &str, description: Option<&str>, language: Option<Language>) -> String {
+fn render_template(name: &str, description: Option<&str>, language: Option<Language>) -> String {
     let description =
         description.unwrap_or("Does one kind of task. Use when the user asks for it.");
     // Quoted, so that no colon or sharp sign of it is YAML.
@@ -118,14 +118,14 @@ fn template(name: &str, description: Option<&str>, language: Option<Language>) -
     } else {
         format!("'{name}'")
     };
-    let first = language.map_or("Say what to do first.", |_| PROGRAM);
+    let first = language.map_or("Say what to do first.", |_| PROGRAM_USAGE);
     format!(
         "---\nname: {name}\ndescription: '{description}'\n---\n\n# {title}\n\n## Steps\n\n1. {first}\n2. Say how to check the result.\n"
     )
 }
 
 /// The nearest name that the specification allows.
-fn suggestion(name: &str) -> String {
+fn suggest_name(name: &str) -> String {
     let plain = name
         .to_lowercase()
         .chars()

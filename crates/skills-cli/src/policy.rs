@@ -8,12 +8,12 @@ use skills_runtime::{Builder, Decision, Preview};
 
 use crate::approver;
 use crate::arguments::PolicyCommand;
+use crate::directories;
 use crate::exit::Exit;
 use crate::input;
 use crate::output::{Output, line};
-use crate::policy_files;
-use crate::state;
-use crate::what;
+use crate::policy_config;
+use crate::run_setup;
 
 pub(crate) fn policy(
     builder: Builder,
@@ -23,32 +23,37 @@ pub(crate) fn policy(
 ) -> anyhow::Result<Exit> {
     match command {
         PolicyCommand::Check(check) => {
-            let runtime = what::prepare(builder, &check.what, trust_project, output)?.build();
+            let runtime =
+                run_setup::configure_runtime(builder, &check.what, trust_project, output)?.build();
             let preview = runtime.preview_skill(
-                &input::skill_name(&check.name),
-                &what::options(&check.what)?,
+                &input::resolve_skill_name(&check.name),
+                &run_setup::execution_options(&check.what)?,
             )?;
-            tell(&preview, output)
+            print_preview(&preview, output)
         }
-        PolicyCommand::Show => show(trust_project, output),
+        PolicyCommand::Show => print_rules(trust_project, output),
     }
 }
 
 /// Says what a run would be given, and why.
-pub(crate) fn tell(preview: &Preview, output: &Output) -> anyhow::Result<Exit> {
+pub(crate) fn print_preview(preview: &Preview, output: &Output) -> anyhow::Result<Exit> {
     if output.is_json() {
-        output.document(&document(preview))?;
+        output.print_json(&to_json(preview))?;
     } else {
-        output.text(&text(preview))?;
+        output.text(&render_preview(preview))?;
     }
-    Ok(match &preview.decision {
-        Decision::Granted(_) if preview.missing.is_empty() && preview.backend.is_ok() => Exit::Done,
+    Ok(match &preview.authorization {
+        Decision::Granted(_)
+            if preview.missing_requirements.is_empty() && preview.backend.is_ok() =>
+        {
+            Exit::Success
+        }
         Decision::Granted(_) if preview.backend.is_ok() => Exit::Failed,
         _ => Exit::Denied,
     })
 }
 
-fn text(preview: &Preview) -> String {
+fn render_preview(preview: &Preview) -> String {
     let mut text = String::new();
     let mut row =
         |label: &str, value: &str| text.push_str(&format!("{label:<8} {}\n", line(value)));
@@ -59,10 +64,10 @@ fn text(preview: &Preview) -> String {
         Err(error) => row("sandbox", &format!("none: {error}")),
     }
     preview
-        .missing
+        .missing_requirements
         .iter()
         .for_each(|missing| row("missing", missing));
-    match &preview.decision {
+    match &preview.authorization {
         Decision::Granted(grants) => {
             row("verdict", "granted");
             grants
@@ -126,7 +131,7 @@ fn text(preview: &Preview) -> String {
         Decision::Denied(denial) => {
             row(
                 "verdict",
-                if preview.question.is_some() {
+                if preview.approval_request.is_some() {
                     "denied, unless it is approved"
                 } else {
                     "denied"
@@ -145,22 +150,22 @@ fn text(preview: &Preview) -> String {
         }
     }
     preview
-        .idle
+        .unused_tools
         .iter()
         .for_each(|(tool, why)| row("idle", &format!("{tool}: {why}")));
-    if let Some(question) = &preview.question {
+    if let Some(question) = &preview.approval_request {
         text.push_str(&format!("question\n{}\n", approver::text(question)));
     }
     text
 }
 
-fn document(preview: &Preview) -> Value {
-    let (granted, denial) = match &preview.decision {
+fn to_json(preview: &Preview) -> Value {
+    let (granted, denial) = match &preview.authorization {
         Decision::Granted(grants) => (Some(grants), None),
         Decision::Denied(denial) => (None, Some(denial)),
     };
     let idle: Vec<Value> = preview
-        .idle
+        .unused_tools
         .iter()
         .map(|(tool, why)| json!({"tool": tool, "reason": why}))
         .collect();
@@ -170,18 +175,18 @@ fn document(preview: &Preview) -> Value {
         "digest": preview.digest,
         "sandbox": preview.backend.as_ref().ok(),
         "sandbox_error": preview.backend.as_ref().err(),
-        "missing": preview.missing,
+        "missing": preview.missing_requirements,
         "granted": granted,
         "denied": denial,
-        "question": preview.question,
+        "question": preview.approval_request,
         "idle": idle,
     })
 }
 
 /// Prints the rules that hold.
-fn show(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
-    let places = state::policy_files();
-    let read = policy_files::read(&places, trust_project)?;
+fn print_rules(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
+    let places = directories::policy_paths();
+    let read = policy_config::load_policy(&places, trust_project)?;
     let is_idle = |rule: &Rule| {
         rule.layer() == Layer::Project && rule.effect() == Effect::Allow && !trust_project
     };
@@ -205,8 +210,8 @@ fn show(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
             .map(|(layer, path)| json!({"layer": layer, "path": path}))
             .collect();
         let (mode, new_content) = (read.rules.undecided(), read.rules.unapproved());
-        output.document(&json!({"mode": mode, "new_content": new_content, "rules": rules, "files": files, "limits": read.rules.most()}))?;
-        return Ok(Exit::Done);
+        output.print_json(&json!({"mode": mode, "new_content": new_content, "rules": rules, "files": files, "limits": read.rules.most()}))?;
+        return Ok(Exit::Success);
     }
     let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
     let (mode, content) = (
@@ -238,5 +243,5 @@ fn show(trust_project: bool, output: &Output) -> anyhow::Result<Exit> {
         ));
     }
     output.text(&text)?;
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }

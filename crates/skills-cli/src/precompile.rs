@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 use skills_runtime::{Preparation, SkillRuntime};
 
 use crate::arguments::Precompile;
+use crate::directories;
+use crate::error_report;
 use crate::exit::Exit;
-use crate::failure;
 use crate::input;
 use crate::output::Output;
-use crate::state;
 
 /// What became of one skill.
-struct Done {
+struct PrecompileResult {
     skill: String,
     result: Result<Preparation, anyhow::Error>,
 }
@@ -22,12 +22,12 @@ pub(crate) fn precompile(
     arguments: &Precompile,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let cache = state::code_cache()?;
+    let cache = directories::open_code_cache()?;
     let cleared = arguments.clear.then(|| cache.clear()).transpose()?;
     if let Some(cleared) = &cleared {
-        output.note(&format!(
+        output.status(&format!(
             "deleted {} compiled modules, {} bytes",
-            cleared.artifacts(),
+            cleared.modules(),
             cleared.bytes()
         ));
     }
@@ -35,44 +35,45 @@ pub(crate) fn precompile(
     let all = if clears_only {
         Vec::new()
     } else {
-        compile(runtime, arguments, output)?
+        compile_all(runtime, arguments, output)?
     };
     if output.is_json() {
         let deleted =
-            cleared.map(|usage| json!({"modules": usage.artifacts(), "bytes": usage.bytes()}));
-        output.document(
-            &json!({"deleted": deleted, "skills": all.iter().map(document).collect::<Vec<_>>()}),
+            cleared.map(|usage| json!({"modules": usage.modules(), "bytes": usage.bytes()}));
+        output.print_json(
+            &json!({"deleted": deleted, "skills": all.iter().map(to_json).collect::<Vec<_>>()}),
         )?;
     } else if all.is_empty() && !clears_only {
-        output.note("no skill here has WebAssembly");
+        output.status("no skill here has WebAssembly");
     }
-    Ok(all.iter().find_map(trouble).unwrap_or(Exit::Done))
+    Ok(all.iter().find_map(failure_exit).unwrap_or(Exit::Success))
 }
 
 /// What was compiled and could not be kept was compiled for nothing.
-fn trouble(done: &Done) -> Option<Exit> {
+fn failure_exit(done: &PrecompileResult) -> Option<Exit> {
     match &done.result {
         Ok(Preparation::Compiled {
-            not_kept: Some(_), ..
+            cache_error: Some(_),
+            ..
         }) => Some(Exit::Failed),
         Ok(_) => None,
-        Err(error) => Some(failure::exit(error)),
+        Err(error) => Some(error_report::exit_status(error)),
     }
 }
 
-fn compile(
+fn compile_all(
     runtime: &SkillRuntime,
     arguments: &Precompile,
     output: &Output,
-) -> anyhow::Result<Vec<Done>> {
+) -> anyhow::Result<Vec<PrecompileResult>> {
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let mut all = Vec::new();
-    for name in names(runtime, arguments) {
+    for name in skill_names(runtime, arguments) {
         let result = match executor.block_on(runtime.precompile_skill(&name)) {
             // Of skills that nobody named only those with WebAssembly are told.
-            Err(_) | Ok(Preparation::Nothing)
+            Err(_) | Ok(Preparation::NotNeeded)
                 if arguments.skills.is_empty() && !has_module(runtime, &name) =>
             {
                 continue;
@@ -80,26 +81,26 @@ fn compile(
             Err(error) if arguments.skills.len() == 1 => return Err(error.into()),
             result => result.map_err(Into::into),
         };
-        let done = Done {
+        let done = PrecompileResult {
             skill: name,
             result,
         };
         if !output.is_json() {
-            tell(&done, output)?;
+            print_result(&done, output)?;
         }
         all.push(done);
     }
     Ok(all)
 }
 
-fn document(done: &Done) -> Value {
+fn to_json(done: &PrecompileResult) -> Value {
     match &done.result {
         Ok(preparation) => json!({"skill": done.skill, "preparation": preparation}),
-        Err(error) => json!({"skill": done.skill, "error": failure::document(error)}),
+        Err(error) => json!({"skill": done.skill, "error": error_report::to_json(error)}),
     }
 }
 
-fn names(runtime: &SkillRuntime, arguments: &Precompile) -> Vec<String> {
+fn skill_names(runtime: &SkillRuntime, arguments: &Precompile) -> Vec<String> {
     if arguments.skills.is_empty() {
         // By directory, since names may be there twice.
         return runtime
@@ -112,7 +113,7 @@ fn names(runtime: &SkillRuntime, arguments: &Precompile) -> Vec<String> {
     arguments
         .skills
         .iter()
-        .map(|name| input::skill_name(name))
+        .map(|name| input::resolve_skill_name(name))
         .collect()
 }
 
@@ -127,17 +128,17 @@ fn has_module(runtime: &SkillRuntime, name: &str) -> bool {
     })
 }
 
-fn tell(done: &Done, output: &Output) -> anyhow::Result<()> {
+fn print_result(done: &PrecompileResult, output: &Output) -> anyhow::Result<()> {
     match &done.result {
         Ok(Preparation::Compiled {
-            milliseconds,
-            not_kept: None,
+            duration_ms: milliseconds,
+            cache_error: None,
         }) => output.text(&format!("{}: compiled in {milliseconds} ms\n", done.skill)),
         Ok(Preparation::Compiled {
-            milliseconds,
-            not_kept: Some(reason),
+            duration_ms: milliseconds,
+            cache_error: Some(reason),
         }) => {
-            output.note(&format!(
+            output.status(&format!(
                 "error: {}: compiled in {milliseconds} ms, and not kept: {reason}",
                 done.skill
             ));
@@ -146,7 +147,7 @@ fn tell(done: &Done, output: &Output) -> anyhow::Result<()> {
         Ok(Preparation::Cached) => output.text(&format!("{}: was compiled before\n", done.skill)),
         Ok(_) => output.text(&format!("{}: nothing to compile\n", done.skill)),
         Err(error) => {
-            failure::tell(error, output);
+            error_report::print_error(error, output);
             Ok(())
         }
     }

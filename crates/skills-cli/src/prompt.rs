@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 use skills_runtime::SkillRuntime;
 use skills_runtime::prompt::{Budget, Catalogue, Fate, Format, Place, Rendering, Shortening};
 
-use crate::arguments::{Form, Prompt};
+use crate::arguments::{ListFormat, Prompt};
+use crate::discovery_config;
 use crate::exit::Exit;
 use crate::output::{Output, line};
-use crate::roots;
 
 /// Who reads the list, as warnings name it.
 const READER: &str = "The agent";
@@ -21,13 +21,13 @@ pub(crate) fn prompt(
     let budget = arguments
         .budget
         .unwrap_or_else(|| Budget::for_context_window(arguments.context_window));
-    let rendering = Rendering::new(budget).format(format(arguments.format));
+    let rendering = Rendering::new(budget).format(to_format(arguments.format));
     let rendering = if arguments.sentences {
         rendering.shortening(Shortening::Sentences)
     } else {
         rendering
     };
-    let catalogue = runtime.render(&rendering);
+    let catalogue = runtime.render_skills_section(&rendering);
     let scripts = arguments
         .script_tool
         .as_ref()
@@ -35,45 +35,45 @@ pub(crate) fn prompt(
         .unwrap_or_default();
     if output.is_json() {
         let fates = if arguments.explain {
-            Some(runtime.explain_rendering(&rendering))
+            Some(runtime.explain_skills_section(&rendering))
         } else {
             None
         };
-        output.document(&document(&catalogue, &scripts, fates.as_deref()))?;
+        output.print_json(&to_json(&catalogue, &scripts, fates.as_deref()))?;
     } else if arguments.explain {
-        output.text(&explained(
+        output.text(&render_explanation(
             &catalogue,
-            &runtime.explain_rendering(&rendering),
+            &runtime.explain_skills_section(&rendering),
         ))?;
-        notes(&catalogue, output);
+        print_warnings(&catalogue, output);
     } else {
         output.text(&format!("{}{scripts}", catalogue.text()))?;
-        notes(&catalogue, output);
+        print_warnings(&catalogue, output);
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
 /// Says which `--mode` fits no skill: a choice that does nothing must not look as if it did.
-pub(crate) fn tell_idle_modes(runtime: &SkillRuntime, arguments: &Prompt, output: &Output) {
+pub(crate) fn warn_unused_modes(runtime: &SkillRuntime, arguments: &Prompt, output: &Output) {
     let catalog = runtime.catalog();
     for (skill, mode) in &arguments.mode {
-        let selector = roots::selector(skill);
+        let selector = discovery_config::parse_selector(skill);
         if !catalog.entries().iter().any(|entry| selector.fits(entry)) {
-            output.note(&format!("--mode {skill}={}: no skill fits", mode.as_str()));
+            output.status(&format!("--mode {skill}={}: no skill fits", mode.as_str()));
         }
     }
 }
 
-fn format(form: Form) -> Format {
+fn to_format(form: ListFormat) -> Format {
     match form {
-        Form::Codex => Format::Codex,
-        Form::Xml => Format::Xml,
-        Form::XmlCompact => Format::XmlCompact,
-        Form::Markdown => Format::Markdown,
+        ListFormat::Codex => Format::Codex,
+        ListFormat::Xml => Format::Xml,
+        ListFormat::XmlCompact => Format::XmlCompact,
+        ListFormat::Markdown => Format::Markdown,
     }
 }
 
-fn document(catalogue: &Catalogue, scripts: &str, fates: Option<&[Fate]>) -> Value {
+fn to_json(catalogue: &Catalogue, scripts: &str, fates: Option<&[Fate]>) -> Value {
     let report = catalogue.report();
     let hidden: Vec<Value> = (report.hidden.iter())
         .map(
@@ -85,7 +85,7 @@ fn document(catalogue: &Catalogue, scripts: &str, fates: Option<&[Fate]>) -> Val
         .iter()
         .map(|(skill, mode)| json!({"skill": skill, "mode": mode.as_str()}))
         .collect();
-    let fate = |fate: &Fate| json!({"name": fate.name, "path": fate.location, "place": place(fate.place), "cost": fate.cost});
+    let fate = |fate: &Fate| json!({"name": fate.name, "path": fate.location, "place": describe_place(fate.place), "cost": fate.cost});
     json!({
         "text": format!("{}{scripts}", catalogue.text()),
         "role": catalogue.role().as_str(),
@@ -108,7 +108,7 @@ fn document(catalogue: &Catalogue, scripts: &str, fates: Option<&[Fate]>) -> Val
     })
 }
 
-fn place(place: Place) -> String {
+fn describe_place(place: Place) -> String {
     match place {
         Place::Whole => "whole".to_owned(),
         Place::Shortened { characters, of } => {
@@ -122,7 +122,7 @@ fn place(place: Place) -> String {
 }
 
 /// One line a skill, and the sum.
-fn explained(catalogue: &Catalogue, fates: &[Fate]) -> String {
+fn render_explanation(catalogue: &Catalogue, fates: &[Fate]) -> String {
     let report = catalogue.report();
     let widest = fates
         .iter()
@@ -134,7 +134,7 @@ fn explained(catalogue: &Catalogue, fates: &[Fate]) -> String {
             "{:widest$}  {:>6}  {}\n",
             fate.name,
             fate.cost,
-            line(&place(fate.place))
+            line(&describe_place(fate.place))
         )
     };
     let rows: String = fates.iter().map(row).collect();
@@ -151,31 +151,31 @@ fn explained(catalogue: &Catalogue, fates: &[Fate]) -> String {
     )
 }
 
-fn notes(catalogue: &Catalogue, output: &Output) {
+fn print_warnings(catalogue: &Catalogue, output: &Output) {
     let report = catalogue.report();
     if let Some(warning) = report.warning(READER) {
-        output.note(&warning);
+        output.status(&warning);
     }
     if !report.shortened.is_empty() {
-        output.note(&format!(
+        output.status(&format!(
             "descriptions shortened to fit the budget: {}",
-            names(&report.shortened)
+            join_names(&report.shortened)
         ));
     }
     if !report.omitted.is_empty() {
-        output.note(&format!(
+        output.status(&format!(
             "left out, the budget is too small: {}",
-            names(&report.omitted)
+            join_names(&report.omitted)
         ));
     }
     if !report.omitted_pinned.is_empty() {
-        output.note(&format!(
+        output.status(&format!(
             "among them pinned ones: {}",
-            names(&report.omitted_pinned)
+            join_names(&report.omitted_pinned)
         ));
     }
     for hidden in &report.hidden {
-        output.note(&format!(
+        output.status(&format!(
             "{}: invisible characters taken out of the {}, the first is U+{:04X}",
             hidden.skill,
             hidden.field,
@@ -185,16 +185,16 @@ fn notes(catalogue: &Catalogue, output: &Output) {
 }
 
 /// Names a few and counts the rest.
-fn names(names: &[String]) -> String {
-    const SHOWN: usize = 20;
+fn join_names(names: &[String]) -> String {
+    const MAX_LISTED: usize = 20;
     let some = names
         .iter()
-        .take(SHOWN)
+        .take(MAX_LISTED)
         .map(String::as_str)
         .collect::<Vec<_>>()
         .join(", ");
-    if names.len() > SHOWN {
-        format!("{some} and {} more", names.len() - SHOWN)
+    if names.len() > MAX_LISTED {
+        format!("{some} and {} more", names.len() - MAX_LISTED)
     } else {
         some
     }

@@ -5,21 +5,21 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value, json};
 use skills_runtime::policy::{Denial, Layer, Permission, Reason, Verdict};
 use skills_runtime::{
-    Builder, Captured, Ending, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionStatus,
-    InputFile, RuntimeError, SkillRuntime, WasmProfile, Workspace,
+    Builder, CapturedOutput, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionStatus,
+    InputFile, RuntimeError, SkillRuntime, Termination, WasmProfile, Workspace,
 };
 
 use skills_tools::protected_name;
 
-use crate::approver::{Answers, approver};
+use crate::approver::{ApproverKind, approver};
 use crate::arguments::Run;
+use crate::error_report::NotBuilt;
 use crate::exit::Exit;
-use crate::failure::Unbuilt;
 use crate::input::{self, InputError};
 use crate::output::Output;
 use crate::policy;
+use crate::run_setup;
 use crate::signals;
-use crate::what;
 
 pub(crate) fn run(
     builder: Builder,
@@ -27,7 +27,7 @@ pub(crate) fn run(
     trust_project: bool,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let builder = what::prepare(builder, &arguments.what, trust_project, output)?;
+    let builder = run_setup::configure_runtime(builder, &arguments.what, trust_project, output)?;
     let profile = arguments
         .deterministic
         .map(|seed| WasmProfile::Deterministic { seed });
@@ -35,28 +35,32 @@ pub(crate) fn run(
         .into_iter()
         .fold(builder, Builder::wasm_profile)
         .build();
-    let mut options = what::options(&arguments.what)?;
+    let mut options = run_setup::execution_options(&arguments.what)?;
     options.args.clone_from(&arguments.args);
     if !arguments.file.is_empty() || arguments.output.is_some() {
-        options.workspace = Workspace::Private(files(&arguments.file)?);
+        options.workspace = Workspace::Private(read_input_files(&arguments.file)?);
     }
-    let name = input::skill_name(&arguments.name);
+    let name = input::resolve_skill_name(&arguments.name);
     if arguments.dry_run || profile.is_some() {
         let preview = runtime
             .preview_skill(&name, &options)
-            .map_err(|error| unbuilt(&runtime, &name, error))?;
-        repeatable(profile, &preview.mode)?;
+            .map_err(|error| hint_not_built(&runtime, &name, error))?;
+        check_deterministic(profile, &preview.mode)?;
         if arguments.dry_run {
-            return policy::tell(&preview, output);
+            return policy::print_preview(&preview, output);
         }
     }
     // What the program makes has to go somewhere, and that is found out before it runs.
-    let keep = arguments.output.as_deref().map(made).transpose()?;
-    options.approval = approver(match arguments {
-        Run { yes: true, .. } => Answers::Yes,
-        Run { deny: true, .. } => Answers::No,
-        _ if arguments.what.input.as_deref() == Some("-") => Answers::Nobody,
-        _ => Answers::Terminal,
+    let keep = arguments
+        .output
+        .as_deref()
+        .map(create_output_dir)
+        .transpose()?;
+    options.approver = approver(match arguments {
+        Run { yes: true, .. } => ApproverKind::AllowAll,
+        Run { deny: true, .. } => ApproverKind::DenyAll,
+        _ if arguments.what.input.as_deref() == Some("-") => ApproverKind::None,
+        _ => ApproverKind::Terminal,
     });
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -69,7 +73,7 @@ pub(crate) fn run(
         tokio::select! {
             artifacts = runtime.execute_skill(&name, options) => artifacts.map(Some),
             // The run is dropped, and with it everything that it started or made.
-            () = signals::interrupted() => Ok(None),
+            () = signals::wait_for_interrupt() => Ok(None),
         }
     });
     // What still computes aside, such as a compiler, is not awaited.
@@ -81,31 +85,31 @@ pub(crate) fn run(
         .and_then(RuntimeError::artifacts)
         .filter(|_| !output.is_json())
     {
-        show(unrecorded, arguments, output)?;
+        print_result(unrecorded, arguments, output)?;
     }
-    let artifacts = artifacts.map_err(|error| unbuilt(&runtime, &name, error))?;
+    let artifacts = artifacts.map_err(|error| hint_not_built(&runtime, &name, error))?;
     let Some(artifacts) = artifacts else {
         return Ok(Exit::Interrupted);
     };
     let not_saved = keep
-        .map(|directory| save(&artifacts, &directory))
+        .map(|directory| write_output_files(&artifacts, &directory))
         .unwrap_or_default();
     if output.is_json() {
-        output.document(&document(&artifacts, &not_saved))?;
+        output.print_json(&to_json(&artifacts, &not_saved))?;
     } else {
-        show(&artifacts, arguments, output)?;
+        print_result(&artifacts, arguments, output)?;
     }
     not_saved
         .iter()
-        .for_each(|error| output.note(&format!("error: {error}")));
-    Ok(match Exit::of(&artifacts.exit_status) {
-        Exit::Done if !not_saved.is_empty() => Exit::Failed,
+        .for_each(|error| output.status(&format!("error: {error}")));
+    Ok(match Exit::from_status(&artifacts.exit_status) {
+        Exit::Success if !not_saved.is_empty() => Exit::Failed,
         exit => exit,
     })
 }
 
 /// Refuses to run a script as if it were repeatable.
-fn repeatable(profile: Option<WasmProfile>, mode: &ExecutionMode) -> anyhow::Result<()> {
+fn check_deterministic(profile: Option<WasmProfile>, mode: &ExecutionMode) -> anyhow::Result<()> {
     if profile.is_some() && matches!(mode, ExecutionMode::Native { .. }) {
         let reason = "--deterministic: the program is a script, and only WebAssembly runs the same way each time";
         return Err(InputError::new(reason.to_owned()).into());
@@ -114,8 +118,8 @@ fn repeatable(profile: Option<WasmProfile>, mode: &ExecutionMode) -> anyhow::Res
 }
 
 /// Adds to an error that there is source to build, where there is.
-fn unbuilt(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::Error {
-    let has_nothing = error.kind() == ErrorKind::NoProgram;
+fn hint_not_built(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::Error {
+    let has_nothing = error.kind() == ErrorKind::NothingToRun;
     let skill = has_nothing.then(|| runtime.get_skill(name).ok()).flatten();
     match skill.filter(|skill| {
         skill
@@ -124,7 +128,7 @@ fn unbuilt(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::E
             .iter()
             .any(|file| file.path.starts_with("guest/"))
     }) {
-        Some(skill) => Unbuilt {
+        Some(skill) => NotBuilt {
             error,
             directory: skill.directory,
         }
@@ -134,7 +138,7 @@ fn unbuilt(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::E
 }
 
 /// Reads the files for a private workspace; each has its own name there.
-fn files(paths: &[std::path::PathBuf]) -> anyhow::Result<Vec<InputFile>> {
+fn read_input_files(paths: &[std::path::PathBuf]) -> anyhow::Result<Vec<InputFile>> {
     let read = |path: &std::path::PathBuf| {
         let wrong = || InputError::new(format!("{} has no name that is text", path.display()));
         let name = path
@@ -143,7 +147,7 @@ fn files(paths: &[std::path::PathBuf]) -> anyhow::Result<Vec<InputFile>> {
             .ok_or_else(wrong)?;
         Ok(InputFile {
             name: name.to_owned(),
-            content: input::bytes(path, input::MAX_BYTES)?,
+            content: input::read_bytes(path, input::MAX_BYTES)?,
         })
     };
     let files: Vec<InputFile> = paths.iter().map(read).collect::<anyhow::Result<_>>()?;
@@ -156,25 +160,25 @@ fn files(paths: &[std::path::PathBuf]) -> anyhow::Result<Vec<InputFile>> {
 }
 
 /// Makes a directory that is not there.
-fn made(path: &Path) -> anyhow::Result<PathBuf> {
+fn create_output_dir(path: &Path) -> anyhow::Result<PathBuf> {
     if let Err(error) = std::fs::create_dir(path)
         && error.kind() != std::io::ErrorKind::AlreadyExists
     {
         return Err(InputError::new(format!("{} cannot be made: {error}", path.display())).into());
     }
-    input::directory(path)
+    input::resolve_directory(path)
 }
 
 /// Writes what the program made; says what could not be written. Nothing that was there before is
 /// replaced.
-fn save(artifacts: &ExecutionArtifacts, directory: &Path) -> Vec<String> {
+fn write_output_files(artifacts: &ExecutionArtifacts, directory: &Path) -> Vec<String> {
     let kept = artifacts
-        .files
+        .output_files
         .files
         .iter()
         .filter_map(|file| Some((file, file.content.as_deref()?)));
     let failed = kept.filter_map(|(file, content)| {
-        let error = save_one(directory, &file.path, content).err()?;
+        let error = write_output_file(directory, &file.path, content).err()?;
         Some(format!("{} is not kept: {error}", file.path))
     });
     failed.collect()
@@ -184,7 +188,7 @@ fn save(artifacts: &ExecutionArtifacts, directory: &Path) -> Vec<String> {
     clippy::disallowed_methods,
     reason = "the directory is one that the user names on the command line"
 )]
-fn save_one(directory: &Path, name: &str, content: &[u8]) -> std::io::Result<()> {
+fn write_output_file(directory: &Path, name: &str, content: &[u8]) -> std::io::Result<()> {
     // The program chose the name.
     let is_below = Path::new(name)
         .components()
@@ -228,16 +232,20 @@ fn save_one(directory: &Path, name: &str, content: &[u8]) -> std::io::Result<()>
     written
 }
 
-fn show(artifacts: &ExecutionArtifacts, arguments: &Run, output: &Output) -> anyhow::Result<()> {
+fn print_result(
+    artifacts: &ExecutionArtifacts,
+    arguments: &Run,
+    output: &Output,
+) -> anyhow::Result<()> {
     let name = &artifacts.skill;
-    output.raw(artifacts.stdout.bytes())?;
+    output.bytes(artifacts.stdout.head())?;
     if artifacts.stdout.is_truncated() {
-        output.raw(artifacts.stdout.gap().as_bytes())?;
-        output.raw(&artifacts.stdout.tail())?;
+        output.bytes(artifacts.stdout.truncation_marker().as_bytes())?;
+        output.bytes(&artifacts.stdout.tail())?;
     }
     let stderr = artifacts.stderr.text();
     if !stderr.is_empty() {
-        output.notes(stderr.trim_end_matches('\n'));
+        output.status_lines(stderr.trim_end_matches('\n'));
     }
     for (stream, captured) in [
         ("standard output", &artifacts.stdout),
@@ -245,7 +253,7 @@ fn show(artifacts: &ExecutionArtifacts, arguments: &Run, output: &Output) -> any
     ] {
         if captured.is_truncated() {
             let shown = captured.total_bytes() - captured.dropped_bytes();
-            output.note(&format!(
+            output.status(&format!(
                 "{stream} cut: {shown} of {} bytes shown, the first and the last",
                 captured.total_bytes()
             ));
@@ -253,10 +261,12 @@ fn show(artifacts: &ExecutionArtifacts, arguments: &Run, output: &Output) -> any
     }
     match &artifacts.exit_status {
         ExecutionStatus::Success => {}
-        ExecutionStatus::Failed { ending } => {
-            output.note(&format!("error: {name} failed: {ending}"));
-            if matches!(ending, Ending::DiskLimit(_)) {
-                output.note("help: `--scratch` raises the quota, as far as `scratch-mib` in the policy allows");
+        ExecutionStatus::Failed {
+            termination: ending,
+        } => {
+            output.status(&format!("error: {name} failed: {ending}"));
+            if matches!(ending, Termination::DiskLimit(_)) {
+                output.status("help: `--scratch` raises the quota, as far as `scratch-mib` in the policy allows");
             }
         }
         ExecutionStatus::Timeout { limit_ms } => {
@@ -265,50 +275,50 @@ fn show(artifacts: &ExecutionArtifacts, arguments: &Run, output: &Output) -> any
                 .timeout
                 .filter(|wanted| wanted > limit_ms)
                 .map_or("", |_| ", the most that the rules allow");
-            output.note(&format!(
+            output.status(&format!(
                 "error: {name} timed out after {limit_ms} ms{lowered}"
             ));
         }
         ExecutionStatus::PermissionDenied { denial } => {
-            output.note(&format!("error: {name} was not started: {denial}"));
-            hints(denial, name)
+            output.status(&format!("error: {name} was not started: {denial}"));
+            denial_hints(denial, name)
                 .iter()
-                .for_each(|hint| output.note(&format!("  {hint}")));
+                .for_each(|hint| output.status(&format!("  {hint}")));
         }
-        other => output.note(&format!("error: {name} ended: {other:?}")),
+        other => output.status(&format!("error: {name} ended: {other:?}")),
     }
-    for file in &artifacts.files.files {
-        output.note(&format!(
+    for file in &artifacts.output_files.files {
+        output.status(&format!(
             "{} {} ({} bytes)",
-            if file.is_new { "made" } else { "changed" },
+            if file.is_created { "made" } else { "changed" },
             file.path,
             file.bytes
         ));
     }
     artifacts
-        .files
-        .left_out
+        .output_files
+        .omitted
         .iter()
-        .for_each(|left_out| output.note(&format!("left out: {left_out}")));
+        .for_each(|left_out| output.status(&format!("left out: {left_out}")));
     artifacts
         .notes
         .iter()
-        .for_each(|note| output.note(&format!("note: {note}")));
+        .for_each(|note| output.status(&format!("note: {note}")));
     if arguments.explain {
         artifacts
-            .verdicts
+            .decisions
             .iter()
-            .for_each(|verdict| output.note(&verdict.to_string()));
+            .for_each(|verdict| output.status(&verdict.to_string()));
     }
     if arguments.verbose || arguments.explain {
-        explain(artifacts, output);
+        print_explanation(artifacts, output);
     }
     Ok(())
 }
 
 /// Says how what was denied for lack of a rule or an answer may be had. Readers copy what they see,
 /// so nothing of a skill is in it that could be taken for another word.
-fn hints(denial: &Denial, skill: &str) -> Vec<String> {
+fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
     let denied: Vec<_> = denial.refusals().collect();
     let by_rule = |reason: &Reason| {
         matches!(
@@ -322,7 +332,9 @@ fn hints(denial: &Denial, skill: &str) -> Vec<String> {
         // What an administrator wants asked no option answers.
         let mut options: Vec<String> = denied
             .iter()
-            .filter_map(|verdict| option(verdict.permission()).filter(|text| is_word(text)))
+            .filter_map(|verdict| {
+                allow_option(verdict.permission()).filter(|text| is_shell_word(text))
+            })
             .collect();
         if !options.is_empty() && options.len() == denied.len() && !denied.iter().any(is_admins) {
             options.dedup();
@@ -331,7 +343,7 @@ fn hints(denial: &Denial, skill: &str) -> Vec<String> {
                 options.join(" --allow ")
             ));
         }
-        hints.extend(is_word(skill).then(|| {
+        hints.extend(is_shell_word(skill).then(|| {
             format!("for what it is now, for good: skills trust {skill}, with the same options")
         }));
     }
@@ -350,7 +362,7 @@ fn hints(denial: &Denial, skill: &str) -> Vec<String> {
 }
 
 /// A word that is one word to every shell, and no option.
-fn is_word(text: &str) -> bool {
+fn is_shell_word(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with('-')
         && text
@@ -359,7 +371,7 @@ fn is_word(text: &str) -> bool {
 }
 
 /// What to allow.
-fn option(permission: &Permission) -> Option<String> {
+fn allow_option(permission: &Permission) -> Option<String> {
     Some(match permission {
         Permission::Write(path) | Permission::WriteProtected { path, .. } => {
             format!("write:{}", path.display())
@@ -373,39 +385,39 @@ fn option(permission: &Permission) -> Option<String> {
     })
 }
 
-fn explain(artifacts: &ExecutionArtifacts, output: &Output) {
-    if let Some(report) = &artifacts.report {
-        output.note(&format!(
+fn print_explanation(artifacts: &ExecutionArtifacts, output: &Output) {
+    if let Some(report) = &artifacts.enforcement {
+        output.status(&format!(
             "ran {} in {} ms",
             artifacts.mode.program(),
             artifacts.duration.as_millis()
         ));
-        output.note(&format!("sandbox {}", report.backend()));
+        output.status(&format!("sandbox {}", report.backend()));
         report
-            .lines()
+            .to_lines()
             .iter()
-            .for_each(|told| output.note(&format!("  {told}")));
+            .for_each(|told| output.status(&format!("  {told}")));
     }
 }
 
-fn document(artifacts: &ExecutionArtifacts, not_saved: &[String]) -> Value {
+fn to_json(artifacts: &ExecutionArtifacts, not_saved: &[String]) -> Value {
     json!({
         "skill": artifacts.skill,
         "mode": artifacts.mode,
         "status": artifacts.exit_status,
         "output": artifacts.output,
-        "stdout": stream(&artifacts.stdout),
-        "stderr": stream(&artifacts.stderr),
+        "stdout": stream_to_json(&artifacts.stdout),
+        "stderr": stream_to_json(&artifacts.stderr),
         "permissions_used": artifacts.permissions_used,
         "duration_ms": u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
-        "sandbox": artifacts.report,
-        "verdicts": artifacts.verdicts,
-        "files": artifacts.files,
+        "sandbox": artifacts.enforcement,
+        "verdicts": artifacts.decisions,
+        "files": artifacts.output_files,
         "not_saved": not_saved,
         "notes": artifacts.notes,
     })
 }
 
-fn stream(captured: &Captured) -> Value {
+fn stream_to_json(captured: &CapturedOutput) -> Value {
     json!({"text": captured.text(), "bytes": captured.total_bytes(), "truncated": captured.is_truncated()})
 }

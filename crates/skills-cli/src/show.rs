@@ -8,7 +8,7 @@ use skills_runtime::{Entry, LoadedSkill, Manifest, SkillRuntime};
 use crate::arguments::Show;
 use crate::exit::Exit;
 use crate::input;
-use crate::list::warnings;
+use crate::list::warnings_to_json;
 use crate::output::{Output, line};
 
 pub(crate) fn show(
@@ -16,24 +16,24 @@ pub(crate) fn show(
     arguments: &Show,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let skill = runtime.get_skill(&input::skill_name(&arguments.name))?;
+    let skill = runtime.get_skill(&input::resolve_skill_name(&arguments.name))?;
     let catalog = runtime.catalog();
     let entry = catalog
         .entries()
         .iter()
         .find(|entry| entry.directory() == skill.directory);
     if output.is_json() {
-        output.document(&document(&skill, entry))?;
-        return Ok(Exit::Done);
+        output.print_json(&to_json(&skill, entry))?;
+        return Ok(Exit::Success);
     }
-    output.text(&text(&skill)?)?;
+    output.text(&render_text(&skill)?)?;
     for warning in entry.map(Entry::warnings).unwrap_or_default() {
-        output.note(&format!("warning: {warning}"));
+        output.status(&format!("warning: {warning}"));
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
-fn document(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
+fn to_json(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
     let manifest = &skill.manifest;
     let resources: Vec<Value> = skill
         .resources
@@ -70,12 +70,12 @@ fn document(skill: &LoadedSkill, entry: Option<&Entry>) -> Value {
         "resources_truncated": skill.resources.truncated,
         "headings": headings,
         "links": links,
-        "warnings": entry.map(warnings).unwrap_or_default(),
+        "warnings": entry.map(warnings_to_json).unwrap_or_default(),
         "instructions": skill.instructions,
     })
 }
 
-fn text(skill: &LoadedSkill) -> Result<String, std::fmt::Error> {
+fn render_text(skill: &LoadedSkill) -> Result<String, std::fmt::Error> {
     let manifest = &skill.manifest;
     let mut text = String::new();
     let description = manifest
@@ -90,7 +90,7 @@ fn text(skill: &LoadedSkill) -> Result<String, std::fmt::Error> {
         line(&skill.directory.to_string_lossy())
     )?;
     writeln!(text, "scope           {}", skill.location)?;
-    for (name, value) in fields(manifest) {
+    for (name, value) in manifest_fields(manifest) {
         writeln!(text, "{:<15} {}", line(&name), line(&value))?;
     }
     for file in &skill.resources.resources {
@@ -109,7 +109,7 @@ fn text(skill: &LoadedSkill) -> Result<String, std::fmt::Error> {
 }
 
 /// The fields that are set, beside name and description.
-fn fields(manifest: &Manifest) -> Vec<(String, String)> {
+fn manifest_fields(manifest: &Manifest) -> Vec<(String, String)> {
     let tools = manifest
         .allowed_tools()
         .iter()

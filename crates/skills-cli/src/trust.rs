@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use skills_runtime::policy::{Approval, AskError};
-use skills_runtime::{Builder, Decision, FileApprovals, SkillRuntime};
+use skills_runtime::{Builder, Decision, FileApprovalStore, SkillRuntime};
 
 use crate::approver;
 use crate::arguments::Trust;
+use crate::directories;
 use crate::exit::Exit;
 use crate::input::{self, InputError};
 use crate::output::{Output, line};
-use crate::state;
-use crate::what;
+use crate::run_setup;
 
 pub(crate) fn trust(
     builder: Builder,
@@ -20,17 +20,18 @@ pub(crate) fn trust(
     trust_project: bool,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let approvals = state::approvals().ok_or_else(|| {
+    let approvals = directories::open_approvals().ok_or_else(|| {
         InputError::new("there is no place for approvals: set XDG_STATE_HOME".to_owned())
     })?;
     let Some(name) = &arguments.name else {
-        return list(&approvals.all().map_err(failed)?, output);
+        return list_approvals(&approvals.all().map_err(approval_error)?, output);
     };
-    let name = input::skill_name(name);
+    let name = input::resolve_skill_name(name);
     if arguments.revoke {
         return revoke(&builder.build(), &approvals, &name, output);
     }
-    let runtime = what::prepare(builder, &arguments.what, trust_project, output)?.build();
+    let runtime =
+        run_setup::configure_runtime(builder, &arguments.what, trust_project, output)?.build();
     approve(&runtime, &name, arguments, output)
 }
 
@@ -38,11 +39,11 @@ pub(crate) fn trust(
 /// approved.
 fn revoke(
     runtime: &SkillRuntime,
-    approvals: &FileApprovals,
+    approvals: &FileApprovalStore,
     name: &str,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let all = approvals.all().map_err(failed)?.into_iter();
+    let all = approvals.all().map_err(approval_error)?.into_iter();
     let known: Vec<PathBuf> = all
         .filter(|known| known.name == name || known.directory == Path::new(name))
         .map(|known| known.directory)
@@ -59,21 +60,21 @@ fn revoke(
     };
     let mut is_gone = false;
     for directory in directories {
-        is_gone |= approvals.revoke(&directory).map_err(failed)?;
+        is_gone |= approvals.revoke(&directory).map_err(approval_error)?;
     }
     if output.is_json() {
-        output.document(&json!({"revoked": is_gone}))?;
+        output.print_json(&json!({"revoked": is_gone}))?;
     } else {
-        output.note(&if is_gone {
+        output.status(&if is_gone {
             format!("nothing of {name} is approved any more")
         } else {
             format!("nothing of {name} was approved")
         });
     }
-    Ok(if is_gone { Exit::Done } else { Exit::Failed })
+    Ok(if is_gone { Exit::Success } else { Exit::Failed })
 }
 
-fn failed(error: AskError) -> anyhow::Error {
+fn approval_error(error: AskError) -> anyhow::Error {
     anyhow::anyhow!("{error}")
 }
 
@@ -83,20 +84,20 @@ fn approve(
     arguments: &Trust,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let options = what::options(&arguments.what)?;
+    let options = run_setup::execution_options(&arguments.what)?;
     let preview = runtime.preview_skill(name, &options)?;
-    let Some(question) = &preview.question else {
-        return Ok(match &preview.decision {
+    let Some(question) = &preview.approval_request else {
+        return Ok(match &preview.authorization {
             Decision::Granted(grants) if output.is_json() => {
-                output.document(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": grants.verdicts()}))?;
-                Exit::Done
+                output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": grants.verdicts()}))?;
+                Exit::Success
             }
             Decision::Granted(_) => {
-                output.note(&format!("{} needs no approval: rules and what was approved before give all that it asks for", preview.skill));
-                Exit::Done
+                output.status(&format!("{} needs no approval: rules and what was approved before give all that it asks for", preview.skill));
+                Exit::Success
             }
             Decision::Denied(denial) => {
-                output.note(&format!(
+                output.status(&format!(
                     "error: {} cannot be approved: {denial}",
                     preview.skill
                 ));
@@ -105,18 +106,18 @@ fn approve(
         });
     };
     if !arguments.yes {
-        output.notes(&approver::text(question));
+        output.status_lines(&approver::text(question));
         match approver::confirm(
             "Approve it for good, for this content? y: yes, anything else: no",
             output,
         ) {
             Some(true) => {}
             Some(false) => {
-                output.note(&format!("{} is not approved", preview.skill));
+                output.status(&format!("{} is not approved", preview.skill));
                 return Ok(Exit::Denied);
             }
             None => {
-                output.note("error: there is no terminal to ask on; --yes approves it");
+                output.status("error: there is no terminal to ask on; --yes approves it");
                 return Ok(Exit::Denied);
             }
         }
@@ -124,24 +125,24 @@ fn approve(
     // What was shown is what is approved; what changed since is not.
     let decision = runtime.approve_skill(name, &options, question)?;
     if output.is_json() {
-        output.document(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": decision.verdicts()}))?;
+        output.print_json(&json!({"skill": preview.skill, "digest": preview.digest, "verdicts": decision.verdicts()}))?;
     } else {
-        output.note(&format!(
+        output.status(&format!(
             "approved: {} with the content that it has now",
             preview.skill
         ));
         decision
             .verdicts()
             .iter()
-            .for_each(|verdict| output.note(&format!("  {verdict}")));
+            .for_each(|verdict| output.status(&format!("  {verdict}")));
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
-fn list(approvals: &[Approval], output: &Output) -> anyhow::Result<Exit> {
+fn list_approvals(approvals: &[Approval], output: &Output) -> anyhow::Result<Exit> {
     if output.is_json() {
-        output.document(&json!({"approvals": approvals}))?;
-        return Ok(Exit::Done);
+        output.print_json(&json!({"approvals": approvals}))?;
+        return Ok(Exit::Success);
     }
     let mut text = String::new();
     for approval in approvals {
@@ -156,5 +157,5 @@ fn list(approvals: &[Approval], output: &Output) -> anyhow::Result<Exit> {
         });
     }
     output.text(&text)?;
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }

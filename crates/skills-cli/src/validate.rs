@@ -8,10 +8,10 @@ use skills_runtime::discovery::{DiscoveryError, SkillFiles};
 use skills_runtime::manifest::{Client, Document, Severity};
 
 use crate::arguments::Validate;
+use crate::compat::{self, SkillPath};
 use crate::exit::Exit;
 use crate::input::InputError;
 use crate::output::{Output, line};
-use crate::reference::{self, Target};
 
 /// One thing to tell about a skill.
 struct Finding {
@@ -49,12 +49,12 @@ pub(crate) fn validate(
     profile: Option<&str>,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let client = profile.map(client).transpose()?;
+    let client = profile.map(find_client).transpose()?;
     let mut results = Vec::new();
     let mut failed = false;
     let mut missing = false;
     for path in &arguments.paths {
-        let target = match Target::of(path) {
+        let target = match SkillPath::from_path(path) {
             Ok(target) => target,
             Err(error) => {
                 missing = true;
@@ -64,41 +64,41 @@ pub(crate) fn validate(
                         json!({"code": "path", "line": null, "column": null, "message": message});
                     results.push(json!({"path": path.to_string_lossy(), "valid": false, "errors": [error], "warnings": []}));
                 } else {
-                    output.note(&format!("error: {message}"));
+                    output.status(&format!("error: {message}"));
                 }
                 continue;
             }
         };
         let findings = if arguments.strict {
-            strict(&target)
+            reference_findings(&target)
         } else {
-            lenient(&target, client)
+            lenient_findings(&target, client)
         };
         failed |= findings
             .iter()
             .any(|finding| finding.severity == Severity::Error);
         if output.is_json() {
-            results.push(document(&target, &findings));
+            results.push(to_json(&target, &findings));
         } else {
             let form = if arguments.strict {
-                Form::Reference
+                ValidateFormat::Reference
             } else {
-                Form::Ours
+                ValidateFormat::Detailed
             };
-            print(&target, &findings, form, output)?;
+            print_findings(&target, &findings, form, output)?;
         }
     }
     if output.is_json() {
-        output.document(&json!({"valid": !failed && !missing, "results": results}))?;
+        output.print_json(&json!({"valid": !failed && !missing, "results": results}))?;
     }
     if missing {
         return Ok(Exit::Usage);
     }
-    Ok(if failed { Exit::Failed } else { Exit::Done })
+    Ok(if failed { Exit::Failed } else { Exit::Success })
 }
 
 /// Finds the client whose rules are meant.
-fn client(name: &str) -> anyhow::Result<Client> {
+fn find_client(name: &str) -> anyhow::Result<Client> {
     Client::ALL
         .into_iter()
         .find(|client| client.as_str() == name)
@@ -111,7 +111,7 @@ fn client(name: &str) -> anyhow::Result<Client> {
 }
 
 /// The verdict of the reference tool.
-fn strict(target: &Target) -> Vec<Finding> {
+fn reference_findings(target: &SkillPath) -> Vec<Finding> {
     match target.validate() {
         Ok(errors) => (errors.into_iter())
             .map(|error| Finding {
@@ -127,13 +127,18 @@ fn strict(target: &Target) -> Vec<Finding> {
 }
 
 /// Everything that the lenient reading finds, and what one client makes of it.
-fn lenient(target: &Target, client: Option<Client>) -> Vec<Finding> {
+fn lenient_findings(target: &SkillPath, client: Option<Client>) -> Vec<Finding> {
     if let Err(message) = target.check_directory() {
         return vec![Finding::error("path", message)];
     }
     let files = match SkillFiles::at(target.directory()) {
         Ok(files) => files,
-        Err(error) => return vec![unreadable(&error, "Missing required file: SKILL.md")],
+        Err(error) => {
+            return vec![unreadable_finding(
+                &error,
+                "Missing required file: SKILL.md",
+            )];
+        }
     };
     let document = match files.document() {
         Ok(document) => document,
@@ -149,12 +154,12 @@ fn lenient(target: &Target, client: Option<Client>) -> Vec<Finding> {
                     warning.kind().to_string(),
                 )
             });
-            return std::iter::once(unreadable(&error, &error.to_string()))
+            return std::iter::once(unreadable_finding(&error, &error.to_string()))
                 .chain(warnings)
                 .collect();
         }
     };
-    let mut findings = own(&document, &files);
+    let mut findings = manifest_findings(&document, &files);
     if document.manifest().name().is_none() && client.is_none() {
         findings.push(Finding::warning(
             "name-missing",
@@ -192,7 +197,7 @@ fn lenient(target: &Target, client: Option<Client>) -> Vec<Finding> {
 }
 
 /// What is wrong with the file, its links and its host metadata, whoever reads it.
-fn own(document: &Document, files: &SkillFiles) -> Vec<Finding> {
+fn manifest_findings(document: &Document, files: &SkillFiles) -> Vec<Finding> {
     let mut findings: Vec<Finding> = (document.warnings().iter())
         .map(|warning| Finding {
             severity: Severity::Warning,
@@ -228,7 +233,7 @@ fn own(document: &Document, files: &SkillFiles) -> Vec<Finding> {
     findings
 }
 
-fn unreadable(error: &DiscoveryError, message: &str) -> Finding {
+fn unreadable_finding(error: &DiscoveryError, message: &str) -> Finding {
     let manifest = error.manifest();
     Finding {
         severity: Severity::Error,
@@ -241,27 +246,32 @@ fn unreadable(error: &DiscoveryError, message: &str) -> Finding {
 
 /// How verdicts are printed.
 #[derive(PartialEq)]
-enum Form {
+enum ValidateFormat {
     /// Byte for byte as the reference tool does.
     Reference,
     /// In the same words, with lines and warnings; no text of a skill or path makes a line of its
     /// own.
-    Ours,
+    Detailed,
 }
 
-fn print(target: &Target, findings: &[Finding], form: Form, output: &Output) -> anyhow::Result<()> {
+fn print_findings(
+    target: &SkillPath,
+    findings: &[Finding],
+    form: ValidateFormat,
+    output: &Output,
+) -> anyhow::Result<()> {
     let errors: Vec<&Finding> = findings
         .iter()
         .filter(|finding| finding.severity == Severity::Error)
         .collect();
-    if form == Form::Reference {
+    if form == ValidateFormat::Reference {
         if errors.is_empty() {
-            return reference::echo(&format!("Valid skill: {target}\n"), output);
+            return compat::print_plain(&format!("Valid skill: {target}\n"), output);
         }
         let lines = errors
             .iter()
             .map(|finding| format!("  - {}\n", finding.message));
-        reference::complain(&format!(
+        compat::print_error(&format!(
             "Validation failed for {target}:\n{}",
             lines.collect::<String>()
         ));
@@ -270,14 +280,14 @@ fn print(target: &Target, findings: &[Finding], form: Form, output: &Output) -> 
     if errors.is_empty() {
         output.text(&format!("Valid skill: {}\n", line(&target.to_string())))?;
     } else {
-        output.note(&format!("Validation failed for {target}:"));
+        output.status(&format!("Validation failed for {target}:"));
     }
     for finding in errors {
         let place = finding
             .line
             .map(|line| format!("line {line}: "))
             .unwrap_or_default();
-        output.note(&format!("  - {place}{}", finding.message));
+        output.status(&format!("  - {place}{}", finding.message));
     }
     for finding in findings
         .iter()
@@ -289,7 +299,7 @@ fn print(target: &Target, findings: &[Finding], form: Form, output: &Output) -> 
             .flatten()
             .map(|number| format!(":{number}"))
             .collect::<String>();
-        output.note(&format!(
+        output.status(&format!(
             "{}{place}: warning: {}",
             file.display(),
             finding.message
@@ -298,7 +308,7 @@ fn print(target: &Target, findings: &[Finding], form: Form, output: &Output) -> 
     Ok(())
 }
 
-fn document(target: &Target, findings: &[Finding]) -> Value {
+fn to_json(target: &SkillPath, findings: &[Finding]) -> Value {
     let of = |severity: Severity| -> Vec<Value> {
         let chosen = findings
             .iter()
@@ -312,7 +322,7 @@ fn document(target: &Target, findings: &[Finding]) -> Value {
 }
 
 /// A path as it was typed stands for the directory that it names.
-pub(crate) fn exists(path: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn check_exists(path: &Path) -> anyhow::Result<PathBuf> {
     if path.exists() {
         Ok(path.to_owned())
     } else {

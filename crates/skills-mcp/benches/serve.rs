@@ -185,7 +185,7 @@ fn skills_list(bencher: Bencher<'_, '_>) {
 fn http(bencher: Bencher<'_, '_>, path: &str) {
     let host = Host::of(1_000);
     let (address, mut stream) = host.executor.block_on(async {
-        let bound = skills_mcp::Http::new("127.0.0.1:0".parse().unwrap())
+        let bound = skills_mcp::HttpServer::new("127.0.0.1:0".parse().unwrap())
             .bind()
             .await
             .unwrap();

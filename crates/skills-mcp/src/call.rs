@@ -9,14 +9,17 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
-use skills_tools::runtime::Cancellation;
-use skills_tools::{CallContext, Code, Outcome};
+use skills_tools::runtime::CancellationToken;
+use skills_tools::{CallContext, ToolErrorCode, ToolOutput};
 
-use crate::approval::{Ask, Desk, Offers, PERMISSION, Way, hint};
-use crate::caller::{Caller, Era};
-use crate::progress::watched;
-use crate::seal::Bound;
-use crate::server::Owners;
+use crate::caller::{Caller, Lifecycle};
+use crate::elicitation::{
+    AllowedAnswers, Elicitation, ElicitationApprover, ElicitationChannel, PERMISSION_KEY,
+    allow_hint,
+};
+use crate::progress::with_progress;
+use crate::request_state::CallBinding;
+use crate::server::Tenancy;
 use crate::{Server, uri};
 
 /// Calls a tool, asks the client's user where the policy wants that, and tells the client what came
@@ -27,8 +30,8 @@ pub(crate) async fn call(
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let Some(_turn) = server.shared.turns.begin(&caller.principal) else {
-        return Ok(too_many(server.shared.turns.most()).into());
+    let Some(_turn) = server.inner.call_limiter.try_acquire(&caller.principal) else {
+        return Ok(too_many_calls(server.inner.call_limiter.max()).into());
     };
     let CallToolRequestParams {
         name,
@@ -38,16 +41,16 @@ pub(crate) async fn call(
         ..
     } = request;
     let arguments = arguments.unwrap_or_default();
-    let bound = Arc::new(Bound::to(&caller.principal, &name, &arguments));
-    let offers = offers(server, caller);
-    let given = given(server, caller, &bound, request_state, input_responses).await?;
-    let way = match caller.era {
-        _ if !caller.answers => Way::None,
-        Era::Stateless => Way::Result(given),
-        Era::Sessions => Way::Request(Box::new(context.peer.clone())),
+    let bound = Arc::new(CallBinding::new(&caller.principal, &name, &arguments));
+    let offers = allowed_answers(server, caller);
+    let given = take_response(server, caller, &bound, request_state, input_responses).await?;
+    let way = match caller.lifecycle {
+        _ if !caller.supports_elicitation => ElicitationChannel::None,
+        Lifecycle::Stateless => ElicitationChannel::Result(given),
+        Lifecycle::Legacy => ElicitationChannel::Request(Box::new(context.peer.clone())),
     };
-    let cancellation = Cancellation::new();
-    let desk = Arc::new(Desk::new(way, offers, cancellation.clone()));
+    let cancellation = CancellationToken::new();
+    let desk = Arc::new(ElicitationApprover::new(way, offers, cancellation.clone()));
     let calling = CallContext::default()
         .approver(Arc::clone(&desk) as _)
         .cancellation(cancellation.clone());
@@ -56,41 +59,48 @@ pub(crate) async fn call(
         .iter()
         .fold(calling, |calling, session| calling.session(session.clone()));
     let work = server
-        .shared
+        .inner
         .tools
         .call(&name, Value::Object(arguments), &calling);
-    let outcome = watched(work, &desk, &cancellation, &server.shared.give_up, context).await;
+    let outcome = with_progress(
+        work,
+        &desk,
+        &cancellation,
+        &server.inner.cancel_calls,
+        context,
+    )
+    .await;
     let outcome =
         outcome.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
-    match desk.open() {
-        Some(ask) if outcome.is(Code::ApprovalRequired) => {
-            question(server, &bound, &ask).map(Into::into)
+    match desk.take_pending() {
+        Some(ask) if outcome.has_code(ToolErrorCode::ApprovalRequired) => {
+            input_required(server, &bound, &ask).map(Into::into)
         }
-        _ => Ok(result(with_hint(outcome, &desk)).into()),
+        _ => Ok(tool_result(with_hint(outcome, &desk)).into()),
     }
 }
 
 /// What may be answered: nothing that outlives what the caller is.
-fn offers(server: &Server, caller: &Caller) -> Offers {
-    Offers {
+fn allowed_answers(server: &Server, caller: &Caller) -> AllowedAnswers {
+    AllowedAnswers {
         session: caller.session.is_some(),
-        always: server.shared.owners == Owners::Callers,
+        always: server.inner.tenancy == Tenancy::SingleUser,
     }
 }
 
 /// Reads the answer that came with a call. State and answer belong together, and nothing else may
 /// come with them.
-async fn given(
+async fn take_response(
     server: &Server,
     caller: &Caller,
-    bound: &Arc<Bound>,
+    bound: &Arc<CallBinding>,
     state: Option<String>,
     responses: Option<InputResponses>,
 ) -> Result<Option<(String, ElicitResult)>, ErrorData> {
     let wrong = |message: &str| ErrorData::invalid_params(message.to_owned(), None);
     let (state, responses) = match (state, responses) {
         (None, None) => return Ok(None),
-        _ if caller.era == Era::Sessions => {
+        _ if caller.lifecycle == Lifecycle::Legacy => {
             return Err(wrong(
                 "requestState and inputResponses are of revision 2026-07-28",
             ));
@@ -101,7 +111,7 @@ async fn given(
     };
     let mut responses: Vec<(String, Value)> = responses.into_iter().collect();
     let response = match (responses.pop(), responses.is_empty()) {
-        (Some((name, response)), true) if name == PERMISSION => response,
+        (Some((name, response)), true) if name == PERMISSION_KEY => response,
         _ => {
             return Err(wrong(
                 "inputResponses answers something else than what was asked",
@@ -109,9 +119,10 @@ async fn given(
         }
     };
     let response: ElicitResult = serde_json::from_value(response)
-        .map_err(|error| wrong(&format!("inputResponses.{PERMISSION}: {error}")))?;
+        .map_err(|error| wrong(&format!("inputResponses.{PERMISSION_KEY}: {error}")))?;
     let (server, bound) = (server.clone(), Arc::clone(bound));
-    let opened = tokio::task::spawn_blocking(move || server.shared.seal.open(&bound, &state)).await;
+    let opened =
+        tokio::task::spawn_blocking(move || server.inner.state_signer.open(&bound, &state)).await;
     let opened =
         opened.map_err(|_| ErrorData::internal_error("requestState could not be read", None))?;
     let question = opened.map_err(|error| wrong(&error.to_string()))?;
@@ -119,30 +130,34 @@ async fn given(
 }
 
 /// The result that asks.
-fn question(server: &Server, bound: &Bound, ask: &Ask) -> Result<InputRequiredResult, ErrorData> {
+fn input_required(
+    server: &Server,
+    bound: &CallBinding,
+    ask: &Elicitation,
+) -> Result<InputRequiredResult, ErrorData> {
     let failed = |error: &dyn std::fmt::Display| {
         ErrorData::internal_error(format!("the question cannot be asked: {error}"), None)
     };
     let state = server
-        .shared
-        .seal
-        .close(bound, ask.fingerprint())
+        .inner
+        .state_signer
+        .seal(bound, ask.question_digest())
         .map_err(|error| failed(&error))?;
-    let form = ask.form().map_err(|error| failed(&error))?;
+    let form = ask.form_params().map_err(|error| failed(&error))?;
     let request = InputRequest::Elicitation(ElicitRequest::new(form));
     Ok(InputRequiredResult::new(
-        Some([(PERMISSION.to_owned(), request)].into()),
+        Some([(PERMISSION_KEY.to_owned(), request)].into()),
         Some(state),
     ))
 }
 
 /// Says what would allow beforehand what nobody could be asked.
-fn with_hint(mut outcome: Outcome, desk: &Desk) -> Outcome {
+fn with_hint(mut outcome: ToolOutput, desk: &ElicitationApprover) -> ToolOutput {
     if let Some(question) = desk
-        .unasked()
-        .filter(|_| outcome.is(Code::ApprovalRequired))
+        .take_unanswerable()
+        .filter(|_| outcome.has_code(ToolErrorCode::ApprovalRequired))
     {
-        let hint = hint(&question);
+        let hint = allow_hint(&question);
         let before = outcome.structured["error"]["hint"]
             .as_str()
             .map(|before| format!("\nHint: {before}"));
@@ -155,10 +170,10 @@ fn with_hint(mut outcome: Outcome, desk: &Desk) -> Outcome {
     outcome
 }
 
-fn result(outcome: Outcome) -> CallToolResult {
+fn tool_result(outcome: ToolOutput) -> CallToolResult {
     let links = outcome.files.iter().map(|path| {
         let name = path.rsplit('/').next().unwrap_or(path);
-        ContentBlock::resource_link(Resource::new(uri::of_file(path), name))
+        ContentBlock::resource_link(Resource::new(uri::file_uri(path), name))
     });
     let content: Vec<ContentBlock> = std::iter::once(ContentBlock::text(outcome.text.clone()))
         .chain(links)
@@ -172,7 +187,7 @@ fn result(outcome: Outcome) -> CallToolResult {
     result
 }
 
-fn too_many(most: usize) -> CallToolResult {
+fn too_many_calls(most: usize) -> CallToolResult {
     let message =
         format!("{most} calls are being answered already; call again when one of them is done");
     let mut result = CallToolResult::error(vec![ContentBlock::text(format!("Error: {message}"))]);

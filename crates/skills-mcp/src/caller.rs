@@ -7,58 +7,58 @@ use rmcp::service::RequestContext;
 use crate::Principal;
 
 /// The header by which older revisions name a session.
-const SESSION: &str = "mcp-session-id";
+const SESSION_HEADER: &str = "mcp-session-id";
 /// How long clients may take what they read for fresh, in milliseconds.
-pub(crate) const FRESH_MS: u64 = 5_000;
+pub(crate) const CACHE_TTL_MS: u64 = 5_000;
 
 /// Who calls, and what can be done with them.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) principal: Principal,
-    pub(crate) era: Era,
+    pub(crate) lifecycle: Lifecycle,
     /// What tools know the conversation by; nothing when calls do not belong together.
     pub(crate) session: Option<String>,
     /// Whether its user can be asked.
-    pub(crate) answers: bool,
+    pub(crate) supports_elicitation: bool,
 }
 
 /// How the client and the server talk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Era {
+pub(crate) enum Lifecycle {
     /// Revisions up to 2025-11-25: a handshake, and the server may ask the client.
-    Sessions,
+    Legacy,
     /// 2026-07-28 and later: each request stands for itself, and questions are results.
     Stateless,
 }
 
 /// What a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TransportKind {
     /// A stream that belongs to one client for as long as it is open.
     Stream,
     /// Requests over HTTP. They belong together only where the client names a session of an older
     /// revision.
-    Requests,
+    Http,
 }
 
-impl Era {
-    pub(crate) fn of(context: &RequestContext<RoleServer>) -> Self {
+impl Lifecycle {
+    pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Self {
         let version = context.protocol_version();
         let is_stateless = version
             .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
         if is_stateless {
             Self::Stateless
         } else {
-            Self::Sessions
+            Self::Legacy
         }
     }
 
     /// Returns for how many milliseconds a client may take what it read for fresh, and who may keep
     /// it. Older revisions know no such thing; whoever subscribes hears of a change earlier.
-    pub(crate) fn hints(self) -> (Option<u64>, Option<CacheScope>) {
+    pub(crate) fn cache_hints(self) -> (Option<u64>, Option<CacheScope>) {
         match self {
-            Self::Sessions => (None, None),
-            Self::Stateless => (Some(FRESH_MS), Some(CacheScope::Private)),
+            Self::Legacy => (None, None),
+            Self::Stateless => (Some(CACHE_TTL_MS), Some(CacheScope::Private)),
         }
     }
 }
@@ -66,15 +66,15 @@ impl Era {
 impl Caller {
     /// Says who sent a request over a connection of this kind, of which `session` is what tools
     /// know it by.
-    pub(crate) fn of(
+    pub(crate) fn from_context(
         context: &RequestContext<RoleServer>,
-        kind: Kind,
+        kind: TransportKind,
         session: impl FnOnce() -> String,
     ) -> Self {
-        let era = Era::of(context);
+        let era = Lifecycle::from_context(context);
         let belongs_together = match kind {
-            Kind::Stream => true,
-            Kind::Requests => era == Era::Sessions && names_session(context),
+            TransportKind::Stream => true,
+            TransportKind::Http => era == Lifecycle::Legacy && has_session_header(context),
         };
         let elicitation = context
             .client_capabilities()
@@ -82,18 +82,18 @@ impl Caller {
         // A client that names no mode has forms.
         let has_forms = elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none());
         Self {
-            principal: Principal::of(&context.extensions),
-            era,
+            principal: Principal::from_extensions(&context.extensions),
+            lifecycle: era,
             session: belongs_together.then(session),
             // Without a session no answer would find its way back.
-            answers: has_forms && (belongs_together || era == Era::Stateless),
+            supports_elicitation: has_forms && (belongs_together || era == Lifecycle::Stateless),
         }
     }
 }
 
-fn names_session(context: &RequestContext<RoleServer>) -> bool {
+fn has_session_header(context: &RequestContext<RoleServer>) -> bool {
     context
         .extensions
         .get::<http::request::Parts>()
-        .is_some_and(|parts| parts.headers.contains_key(SESSION))
+        .is_some_and(|parts| parts.headers.contains_key(SESSION_HEADER))
 }

@@ -5,8 +5,8 @@ use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Referen
 use skills_tools::Completion;
 
 use crate::Server;
-use crate::caller::Era;
-use crate::resources::templates;
+use crate::caller::Lifecycle;
+use crate::resources::list_templates;
 
 /// Completes the names of skills and the paths of their files.
 pub(crate) async fn complete(
@@ -30,7 +30,7 @@ pub(crate) async fn complete(
             ));
         }
     };
-    if !templates(Era::Sessions)
+    if !list_templates(Lifecycle::Legacy)
         .resource_templates
         .iter()
         .any(|known| known.uri_template == template)
@@ -41,9 +41,9 @@ pub(crate) async fn complete(
         ));
     }
     let skill = context.and_then(|context| context.get_argument("name").cloned());
-    let found = server.blocking(move |server| match (argument.name.as_str(), skill) {
-        ("name", _) => server.shared.tools.complete_skill(&argument.value),
-        ("path", Some(skill)) => server.shared.tools.complete_path(&skill, &argument.value),
+    let found = server.run_blocking(move |server| match (argument.name.as_str(), skill) {
+        ("name", _) => server.inner.tools.complete_skill(&argument.value),
+        ("path", Some(skill)) => server.inner.tools.complete_path(&skill, &argument.value),
         _ => Completion::default(),
     });
     let Completion {

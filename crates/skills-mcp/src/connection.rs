@@ -16,75 +16,80 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::caller::{Caller, Era, Kind};
-use crate::changes::List;
-use crate::watch::watch;
-use crate::{Server, about, call, completion, listen, prompts, resources, skills, tools};
+use crate::caller::{Caller, Lifecycle, TransportKind};
+use crate::list_changes::ListKind;
+use crate::list_watcher::start_watching;
+use crate::{
+    Server, call, completion, prompts, resources, server_info, skills_extension, subscriptions,
+    tools,
+};
 
 /// One client of a [`Server`]: what the protocol's library calls.
 pub struct Connection {
     server: Server,
-    kind: Kind,
+    transport: TransportKind,
     /// What tools know this client by. Clients never learn it.
     session: OnceLock<String>,
     /// How often each list had changed when the client read it last.
-    seen: Mutex<[Option<u64>; 3]>,
-    is_told: AtomicBool,
-    gone: CancellationToken,
-    _gone: DropGuard,
+    seen_versions: Mutex<[Option<u64>; 3]>,
+    is_initialized: AtomicBool,
+    disconnected: CancellationToken,
+    _disconnect_guard: DropGuard,
 }
 
 impl Connection {
-    pub(crate) fn of_stream(server: &Server) -> Self {
-        Self::new(server, Kind::Stream)
+    pub(crate) fn for_stream(server: &Server) -> Self {
+        Self::new(server, TransportKind::Stream)
     }
 
-    pub(crate) fn of_requests(server: &Server) -> Self {
-        Self::new(server, Kind::Requests)
+    pub(crate) fn for_http(server: &Server) -> Self {
+        Self::new(server, TransportKind::Http)
     }
 
-    fn new(server: &Server, kind: Kind) -> Self {
+    fn new(server: &Server, kind: TransportKind) -> Self {
         let gone = CancellationToken::new();
         let _gone = gone.clone().drop_guard();
         Self {
             server: server.clone(),
-            kind,
+            transport: kind,
             session: OnceLock::new(),
-            seen: Mutex::default(),
-            is_told: AtomicBool::new(false),
-            gone,
-            _gone,
+            seen_versions: Mutex::default(),
+            is_initialized: AtomicBool::new(false),
+            disconnected: gone,
+            _disconnect_guard: _gone,
         }
     }
 
     /// Returns what is cancelled when the client has gone.
-    pub(crate) fn gone(&self) -> CancellationToken {
-        self.gone.clone()
+    pub(crate) fn disconnected(&self) -> CancellationToken {
+        self.disconnected.clone()
     }
 
     /// Notes that the client reads a list, or a page of it, and begins to look out for changes of
     /// it.
-    fn reads(&self, list: List, page: Option<&PaginatedRequestParams>) {
+    fn mark_listed(&self, list: ListKind, page: Option<&PaginatedRequestParams>) {
         if page.is_none_or(|page| page.cursor.is_none()) {
-            self.seen()[list as usize] = None;
+            self.seen_versions()[list as usize] = None;
         }
-        self.reads_of(list);
+        self.mark_read(list);
     }
 
     /// Notes that the client reads something of a list. What it has read of it before may be older;
     /// what nobody read from the beginning is compared with nothing.
-    fn reads_of(&self, list: List) {
-        watch(&self.server);
-        let version = self.server.shared.changes.versions().of(list);
-        self.seen()[list as usize].get_or_insert(version);
+    fn mark_read(&self, list: ListKind) {
+        start_watching(&self.server);
+        let version = self.server.inner.list_tracker.versions().get(list);
+        self.seen_versions()[list as usize].get_or_insert(version);
     }
 
-    fn seen(&self) -> MutexGuard<'_, [Option<u64>; 3]> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn seen_versions(&self) -> MutexGuard<'_, [Option<u64>; 3]> {
+        self.seen_versions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
-        Caller::of(context, self.kind, || self.session().to_owned())
+        Caller::from_context(context, self.transport, || self.session().to_owned())
     }
 
     /// Returns what tools know this client by, which nobody can guess.
@@ -104,7 +109,7 @@ impl Drop for Connection {
         let Some(session) = self.session.take() else {
             return;
         };
-        let tools = self.server.shared.tools.clone();
+        let tools = self.server.inner.tools.clone();
         // What is left of a conversation may be many files.
         match tokio::runtime::Handle::try_current() {
             Ok(executor) => drop(executor.spawn_blocking(move || tools.end_session(&session))),
@@ -115,7 +120,7 @@ impl Drop for Connection {
 
 impl ServerHandler for Connection {
     fn get_info(&self) -> ServerConfig {
-        about::config(&self.server.shared.version)
+        server_info::server_config(&self.server.inner.version)
     }
 
     async fn list_tools(
@@ -123,8 +128,8 @@ impl ServerHandler for Connection {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        self.reads(List::Tools, request.as_ref());
-        tools::list(&self.server, Era::of(&context), request).await
+        self.mark_listed(ListKind::Tools, request.as_ref());
+        tools::list(&self.server, Lifecycle::from_context(&context), request).await
     }
 
     async fn call_tool(
@@ -133,7 +138,7 @@ impl ServerHandler for Connection {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         // Calls look for skills as well, each by itself until somebody watches.
-        watch(&self.server);
+        start_watching(&self.server);
         call::call(&self.server, &self.caller(&context), request, &context).await
     }
 
@@ -142,8 +147,8 @@ impl ServerHandler for Connection {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.reads(List::Prompts, None);
-        prompts::list(&self.server, Era::of(&context)).await
+        self.mark_listed(ListKind::Prompts, None);
+        prompts::list(&self.server, Lifecycle::from_context(&context)).await
     }
 
     async fn get_prompt(
@@ -167,8 +172,8 @@ impl ServerHandler for Connection {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.reads(List::Resources, request.as_ref());
-        resources::list(&self.server, Era::of(&context), request).await
+        self.mark_listed(ListKind::Resources, request.as_ref());
+        resources::list(&self.server, Lifecycle::from_context(&context), request).await
     }
 
     fn list_resource_templates(
@@ -176,7 +181,9 @@ impl ServerHandler for Connection {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListResourceTemplatesResult, ErrorData>> + Send + '_ {
-        ready(Ok(resources::templates(Era::of(&context))))
+        ready(Ok(resources::list_templates(Lifecycle::from_context(
+            &context,
+        ))))
     }
 
     async fn read_resource(
@@ -194,8 +201,8 @@ impl ServerHandler for Connection {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
-        self.reads(List::Resources, request.as_ref());
-        skills::list(&self.server, request).await
+        self.mark_listed(ListKind::Resources, request.as_ref());
+        skills_extension::list(&self.server, request).await
     }
 
     async fn get_skill(
@@ -203,8 +210,8 @@ impl ServerHandler for Connection {
         request: GetSkillRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetSkillResult, ErrorData> {
-        self.reads_of(List::Resources);
-        skills::get(&self.server, request.uri).await
+        self.mark_read(ListKind::Resources);
+        skills_extension::get(&self.server, request.uri).await
     }
 
     async fn read_resource_directory(
@@ -212,7 +219,7 @@ impl ServerHandler for Connection {
         request: ReadResourceDirectoryRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceDirectoryResult, ErrorData> {
-        skills::directory(&self.server, request).await
+        skills_extension::list_directory(&self.server, request).await
     }
 
     /// What has the name of a request and not its parts comes here as well.
@@ -221,20 +228,20 @@ impl ServerHandler for Connection {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CustomResult, ErrorData>> + Send + '_ {
-        ready(Err(about::unreadable(&request.method)))
+        ready(Err(server_info::invalid_request_error(&request.method)))
     }
 
     fn accepted_subscription_filter(
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(listen::accepted(requested))
+        Some(subscriptions::supported_filter(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        watch(&self.server);
-        let seen = *self.seen();
-        listen::listen(&self.server, &context, &self.gone, seen).await;
+        start_watching(&self.server);
+        let seen = *self.seen_versions();
+        subscriptions::serve_subscription(&self.server, &context, &self.disconnected, seen).await;
         Ok(())
     }
 
@@ -243,9 +250,9 @@ impl ServerHandler for Connection {
         context: NotificationContext<RoleServer>,
     ) -> impl Future<Output = ()> + Send + '_ {
         // A client that says so again is told nothing twice.
-        if !self.is_told.swap(true, Ordering::Relaxed) {
-            watch(&self.server);
-            listen::tell(&self.server, context.peer, self.gone.clone());
+        if !self.is_initialized.swap(true, Ordering::Relaxed) {
+            start_watching(&self.server);
+            subscriptions::notify_legacy(&self.server, context.peer, self.disconnected.clone());
         }
         ready(())
     }

@@ -3,19 +3,19 @@
 /// Why a server cannot be put together.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct BuildError(#[from] Repr);
+pub struct ServerBuildError(#[from] Repr);
 
 #[derive(Debug, thiserror::Error)]
 enum Repr {
-    #[error("the key that seals questions has {actual} bytes, and needs at least {least}")]
-    KeyTooShort { least: usize, actual: usize },
+    #[error("the key that seals questions has {actual} bytes, and needs at least {min}")]
+    KeyTooShort { min: usize, actual: usize },
     #[error("this system has no random numbers for a key")]
     NoRandomness(#[source] getrandom::Error),
 }
 
-impl BuildError {
-    pub(crate) fn key_too_short(least: usize, actual: usize) -> Self {
-        Repr::KeyTooShort { least, actual }.into()
+impl ServerBuildError {
+    pub(crate) fn key_too_short(min: usize, actual: usize) -> Self {
+        Repr::KeyTooShort { min, actual }.into()
     }
 
     pub(crate) fn no_randomness(error: getrandom::Error) -> Self {

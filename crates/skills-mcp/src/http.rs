@@ -1,23 +1,23 @@
 //! The server over streamable HTTP: what stands between a socket and the protocol.
 
-mod account;
-mod bound;
+mod access_log;
+mod auth;
+mod body;
+mod body_budget;
 mod connection;
-mod envelope;
 mod error;
-mod front;
 mod headers;
-mod held;
 mod hosts;
-mod keyring;
+mod json_rpc_header;
 mod origins;
-mod payload;
-mod record;
-mod refusal;
-mod room;
+mod principal_limits;
+mod rejection;
+mod response_guard;
+mod server;
+mod service;
 mod sessions;
-mod stream;
 mod token;
+mod write_timeout;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -25,14 +25,14 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-pub use bound::Bound;
 pub use error::{HttpError, HttpErrorKind};
-pub use token::{Token, TokenError};
+pub use server::BoundHttpServer;
+pub use token::{BearerToken, TokenError};
 
+use auth::Authenticator;
 use error::Repr;
-use hosts::Hosts;
-use keyring::Keyring;
-use origins::Origins;
+use hosts::AllowedHosts;
+use origins::AllowedOrigins;
 
 /// How the server is reached over HTTP.
 ///
@@ -59,52 +59,52 @@ use origins::Origins;
 /// | time to finish at the end | 10 s |
 #[must_use]
 #[derive(Debug, Clone)]
-pub struct Http {
+pub struct HttpServer {
     address: SocketAddr,
-    reach: Reach,
-    tokens: Vec<Token>,
+    remote_access: RemoteAccess,
+    tokens: Vec<BearerToken>,
     hosts: Vec<String>,
     origins: Vec<String>,
-    limits: Limits,
+    limits: HttpLimits,
 }
 
-impl Http {
+impl HttpServer {
     /// Sets out a server at an address; port 0 takes any that is free.
     pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
-            reach: Reach::Loopback,
+            remote_access: RemoteAccess::Denied,
             tokens: vec![],
             hosts: vec![],
             origins: vec![],
-            limits: Limits::default(),
+            limits: HttpLimits::default(),
         }
     }
 
     /// Allows an address that other machines reach. It then also needs a [`token`](Self::token) and
-    /// a [`host`](Self::host).
+    /// a [`host`](Self::allow_host).
     pub fn allow_remote(mut self) -> Self {
-        self.reach = Reach::Remote;
+        self.remote_access = RemoteAccess::Allowed;
         self
     }
 
     /// Adds a token. From the first one on, every request of `/mcp` must carry one, on loopback
     /// too.
-    pub fn token(mut self, token: Token) -> Self {
+    pub fn token(mut self, token: BearerToken) -> Self {
         self.tokens.push(token);
         self
     }
 
     /// Adds a name by which clients may call the server: `example.org` at any port, or
     /// `example.org:8443` at that one.
-    pub fn host(mut self, host: impl Into<String>) -> Self {
+    pub fn allow_host(mut self, host: impl Into<String>) -> Self {
         self.hosts.push(host.into());
         self
     }
 
     /// Adds an origin whose pages may call the server: `https://example.org`, with a port where it
     /// is not the scheme's own, or with `:*` for any port.
-    pub fn origin(mut self, origin: impl Into<String>) -> Self {
+    pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
         self
     }
@@ -112,8 +112,8 @@ impl Http {
     /// Sets how many bytes the body of a request may have. One value of JSON for each 32 of them,
     /// at least 1,024, is as many as it may have: kept on its own, a value takes far more than it
     /// does in the body.
-    pub fn max_body_bytes(mut self, bytes: usize) -> Self {
-        self.limits.max_body_bytes = bytes;
+    pub fn max_request_body_bytes(mut self, bytes: usize) -> Self {
+        self.limits.max_request_body_bytes = bytes;
         self
     }
 
@@ -126,34 +126,34 @@ impl Http {
 
     /// Sets how many requests of a principal are answered at once. Notifications and answers are
     /// none. 0 counts as 1.
-    pub fn concurrency(mut self, requests: usize) -> Self {
-        self.limits.concurrency = requests.max(1);
+    pub fn max_concurrent_requests(mut self, requests: usize) -> Self {
+        self.limits.max_concurrent_requests = requests.max(1);
         self
     }
 
     /// Sets how many streams a principal may listen to at once: those of `GET` and of
     /// `subscriptions/listen`. 0 counts as 1.
-    pub fn streams(mut self, streams: usize) -> Self {
-        self.limits.streams = streams.max(1);
+    pub fn max_streams(mut self, streams: usize) -> Self {
+        self.limits.max_streams = streams.max(1);
         self
     }
 
     /// Sets how many connections are open at once; the next wait until one closes. 0 counts as 1.
-    pub fn connections(mut self, connections: usize) -> Self {
-        self.limits.connections = connections.max(1);
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.limits.max_connections = connections.max(1);
         self
     }
 
     /// Sets how long a connection may take for the head of its next request, which is also how long
     /// it may be idle.
-    pub fn head_timeout(mut self, timeout: Duration) -> Self {
-        self.limits.head_timeout = timeout;
+    pub fn header_read_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.header_read_timeout = timeout;
         self
     }
 
     /// Sets how long the body of a request may take.
-    pub fn body_timeout(mut self, timeout: Duration) -> Self {
-        self.limits.body_timeout = timeout;
+    pub fn request_body_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.request_body_timeout = timeout;
         self
     }
 
@@ -174,24 +174,24 @@ impl Http {
     ///
     /// With 0 there are none: such clients are answered request by request, as newer ones are, and
     /// cannot be asked anything.
-    pub fn sessions(mut self, sessions: usize) -> Self {
-        self.limits.sessions = sessions;
+    pub fn max_sessions(mut self, sessions: usize) -> Self {
+        self.limits.max_sessions = sessions;
         self
     }
 
     /// Sets after how long without a message either way a session is closed. It must be longer than
     /// the longest call, which may be silent while it runs.
-    pub fn session_idle(mut self, idle: Duration) -> Self {
-        self.limits.session_idle = idle;
+    pub fn session_idle_timeout(mut self, idle: Duration) -> Self {
+        self.limits.session_idle_timeout = idle;
         self
     }
 
     /// Sets how long requests may take to finish once the server is told to stop, at most a day.
     ///
-    /// [`Bound::serve`] waits that long for those that run; a host that wants to cut it short, say
-    /// at a second signal, uses [`Bound::serve_until`].
-    pub fn drain(mut self, drain: Duration) -> Self {
-        self.limits.drain = drain.min(Duration::from_secs(24 * 60 * 60));
+    /// [`CallBinding::serve`] waits that long for those that run; a host that wants to cut it
+    /// short, say at a second signal, uses [`CallBinding::serve_with_shutdown`].
+    pub fn shutdown_timeout(mut self, drain: Duration) -> Self {
+        self.limits.shutdown_timeout = drain.min(Duration::from_secs(24 * 60 * 60));
         self
     }
 
@@ -202,83 +202,85 @@ impl Http {
     /// Fails if other machines reach the address and that was not [allowed](Self::allow_remote), or
     /// no token or no host was given; if two tokens have the same name or the same secret; if a
     /// host or an origin is none; or if the address cannot be had.
-    pub async fn bind(self) -> Result<Bound, HttpError> {
-        self.check_reach()?;
-        let hosts = Hosts::new(self.address.ip(), &self.hosts)?;
-        let origins = Origins::new(self.address.ip(), &self.origins)?;
-        let keyring = Keyring::new(&self.tokens, &self.limits)?;
+    pub async fn bind(self) -> Result<BoundHttpServer, HttpError> {
+        self.check_remote_access()?;
+        let hosts = AllowedHosts::new(self.address.ip(), &self.hosts)?;
+        let origins = AllowedOrigins::new(self.address.ip(), &self.origins)?;
+        let keyring = Authenticator::new(&self.tokens, &self.limits)?;
         let unbound = |source| Repr::Bind {
             address: self.address,
             source,
         };
         let listener = TcpListener::bind(self.address).await.map_err(unbound)?;
         let address = listener.local_addr().map_err(unbound)?;
-        Ok(Bound {
+        Ok(BoundHttpServer {
             listener,
             address,
-            hosts,
-            origins,
-            keyring,
+            allowed_hosts: hosts,
+            allowed_origins: origins,
+            authenticator: keyring,
             limits: self.limits,
         })
     }
 
-    fn check_reach(&self) -> Result<(), HttpError> {
+    fn check_remote_access(&self) -> Result<(), HttpError> {
         let address = self.address;
         if address.ip().is_loopback() {
             return Ok(());
         }
-        match self.reach {
-            Reach::Loopback => Err(Repr::RemoteNotAllowed { address }.into()),
-            Reach::Remote if self.tokens.is_empty() => Err(Repr::NoToken { address }.into()),
-            Reach::Remote if self.hosts.is_empty() => Err(Repr::NoHost { address }.into()),
-            Reach::Remote => Ok(()),
+        match self.remote_access {
+            RemoteAccess::Denied => Err(Repr::RemoteNotAllowed { address }.into()),
+            RemoteAccess::Allowed if self.tokens.is_empty() => {
+                Err(Repr::NoToken { address }.into())
+            }
+            RemoteAccess::Allowed if self.hosts.is_empty() => Err(Repr::NoHost { address }.into()),
+            RemoteAccess::Allowed => Ok(()),
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reach {
-    Loopback,
-    Remote,
+enum RemoteAccess {
+    Denied,
+    Allowed,
 }
 
 #[derive(Debug, Clone)]
-struct Limits {
-    max_body_bytes: usize,
+struct HttpLimits {
+    max_request_body_bytes: usize,
     requests_per_second: NonZeroU32,
-    concurrency: usize,
-    streams: usize,
-    connections: usize,
-    head_timeout: Duration,
-    body_timeout: Duration,
+    max_concurrent_requests: usize,
+    max_streams: usize,
+    max_connections: usize,
+    header_read_timeout: Duration,
+    request_body_timeout: Duration,
     write_timeout: Duration,
-    sessions: usize,
-    session_idle: Duration,
-    drain: Duration,
+    max_sessions: usize,
+    session_idle_timeout: Duration,
+    shutdown_timeout: Duration,
 }
 
-impl Limits {
-    fn max_values(&self) -> usize {
-        (self.max_body_bytes / 32).max(1_024)
+impl HttpLimits {
+    fn max_json_values(&self) -> usize {
+        (self.max_request_body_bytes / 32).max(1_024)
     }
 }
 
-impl Default for Limits {
+impl Default for HttpLimits {
     fn default() -> Self {
         Self {
-            max_body_bytes: 4 << 20,
+            max_request_body_bytes: 4 << 20,
             requests_per_second: NonZeroU32::MIN.saturating_add(4_999),
-            concurrency: 64,
-            streams: 256,
-            connections: 512,
-            head_timeout: Duration::from_secs(10),
-            body_timeout: Duration::from_secs(30),
+            max_concurrent_requests: 64,
+            max_streams: 256,
+            max_connections: 512,
+            header_read_timeout: Duration::from_secs(10),
+            request_body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
-            sessions: 256,
+            max_sessions: 256,
             // A call may run for an hour and need not say anything meanwhile.
-            session_idle: Duration::from_secs(65 * 60),
-            drain: Duration::from_secs(10),
+            session_idle_timeout: Duration::from_secs(65 * 60),
+            shutdown_timeout: Duration::from_secs(10),
         }
     }
 }

@@ -29,37 +29,39 @@
 //! # }
 //! ```
 
-mod about;
-mod approval;
 mod call;
+mod call_limiter;
 mod caller;
-mod changes;
 mod completion;
 mod connection;
+mod elicitation;
 mod error;
 #[cfg(feature = "http")]
 mod http;
-mod lines;
-mod listen;
-mod page;
+mod line_transport;
+mod list_changes;
+mod list_watcher;
+mod pagination;
 mod principal;
 mod progress;
 mod prompts;
+mod replay_cache;
+mod request_state;
 mod resources;
-mod seal;
 mod serve;
 mod server;
-mod skills;
-mod spent;
+mod server_info;
+mod skills_extension;
+mod subscriptions;
 mod tools;
-mod turns;
 mod uri;
-mod watch;
 
 #[cfg(feature = "http")]
-pub use crate::http::{Bound, Http, HttpError, HttpErrorKind, Token, TokenError};
+pub use crate::http::{
+    BearerToken, BoundHttpServer, HttpError, HttpErrorKind, HttpServer, TokenError,
+};
 pub use connection::Connection;
-pub use error::{BuildError, ServeError};
+pub use error::{ServeError, ServerBuildError};
 pub use principal::Principal;
-pub use server::{Builder, Server};
-pub use spent::{Spent, SpentInDirectory, SpentInMemory};
+pub use replay_cache::{DirectoryReplayCache, MemoryReplayCache, ReplayCache};
+pub use server::{Server, ServerBuilder};

@@ -18,26 +18,26 @@ impl Principal {
     /// found. A head without one is nobody's: `unknown`. Anything else came over standard input:
     /// `stdio`.
     #[must_use]
-    pub fn of(extensions: &Extensions) -> Self {
+    pub fn from_extensions(extensions: &Extensions) -> Self {
         let Some(head) = extensions.get::<::http::request::Parts>() else {
             return Self::stdio();
         };
         head.extensions
             .get::<Self>()
             .cloned()
-            .unwrap_or_else(|| Self::named("unknown"))
+            .unwrap_or_else(|| Self::new("unknown"))
     }
 
     /// Returns the one who started the server and talks to it over standard input and output.
     #[must_use]
     pub fn stdio() -> Self {
-        Self::named("stdio")
+        Self::new("stdio")
     }
 
     /// Returns whoever reaches a server that listens on this machine alone and asks for no token.
     #[must_use]
     pub fn local() -> Self {
-        Self::named("local")
+        Self::new("local")
     }
 
     /// Returns the name.
@@ -46,7 +46,7 @@ impl Principal {
         &self.0
     }
 
-    pub(crate) fn named(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Self(name.into())
     }
 }
@@ -73,13 +73,16 @@ mod tests {
 
     #[test]
     fn requests_belong_to_who_sent_them() {
-        assert_eq!(Principal::of(&Extensions::new()), Principal::stdio());
         assert_eq!(
-            Principal::of(&head(Some(Principal::named("ci")))).as_str(),
+            Principal::from_extensions(&Extensions::new()),
+            Principal::stdio()
+        );
+        assert_eq!(
+            Principal::from_extensions(&head(Some(Principal::new("ci")))).as_str(),
             "ci"
         );
         assert_eq!(
-            Principal::of(&head(None)).as_str(),
+            Principal::from_extensions(&head(None)).as_str(),
             "unknown",
             "a head without a principal is nobody's"
         );

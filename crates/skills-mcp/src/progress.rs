@@ -6,33 +6,32 @@ use std::time::{Duration, Instant};
 use rmcp::RoleServer;
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::RequestContext;
-use skills_tools::runtime::Cancellation;
-use tokio_util::sync::CancellationToken;
+use skills_tools::runtime::CancellationToken;
 
-use crate::approval::Desk;
+use crate::elicitation::ElicitationApprover;
 
 /// How long a call is quiet before its client hears that it is still being answered, and how often
 /// it does then.
-const FIRST: Duration = Duration::from_millis(500);
-const PERIOD: Duration = Duration::from_secs(2);
+const INITIAL_DELAY: Duration = Duration::from_millis(500);
+const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Awaits work for a call: tells the client how it goes, if the client wants to know, and stops the
 /// work when the client gives up, or the server does.
-pub(crate) async fn watched<T>(
+pub(crate) async fn with_progress<T>(
     work: impl Future<Output = T>,
-    desk: &Desk,
-    cancellation: &Cancellation,
-    give_up: &CancellationToken,
+    desk: &ElicitationApprover,
+    cancellation: &CancellationToken,
+    cancel_calls: &tokio_util::sync::CancellationToken,
     context: &RequestContext<RoleServer>,
 ) -> T {
     tokio::pin!(work);
-    let telling = tell(desk, context);
+    let telling = report_progress(desk, context);
     tokio::pin!(telling);
     tokio::select! {
         biased;
         done = &mut work => return done,
         () = context.ct.cancelled() => cancellation.cancel(),
-        () = give_up.cancelled() => cancellation.cancel(),
+        () = cancel_calls.cancelled() => cancellation.cancel(),
         () = &mut telling => {}
     }
     // What was written until now is still collected, and programs are ended before anything is
@@ -41,12 +40,12 @@ pub(crate) async fn watched<T>(
 }
 
 /// Tells the client how a call goes, for ever.
-async fn tell(desk: &Desk, context: &RequestContext<RoleServer>) {
+async fn report_progress(desk: &ElicitationApprover, context: &RequestContext<RoleServer>) {
     let Some(token) = context.meta.get_progress_token() else {
         return std::future::pending().await;
     };
     let begun = Instant::now();
-    let mut steps = tokio::time::interval_at((begun + FIRST).into(), PERIOD);
+    let mut steps = tokio::time::interval_at((begun + INITIAL_DELAY).into(), INTERVAL);
     steps.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut step = 0.0;
     loop {

@@ -8,44 +8,51 @@ use rmcp::model::{
 use serde_json::Value;
 
 use crate::Server;
-use crate::about::shown;
-use crate::caller::Era;
-use crate::changes::List;
+use crate::caller::Lifecycle;
+use crate::list_changes::ListKind;
+use crate::server_info::quote_for_error;
 
 /// The prompt that says how to use skills.
-pub(crate) const GUIDE: &str = "skill_guide";
+pub(crate) const GUIDE_PROMPT: &str = "skill_guide";
 /// The argument that all prompts of skills take.
-pub(crate) const ARGUMENTS: &str = "arguments";
+pub(crate) const ARGUMENTS_PARAMETER: &str = "arguments";
 
 /// Lists the guide, and each skill that a user may call by its name.
-pub(crate) async fn list(server: &Server, era: Era) -> Result<ListPromptsResult, ErrorData> {
-    let mut result = ListPromptsResult::with_all_items(server.blocking(all).await?);
-    (result.ttl_ms, result.cache_scope) = era.hints();
+pub(crate) async fn list(server: &Server, era: Lifecycle) -> Result<ListPromptsResult, ErrorData> {
+    let mut result = ListPromptsResult::with_all_items(server.run_blocking(list_and_track).await?);
+    (result.ttl_ms, result.cache_scope) = era.cache_hints();
     Ok(result)
 }
 
 /// Lists them as they are now, and notes that clients are told so. Blocks on the disk.
-pub(crate) fn all(server: &Server) -> Vec<Prompt> {
+pub(crate) fn list_and_track(server: &Server) -> Vec<Prompt> {
     let of_skill = |skill: skills_tools::SkillPrompt| {
         let hint = skill
             .argument_hint
             .unwrap_or_else(|| "What the skill is to work on".to_owned());
-        let argument = PromptArgument::new(ARGUMENTS)
+        let argument = PromptArgument::new(ARGUMENTS_PARAMETER)
             .with_description(hint)
             .with_required(false);
         Prompt::new(skill.name, Some(skill.description), Some(vec![argument]))
     };
     let skills = server
-        .shared
+        .inner
         .tools
         .prompts()
         .into_iter()
-        .filter(|skill| skill.name != GUIDE)
+        .filter(|skill| skill.name != GUIDE_PROMPT)
         .map(of_skill);
-    let guide = Prompt::new(GUIDE, Some("How to find, read and run skills here"), None)
-        .with_title("Guide to skills");
+    let guide = Prompt::new(
+        GUIDE_PROMPT,
+        Some("How to find, read and run skills here"),
+        None,
+    )
+    .with_title("Guide to skills");
     let prompts = std::iter::once(guide).chain(skills).collect();
-    server.shared.changes.note(List::Prompts, &prompts);
+    server
+        .inner
+        .list_tracker
+        .update(ListKind::Prompts, &prompts);
     prompts
 }
 
@@ -58,26 +65,34 @@ pub(crate) async fn get(
         name, arguments, ..
     } = request;
     let arguments = arguments.unwrap_or_default();
-    let known: &[&str] = if name == GUIDE { &[] } else { &[ARGUMENTS] };
+    let known: &[&str] = if name == GUIDE_PROMPT {
+        &[]
+    } else {
+        &[ARGUMENTS_PARAMETER]
+    };
     if let Some(unknown) = arguments.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(ErrorData::invalid_params(
-            format!("prompt {} has no argument {}", shown(&name), shown(unknown)),
+            format!(
+                "prompt {} has no argument {}",
+                quote_for_error(&name),
+                quote_for_error(unknown)
+            ),
             None,
         ));
     }
-    let words = match arguments.get(ARGUMENTS) {
+    let words = match arguments.get(ARGUMENTS_PARAMETER) {
         None => String::new(),
         Some(Value::String(words)) => words.clone(),
         Some(_) => {
             return Err(ErrorData::invalid_params(
-                format!("the argument {ARGUMENTS:?} is text"),
+                format!("the argument {ARGUMENTS_PARAMETER:?} is text"),
                 None,
             ));
         }
     };
-    if name == GUIDE {
+    if name == GUIDE_PROMPT {
         let guide = server
-            .blocking(|server| server.shared.tools.guide())
+            .run_blocking(|server| server.inner.tools.guide())
             .await?;
         return Ok(GetPromptResult::new(vec![PromptMessage::new_text(
             Role::User,
@@ -85,7 +100,7 @@ pub(crate) async fn get(
         )]));
     }
     let prompted = server
-        .blocking(move |server| server.shared.tools.prompt(&name, &words))
+        .run_blocking(move |server| server.inner.tools.prompt(&name, &words))
         .await?;
     let prompted = prompted.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
     let messages =

@@ -10,11 +10,11 @@ use rmcp::model::{
     Resource, ResourceContents, ResourceTemplate,
 };
 use serde_json::{Value, json};
-use skills_tools::{CallContext, Code, Outcome, Publication};
+use skills_tools::{CallContext, PublishedSkill, ToolErrorCode, ToolOutput};
 
-use crate::caller::{Caller, Era};
-use crate::page::Page;
-use crate::skills::{SKILL_FILE, published};
+use crate::caller::{Caller, Lifecycle};
+use crate::pagination::Page;
+use crate::skills_extension::{SKILL_FILE, list_and_track};
 use crate::{Server, uri};
 
 /// The most bytes of a file of tools that are one resource; longer ones are read in parts, by the
@@ -25,36 +25,36 @@ const MAX_BYTES: u64 = 4 << 20;
 /// directories.
 pub(crate) async fn list(
     server: &Server,
-    era: Era,
+    era: Lifecycle,
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let page = Page::of(
-        server.blocking(all).await?,
+    let page = Page::from_request(
+        server.run_blocking(list_all).await?,
         |resource| &resource.name,
         request,
     )?;
     let mut result = ListResourcesResult::with_all_items(page.items);
-    (result.ttl_ms, result.cache_scope) = era.hints();
+    (result.ttl_ms, result.cache_scope) = era.cache_hints();
     result.next_cursor = page.next;
     Ok(result)
 }
 
 /// Lists them as they are now. Blocks on the disk.
-fn all(server: &Server) -> Vec<Resource> {
-    let resource = |skill: &Arc<Publication>| {
+fn list_all(server: &Server) -> Vec<Resource> {
+    let resource = |skill: &Arc<PublishedSkill>| {
         let file = skill.file(SKILL_FILE);
-        let resource = Resource::new(uri::of_skill(skill.name(), SKILL_FILE), skill.name());
+        let resource = Resource::new(uri::skill_uri(skill.name(), SKILL_FILE), skill.name());
         let resource = resource
             .with_description(skill.summary())
             .with_mime_type("text/markdown");
         file.into_iter()
             .fold(resource, |resource, file| resource.with_size(file.bytes()))
     };
-    published(server).iter().map(resource).collect()
+    list_and_track(server).iter().map(resource).collect()
 }
 
 /// Says how the names of all other resources are made.
-pub(crate) fn templates(era: Era) -> ListResourceTemplatesResult {
+pub(crate) fn list_templates(era: Lifecycle) -> ListResourceTemplatesResult {
     let of_skill = ResourceTemplate::new("skill://{name}/{+path}", "skill-file")
         .with_title("File of a skill")
         .with_description("A file of a skill by its path in the skill, such as `SKILL.md` or `references/table.md`");
@@ -62,7 +62,7 @@ pub(crate) fn templates(era: Era) -> ListResourceTemplatesResult {
         .with_title("File of the tools")
         .with_description("A file by the path that tools know, such as `workspace/out.csv`");
     let mut result = ListResourceTemplatesResult::with_all_items(vec![of_skill, of_tools]);
-    (result.ttl_ms, result.cache_scope) = era.hints();
+    (result.ttl_ms, result.cache_scope) = era.cache_hints();
     result
 }
 
@@ -72,31 +72,32 @@ pub(crate) async fn read(
     caller: &Caller,
     uri: &str,
 ) -> Result<ReadResourceResult, ErrorData> {
-    let contents = if let Some((skill, path)) = uri::skill(uri).filter(|(_, path)| !path.is_empty())
+    let contents = if let Some((skill, path)) =
+        uri::parse_skill_uri(uri).filter(|(_, path)| !path.is_empty())
     {
-        of_skill(server, uri, skill, path).await?
-    } else if let Some(path) = uri::file(uri) {
-        of_tools(server, caller, uri, path).await?
+        read_skill_file(server, uri, skill, path).await?
+    } else if let Some(path) = uri::parse_file_uri(uri) {
+        read_tool_file(server, caller, uri, path).await?
     } else {
-        return Err(unknown("no file is served at this URI", uri));
+        return Err(resource_not_found("no file is served at this URI", uri));
     };
     let mut result = ReadResourceResult::new(vec![contents]);
-    (result.ttl_ms, result.cache_scope) = caller.era.hints();
+    (result.ttl_ms, result.cache_scope) = caller.lifecycle.cache_hints();
     Ok(result)
 }
 
-async fn of_skill(
+async fn read_skill_file(
     server: &Server,
     uri: &str,
     skill: String,
     path: String,
 ) -> Result<ResourceContents, ErrorData> {
     let read = server
-        .blocking(move |server| server.shared.tools.published_file(&skill, &path))
+        .run_blocking(move |server| server.inner.tools.published_file(&skill, &path))
         .await?;
     let file = read.map_err(|error| {
         tracing::debug!(%error, "a file of a skill is not served");
-        unknown("no file is served at this URI", uri)
+        resource_not_found("no file is served at this URI", uri)
     })?;
     let contents = match file.text() {
         Some(text) => ResourceContents::text(text, uri),
@@ -106,7 +107,7 @@ async fn of_skill(
 }
 
 /// Reads as the tool does, which knows what may be read.
-async fn of_tools(
+async fn read_tool_file(
     server: &Server,
     caller: &Caller,
     uri: &str,
@@ -121,20 +122,20 @@ async fn of_tools(
     let read = async |encoding: &str| {
         let arguments = json!({"path": path, "encoding": encoding, "limit": MAX_BYTES});
         let outcome = server
-            .shared
+            .inner
             .tools
             .call("skills_read", arguments, &context)
             .await;
-        outcome.map_err(|_| unknown("no file is served at this URI", uri))
+        outcome.map_err(|_| resource_not_found("no file is served at this URI", uri))
     };
     let first = read("auto").await?;
-    let outcome = if first.is(Code::BinaryFile) {
+    let outcome = if first.has_code(ToolErrorCode::BinaryFile) {
         read("base64").await?
     } else {
         first
     };
     if outcome.is_error {
-        return Err(refused(&outcome, uri));
+        return Err(read_error(&outcome, uri));
     }
     let data = &outcome.structured;
     if data["truncated"] == true {
@@ -142,36 +143,39 @@ async fn of_tools(
             format!("the file is longer than {MAX_BYTES} bytes; read it in parts with skills_read");
         return Err(ErrorData::invalid_params(
             message,
-            Some(json!({"uri": uri::named(uri)})),
+            Some(json!({"uri": uri::truncate_for_error(uri)})),
         ));
     }
-    let content = text(data, "content").unwrap_or_default();
-    let contents = match text(data, "encoding") {
+    let content = string_member(data, "content").unwrap_or_default();
+    let contents = match string_member(data, "encoding") {
         Some("base64") => ResourceContents::blob(content, uri),
         _ => ResourceContents::text(content, uri),
     };
-    Ok(text(data, "mime_type")
+    Ok(string_member(data, "mime_type")
         .into_iter()
         .fold(contents, ResourceContents::with_mime_type))
 }
 
-fn refused(outcome: &Outcome, uri: &str) -> ErrorData {
+fn read_error(outcome: &ToolOutput, uri: &str) -> ErrorData {
     let message = outcome.structured["error"]["message"]
         .as_str()
         .unwrap_or("the file cannot be read")
         .to_owned();
-    if outcome.is(Code::Internal) {
-        return ErrorData::internal_error(message, Some(json!({"uri": uri::named(uri)})));
+    if outcome.has_code(ToolErrorCode::Internal) {
+        return ErrorData::internal_error(
+            message,
+            Some(json!({"uri": uri::truncate_for_error(uri)})),
+        );
     }
-    ErrorData::resource_not_found(message, Some(json!({"uri": uri::named(uri)})))
+    ErrorData::resource_not_found(message, Some(json!({"uri": uri::truncate_for_error(uri)})))
 }
 
 /// The error for a URI that leads nowhere; its code is that of the client's revision.
-fn unknown(message: &'static str, uri: &str) -> ErrorData {
-    ErrorData::resource_not_found(message, Some(json!({"uri": uri::named(uri)})))
+fn resource_not_found(message: &'static str, uri: &str) -> ErrorData {
+    ErrorData::resource_not_found(message, Some(json!({"uri": uri::truncate_for_error(uri)})))
 }
 
 /// The value of a member as text.
-fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+fn string_member<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name)?.as_str()
 }

@@ -8,11 +8,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use crate::lines::Stream;
+use crate::line_transport::LineTransport;
 use crate::{Connection, ServeError, Server};
 
 /// How long calls that are under way may take once a client has gone, or the server is to stop.
-const DRAIN: Duration = Duration::from_secs(2);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Server {
     /// Serves one client, such as the one at the other end of standard input and output, until it
@@ -38,11 +38,12 @@ impl Server {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let token = self.shared.stop.child_token();
+        let token = self.inner.stop.child_token();
         let _guard = token.clone().drop_guard();
-        let connection = Connection::of_stream(self);
-        let gone = connection.gone();
-        let (stream, service, mut writing) = Stream::open(connection, input, output, gone.clone());
+        let connection = Connection::for_stream(self);
+        let gone = connection.disconnected();
+        let (stream, service, mut writing) =
+            LineTransport::start(connection, input, output, gone.clone());
         let serving = async {
             let running = match service.serve_with_ct(stream, token.clone()).await {
                 Ok(running) => running,
@@ -62,28 +63,28 @@ impl Server {
         let stop = async {
             tokio::select! {
                 () = stop => {}
-                () = self.shared.stop.cancelled() => {}
+                () = self.inner.stop.cancelled() => {}
             }
         };
         let stopped = async {
             stop.await;
             // What is under way is cancelled, and says so.
             token.cancel();
-            sleep(DRAIN).await;
+            sleep(DRAIN_TIMEOUT).await;
         };
         let left = async {
             gone.cancelled().await;
-            sleep(DRAIN).await;
+            sleep(DRAIN_TIMEOUT).await;
             token.cancel();
             // No call takes longer, unless something is wrong.
-            sleep(3 * DRAIN).await;
+            sleep(3 * DRAIN_TIMEOUT).await;
         };
         tokio::pin!(serving, stopped);
         let (served, is_told) = tokio::select! {
             // The client takes what it asked for at its own pace.
-            served = &mut serving => (served, until(&mut writing, &mut stopped).await),
+            served = &mut serving => (served, flush_until(&mut writing, &mut stopped).await),
             () = &mut stopped => (Ok(()), false),
-            () = left => (Ok(()), until(&mut writing, sleep(DRAIN)).await),
+            () = left => (Ok(()), flush_until(&mut writing, sleep(DRAIN_TIMEOUT)).await),
         };
         if !is_told {
             tracing::warn!("the connection ended before the client had taken everything");
@@ -96,12 +97,12 @@ impl Server {
     /// where a transport knows no clients.
     #[must_use]
     pub fn connection(&self) -> Connection {
-        Connection::of_requests(self)
+        Connection::for_http(self)
     }
 }
 
 /// Waits until all is written, or says that the end came first.
-async fn until(writing: &mut JoinHandle<()>, end: impl Future<Output = ()>) -> bool {
+async fn flush_until(writing: &mut JoinHandle<()>, end: impl Future<Output = ()>) -> bool {
     tokio::select! {
         _ = writing => true,
         () = end => false,

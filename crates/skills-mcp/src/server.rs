@@ -8,52 +8,52 @@ use rmcp::ErrorData;
 use skills_tools::ToolSet;
 use tokio_util::sync::CancellationToken;
 
-pub use builder::Builder;
+pub use builder::ServerBuilder;
 
-use crate::changes::{Changes, Noted};
-use crate::seal::Seal;
-use crate::turns::Turns;
-use crate::watch::LookOut;
+use crate::call_limiter::CallLimiter;
+use crate::list_changes::{ListTracker, LogOnce};
+use crate::list_watcher::ListWatcher;
+use crate::request_state::RequestStateSigner;
 
 /// A server of skills and their tools.
 ///
 /// Cheap to clone; clones are one server.
 #[derive(Clone)]
 pub struct Server {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) inner: Arc<Inner>,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct Inner {
     pub(crate) tools: ToolSet,
-    pub(crate) seal: Seal,
-    pub(crate) turns: Turns,
-    pub(crate) changes: Changes,
-    pub(crate) noted: Noted,
-    pub(crate) look_out: LookOut,
-    pub(crate) owners: Owners,
+    pub(crate) state_signer: RequestStateSigner,
+    pub(crate) call_limiter: CallLimiter,
+    pub(crate) list_tracker: ListTracker,
+    pub(crate) log_once: LogOnce,
+    pub(crate) list_watcher: ListWatcher,
+    pub(crate) tenancy: Tenancy,
     pub(crate) version: String,
     pub(crate) stop: CancellationToken,
     /// Calls that are under way are given up.
-    pub(crate) give_up: CancellationToken,
+    pub(crate) cancel_calls: CancellationToken,
 }
 
 /// Whose server it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owners {
+pub(crate) enum Tenancy {
     /// Whoever may call is its owner, so their answers may hold for good.
-    Callers,
+    SingleUser,
     /// Several may call, and none of them decides for the others.
-    Others,
+    MultiUser,
 }
 
 impl Server {
     /// Starts to put a server together.
-    pub fn builder(tools: ToolSet) -> Builder {
-        Builder::new(tools)
+    pub fn builder(tools: ToolSet) -> ServerBuilder {
+        ServerBuilder::new(tools)
     }
 
     /// Does what takes the disk aside, so that nobody else waits.
-    pub(crate) async fn blocking<T: Send + 'static>(
+    pub(crate) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
@@ -66,12 +66,12 @@ impl Server {
 
     /// Ends streams and subscriptions; whoever subscribed is told so. Over HTTP, calls go on.
     pub fn stop(&self) {
-        self.shared.stop.cancel();
+        self.inner.stop.cancel();
     }
 
     /// Gives up the calls that are under way: programs end, and clients are told what was written
     /// until then.
     pub fn cancel_calls(&self) {
-        self.shared.give_up.cancel();
+        self.inner.cancel_calls.cancel();
     }
 }

@@ -5,48 +5,55 @@ use std::sync::Arc;
 use rmcp::ErrorData;
 use rmcp::model::{JsonObject, ListToolsResult, PaginatedRequestParams, Tool, ToolAnnotations};
 use serde_json::Value;
-use skills_tools::{Annotations, Definition, OverrideError};
+use skills_tools::{Annotations, OverrideError, ToolDefinition};
 
 use crate::Server;
-use crate::caller::Era;
-use crate::changes::List;
+use crate::caller::Lifecycle;
+use crate::list_changes::ListKind;
 
 /// The most bytes that the tools of a page have; some clients take no longer message than 1 MiB.
-const MAX_PAGE: usize = 700_000;
+const MAX_PAGE_BYTES: usize = 700_000;
 
 /// Lists the tools, on one page unless they are very many.
 pub(crate) async fn list(
     server: &Server,
-    era: Era,
+    era: Lifecycle,
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListToolsResult, ErrorData> {
-    let definitions = server.blocking(all).await?.map_err(|error| {
-        tracing::error!(%error, "the tools cannot be listed");
-        ErrorData::internal_error(
-            "the tools cannot be listed: what administrators changed about them cannot be read",
-            None,
-        )
-    })?;
-    let (definitions, next) = page(definitions, request.and_then(|request| request.cursor))?;
-    let mut result = ListToolsResult::with_all_items(definitions.into_iter().map(tool).collect());
-    (result.ttl_ms, result.cache_scope) = era.hints();
+    let definitions = server
+        .run_blocking(list_and_track)
+        .await?
+        .map_err(|error| {
+            tracing::error!(%error, "the tools cannot be listed");
+            ErrorData::internal_error(
+                "the tools cannot be listed: what administrators changed about them cannot be read",
+                None,
+            )
+        })?;
+    let (definitions, next) = paginate(definitions, request.and_then(|request| request.cursor))?;
+    let mut result =
+        ListToolsResult::with_all_items(definitions.into_iter().map(to_mcp_tool).collect());
+    (result.ttl_ms, result.cache_scope) = era.cache_hints();
     result.next_cursor = next;
     Ok(result)
 }
 
 /// Lists them as they are now, and notes that clients are told so. Blocks on the disk.
-pub(crate) fn all(server: &Server) -> Result<Vec<Definition>, OverrideError> {
-    let definitions = server.shared.tools.definitions()?;
-    server.shared.changes.note(List::Tools, &definitions);
+pub(crate) fn list_and_track(server: &Server) -> Result<Vec<ToolDefinition>, OverrideError> {
+    let definitions = server.inner.tools.definitions()?;
+    server
+        .inner
+        .list_tracker
+        .update(ListKind::Tools, &definitions);
     Ok(definitions)
 }
 
 /// Takes the page that begins behind the tool which the cursor names, and says where the next one
 /// begins. A cursor whose tool is gone is none any more: then a client begins again.
-fn page(
-    mut definitions: Vec<Definition>,
+fn paginate(
+    mut definitions: Vec<ToolDefinition>,
     cursor: Option<String>,
-) -> Result<(Vec<Definition>, Option<String>), ErrorData> {
+) -> Result<(Vec<ToolDefinition>, Option<String>), ErrorData> {
     if let Some(cursor) = cursor {
         let last = definitions
             .iter()
@@ -58,7 +65,7 @@ fn page(
     let mut bytes = 0;
     let fits = definitions.iter().take_while(|definition| {
         bytes += serde_json::to_vec(definition).map_or(0, |bytes| bytes.len());
-        bytes <= MAX_PAGE
+        bytes <= MAX_PAGE_BYTES
     });
     let fitting = fits.count().max(1);
     let is_more = fitting < definitions.len();
@@ -70,8 +77,8 @@ fn page(
     Ok((definitions, next))
 }
 
-fn tool(definition: Definition) -> Tool {
-    let Definition {
+fn to_mcp_tool(definition: ToolDefinition) -> Tool {
+    let ToolDefinition {
         name,
         title,
         description,
@@ -80,13 +87,13 @@ fn tool(definition: Definition) -> Tool {
         annotations,
         ..
     } = definition;
-    Tool::new_with_raw(name, Some(description.into()), object(input_schema))
+    Tool::new_with_raw(name, Some(description.into()), schema_object(input_schema))
         .with_title(title)
-        .with_raw_output_schema(object(output_schema))
-        .with_annotations(hints(annotations))
+        .with_raw_output_schema(schema_object(output_schema))
+        .with_annotations(to_mcp_annotations(annotations))
 }
 
-fn hints(annotations: Annotations) -> ToolAnnotations {
+fn to_mcp_annotations(annotations: Annotations) -> ToolAnnotations {
     let Annotations {
         read_only_hint,
         destructive_hint,
@@ -101,7 +108,7 @@ fn hints(annotations: Annotations) -> ToolAnnotations {
         .open_world(open_world_hint)
 }
 
-fn object(schema: Value) -> Arc<JsonObject> {
+fn schema_object(schema: Value) -> Arc<JsonObject> {
     match schema {
         Value::Object(schema) => Arc::new(schema),
         _ => Arc::default(),

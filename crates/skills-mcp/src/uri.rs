@@ -3,62 +3,62 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// What skills are under.
-pub(crate) const SKILLS: &str = "skill://";
+pub(crate) const SKILL_PREFIX: &str = "skill://";
 /// What the files of tools are under, by the paths that tools know.
-pub(crate) const FILES: &str = "skills-files:///";
+pub(crate) const FILE_PREFIX: &str = "skills-files:///";
 
 /// What stands for itself in a segment.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
 /// Returns the name of a file of a skill; without a path, of the skill's directory.
-pub(crate) fn of_skill(skill: &str, path: &str) -> String {
+pub(crate) fn skill_uri(skill: &str, path: &str) -> String {
     let segments =
         std::iter::once(skill).chain(path.split('/').filter(|segment| !segment.is_empty()));
-    format!("{SKILLS}{}", encoded(segments))
+    format!("{SKILL_PREFIX}{}", encode_segments(segments))
 }
 
 /// Returns the name of a file that tools know by a path.
-pub(crate) fn of_file(path: &str) -> String {
+pub(crate) fn file_uri(path: &str) -> String {
     format!(
-        "{FILES}{}",
-        encoded(path.split('/').filter(|segment| !segment.is_empty()))
+        "{FILE_PREFIX}{}",
+        encode_segments(path.split('/').filter(|segment| !segment.is_empty()))
     )
 }
 
 /// Reads the name of a file or directory of a skill: the skill, and the path in it, which is empty
 /// for its directory.
-pub(crate) fn skill(uri: &str) -> Option<(String, String)> {
-    let segments = decoded(uri.strip_prefix(SKILLS)?)?;
+pub(crate) fn parse_skill_uri(uri: &str) -> Option<(String, String)> {
+    let segments = decode_segments(uri.strip_prefix(SKILL_PREFIX)?)?;
     let (skill, path) = segments.split_first()?;
     Some((skill.clone(), path.join("/")))
 }
 
 /// Reads the name of a file of tools: the path that they know.
-pub(crate) fn file(uri: &str) -> Option<String> {
-    Some(decoded(uri.strip_prefix(FILES)?)?.join("/"))
+pub(crate) fn parse_file_uri(uri: &str) -> Option<String> {
+    Some(decode_segments(uri.strip_prefix(FILE_PREFIX)?)?.join("/"))
 }
 
 /// Returns what a client wrote for a name, as far as it is said again.
-pub(crate) fn named(uri: &str) -> &str {
-    const MOST: usize = 1_000;
+pub(crate) fn truncate_for_error(uri: &str) -> &str {
+    const MAX_CHARS: usize = 1_000;
     uri.char_indices()
-        .nth(MOST)
+        .nth(MAX_CHARS)
         .map_or(uri, |(end, _)| &uri[..end])
 }
 
-fn encoded<'a>(segments: impl Iterator<Item = &'a str>) -> String {
+fn encode_segments<'a>(segments: impl Iterator<Item = &'a str>) -> String {
     segments
-        .map(|segment| utf8_percent_encode(segment, PLAIN).to_string())
+        .map(|segment| utf8_percent_encode(segment, UNRESERVED).to_string())
         .collect::<Vec<_>>()
         .join("/")
 }
 
 /// Decodes segments once. One that is empty, `.`, `..` or holds a separator is none.
-fn decoded(path: &str) -> Option<Vec<String>> {
+fn decode_segments(path: &str) -> Option<Vec<String>> {
     let segment = |segment: &str| {
         let segment = percent_decode_str(segment).decode_utf8().ok()?;
         let is_plain = !segment.is_empty()
@@ -93,14 +93,14 @@ mod tests {
                 "skill://%E6%8A%80%E8%83%BD/%E6%97%A5%E6%9C%AC.txt",
             ),
         ] {
-            assert_eq!(of_skill(skill_name, path), expected);
+            assert_eq!(skill_uri(skill_name, path), expected);
             assert_eq!(
-                skill(expected),
+                parse_skill_uri(expected),
                 Some((skill_name.to_owned(), path.to_owned()))
             );
         }
         assert_eq!(
-            file(&of_file("workspace/out put.csv")).as_deref(),
+            parse_file_uri(&file_uri("workspace/out put.csv")).as_deref(),
             Some("workspace/out put.csv")
         );
     }
@@ -124,7 +124,7 @@ mod tests {
             "file:///etc/passwd",
             "skills-files:///workspace/x",
         ] {
-            assert_eq!(skill(wrong), None, "{wrong}");
+            assert_eq!(parse_skill_uri(wrong), None, "{wrong}");
         }
         for wrong in [
             "skills-files:///",
@@ -132,7 +132,7 @@ mod tests {
             "skills-files:///workspace/%2E%2E/x",
             "skills-files://h/x",
         ] {
-            assert_eq!(file(wrong), None, "{wrong}");
+            assert_eq!(parse_file_uri(wrong), None, "{wrong}");
         }
     }
 }

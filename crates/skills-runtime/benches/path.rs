@@ -13,10 +13,10 @@ use divan::Bencher;
 use skills_runtime::audit::Log;
 use skills_runtime::policy::{Effect, Layer, Rule};
 use skills_runtime::{
-    Answer, Builder, Captured, Ending, ExecutionOptions, FileApprovals, Report, Root, Rules,
-    Sandbox, Scope, SkillRuntime,
+    Answer, Builder, CapturedOutput, EnforcementReport, ExecutionOptions, FileApprovalStore, Root,
+    Rules, Sandbox, Scope, SkillRuntime, Termination,
 };
-use skills_sandbox::{Job, Outcome, Running};
+use skills_sandbox::{Job, RunFuture, RunOutput};
 use tempfile::TempDir;
 
 fn main() {
@@ -30,14 +30,14 @@ impl Sandbox for Nothing {
         "nothing"
     }
 
-    fn run(&self, _: Job) -> Running<'_> {
-        let (stdout, stderr) = (Captured::default(), Captured::default());
-        let outcome = Outcome::new(
-            Ending::Exited { code: 0 },
+    fn run(&self, _: Job) -> RunFuture<'_> {
+        let (stdout, stderr) = (CapturedOutput::default(), CapturedOutput::default());
+        let outcome = RunOutput::new(
+            Termination::Exited { code: 0 },
             stdout,
             stderr,
             Duration::ZERO,
-            Report::new("nothing"),
+            EnforcementReport::new("nothing"),
         );
         Box::pin(std::future::ready(Ok(outcome)))
     }
@@ -113,16 +113,16 @@ fn with_a_thousand_rules(bencher: Bencher<'_, '_>) {
         rule("spawn:git".to_owned()),
         rule("network:a.example".to_owned()),
     ]);
-    run(bencher, place.path(), |builder| builder.rules(rules));
+    run(bencher, place.path(), |builder| builder.policy(rules));
 }
 
 #[divan::bench]
 fn with_an_approval_for_this_content(bencher: Bencher<'_, '_>) {
     let place = skill("allowed-tools: Bash\n");
-    let approvals = Arc::new(FileApprovals::new(place.path().join("approvals.json")));
+    let approvals = Arc::new(FileApprovalStore::new(place.path().join("approvals.json")));
     run(bencher, place.path(), |builder| {
         builder
-            .approvals(approvals)
+            .approval_store(approvals)
             .approver(Arc::new(Answer::Always))
     });
 }

@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     print!(
         "{}",
         runtime
-            .catalogue(Budget::for_context_window(Some(200_000)))
+            .skills_section(Budget::for_context_window(Some(200_000)))
             .text()
     );
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 use skills_policy::{Denial, Verdict};
-use skills_sandbox::{Captured, Ending, Outcome, Report};
+use skills_sandbox::{CapturedOutput, EnforcementReport, RunOutput, Termination};
 
 use crate::secrets::Redactor;
-use crate::{Artefacts, ExecutionMode};
+use crate::{ExecutionMode, OutputFiles};
 
 /// What came back from a run.
 #[derive(Debug, Clone)]
@@ -22,9 +22,9 @@ pub struct ExecutionArtifacts {
     /// Standard output as JSON when all of it is JSON, else as text; null when there is none.
     pub output: Value,
     /// Standard output, up to the limit.
-    pub stdout: Captured,
+    pub stdout: CapturedOutput,
     /// Standard error, up to the limit.
-    pub stderr: Captured,
+    pub stderr: CapturedOutput,
     /// The entries of `allowed-tools` whose capabilities the program was given: reading its own
     /// skill counts, writing only with a workspace.
     pub permissions_used: Vec<String>,
@@ -33,11 +33,11 @@ pub struct ExecutionArtifacts {
     /// From the start of the program to its end; zero when it was denied.
     pub duration: Duration,
     /// Which walls stood; nothing when it was denied.
-    pub report: Option<Report>,
+    pub enforcement: Option<EnforcementReport>,
     /// What became of each thing that was asked for, and by which rule.
-    pub verdicts: Vec<Verdict>,
+    pub decisions: Vec<Verdict>,
     /// What it made or changed in a workspace that it might write.
-    pub files: Artefacts,
+    pub output_files: OutputFiles,
     /// What else should be known: variables whose values are too short to be looked for in the
     /// output, an input that did not fit into `SKILL_INPUT`, requirements that are not met.
     pub notes: Vec<String>,
@@ -53,7 +53,7 @@ pub enum ExecutionStatus {
     /// In any other way by itself, or at one of its limits other than time.
     Failed {
         /// How.
-        ending: Ending,
+        termination: Termination,
     },
     /// At its deadline.
     Timeout {
@@ -81,14 +81,14 @@ impl ExecutionArtifacts {
             skill,
             mode,
             output: Value::Null,
-            stdout: Captured::default(),
-            stderr: Captured::default(),
+            stdout: CapturedOutput::default(),
+            stderr: CapturedOutput::default(),
             permissions_used: Vec::new(),
             duration: Duration::ZERO,
-            report: None,
-            verdicts: denial.verdicts().to_vec(),
+            enforcement: None,
+            decisions: denial.verdicts().to_vec(),
             exit_status: ExecutionStatus::PermissionDenied { denial },
-            files: Artefacts::default(),
+            output_files: OutputFiles::default(),
             notes: Vec::new(),
         }
     }
@@ -98,59 +98,64 @@ impl ExecutionArtifacts {
     pub(crate) fn new(
         skill: String,
         mode: ExecutionMode,
-        outcome: Outcome,
+        outcome: RunOutput,
         redactor: &Redactor,
     ) -> Self {
-        let exit_status = match outcome.ending {
+        let exit_status = match outcome.termination {
             ending if ending.is_success() => ExecutionStatus::Success,
-            Ending::TimedOut { limit_ms } => ExecutionStatus::Timeout { limit_ms },
-            Ending::Trapped { reason, frames } => {
-                let frames = frames.iter().map(|frame| redactor.text(frame)).collect();
+            Termination::TimedOut { limit_ms } => ExecutionStatus::Timeout { limit_ms },
+            Termination::Trapped { reason, frames } => {
+                let frames = frames
+                    .iter()
+                    .map(|frame| redactor.redact_text(frame))
+                    .collect();
                 ExecutionStatus::Failed {
-                    ending: Ending::Trapped {
-                        reason: redactor.text(&reason),
+                    termination: Termination::Trapped {
+                        reason: redactor.redact_text(&reason),
                         frames,
                     },
                 }
             }
-            Ending::HostPanicked { message } => ExecutionStatus::Failed {
-                ending: Ending::HostPanicked {
-                    message: redactor.text(&message),
+            Termination::HostPanic { message } => ExecutionStatus::Failed {
+                termination: Termination::HostPanic {
+                    message: redactor.redact_text(&message),
                 },
             },
-            ending => ExecutionStatus::Failed { ending },
+            ending => ExecutionStatus::Failed {
+                termination: ending,
+            },
         };
         let (stdout, stderr) = (
-            redactor.captured(outcome.stdout),
-            redactor.captured(outcome.stderr),
+            redactor.redact_captured(outcome.stdout),
+            redactor.redact_captured(outcome.stderr),
         );
         Self {
             skill,
             mode,
-            output: redactor.value(output(&stdout)),
+            output: redactor.redact_value(parse_output(&stdout)),
             stdout,
             stderr,
             permissions_used: Vec::new(),
             exit_status,
             duration: outcome.duration,
-            report: Some(outcome.report),
-            verdicts: Vec::new(),
-            files: Artefacts::default(),
+            enforcement: Some(outcome.enforcement),
+            decisions: Vec::new(),
+            output_files: OutputFiles::default(),
             notes: outcome
                 .notes
                 .iter()
-                .map(|note| redactor.text(note))
+                .map(|note| redactor.redact_text(note))
                 .collect(),
         }
     }
 }
 
-fn output(stdout: &Captured) -> Value {
-    if stdout.bytes().is_empty() {
+fn parse_output(stdout: &CapturedOutput) -> Value {
+    if stdout.head().is_empty() {
         return Value::Null;
     }
     // Programs of Windows begin with a byte order mark.
-    let bytes = stdout.bytes();
+    let bytes = stdout.head();
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let json = if stdout.is_truncated() {
         None

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use skills_sandbox::{Report, Sandbox, SandboxError};
+use skills_sandbox::{EnforcementReport, Sandbox, SandboxError};
 
 use crate::ExecutionMode;
 
 /// Where interpreters are looked for.
 #[cfg(all(feature = "native", unix))]
-pub(crate) type Search = skills_sandbox::interpreter::Interpreters;
+pub(crate) type Search = skills_sandbox::interpreter::ProgramFinder;
 /// Nothing looks for interpreters where there is no backend for scripts.
 #[cfg(not(all(feature = "native", unix)))]
 pub(crate) type Search = ();
@@ -18,9 +18,9 @@ pub(crate) type Search = ();
 #[cfg(feature = "wasm")]
 #[derive(Clone, Default)]
 pub(crate) struct WasmChoice {
-    pub(crate) cache: Option<skills_sandbox_wasm::ArtifactCache>,
+    pub(crate) cache: Option<skills_sandbox_wasm::CodeCache>,
     pub(crate) compile_command: Option<skills_sandbox_wasm::CompileCommand>,
-    pub(crate) profile: skills_sandbox_wasm::Profile,
+    pub(crate) profile: skills_sandbox_wasm::WasmProfile,
 }
 /// There is nothing to choose where there is no backend for WebAssembly.
 #[cfg(not(feature = "wasm"))]
@@ -36,7 +36,7 @@ pub(crate) struct Backends {
 
 impl Backends {
     /// Takes what this build and this system have, where nothing was chosen.
-    pub(crate) fn or_built_in(
+    pub(crate) fn or_default(
         self,
         scratch: &Path,
         interpreters: &Search,
@@ -49,7 +49,7 @@ impl Backends {
     }
 
     /// Asks each kind of backend what would stand around a run here.
-    pub(crate) fn probe(&self) -> [(&'static str, Result<Report, SandboxError>); 2] {
+    pub(crate) fn probe(&self) -> [(&'static str, Result<EnforcementReport, SandboxError>); 2] {
         let no_wasm = || {
             SandboxError::unavailable(
                 "the WebAssembly backend",
@@ -62,7 +62,7 @@ impl Backends {
             None => Err(none()),
         };
         [
-            ("scripts", ask(&self.native, no_native)),
+            ("scripts", ask(&self.native, native_unavailable)),
             ("wasm", ask(&self.wasm, no_wasm)),
         ]
     }
@@ -78,7 +78,7 @@ impl Backends {
                 )
             }),
             ExecutionMode::Native { .. } | ExecutionMode::Command { .. } => {
-                self.native.as_ref().ok_or_else(no_native)
+                self.native.as_ref().ok_or_else(native_unavailable)
             }
         }
     }
@@ -88,7 +88,10 @@ impl Backends {
 fn wasm(scratch: &Path, choice: WasmChoice) -> Option<Arc<dyn Sandbox>> {
     use skills_sandbox_wasm::WasmSandbox;
     let sandbox = WasmSandbox::new(scratch).profile(choice.profile);
-    let sandbox = choice.cache.into_iter().fold(sandbox, WasmSandbox::cache);
+    let sandbox = choice
+        .cache
+        .into_iter()
+        .fold(sandbox, WasmSandbox::code_cache);
     Some(Arc::new(
         choice
             .compile_command
@@ -121,7 +124,7 @@ fn native(_scratch: &Path, _interpreters: &Search) -> Option<Arc<dyn Sandbox>> {
     None
 }
 
-fn no_native() -> SandboxError {
+fn native_unavailable() -> SandboxError {
     if cfg!(any(target_os = "linux", target_os = "macos")) {
         let reason = "this program was built without it";
         return SandboxError::unavailable(

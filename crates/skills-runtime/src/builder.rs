@@ -12,13 +12,13 @@ use skills_prompt::Modes;
 use skills_sandbox::Sandbox;
 use tokio::sync::Semaphore;
 
-use crate::asking::Asking;
-use crate::attempt::Recorder;
+use crate::approval_queue::ApprovalQueue;
 use crate::backends::{Backends, Search, WasmChoice};
-use crate::contents::Contents;
 use crate::requirements::PROGRAM_DIRECTORIES;
+use crate::run_record::Recorder;
 use crate::runtime::Shared;
-use crate::{Precompile, Secrets, SkillRuntime, Unmet};
+use crate::skill_copies::SkillCopyCache;
+use crate::{OnMissing, Precompile, Secrets, SkillRuntime};
 
 /// Puts a [`SkillRuntime`] together.
 ///
@@ -32,22 +32,22 @@ use crate::{Precompile, Secrets, SkillRuntime, Unmet};
 pub struct Builder {
     roots: Vec<Root>,
     discovery: Discovery,
-    rules: Rules,
+    policy: Rules,
     scratch: PathBuf,
     backends: Backends,
-    interpreters: Search,
+    program_finder: Search,
     wasm: WasmChoice,
     precompile: Precompile,
     modes: Modes,
     approver: Option<Arc<dyn Approver>>,
-    approvals: Option<Arc<dyn ApprovalStore>>,
+    approval_store: Option<Arc<dyn ApprovalStore>>,
     approval_timeout: Duration,
     secrets: Secrets,
     recorder: Recorder,
     program_directories: Vec<PathBuf>,
-    unmet: Unmet,
+    on_missing_requirements: OnMissing,
     max_concurrent_runs: usize,
-    hidden: Vec<PathBuf>,
+    hidden_directories: Vec<PathBuf>,
 }
 
 impl Default for Builder {
@@ -55,22 +55,22 @@ impl Default for Builder {
         Self {
             roots: Vec::new(),
             discovery: Discovery::new([]),
-            rules: Rules::default(),
+            policy: Rules::default(),
             scratch: PathBuf::from("/tmp"),
             backends: Backends::default(),
-            interpreters: Search::default(),
+            program_finder: Search::default(),
             wasm: WasmChoice::default(),
             precompile: Precompile::default(),
             modes: Modes::default(),
             approver: None,
-            approvals: None,
+            approval_store: None,
             approval_timeout: Duration::from_secs(300),
             secrets: Secrets::default(),
             recorder: Recorder::default(),
             program_directories: PROGRAM_DIRECTORIES.iter().map(PathBuf::from).collect(),
-            unmet: Unmet::default(),
+            on_missing_requirements: OnMissing::default(),
             max_concurrent_runs: 16,
-            hidden: Vec::new(),
+            hidden_directories: Vec::new(),
         }
     }
 }
@@ -119,8 +119,8 @@ impl Builder {
     }
 
     /// Sets what programs may be granted.
-    pub fn rules(mut self, rules: Rules) -> Self {
-        self.rules = rules;
+    pub fn policy(mut self, rules: Rules) -> Self {
+        self.policy = rules;
         self
     }
 
@@ -131,9 +131,10 @@ impl Builder {
         self
     }
 
-    /// Sets where answers for good are kept, such as [`FileApprovals`](crate::FileApprovals).
-    pub fn approvals(mut self, store: Arc<dyn ApprovalStore>) -> Self {
-        self.approvals = Some(store);
+    /// Sets where answers for good are kept, such as
+    /// [`FileApprovalStore`](crate::FileApprovalStore).
+    pub fn approval_store(mut self, store: Arc<dyn ApprovalStore>) -> Self {
+        self.approval_store = Some(store);
         self
     }
 
@@ -173,8 +174,8 @@ impl Builder {
     }
 
     /// Says what happens to a skill that needs what is not here. Default: it does not run.
-    pub fn unmet_requirements(mut self, unmet: Unmet) -> Self {
-        self.unmet = unmet;
+    pub fn on_missing_requirements(mut self, unmet: OnMissing) -> Self {
+        self.on_missing_requirements = unmet;
         self
     }
 
@@ -200,7 +201,7 @@ impl Builder {
     /// Lets the built-in backend for WebAssembly keep compiled code on disk. Default: each process
     /// compiles for itself.
     #[cfg(feature = "wasm")]
-    pub fn wasm_cache(mut self, cache: skills_sandbox_wasm::ArtifactCache) -> Self {
+    pub fn code_cache(mut self, cache: skills_sandbox_wasm::CodeCache) -> Self {
         self.wasm.cache = Some(cache);
         self
     }
@@ -216,7 +217,7 @@ impl Builder {
 
     /// Chooses how the built-in backend for WebAssembly runs programs. Default: as fast as can be.
     #[cfg(feature = "wasm")]
-    pub fn wasm_profile(mut self, profile: skills_sandbox_wasm::Profile) -> Self {
+    pub fn wasm_profile(mut self, profile: skills_sandbox_wasm::WasmProfile) -> Self {
         self.wasm.profile = profile;
         self
     }
@@ -236,8 +237,11 @@ impl Builder {
     /// Chooses where the built-in backend for scripts looks for interpreters, and for the programs
     /// that grants name.
     #[cfg(all(feature = "native", unix))]
-    pub fn interpreters(mut self, interpreters: skills_sandbox::interpreter::Interpreters) -> Self {
-        self.interpreters = interpreters;
+    pub fn program_finder(
+        mut self,
+        interpreters: skills_sandbox::interpreter::ProgramFinder,
+    ) -> Self {
+        self.program_finder = interpreters;
         self
     }
 
@@ -250,7 +254,8 @@ impl Builder {
     /// Hides directories of the host from every program, even where a wider directory is granted:
     /// its state, its caches, its rules. Default: none.
     pub fn hide(mut self, directories: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
-        self.hidden.extend(directories.into_iter().map(Into::into));
+        self.hidden_directories
+            .extend(directories.into_iter().map(Into::into));
         self
     }
 
@@ -259,19 +264,19 @@ impl Builder {
     pub fn build(self) -> SkillRuntime {
         let backends = self
             .backends
-            .or_built_in(&self.scratch, &self.interpreters, self.wasm);
+            .or_default(&self.scratch, &self.program_finder, self.wasm);
         let roots: Vec<Root> = self
             .roots
             .into_iter()
             .chain(self.discovery.roots().to_vec())
             .collect();
-        let permissions = PermissionManager::new(self.rules);
+        let permissions = PermissionManager::new(self.policy);
         let permissions = self
             .approver
             .into_iter()
             .fold(permissions, PermissionManager::approver);
         let permissions = self
-            .approvals
+            .approval_store
             .into_iter()
             .fold(permissions, PermissionManager::store);
         SkillRuntime::new(Shared {
@@ -285,13 +290,13 @@ impl Builder {
             scratch: self.scratch,
             program_directories: self.program_directories,
             approval_timeout: self.approval_timeout,
-            unmet: self.unmet,
-            hidden: self.hidden,
-            running: Semaphore::new(self.max_concurrent_runs.min(Semaphore::MAX_PERMITS)),
-            asking: Asking::default(),
-            known: RwLock::default(),
-            looks: AtomicU64::default(),
-            contents: Contents::default(),
+            on_missing_requirements: self.on_missing_requirements,
+            hidden_directories: self.hidden_directories,
+            run_permits: Semaphore::new(self.max_concurrent_runs.min(Semaphore::MAX_PERMITS)),
+            approval_queue: ApprovalQueue::default(),
+            latest: RwLock::default(),
+            next_scan_id: AtomicU64::default(),
+            copies: SkillCopyCache::default(),
         })
     }
 }

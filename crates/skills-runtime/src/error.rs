@@ -21,19 +21,19 @@ impl RuntimeError {
             Repr::UnknownSkill { .. } => ErrorKind::UnknownSkill,
             Repr::AmbiguousSkill { .. } => ErrorKind::AmbiguousSkill,
             Repr::InactiveSkill { .. } => ErrorKind::InactiveSkill,
-            Repr::NotOffered { .. } => ErrorKind::NotOffered,
-            Repr::NoProgram { .. } => ErrorKind::NoProgram,
+            Repr::NotModelInvocable { .. } => ErrorKind::NotModelInvocable,
+            Repr::NothingToRun { .. } => ErrorKind::NothingToRun,
             Repr::UnknownProgram { .. } => ErrorKind::UnknownProgram,
             Repr::AmbiguousScript { .. } => ErrorKind::AmbiguousScript,
-            Repr::Files { .. } => ErrorKind::Files,
-            Repr::Restricted { .. } => ErrorKind::Restricted,
-            Repr::Requirements { .. } => ErrorKind::Requirements,
-            Repr::ChangedMeanwhile { .. } => ErrorKind::Changed,
+            Repr::FileAccess { .. } => ErrorKind::FileAccess,
+            Repr::InvalidRestriction { .. } => ErrorKind::InvalidRestriction,
+            Repr::MissingRequirements { .. } => ErrorKind::MissingRequirements,
+            Repr::ContentChanged { .. } => ErrorKind::ContentChanged,
             Repr::Symlink { .. } => ErrorKind::Symlink,
-            Repr::Offered { .. } | Repr::AroundScratch { .. } => ErrorKind::Files,
-            Repr::Audit(_) | Repr::Unrecorded { .. } => ErrorKind::Audit,
+            Repr::OptionalPath { .. } | Repr::ContainsScratch { .. } => ErrorKind::FileAccess,
+            Repr::Audit(_) | Repr::AuditAfterRun { .. } => ErrorKind::Audit,
             Repr::Approval(_) => ErrorKind::Approval,
-            Repr::Hook { .. } => ErrorKind::NoProgram,
+            Repr::Hook { .. } => ErrorKind::NothingToRun,
             Repr::Cancelled => ErrorKind::Cancelled,
             Repr::Closed => ErrorKind::Sandbox,
             Repr::Sandbox(_) => ErrorKind::Sandbox,
@@ -43,11 +43,11 @@ impl RuntimeError {
     /// Returns names to offer instead: the nearest skills, best first, for an unknown skill; all
     /// scripts for an unknown or ambiguous one; what is missing of the requirements.
     #[must_use]
-    pub fn candidates(&self) -> &[String] {
+    pub fn suggestions(&self) -> &[String] {
         match &self.0 {
             Repr::UnknownSkill { nearest, .. } => nearest,
             Repr::AmbiguousSkill { directories, .. } => directories,
-            Repr::Requirements { missing, .. } => missing,
+            Repr::MissingRequirements { missing, .. } => missing,
             Repr::UnknownProgram { candidates, .. } | Repr::AmbiguousScript { candidates, .. } => {
                 candidates
             }
@@ -60,7 +60,7 @@ impl RuntimeError {
     #[must_use]
     pub fn artifacts(&self) -> Option<&ExecutionArtifacts> {
         match &self.0 {
-            Repr::Unrecorded { artifacts, .. } => Some(artifacts),
+            Repr::AuditAfterRun { artifacts, .. } => Some(artifacts),
             _ => None,
         }
     }
@@ -92,21 +92,21 @@ pub enum ErrorKind {
     /// A skill has this name and is not used: untrusted, disabled, for other products.
     InactiveSkill,
     /// The skill is not for models to choose; users may name it.
-    NotOffered,
+    NotModelInvocable,
     /// The skill has nothing to run.
-    NoProgram,
+    NothingToRun,
     /// The skill does not have the program that was asked for.
     UnknownProgram,
     /// The skill has several scripts and none was chosen.
     AmbiguousScript,
     /// A file of the skill cannot be had.
-    Files,
+    FileAccess,
     /// The skill declares a restriction that cannot be read.
-    Restricted,
+    InvalidRestriction,
     /// Something that the skill says it needs is missing.
-    Requirements,
+    MissingRequirements,
     /// The skill changed between the decision and the run.
-    Changed,
+    ContentChanged,
     /// Something that was granted leads elsewhere by a symlink.
     Symlink,
     /// The record of the run cannot be kept.
@@ -127,14 +127,14 @@ impl ErrorKind {
             Self::UnknownSkill => "unknown-skill",
             Self::AmbiguousSkill => "ambiguous-skill",
             Self::InactiveSkill => "inactive-skill",
-            Self::NotOffered => "not-offered",
-            Self::NoProgram => "no-program",
+            Self::NotModelInvocable => "not-offered",
+            Self::NothingToRun => "no-program",
             Self::UnknownProgram => "unknown-program",
             Self::AmbiguousScript => "ambiguous-script",
-            Self::Files => "files",
-            Self::Restricted => "restriction-unread",
-            Self::Requirements => "requirements",
-            Self::Changed => "changed",
+            Self::FileAccess => "files",
+            Self::InvalidRestriction => "restriction-unread",
+            Self::MissingRequirements => "requirements",
+            Self::ContentChanged => "changed",
             Self::Symlink => "symlink",
             Self::Audit => "audit",
             Self::Cancelled => "cancelled",
@@ -155,7 +155,7 @@ pub(crate) enum Repr {
         reason: InactiveReason,
     },
     #[error("the skill {name:?} ({}) is not for models to choose: the skill or its mode says so", path.display())]
-    NotOffered { name: String, path: PathBuf },
+    NotModelInvocable { name: String, path: PathBuf },
     #[error("several skills are named {name:?}; name one by its directory")]
     AmbiguousSkill {
         name: String,
@@ -164,7 +164,7 @@ pub(crate) enum Repr {
     #[error(
         "the skill {skill:?} has nothing to run: no `.wasm` in its directory or in `wasm/`, no script in `scripts/`"
     )]
-    NoProgram { skill: String },
+    NothingToRun { skill: String },
     #[error("the skill {skill:?} has no program {program:?}")]
     UnknownProgram {
         skill: String,
@@ -178,23 +178,23 @@ pub(crate) enum Repr {
         skill: String,
         candidates: Vec<String>,
     },
-    #[error("cannot read {}", at(path, source))]
-    Files {
+    #[error("cannot read {}", location_text(path, source))]
+    FileAccess {
         path: PathBuf,
         source: DiscoveryError,
     },
     #[error("{}: nothing of the skill {skill:?} runs until `{}` is mended, which could not be read", path.display(), fields.join("`, `"))]
-    Restricted {
+    InvalidRestriction {
         skill: String,
         path: PathBuf,
         fields: Vec<&'static str>,
     },
     #[error("the skill {skill:?} needs what is not here: {}", missing.join("; "))]
-    Requirements { skill: String, missing: Vec<String> },
+    MissingRequirements { skill: String, missing: Vec<String> },
     #[error("the skill {skill:?} ({}) changed after it was decided on; nothing ran", path.display())]
-    ChangedMeanwhile { skill: String, path: PathBuf },
+    ContentChanged { skill: String, path: PathBuf },
     #[error("cannot use {}", path.display())]
-    Offered {
+    OptionalPath {
         path: PathBuf,
         source: std::io::Error,
     },
@@ -204,11 +204,11 @@ pub(crate) enum Repr {
         "cannot grant {}: it holds {}, where private copies of skills and workspaces of other runs lie; grant a narrower directory, or set TMPDIR to a directory elsewhere",
         path.display(), scratch.display()
     )]
-    AroundScratch { path: PathBuf, scratch: PathBuf },
+    ContainsScratch { path: PathBuf, scratch: PathBuf },
     #[error("the run's record cannot be kept")]
     Audit(#[source] AuditError),
     #[error("what came of it is known, and its record cannot be kept")]
-    Unrecorded {
+    AuditAfterRun {
         source: AuditError,
         artifacts: Box<ExecutionArtifacts>,
     },
@@ -225,7 +225,7 @@ pub(crate) enum Repr {
 }
 
 /// Names the file, and the line of it where that is known.
-fn at(path: &Path, source: &DiscoveryError) -> String {
+fn location_text(path: &Path, source: &DiscoveryError) -> String {
     match source
         .manifest()
         .and_then(skills_manifest::ManifestError::line)

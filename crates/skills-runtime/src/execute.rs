@@ -8,19 +8,19 @@ use cap_std::fs::Dir;
 use skills_audit::Decision as Recorded;
 use skills_manifest::{Document, MAX_FILE_BYTES, Manifest};
 use skills_policy::{Access, Capability, Decision, Examined, Grants};
-use skills_sandbox::{Cancellation, Ending, Outcome, Sandbox};
+use skills_sandbox::{CancellationToken, RunOutput, Sandbox, Termination};
 use tokio::time::timeout;
 
-use crate::attempt::Attempt;
-use crate::contents::Content;
 use crate::error::{Repr, RuntimeError};
-use crate::job::{MAX_VARIABLE_INPUT, job};
-use crate::plan::Planned;
+use crate::job::{MAX_VARIABLE_INPUT_BYTES, build_job};
+use crate::run_plan::RunPlan;
+use crate::run_record::RunRecord;
+use crate::run_target::{HOST_COMMAND_NAME, RunTarget};
 use crate::secrets::Redactor;
-use crate::subject::{COMMANDS, Subject};
-use crate::workspace::Prepared;
+use crate::skill_copies::SkillCopy;
+use crate::workspace::ActiveWorkspace;
 use crate::{
-    Convention, ExecutionArtifacts, ExecutionOptions, ExecutionStatus, SkillRuntime, Unmet,
+    ExecutionArtifacts, ExecutionOptions, ExecutionStatus, InputProtocol, OnMissing, SkillRuntime,
     Workspace,
 };
 
@@ -47,8 +47,8 @@ impl SkillRuntime {
 
     /// Runs a [command](ExecutionOptions::command) of the machine that works on a directory and for
     /// no skill. It may read the directory where a rule does not forbid it, and write it where that
-    /// is [asked for](ExecutionOptions::write) and allowed; it starts in it unless another one is
-    /// chosen. The workspace of `options` is not looked at.
+    /// is [asked for](ExecutionOptions::writable_paths) and allowed; it starts in it unless another
+    /// one is chosen. The workspace of `options` is not looked at.
     ///
     /// # Errors
     /// When the directory is not there, when there is no command, and as
@@ -58,20 +58,22 @@ impl SkillRuntime {
         directory: &Path,
         options: ExecutionOptions,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let mut attempt = self.shared.recorder.begin(COMMANDS)?;
+        let mut attempt = self.shared.recorder.begin(HOST_COMMAND_NAME)?;
         let result = async {
-            let directory = directory.canonicalize().map_err(|source| Repr::Offered {
-                path: directory.to_owned(),
-                source,
-            })?;
-            let options = options.resolved()?;
-            let workspace = Prepared::new(
+            let directory = directory
+                .canonicalize()
+                .map_err(|source| Repr::OptionalPath {
+                    path: directory.to_owned(),
+                    source,
+                })?;
+            let options = options.resolve_paths()?;
+            let workspace = ActiveWorkspace::new(
                 &Workspace::Directory(directory.clone()),
                 &self.shared.scratch,
             )?;
             let planned = self.plan_command(&directory, options)?;
-            attempt.program(planned.mode.program());
-            self.carry_out(&mut attempt, planned, workspace).await
+            attempt.set_program(planned.mode.program());
+            self.execute_plan(&mut attempt, planned, workspace).await
         };
         let result = result.await;
         attempt.close(result)
@@ -85,13 +87,15 @@ impl SkillRuntime {
         hook: Option<&str>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
         let mut attempt = self.shared.recorder.begin(name)?;
-        let result = self.attempt(&mut attempt, name, options, hook).await;
+        let result = self
+            .execute_recorded(&mut attempt, name, options, hook)
+            .await;
         attempt.close(result)
     }
 
     /// Records an attempt that comes to nothing before it begins; gives the error when that cannot
     /// be done.
-    pub(crate) fn refuse(
+    pub(crate) fn record_rejection(
         &self,
         name: &str,
         program: &str,
@@ -101,49 +105,49 @@ impl SkillRuntime {
             Ok(attempt) => attempt,
             Err(error) => return Some(error),
         };
-        attempt.program(program);
+        attempt.set_program(program);
         attempt.close(Err(Repr::Hook { reason }.into())).err()
     }
 
-    async fn attempt(
+    async fn execute_recorded(
         &self,
-        attempt: &mut Attempt,
+        attempt: &mut RunRecord,
         name: &str,
         options: ExecutionOptions,
         hook: Option<&str>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let options = options.resolved()?;
-        let workspace = Prepared::new(&options.workspace, &self.shared.scratch)?;
+        let options = options.resolve_paths()?;
+        let workspace = ActiveWorkspace::new(&options.workspace, &self.shared.scratch)?;
         let mut planned = self.plan(name, options, workspace.as_ref())?;
         if let Some(hook) = hook {
             planned.request = planned.request.hook(hook);
         }
-        attempt.program(hook.unwrap_or_else(|| planned.mode.program()));
-        self.carry_out(attempt, planned, workspace).await
+        attempt.set_program(hook.unwrap_or_else(|| planned.mode.program()));
+        self.execute_plan(attempt, planned, workspace).await
     }
 
     /// Decides, runs and collects.
-    async fn carry_out(
+    async fn execute_plan(
         &self,
-        attempt: &mut Attempt,
-        planned: Planned,
-        workspace: Option<Prepared>,
+        attempt: &mut RunRecord,
+        planned: RunPlan,
+        workspace: Option<ActiveWorkspace>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let known = if planned.options.offer.is_empty() {
+        let known = if planned.options.optional_mounts.is_empty() {
             None
         } else {
-            self.digest_of(&planned.subject).await
+            self.content_digest(&planned.target).await
         };
-        let planned = self.with_offers(planned, known.as_deref());
-        let skill = planned.subject.name().to_owned();
-        attempt.skill(
+        let planned = self.with_optional_mounts(planned, known.as_deref());
+        let skill = planned.target.name().to_owned();
+        attempt.set_skill(
             &skill,
             None,
-            planned.subject.skill().map(|skill| &skill.manifest),
+            planned.target.skill().map(|skill| &skill.manifest),
         );
-        let missing = self.missing(&planned);
-        if !missing.is_empty() && self.shared.unmet == Unmet::Refuse {
-            return Err(Repr::Requirements { skill, missing }.into());
+        let missing = self.missing_requirements(&planned);
+        if !missing.is_empty() && self.shared.on_missing_requirements == OnMissing::Fail {
+            return Err(Repr::MissingRequirements { skill, missing }.into());
         }
         let sandbox = Arc::clone(self.shared.backends.for_mode(&planned.mode)?);
         attempt.redactor = Redactor::new(
@@ -152,26 +156,26 @@ impl SkillRuntime {
                 .iter()
                 .map(|(name, value)| (name.as_str(), value.expose())),
         );
-        let (decision, content) = self.decide(&planned, attempt).await?;
+        let (decision, content) = self.authorize(&planned, attempt).await?;
         let grants = match decision {
             Decision::Granted(grants) => grants,
             Decision::Denied(denial) => {
-                attempt.decided(Recorded::Denied, denial.verdicts());
+                attempt.record_decision(Recorded::Denied, denial.verdicts());
                 return Ok(ExecutionArtifacts::denied(skill, planned.mode, denial));
             }
         };
-        attempt.limits(grants.limits());
-        attempt.decided(Recorded::Granted, grants.verdicts());
+        attempt.record_limits(grants.limits());
+        attempt.record_decision(Recorded::Granted, grants.verdicts());
         let mut workspace = workspace.filter(|workspace| is_writable(workspace, &grants));
         let used = planned
-            .subject
+            .target
             .skill()
-            .map(|skill| used(&grants, &skill.manifest))
+            .map(|skill| used_tools(&grants, &skill.manifest))
             .unwrap_or_default();
         let verdicts = grants.verdicts().to_vec();
         let short = attempt
             .redactor
-            .short()
+            .too_short()
             .iter()
             .filter(|name| grants.variables().contains(*name));
         let short: Vec<String> = short
@@ -181,9 +185,9 @@ impl SkillRuntime {
                 )
             })
             .collect();
-        let is_told =
-            planned.options.convention == Convention::OpenSkills && planned.options.stdin.is_none();
-        let long = (is_told && planned.input.len() > MAX_VARIABLE_INPUT).then(|| {
+        let is_told = planned.options.input_protocol == InputProtocol::OpenSkills
+            && planned.options.stdin.is_none();
+        let long = (is_told && planned.input.len() > MAX_VARIABLE_INPUT_BYTES).then(|| {
             "the input is too long for SKILL_INPUT; the program got it on standard input alone"
                 .to_owned()
         });
@@ -199,19 +203,19 @@ impl SkillRuntime {
             .await?;
         let mut artifacts =
             ExecutionArtifacts::new(skill, planned.mode, outcome, &attempt.redactor);
-        artifacts.files = workspace
-            .map(|workspace| workspace.collect(&attempt.redactor))
+        artifacts.output_files = workspace
+            .map(|workspace| workspace.collect_output(&attempt.redactor))
             .unwrap_or_default();
         if let ExecutionStatus::Failed {
-            ending: Ending::DiskLimit(exceeded),
+            termination: Termination::DiskLimit(exceeded),
         } = &artifacts.exit_status
         {
-            artifacts.files.left_out.insert(
+            artifacts.output_files.omitted.insert(
                 0,
                 format!("what was not written before the stop: {exceeded}"),
             );
         }
-        (artifacts.verdicts, artifacts.permissions_used) = (verdicts, used);
+        (artifacts.decisions, artifacts.permissions_used) = (verdicts, used);
         artifacts.notes.extend(short.into_iter().chain(long));
         artifacts.notes.extend(
             missing
@@ -223,25 +227,25 @@ impl SkillRuntime {
 
     /// Asks rules, approvals and people. Where it matters what the content is, a copy is made
     /// first: that is what is decided on, and what runs.
-    async fn decide(
+    async fn authorize(
         &self,
-        planned: &Planned,
-        attempt: &mut Attempt,
-    ) -> Result<(Decision, Option<Arc<Content>>), RuntimeError> {
+        planned: &RunPlan,
+        attempt: &mut RunRecord,
+    ) -> Result<(Decision, Option<Arc<SkillCopy>>), RuntimeError> {
         let permissions = &self.shared.permissions;
-        if !self.shared.recorder.is_on()
+        if !self.shared.recorder.is_enabled()
             && let Examined::Decided(decision) = permissions.examine(&planned.request)
-            && !matches!(&*decision, Decision::Granted(grants) if has_power(grants))
+            && !matches!(&*decision, Decision::Granted(grants) if is_privileged(grants))
         {
             return Ok((*decision, None));
         }
-        let content = self.content_of(&planned.subject).await?;
-        self.is_as_planned(planned, content.as_deref())?;
+        let content = self.copy_content(&planned.target).await?;
+        self.check_manifest_unchanged(planned, content.as_deref())?;
         let digest = content.as_ref().map(|content| content.digest.clone());
-        attempt.skill(
-            planned.subject.name(),
+        attempt.set_skill(
+            planned.target.name(),
             digest,
-            planned.subject.skill().map(|skill| &skill.manifest),
+            planned.target.skill().map(|skill| &skill.manifest),
         );
         let request = planned.request_for_content(content.as_deref());
         if let Examined::Decided(decision) = permissions.examine(&request) {
@@ -250,13 +254,13 @@ impl SkillRuntime {
         // One question at a time for each who answers, and what the one before was answered with
         // counts.
         let cancellation = planned.options.cancellation.as_ref();
-        let turns = self.shared.asking.turns(&planned.options);
+        let turns = self.shared.approval_queue.lock_for(&planned.options);
         let _turn = unless_cancelled(cancellation, turns.lock()).await?;
         let pending = match permissions.examine(&request) {
             Examined::Decided(decision) => return Ok((*decision, content)),
             Examined::Open(pending) => *pending,
         };
-        let asking = permissions.ask(pending, planned.options.approval.as_deref());
+        let asking = permissions.ask(pending, planned.options.approver.as_deref());
         let decision =
             match unless_cancelled(cancellation, timeout(self.shared.approval_timeout, asking))
                 .await?
@@ -272,12 +276,13 @@ impl SkillRuntime {
     }
 
     /// Refuses content whose `SKILL.md` is not the one that the request was made from.
-    fn is_as_planned(
+    fn check_manifest_unchanged(
         &self,
-        planned: &Planned,
-        content: Option<&Content>,
+        planned: &RunPlan,
+        content: Option<&SkillCopy>,
     ) -> Result<(), RuntimeError> {
-        let (Some(skill), Some(copy)) = (planned.subject.skill(), content.and_then(Content::files))
+        let (Some(skill), Some(copy)) =
+            (planned.target.skill(), content.and_then(SkillCopy::files))
         else {
             return Ok(());
         };
@@ -285,20 +290,20 @@ impl SkillRuntime {
         // A `SKILL.md` outside the skill directory is not part of the copy.
         let text = text
             .or_else(|_| skill.files.text())
-            .map_err(|source| Repr::Files {
+            .map_err(|source| Repr::FileAccess {
                 path: skill.entry.location(),
                 source,
             })?;
         match Document::parse(&text) {
             Ok(document) if *document.manifest() == skill.manifest => Ok(()),
-            _ => Err(self.changed(&planned.subject)),
+            _ => Err(self.content_changed(&planned.target)),
         }
     }
 
     /// Forgets what was known of the files of a skill, which is not what it was.
-    fn changed(&self, subject: &Subject) -> RuntimeError {
-        self.shared.contents.distrust();
-        Repr::ChangedMeanwhile {
+    fn content_changed(&self, subject: &RunTarget) -> RuntimeError {
+        self.shared.copies.clear_digests();
+        Repr::ContentChanged {
             skill: subject.name().to_owned(),
             path: subject.location(),
         }
@@ -306,22 +311,30 @@ impl SkillRuntime {
     }
 
     /// Finds or makes the copy of a skill on a thread that may block.
-    async fn content_of(&self, subject: &Subject) -> Result<Option<Arc<Content>>, RuntimeError> {
+    async fn copy_content(
+        &self,
+        subject: &RunTarget,
+    ) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {
         let Some(skill) = subject.skill() else {
-            return Ok(subject.digest(self).map(Content::of_words));
+            return Ok(subject.digest(self).map(SkillCopy::for_command));
         };
         let (runtime, files) = (self.clone(), Arc::clone(&skill.files));
-        let work = move || runtime.shared.contents.of(&files, &runtime.shared.scratch);
+        let work = move || {
+            runtime
+                .shared
+                .copies
+                .get_or_create(&files, &runtime.shared.scratch)
+        };
         tokio::task::spawn_blocking(work).await.unwrap_or(Ok(None))
     }
 
     /// Computes a digest aside, since it may have to read 256 MiB: nobody else waits for the disk.
-    async fn digest_of(&self, subject: &Subject) -> Option<String> {
+    async fn content_digest(&self, subject: &RunTarget) -> Option<String> {
         let Some(skill) = subject.skill() else {
             return subject.digest(self);
         };
         let (runtime, files) = (self.clone(), Arc::clone(&skill.files));
-        tokio::task::spawn_blocking(move || runtime.shared.contents.digest(&files))
+        tokio::task::spawn_blocking(move || runtime.shared.copies.digest(&files))
             .await
             .ok()
             .flatten()
@@ -329,7 +342,7 @@ impl SkillRuntime {
 
     /// Refuses a granted directory around the one in which private copies and workspaces of runs
     /// are made: a program could read or change those of others.
-    fn keeps_copies_apart(&self, grants: &Grants) -> Result<(), RuntimeError> {
+    fn check_outside_scratch(&self, grants: &Grants) -> Result<(), RuntimeError> {
         let scratch = self
             .shared
             .scratch
@@ -340,7 +353,7 @@ impl SkillRuntime {
             .iter()
             .find(|file| scratch.starts_with(file.path()))
         {
-            Some(file) => Err(Repr::AroundScratch {
+            Some(file) => Err(Repr::ContainsScratch {
                 path: file.path().to_owned(),
                 scratch,
             }
@@ -353,35 +366,35 @@ impl SkillRuntime {
     /// runs.
     async fn run(
         &self,
-        planned: &Planned,
+        planned: &RunPlan,
         grants: Grants,
-        content: Option<&Content>,
-        workspace: &mut Option<Prepared>,
-        attempt: &mut Attempt,
+        content: Option<&SkillCopy>,
+        workspace: &mut Option<ActiveWorkspace>,
+        attempt: &mut RunRecord,
         sandbox: &dyn Sandbox,
-    ) -> Result<Outcome, RuntimeError> {
+    ) -> Result<RunOutput, RuntimeError> {
         let cancellation = planned.options.cancellation.as_ref();
-        let _turn = unless_cancelled(cancellation, self.shared.running.acquire())
+        let _turn = unless_cancelled(cancellation, self.shared.run_permits.acquire())
             .await?
             .map_err(|_| Repr::Closed)?;
-        make_missing(&grants, planned.workspace.as_deref())?;
-        is_canonical(&grants)?;
-        self.keeps_copies_apart(&grants)?;
-        let job = job(planned, content, grants)?;
+        create_missing_dirs(&grants, planned.workspace.as_deref())?;
+        check_canonical(&grants)?;
+        self.check_outside_scratch(&grants)?;
+        let job = build_job(planned, content, grants)?;
         // The copy is what was decided on; that the skill is another one now is still worth an
         // error instead of a result of yesterday.
         if let Some(content) = content
-            && self.digest_of(&planned.subject).await.as_ref() != Some(&content.digest)
+            && self.content_digest(&planned.target).await.as_ref() != Some(&content.digest)
         {
-            return Err(self.changed(&planned.subject));
+            return Err(self.content_changed(&planned.target));
         }
         if let Some(workspace) = workspace {
-            workspace.remember();
+            workspace.snapshot();
         }
-        attempt.note(|event| {
+        attempt.update(|event| {
             event.input = Some(skills_audit::Content::of(
-                job.input_bytes(),
-                job.input_bytes().len() as u64,
+                job.stdin_bytes(),
+                job.stdin_bytes().len() as u64,
             ))
         });
         Ok(sandbox.run(job).await?)
@@ -390,7 +403,7 @@ impl SkillRuntime {
 
 /// Waits for something that comes before a run, unless that is cancelled.
 async fn unless_cancelled<T>(
-    cancellation: Option<&Cancellation>,
+    cancellation: Option<&CancellationToken>,
     wait: impl Future<Output = T>,
 ) -> Result<T, RuntimeError> {
     let Some(cancellation) = cancellation else {
@@ -405,7 +418,7 @@ async fn unless_cancelled<T>(
 
 /// Refuses a granted path that a symlink leads elsewhere: `src/**` of a workspace whose `src` is a
 /// link.
-fn is_canonical(grants: &Grants) -> Result<(), RuntimeError> {
+fn check_canonical(grants: &Grants) -> Result<(), RuntimeError> {
     for file in grants.files() {
         match file.path().canonicalize() {
             Ok(path) if path == file.path() => {}
@@ -422,7 +435,7 @@ fn is_canonical(grants: &Grants) -> Result<(), RuntimeError> {
 }
 
 /// Whether there is more than every program gets.
-fn has_power(grants: &Grants) -> bool {
+fn is_privileged(grants: &Grants) -> bool {
     grants
         .verdicts()
         .iter()
@@ -432,7 +445,7 @@ fn has_power(grants: &Grants) -> bool {
 /// Makes the directories that may be written and are not there yet: `out/**` of a workspace without
 /// an `out`. Through a handle of the workspace, so that no symlink in it leads the making
 /// elsewhere.
-fn make_missing(grants: &Grants, workspace: Option<&Path>) -> Result<(), RuntimeError> {
+fn create_missing_dirs(grants: &Grants, workspace: Option<&Path>) -> Result<(), RuntimeError> {
     let Some(workspace) = workspace else {
         return Ok(());
     };
@@ -444,7 +457,7 @@ fn make_missing(grants: &Grants, workspace: Option<&Path>) -> Result<(), Runtime
     for path in below.filter(|path| workspace.join(path).symlink_metadata().is_err()) {
         let made = Dir::open_ambient_dir(workspace, ambient_authority())
             .and_then(|workspace| workspace.create_dir_all(path));
-        made.map_err(|source| Repr::Offered {
+        made.map_err(|source| Repr::OptionalPath {
             path: workspace.join(path),
             source,
         })?;
@@ -452,7 +465,7 @@ fn make_missing(grants: &Grants, workspace: Option<&Path>) -> Result<(), Runtime
     Ok(())
 }
 
-fn is_writable(workspace: &Prepared, grants: &Grants) -> bool {
+fn is_writable(workspace: &ActiveWorkspace, grants: &Grants) -> bool {
     grants
         .files()
         .iter()
@@ -461,7 +474,7 @@ fn is_writable(workspace: &Prepared, grants: &Grants) -> bool {
 
 /// The entries of `allowed-tools` whose capabilities came to anything: a wish to write without a
 /// directory to write to did not.
-fn used(grants: &Grants, manifest: &Manifest) -> Vec<String> {
+fn used_tools(grants: &Grants, manifest: &Manifest) -> Vec<String> {
     let is_given = |tool: &str| {
         Capability::of_tool(tool).is_some_and(|capability| grants.includes(capability))
     };

@@ -8,14 +8,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use skills_manifest::{Hook, HookAction, HookEvent};
 use skills_policy::Approver;
-use skills_sandbox::Ending;
+use skills_sandbox::Termination;
 
 use crate::error::{Repr, RuntimeError};
-use crate::runtime::find;
+use crate::runtime::find_entry;
 use crate::{ExecutionArtifacts, ExecutionOptions, ExecutionStatus, SkillRuntime};
 
 /// The longest command of a hook, in bytes: whoever approves it reads all of it.
-const MAX_COMMAND: usize = 300;
+const MAX_COMMAND_BYTES: usize = 300;
 
 /// What happens to an agent.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +43,7 @@ pub enum AgentEvent {
         reason: String,
         /// Whether a hook has kept it from ending before; hooks get it as `stop_hook_active`, so
         /// that they do not do so for ever.
-        is_repeated: bool,
+        stop_hook_active: bool,
     },
 }
 
@@ -52,7 +52,7 @@ pub enum AgentEvent {
 #[non_exhaustive]
 pub struct HookReport {
     /// What comes of it.
-    pub verdict: HookVerdict,
+    pub decision: HookDecision,
     /// The hooks that were for this event, in the order of the skill, up to the first that blocks.
     pub runs: Vec<HookRun>,
 }
@@ -61,12 +61,12 @@ pub struct HookReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum HookVerdict {
+pub enum HookDecision {
     /// No hook objects. This grants nothing: what the agent may do is decided elsewhere.
-    GoOn,
+    Continue,
     /// A hook objects: the tool must not be used, what it gave back must not be taken for good, or
     /// the agent is not done.
-    Blocked {
+    Block {
         /// Why, in the words of the hook, or what went wrong with it.
         reason: String,
     },
@@ -110,9 +110,9 @@ impl SkillRuntime {
         event: &AgentEvent,
         approver: Option<Arc<dyn Approver>>,
     ) -> Result<HookReport, RuntimeError> {
-        let hooks = self.hooks(name)?;
+        let hooks = self.load_hooks(name)?;
         let mut report = HookReport {
-            verdict: HookVerdict::GoOn,
+            decision: HookDecision::Continue,
             runs: Vec::new(),
         };
         for hook in hooks
@@ -122,11 +122,11 @@ impl SkillRuntime {
             let (run, verdict) = self.run_hook(name, hook, event, approver.clone()).await;
             report.runs.push(run);
             match verdict {
-                HookVerdict::GoOn => {}
+                HookDecision::Continue => {}
                 // A later one may still block.
-                HookVerdict::Ask { .. } => report.verdict = verdict,
-                HookVerdict::Blocked { .. } => {
-                    report.verdict = verdict;
+                HookDecision::Ask { .. } => report.decision = verdict,
+                HookDecision::Block { .. } => {
+                    report.decision = verdict;
                     break;
                 }
             }
@@ -134,11 +134,11 @@ impl SkillRuntime {
         Ok(report)
     }
 
-    fn hooks(&self, name: &str) -> Result<Vec<Hook>, RuntimeError> {
+    fn load_hooks(&self, name: &str) -> Result<Vec<Hook>, RuntimeError> {
         let catalog = self.catalog();
-        let entry = find(&catalog, name)?;
+        let entry = find_entry(&catalog, name)?;
         let failed = |source| {
-            RuntimeError::from(Repr::Files {
+            RuntimeError::from(Repr::FileAccess {
                 path: entry.location(),
                 source,
             })
@@ -149,7 +149,7 @@ impl SkillRuntime {
             return Ok(document.manifest().extensions().commands.clone());
         }
         let (skill, path, fields) = (entry.name().to_string(), entry.location(), unread.to_vec());
-        Err(Repr::Restricted {
+        Err(Repr::InvalidRestriction {
             skill,
             path,
             fields,
@@ -163,27 +163,28 @@ impl SkillRuntime {
         hook: &Hook,
         event: &AgentEvent,
         approver: Option<Arc<dyn Approver>>,
-    ) -> (HookRun, HookVerdict) {
+    ) -> (HookRun, HookDecision) {
         let text = match &hook.action {
             HookAction::Command { command, .. } => command.clone(),
             HookAction::Other(kind) => format!("({kind})"),
             _ => "(unknown)".to_owned(),
         };
-        let options = if text.len() > MAX_COMMAND {
+        let options = if text.len() > MAX_COMMAND_BYTES {
             Err("its command is longer than anybody reads")
         } else {
-            command::options(hook)
+            command::hook_options(hook)
         };
         let options = match options {
             Ok(options) => ExecutionOptions {
-                approval: approver,
-                input: event.document(),
+                approver,
+                input: event.to_json(),
                 ..options
             },
             Err(reason) => {
-                let text: String = text.chars().take(MAX_COMMAND).collect();
-                let error = self.refuse(name, &format!("{} {text}", hook.event.as_str()), reason);
-                return failed(
+                let text: String = text.chars().take(MAX_COMMAND_BYTES).collect();
+                let error =
+                    self.record_rejection(name, &format!("{} {text}", hook.event.as_str()), reason);
+                return failed_run(
                     text,
                     error.map_or_else(|| reason.to_owned(), |error| error.to_string()),
                     event,
@@ -199,7 +200,7 @@ impl SkillRuntime {
             .await
         {
             Ok(artifacts) => {
-                let verdict = verdict(&artifacts, event);
+                let verdict = read_decision(&artifacts, event);
                 (
                     HookRun {
                         command: text,
@@ -208,12 +209,12 @@ impl SkillRuntime {
                     verdict,
                 )
             }
-            Err(error) => failed(text, error.to_string(), event),
+            Err(error) => failed_run(text, error.to_string(), event),
         }
     }
 }
 
-fn failed(command: String, reason: String, event: &AgentEvent) -> (HookRun, HookVerdict) {
+fn failed_run(command: String, reason: String, event: &AgentEvent) -> (HookRun, HookDecision) {
     let verdict = event.on_failure(format!("the hook `{command}` did not run: {reason}"));
     (
         HookRun {
@@ -225,18 +226,18 @@ fn failed(command: String, reason: String, event: &AgentEvent) -> (HookRun, Hook
 }
 
 /// Reads what a hook that ran says.
-fn verdict(artifacts: &ExecutionArtifacts, event: &AgentEvent) -> HookVerdict {
+fn read_decision(artifacts: &ExecutionArtifacts, event: &AgentEvent) -> HookDecision {
     match &artifacts.exit_status {
         // What was cut may have said anything.
         ExecutionStatus::Success if artifacts.stdout.is_truncated() => {
             event.on_failure("the hook wrote more than is kept".to_owned())
         }
-        ExecutionStatus::Success => of_output(&artifacts.output),
+        ExecutionStatus::Success => parse_decision(&artifacts.output),
         ExecutionStatus::Failed {
-            ending: Ending::Exited { code: 2 },
+            termination: Termination::Exited { code: 2 },
         } => {
             let reason = artifacts.stderr.text();
-            HookVerdict::Blocked {
+            HookDecision::Block {
                 reason: if reason.trim().is_empty() {
                     "the hook gave no reason".to_owned()
                 } else {
@@ -250,13 +251,13 @@ fn verdict(artifacts: &ExecutionArtifacts, event: &AgentEvent) -> HookVerdict {
         ExecutionStatus::Timeout { limit_ms } => {
             event.on_failure(format!("the hook was stopped after {limit_ms} ms"))
         }
-        ExecutionStatus::Failed { ending } => {
-            event.on_failure(format!("the hook failed: {ending}"))
-        }
+        ExecutionStatus::Failed {
+            termination: ending,
+        } => event.on_failure(format!("the hook failed: {ending}")),
     }
 }
 
-fn of_output(output: &Value) -> HookVerdict {
+fn parse_decision(output: &Value) -> HookDecision {
     let text = |value: &Value| {
         value
             .as_str()
@@ -277,16 +278,16 @@ fn of_output(output: &Value) -> HookVerdict {
     };
     // Whichever is strictest counts.
     if let Some((_, reason)) = by(&["block", "deny"]) {
-        return HookVerdict::Blocked {
+        return HookDecision::Block {
             reason: text(reason),
         };
     }
     if output["continue"] == Value::Bool(false) {
-        return HookVerdict::Blocked {
+        return HookDecision::Block {
             reason: text(&output["stopReason"]),
         };
     }
-    by(&["ask"]).map_or(HookVerdict::GoOn, |(_, reason)| HookVerdict::Ask {
+    by(&["ask"]).map_or(HookDecision::Continue, |(_, reason)| HookDecision::Ask {
         reason: text(reason),
     })
 }
@@ -326,7 +327,7 @@ impl AgentEvent {
         }
     }
 
-    fn document(&self) -> Value {
+    fn to_json(&self) -> Value {
         let name = self.kind().as_str();
         match self {
             Self::PreToolUse { tool, input } => {
@@ -341,7 +342,7 @@ impl AgentEvent {
             }
             Self::Stop {
                 reason,
-                is_repeated,
+                stop_hook_active: is_repeated,
             } => {
                 json!({"hook_event_name": name, "reason": reason, "stop_hook_active": is_repeated})
             }
@@ -350,10 +351,10 @@ impl AgentEvent {
 
     /// What cannot guard a tool keeps it from being used; what comes too late anyway is told and no
     /// more.
-    fn on_failure(&self, reason: String) -> HookVerdict {
+    fn on_failure(&self, reason: String) -> HookDecision {
         match self {
-            Self::PreToolUse { .. } => HookVerdict::Blocked { reason },
-            _ => HookVerdict::GoOn,
+            Self::PreToolUse { .. } => HookDecision::Block { reason },
+            _ => HookDecision::Continue,
         }
     }
 }

@@ -6,11 +6,11 @@ use skills_discovery::{Entry, SkillFiles};
 use skills_policy::{Grants, Limits};
 use skills_sandbox::{Job, Program, Quota};
 
-use crate::contents::Content;
 use crate::error::{Repr, RuntimeError};
-use crate::plan::Planned;
-use crate::subject::Subject;
-use crate::{Command, Convention, ExecutionMode, ExecutionOptions, Workspace};
+use crate::run_plan::RunPlan;
+use crate::run_target::RunTarget;
+use crate::skill_copies::SkillCopy;
+use crate::{ExecutionMode, ExecutionOptions, HostCommand, InputProtocol, Workspace};
 
 /// The largest module that is read, in bytes.
 const MAX_MODULE_BYTES: u64 = 32 << 20;
@@ -19,69 +19,69 @@ const MAX_MODULE_BYTES: u64 = 32 << 20;
 const MAX_VARIABLE_BYTES: usize = 128 * 1024 - 1;
 
 /// The longest input that can be in `SKILL_INPUT` as well, in bytes.
-pub(crate) const MAX_VARIABLE_INPUT: usize = MAX_VARIABLE_BYTES - 1 - "SKILL_INPUT=".len();
+pub(crate) const MAX_VARIABLE_INPUT_BYTES: usize = MAX_VARIABLE_BYTES - 1 - "SKILL_INPUT=".len();
 
 /// Reads a WebAssembly module of a skill.
-pub(crate) fn module(
+pub(crate) fn read_module(
     entry: &Entry,
     files: &SkillFiles,
     path: &str,
 ) -> Result<Arc<[u8]>, RuntimeError> {
     let bytes = files.read(path, MAX_MODULE_BYTES);
-    Ok(Arc::from(bytes.map_err(|source| Repr::Files {
+    Ok(Arc::from(bytes.map_err(|source| Repr::FileAccess {
         path: entry.directory().join(path),
         source,
     })?))
 }
 
 /// Makes the job for a program of the skill, or of the copy of it.
-pub(crate) fn job(
-    planned: &Planned,
-    content: Option<&Content>,
+pub(crate) fn build_job(
+    planned: &RunPlan,
+    content: Option<&SkillCopy>,
     grants: Grants,
 ) -> Result<Job, RuntimeError> {
-    let Planned {
+    let RunPlan {
         mode,
         options,
         variables,
         ..
     } = planned;
     let granted = grants.variables().clone();
-    let job = told(Job::new(grants, program(planned, content)?), planned);
+    let job = set_protocol_env(Job::new(grants, job_program(planned, content)?), planned);
     let mut job = options
         .command
         .iter()
-        .flat_map(Command::arguments)
-        .fold(job, Job::argument);
+        .flat_map(HostCommand::leading_args)
+        .fold(job, Job::arg);
     for (name, value) in variables.iter().filter(|(name, _)| granted.contains(name)) {
-        job = job.secret(name, value.expose())?;
+        job = job.secret_env(name, value.expose())?;
     }
-    let job = job.input(planned.input.clone());
+    let job = job.stdin(planned.input.clone());
     let job = match mode {
         ExecutionMode::Wasm { .. } => job,
-        _ => options.directory.iter().fold(job, Job::directory),
+        _ => options.current_dir.iter().fold(job, Job::current_dir),
     };
     let job = options
-        .aliases
+        .path_aliases
         .iter()
-        .fold(job, |job, (alias, path)| job.alias(alias, path));
+        .fold(job, |job, (alias, path)| job.path_alias(alias, path));
     let job = options
         .cancellation
         .iter()
         .cloned()
         .fold(job, Job::cancellation);
     let job = options.session.iter().cloned().fold(job, Job::caller);
-    let quota = quota(planned, job.grants().limits());
+    let quota = workspace_quota(planned, job.grants().limits());
     let job = quota.into_iter().fold(job, Job::quota);
     Ok(options
         .args
         .iter()
-        .fold(job, |job, argument| job.argument(argument.as_str())))
+        .fold(job, |job, argument| job.arg(argument.as_str())))
 }
 
 /// Bounds what a workspace of the program's own may hold, the files that it was made with and those
 /// of earlier runs included.
-fn quota(planned: &Planned, limits: &Limits) -> Option<Quota> {
+fn workspace_quota(planned: &RunPlan, limits: &Limits) -> Option<Quota> {
     let is_own = matches!(
         planned.options.workspace,
         Workspace::Private(_) | Workspace::Session(_)
@@ -93,15 +93,15 @@ fn quota(planned: &Planned, limits: &Limits) -> Option<Quota> {
         .map(|path| Quota::new(path, limits.scratch_bytes))
 }
 
-fn program(planned: &Planned, content: Option<&Content>) -> Result<Program, RuntimeError> {
-    Ok(match (&planned.mode, &planned.subject) {
-        (ExecutionMode::Wasm { wasm_module }, Subject::Skill(skill)) => {
-            let copy = content.and_then(Content::files).transpose();
-            let copy = copy.map_err(|source| Repr::Files {
+fn job_program(planned: &RunPlan, content: Option<&SkillCopy>) -> Result<Program, RuntimeError> {
+    Ok(match (&planned.mode, &planned.target) {
+        (ExecutionMode::Wasm { wasm_module }, RunTarget::Skill(skill)) => {
+            let copy = content.and_then(SkillCopy::files).transpose();
+            let copy = copy.map_err(|source| Repr::FileAccess {
                 path: skill.entry.location(),
                 source,
             })?;
-            Program::Wasm(module(
+            Program::Wasm(read_module(
                 &skill.entry,
                 copy.as_ref().unwrap_or(&skill.files),
                 wasm_module,
@@ -112,15 +112,15 @@ fn program(planned: &Planned, content: Option<&Content>) -> Result<Program, Runt
                 script_path,
                 script_type,
             },
-            Subject::Skill(skill),
+            RunTarget::Skill(skill),
         ) => Program::script(*script_type, skill.entry.directory().join(script_path)),
         (mode, _) => Program::command(mode.program()),
     })
 }
 
 /// Tells the program of itself, as the convention has it.
-fn told(job: Job, planned: &Planned) -> Job {
-    let Planned {
+fn set_protocol_env(job: Job, planned: &RunPlan) -> Job {
+    let RunPlan {
         mode,
         options,
         workspace,
@@ -128,42 +128,40 @@ fn told(job: Job, planned: &Planned) -> Job {
     } = planned;
     let is_wasm = matches!(mode, ExecutionMode::Wasm { .. });
     let mut job = job;
-    if let Some(skill) = planned.subject.skill() {
+    if let Some(skill) = planned.target.skill() {
         let (name, directory) = (skill.entry.name().as_str(), skill.entry.directory());
-        job = job.environment("SKILL_NAME", name);
+        job = job.env("SKILL_NAME", name);
         if !is_wasm {
-            job = job.environment("SKILL_DIR", directory.to_string_lossy());
-            job = job.environment(
+            job = job.env("SKILL_DIR", directory.to_string_lossy());
+            job = job.env(
                 "SKILL_ASSETS_DIR",
                 directory.join("assets").to_string_lossy(),
             );
         }
-        if options.convention == Convention::OpenSkills {
+        if options.input_protocol == InputProtocol::OpenSkills {
             let timeout_ms = job.grants().limits().wall_time.as_millis().to_string();
-            job = job
-                .environment("SKILL_ID", name)
-                .environment("TIMEOUT_MS", timeout_ms);
+            job = job.env("SKILL_ID", name).env("TIMEOUT_MS", timeout_ms);
         }
     }
     let guest = |file: &skills_policy::FileGrant| {
         file.guest() == "/workspace" || file.guest().starts_with("/workspace/")
     };
-    let is_there = job.grants().files().iter().any(guest) && !is_quiet(options);
+    let is_there = job.grants().files().iter().any(guest) && !hides_skill_dir(options);
     if let Some(path) = workspace.as_ref().filter(|_| is_there) {
         let path = if is_wasm {
             "/workspace".into()
         } else {
             path.to_string_lossy().into_owned()
         };
-        job = job.environment("SKILL_WORKSPACE", path);
+        job = job.env("SKILL_WORKSPACE", path);
     }
     match std::str::from_utf8(&planned.input) {
         Ok(input)
             if options.stdin.is_none()
-                && options.convention == Convention::OpenSkills
-                && input.len() <= MAX_VARIABLE_INPUT =>
+                && options.input_protocol == InputProtocol::OpenSkills
+                && input.len() <= MAX_VARIABLE_INPUT_BYTES =>
         {
-            job.environment("SKILL_INPUT", input)
+            job.env("SKILL_INPUT", input)
         }
         _ => job,
     }
@@ -171,7 +169,7 @@ fn told(job: Job, planned: &Planned) -> Job {
 
 /// A script of the script runner finds itself in the directory of its session, and is told of no
 /// other.
-fn is_quiet(options: &ExecutionOptions) -> bool {
-    options.convention == Convention::ScriptRunner
+fn hides_skill_dir(options: &ExecutionOptions) -> bool {
+    options.input_protocol == InputProtocol::ScriptRunner
         && matches!(options.workspace, Workspace::Session(_))
 }

@@ -30,66 +30,68 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod approvals;
+mod approval_prompt;
+mod approval_queue;
+mod approval_store;
 mod artifacts;
-mod asking;
-mod attempt;
 mod backends;
 mod builder;
-mod command;
-mod contents;
-mod convention;
-mod conversation;
+#[cfg(feature = "watch")]
+mod catalog_watcher;
 mod error;
 mod execute;
 mod hooks;
+mod host_command;
+mod input_protocol;
 mod job;
 mod mode;
-mod offer;
+mod optional_mounts;
 mod options;
-mod plan;
 mod precompile;
 mod preview;
-mod printable;
 mod private_file;
-mod question;
+mod prompting;
 mod requirements;
+mod run_plan;
+mod run_record;
+mod run_target;
 mod runtime;
+mod sanitize;
 mod secrets;
 mod session;
 mod session_directory;
 mod skill;
-mod subject;
+mod skill_copies;
 mod tool_access;
-#[cfg(feature = "watch")]
-mod watch;
 mod workspace;
 
-pub use approvals::FileApprovals;
+pub use approval_prompt::{
+    PromptTooLong, format_approval_request, format_approval_request_in_full,
+};
+pub use approval_store::FileApprovalStore;
 pub use artifacts::{ExecutionArtifacts, ExecutionStatus};
 pub use builder::Builder;
-pub use command::Command;
-pub use convention::Convention;
-pub use conversation::{Activated, Injections, SkillForm};
+#[cfg(feature = "watch")]
+pub use catalog_watcher::CatalogWatcher;
 pub use error::{ErrorKind, RuntimeError};
-pub use hooks::{AgentEvent, HookReport, HookRun, HookVerdict};
+pub use hooks::{AgentEvent, HookDecision, HookReport, HookRun};
+pub use host_command::HostCommand;
+pub use input_protocol::InputProtocol;
 pub use mode::{ExecutionMode, detect_execution_mode};
 pub use options::{ExecutionOptions, InputFile, Workspace};
 pub use precompile::Precompile;
 pub use preview::Preview;
-pub use printable::{one_line, printable};
 pub use private_file::PrivateFile;
-pub use question::{TooLong, describe_question, describe_whole_question};
-pub use requirements::Unmet;
+pub use prompting::{ActivationResult, InjectionFormat, Injections};
+pub use requirements::OnMissing;
 pub use runtime::SkillRuntime;
-pub use secrets::{EnvProblem, Secrets};
-pub use session::{Record, SessionEnd, SessionSummary, SkillSession};
+pub use sanitize::{escape_line, escape_terminal};
+pub use secrets::{EnvFileWarning, Secrets};
+pub use session::{SessionEnd, SessionEvent, SessionSummary, SkillSession};
 pub use session_directory::SessionDirectory;
 pub use skill::{LoadedSkill, SkillDescriptor};
 pub use tool_access::ToolAccess;
-#[cfg(feature = "watch")]
-pub use watch::Watching;
-pub use workspace::{Artefact, Artefacts};
+pub use workspace::{OutputFile, OutputFiles};
 
 /// The layer that keeps records.
 pub use skills_audit as audit;
@@ -109,13 +111,12 @@ pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, Catalogue, Secret};
 pub use skills_sandbox::ErrorKind as SandboxErrorKind;
 #[cfg(all(feature = "native", unix))]
-pub use skills_sandbox::interpreter::Interpreters;
+pub use skills_sandbox::interpreter::ProgramFinder;
 pub use skills_sandbox::{
-    Cancellation, Captured, Ending, Excess, Layer, Preparation, Quota, QuotaExceeded, Report,
-    Sandbox, SandboxError, ScriptKind as ScriptType, Status,
+    CancellationToken, CapturedOutput, EnforcementReport, EnforcementStatus, Preparation, Quota,
+    QuotaExceeded, QuotaPart, Restriction, Sandbox, SandboxError, ScriptType, Termination,
 };
 #[cfg(feature = "wasm")]
 pub use skills_sandbox_wasm::{
-    ArtifactCache, CacheError, CompileCommand, Profile as WasmProfile, Usage as CacheUsage,
-    compile_child,
+    CacheUsage, CodeCache, CodeCacheError, CompileCommand, WasmProfile, compile_child,
 };

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use skills_discovery::{DiscoveryError, SkillFiles};
 use skills_manifest::Manifest;
-use skills_sandbox::ScriptKind;
+use skills_sandbox::ScriptType;
 
 use crate::ExecutionOptions;
 use crate::error::{Repr, RuntimeError};
@@ -13,7 +13,7 @@ use crate::error::{Repr, RuntimeError};
 /// skill's directory or in `wasm/`.
 const WASM_NAMES: [&str; 3] = ["wasm/skill.wasm", "skill.wasm", "module.wasm"];
 const WASM_DIRECTORIES: [&str; 2] = ["", "wasm"];
-const SCRIPTS: &str = "scripts";
+const SCRIPTS_DIRECTORY: &str = "scripts";
 
 /// What is run, and by what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -29,7 +29,7 @@ pub enum ExecutionMode {
         /// Its path inside the skill.
         script_path: String,
         /// Its language.
-        script_type: ScriptKind,
+        script_type: ScriptType,
     },
     /// A command of the machine.
     Command {
@@ -61,9 +61,9 @@ impl ExecutionMode {
 ///    all others. Of these the one that the input's `action` names, else of all others the one that
 ///    it names; else of these the only one, else `main`.
 ///
-/// Scripts are what [`ScriptKind::of_path`] knows. The flow itself knows `.py` and `.sh`: wherever
-/// several are left, these go before all other kinds, so that a helper in another language changes
-/// nothing.
+/// Scripts are what [`ScriptType::from_path`] knows. The flow itself knows `.py` and `.sh`:
+/// wherever several are left, these go before all other kinds, so that a helper in another language
+/// changes nothing.
 ///
 /// # Errors
 /// When what was asked for is not there or leaves the skill, when there is nothing to run, or when
@@ -82,19 +82,19 @@ pub fn detect_execution_mode(
     if let Some(module) = &options.wasm_module {
         let is_module = module.ends_with(".wasm") && files.contains(module);
         return if is_module {
-            Ok(wasm(module))
+            Ok(wasm_mode(module))
         } else {
-            Err(unknown(skill, module, modules(files)))
+            Err(unknown_program(skill, module, modules(files)))
         };
     }
     if let Some(script) = &options.script {
         return named_script(skill, files, script);
     }
     if let Some(module) = WASM_NAMES.into_iter().find(|name| files.contains(name)) {
-        return Ok(wasm(module));
+        return Ok(wasm_mode(module));
     }
     if let Some(module) = modules(files).first() {
-        return Ok(wasm(module));
+        return Ok(wasm_mode(module));
     }
     choose_script(skill, &scripts(files), manifest, &options.input)
 }
@@ -105,15 +105,15 @@ fn choose_script(
     manifest: &Manifest,
     input: &Value,
 ) -> Result<ExecutionMode, RuntimeError> {
-    let declared = declared(all, manifest);
+    let declared = declared_scripts(all, manifest);
     let offered: Vec<&String> = if declared.is_empty() {
         all.iter().collect()
     } else {
         declared
     };
     let run = |script: &String| {
-        native(script).ok_or_else(|| {
-            Repr::NoProgram {
+        native_mode(script).ok_or_else(|| {
+            Repr::NothingToRun {
                 skill: skill.to_owned(),
             }
             .into()
@@ -131,9 +131,9 @@ fn choose_script(
             .collect();
     }
     if named.is_empty() {
-        match of_the_flow(offered.clone()).as_slice() {
+        match openskills_scripts(offered.clone()).as_slice() {
             [] => {
-                return Err(Repr::NoProgram {
+                return Err(Repr::NothingToRun {
                     skill: skill.to_owned(),
                 }
                 .into());
@@ -151,15 +151,15 @@ fn choose_script(
     } else {
         named
     };
-    match of_the_flow(chosen.clone()).as_slice() {
-        [] => Err(ambiguous(skill, &offered)),
+    match openskills_scripts(chosen.clone()).as_slice() {
+        [] => Err(ambiguous_script(skill, &offered)),
         [only] => run(only),
-        _ => Err(ambiguous(skill, &chosen)),
+        _ => Err(ambiguous_script(skill, &chosen)),
     }
 }
 
 /// Keeps the kinds that the OpenSkills flow knows, when there are any.
-fn of_the_flow(scripts: Vec<&String>) -> Vec<&String> {
+fn openskills_scripts(scripts: Vec<&String>) -> Vec<&String> {
     let known: Vec<&String> = scripts
         .iter()
         .filter(|script| script.ends_with(".py") || script.ends_with(".sh"))
@@ -169,11 +169,11 @@ fn of_the_flow(scripts: Vec<&String>) -> Vec<&String> {
 }
 
 /// The scripts that the `scripts` block names, by file or by stem.
-fn declared<'a>(all: &'a [String], manifest: &Manifest) -> Vec<&'a String> {
+fn declared_scripts<'a>(all: &'a [String], manifest: &Manifest) -> Vec<&'a String> {
     let specs = &manifest.extensions().scripts;
     let is_named = |script: &&String| {
         specs.iter().any(|spec| {
-            [short(script), stem(script), script.as_str()].contains(&spec.name.as_str())
+            [short_name(script), stem(script), script.as_str()].contains(&spec.name.as_str())
         })
     };
     all.iter().filter(is_named).collect()
@@ -186,31 +186,31 @@ fn named_script(
     files: &SkillFiles,
     name: &str,
 ) -> Result<ExecutionMode, RuntimeError> {
-    let inside = format!("{SCRIPTS}/{name}");
+    let inside = format!("{SCRIPTS_DIRECTORY}/{name}");
     let exact = [name, inside.as_str()]
         .into_iter()
-        .find(|path| ScriptKind::of_path(path.as_ref()).is_some() && files.contains(path));
-    if let Some(mode) = exact.and_then(native) {
+        .find(|path| ScriptType::from_path(path.as_ref()).is_some() && files.contains(path));
+    if let Some(mode) = exact.and_then(native_mode) {
         return Ok(mode);
     }
     let scripts = scripts(files);
-    let stems = of_the_flow(
+    let stems = openskills_scripts(
         scripts
             .iter()
             .filter(|script| stem(script) == name)
             .collect(),
     );
     match stems.as_slice() {
-        [only] => native(only).ok_or_else(|| unknown(skill, name, Vec::new())),
-        [] => Err(unknown(
+        [only] => native_mode(only).ok_or_else(|| unknown_program(skill, name, Vec::new())),
+        [] => Err(unknown_program(
             skill,
             name,
             scripts
                 .iter()
-                .map(|script| short(script).to_owned())
+                .map(|script| short_name(script).to_owned())
                 .collect(),
         )),
-        _ => Err(ambiguous(skill, &stems)),
+        _ => Err(ambiguous_script(skill, &stems)),
     }
 }
 
@@ -223,15 +223,15 @@ fn is_action(script: &str, input: &Value) -> bool {
     action.is_some_and(|action| stem(script).replace('-', "_") == action)
 }
 
-fn wasm(module: &str) -> ExecutionMode {
+fn wasm_mode(module: &str) -> ExecutionMode {
     ExecutionMode::Wasm {
         wasm_module: module.to_owned(),
     }
 }
 
-fn native(script: &(impl AsRef<str> + ?Sized)) -> Option<ExecutionMode> {
+fn native_mode(script: &(impl AsRef<str> + ?Sized)) -> Option<ExecutionMode> {
     let script = script.as_ref();
-    let script_type = ScriptKind::of_path(script.as_ref())?;
+    let script_type = ScriptType::from_path(script.as_ref())?;
     Some(ExecutionMode::Native {
         script_path: script.to_owned(),
         script_type,
@@ -241,20 +241,20 @@ fn native(script: &(impl AsRef<str> + ?Sized)) -> Option<ExecutionMode> {
 fn modules(files: &SkillFiles) -> Vec<String> {
     WASM_DIRECTORIES
         .into_iter()
-        .flat_map(|directory| listed(files.files_in(directory)))
+        .flat_map(|directory| resource_paths(files.files_in(directory)))
         .filter(|path| path.ends_with(".wasm"))
         .collect()
 }
 
 pub(crate) fn scripts(files: &SkillFiles) -> Vec<String> {
-    let paths = listed(files.files_in(SCRIPTS));
+    let paths = resource_paths(files.files_in(SCRIPTS_DIRECTORY));
     paths
-        .filter(|path| ScriptKind::of_path(path.as_ref()).is_some())
+        .filter(|path| ScriptType::from_path(path.as_ref()).is_some())
         .collect()
 }
 
 /// A directory that cannot be listed offers nothing.
-fn listed(
+fn resource_paths(
     resources: Result<Vec<skills_discovery::Resource>, DiscoveryError>,
 ) -> impl Iterator<Item = String> {
     resources
@@ -269,11 +269,11 @@ fn stem(script: &str) -> &str {
 }
 
 /// A script as people name it.
-pub(crate) fn short(script: &str) -> &str {
+pub(crate) fn short_name(script: &str) -> &str {
     script.strip_prefix("scripts/").unwrap_or(script)
 }
 
-fn unknown(skill: &str, program: &str, candidates: Vec<String>) -> RuntimeError {
+fn unknown_program(skill: &str, program: &str, candidates: Vec<String>) -> RuntimeError {
     Repr::UnknownProgram {
         skill: skill.to_owned(),
         program: program.to_owned(),
@@ -282,10 +282,10 @@ fn unknown(skill: &str, program: &str, candidates: Vec<String>) -> RuntimeError 
     .into()
 }
 
-fn ambiguous(skill: &str, candidates: &[&String]) -> RuntimeError {
+fn ambiguous_script(skill: &str, candidates: &[&String]) -> RuntimeError {
     let candidates = candidates
         .iter()
-        .map(|script| short(script).to_owned())
+        .map(|script| short_name(script).to_owned())
         .collect();
     Repr::AmbiguousScript {
         skill: skill.to_owned(),

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use skills_policy::{Access, Approver, Capability, HostPattern, Limits};
-use skills_sandbox::Cancellation;
+use skills_sandbox::CancellationToken;
 
 use crate::error::{Repr, RuntimeError};
-use crate::{Command, Convention, Secret, SessionDirectory};
+use crate::{HostCommand, InputProtocol, Secret, SessionDirectory};
 
 /// How a skill is run.
 #[derive(Clone)]
@@ -34,50 +34,50 @@ pub struct ExecutionOptions {
     /// Runs this script of the skill: `run.py`, `scripts/run.py` or `run`.
     pub script: Option<String>,
     /// Runs this command instead of a program of the skill. Default none.
-    pub command: Option<Command>,
+    pub command: Option<HostCommand>,
     /// Arguments, passed as they are. Default none.
     pub args: Vec<String>,
     /// A directory for the program's input and output files. Default none.
     pub workspace: Workspace,
     /// Files and directories to read besides. Not beyond what the skill's `allowed-tools` name, if
     /// they name anything. Default none.
-    pub read: Vec<PathBuf>,
+    pub readable_paths: Vec<PathBuf>,
     /// Files and directories to read and write besides, as with `read`; a rule or an answer has to
     /// allow it. Default none.
-    pub write: Vec<PathBuf>,
+    pub writable_paths: Vec<PathBuf>,
     /// Directories that the program gets where that needs no answer: to read and write, else to
     /// read, else not at all; a skill that names what it needs gets none that it does not name. The
     /// paths are canonical: one that a symlink leads elsewhere by then stops the run. Default none.
-    pub offer: Vec<(PathBuf, Access)>,
+    pub optional_mounts: Vec<(PathBuf, Access)>,
     /// Hosts that the program may reach besides those that the skill names; a rule or an answer has
     /// to allow it. Default none.
     pub hosts: Vec<HostPattern>,
     /// The directory that the program starts in, which it may read. Default the skill's own.
-    pub directory: Option<PathBuf>,
+    pub current_dir: Option<PathBuf>,
     /// Other names under which a program that sees a file tree of its own finds what it may read,
     /// and what they stand for; both absolute. Default none.
-    pub aliases: Vec<(PathBuf, PathBuf)>,
+    pub path_aliases: Vec<(PathBuf, PathBuf)>,
     /// What the program is told of itself. Default that of the OpenSkills flow.
-    pub convention: Convention,
+    pub input_protocol: InputProtocol,
     /// Standard input, in place of what the convention puts there. Default nothing of it.
     pub stdin: Option<Vec<u8>>,
     /// How much of each output stream is kept, in bytes, a quarter of it from the end; nothing for
     /// the default. The rules' ceiling holds.
-    pub output_bytes: Option<usize>,
+    pub captured_bytes: Option<usize>,
     /// Variables for the program. One that the skill does not declare has to be allowed. Default
     /// none.
     pub env: BTreeMap<String, Secret>,
     /// Capabilities to give up although the skill asks for them. Default none.
-    pub without: Vec<Capability>,
+    pub dropped_capabilities: Vec<Capability>,
     /// Who is asked, instead of whom the runtime asks.
-    pub approval: Option<Arc<dyn Approver>>,
+    pub approver: Option<Arc<dyn Approver>>,
     /// The conversation that the run is part of: what somebody answers for the session counts in it
-    /// alone, until it is [forgotten](crate::SkillRuntime::forget_answers). Default nothing, which
-    /// is a session of its own: the host's.
+    /// alone, until it is [forgotten](crate::SkillRuntime::clear_session_approvals). Default
+    /// nothing, which is a session of its own: the host's.
     pub session: Option<String>,
     /// Stops the run, which then ends as [cancelled](crate::Ending::Cancelled) with what it wrote
     /// until then. Default nobody.
-    pub cancellation: Option<Cancellation>,
+    pub cancellation: Option<CancellationToken>,
 }
 
 /// A directory for a program's input and output files.
@@ -124,18 +124,18 @@ impl Default for ExecutionOptions {
             command: None,
             args: Vec::new(),
             workspace: Workspace::None,
-            read: Vec::new(),
-            write: Vec::new(),
-            offer: Vec::new(),
+            readable_paths: Vec::new(),
+            writable_paths: Vec::new(),
+            optional_mounts: Vec::new(),
             hosts: Vec::new(),
-            directory: None,
-            aliases: Vec::new(),
-            convention: Convention::default(),
+            current_dir: None,
+            path_aliases: Vec::new(),
+            input_protocol: InputProtocol::default(),
             stdin: None,
-            output_bytes: None,
+            captured_bytes: None,
             env: BTreeMap::new(),
-            without: Vec::new(),
-            approval: None,
+            dropped_capabilities: Vec::new(),
+            approver: None,
             session: None,
             cancellation: None,
         }
@@ -180,14 +180,14 @@ impl ExecutionOptions {
 
     /// Chooses who is asked.
     #[must_use]
-    pub fn approval(mut self, approver: Arc<dyn Approver>) -> Self {
-        self.approval = Some(approver);
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
         self
     }
 
     /// Lets `cancellation` stop the run.
     #[must_use]
-    pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
+    pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
         self.cancellation = Some(cancellation);
         self
     }
@@ -203,24 +203,24 @@ impl ExecutionOptions {
         if let Some(scratch_bytes) = self.scratch_bytes {
             limits.scratch_bytes = scratch_bytes;
         }
-        if let Some(output_bytes) = self.output_bytes {
+        if let Some(output_bytes) = self.captured_bytes {
             limits.output_bytes = output_bytes;
         }
         limits
     }
 
     /// Resolves all paths, so that what the policy compares is what the sandbox opens.
-    pub(crate) fn resolved(&self) -> Result<Self, RuntimeError> {
+    pub(crate) fn resolve_paths(&self) -> Result<Self, RuntimeError> {
         let mut options = self.clone();
         if let Workspace::Directory(directory) = &mut options.workspace {
             *directory = resolve(directory)?;
         }
-        let more = options.aliases.iter_mut().map(|(_, path)| path);
+        let more = options.path_aliases.iter_mut().map(|(_, path)| path);
         for path in options
-            .read
+            .readable_paths
             .iter_mut()
-            .chain(&mut options.write)
-            .chain(&mut options.directory)
+            .chain(&mut options.writable_paths)
+            .chain(&mut options.current_dir)
             .chain(more)
         {
             *path = resolve(path)?;
@@ -231,7 +231,7 @@ impl ExecutionOptions {
 
 fn resolve(path: &Path) -> Result<PathBuf, RuntimeError> {
     path.canonicalize().map_err(|source| {
-        Repr::Offered {
+        Repr::OptionalPath {
             path: path.to_owned(),
             source,
         }
@@ -252,14 +252,14 @@ impl fmt::Debug for ExecutionOptions {
             .field("command", &self.command)
             .field("args", &self.args)
             .field("workspace", &self.workspace)
-            .field("read", &self.read)
-            .field("write", &self.write)
-            .field("offer", &self.offer)
+            .field("read", &self.readable_paths)
+            .field("write", &self.writable_paths)
+            .field("offer", &self.optional_mounts)
             .field("hosts", &self.hosts)
-            .field("directory", &self.directory)
-            .field("convention", &self.convention)
+            .field("directory", &self.current_dir)
+            .field("convention", &self.input_protocol)
             .field("env", &self.env)
-            .field("without", &self.without)
+            .field("without", &self.dropped_capabilities)
             .field("session", &self.session)
             .finish_non_exhaustive()
     }

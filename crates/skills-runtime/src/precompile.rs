@@ -6,8 +6,8 @@ use skills_discovery::{Catalog, Entry};
 use skills_sandbox::{Preparation, Program};
 
 use crate::error::{Repr, RuntimeError};
-use crate::job::module;
-use crate::runtime::{Shared, find};
+use crate::job::read_module;
+use crate::runtime::{Shared, find_entry};
 use crate::{ErrorKind, ExecutionMode, ExecutionOptions, SkillRuntime, detect_execution_mode};
 
 /// When programs are compiled.
@@ -33,19 +33,19 @@ impl SkillRuntime {
     /// When there is no such skill, or its program cannot be read or loaded.
     pub async fn precompile_skill(&self, name: &str) -> Result<Preparation, RuntimeError> {
         let catalog = self.catalog();
-        self.shared.precompile(find(&catalog, name)?).await
+        self.shared.precompile(find_entry(&catalog, name)?).await
     }
 }
 
 impl Shared {
     fn is_current(&self, catalog: &Arc<Catalog>) -> bool {
-        self.latest()
+        self.latest_snapshot()
             .is_some_and(|known| Arc::ptr_eq(&known.catalog, catalog))
     }
 
     async fn precompile(&self, entry: &Entry) -> Result<Preparation, RuntimeError> {
         let failed = |source| {
-            RuntimeError::from(Repr::Files {
+            RuntimeError::from(Repr::FileAccess {
                 path: entry.location(),
                 source,
             })
@@ -62,17 +62,17 @@ impl Shared {
             Err(error)
                 if matches!(
                     error.kind(),
-                    ErrorKind::AmbiguousScript | ErrorKind::NoProgram
+                    ErrorKind::AmbiguousScript | ErrorKind::NothingToRun
                 ) =>
             {
-                return Ok(Preparation::Nothing);
+                return Ok(Preparation::NotNeeded);
             }
             mode => mode?,
         };
         let ExecutionMode::Wasm { wasm_module } = &mode else {
-            return Ok(Preparation::Nothing);
+            return Ok(Preparation::NotNeeded);
         };
-        let bytes = module(entry, &files, wasm_module)?;
+        let bytes = read_module(entry, &files, wasm_module)?;
         Ok(self
             .backends
             .for_mode(&mode)?
@@ -82,7 +82,7 @@ impl Shared {
 }
 
 /// Begins to compile what a scan found. Where no thread can be had it is left to the runs.
-pub(crate) fn in_background(shared: &Arc<Shared>, catalog: &Arc<Catalog>) {
+pub(crate) fn spawn_precompile(shared: &Arc<Shared>, catalog: &Arc<Catalog>) {
     let (shared, catalog) = (Arc::downgrade(shared), Arc::clone(catalog));
     let work = move || {
         let Ok(executor) = tokio::runtime::Builder::new_current_thread().build() else {

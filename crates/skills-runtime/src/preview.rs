@@ -16,15 +16,15 @@ pub struct Preview {
     /// The digest of the skill's files, when one can be had.
     pub digest: Option<String>,
     /// What the rules and stored approvals come to when nobody is asked.
-    pub decision: Decision,
+    pub authorization: Decision,
     /// What an answer is missing to. In [strict mode](skills_policy::Mode::Strict) nobody is asked
     /// at a run, but it can be approved.
-    pub question: Option<Question>,
+    pub approval_request: Option<Question>,
     /// The entries of `allowed-tools` that ask for nothing that a program could be given here, and
     /// why.
-    pub idle: Vec<(String, &'static str)>,
+    pub unused_tools: Vec<(String, &'static str)>,
     /// What the skill says it needs and is not here. A run would fail.
-    pub missing: Vec<String>,
+    pub missing_requirements: Vec<String>,
     /// The backend that would run it, or why there is none or it would refuse what was granted.
     pub backend: Result<&'static str, String>,
 }
@@ -40,10 +40,10 @@ impl SkillRuntime {
         name: &str,
         options: &ExecutionOptions,
     ) -> Result<Preview, RuntimeError> {
-        let planned = self.plan(name, options.resolved()?, None)?;
-        let digest = planned.subject.digest(self);
-        let planned = self.with_offers(planned, digest.as_deref());
-        let request = planned.request_for(digest.as_deref());
+        let planned = self.plan(name, options.resolve_paths()?, None)?;
+        let digest = planned.target.digest(self);
+        let planned = self.with_optional_mounts(planned, digest.as_deref());
+        let request = planned.request_for_digest(digest.as_deref());
         let question = match self.shared.permissions.examine(&request) {
             Examined::Open(pending) => Some(pending.question().clone()),
             Examined::Decided(_) => None,
@@ -56,17 +56,17 @@ impl SkillRuntime {
             .and_then(|backend| {
                 // What is granted and cannot be enforced does not run.
                 if let Decision::Granted(grants) = &decision {
-                    backend.accepts(grants)?;
+                    backend.check_grants(grants)?;
                 }
                 Ok(backend.name())
             });
         Ok(Preview {
-            skill: planned.subject.name().to_owned(),
+            skill: planned.target.name().to_owned(),
             digest,
-            decision,
-            question,
-            idle: request.idle(),
-            missing: self.missing(&planned),
+            authorization: decision,
+            approval_request: question,
+            unused_tools: request.idle(),
+            missing_requirements: self.missing_requirements(&planned),
             backend: backend.map_err(|error| error.to_string()),
             mode: planned.mode,
         })
@@ -84,10 +84,10 @@ impl SkillRuntime {
         options: &ExecutionOptions,
         shown: &Question,
     ) -> Result<Decision, RuntimeError> {
-        let planned = self.plan(name, options.resolved()?, None)?;
-        let digest = planned.subject.digest(self);
-        let planned = self.with_offers(planned, digest.as_deref());
-        let request = planned.request_for(digest.as_deref());
+        let planned = self.plan(name, options.resolve_paths()?, None)?;
+        let digest = planned.target.digest(self);
+        let planned = self.with_optional_mounts(planned, digest.as_deref());
+        let request = planned.request_for_digest(digest.as_deref());
         match self.shared.permissions.examine(&request) {
             Examined::Decided(decision) => Ok(*decision),
             Examined::Open(pending) if pending.question() == shown => self
@@ -96,11 +96,8 @@ impl SkillRuntime {
                 .approve(*pending)
                 .map_err(|source| Repr::Approval(source).into()),
             Examined::Open(_) => {
-                let (skill, path) = (
-                    planned.subject.name().to_owned(),
-                    planned.subject.location(),
-                );
-                Err(Repr::ChangedMeanwhile { skill, path }.into())
+                let (skill, path) = (planned.target.name().to_owned(), planned.target.location());
+                Err(Repr::ContentChanged { skill, path }.into())
             }
         }
     }

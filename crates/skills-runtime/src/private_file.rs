@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The time between two attempts to take the lock.
-const LOCK_PAUSE: Duration = Duration::from_millis(5);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A small file of the host's own, which only its owner may read or write. It is replaced as a
 /// whole, and several processes may do so.
@@ -59,14 +59,14 @@ impl PrivateFile {
     /// # Errors
     /// [`TimedOut`](io::ErrorKind::TimedOut) when another process holds the lock for that long;
     /// else as for `lock`.
-    pub fn lock_within(&self, max_wait: Duration) -> io::Result<File> {
+    pub fn lock_with_timeout(&self, max_wait: Duration) -> io::Result<File> {
         let file = self.open_lock()?;
         let until = Instant::now() + max_wait;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::WouldBlock) if Instant::now() < until => {
-                    std::thread::sleep(LOCK_PAUSE)
+                    std::thread::sleep(LOCK_RETRY_INTERVAL)
                 }
                 Err(TryLockError::WouldBlock) => {
                     let message = format!(
@@ -87,7 +87,7 @@ impl PrivateFile {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         owner_only(&mut options);
-        options.open(self.beside("lock"))
+        options.open(self.sibling("lock"))
     }
 
     /// Puts a text in the place of the whole file. Whoever reads meanwhile reads the old one or the
@@ -96,7 +96,7 @@ impl PrivateFile {
     /// # Errors
     /// When it cannot be written; the old one is then still there.
     pub fn replace(&self, text: &str) -> io::Result<()> {
-        let new = self.beside("new");
+        let new = self.sibling("new");
         // What a process left that was killed has its rights, not ours.
         match fs::remove_file(&new) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -111,7 +111,7 @@ impl PrivateFile {
         fs::rename(new, &self.path)
     }
 
-    fn beside(&self, ending: &str) -> PathBuf {
+    fn sibling(&self, ending: &str) -> PathBuf {
         let mut name = OsString::from(&self.path);
         name.push(".");
         name.push(ending);
@@ -150,12 +150,12 @@ mod tests {
     fn a_lock_is_waited_for_no_longer_than_said() {
         let directory = tempfile::tempdir().unwrap();
         let file = PrivateFile::new(directory.path().join("state/file"));
-        let held = file.lock_within(Duration::ZERO).unwrap();
+        let held = file.lock_with_timeout(Duration::ZERO).unwrap();
         assert_eq!(
-            file.lock_within(Duration::ZERO).unwrap_err().kind(),
+            file.lock_with_timeout(Duration::ZERO).unwrap_err().kind(),
             io::ErrorKind::TimedOut
         );
         drop(held);
-        file.lock_within(Duration::ZERO).unwrap();
+        file.lock_with_timeout(Duration::ZERO).unwrap();
     }
 }

@@ -9,12 +9,12 @@ use skills_policy::changes_execution;
 
 /// What happens to a skill that says it needs what is not here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Unmet {
+pub enum OnMissing {
     /// It does not run.
     #[default]
-    Refuse,
+    Fail,
     /// It runs, and what is missing is in the notes of the artifacts.
-    Note,
+    Warn,
 }
 
 /// Where programs are looked for unless the host says otherwise: where the sandbox looks.
@@ -51,7 +51,7 @@ pub(crate) fn declared_variables(files: &SkillFiles, manifest: &Manifest) -> BTr
 ///
 /// `always` of the OpenClaw block waives its programs and variables, not its systems. Settings of a
 /// client (`requires.config`) are not looked at.
-pub(crate) fn missing(
+pub(crate) fn missing_requirements(
     manifest: &Manifest,
     directories: &[PathBuf],
     has_variable: impl Fn(&str) -> bool,
@@ -65,7 +65,7 @@ pub(crate) fn missing(
             .into_iter()
             .flat_map(|openclaw| openclaw.os.iter().map(String::as_str)),
     );
-    if !systems.is_empty() && !systems.contains(&system()) {
+    if !systems.is_empty() && !systems.contains(&current_system()) {
         missing.push(format!("a system of: {}", systems.join(", ")));
     }
     let blocks = [
@@ -75,14 +75,14 @@ pub(crate) fn missing(
             .map(|openclaw| &openclaw.requires),
     ];
     for requires in blocks.into_iter().flatten() {
-        missing.extend(of_block(requires, directories, &has_variable));
+        missing.extend(missing_in_block(requires, directories, &has_variable));
     }
     missing.sort();
     missing.dedup();
     missing
 }
 
-fn of_block(
+fn missing_in_block(
     requires: &Requires,
     directories: &[PathBuf],
     has_variable: &impl Fn(&str) -> bool,
@@ -130,7 +130,7 @@ fn is_executable(path: &Path) -> bool {
 }
 
 /// The system, by the names that skills use.
-fn system() -> &'static str {
+fn current_system() -> &'static str {
     match std::env::consts::OS {
         "macos" => "darwin",
         "windows" => "win32",

@@ -11,16 +11,16 @@ use tokio::sync::Semaphore;
 use skills_discovery::{Catalog, Discovery, Entry, Lookup};
 use skills_policy::PermissionManager;
 use skills_prompt::{ImplicitIndex, MentionIndex, Modes};
-use skills_sandbox::{Report, SandboxError};
+use skills_sandbox::{EnforcementReport, SandboxError};
 
-use crate::asking::Asking;
-use crate::attempt::Recorder;
+use crate::approval_queue::ApprovalQueue;
 use crate::backends::Backends;
-use crate::contents::Contents;
 use crate::error::{Repr, RuntimeError};
-use crate::precompile::in_background;
+use crate::precompile::spawn_precompile;
 use crate::requirements::declared_variables;
-use crate::{Builder, LoadedSkill, Precompile, Secrets, SkillDescriptor, Unmet};
+use crate::run_record::Recorder;
+use crate::skill_copies::SkillCopyCache;
+use crate::{Builder, LoadedSkill, OnMissing, Precompile, Secrets, SkillDescriptor};
 
 /// Finds, shows, loads and runs skills.
 ///
@@ -41,27 +41,27 @@ pub(crate) struct Shared {
     pub(crate) scratch: PathBuf,
     pub(crate) program_directories: Vec<PathBuf>,
     pub(crate) approval_timeout: Duration,
-    pub(crate) unmet: Unmet,
+    pub(crate) on_missing_requirements: OnMissing,
     /// Directories that no program sees.
-    pub(crate) hidden: Vec<PathBuf>,
+    pub(crate) hidden_directories: Vec<PathBuf>,
     /// So many programs run at once.
-    pub(crate) running: Semaphore,
-    pub(crate) asking: Asking,
-    pub(crate) known: RwLock<Latest>,
+    pub(crate) run_permits: Semaphore,
+    pub(crate) approval_queue: ApprovalQueue,
+    pub(crate) latest: RwLock<LatestSnapshot>,
     /// How many looks at the disk have begun.
-    pub(crate) looks: AtomicU64,
-    pub(crate) contents: Contents,
+    pub(crate) next_scan_id: AtomicU64,
+    pub(crate) copies: SkillCopyCache,
 }
 
 /// What the look at the disk found that began last of all that have ended.
 #[derive(Default)]
-pub(crate) struct Latest {
-    pub(crate) known: Option<Arc<Known>>,
-    look: u64,
+pub(crate) struct LatestSnapshot {
+    pub(crate) snapshot: Option<Arc<CatalogSnapshot>>,
+    scan_id: u64,
 }
 
 /// A catalogue, and what was prepared for looking things up in it.
-pub(crate) struct Known {
+pub(crate) struct CatalogSnapshot {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) mentions: OnceLock<Arc<MentionIndex>>,
     pub(crate) implicit: OnceLock<Arc<ImplicitIndex>>,
@@ -82,7 +82,7 @@ impl SkillRuntime {
     /// Scans the roots anew and lists what is there; what was passed over is in
     /// [`catalog`](Self::catalog).
     pub fn discover_skills(&self) -> Vec<SkillDescriptor> {
-        self.rescan()
+        self.scan()
             .catalog
             .entries()
             .iter()
@@ -92,17 +92,17 @@ impl SkillRuntime {
 
     /// Returns the catalogue of the last scan, and makes the first scan when there was none.
     pub fn catalog(&self) -> Arc<Catalog> {
-        Arc::clone(&self.known().catalog)
+        Arc::clone(&self.snapshot().catalog)
     }
 
     /// Looks at the disk again and returns the catalogue. An unchanged disk costs a look at the
     /// metadata of each file, and the catalogue stays the same.
     pub fn refresh(&self) -> Arc<Catalog> {
-        Arc::clone(&self.rescan().catalog)
+        Arc::clone(&self.scan().catalog)
     }
 
-    pub(crate) fn known(&self) -> Arc<Known> {
-        self.shared.latest().unwrap_or_else(|| self.rescan())
+    pub(crate) fn snapshot(&self) -> Arc<CatalogSnapshot> {
+        self.shared.latest_snapshot().unwrap_or_else(|| self.scan())
     }
 
     /// Returns how skills are looked for.
@@ -121,8 +121,8 @@ impl SkillRuntime {
 
     /// Returns the directories that no program sees ([`Builder::hide`]), as the host named them.
     #[must_use]
-    pub fn hidden(&self) -> &[PathBuf] {
-        &self.shared.hidden
+    pub fn hidden_directories(&self) -> &[PathBuf] {
+        &self.shared.hidden_directories
     }
 
     /// Returns the directory in which private scratch directories and private copies of skills are
@@ -133,7 +133,7 @@ impl SkillRuntime {
     }
 
     /// Forgets what was answered for a [session](crate::ExecutionOptions::session).
-    pub fn forget_answers(&self, session: &str) {
+    pub fn clear_session_approvals(&self, session: &str) {
         self.shared.permissions.forget_session(session);
     }
 
@@ -144,9 +144,9 @@ impl SkillRuntime {
     /// As [`get_skill`](Self::get_skill).
     pub fn declared_variables(&self, name: &str) -> Result<BTreeSet<String>, RuntimeError> {
         let catalog = self.catalog();
-        let entry = find(&catalog, name)?;
+        let entry = find_entry(&catalog, name)?;
         let failed = |source| {
-            RuntimeError::from(Repr::Files {
+            RuntimeError::from(Repr::FileAccess {
                 path: entry.location(),
                 source,
             })
@@ -160,22 +160,22 @@ impl SkillRuntime {
     /// WebAssembly; nothing runs.
     ///
     /// A backend that cannot serve here gives the error that a run would give.
-    pub fn sandboxes(&self) -> [(&'static str, Result<Report, SandboxError>); 2] {
+    pub fn probe_backends(&self) -> [(&'static str, Result<EnforcementReport, SandboxError>); 2] {
         self.shared.backends.probe()
     }
 
-    fn rescan(&self) -> Arc<Known> {
-        let look = self.shared.looks.fetch_add(1, Ordering::Relaxed) + 1;
-        let found = match self.shared.latest() {
+    fn scan(&self) -> Arc<CatalogSnapshot> {
+        let look = self.shared.next_scan_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let found = match self.shared.latest_snapshot() {
             Some(known) => match self.shared.discovery.rescan(&known.catalog) {
-                Some(catalog) => Arc::new(Known::new(catalog)),
+                Some(catalog) => Arc::new(CatalogSnapshot::new(catalog)),
                 None => known,
             },
-            None => Arc::new(Known::new(self.shared.discovery.scan())),
+            None => Arc::new(CatalogSnapshot::new(self.shared.discovery.scan())),
         };
-        let (known, is_new) = self.shared.settle(look, found);
+        let (known, is_new) = self.shared.publish_if_newer(look, found);
         if is_new && self.shared.precompile == Precompile::AtDiscovery {
-            in_background(&self.shared, &known.catalog);
+            spawn_precompile(&self.shared, &known.catalog);
         }
         known
     }
@@ -186,9 +186,9 @@ impl SkillRuntime {
     /// When no or more than one skill has the name, or when its files cannot be read (any more).
     pub fn get_skill(&self, name: &str) -> Result<LoadedSkill, RuntimeError> {
         let catalog = self.catalog();
-        let entry = find(&catalog, name)?;
+        let entry = find_entry(&catalog, name)?;
         let failed = |source| {
-            RuntimeError::from(Repr::Files {
+            RuntimeError::from(Repr::FileAccess {
                 path: entry.location(),
                 source,
             })
@@ -203,34 +203,38 @@ impl SkillRuntime {
 }
 
 impl Shared {
-    pub(crate) fn latest(&self) -> Option<Arc<Known>> {
-        self.known
+    pub(crate) fn latest_snapshot(&self) -> Option<Arc<CatalogSnapshot>> {
+        self.latest
             .read()
             .unwrap_or_else(PoisonError::into_inner)
-            .known
+            .snapshot
             .clone()
     }
 
     /// Takes what a look found for what is known, unless a look that began later has ended before.
     /// Returns what counts, and whether it is new.
-    fn settle(&self, look: u64, found: Arc<Known>) -> (Arc<Known>, bool) {
-        let mut latest = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = latest.known.as_ref().filter(|_| latest.look > look) {
+    fn publish_if_newer(
+        &self,
+        look: u64,
+        found: Arc<CatalogSnapshot>,
+    ) -> (Arc<CatalogSnapshot>, bool) {
+        let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = latest.snapshot.as_ref().filter(|_| latest.scan_id > look) {
             return (Arc::clone(known), false);
         }
         let is_new = latest
-            .known
+            .snapshot
             .as_ref()
             .is_none_or(|known| !Arc::ptr_eq(known, &found));
-        *latest = Latest {
-            known: Some(Arc::clone(&found)),
-            look,
+        *latest = LatestSnapshot {
+            snapshot: Some(Arc::clone(&found)),
+            scan_id: look,
         };
         (found, is_new)
     }
 }
 
-impl Known {
+impl CatalogSnapshot {
     fn new(catalog: Catalog) -> Self {
         Self {
             catalog: Arc::new(catalog),
@@ -240,7 +244,7 @@ impl Known {
     }
 }
 
-pub(crate) fn find<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, RuntimeError> {
+pub(crate) fn find_entry<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, RuntimeError> {
     match catalog.find(name) {
         Lookup::Found(entry) => Ok(entry),
         Lookup::Unknown(nearest) => {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use skills_prompt::Secret;
 
-pub use env_file::EnvProblem;
+pub use env_file::EnvFileWarning;
 pub(crate) use redact::Redactor;
 
 /// The variables that a host has for its skills. A program sees those of them that its skill
@@ -24,8 +24,8 @@ impl Secrets {
     /// expanded or run. The last of several values counts. Lines that are none of this are
     /// problems, and the others count.
     #[must_use]
-    pub fn from_env_text(text: &str) -> (Self, Vec<EnvProblem>) {
-        let (values, problems) = env_file::read(text);
+    pub fn from_env_text(text: &str) -> (Self, Vec<EnvFileWarning>) {
+        let (values, problems) = env_file::parse(text);
         (
             values
                 .into_iter()

@@ -9,17 +9,17 @@ use skills_manifest::{Context, ToolRule};
 use skills_policy::Approver;
 
 use crate::error::{Repr, RuntimeError};
-use crate::runtime::find;
-use crate::tool_access::access;
+use crate::runtime::find_entry;
+use crate::tool_access::evaluate;
 use crate::{
-    AgentEvent, ExecutionArtifacts, ExecutionOptions, HookReport, HookVerdict, SkillRuntime,
+    AgentEvent, ExecutionArtifacts, ExecutionOptions, HookDecision, HookReport, SkillRuntime,
     ToolAccess,
 };
 
 /// The most that is kept of all records together, in bytes; later ones are counted and not kept.
-const MAX_BYTES: usize = 16 << 20;
+const MAX_EVENT_BYTES: usize = 16 << 20;
 /// The most records that are kept.
-const MAX_RECORDS: usize = 10_000;
+const MAX_EVENTS: usize = 10_000;
 
 /// The use of one skill by an agent.
 ///
@@ -32,16 +32,16 @@ pub struct SkillSession {
     directory: String,
     agent: Option<String>,
     is_forked: bool,
-    allowed: Vec<ToolRule>,
-    disallowed: Vec<ToolRule>,
+    allowed_tools: Vec<ToolRule>,
+    disallowed_tools: Vec<ToolRule>,
     approver: Option<Arc<dyn Approver>>,
-    records: Vec<Record>,
+    events: Vec<SessionEvent>,
     bytes: usize,
-    dropped: usize,
+    dropped_events: usize,
     tool_calls: usize,
     last_output: Value,
     /// Whether a hook has kept it from ending.
-    has_been_kept: bool,
+    stop_was_blocked: bool,
     started: Instant,
 }
 
@@ -49,9 +49,9 @@ pub struct SkillSession {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Record {
+pub enum SessionEvent {
     /// A tool was used.
-    Tool {
+    ToolCall {
         /// The tool.
         tool: String,
         /// What it was given.
@@ -85,9 +85,9 @@ pub struct SessionSummary {
     /// How many tools were used and programs were run.
     pub tool_calls: usize,
     /// What happened, for a session that was not forked.
-    pub records: Vec<Record>,
+    pub events: Vec<SessionEvent>,
     /// How many records were not kept: there were more than 10,000, or more than 16 MiB.
-    pub dropped_records: usize,
+    pub dropped_events: usize,
     /// How long it took.
     #[serde(skip)]
     pub duration: Duration,
@@ -98,9 +98,9 @@ pub struct SessionSummary {
 #[non_exhaustive]
 pub enum SessionEnd {
     /// It ended.
-    Done(SessionSummary),
+    Finished(SessionSummary),
     /// A hook of the skill wants the agent to go on.
-    GoOn {
+    Continue {
         /// Why.
         reason: String,
     },
@@ -119,9 +119,9 @@ impl SkillRuntime {
         approver: Option<Arc<dyn Approver>>,
     ) -> Result<SkillSession, RuntimeError> {
         let catalog = self.catalog();
-        let entry = find(&catalog, name)?;
+        let entry = find_entry(&catalog, name)?;
         let failed = |source| {
-            RuntimeError::from(Repr::Files {
+            RuntimeError::from(Repr::FileAccess {
                 path: entry.location(),
                 source,
             })
@@ -130,7 +130,7 @@ impl SkillRuntime {
         let manifest = document.manifest();
         if !manifest.unread_restrictions().is_empty() {
             let fields = manifest.unread_restrictions().to_vec();
-            return Err(Repr::Restricted {
+            return Err(Repr::InvalidRestriction {
                 skill: entry.name().to_string(),
                 path: entry.location(),
                 fields,
@@ -144,15 +144,15 @@ impl SkillRuntime {
             directory: entry.directory().to_string_lossy().into_owned(),
             agent: extensions.agent.clone(),
             is_forked: extensions.context == Some(Context::Fork),
-            allowed: manifest.allowed_tools().to_vec(),
-            disallowed: extensions.disallowed_tools.clone(),
+            allowed_tools: manifest.allowed_tools().to_vec(),
+            disallowed_tools: extensions.disallowed_tools.clone(),
             approver,
-            records: Vec::new(),
+            events: Vec::new(),
             bytes: 0,
-            dropped: 0,
+            dropped_events: 0,
             tool_calls: 0,
             last_output: Value::Null,
-            has_been_kept: false,
+            stop_was_blocked: false,
             started: Instant::now(),
         })
     }
@@ -173,8 +173,8 @@ impl SkillSession {
 
     /// Returns what happened so far.
     #[must_use]
-    pub fn records(&self) -> &[Record] {
-        &self.records
+    pub fn events(&self) -> &[SessionEvent] {
+        &self.events
     }
 
     /// Says what the skill says of a tool with this argument: `Bash` with `git status`, `Read` with
@@ -184,7 +184,7 @@ impl SkillSession {
     /// the skill declares; it is no wall.
     #[must_use]
     pub fn tool_access(&self, tool: &str, argument: &str) -> ToolAccess {
-        access(&self.allowed, &self.disallowed, tool, argument)
+        evaluate(&self.allowed_tools, &self.disallowed_tools, tool, argument)
     }
 
     /// Runs the hooks that want to know of a tool before it is used. Unless the verdict is to go
@@ -213,7 +213,7 @@ impl SkillSession {
         output: &Value,
     ) -> Result<HookReport, RuntimeError> {
         let (tool, input, output) = (tool.to_owned(), input.clone(), output.clone());
-        self.record(Record::Tool {
+        self.record(SessionEvent::ToolCall {
             tool: tool.clone(),
             input: input.clone(),
             output: output.clone(),
@@ -236,14 +236,14 @@ impl SkillSession {
         &mut self,
         mut options: ExecutionOptions,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        options.approval = options.approval.or_else(|| self.approver.clone());
+        options.approver = options.approver.or_else(|| self.approver.clone());
         let artifacts = self.runtime.execute_skill(&self.directory, options).await?;
         let (program, is_success) = (
             artifacts.mode.program().to_owned(),
             artifacts.exit_status.is_success(),
         );
         self.last_output = artifacts.output.clone();
-        self.record(Record::Run {
+        self.record(SessionEvent::Run {
             program,
             is_success,
             output: artifacts.output.clone(),
@@ -259,42 +259,42 @@ impl SkillSession {
     pub async fn finish(&mut self, said: Value) -> Result<SessionEnd, RuntimeError> {
         let event = AgentEvent::Stop {
             reason: "done".to_owned(),
-            is_repeated: self.has_been_kept,
+            stop_hook_active: self.stop_was_blocked,
         };
         let report = self
             .runtime
             .run_hooks(&self.directory, &event, self.approver.clone())
             .await?;
-        if let HookVerdict::Blocked { reason } = report.verdict {
-            self.has_been_kept = true;
-            return Ok(SessionEnd::GoOn { reason });
+        if let HookDecision::Block { reason } = report.decision {
+            self.stop_was_blocked = true;
+            return Ok(SessionEnd::Continue { reason });
         }
         let summary = if said.is_null() {
             std::mem::take(&mut self.last_output)
         } else {
             said
         };
-        let records = std::mem::take(&mut self.records);
-        Ok(SessionEnd::Done(SessionSummary {
+        let records = std::mem::take(&mut self.events);
+        Ok(SessionEnd::Finished(SessionSummary {
             skill: self.skill.clone(),
             agent: self.agent.clone(),
             is_forked: self.is_forked,
             summary,
             tool_calls: self.tool_calls,
-            records: if self.is_forked { Vec::new() } else { records },
-            dropped_records: self.dropped,
+            events: if self.is_forked { Vec::new() } else { records },
+            dropped_events: self.dropped_events,
             duration: self.started.elapsed(),
         }))
     }
 
-    fn record(&mut self, record: Record) {
+    fn record(&mut self, record: SessionEvent) {
         self.tool_calls += 1;
-        let bytes = serde_json::to_string(&record).map_or(MAX_BYTES, |text| text.len());
-        if self.records.len() >= MAX_RECORDS || self.bytes.saturating_add(bytes) > MAX_BYTES {
-            self.dropped += 1;
+        let bytes = serde_json::to_string(&record).map_or(MAX_EVENT_BYTES, |text| text.len());
+        if self.events.len() >= MAX_EVENTS || self.bytes.saturating_add(bytes) > MAX_EVENT_BYTES {
+            self.dropped_events += 1;
             return;
         }
         self.bytes += bytes;
-        self.records.push(record);
+        self.events.push(record);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_sandbox::{SandboxError, Scratch};
+use skills_sandbox::{SandboxError, ScratchDir};
 
 use crate::{RuntimeError, SkillRuntime};
 
@@ -15,7 +15,7 @@ use crate::{RuntimeError, SkillRuntime};
 #[derive(Debug, Clone)]
 pub struct SessionDirectory {
     path: PathBuf,
-    _scratch: Arc<Scratch>,
+    _scratch: Arc<ScratchDir>,
 }
 
 impl SkillRuntime {
@@ -25,7 +25,7 @@ impl SkillRuntime {
     /// When it cannot be made.
     pub fn session_directory(&self) -> Result<SessionDirectory, RuntimeError> {
         let failed = |error| SandboxError::setup("making a directory for a session", error);
-        let scratch = Scratch::new(&self.shared.scratch).map_err(failed)?;
+        let scratch = ScratchDir::new(&self.shared.scratch).map_err(failed)?;
         Ok(SessionDirectory {
             path: scratch.path().canonicalize().map_err(failed)?,
             _scratch: Arc::new(scratch),

@@ -19,18 +19,21 @@ pub enum ToolAccess {
 }
 
 /// What begins another command in a shell.
-const SEPARATORS: [char; 9] = [';', '&', '|', '\n', '`', '(', ')', '<', '>'];
+const COMMAND_SEPARATORS: [char; 9] = [';', '&', '|', '\n', '`', '(', ')', '<', '>'];
 
-pub(crate) fn access(
+pub(crate) fn evaluate(
     allowed: &[ToolRule],
     disallowed: &[ToolRule],
     tool: &str,
     argument: &str,
 ) -> ToolAccess {
-    if disallowed.iter().any(|rule| forbids(rule, tool, argument)) {
+    if disallowed
+        .iter()
+        .any(|rule| rule_forbids(rule, tool, argument))
+    {
         return ToolAccess::Forbidden;
     }
-    match allowed.iter().any(|rule| lists(rule, tool, argument)) {
+    match allowed.iter().any(|rule| rule_lists(rule, tool, argument)) {
         true => ToolAccess::Listed,
         false if allowed.is_empty() => ToolAccess::Unrestricted,
         false => ToolAccess::NotListed,
@@ -39,37 +42,38 @@ pub(crate) fn access(
 
 /// Whatever the argument may come to is looked at: a path without its detours, each part of a
 /// command, also behind assignments and a path.
-fn forbids(rule: &ToolRule, tool: &str, argument: &str) -> bool {
-    if !is_about(rule, tool) {
+fn rule_forbids(rule: &ToolRule, tool: &str, argument: &str) -> bool {
+    if !matches_tool(rule, tool) {
         return false;
     }
     let parts = argument
-        .split(SEPARATORS)
+        .split(COMMAND_SEPARATORS)
         .map(str::trim)
         .filter(|part| !part.is_empty());
-    let spellings = parts.flat_map(|part| [part.to_owned(), bare_command(part), plain_path(part)]);
-    let mut all = [argument.to_owned(), plain_path(argument)]
+    let spellings =
+        parts.flat_map(|part| [part.to_owned(), bare_command(part), normalize_path(part)]);
+    let mut all = [argument.to_owned(), normalize_path(argument)]
         .into_iter()
         .chain(spellings);
-    all.any(|spelling| fits(rule.matcher(), &spelling))
+    all.any(|spelling| matches_argument(rule.matcher(), &spelling))
 }
 
 /// A pattern lists nothing that may lead elsewhere: no second command, no `..`.
-fn lists(rule: &ToolRule, tool: &str, argument: &str) -> bool {
-    is_about(rule, tool)
+fn rule_lists(rule: &ToolRule, tool: &str, argument: &str) -> bool {
+    matches_tool(rule, tool)
         && match rule.matcher() {
             Matcher::Any => true,
             Matcher::Exact(exact) => argument == exact,
             matcher => {
-                fits(matcher, argument)
-                    && !argument.contains(SEPARATORS)
+                matches_argument(matcher, argument)
+                    && !argument.contains(COMMAND_SEPARATORS)
                     && !argument.split(['/', ' ']).any(|part| part == "..")
             }
         }
 }
 
 /// `mcp__server` is about all tools of the server.
-fn is_about(rule: &ToolRule, tool: &str) -> bool {
+fn matches_tool(rule: &ToolRule, tool: &str) -> bool {
     if rule.tool() == tool {
         return true;
     }
@@ -81,7 +85,7 @@ fn is_about(rule: &ToolRule, tool: &str) -> bool {
     matches!(rule.mcp(), Some((server, None)) if of_server(server))
 }
 
-fn fits(matcher: Matcher<'_>, argument: &str) -> bool {
+fn matches_argument(matcher: Matcher<'_>, argument: &str) -> bool {
     match matcher {
         Matcher::Any => true,
         Matcher::Exact(exact) => argument == exact,
@@ -109,13 +113,13 @@ fn bare_command(part: &str) -> String {
 }
 
 /// `./a/./b/../c` is `a/c`.
-fn plain_path(path: &str) -> String {
+fn normalize_path(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {
             "" | "." if !parts.is_empty() || part == "." => {}
             ".." if parts.last().is_some_and(|last| !matches!(*last, "" | "..")) => {
-                drop(parts.pop())
+                parts.pop();
             }
             part => parts.push(part),
         }

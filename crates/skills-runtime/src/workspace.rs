@@ -8,87 +8,87 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 use cap_std::time::SystemTime;
 use serde::Serialize;
-use skills_sandbox::{SandboxError, Scratch};
+use skills_sandbox::{SandboxError, ScratchDir};
 
 use crate::secrets::Redactor;
 use crate::{InputFile, Workspace};
 
 /// The most directory entries that are looked at.
-const MAX_SEEN: usize = 20_000;
+const MAX_VISITED: usize = 20_000;
 /// How deep directories are searched.
 const MAX_DEPTH: usize = 16;
 /// The most files that are named.
 const MAX_FILES: usize = 1_000;
 /// The most bytes of content that are kept of all files together.
-const MAX_CONTENT: u64 = 32 << 20;
+const MAX_CONTENT_BYTES: u64 = 32 << 20;
 
 /// What a program made in its workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Artefacts {
+pub struct OutputFiles {
     /// The regular files that were made or changed, ordered by path.
-    pub files: Vec<Artefact>,
+    pub files: Vec<OutputFile>,
     /// What was left out, and why, one phrase each: symlinks, what has no content, names that are
     /// not UTF-8, what is beyond the limits of 1,000 files, 20,000 entries, 16 directories of depth
     /// and 32 MiB of content.
-    pub left_out: Vec<String>,
+    pub omitted: Vec<String>,
 }
 
 /// A file that a program made or changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Artefact {
+pub struct OutputFile {
     /// Its path in the workspace, with `/` between the parts.
     pub path: String,
     /// Its length.
     pub bytes: u64,
     /// Whether it was there before.
-    pub is_new: bool,
+    pub is_created: bool,
     /// What is in it, for a private workspace only; of any other the file is where it was made.
     #[serde(skip)]
     pub content: Option<Vec<u8>>,
 }
 
 /// A workspace during a run.
-pub(crate) struct Prepared {
+pub(crate) struct ActiveWorkspace {
     path: PathBuf,
-    private: Option<Scratch>,
-    before: BTreeMap<PathBuf, Stamp>,
+    scratch: Option<ScratchDir>,
+    initial: BTreeMap<PathBuf, FileStamp>,
 }
 
 /// By what it is seen that a file changed.
 #[derive(Clone, PartialEq)]
-struct Stamp {
+struct FileStamp {
     bytes: u64,
     modified: Option<SystemTime>,
     /// Its number, and when anything about it changed, where the system tells.
     identity: Option<(u64, i64, i64)>,
 }
 
-impl Prepared {
+impl ActiveWorkspace {
     /// Makes a private workspace, or takes the one that there is.
     pub(crate) fn new(workspace: &Workspace, scratch: &Path) -> Result<Option<Self>, SandboxError> {
         match workspace {
             Workspace::None => Ok(None),
             Workspace::Directory(path) => Ok(Some(Self {
                 path: path.clone(),
-                private: None,
-                before: BTreeMap::new(),
+                scratch: None,
+                initial: BTreeMap::new(),
             })),
             Workspace::Session(directory) => Ok(Some(Self {
                 path: directory.path().to_owned(),
-                private: None,
-                before: BTreeMap::new(),
+                scratch: None,
+                initial: BTreeMap::new(),
             })),
             Workspace::Private(files) => {
                 let failed = |error| SandboxError::setup("making a private workspace", error);
-                let private = Scratch::new(scratch).map_err(failed)?;
+                let private = ScratchDir::new(scratch).map_err(failed)?;
                 let path = private.path().canonicalize().map_err(failed)?;
-                fill(&path, files).map_err(failed)?;
+                write_input_files(&path, files).map_err(failed)?;
                 Ok(Some(Self {
                     path,
-                    private: Some(private),
-                    before: BTreeMap::new(),
+                    scratch: Some(private),
+                    initial: BTreeMap::new(),
                 }))
             }
         }
@@ -99,24 +99,25 @@ impl Prepared {
     }
 
     /// Notes what is there, so that it is seen later what was made.
-    pub(crate) fn remember(&mut self) {
-        let mut walk = Walk::default();
-        walk.all(&self.path, |path, metadata, _| {
-            self.before.insert(path.to_owned(), Stamp::of(metadata));
+    pub(crate) fn snapshot(&mut self) {
+        let mut walk = DirectoryWalk::default();
+        walk.visit_files(&self.path, |path, metadata, _| {
+            self.initial
+                .insert(path.to_owned(), FileStamp::from_metadata(metadata));
         });
     }
 
     /// Lists what was made since, and reads it out of a private workspace. Names are told without
     /// values of secrets.
-    pub(crate) fn collect(&self, redactor: &Redactor) -> Artefacts {
-        let mut walk = Walk::default();
+    pub(crate) fn collect_output(&self, redactor: &Redactor) -> OutputFiles {
+        let mut walk = DirectoryWalk::default();
         let (mut made, mut left_out, mut top) = (Vec::new(), Vec::new(), None);
-        walk.all(&self.path, |path, metadata, directory| {
-            let before = self.before.get(path);
-            if before == Some(&Stamp::of(metadata)) {
+        walk.visit_files(&self.path, |path, metadata, directory| {
+            let before = self.initial.get(path);
+            if before == Some(&FileStamp::from_metadata(metadata)) {
                 return;
             }
-            match name(path) {
+            match relative_name(path) {
                 Some(name) => made.push((name, path.to_owned(), metadata.len(), before.is_none())),
                 None => left_out.push(format!("{}: its name is no plain text", path.display())),
             }
@@ -132,10 +133,10 @@ impl Prepared {
             ));
             made.truncate(MAX_FILES);
         }
-        let (mut files, mut room) = (Vec::new(), MAX_CONTENT);
+        let (mut files, mut room) = (Vec::new(), MAX_CONTENT_BYTES);
         for (name, path, bytes, is_new) in made {
-            let content = match (&self.private, &top) {
-                (Some(_), Some(top)) => match read(top, &path, room) {
+            let content = match (&self.scratch, &top) {
+                (Some(_), Some(top)) => match read_bounded(top, &path, room) {
                     Ok(bytes) => {
                         room -= bytes.len() as u64;
                         Some(bytes)
@@ -147,27 +148,30 @@ impl Prepared {
                 },
                 _ => None,
             };
-            files.push(Artefact {
-                path: redactor.text(&name),
+            files.push(OutputFile {
+                path: redactor.redact_text(&name),
                 bytes,
-                is_new,
+                is_created: is_new,
                 content,
             });
         }
         let left_out = walk
-            .left_out
+            .omitted
             .into_iter()
             .chain(left_out)
             .take(MAX_FILES)
-            .map(|text| redactor.text(&text))
+            .map(|text| redactor.redact_text(&text))
             .collect();
-        Artefacts { files, left_out }
+        OutputFiles {
+            files,
+            omitted: left_out,
+        }
     }
 }
 
 /// A path in the workspace with `/` between its parts. A name with a `\` in it would be several
 /// parts elsewhere, and is none here.
-fn name(path: &Path) -> Option<String> {
+fn relative_name(path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> = path
         .components()
         .map(|part| {
@@ -180,7 +184,7 @@ fn name(path: &Path) -> Option<String> {
 }
 
 /// Opens nothing that was there before, nor what a name that is a path leads to.
-fn fill(path: &Path, files: &[InputFile]) -> std::io::Result<()> {
+fn write_input_files(path: &Path, files: &[InputFile]) -> std::io::Result<()> {
     let directory = Dir::open_ambient_dir(path, ambient_authority())?;
     for file in files {
         let is_name = Path::new(&file.name).components().count() == 1
@@ -200,7 +204,7 @@ fn fill(path: &Path, files: &[InputFile]) -> std::io::Result<()> {
 }
 
 /// Reads a file of at most `room` bytes without waiting for a writer.
-fn read(directory: &Dir, path: &Path, room: u64) -> std::io::Result<Vec<u8>> {
+fn read_bounded(directory: &Dir, path: &Path, room: u64) -> std::io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     options.read(true);
     never_wait(&mut options);
@@ -212,7 +216,7 @@ fn read(directory: &Dir, path: &Path, room: u64) -> std::io::Result<Vec<u8>> {
     file.take(room.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > room {
         return Err(std::io::Error::other(format!(
-            "all files together are longer than {MAX_CONTENT} bytes"
+            "all files together are longer than {MAX_CONTENT_BYTES} bytes"
         )));
     }
     Ok(bytes)
@@ -220,31 +224,31 @@ fn read(directory: &Dir, path: &Path, room: u64) -> std::io::Result<Vec<u8>> {
 
 /// A walk through a directory, breadth first and in order, that follows no links.
 #[derive(Default)]
-struct Walk {
-    left_out: Vec<String>,
-    seen: usize,
+struct DirectoryWalk {
+    omitted: Vec<String>,
+    visited: usize,
 }
 
-impl Walk {
+impl DirectoryWalk {
     /// Calls `each` with every regular file: its path, what is known of it, and the directory that
     /// all paths are below.
-    fn all(&mut self, path: &Path, mut each: impl FnMut(&Path, &Metadata, &Dir)) {
+    fn visit_files(&mut self, path: &Path, mut each: impl FnMut(&Path, &Metadata, &Dir)) {
         let top = match Dir::open_ambient_dir(path, ambient_authority()) {
             Ok(top) => top,
-            Err(error) => return self.left_out.push(format!("the workspace: {error}")),
+            Err(error) => return self.omitted.push(format!("the workspace: {error}")),
         };
         let mut level = vec![PathBuf::new()];
         for depth in 0..=MAX_DEPTH {
             let mut below = Vec::new();
             for directory in &level {
-                if !self.one(&top, directory, &mut below, &mut each) {
+                if !self.visit_directory(&top, directory, &mut below, &mut each) {
                     return self
-                        .left_out
-                        .push(format!("what lies beyond {MAX_SEEN} entries"));
+                        .omitted
+                        .push(format!("what lies beyond {MAX_VISITED} entries"));
                 }
             }
             if depth == MAX_DEPTH && !below.is_empty() {
-                self.left_out
+                self.omitted
                     .push(format!("what lies deeper than {MAX_DEPTH} directories"));
             }
             level = below;
@@ -252,7 +256,7 @@ impl Walk {
     }
 
     /// Looks at one directory; says whether there is room for more.
-    fn one(
+    fn visit_directory(
         &mut self,
         top: &Dir,
         directory: &Path,
@@ -268,15 +272,15 @@ impl Walk {
         match entries {
             Ok(entries) => {
                 for entry in entries.flatten() {
-                    self.seen += 1;
-                    if self.seen > MAX_SEEN {
+                    self.visited += 1;
+                    if self.visited > MAX_VISITED {
                         return false;
                     }
                     paths.push(directory.join(entry.file_name()));
                 }
             }
             Err(error) => self
-                .left_out
+                .omitted
                 .push(format!("{}: {error}", directory.display())),
         }
         paths.sort();
@@ -295,7 +299,7 @@ impl Walk {
                 } else {
                     "no regular file"
                 };
-                self.left_out
+                self.omitted
                     .push(format!("{}: it is {kind}", path.display()));
             }
         }
@@ -303,8 +307,8 @@ impl Walk {
     }
 }
 
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
+impl FileStamp {
+    fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             bytes: metadata.len(),
             modified: metadata.modified().ok(),

@@ -17,8 +17,8 @@ mod linux {
     use std::time::{Duration, Instant};
 
     use skills_policy::{Decision, Request, Rules};
-    use skills_sandbox::interpreter::Interpreters;
-    use skills_sandbox::{Job, Program, Sandbox, ScriptKind};
+    use skills_sandbox::interpreter::ProgramFinder;
+    use skills_sandbox::{Job, Program, Sandbox, ScriptType};
     use skills_sandbox_linux::{Isolation, LinuxSandbox};
     use tokio::runtime::Runtime;
 
@@ -34,24 +34,24 @@ mod linux {
         std::fs::write(directory.join("main.py"), "pass\n").unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         println!("case                          floor ms   sandbox ms   over ms   over %");
-        compare(&runtime, &directory, "true", ScriptKind::Shell, ROUNDS);
-        compare(&runtime, &directory, "python", ScriptKind::Python, ROUNDS / 5);
+        compare(&runtime, &directory, "true", ScriptType::Shell, ROUNDS);
+        compare(&runtime, &directory, "python", ScriptType::Python, ROUNDS / 5);
         let memory = vec![1u8; 1 << 30];
-        compare(&runtime, &directory, "true, 1 GiB", ScriptKind::Shell, ROUNDS);
+        compare(&runtime, &directory, "true, 1 GiB", ScriptType::Shell, ROUNDS);
         assert_eq!(std::hint::black_box(&memory)[4_096], 1);
     }
 
-    fn compare(runtime: &Runtime, directory: &Path, name: &str, kind: ScriptKind, rounds: usize) {
+    fn compare(runtime: &Runtime, directory: &Path, name: &str, kind: ScriptType, rounds: usize) {
         for (tier, isolation) in [("isolated", Isolation::Isolated), ("landlock", Isolation::Landlock)] {
             let interpreters = match kind {
-                ScriptKind::Shell => Interpreters::in_directories([directory.join("bin")]),
-                _ => Interpreters::default(),
+                ScriptType::Shell => ProgramFinder::with_search_path([directory.join("bin")]),
+                _ => ProgramFinder::default(),
             };
             let sandbox = LinuxSandbox::new(directory).interpreters(interpreters).isolation(isolation);
             let Decision::Granted(grants) = Rules::default().decide(&Request::new(directory)) else { panic!("granted") };
-            let script = directory.join(if kind == ScriptKind::Shell { "main.sh" } else { "main.py" });
+            let script = directory.join(if kind == ScriptType::Shell { "main.sh" } else { "main.py" });
             let job = Job::new(grants, Program::script(kind, &script));
-            let program = if kind == ScriptKind::Shell { "/bin/true" } else { "/usr/bin/python3" };
+            let program = if kind == ScriptType::Shell { "/bin/true" } else { "/usr/bin/python3" };
             let (mut floor, mut walls) = (Vec::new(), Vec::new());
             for _ in 0..rounds {
                 let started = Instant::now();
@@ -60,7 +60,7 @@ mod linux {
                 assert!(command.output().unwrap().status.success());
                 floor.push(started.elapsed());
                 let started = Instant::now();
-                assert!(runtime.block_on(sandbox.run(job.clone())).unwrap().ending.is_success());
+                assert!(runtime.block_on(sandbox.run(job.clone())).unwrap().termination.is_success());
                 walls.push(started.elapsed());
             }
             let (floor, walls) = (median(floor), median(walls));

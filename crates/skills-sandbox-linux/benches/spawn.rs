@@ -11,7 +11,7 @@ mod linux {
 
     use divan::Bencher;
     use skills_policy::{Decision, Request, Rules};
-    use skills_sandbox::{Job, Program, Sandbox, ScriptKind};
+    use skills_sandbox::{Job, Program, Sandbox, ScriptType};
     use skills_sandbox_linux::LinuxSandbox;
     use tempfile::TempDir;
 
@@ -25,10 +25,10 @@ mod linux {
     fn sandboxed(bencher: Bencher<'_, '_>) {
         let directory = script();
         let Decision::Granted(grants) = Rules::default().decide(&Request::new(directory.path())) else { panic!("granted") };
-        let job = Job::new(grants, Program::script(ScriptKind::Shell, directory.path().join("main.sh")));
+        let job = Job::new(grants, Program::script(ScriptType::Shell, directory.path().join("main.sh")));
         let sandbox = LinuxSandbox::new(directory.path());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        bencher.bench_local(|| assert!(runtime.block_on(sandbox.run(job.clone())).unwrap().ending.is_success()));
+        bencher.bench_local(|| assert!(runtime.block_on(sandbox.run(job.clone())).unwrap().termination.is_success()));
     }
 
     #[divan::bench(sample_count = 200)]

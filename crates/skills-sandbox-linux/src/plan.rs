@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use skills_policy::{Access, Grants, Limits, Network, Spawn};
-use skills_sandbox::interpreter::{Interpreter, Interpreters, Memory};
+use skills_sandbox::interpreter::{ResolvedProgram, ProgramFinder, MemoryRlimit};
 use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 
 use crate::identity::User;
@@ -42,7 +42,7 @@ pub struct Plan {
     pub(crate) arguments: Vec<String>,
     pub(crate) environment: Environment,
     /// Which of the kernel's limits bounds its memory.
-    pub(crate) memory: Memory,
+    pub(crate) memory: MemoryRlimit,
     pub(crate) directory: PathBuf,
     pub(crate) tier: Tier,
     pub(crate) paths: Vec<PathRule>,
@@ -115,11 +115,11 @@ impl Plan {
     ///
     /// # Errors
     /// When the program is neither a script nor a command, it or its interpreter is missing, or the grants hold what this backend cannot enforce.
-    pub fn new(job: &Job, interpreters: &Interpreters, ground: &Ground) -> Result<Self, SandboxError> {
+    pub fn new(job: &Job, interpreters: &ProgramFinder, ground: &Ground) -> Result<Self, SandboxError> {
         let grants = job.grants();
-        let directory = job.starts_in("linux")?.to_owned();
+        let directory = job.working_directory("linux")?.to_owned();
         if ground.tier == Tier::Isolated && grants.files().iter().any(|file| file.path() == Path::new("/")) {
-            return Err(SandboxError::refused("linux", "the root of the file system cannot be granted, only directories in it"));
+            return Err(SandboxError::rejected("linux", "the root of the file system cannot be granted, only directories in it"));
         }
         let interpreter = interpreters.for_job(job, "linux")?;
         let listener = (*grants.network() != Network::None).then_some(PROXY_PORT);
@@ -128,7 +128,7 @@ impl Plan {
             let reason = format!(
                 "what may be written holds more than {limit}, too much to protect hooks and settings in it: grant narrower directories"
             );
-            return Err(SandboxError::refused("linux", reason));
+            return Err(SandboxError::rejected("linux", reason));
         }
         let mut paths = paths(grants, &interpreter, interpreters, ground);
         if ground.tier == Tier::Isolated {
@@ -137,7 +137,7 @@ impl Plan {
             paths.extend(grants.hidden().iter().filter(|path| grants.around(path).is_some()).map(|path| rule(Right::Hidden)(path)));
         }
         let view =
-            (ground.tier == Tier::Isolated).then(|| View::new(&paths, grants.limits(), ground, User::inside()).with_aliases(job.aliases()));
+            (ground.tier == Tier::Isolated).then(|| View::new(&paths, grants.limits(), ground, User::inside()).with_aliases(job.path_aliases()));
         Ok(Self {
             arguments: arguments(job, &interpreter, view.as_ref())?,
             environment: environment(job, &interpreter, interpreters, ground, listener),
@@ -166,7 +166,7 @@ impl Plan {
         let is_isolated = ground.tier == Tier::Isolated;
         Self {
             executable: None,
-            memory: Memory::AddressSpace,
+            memory: MemoryRlimit::AddressSpace,
             arguments: Vec::new(),
             environment: Environment::default(),
             directory: PathBuf::from("/"),
@@ -217,12 +217,12 @@ fn moved(grants: &Grants) -> Vec<(PathBuf, PathBuf)> {
     moved.map(|file| (file.path().to_owned(), file.location().to_owned())).collect()
 }
 
-fn environment(job: &Job, interpreter: &Interpreter, interpreters: &Interpreters, ground: &Ground, listener: Option<u16>) -> Environment {
+fn environment(job: &Job, interpreter: &ResolvedProgram, interpreters: &ProgramFinder, ground: &Ground, listener: Option<u16>) -> Environment {
     let (home, temporary) = match ground.tier {
         Tier::Isolated => (home(&ground.scratch), &ground.scratch),
         Tier::Landlock | Tier::None => (ground.scratch.clone(), &ground.scratch),
     };
-    let path = interpreters.path_variable();
+    let path = interpreters.path_env();
     let mut fixed: Vec<(String, String)> = [
         ("HOME", home.to_string_lossy().as_ref()),
         ("LANG", "C.UTF-8"),
@@ -234,11 +234,11 @@ fn environment(job: &Job, interpreter: &Interpreter, interpreters: &Interpreters
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
     fixed.extend(interpreter.environment.iter().cloned());
-    fixed.extend(listener.into_iter().flat_map(skills_sandbox::egress::environment));
+    fixed.extend(listener.into_iter().flat_map(skills_sandbox::egress::proxy_env));
     Environment::new(job, fixed)
 }
 
-fn paths(grants: &Grants, interpreter: &Interpreter, interpreters: &Interpreters, ground: &Ground) -> Vec<PathRule> {
+fn paths(grants: &Grants, interpreter: &ResolvedProgram, interpreters: &ProgramFinder, ground: &Ground) -> Vec<PathRule> {
     let granted = |path: &Path, right| PathRule { path: path.to_owned(), right, symlinks: Symlinks::Refused };
     let system = |path: &Path, right| PathRule { path: path.to_owned(), right, symlinks: Symlinks::Followed };
     let named = |path: &&str, right| system(Path::new(path), right);
@@ -259,7 +259,7 @@ fn paths(grants: &Grants, interpreter: &Interpreter, interpreters: &Interpreters
     match grants.spawn() {
         Spawn::None => {}
         Spawn::Programs(names) => {
-            let programs = names.iter().filter_map(|name| interpreters.program(name));
+            let programs = names.iter().filter_map(|name| interpreters.find_program(name));
             rules.extend(programs.flat_map(|program| needs(&program).collect::<Vec<_>>()));
         }
         Spawn::Any => {
@@ -271,15 +271,15 @@ fn paths(grants: &Grants, interpreter: &Interpreter, interpreters: &Interpreters
 }
 
 /// The program as it wants to be called, what it wants before the script, the script where there is one, and the arguments.
-fn arguments(job: &Job, interpreter: &Interpreter, view: Option<&View>) -> Result<Vec<String>, SandboxError> {
-    let name = interpreter.name.to_string_lossy().into_owned();
+fn arguments(job: &Job, interpreter: &ResolvedProgram, view: Option<&View>) -> Result<Vec<String>, SandboxError> {
+    let name = interpreter.argv0.to_string_lossy().into_owned();
     let heap = interpreter.heap_argument(job.grants().limits().memory_bytes);
-    let before = interpreter.arguments.iter().cloned().chain(heap);
+    let before = interpreter.leading_args.iter().cloned().chain(heap);
     let script = match job.program() {
-        Program::Script { path, .. } => Some(path.to_str().ok_or_else(|| SandboxError::load("the script's path is not UTF-8"))?.to_owned()),
+        Program::Script { path, .. } => Some(path.to_str().ok_or_else(|| SandboxError::invalid_program("the script's path is not UTF-8"))?.to_owned()),
         _ => None,
     };
-    let words = job.arguments_with(|alias, path| {
+    let words = job.resolve_args(|alias, path| {
         let is_seen = view.is_some_and(|view| view.links_to(alias, path));
         (!is_seen).then(|| path.to_string_lossy().into_owned())
     });
@@ -287,7 +287,7 @@ fn arguments(job: &Job, interpreter: &Interpreter, view: Option<&View>) -> Resul
 }
 
 /// What a program of the machine needs to start.
-fn needs(program: &Interpreter) -> impl Iterator<Item = PathRule> {
+fn needs(program: &ResolvedProgram) -> impl Iterator<Item = PathRule> {
     let rule = |right| move |path: &PathBuf| PathRule { path: path.clone(), right, symlinks: Symlinks::Followed };
     program.readable.iter().map(rule(Right::Read)).chain(program.executable_paths.iter().map(rule(Right::Execute)))
 }

@@ -12,7 +12,7 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd::pipe2;
 use skills_policy::Spawn;
 use skills_sandbox::SandboxError;
-use skills_sandbox::interpreter::Memory;
+use skills_sandbox::interpreter::MemoryRlimit;
 
 use crate::child::Listener;
 use crate::identity::User;
@@ -178,7 +178,7 @@ fn wanted(plan: &Plan) -> Filter {
         processes: if plan.spawn == Spawn::None { Processes::One } else { Processes::Many },
         allocation: if plan.measured().is_empty() { Allocation::AtOnce } else { Allocation::ByWriting },
         sockets: if plan.listener.is_some() { Sockets::Streams } else { Sockets::None },
-        shared: if plan.memory == Memory::Data { SharedMemory::Refused } else { SharedMemory::Allowed },
+        shared: if plan.memory == MemoryRlimit::Data { SharedMemory::Refused } else { SharedMemory::Allowed },
     }
 }
 
@@ -228,7 +228,7 @@ fn above_standard(descriptor: OwnedFd) -> io::Result<OwnedFd> {
 }
 
 fn string(bytes: &[u8]) -> Result<CString, SandboxError> {
-    CString::new(bytes).map_err(|_| SandboxError::refused("linux", "a path, argument or variable holds a NUL byte"))
+    CString::new(bytes).map_err(|_| SandboxError::rejected("linux", "a path, argument or variable holds a NUL byte"))
 }
 
 fn strings(texts: &[String]) -> Result<Pointers, SandboxError> {

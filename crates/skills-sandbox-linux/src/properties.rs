@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use skills_policy::{Access, Capability, Decision, Layer, Request, Rules};
-use skills_sandbox::interpreter::Interpreters;
-use skills_sandbox::{Job, Program, ScriptKind};
+use skills_sandbox::interpreter::ProgramFinder;
+use skills_sandbox::{Job, Program, ScriptType};
 use tempfile::TempDir;
 
 use crate::identity::User;
@@ -169,8 +169,8 @@ fn plan(skill: &Path, wanted: &[Wanted], rules: [Capability; 2]) -> Option<(Plan
     let rules = rules.into_iter().fold(Rules::default(), |rules, capability| rules.allow(Layer::Session, capability));
     let Decision::Granted(grants) = rules.decide(&request) else { return None };
     let ground = Ground { tier: Tier::Isolated, scratch: scratch_beside(&grants), processes: true };
-    let job = Job::new(grants, Program::script(ScriptKind::Shell, skill.join("main.sh")));
-    Plan::new(&job, &Interpreters::default(), &ground).ok().map(|plan| (plan, ground))
+    let job = Job::new(grants, Program::script(ScriptType::Shell, skill.join("main.sh")));
+    Plan::new(&job, &ProgramFinder::default(), &ground).ok().map(|plan| (plan, ground))
 }
 
 fn check(plan: &Plan, ground: &Ground) -> Result<(), TestCaseError> {

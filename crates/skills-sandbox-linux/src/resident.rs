@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::pin::pin;
 use std::time::Duration;
 
-use skills_sandbox::interpreter::Memory;
+use skills_sandbox::interpreter::MemoryRlimit;
 
 use crate::plan::Plan;
 use crate::spawn::Spawned;
@@ -33,7 +33,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// Begins to watch a child, unless its limit counts everything or the host has no `/proc` that shows it.
     pub(crate) fn new(spawned: &Spawned, plan: &Plan) -> Option<Self> {
-        if plan.memory != Memory::Data || resident(spawned.pid()).is_none() {
+        if plan.memory != MemoryRlimit::Data || resident(spawned.pid()).is_none() {
             return None;
         }
         Some(Self { pid: spawned.pid(), pidfd: spawned.copy_of_pidfd().ok()?, limit_bytes: plan.limits.memory_bytes })

@@ -1,7 +1,7 @@
 //! Limits that the kernel counts per process.
 
 use skills_sandbox::Quota;
-use skills_sandbox::interpreter::Memory;
+use skills_sandbox::interpreter::MemoryRlimit;
 
 use crate::identity::User;
 use crate::plan::Plan;
@@ -25,7 +25,7 @@ pub(crate) fn resource_limits(plan: &Plan) -> ResourceLimits {
     // Measuring comes too late for a file that grows in one step.
     let file_bytes = plan.measured().iter().map(Quota::max_bytes).fold(limits.file_bytes, u64::min);
     let mut wanted = match plan.memory {
-        Memory::Data => vec![
+        MemoryRlimit::Data => vec![
             (number(libc::RLIMIT_DATA), limits.memory_bytes),
             (number(libc::RLIMIT_AS), ADDRESSES.max(limits.memory_bytes)),
             (number(libc::RLIMIT_STACK), STACK_BYTES),

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use skills_policy::{Access, Grants, Network, Spawn};
-use skills_sandbox::egress::{Internet, Log, Outside, Proxy};
-use skills_sandbox::interpreter::Interpreters;
-use skills_sandbox::process::{Bounds, Child, Supervised, supervise};
-use skills_sandbox::{Ending, Job, Outcome, QuotaMonitor, Report, Running, Sandbox, SandboxError, Scratch};
+use skills_sandbox::egress::{SystemConnector, ProxyLog, Connector, Proxy};
+use skills_sandbox::interpreter::ProgramFinder;
+use skills_sandbox::process::{Bounds, PidfdChild, SupervisedOutput, supervise};
+use skills_sandbox::{Termination, Job, RunOutput, QuotaMonitor, EnforcementReport, RunFuture, Sandbox, SandboxError, ScratchDir};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
@@ -35,10 +35,10 @@ use crate::view::scratch_beside;
 /// Runs scripts behind the walls that this machine has.
 #[derive(Clone)]
 pub struct LinuxSandbox {
-    interpreters: Interpreters,
+    interpreters: ProgramFinder,
     scratch_parent: PathBuf,
     isolation: Isolation,
-    outside: Arc<dyn Outside>,
+    outside: Arc<dyn Connector>,
     fault: Option<Step>,
     /// What the machine offers, when it is not this one.
     machine: Option<&'static Machine>,
@@ -49,10 +49,10 @@ impl LinuxSandbox {
     #[must_use]
     pub fn new(scratch_parent: impl Into<PathBuf>) -> Self {
         Self {
-            interpreters: Interpreters::default(),
+            interpreters: ProgramFinder::default(),
             scratch_parent: scratch_parent.into(),
             isolation: Isolation::default(),
-            outside: Arc::new(Internet),
+            outside: Arc::new(SystemConnector),
             fault: None,
             machine: None,
         }
@@ -60,7 +60,7 @@ impl LinuxSandbox {
 
     /// Chooses where interpreters and programs are looked for.
     #[must_use]
-    pub fn interpreters(mut self, interpreters: Interpreters) -> Self {
+    pub fn interpreters(mut self, interpreters: ProgramFinder) -> Self {
         self.interpreters = interpreters;
         self
     }
@@ -72,9 +72,9 @@ impl LinuxSandbox {
         self
     }
 
-    /// Chooses how names of granted hosts are resolved and reached. Default: [`Internet`].
+    /// Chooses how names of granted hosts are resolved and reached. Default: [`SystemConnector`].
     #[must_use]
-    pub fn outside(mut self, outside: Arc<dyn Outside>) -> Self {
+    pub fn outside(mut self, outside: Arc<dyn Connector>) -> Self {
         self.outside = outside;
         self
     }
@@ -99,17 +99,17 @@ impl LinuxSandbox {
         self.machine.map_or_else(machine, Ok)
     }
 
-    async fn run_job(&self, job: Job) -> Result<Outcome, SandboxError> {
+    async fn run_job(&self, job: Job) -> Result<RunOutput, SandboxError> {
         let started = Instant::now();
         let machine = self.machine()?;
         let tier = machine.tier(self.isolation)?;
         accepts(job.grants(), tier)?;
         // Without mounts a program finds files only where they lie.
-        let job = if tier == Tier::Isolated { job } else { job.at_locations() };
+        let job = if tier == Tier::Isolated { job } else { job.with_real_paths() };
         let scratch = match tier {
             Tier::Isolated => None,
             Tier::Landlock | Tier::None => {
-                Some(Scratch::new(&self.scratch_parent).map_err(|error| SandboxError::setup("making a scratch directory", error))?)
+                Some(ScratchDir::new(&self.scratch_parent).map_err(|error| SandboxError::setup("making a scratch directory", error))?)
             }
         };
         let place = scratch.as_ref().map_or_else(|| scratch_beside(job.grants()), |scratch| scratch.path().to_owned());
@@ -117,7 +117,7 @@ impl LinuxSandbox {
         let plan = Plan::new(&job, &self.interpreters, &ground)?;
         let quotas =
             QuotaMonitor::open(&plan.measured()).map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
-        let bounds = Bounds { limits: &plan.limits, quotas: Arc::new(quotas), cancellation: job.cancelled_by() };
+        let bounds = Bounds { limits: &plan.limits, quotas: Arc::new(quotas), cancellation: job.cancellation_token() };
         let late = |_| SandboxError::setup("making a process", std::io::ErrorKind::TimedOut.into());
         let turn = timeout(plan.limits.wall_time, spawner::turn()).await.map_err(late)??;
         let group = ControlGroup::new(&plan.limits);
@@ -137,10 +137,10 @@ impl LinuxSandbox {
         let (ended, has_exceeded) = watched(self.watch_over(spawned, &job, &bounds), watch.as_ref()).await;
         let (supervised, log) = ended?;
         let is_guarded = guarded.is_none_or(guardian::Guarded::release);
-        let mut ending = supervised.ending;
+        let mut ending = supervised.termination;
         let ran_out = has_exceeded || group.as_ref().is_some_and(ControlGroup::ran_out_of_memory);
-        if matches!(ending, Ending::Signalled { .. }) && ran_out {
-            ending = Ending::MemoryLimit { limit_bytes: plan.limits.memory_bytes };
+        if matches!(ending, Termination::Signaled { .. }) && ran_out {
+            ending = Termination::MemoryLimit { limit_bytes: plan.limits.memory_bytes };
         }
         let mut report = Facts {
             plan: &plan,
@@ -153,27 +153,27 @@ impl LinuxSandbox {
         }
         .report();
         if let Some(group) = group {
-            report = report.left("control-group", group.remove().await);
+            report = report.cleanup_of("control-group", group.remove().await);
         }
         if let Some(scratch) = scratch {
-            report = report.removed(scratch.remove());
+            report = report.cleanup(scratch.remove());
         }
         let changes = plan.protected.changes(job.grants());
-        Ok(Outcome::new(ending, supervised.stdout, supervised.stderr, started.elapsed(), report).notes(changes))
+        Ok(RunOutput::new(ending, supervised.stdout, supervised.stderr, started.elapsed(), report).notes(changes))
     }
 
     /// Supervises a child, and serves its network as long as it lives when it has one.
-    async fn watch_over(&self, mut spawned: Spawned, job: &Job, bounds: &Bounds<'_>) -> Result<(Supervised, Option<Log>), SandboxError> {
+    async fn watch_over(&self, mut spawned: Spawned, job: &Job, bounds: &Bounds<'_>) -> Result<(SupervisedOutput, Option<ProxyLog>), SandboxError> {
         let failed = |error| SandboxError::setup("watching the process", error);
         let Network::Hosts(hosts) = job.grants().network() else {
-            return Ok((supervise(watch(spawned)?, job.input_bytes(), bounds).await.map_err(failed)?, None));
+            return Ok((supervise(watch(spawned)?, job.stdin_bytes(), bounds).await.map_err(failed)?, None));
         };
         // Until it is supervised, an error here kills the child as it is dropped.
         let listener = spawned.listener.take().ok_or_else(|| failed(io::Error::other("the child handed over no listener")))?;
         let listener = TcpListener::from(listener);
         listener.set_nonblocking(true).map_err(failed)?;
         let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-        let supervised = supervise(watch(spawned)?, job.input_bytes(), bounds);
+        let supervised = supervise(watch(spawned)?, job.stdin_bytes(), bounds);
         let proxy = Proxy::new(hosts.clone(), Arc::clone(&self.outside));
         let log = proxy.log();
         tokio::select! {
@@ -201,7 +201,7 @@ fn accepts(grants: &Grants, tier: Tier) -> Result<(), SandboxError> {
     }
     if tier != Tier::Isolated {
         let reason = "it can open the network to named hosts only in a network of the program's own, which takes user namespaces";
-        return Err(SandboxError::refused("linux", reason));
+        return Err(SandboxError::rejected("linux", reason));
     }
     network()?.map_err(|failure| {
         SandboxError::unavailable("a network of its own", failure.to_string(), "let the container create network namespaces")
@@ -222,7 +222,7 @@ fn can_hide(grants: &Grants, tier: Tier) -> Result<(), SandboxError> {
             _ => continue,
         };
         let (granted, hidden) = (granted.path().display(), hidden.display());
-        return Err(SandboxError::refused("linux", format!("{granted} holds {hidden}, which no program may see: {reason}")));
+        return Err(SandboxError::rejected("linux", format!("{granted} holds {hidden}, which no program may see: {reason}")));
     }
     Ok(())
 }
@@ -232,29 +232,29 @@ impl Sandbox for LinuxSandbox {
         "linux"
     }
 
-    fn probe(&self) -> Result<Report, SandboxError> {
+    fn probe(&self) -> Result<EnforcementReport, SandboxError> {
         let machine = self.machine()?;
         Ok(expected(machine, machine.tier(self.isolation)?, self.isolation, &self.interpreters))
     }
 
-    fn accepts(&self, grants: &Grants) -> Result<(), SandboxError> {
+    fn check_grants(&self, grants: &Grants) -> Result<(), SandboxError> {
         accepts(grants, self.machine()?.tier(self.isolation)?)
     }
 
-    fn run(&self, job: Job) -> Running<'_> {
+    fn run(&self, job: Job) -> RunFuture<'_> {
         Box::pin(self.run_job(job))
     }
 }
 
 #[expect(unsafe_code, reason = "registering a descriptor with Tokio is unsafe in general")]
-fn watch(spawned: Spawned) -> Result<Child, SandboxError> {
+fn watch(spawned: Spawned) -> Result<PidfdChild, SandboxError> {
     let failed = |error| SandboxError::setup("watching the process", error);
     let Some((pid, pidfd, Streams { stdin, stdout, stderr })) = spawned.take() else {
         return Err(failed(std::io::Error::other("it was handed over before")));
     };
     // SAFETY: an `OwnedFd` is open as long as it lives, always names the same descriptor, and the `AsyncFd` owns it.
     match unsafe { AsyncFd::<OwnedFd>::register_with_interest(pidfd, Interest::READABLE) } {
-        Ok(pidfd) => Ok(Child { pidfd, pid, stdin, stdout, stderr }),
+        Ok(pidfd) => Ok(PidfdChild { pidfd, pid, stdin, stdout, stderr }),
         Err(error) => {
             let (pidfd, error) = error.into_parts();
             kill(pid, &pidfd);

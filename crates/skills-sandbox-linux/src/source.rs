@@ -44,7 +44,7 @@ pub(crate) fn open_all(rules: &[PathRule], moved: &[(PathBuf, PathBuf)]) -> Resu
             Err(Errno::ENOENT | Errno::ENOTDIR) => {}
             Err(Errno::ELOOP) if rule.symlinks == Symlinks::Refused => {
                 let reason = format!("{} leads through a symlink", rule.path.display());
-                return Err(SandboxError::refused("linux", reason));
+                return Err(SandboxError::rejected("linux", reason));
             }
             // A part of the system that the host itself may not see.
             Err(Errno::EACCES) if rule.symlinks == Symlinks::Followed => {}
@@ -61,7 +61,7 @@ pub(crate) fn open_all(rules: &[PathRule], moved: &[(PathBuf, PathBuf)]) -> Resu
             }
             Err(error) => {
                 let reason = format!("{} cannot be opened: {}", rule.path.display(), error.desc());
-                return Err(SandboxError::refused("linux", reason));
+                return Err(SandboxError::rejected("linux", reason));
             }
         }
     }

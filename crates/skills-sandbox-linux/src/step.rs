@@ -159,10 +159,10 @@ impl From<Failure> for SandboxError {
             Some(Step::Capabilities) => wall("dropping capabilities"),
             // It was opened a moment ago.
             Some(Step::Tree) if matches!(failure.errno, libc::ESTALE | libc::ENOENT) => {
-                Self::refused("linux", format!("{failure}; it was changed while the run was being prepared"))
+                Self::rejected("linux", format!("{failure}; it was changed while the run was being prepared"))
             }
             // A place that is the program's own, such as `/proc`, cannot hold a granted path.
-            Some(Step::Tree) => Self::refused("linux", format!("{failure}; use another directory")),
+            Some(Step::Tree) => Self::rejected("linux", format!("{failure}; use another directory")),
             Some(Step::Identity | Step::Root | Step::Processes | Step::Pivot) => {
                 Self::unavailable("the file tree", failure.to_string(), "try again; `skills doctor` says what this machine offers")
             }

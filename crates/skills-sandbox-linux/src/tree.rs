@@ -144,7 +144,7 @@ impl Building {
                 // Nothing is there that could be seen; where it could be made, the run is refused before.
                 None => return Ok(()),
                 Some(_) => {
-                    return Err(SandboxError::refused("linux", format!("{} is not a directory and cannot be hidden", place.display())));
+                    return Err(SandboxError::rejected("linux", format!("{} is not a directory and cannot be hidden", place.display())));
                 }
             },
             Item::SameScratch { scratch, .. } => Operation::SameScratch { path, scratch: below_root(scratch)? },
@@ -231,5 +231,5 @@ fn below_root(path: &Path) -> Result<CString, SandboxError> {
 }
 
 pub(crate) fn string(path: &Path) -> Result<CString, SandboxError> {
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| SandboxError::refused("linux", "a path, argument or variable holds a NUL byte"))
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| SandboxError::rejected("linux", "a path, argument or variable holds a NUL byte"))
 }

@@ -12,27 +12,27 @@ pub struct ProfileError(#[from] Repr);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
     #[error("the path {0:?} is not absolute")]
-    Relative(PathBuf),
+    RelativePath(PathBuf),
     #[error("the path {0:?} holds `.`, `..` or an empty part; resolve it first")]
     NotCanonical(PathBuf),
     #[error("the path {0:?} holds a control character or is not UTF-8")]
     Unprintable(PathBuf),
     #[error("a seatbelt profile cannot open the network to named hosts only")]
-    Hosts,
+    HostsUnsupported,
     #[error("the grants open no host, so no port of this machine leads to one")]
-    NoHosts,
+    UnusedProxy,
     #[error(
         "the granted program {0:?} is not found on this machine, and a seatbelt profile names programs by their paths"
     )]
-    Program(String),
+    ProgramNotFound(String),
     #[error("the script {0:?} lies in no directory that the grants make readable")]
-    Outside(PathBuf),
+    ScriptNotReadable(PathBuf),
     #[error("the grants make no directory readable, not even the script's own")]
-    NoDirectory,
+    NoReadableDirectory,
 }
 
 impl From<ProfileError> for SandboxError {
     fn from(error: ProfileError) -> Self {
-        Self::refused("seatbelt", error.to_string())
+        Self::rejected("seatbelt", error.to_string())
     }
 }

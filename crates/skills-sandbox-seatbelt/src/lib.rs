@@ -21,7 +21,7 @@
 //!   list of programs means these, by their resolved paths; what they start in turn must be on the
 //!   list as well.
 //! - **Hosts**: a profile cannot name them. With grants for hosts the one thing that is reached is
-//!   a port of this machine ([`Network`]), behind which a proxy knows them
+//!   a port of this machine ([`ProxyAccess`]), behind which a proxy knows them
 //!   ([`skills_sandbox::egress`]) as long as the run lasts.
 //!
 //! The profile lies in `/tmp/openskills-seatbelt-{pid}-{attempt}.sb`, a new file that only its
@@ -57,9 +57,7 @@
 //! ```
 
 mod error;
-mod executables;
-#[cfg(unix)]
-mod find;
+mod executable_set;
 mod parameter;
 mod plan;
 mod profile;
@@ -67,6 +65,8 @@ mod profile;
 mod profile_file;
 #[cfg(unix)]
 mod report;
+#[cfg(unix)]
+mod resolve;
 mod rule;
 #[cfg(unix)]
 mod sandbox;
@@ -74,10 +74,10 @@ mod sandbox;
 mod tests;
 
 pub use error::ProfileError;
-pub use executables::{Executable, Executables};
-pub use parameter::{Parameter, Place};
-pub use plan::{Ground, Plan};
-pub use profile::{Ingredients, Network, Profile};
+pub use executable_set::{Executable, ExecutableSet};
+pub use parameter::{Parameter, ProfilePath};
+pub use plan::{Plan, PlanContext};
+pub use profile::{Profile, ProfileInput, ProxyAccess};
 pub use rule::{Filter, Operation, Rule};
 #[cfg(unix)]
 pub use sandbox::SeatbeltSandbox;

@@ -37,14 +37,14 @@ impl fmt::Display for Parameter {
 
 /// A path in a profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum ProfilePath {
     /// One of the system's, which stands in the text.
     System(&'static str),
     /// One that somebody gave, by the name of its [`Parameter`].
     Parameter(String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ProfilePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System(path) => write!(f, "\"{path}\""),
@@ -59,12 +59,20 @@ pub(crate) struct Parameters(Vec<Parameter>);
 
 impl Parameters {
     /// Adds a path under a name that nothing else has.
-    pub(crate) fn one(&mut self, name: &'static str, path: &Path) -> Result<Place, ProfileError> {
+    pub(crate) fn add_unique(
+        &mut self,
+        name: &'static str,
+        path: &Path,
+    ) -> Result<ProfilePath, ProfileError> {
         self.add(name.to_owned(), path)
     }
 
     /// Adds a path under the next number of a kind.
-    pub(crate) fn next(&mut self, kind: &'static str, path: &Path) -> Result<Place, ProfileError> {
+    pub(crate) fn add_numbered(
+        &mut self,
+        kind: &'static str,
+        path: &Path,
+    ) -> Result<ProfilePath, ProfileError> {
         let is_of_kind = |known: &&Parameter| {
             known
                 .name
@@ -75,33 +83,33 @@ impl Parameters {
         self.add(format!("{kind}_{number}"), path)
     }
 
-    fn add(&mut self, name: String, path: &Path) -> Result<Place, ProfileError> {
+    fn add(&mut self, name: String, path: &Path) -> Result<ProfilePath, ProfileError> {
         self.0.push(Parameter {
             name: name.clone(),
-            path: printable(path)?.to_owned(),
+            path: check_path(path)?.to_owned(),
         });
-        Ok(Place::Parameter(name))
+        Ok(ProfilePath::Parameter(name))
     }
 
-    pub(crate) fn finish(self) -> Vec<Parameter> {
+    pub(crate) fn into_vec(self) -> Vec<Parameter> {
         self.0
     }
 }
 
 /// Says whether a path can be named at all.
 pub(crate) fn is_printable(path: &Path) -> bool {
-    printable(path).is_ok()
+    check_path(path).is_ok()
 }
 
 /// Seatbelt compares what the kernel resolved: any other path would match nothing, or not what it
 /// seems to.
-fn printable(path: &Path) -> Result<&str, ProfileError> {
+fn check_path(path: &Path) -> Result<&str, ProfileError> {
     let text = path
         .to_str()
         .filter(|text| !text.chars().any(char::is_control));
     let text = text.ok_or_else(|| Repr::Unprintable(path.to_owned()))?;
     let Some(below) = text.strip_prefix('/') else {
-        return Err(Repr::Relative(path.to_owned()).into());
+        return Err(Repr::RelativePath(path.to_owned()).into());
     };
     if !below.is_empty() && below.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return Err(Repr::NotCanonical(path.to_owned()).into());

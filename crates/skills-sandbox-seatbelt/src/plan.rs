@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use skills_policy::{Limits, Spawn};
 use skills_sandbox::{Environment, Job, Program, SandboxError, egress};
 
-use crate::executables::{Executable, Executables};
-use crate::profile::{Ingredients, Network, Profile};
+use crate::executable_set::{Executable, ExecutableSet};
+use crate::profile::{Profile, ProfileInput, ProxyAccess};
 
 /// Always this one: a program of the same name further up in a `PATH` would decide what a sandbox
 /// is.
@@ -19,24 +19,24 @@ pub(crate) const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 /// Making a plan changes nothing and works on every system. It can be printed and compared.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Plan {
-    arguments: Vec<String>,
-    environment: Environment,
-    directory: PathBuf,
+    args: Vec<String>,
+    env: Environment,
+    current_dir: PathBuf,
     profile: Profile,
     spawn: Spawn,
     limits: Limits,
-    network: Network,
+    network: ProxyAccess,
 }
 
 /// Where a program is going to run. All paths are canonical.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ground {
+pub struct PlanContext {
     /// Its scratch directory.
     pub scratch: PathBuf,
     /// The file in which its profile will lie.
-    pub profile: PathBuf,
+    pub profile_path: PathBuf,
     /// Its way to the granted hosts.
-    pub network: Network,
+    pub network: ProxyAccess,
 }
 
 impl Plan {
@@ -47,25 +47,25 @@ impl Plan {
     /// backend cannot enforce.
     pub fn new(
         job: &Job,
-        executables: &Executables,
-        ground: &Ground,
+        executables: &ExecutableSet,
+        ground: &PlanContext,
     ) -> Result<Self, SandboxError> {
-        let directory = job.starts_in("seatbelt")?.to_owned();
+        let directory = job.working_directory("seatbelt")?.to_owned();
         // What a command loads lies where it starts, as what a script loads lies beside it.
         let (script, code) = match job.program() {
             Program::Script { path, .. } => (Some(path), path.clone()),
             Program::Command { name } => (None, directory.join(name)),
             _ => {
-                return Err(SandboxError::load(
+                return Err(SandboxError::invalid_program(
                     "this backend runs scripts and commands only",
                 ));
             }
         };
         let grants = job.grants();
-        let Ground {
+        let PlanContext {
             scratch, network, ..
         } = ground;
-        let profile = Profile::new(&Ingredients {
+        let profile = Profile::new(&ProfileInput {
             grants,
             executables,
             script: &code,
@@ -73,15 +73,15 @@ impl Plan {
             network: *network,
         })?;
         Ok(Self {
-            arguments: arguments(
+            args: build_args(
                 job,
                 &profile,
-                &ground.profile,
+                &ground.profile_path,
                 script,
                 executables.interpreter(),
             )?,
-            environment: environment(job, executables, &text(scratch)?, *network),
-            directory,
+            env: build_environment(job, executables, &path_text(scratch)?, *network),
+            current_dir: directory,
             profile,
             spawn: grants.spawn().clone(),
             limits: grants.limits().clone(),
@@ -98,20 +98,20 @@ impl Plan {
     /// Returns its arguments: the profile, the paths that it names, the interpreter, the script and
     /// the script's arguments.
     #[must_use]
-    pub fn arguments(&self) -> &[String] {
-        &self.arguments
+    pub fn args(&self) -> &[String] {
+        &self.args
     }
 
     /// Returns the whole environment of the program.
     #[must_use]
-    pub fn environment(&self) -> &[(String, String)] {
-        self.environment.variables()
+    pub fn env(&self) -> &[(String, String)] {
+        self.env.variables()
     }
 
     /// Returns the working directory.
     #[must_use]
-    pub fn directory(&self) -> &Path {
-        &self.directory
+    pub fn current_dir(&self) -> &Path {
+        &self.current_dir
     }
 
     /// Returns the profile.
@@ -128,7 +128,7 @@ impl Plan {
 
     /// Returns the way to the granted hosts.
     #[must_use]
-    pub fn network(&self) -> Network {
+    pub fn network(&self) -> ProxyAccess {
         self.network
     }
 
@@ -144,9 +144,9 @@ impl fmt::Debug for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Plan")
             .field("program", &self.program())
-            .field("arguments", &self.arguments)
-            .field("environment", &self.environment)
-            .field("directory", &self.directory)
+            .field("arguments", &self.args)
+            .field("environment", &self.env)
+            .field("directory", &self.current_dir)
             .field("rules", &self.profile.rules().len())
             .field("limits", &self.limits)
             .finish()
@@ -155,37 +155,39 @@ impl fmt::Debug for Plan {
 
 /// The program as it wants to be called, what it wants before the script, the script where there is
 /// one, and the arguments.
-fn arguments(
+fn build_args(
     job: &Job,
     profile: &Profile,
     file: &Path,
     script: Option<&PathBuf>,
     interpreter: &Executable,
 ) -> Result<Vec<String>, SandboxError> {
-    let mut arguments = vec!["-f".to_owned(), text(file)?];
+    let mut arguments = vec!["-f".to_owned(), path_text(file)?];
     for parameter in profile.parameters() {
         arguments.extend(["-D".to_owned(), parameter.to_string()]);
     }
-    arguments.extend(["--".to_owned(), text(interpreter.name())?]);
-    arguments.extend(interpreter.arguments.iter().cloned());
-    arguments.extend(script.map(|script| text(script)).transpose()?);
-    arguments.extend(job.arguments_with(|_, path| Some(path.to_string_lossy().into_owned())));
+    arguments.extend(["--".to_owned(), path_text(interpreter.argv0())?]);
+    arguments.extend(interpreter.args.iter().cloned());
+    arguments.extend(script.map(|script| path_text(script)).transpose()?);
+    arguments.extend(job.resolve_args(|_, path| Some(path.to_string_lossy().into_owned())));
     Ok(arguments)
 }
 
-fn text(path: &Path) -> Result<String, SandboxError> {
+fn path_text(path: &Path) -> Result<String, SandboxError> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
-        SandboxError::load("the path of the script or of a directory of ours is not UTF-8")
+        SandboxError::invalid_program(
+            "the path of the script or of a directory of ours is not UTF-8",
+        )
     })
 }
 
-fn environment(
+fn build_environment(
     job: &Job,
-    executables: &Executables,
+    executables: &ExecutableSet,
     scratch: &str,
-    network: Network,
+    network: ProxyAccess,
 ) -> Environment {
-    let path = executables.path_variable();
+    let path = executables.path_env();
     let mut fixed: Vec<(String, String)> = [
         ("HOME", scratch),
         // The one locale with UTF-8 that every macOS has.
@@ -197,9 +199,9 @@ fn environment(
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
-    fixed.extend(executables.interpreter().variables.iter().cloned());
-    if let Network::LocalPort(port) = network {
-        fixed.extend(egress::environment(port));
+    fixed.extend(executables.interpreter().envs.iter().cloned());
+    if let ProxyAccess::LocalPort(port) = network {
+        fixed.extend(egress::proxy_env(port));
     }
     Environment::new(job, fixed)
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::profile::FILE_PREFIX;
 
 /// How many names are tried.
-const ATTEMPTS: u32 = 1_000;
+const MAX_NAME_ATTEMPTS: u32 = 1_000;
 
 /// A file for one profile: new, its owner's alone, and removed when dropped.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl ProfileFile {
             .create_new(true)
             .mode(0o600)
             .custom_flags(libc::O_NOFOLLOW);
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..MAX_NAME_ATTEMPTS {
             let path = directory.join(format!("{FILE_PREFIX}{process}-{attempt}.sb"));
             match options.open(&path) {
                 Ok(file) => return Ok(Self { file, path }),
@@ -41,7 +41,7 @@ impl ProfileFile {
         }
         Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
-            format!("all {ATTEMPTS} names for a profile are taken"),
+            format!("all {MAX_NAME_ATTEMPTS} names for a profile are taken"),
         ))
     }
 

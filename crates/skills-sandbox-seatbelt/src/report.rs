@@ -1,18 +1,18 @@
 //! Says which walls stood.
 
 use skills_policy::Spawn;
-use skills_sandbox::egress::Log;
-use skills_sandbox::interpreter::Interpreters;
-use skills_sandbox::{Quota, Report, ScriptKind, Status};
+use skills_sandbox::egress::ProxyLog;
+use skills_sandbox::interpreter::ProgramFinder;
+use skills_sandbox::{EnforcementReport, EnforcementStatus, Quota, ScriptType};
 
 use crate::plan::Plan;
-use crate::profile::Network;
+use crate::profile::ProxyAccess;
 
 const NO_NETWORK: &str = "none, sockets of this machine included";
 
 /// `sandbox-exec` starts nothing unless the whole profile was accepted, so what it says stood; what
 /// is partial is so by the nature of this backend. `log` is that of the proxy.
-pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&Log>) -> Report {
+pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&ProxyLog>) -> EnforcementReport {
     let profile = plan.profile();
     let accepted = format!(
         "sandbox-exec accepted {} rules and {} paths",
@@ -20,36 +20,41 @@ pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&Log>) -> Report
         profile.parameters().len()
     );
     let network = match plan.network() {
-        Network::None => NO_NETWORK.to_owned(),
-        Network::LocalPort(port) => {
+        ProxyAccess::None => NO_NETWORK.to_owned(),
+        ProxyAccess::LocalPort(port) => {
             let seen = log
                 .map(|log| format!("; {}", log.summary()))
                 .unwrap_or_default();
             format!("nothing but a proxy at port {port} of this machine{seen}")
         }
     };
-    let base = files(Report::new("seatbelt").layer("profile", Status::Enforced, accepted)).layer(
-        "network",
-        Status::Enforced,
-        network,
-    );
+    let base = add_files(EnforcementReport::new("seatbelt").restriction(
+        "profile",
+        EnforcementStatus::Enforced,
+        accepted,
+    ))
+    .restriction("network", EnforcementStatus::Enforced, network);
     let processes = match plan.spawn() {
-        Spawn::None => base.layer("processes", Status::Enforced, "no second process"),
+        Spawn::None => base.restriction(
+            "processes",
+            EnforcementStatus::Enforced,
+            "no second process",
+        ),
         Spawn::Programs(names) => {
             let names = names
                 .iter()
                 .map(String::as_str)
                 .collect::<Vec<_>>()
                 .join(", ");
-            base.layer(
+            base.restriction(
                 "processes",
-                Status::Partial,
+                EnforcementStatus::Partial,
                 format!("programs: {names}; neither their number nor what they load is limited"),
             )
         }
-        Spawn::Any => base.layer(
+        Spawn::Any => base.restriction(
             "processes",
-            Status::Partial,
+            EnforcementStatus::Partial,
             "any program of the system; their number is not limited",
         ),
     };
@@ -62,70 +67,81 @@ pub(crate) fn report(plan: &Plan, quotas: &[Quota], log: Option<&Log>) -> Report
             "{time} ms, then its process group dies; who left the group lives on, confined; when the host is killed, all live on, confined"
         ),
     };
-    let time = processes.layer("time", Status::Partial, time);
-    let scratch = Quota::bounds(plan.limits().scratch_bytes);
-    let disk = unlimited(time).layer(
+    let time = processes.restriction("time", EnforcementStatus::Partial, time);
+    let scratch = Quota::describe_limit(plan.limits().scratch_bytes);
+    let disk = add_unlimited(time).restriction(
         "scratch",
-        Status::Partial,
+        EnforcementStatus::Partial,
         format!("a private directory of at most {scratch}"),
     );
     let workspaces = quotas.iter().fold(disk, |report, quota| {
-        report.layer(
+        report.restriction(
             "workspace",
-            Status::Partial,
-            format!("private, at most {}", Quota::bounds(quota.max_bytes())),
+            EnforcementStatus::Partial,
+            format!(
+                "private, at most {}",
+                Quota::describe_limit(quota.max_bytes())
+            ),
         )
     });
-    workspaces.layer(
+    workspaces.restriction(
         "environment",
-        Status::Enforced,
+        EnforcementStatus::Enforced,
         "declared variables only, no terminal",
     )
 }
 
 /// What would stand around any run.
-pub(crate) fn expected(interpreters: &Interpreters) -> Report {
-    let base = files(Report::new("seatbelt"))
-        .layer(
+pub(crate) fn probe_report(interpreters: &ProgramFinder) -> EnforcementReport {
+    let base = add_files(EnforcementReport::new("seatbelt"))
+        .restriction(
             "network",
-            Status::Enforced,
+            EnforcementStatus::Enforced,
             format!("{NO_NETWORK}; granted hosts through a proxy"),
         )
-        .layer(
+        .restriction(
             "processes",
-            Status::Partial,
+            EnforcementStatus::Partial,
             "none but what a grant names; their number is not limited",
         );
-    ScriptKind::ALL
+    ScriptType::ALL
         .into_iter()
-        .fold(unlimited(base), |report, kind| {
-            match interpreters.find(kind) {
-                Ok(found) => report.layer(
+        .fold(add_unlimited(base), |report, kind| {
+            match interpreters.find_interpreter(kind) {
+                Ok(found) => report.restriction(
                     kind.as_str(),
-                    Status::Enforced,
-                    format!("scripts run with {}", found.name.display()),
+                    EnforcementStatus::Enforced,
+                    format!("scripts run with {}", found.argv0.display()),
                 ),
-                Err(error) => report.layer(kind.as_str(), Status::Unavailable, error.to_string()),
+                Err(error) => report.restriction(
+                    kind.as_str(),
+                    EnforcementStatus::Unavailable,
+                    error.to_string(),
+                ),
             }
         })
 }
 
-fn files(report: Report) -> Report {
+fn add_files(report: EnforcementReport) -> EnforcementReport {
     report
-        .layer(
+        .restriction(
             "files",
-            Status::Partial,
+            EnforcementStatus::Partial,
             "nothing outside the grants is read, written or loaded, but names in the top directory can be seen; the skill's own directory is never written",
         )
-        .layer("temporary", Status::Partial, "/tmp is shared with all programs; HOME and TMPDIR are private")
+        .restriction("temporary", EnforcementStatus::Partial, "/tmp is shared with all programs; HOME and TMPDIR are private")
 }
 
-fn unlimited(report: Report) -> Report {
+fn add_unlimited(report: EnforcementReport) -> EnforcementReport {
     report
-        .layer("memory", Status::Unavailable, "no limit on macOS")
-        .layer(
+        .restriction(
+            "memory",
+            EnforcementStatus::Unavailable,
+            "no limit on macOS",
+        )
+        .restriction(
             "disk",
-            Status::Unavailable,
+            EnforcementStatus::Unavailable,
             "neither the size of files nor the number of open ones is limited",
         )
 }

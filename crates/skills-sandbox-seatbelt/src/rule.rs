@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::parameter::Place;
+use crate::parameter::ProfilePath;
 
 /// One rule: what it says of some operations when one of its filters fits, or always without
 /// filters. Where several rules fit, the last one decides.
@@ -63,9 +63,9 @@ pub enum Operation {
 #[non_exhaustive]
 pub enum Filter {
     /// A path and everything below it.
-    Subpath(Place),
+    Subpath(ProfilePath),
     /// A path alone.
-    Literal(Place),
+    Literal(ProfilePath),
     /// Paths that fit a pattern, which is never made of somebody's path.
     Regex(String),
     /// A device that is read as a stream of bytes, and no file put in its place.

@@ -8,33 +8,34 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use skills_policy::Network as Granted;
-use skills_sandbox::egress::{Internet, Log, Outside, Proxy, Summary};
-use skills_sandbox::interpreter::Interpreters;
-use skills_sandbox::process::{Bounds, Spawned, Supervised, supervise};
+use skills_sandbox::egress::{Connector, Proxy, ProxyLog, ProxySummary, SystemConnector};
+use skills_sandbox::interpreter::ProgramFinder;
+use skills_sandbox::process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
 use skills_sandbox::{
-    Ending, Job, Outcome, Quota, QuotaMonitor, Report, Running, Sandbox, SandboxError, Scratch,
+    EnforcementReport, Job, Quota, QuotaMonitor, RunFuture, RunOutput, Sandbox, SandboxError,
+    ScratchDir, Termination,
 };
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
-use crate::find::executables;
-use crate::plan::{Ground, Plan, SANDBOX_EXEC};
-use crate::profile::{FILE_PREFIX, Network};
+use crate::plan::{Plan, PlanContext, SANDBOX_EXEC};
+use crate::profile::{FILE_PREFIX, ProxyAccess};
 use crate::profile_file::ProfileFile;
-use crate::report::{expected, report};
+use crate::report::{probe_report, report};
+use crate::resolve::resolve_executables;
 
 /// What `sandbox-exec` says when a process that is confined already asks to be confined.
-const NESTED: &str = "sandbox_apply: Operation not permitted";
+const ALREADY_SANDBOXED: &str = "sandbox_apply: Operation not permitted";
 
 /// Runs scripts under `sandbox-exec`, on macOS. Anywhere else it refuses.
 ///
 /// Defaults of the builder: interpreters and programs of the usual directories, and the
-/// [`Internet`] as this machine sees it.
+/// [`SystemConnector`] as this machine sees it.
 #[derive(Clone)]
 pub struct SeatbeltSandbox {
-    interpreters: Interpreters,
+    program_finder: ProgramFinder,
     scratch_parent: PathBuf,
-    outside: Arc<dyn Outside>,
+    connector: Arc<dyn Connector>,
     launcher: Option<Launcher>,
 }
 
@@ -42,7 +43,7 @@ pub struct SeatbeltSandbox {
 #[derive(Debug, Clone)]
 struct Launcher {
     program: PathBuf,
-    profiles: PathBuf,
+    profile_directory: PathBuf,
 }
 
 impl SeatbeltSandbox {
@@ -52,46 +53,46 @@ impl SeatbeltSandbox {
     pub fn new(scratch_parent: impl Into<PathBuf>) -> Self {
         let launcher = cfg!(target_os = "macos").then(|| Launcher {
             program: SANDBOX_EXEC.into(),
-            profiles: "/tmp".into(),
+            profile_directory: "/tmp".into(),
         });
-        Self::launched_by(launcher, scratch_parent.into())
+        Self::with_launcher(launcher, scratch_parent.into())
     }
 
     /// Chooses where interpreters and programs are looked for.
     #[must_use]
-    pub fn interpreters(mut self, interpreters: Interpreters) -> Self {
-        self.interpreters = interpreters;
+    pub fn program_finder(mut self, interpreters: ProgramFinder) -> Self {
+        self.program_finder = interpreters;
         self
     }
 
     /// Chooses how names of granted hosts are resolved and reached.
     #[must_use]
-    pub fn outside(mut self, outside: Arc<dyn Outside>) -> Self {
-        self.outside = outside;
+    pub fn connector(mut self, outside: Arc<dyn Connector>) -> Self {
+        self.connector = outside;
         self
     }
 
     /// Makes a backend of a stand-in for `sandbox-exec`, which confines nothing.
     #[cfg(test)]
-    pub(crate) fn standing_in(
+    pub(crate) fn with_stub_launcher(
         program: impl Into<PathBuf>,
         profiles: PathBuf,
         scratch_parent: PathBuf,
     ) -> Self {
-        Self::launched_by(
+        Self::with_launcher(
             Some(Launcher {
                 program: program.into(),
-                profiles,
+                profile_directory: profiles,
             }),
             scratch_parent,
         )
     }
 
-    fn launched_by(launcher: Option<Launcher>, scratch_parent: PathBuf) -> Self {
+    fn with_launcher(launcher: Option<Launcher>, scratch_parent: PathBuf) -> Self {
         Self {
-            interpreters: Interpreters::default(),
+            program_finder: ProgramFinder::default(),
             scratch_parent,
-            outside: Arc::new(Internet),
+            connector: Arc::new(SystemConnector),
             launcher,
         }
     }
@@ -112,29 +113,33 @@ impl SeatbeltSandbox {
         ))
     }
 
-    async fn run_job(&self, job: Job) -> Result<Outcome, SandboxError> {
+    async fn run_job(&self, job: Job) -> Result<RunOutput, SandboxError> {
         let started = Instant::now();
         let launcher = self.launcher()?;
-        let job = job.at_locations();
-        let scratch = Scratch::new(&self.scratch_parent)
+        let job = job.with_real_paths();
+        let scratch = ScratchDir::new(&self.scratch_parent)
             .map_err(|error| SandboxError::setup("making a scratch directory", error))?;
         let scratch_path = scratch
             .path()
             .canonicalize()
             .map_err(|error| SandboxError::setup("finding the scratch directory", error))?;
         let profiles = |error| SandboxError::setup("writing the profile", error);
-        let mut file =
-            ProfileFile::create(&launcher.profiles, std::process::id()).map_err(profiles)?;
-        let egress = self.egress(&job).await?;
-        let network = egress
-            .as_ref()
-            .map_or(Network::None, |egress| Network::LocalPort(egress.port));
-        let ground = Ground {
+        let mut file = ProfileFile::create(&launcher.profile_directory, std::process::id())
+            .map_err(profiles)?;
+        let egress = self.open_egress(&job).await?;
+        let network = egress.as_ref().map_or(ProxyAccess::None, |egress| {
+            ProxyAccess::LocalPort(egress.port)
+        });
+        let ground = PlanContext {
             scratch: scratch_path,
-            profile: file.path().to_owned(),
+            profile_path: file.path().to_owned(),
             network,
         };
-        let plan = Plan::new(&job, &executables(&job, &self.interpreters)?, &ground)?;
+        let plan = Plan::new(
+            &job,
+            &resolve_executables(&job, &self.program_finder)?,
+            &ground,
+        )?;
         file.write(&plan.profile().to_string()).map_err(profiles)?;
         let scratch_quota = Quota::new(&ground.scratch, plan.limits().scratch_bytes);
         let quotas: Vec<Quota> = job
@@ -148,16 +153,16 @@ impl SeatbeltSandbox {
         let bounds = Bounds {
             limits: plan.limits(),
             quotas: Arc::new(quotas),
-            cancellation: job.cancelled_by(),
+            cancellation: job.cancellation_token(),
         };
-        let spawned = Spawned::start(command(&plan, launcher))
+        let spawned = SpawnedGroup::spawn(command(&plan, launcher))
             .map_err(|error| SandboxError::setup("starting sandbox-exec", error))?;
-        let (supervised, log) = watch_over(spawned, &job, &bounds, egress).await?;
+        let (supervised, log) = supervise_run(spawned, &job, &bounds, egress).await?;
         drop(file);
-        refusal(&supervised, log.as_ref()).map_or(Ok(()), Err)?;
-        let report = report(&plan, job.quotas(), log.as_ref()).removed(scratch.remove());
-        Ok(Outcome::new(
-            supervised.ending,
+        launcher_error(&supervised, log.as_ref()).map_or(Ok(()), Err)?;
+        let report = report(&plan, job.quotas(), log.as_ref()).cleanup(scratch.remove());
+        Ok(RunOutput::new(
+            supervised.termination,
             supervised.stdout,
             supervised.stderr,
             started.elapsed(),
@@ -166,7 +171,7 @@ impl SeatbeltSandbox {
     }
 
     /// Opens the way to the granted hosts, when there are some.
-    async fn egress(&self, job: &Job) -> Result<Option<Egress>, SandboxError> {
+    async fn open_egress(&self, job: &Job) -> Result<Option<PendingProxy>, SandboxError> {
         let Granted::Hosts(hosts) = job.grants().network() else {
             return Ok(None);
         };
@@ -175,8 +180,8 @@ impl SeatbeltSandbox {
             .await
             .map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
-        Ok(Some(Egress {
-            proxy: Proxy::new(hosts.clone(), Arc::clone(&self.outside)),
+        Ok(Some(PendingProxy {
+            proxy: Proxy::new(hosts.clone(), Arc::clone(&self.connector)),
             listener,
             port,
         }))
@@ -184,23 +189,23 @@ impl SeatbeltSandbox {
 }
 
 /// A proxy that does not serve yet.
-struct Egress {
+struct PendingProxy {
     proxy: Proxy,
     listener: TcpListener,
     port: u16,
 }
 
 /// Supervises a process, and serves its way to hosts as long as it lives when it has one.
-async fn watch_over(
-    spawned: Spawned,
+async fn supervise_run(
+    spawned: SpawnedGroup,
     job: &Job,
     bounds: &Bounds<'_>,
-    egress: Option<Egress>,
-) -> Result<(Supervised, Option<Log>), SandboxError> {
-    let supervised = supervise(spawned, job.input_bytes(), bounds);
+    egress: Option<PendingProxy>,
+) -> Result<(SupervisedOutput, Option<ProxyLog>), SandboxError> {
+    let supervised = supervise(spawned, job.stdin_bytes(), bounds);
     let (supervised, log) = match egress {
         None => (supervised.await, None),
-        Some(Egress {
+        Some(PendingProxy {
             proxy, listener, ..
         }) => {
             let log = proxy.log();
@@ -220,7 +225,7 @@ async fn watch_over(
 impl fmt::Debug for SeatbeltSandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SeatbeltSandbox")
-            .field("interpreters", &self.interpreters)
+            .field("interpreters", &self.program_finder)
             .field("scratch_parent", &self.scratch_parent)
             .field("launcher", &self.launcher)
             .finish_non_exhaustive()
@@ -232,11 +237,11 @@ impl Sandbox for SeatbeltSandbox {
         "seatbelt"
     }
 
-    fn probe(&self) -> Result<Report, SandboxError> {
-        self.launcher().map(|_| expected(&self.interpreters))
+    fn probe(&self) -> Result<EnforcementReport, SandboxError> {
+        self.launcher().map(|_| probe_report(&self.program_finder))
     }
 
-    fn run(&self, job: Job) -> Running<'_> {
+    fn run(&self, job: Job) -> RunFuture<'_> {
         Box::pin(self.run_job(job))
     }
 }
@@ -244,10 +249,10 @@ impl Sandbox for SeatbeltSandbox {
 fn command(plan: &Plan, launcher: &Launcher) -> Command {
     let mut command = Command::new(&launcher.program);
     command
-        .args(plan.arguments())
+        .args(plan.args())
         .env_clear()
-        .envs(plan.environment().iter().cloned())
-        .current_dir(plan.directory());
+        .envs(plan.env().iter().cloned())
+        .current_dir(plan.current_dir());
     command
 }
 
@@ -257,9 +262,9 @@ fn command(plan: &Plan, launcher: &Launcher) -> Command {
 /// exit code alone decides nothing, since scripts end with it too; and whoever used the proxy has
 /// run. A script that writes exactly the same, and nothing else, makes its own run look like one
 /// that never was; what is lost with it is what `sandbox-exec` would have said.
-fn refusal(supervised: &Supervised, log: Option<&Log>) -> Option<SandboxError> {
-    let is_failure = matches!(supervised.ending, Ending::Exited { code } if code != 0);
-    let is_unused = log.is_none_or(|log| log.summary() == Summary::default());
+fn launcher_error(supervised: &SupervisedOutput, log: Option<&ProxyLog>) -> Option<SandboxError> {
+    let is_failure = matches!(supervised.termination, Termination::Exited { code } if code != 0);
+    let is_unused = log.is_none_or(|log| log.summary() == ProxySummary::default());
     if !is_failure || !is_unused || supervised.stdout.total_bytes() > 0 {
         return None;
     }
@@ -267,8 +272,8 @@ fn refusal(supervised: &Supervised, log: Option<&Log>) -> Option<SandboxError> {
     let said = stderr
         .strip_prefix("sandbox-exec: ")
         .map(str::trim_end)
-        .filter(|said| is_launchers(said))?;
-    if said == NESTED {
+        .filter(|said| is_launcher_message(said))?;
+    if said == ALREADY_SANDBOXED {
         let hint = "sandboxes of macOS do not nest: start the host outside of one, or ship a WebAssembly module (wasm/skill.wasm)";
         return Some(SandboxError::unavailable(
             "seatbelt",
@@ -284,7 +289,7 @@ fn refusal(supervised: &Supervised, log: Option<&Log>) -> Option<SandboxError> {
 
 /// Says whether `sandbox-exec` says such things: of confining or of starting in one line, of the
 /// profile with the place of a mistake, or with indented lines that explain it.
-fn is_launchers(said: &str) -> bool {
+fn is_launcher_message(said: &str) -> bool {
     let (first, rest) = said.split_once('\n').unwrap_or((said, ""));
     let is_one_line = rest.is_empty();
     let is_start = first
@@ -292,12 +297,12 @@ fn is_launchers(said: &str) -> bool {
         .is_some_and(|rest| rest.contains("' failed: "));
     let is_applying = first.starts_with("sandbox_apply: ");
     (is_one_line && (is_start || is_applying))
-        || (names_a_place(first) && rest.lines().all(|line| line.starts_with([' ', '\t'])))
+        || (has_profile_location(first) && rest.lines().all(|line| line.starts_with([' ', '\t'])))
 }
 
 /// Says whether a line begins with a profile and a line and a column in it: `profile:3:1: `,
 /// `<input string>:1:0:`.
-fn names_a_place(line: &str) -> bool {
+fn has_profile_location(line: &str) -> bool {
     let mut parts = line.split(':');
     let is_profile = parts.next().is_some_and(|name| {
         name == "profile" || name == "<input string>" || name.contains(FILE_PREFIX)

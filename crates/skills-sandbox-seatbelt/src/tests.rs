@@ -11,18 +11,18 @@
 )]
 
 mod command;
-mod endings;
 mod files;
-mod found;
 mod network;
-mod refusals;
+mod rejections;
+mod resolved;
+mod terminations;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use skills_policy::{Decision, Grants, Limits, Request, Rules};
-use skills_sandbox::{Job, Outcome, Program, Sandbox, SandboxError, ScriptKind};
+use skills_sandbox::{Job, Program, RunOutput, Sandbox, SandboxError, ScriptType};
 use tempfile::TempDir;
 
 use crate::SeatbeltSandbox;
@@ -59,7 +59,7 @@ impl Bench {
 
     fn sandbox(&self) -> SeatbeltSandbox {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests/stand-in.sh");
-        SeatbeltSandbox::standing_in(program, self.path("profiles"), self.path("scratch"))
+        SeatbeltSandbox::with_stub_launcher(program, self.path("profiles"), self.path("scratch"))
     }
 
     fn grants(&self, limits: Limits) -> Grants {
@@ -74,12 +74,12 @@ impl Bench {
         (limits.wall_time, limits.output_bytes, limits.flood_bytes) = (wall_time, 64, 1 << 20);
         Job::new(
             self.grants(limits),
-            Program::script(ScriptKind::Shell, self.path("skill/scripts/run.sh")),
+            Program::script(ScriptType::Shell, self.path("skill/scripts/run.sh")),
         )
     }
 
     /// Runs with a generous deadline.
-    async fn run(&self) -> Result<Outcome, SandboxError> {
+    async fn run(&self) -> Result<RunOutput, SandboxError> {
         self.sandbox().run(self.job(Duration::from_secs(60))).await
     }
 

@@ -45,15 +45,15 @@ fn warm(bencher: Bencher<'_, '_>) {
         panic!("granted")
     };
     let job = Job::new(grants, Program::Wasm(Arc::from(PROBE)))
-        .argument("read")
-        .argument("/skill/data.txt");
+        .arg("read")
+        .arg("/skill/data.txt");
     let (sandbox, runtime) = (WasmSandbox::new(scratch.path()), runtime());
     let run = || {
         assert!(
             runtime
                 .block_on(sandbox.run(job.clone()))
                 .unwrap()
-                .ending
+                .termination
                 .is_success()
         )
     };

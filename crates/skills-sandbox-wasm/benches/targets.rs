@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 
 use bare::{Allocation, Bare, config};
 use skills_policy::{Decision, Limits, Request, Rules};
-use skills_sandbox::{Ending, Job, Program, Sandbox};
-use skills_sandbox_wasm::{ArtifactCache, WasmSandbox};
+use skills_sandbox::{Job, Program, Sandbox, Termination};
+use skills_sandbox_wasm::{CodeCache, WasmSandbox};
 use tempfile::TempDir;
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -101,7 +101,7 @@ fn job(skill: &Path, component: &Arc<[u8]>, arguments: &[&str], limits: Limits) 
     };
     arguments.iter().fold(
         Job::new(grants, Program::Wasm(Arc::clone(component))),
-        |job, argument| job.argument(*argument),
+        |job, argument| job.arg(*argument),
     )
 }
 
@@ -131,7 +131,7 @@ fn warm(bench: &Bench) {
                     executor
                         .block_on(bench.sandbox.run(job.clone()))
                         .unwrap()
-                        .ending
+                        .termination
                         .is_success()
                 )
             }),
@@ -183,7 +183,7 @@ fn throughput(bench: &Bench) {
                 executor
                     .block_on(bench.sandbox.run(job.clone()))
                     .unwrap()
-                    .ending
+                    .termination
                     .is_success()
             );
         });
@@ -274,12 +274,12 @@ fn cold_child(mode: &str, component: &Path, directory: &Path) {
         started.elapsed()
     } else {
         let sandbox = WasmSandbox::new(directory)
-            .cache(ArtifactCache::open(directory.join("cache")).unwrap());
+            .code_cache(CodeCache::open(directory.join("cache")).unwrap());
         assert!(
             executor
                 .block_on(sandbox.run(job))
                 .unwrap()
-                .ending
+                .termination
                 .is_success()
         );
         started.elapsed()
@@ -306,8 +306,8 @@ fn overshoot(bench: &Bench) {
                 let ending = executor
                     .block_on(bench.sandbox.run(job.clone()))
                     .unwrap()
-                    .ending;
-                assert_eq!(ending, Ending::TimedOut { limit_ms: 50 });
+                    .termination;
+                assert_eq!(ending, Termination::TimedOut { limit_ms: 50 });
             });
             if round >= 5 {
                 times.push(taken - limits.wall_time);
@@ -326,7 +326,7 @@ fn memory(bench: &Bench) {
                 executor
                     .block_on(bench.sandbox.run(job.clone()))
                     .unwrap()
-                    .ending
+                    .termination
                     .is_success()
             );
         }

@@ -2,7 +2,7 @@
 
 use std::sync::{OnceLock, mpsc};
 
-use skills_sandbox::{Job, Outcome, Sandbox, SandboxError};
+use skills_sandbox::{Job, RunOutput, Sandbox, SandboxError};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::WasmSandbox;
@@ -16,7 +16,7 @@ impl WasmSandbox {
     ///
     /// # Errors
     /// As `run`, and when threads cannot be started.
-    pub fn run_blocking(&self, job: Job) -> Result<Outcome, SandboxError> {
+    pub fn run_blocking(&self, job: Job) -> Result<RunOutput, SandboxError> {
         let (sandbox, (sender, outcome)) = (self.clone(), mpsc::sync_channel(1));
         executor()?.spawn(async move {
             // Whoever waited is still there.

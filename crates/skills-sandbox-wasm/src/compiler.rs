@@ -10,13 +10,13 @@
 //! and killed. The child is a program that the host names, normally the host itself, and runs
 //! nothing but [`compile_child`]; it never executes what it compiles.
 
-mod abandon;
+mod abandon_signal;
 mod child;
 mod command;
 mod parent;
-mod wire;
+mod protocol;
 
-pub(crate) use abandon::{Abandoned, Cause};
+pub(crate) use abandon_signal::{AbandonCause, AbandonSignal};
 pub use child::compile_child;
 pub use command::CompileCommand;
-pub(crate) use parent::{Failure, compile};
+pub(crate) use parent::{CompileFailure, compile_in_child};

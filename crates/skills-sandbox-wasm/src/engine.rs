@@ -4,8 +4,8 @@ mod compile;
 mod components;
 mod config;
 mod cost;
-mod linked;
-mod refusals;
+mod linkers;
+mod rejections;
 mod ticker;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,62 +15,62 @@ use std::time::Instant;
 use skills_sandbox::SandboxError;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::artifacts::ArtifactCache;
+use crate::code_cache::CodeCache;
 use crate::compiler::CompileCommand;
-use crate::prepared::{Kept, Origin, Prepared};
-use crate::{LoadError, Profile};
+use crate::prepared_component::{CodeSource, PreparedComponent, SharedComponent};
+use crate::{LoadError, WasmProfile};
 
 pub(crate) use compile::Caller;
-use components::Components;
-use config::SLOTS;
-pub(crate) use config::{Allocation, config};
-use linked::Linked;
-use refusals::Refusals;
-pub(crate) use ticker::Ticking;
+use components::ComponentCache;
+use config::INSTANCE_SLOTS;
+pub(crate) use config::{Allocation, engine_config};
+use linkers::EngineLinkers;
+use rejections::CompileRejections;
+pub(crate) use ticker::TickGuard;
 
 /// The engine with everything that is made once: linkers, ticker, compiled components, places for
 /// runs.
 pub(crate) struct SharedEngine {
     /// Takes memory from the operating system for each run: quickly there, and with room for
     /// everything.
-    roomy: Linked,
+    on_demand: EngineLinkers,
     /// Has places that are kept ready; made for the second run, since a process may have only one.
     /// Nothing where there is no address space for them.
-    ready: OnceLock<Option<Linked>>,
+    pooled: OnceLock<Option<EngineLinkers>>,
     /// Whether something has run.
     is_used: AtomicBool,
-    profile: Profile,
+    profile: WasmProfile,
     ticker: ticker::Ticker,
-    places: Semaphore,
-    components: Components,
-    cache: Option<ArtifactCache>,
-    command: Option<CompileCommand>,
-    refusals: Refusals,
+    instance_slots: Semaphore,
+    components: ComponentCache,
+    code_cache: Option<CodeCache>,
+    compile_command: Option<CompileCommand>,
+    rejections: CompileRejections,
 }
 
 impl SharedEngine {
     pub(crate) fn new(
-        profile: Profile,
-        cache: Option<ArtifactCache>,
+        profile: WasmProfile,
+        cache: Option<CodeCache>,
         command: Option<CompileCommand>,
     ) -> Result<Self, SandboxError> {
-        let roomy = Linked::new(profile, Allocation::OnDemand)
-            .map_err(|error| failed("starting the WebAssembly engine", &error))?;
+        let roomy = EngineLinkers::new(profile, Allocation::OnDemand)
+            .map_err(|error| setup_error("starting the WebAssembly engine", &error))?;
         let ticker = ticker::Ticker::start()
             .map_err(|error| SandboxError::setup("starting the ticker thread", error))?;
-        ticker.advances(&roomy.engine);
-        let places = Semaphore::new(SLOTS as usize);
+        ticker.register_engine(&roomy.engine);
+        let places = Semaphore::new(INSTANCE_SLOTS as usize);
         Ok(Self {
-            roomy,
-            ready: OnceLock::new(),
+            on_demand: roomy,
+            pooled: OnceLock::new(),
             is_used: AtomicBool::new(false),
             profile,
             ticker,
-            places,
-            components: Components::default(),
-            cache,
-            command,
-            refusals: Refusals::default(),
+            instance_slots: places,
+            components: ComponentCache::default(),
+            code_cache: cache,
+            compile_command: command,
+            rejections: CompileRejections::default(),
         })
     }
 
@@ -83,70 +83,76 @@ impl SharedEngine {
         bytes: &Arc<[u8]>,
         caller: &Caller,
         deadline: Option<Instant>,
-    ) -> Result<(Kept, Origin), LoadError> {
+    ) -> Result<(SharedComponent, CodeSource), LoadError> {
         let (kept, is_new) = self.components.get(bytes, self, caller, deadline).await?;
         let origin = if is_new {
-            kept.origin.clone()
+            kept.source.clone()
         } else {
-            Origin::Memory
+            CodeSource::Memory
         };
         Ok((kept, origin))
     }
 
     /// Returns what is to be run: the same program for ready places, unless nothing has run yet or
     /// it does not fit there.
-    pub(crate) fn placed<'a>(&self, prepared: &'a Kept) -> &'a Prepared {
-        if !self.is_used.swap(true, Ordering::Relaxed) || prepared.is_ready {
+    pub(crate) fn select_instance<'a>(
+        &self,
+        prepared: &'a SharedComponent,
+    ) -> &'a PreparedComponent {
+        if !self.is_used.swap(true, Ordering::Relaxed) || prepared.is_pooled {
             return prepared;
         }
         prepared
-            .ready
-            .get_or_init(|| self.for_ready_places(prepared))
+            .pooled
+            .get_or_init(|| self.to_pooled(prepared))
             .as_deref()
             .unwrap_or(prepared)
     }
 
     /// Returns the same program for the engine with room for everything.
-    pub(crate) fn with_room(&self, prepared: &Kept) -> Result<Kept, LoadError> {
-        if !prepared.is_ready {
+    pub(crate) fn on_demand_instance(
+        &self,
+        prepared: &SharedComponent,
+    ) -> Result<SharedComponent, LoadError> {
+        if !prepared.is_pooled {
             // It came from there.
             return Ok(Arc::clone(prepared));
         }
-        if let Some(roomy) = prepared.roomy.get() {
+        if let Some(roomy) = prepared.on_demand.get() {
             return Ok(Arc::clone(roomy));
         }
-        let roomy = self.for_roomy(prepared)?;
-        Ok(Arc::clone(prepared.roomy.get_or_init(|| roomy)))
+        let roomy = self.to_on_demand(prepared)?;
+        Ok(Arc::clone(prepared.on_demand.get_or_init(|| roomy)))
     }
 
     /// Waits for a place to run in.
-    pub(crate) async fn place(&self) -> Result<SemaphorePermit<'_>, SandboxError> {
-        self.places.acquire().await.map_err(|error| {
+    pub(crate) async fn acquire_slot(&self) -> Result<SemaphorePermit<'_>, SandboxError> {
+        self.instance_slots.acquire().await.map_err(|error| {
             SandboxError::setup("waiting for a place", std::io::Error::other(error))
         })
     }
 
     /// Lets the epoch advance as long as the result lives; only needed where epochs count.
-    pub(crate) fn tick(&self) -> Ticking {
-        self.ticker.tick()
+    pub(crate) fn start_ticking(&self) -> TickGuard {
+        self.ticker.start_ticking()
     }
 
-    pub(crate) fn profile(&self) -> Profile {
+    pub(crate) fn profile(&self) -> WasmProfile {
         self.profile
     }
 
-    fn ready(&self) -> Option<&Linked> {
+    fn pooled(&self) -> Option<&EngineLinkers> {
         let make = || {
             // Where address space is limited, places cannot be kept ready, and programs run a
             // little slower.
-            let linked = Linked::new(self.profile, Allocation::Pooled).ok()?;
-            self.ticker.advances(&linked.engine);
+            let linked = EngineLinkers::new(self.profile, Allocation::Pooled).ok()?;
+            self.ticker.register_engine(&linked.engine);
             Some(linked)
         };
-        self.ready.get_or_init(make).as_ref()
+        self.pooled.get_or_init(make).as_ref()
     }
 }
 
-fn failed(step: &'static str, error: &wasmtime::Error) -> SandboxError {
+fn setup_error(step: &'static str, error: &wasmtime::Error) -> SandboxError {
     SandboxError::setup(step, std::io::Error::other(format!("{error:#}")))
 }

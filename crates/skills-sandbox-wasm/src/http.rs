@@ -10,25 +10,25 @@
 //! connection carries one request and is never used again; nothing follows a redirect; the end of
 //! the run ends whatever is under way.
 
+mod abort;
 mod body;
 mod client;
+mod config;
 mod connect;
 mod error_code;
 mod exchange;
 mod failure;
-mod fuse;
 mod limits;
+mod metered_stream;
 mod outgoing;
 mod target;
-mod trust;
-mod web;
-mod wire;
+mod tls_config;
 
 use std::sync::Arc;
 
 use http::{HeaderName, Request, Response, header};
 use skills_policy::HostList;
-use skills_sandbox::egress::{Outside, Summary};
+use skills_sandbox::egress::{Connector, ProxySummary};
 use tokio::sync::watch;
 use wasmtime::component::{Linker, ResourceTable};
 use wasmtime_wasi_http::{
@@ -37,9 +37,9 @@ use wasmtime_wasi_http::{
 };
 
 use client::Client;
+pub(crate) use config::HttpConfig;
 pub use limits::HttpLimits;
-use trust::Trust;
-pub(crate) use web::Web;
+use tls_config::TlsConfig;
 
 /// The most bytes of a request's body that wait in the host.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -48,54 +48,55 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const FIELDS_PER_HEAD: usize = 4;
 
 /// What drives a connection after the head of the answer.
-type Driving = Box<dyn Future<Output = Result<(), Error>> + Send>;
-type Sending = Box<dyn Future<Output = Result<(Response<WasiBody>, Driving), Error>> + Send>;
+type ConnectionDriver = Box<dyn Future<Output = Result<(), Error>> + Send>;
+type SendFuture =
+    Box<dyn Future<Output = Result<(Response<WasiBody>, ConnectionDriver), Error>> + Send>;
 
 /// The one way out of a run. Dropping it closes every connection, whoever else still holds them.
-pub(crate) struct Gate {
-    context: WasiHttpCtx,
+pub(crate) struct HttpContext {
+    ctx: WasiHttpCtx,
     hooks: Hooks,
 }
 
 struct Hooks {
     /// Nobody where no host was granted.
     client: Option<Arc<Client>>,
-    leash: watch::Sender<()>,
+    shutdown: watch::Sender<()>,
 }
 
-impl Gate {
+impl HttpContext {
     /// Makes a gate for one run. An empty list lets nothing through.
     pub(crate) fn new(
         hosts: &HostList,
-        outside: Arc<dyn Outside>,
-        trust: &Trust,
+        outside: Arc<dyn Connector>,
+        trust: &TlsConfig,
         limits: HttpLimits,
     ) -> Self {
         let mut context = WasiHttpCtx::new();
-        context.set_field_size_limit(limits.head_bytes.saturating_mul(FIELDS_PER_HEAD));
+        context.set_field_size_limit(limits.max_head_bytes.saturating_mul(FIELDS_PER_HEAD));
         let client = Arc::new(Client::new(hosts.clone(), outside, trust.clone(), limits));
         Self {
-            context,
+            ctx: context,
             hooks: Hooks {
                 client: Some(client),
-                leash: watch::Sender::new(()),
+                shutdown: watch::Sender::new(()),
             },
         }
     }
 
     /// Makes a gate that lets nothing through.
-    pub(crate) fn closed() -> Self {
+    pub(crate) fn without_hosts() -> Self {
         Self {
-            context: WasiHttpCtx::new(),
+            ctx: WasiHttpCtx::new(),
             hooks: Hooks {
                 client: None,
-                leash: watch::Sender::new(()),
+                shutdown: watch::Sender::new(()),
             },
         }
     }
 
     /// Returns what went through so far, and what did not; nothing when nothing could.
-    pub(crate) fn summary(&self) -> Option<Summary> {
+    pub(crate) fn summary(&self) -> Option<ProxySummary> {
         Some(self.hooks.client.as_ref()?.log().summary())
     }
 
@@ -104,7 +105,7 @@ impl Gate {
         WasiHttpCtxView {
             hooks: &mut self.hooks,
             table,
-            ctx: &mut self.context,
+            ctx: &mut self.ctx,
         }
     }
 }
@@ -122,7 +123,7 @@ pub(crate) fn add_to_linker<T: WasiHttpView + 'static>(
 
 impl WasiHttpHooks for Hooks {
     fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
-        Arc::new(is_forbidden)
+        Arc::new(is_forbidden_header)
     }
 
     /// The field is written when the request is, from what is dialled.
@@ -144,16 +145,16 @@ impl WasiHttpHooks for Hooks {
         request: Request<WasiBody>,
         options: Option<RequestOptions>,
         _processed: Box<dyn Future<Output = Result<(), Error>> + Send>,
-    ) -> Sending {
-        let (client, leash) = (self.client.clone(), self.leash.subscribe());
+    ) -> SendFuture {
+        let (client, leash) = (self.client.clone(), self.shutdown.subscribe());
         Box::new(async move {
             let client = client.ok_or(Error::HttpRequestDenied)?;
-            let (response, driving) = leashed(
+            let (response, driving) = until_shutdown(
                 leash.clone(),
                 client.send(request, options.unwrap_or_default()),
             )
             .await?;
-            let driving: Driving = Box::new(leashed(leash, Box::into_pin(driving)));
+            let driving: ConnectionDriver = Box::new(until_shutdown(leash, Box::into_pin(driving)));
             Ok((response, driving))
         })
     }
@@ -161,7 +162,7 @@ impl WasiHttpHooks for Hooks {
 
 /// Fields that belong to a connection or to a proxy and not to a message (RFC 9110, 7.6.1), and
 /// `Host`.
-fn is_forbidden(name: &HeaderName) -> bool {
+fn is_forbidden_header(name: &HeaderName) -> bool {
     DEFAULT_FORBIDDEN_HEADERS.contains(name)
         || [header::TE, header::TRAILER].contains(name)
         || name.as_str().starts_with("proxy-")
@@ -169,7 +170,7 @@ fn is_forbidden(name: &HeaderName) -> bool {
 
 /// Works until the run is over. The engine stops its own tasks too, but one of WASI 0.3 may hold
 /// the handle that would stop it.
-async fn leashed<T>(
+async fn until_shutdown<T>(
     mut leash: watch::Receiver<()>,
     work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Error> {
@@ -197,7 +198,7 @@ mod tests {
     /// An outside that never answers, and says when it was asked.
     struct Silence(Notify);
 
-    impl Outside for Silence {
+    impl Connector for Silence {
         fn resolve<'a>(
             &'a self,
             _: &'a str,
@@ -231,10 +232,10 @@ mod tests {
             panic!("hosts")
         };
         let outside = Arc::new(Silence(Notify::new()));
-        let mut gate = Gate::new(
+        let mut gate = HttpContext::new(
             hosts,
             outside.clone(),
-            &Trust::public().unwrap(),
+            &TlsConfig::with_public_roots().unwrap(),
             HttpLimits::default(),
         );
         let body = Empty::new().map_err(Error::from).boxed_unsync();

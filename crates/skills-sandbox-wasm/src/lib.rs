@@ -18,38 +18,37 @@
 //! Components that may take the compiler long, or much memory, are compiled in a child process with
 //! limits ([`CompileCommand`]); without one they are refused.
 //!
-//! Compiled code can be kept on disk ([`ArtifactCache`]), sealed with a key that only this user
-//! has.
+//! Compiled code can be kept on disk ([`CodeCache`]), sealed with a key that only this user has.
 //!
 //! This crate must never know what a skill is.
 
-mod artifacts;
 mod blocking;
+mod code_cache;
 mod compiler;
-mod context;
-mod ending;
+mod component_info;
 mod engine;
-mod files;
+mod fs;
 #[cfg(feature = "http")]
 mod http;
 mod limiter;
 mod load_error;
+mod monitored;
 mod output;
-mod prepared;
+mod prepared_component;
 mod profile;
 mod report;
 mod run;
 mod sandbox;
-mod stop;
-mod surface;
-mod watch;
+mod stop_reason;
+mod store_state;
+mod termination;
 
 #[cfg(feature = "http")]
 pub use crate::http::HttpLimits;
-pub use artifacts::{ArtifactCache, CacheError, CacheErrorKind, Usage};
+pub use code_cache::{CacheUsage, CodeCache, CodeCacheError, CodeCacheErrorKind};
 pub use compiler::{CompileCommand, compile_child};
 pub use load_error::LoadError;
-pub use profile::Profile;
+pub use profile::WasmProfile;
 pub use sandbox::WasmSandbox;
 
 /// The largest component that is loaded, in bytes: 32 MiB.

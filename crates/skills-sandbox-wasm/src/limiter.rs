@@ -7,7 +7,7 @@ use wasmtime::{ResourceLimiter, Result};
 const MAX_TABLE_ELEMENTS: usize = 1_000_000;
 /// The most instances, tables and memories of a run, each. A component made of a script engine and
 /// its parts has some dozens.
-const MAX_PARTS: usize = 1_000;
+const MAX_INSTANCES: usize = 1_000;
 
 /// Grants memory up to a total and remembers a refusal: a program that gets no memory ends in ways
 /// that do not say why.
@@ -15,12 +15,12 @@ pub(crate) struct Limiter {
     limit_bytes: usize,
     used_bytes: usize,
     table_elements: usize,
-    refused: Option<Refused>,
+    rejected: Option<RejectedGrowth>,
 }
 
 /// What was refused first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum RejectedGrowth {
     Memory,
     Table,
 }
@@ -32,12 +32,12 @@ impl Limiter {
             limit_bytes,
             used_bytes: 0,
             table_elements: 0,
-            refused: None,
+            rejected: None,
         }
     }
 
-    pub(crate) fn refused(&self) -> Option<Refused> {
-        self.refused
+    pub(crate) fn rejected_growth(&self) -> Option<RejectedGrowth> {
+        self.rejected
     }
 
     /// The most memory that was in use at once; what a program has it keeps.
@@ -57,7 +57,7 @@ impl ResourceLimiter for Limiter {
             .used_bytes
             .saturating_add(desired.saturating_sub(current));
         if used > self.limit_bytes {
-            self.refused.get_or_insert(Refused::Memory);
+            self.rejected.get_or_insert(RejectedGrowth::Memory);
             return Ok(false);
         }
         self.used_bytes = used;
@@ -74,7 +74,7 @@ impl ResourceLimiter for Limiter {
             .table_elements
             .saturating_add(desired.saturating_sub(current));
         if elements > MAX_TABLE_ELEMENTS {
-            self.refused.get_or_insert(Refused::Table);
+            self.rejected.get_or_insert(RejectedGrowth::Table);
             return Ok(false);
         }
         self.table_elements = elements;
@@ -82,14 +82,14 @@ impl ResourceLimiter for Limiter {
     }
 
     fn instances(&self) -> usize {
-        MAX_PARTS
+        MAX_INSTANCES
     }
 
     fn tables(&self) -> usize {
-        MAX_PARTS
+        MAX_INSTANCES
     }
 
     fn memories(&self) -> usize {
-        MAX_PARTS
+        MAX_INSTANCES
     }
 }

@@ -27,7 +27,7 @@ pub enum LoadError {
     MachineCode,
     /// It does not begin as WebAssembly does.
     #[error("it is not WebAssembly")]
-    Foreign,
+    NotWasm,
     /// It begins as WebAssembly does, in a version that nobody knows.
     #[error("its version of WebAssembly is not known")]
     UnknownVersion,
@@ -38,7 +38,7 @@ pub enum LoadError {
         reason: String,
     },
     /// It asks for interfaces that there are not.
-    #[error("this host does not offer what it needs: {}{}", .names.join(", "), hint(.names))]
+    #[error("this host does not offer what it needs: {}{}", .names.join(", "), import_hint(.names))]
     UnknownImports {
         /// Their names.
         names: Vec<String>,
@@ -53,15 +53,15 @@ pub enum LoadError {
     #[error(
         "it needs wasi:http, and this program was built without it; enable the feature `http` of skills-sandbox-wasm"
     )]
-    WithoutHttp,
+    HttpDisabled,
     /// It is made for WASI 0.3, and this program was built without it.
     #[error(
         "it is made for WASI 0.3, and this program was built without it; enable the feature `wasi-p3`, or build it for WASI 0.2"
     )]
-    WithoutPreview3,
+    WasiP3Disabled,
     /// It has nothing that could be run.
     #[error("it has no `run` function to call; build it as a command, not as a library")]
-    NoRun,
+    NoEntryPoint,
     /// It may take the compiler long or much memory, and the host has no compile command.
     #[error(
         "it is too large or too complex ({bytes} bytes) to be compiled in this process; give the host a compile command \
@@ -77,7 +77,7 @@ pub enum LoadError {
          not need",
         .limit_bytes >> 20
     )]
-    CompileMemory {
+    CompileMemoryLimit {
         /// The limit, in bytes.
         limit_bytes: u64,
     },
@@ -87,20 +87,20 @@ pub enum LoadError {
          twice the time, else split its largest functions",
         .limit.as_millis()
     )]
-    CompileTime {
+    CompileTimeout {
         /// How long it was compiled.
         limit: Duration,
     },
     /// The compiler or its thread failed.
     #[error("the compiler failed on it: {reason}")]
-    Compiler {
+    CompilerFailed {
         /// How.
         reason: String,
     },
 }
 
 /// What to say of imports whose names tell what they are for.
-fn hint(names: &[String]) -> &'static str {
+fn import_hint(names: &[String]) -> &'static str {
     const WORDS: [&str; 7] = [
         "exec",
         "fork",

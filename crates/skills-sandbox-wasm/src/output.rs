@@ -5,64 +5,64 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use skills_sandbox::Captured;
+use skills_sandbox::CapturedOutput;
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::async_trait;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
-use crate::stop::{Reason, Stop};
+use crate::stop_reason::{StopFlag, StopReason};
 
 /// How much a program may write at once.
-const PERMIT_BYTES: usize = 64 * 1024;
+const MAX_WRITE_BYTES: usize = 64 * 1024;
 
 /// Keeps the first and the last bytes, counts the rest, and stops the program when there are too
 /// many.
 #[derive(Clone)]
-pub(crate) struct Sink {
-    captured: Arc<Mutex<Captured>>,
+pub(crate) struct OutputSink {
+    captured: Arc<Mutex<CapturedOutput>>,
     keep_bytes: usize,
-    flood_bytes: u64,
-    stop: Arc<Stop>,
+    output_limit_bytes: u64,
+    stop: Arc<StopFlag>,
 }
 
-impl Sink {
-    pub(crate) fn new(keep_bytes: usize, flood_bytes: u64, stop: Arc<Stop>) -> Self {
+impl OutputSink {
+    pub(crate) fn new(keep_bytes: usize, flood_bytes: u64, stop: Arc<StopFlag>) -> Self {
         Self {
             captured: Arc::default(),
             keep_bytes,
-            flood_bytes,
+            output_limit_bytes: flood_bytes,
             stop,
         }
     }
 
-    pub(crate) fn take(&self) -> Captured {
+    pub(crate) fn take_output(&self) -> CapturedOutput {
         std::mem::take(&mut *self.captured.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn push(&self, bytes: &[u8]) -> Result<(), Reason> {
+    fn push(&self, bytes: &[u8]) -> Result<(), StopReason> {
         let mut captured = self.captured.lock().unwrap_or_else(PoisonError::into_inner);
-        if captured.total_bytes() > self.flood_bytes {
+        if captured.total_bytes() > self.output_limit_bytes {
             // It is being stopped.
-            return Err(Reason::Flooded);
+            return Err(StopReason::OutputLimit);
         }
         captured.push(bytes, self.keep_bytes);
-        if captured.total_bytes() <= self.flood_bytes {
+        if captured.total_bytes() <= self.output_limit_bytes {
             return Ok(());
         }
         // A program of WASI 0.3 could go on after the error.
-        self.stop.set(Reason::Flooded);
-        Err(Reason::Flooded)
+        self.stop.set(StopReason::OutputLimit);
+        Err(StopReason::OutputLimit)
     }
 }
 
 #[async_trait]
-impl Pollable for Sink {
+impl Pollable for OutputSink {
     async fn ready(&mut self) {}
 }
 
 #[async_trait]
-impl OutputStream for Sink {
+impl OutputStream for OutputSink {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.push(&bytes)
             .map_err(|flooded| StreamError::Trap(flooded.into()))
@@ -73,11 +73,11 @@ impl OutputStream for Sink {
     }
 
     fn check_write(&mut self) -> StreamResult<usize> {
-        Ok(PERMIT_BYTES)
+        Ok(MAX_WRITE_BYTES)
     }
 }
 
-impl AsyncWrite for Sink {
+impl AsyncWrite for OutputSink {
     fn poll_write(
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
@@ -99,13 +99,13 @@ impl AsyncWrite for Sink {
     }
 }
 
-impl IsTerminal for Sink {
+impl IsTerminal for OutputSink {
     fn is_terminal(&self) -> bool {
         false
     }
 }
 
-impl StdoutStream for Sink {
+impl StdoutStream for OutputSink {
     fn p2_stream(&self) -> Box<dyn OutputStream> {
         Box::new(self.clone())
     }

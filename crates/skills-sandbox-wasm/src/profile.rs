@@ -7,17 +7,17 @@ use std::time::Duration;
 use rand_core::TryRng;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtxBuilder};
 
-/// What every program of a [`Profile::Deterministic`] believes the time to be, in seconds since
+/// What every program of a [`WasmProfile::Deterministic`] believes the time to be, in seconds since
 /// 1970: the first of January 2020.
 const EPOCH_SECONDS: u64 = 1_577_836_800;
 /// How far the clock moves each time somebody looks at it, in nanoseconds: one millisecond, so that
 /// whoever waits for time to pass comes to an end.
-const STEP_NANOSECONDS: u64 = 1_000_000;
+const CLOCK_STEP_NANOSECONDS: u64 = 1_000_000;
 
 /// How programs are run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Profile {
+pub enum WasmProfile {
     /// As fast as can be: real clocks, real random numbers.
     #[default]
     Fast,
@@ -35,14 +35,14 @@ pub enum Profile {
     },
 }
 
-impl Profile {
+impl WasmProfile {
     /// Puts clocks and random numbers in place.
     pub(crate) fn apply(self, wasi: &mut WasiCtxBuilder) {
         let Self::Deterministic { seed } = self else {
             return;
         };
         let numbers = |purpose: &str| {
-            Numbers(
+            SeededRng(
                 blake3::Hasher::new_derive_key(purpose)
                     .update(&seed.to_le_bytes())
                     .finalize_xof(),
@@ -55,45 +55,45 @@ impl Profile {
         wasi.secure_random(numbers("agent-skills 2026 secure random"))
             .insecure_random(numbers("agent-skills 2026 insecure random"))
             .insecure_random_seed(u128::from_le_bytes(first))
-            .wall_clock(Clock::default())
-            .monotonic_clock(Clock::default());
+            .wall_clock(DeterministicClock::default())
+            .monotonic_clock(DeterministicClock::default());
     }
 }
 
 /// A clock that moves when it is read.
 #[derive(Default)]
-struct Clock(AtomicU64);
+struct DeterministicClock(AtomicU64);
 
-impl Clock {
-    fn read(&self) -> u64 {
-        self.0.fetch_add(STEP_NANOSECONDS, Ordering::Relaxed)
+impl DeterministicClock {
+    fn advance(&self) -> u64 {
+        self.0.fetch_add(CLOCK_STEP_NANOSECONDS, Ordering::Relaxed)
     }
 }
 
-impl HostMonotonicClock for Clock {
+impl HostMonotonicClock for DeterministicClock {
     fn resolution(&self) -> u64 {
-        STEP_NANOSECONDS
+        CLOCK_STEP_NANOSECONDS
     }
 
     fn now(&self) -> u64 {
-        self.read()
+        self.advance()
     }
 }
 
-impl HostWallClock for Clock {
+impl HostWallClock for DeterministicClock {
     fn resolution(&self) -> Duration {
-        Duration::from_nanos(STEP_NANOSECONDS)
+        Duration::from_nanos(CLOCK_STEP_NANOSECONDS)
     }
 
     fn now(&self) -> Duration {
-        Duration::from_secs(EPOCH_SECONDS) + Duration::from_nanos(self.read())
+        Duration::from_secs(EPOCH_SECONDS) + Duration::from_nanos(self.advance())
     }
 }
 
 /// Random numbers that a hash function makes of a seed, the same in every version of everything.
-struct Numbers(blake3::OutputReader);
+struct SeededRng(blake3::OutputReader);
 
-impl TryRng for Numbers {
+impl TryRng for SeededRng {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {

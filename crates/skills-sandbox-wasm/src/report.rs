@@ -3,24 +3,24 @@
 use std::time::Duration;
 
 use skills_policy::{Grants, Spawn};
-use skills_sandbox::{Captured, Quota, Report, Status};
+use skills_sandbox::{CapturedOutput, EnforcementReport, EnforcementStatus, Quota};
 
-use crate::files::SCRATCH;
-use crate::prepared::Origin;
-use crate::run::Finished;
+use crate::fs::SCRATCH_PATH;
+use crate::prepared_component::CodeSource;
+use crate::run::FinishedRun;
 
 /// What a report is about.
-pub(crate) struct Account<'a> {
+pub(crate) struct ReportInput<'a> {
     pub(crate) grants: &'a Grants,
     pub(crate) quotas: &'a [Quota],
-    pub(crate) origin: Option<&'a Origin>,
-    pub(crate) finished: Option<&'a Finished>,
-    pub(crate) output: [&'a Captured; 2],
+    pub(crate) source: Option<&'a CodeSource>,
+    pub(crate) finished: Option<&'a FinishedRun>,
+    pub(crate) output: [&'a CapturedOutput; 2],
 }
 
-impl Account<'_> {
-    pub(crate) fn report(&self) -> Report {
-        let report = self.facts(Report::new("wasm"));
+impl ReportInput<'_> {
+    pub(crate) fn report(&self) -> EnforcementReport {
+        let report = self.add_fields(EnforcementReport::new("wasm"));
         let limits = self.grants.limits();
         let (memory, file, total) = (
             limits.memory_bytes >> 20,
@@ -28,43 +28,43 @@ impl Account<'_> {
             limits.scratch_bytes >> 20,
         );
         let report = report
-            .layer(
+            .restriction(
                 "files",
-                Status::Enforced,
+                EnforcementStatus::Enforced,
                 "granted directories only, behind handles that cannot leave them",
             )
-            .layer("network", Status::Enforced, self.network())
-            .layer(
+            .restriction("network", EnforcementStatus::Enforced, self.network_detail())
+            .restriction(
                 "processes",
-                Status::Enforced,
+                EnforcementStatus::Enforced,
                 "there are none in WebAssembly",
             )
-            .layer(
+            .restriction(
                 "memory",
-                Status::Enforced,
+                EnforcementStatus::Enforced,
                 format!("{memory} MiB over all memories"),
             )
-            .layer(
+            .restriction(
                 "disk",
-                Status::Enforced,
+                EnforcementStatus::Enforced,
                 format!(
-                    "{total} MiB written in all, {file} MiB in a file, in {SCRATCH} and elsewhere"
+                    "{total} MiB written in all, {file} MiB in a file, in {SCRATCH_PATH} and elsewhere"
                 ),
             )
-            .layer(
+            .restriction(
                 "time",
-                Status::Enforced,
+                EnforcementStatus::Enforced,
                 format!(
                     "{} ms, in compilation, computation and host calls",
                     limits.wall_time.as_millis()
                 ),
             )
-            .layer("environment", Status::Enforced, "declared variables only");
+            .restriction("environment", EnforcementStatus::Enforced, "declared variables only");
         let report = self.quotas.iter().fold(report, |report, quota| {
             let mib = quota.max_bytes() >> 20;
-            report.layer(
+            report.restriction(
                 "workspace",
-                Status::Enforced,
+                EnforcementStatus::Enforced,
                 format!("private, {mib} MiB with what lay there before, counted as it is written"),
             )
         });
@@ -74,35 +74,41 @@ impl Account<'_> {
         report.hint("the grants name programs, and WebAssembly can start none; what needs them is a script's work")
     }
 
-    fn network(&self) -> String {
+    fn network_detail(&self) -> String {
         match self.finished.and_then(|finished| finished.hosts.as_ref()) {
             None => "no sockets, no name lookup".to_owned(),
             Some(hosts) => format!("no sockets, requests to listed hosts only; {hosts}"),
         }
     }
 
-    fn facts(&self, report: Report) -> Report {
-        let report = match self.origin {
+    fn add_fields(&self, report: EnforcementReport) -> EnforcementReport {
+        let report = match self.source {
             None => report,
-            Some(Origin::Memory) => report.fact("code", "of an earlier run"),
-            Some(Origin::Cached) => report.fact("code", "from the cache"),
-            Some(Origin::Compiled { took, troubles }) => {
-                let report = match &troubles.unused {
-                    None => report.fact("code", format!("compiled in {}", milliseconds(*took))),
-                    Some(reason) => report.fact(
+            Some(CodeSource::Memory) => report.field("code", "of an earlier run"),
+            Some(CodeSource::Cached) => report.field("code", "from the cache"),
+            Some(CodeSource::Compiled {
+                elapsed: took,
+                diagnostics: troubles,
+            }) => {
+                let report = match &troubles.skipped {
+                    None => report.field(
+                        "code",
+                        format!("compiled in {}", format_milliseconds(*took)),
+                    ),
+                    Some(reason) => report.field(
                         "code",
                         format!(
                             "compiled in {}, and not kept: {reason}",
-                            milliseconds(*took)
+                            format_milliseconds(*took)
                         ),
                     ),
                 };
                 match &troubles.rejected {
                     None => report,
                     // Records of runs tell of walls.
-                    Some(reason) => report.layer(
+                    Some(reason) => report.restriction(
                         "code-cache",
-                        Status::Partial,
+                        EnforcementStatus::Partial,
                         format!("what lay there was deleted and compiled anew: {reason}"),
                     ),
                 }
@@ -112,24 +118,24 @@ impl Account<'_> {
             return report;
         };
         let [stdout, stderr] = self.output;
-        let report = match finished.cpu {
-            Some(cpu) => report.fact("cpu", milliseconds(cpu)),
+        let report = match finished.cpu_time {
+            Some(cpu) => report.field("cpu", format_milliseconds(cpu)),
             None => report,
         };
         let report = report
-            .fact("memory-peak", format!("{} KiB", finished.peak_bytes >> 10))
-            .fact(
+            .field("memory-peak", format!("{} KiB", finished.peak_bytes >> 10))
+            .field(
                 "output",
                 format!("{} bytes", stdout.total_bytes() + stderr.total_bytes()),
             );
-        match finished.steps {
-            Some(steps) => report.fact("steps", steps.to_string()),
+        match finished.fuel_consumed {
+            Some(steps) => report.field("steps", steps.to_string()),
             None => report,
         }
     }
 }
 
-fn milliseconds(duration: Duration) -> String {
+fn format_milliseconds(duration: Duration) -> String {
     format!(
         "{}.{:03} ms",
         duration.as_millis(),

@@ -5,139 +5,144 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use skills_policy::Limits;
-use skills_sandbox::{Cancellation, Ending, Scratch};
+use skills_sandbox::{CancellationToken, ScratchDir, Termination};
 use tokio::time::timeout_at;
 use wasmtime::{PoolConcurrencyLimitError, Store, UpdateDeadline};
 
-use crate::Profile;
-use crate::context::Context;
-use crate::ending::{ending, stopped};
+use crate::WasmProfile;
 use crate::engine::SharedEngine;
-use crate::prepared::Prepared;
-use crate::stop::{Reason, Stop};
-use crate::watch::{Watch, Watched, message};
+use crate::monitored::{Monitored, MonitoredResult, panic_message};
+use crate::prepared_component::PreparedComponent;
+use crate::stop_reason::{StopFlag, StopReason};
+use crate::store_state::StoreState;
+use crate::termination::{classify, stop_termination};
 
 /// After how many ticks a busy program lets other tasks of the executor run.
-const TICKS_PER_SLICE: u32 = 10;
+const TICKS_PER_YIELD: u32 = 10;
 /// After how many steps a program whose steps are counted does the same; about as long.
-const STEPS_PER_SLICE: u64 = 1_000_000;
+const FUEL_PER_YIELD: u64 = 1_000_000;
 /// The steps that a program has, more than any deadline leaves it.
-const STEPS: u64 = u64::MAX / 2;
+const FUEL: u64 = u64::MAX / 2;
 /// The most bytes that a program may hand to the host in one call.
 const MAX_CALL_BYTES: usize = 16 << 20;
 /// The most handles between the parts of a component.
 pub(crate) const MAX_COMPONENT_HANDLES: usize = 10_000;
 
 /// Until when a run may go on, and what stops it before.
-pub(crate) struct Bounds<'a> {
+pub(crate) struct RunControl<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) deadline: Instant,
-    pub(crate) cancellation: Option<&'a Cancellation>,
-    pub(crate) stop: Arc<Stop>,
+    pub(crate) cancellation: Option<&'a CancellationToken>,
+    pub(crate) stop_flag: Arc<StopFlag>,
 }
 
 /// What came of a run, and what it took.
-pub(crate) struct Finished {
-    pub(crate) ending: Ending,
-    pub(crate) private: Option<Scratch>,
+pub(crate) struct FinishedRun {
+    pub(crate) termination: Termination,
+    pub(crate) scratch: Option<ScratchDir>,
     /// Where the system tells it.
-    pub(crate) cpu: Option<Duration>,
+    pub(crate) cpu_time: Option<Duration>,
     pub(crate) peak_bytes: usize,
     /// The steps that were counted, where they are.
-    pub(crate) steps: Option<u64>,
+    pub(crate) fuel_consumed: Option<u64>,
     /// Which hosts were reached and which were not, where any could be.
     pub(crate) hosts: Option<String>,
     /// Whether it has to be run in the engine with room for everything; nothing of it was seen
     /// outside then.
-    pub(crate) found_no_place: bool,
+    pub(crate) needs_on_demand: bool,
 }
 
 /// Runs to the end or the deadline: the epoch stops a program that computes, the timer one that
 /// waits in the host.
 pub(crate) async fn execute(
     engine: &SharedEngine,
-    prepared: &Prepared,
-    context: Context,
-    bounds: &Bounds<'_>,
-) -> Finished {
+    prepared: &PreparedComponent,
+    context: StoreState,
+    bounds: &RunControl<'_>,
+) -> FinishedRun {
     let mut store = Store::new(&prepared.engine, context);
     store.limiter(|context| &mut context.limiter);
     store.set_hostcall_fuel(MAX_CALL_BYTES);
     store.set_max_component_handles(MAX_COMPONENT_HANDLES);
-    let ticking = interruptible(&mut store, engine.profile(), bounds).map(|()| engine.tick());
+    let ticking = configure_interruption(&mut store, engine.profile(), bounds)
+        .map(|()| engine.start_ticking());
     let mut cpu = None;
     let watched = match ticking {
         Ok(_ticking) => {
             until_stopped(
-                Watch::new(prepared.call(&mut store), &bounds.stop, &mut cpu),
+                Monitored::new(prepared.call(&mut store), &bounds.stop_flag, &mut cpu),
                 bounds,
             )
             .await
         }
-        Err(error) => Watched::Done(Err(error)),
+        Err(error) => MonitoredResult::Completed(Err(error)),
     };
     // What has called the host cannot be begun anew.
-    let is_untouched = !store.data().was_called;
+    let is_untouched = !store.data().called_host;
     let found_no_place = is_untouched
-        && matches!(&watched, Watched::Done(Err(error)) if error.is::<PoolConcurrencyLimitError>());
-    let ending = match (watched, bounds.stop.reason()) {
+        && matches!(&watched, MonitoredResult::Completed(Err(error)) if error.is::<PoolConcurrencyLimitError>());
+    let ending = match (watched, bounds.stop_flag.reason()) {
         // Programs of WASI 0.3 can come to an end of their own after what stopped them.
-        (Watched::Done(_), Some(reason @ Reason::Flooded)) => stopped(reason, bounds.limits),
-        (Watched::Done(result), _) => ending(result, bounds.limits, store.data()),
-        (Watched::Stopped(reason), _) => stopped(reason, bounds.limits),
-        (Watched::Panicked(message), _) => Ending::HostPanicked { message },
+        (MonitoredResult::Completed(_), Some(reason @ StopReason::OutputLimit)) => {
+            stop_termination(reason, bounds.limits)
+        }
+        (MonitoredResult::Completed(result), _) => classify(result, bounds.limits, store.data()),
+        (MonitoredResult::Stopped(reason), _) => stop_termination(reason, bounds.limits),
+        (MonitoredResult::Panicked(message), _) => Termination::HostPanic { message },
     };
     finish(store, ending, cpu, found_no_place)
 }
 
 /// Waits for a run, its deadline, or somebody who cancels it.
 async fn until_stopped<T>(
-    watch: impl Future<Output = Watched<T>>,
-    bounds: &Bounds<'_>,
-) -> Watched<T> {
+    watch: impl Future<Output = MonitoredResult<T>>,
+    bounds: &RunControl<'_>,
+) -> MonitoredResult<T> {
     let watch = timeout_at(bounds.deadline.into(), watch);
     let Some(cancellation) = bounds.cancellation else {
-        return watch.await.unwrap_or(Watched::Stopped(Reason::Deadline));
+        return watch
+            .await
+            .unwrap_or(MonitoredResult::Stopped(StopReason::Deadline));
     };
     tokio::select! {
         biased;
-        () = cancellation.cancelled() => Watched::Stopped(Reason::Cancelled),
-        watched = watch => watched.unwrap_or(Watched::Stopped(Reason::Deadline)),
+        () = cancellation.cancelled() => MonitoredResult::Stopped(StopReason::Cancelled),
+        watched = watch => watched.unwrap_or(MonitoredResult::Stopped(StopReason::Deadline)),
     }
 }
 
 /// Lets a program that computes be stopped, and lets others run beside it.
-fn interruptible(
-    store: &mut Store<Context>,
-    profile: Profile,
-    bounds: &Bounds<'_>,
+fn configure_interruption(
+    store: &mut Store<StoreState>,
+    profile: WasmProfile,
+    bounds: &RunControl<'_>,
 ) -> wasmtime::Result<()> {
-    if profile != Profile::Fast {
-        store.set_fuel(STEPS)?;
+    if profile != WasmProfile::Fast {
+        store.set_fuel(FUEL)?;
         // Then the deadline is looked at, and whether somebody cancelled.
-        return store.fuel_async_yield_interval(Some(STEPS_PER_SLICE));
+        return store.fuel_async_yield_interval(Some(FUEL_PER_YIELD));
     }
     let (deadline, stop, cancellation) = (
         bounds.deadline,
-        Arc::clone(&bounds.stop),
+        Arc::clone(&bounds.stop_flag),
         bounds.cancellation.cloned(),
     );
     let mut ticks = 0;
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(move |_| {
         if Instant::now() >= deadline {
-            stop.set(Reason::Deadline);
+            stop.set(StopReason::Deadline);
         } else if cancellation
             .as_ref()
-            .is_some_and(Cancellation::is_cancelled)
+            .is_some_and(CancellationToken::is_cancelled)
         {
-            stop.set(Reason::Cancelled);
+            stop.set(StopReason::Cancelled);
         }
         if let Some(reason) = stop.reason() {
             return Err(reason.into());
         }
         ticks += 1;
-        Ok(if ticks % TICKS_PER_SLICE == 0 {
+        Ok(if ticks % TICKS_PER_YIELD == 0 {
             UpdateDeadline::Yield(1)
         } else {
             UpdateDeadline::Continue(1)
@@ -148,34 +153,34 @@ fn interruptible(
 
 /// Takes out what is wanted and drops the rest, which after a panic may panic again.
 fn finish(
-    mut store: Store<Context>,
-    ending: Ending,
+    mut store: Store<StoreState>,
+    ending: Termination,
     cpu: Option<Duration>,
     found_no_place: bool,
-) -> Finished {
+) -> FinishedRun {
     let (private, peak_bytes) = (
-        store.data_mut().take_private(),
+        store.data_mut().take_scratch(),
         store.data().limiter.peak_bytes(),
     );
     #[cfg(feature = "http")]
     let hosts = store.data().summary().map(|summary| summary.to_string());
     #[cfg(not(feature = "http"))]
     let hosts = None;
-    let steps = store.get_fuel().ok().map(|left| STEPS.saturating_sub(left));
+    let steps = store.get_fuel().ok().map(|left| FUEL.saturating_sub(left));
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(store)));
     let ending = dropped.map_or_else(
-        |panic| Ending::HostPanicked {
-            message: message(panic.as_ref()),
+        |panic| Termination::HostPanic {
+            message: panic_message(panic.as_ref()),
         },
         |()| ending,
     );
-    Finished {
-        ending,
-        private,
-        cpu,
+    FinishedRun {
+        termination: ending,
+        scratch: private,
+        cpu_time: cpu,
         peak_bytes,
-        steps,
+        fuel_consumed: steps,
         hosts,
-        found_no_place,
+        needs_on_demand: found_no_place,
     }
 }

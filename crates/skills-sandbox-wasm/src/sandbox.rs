@@ -7,39 +7,39 @@ use std::time::{Duration, Instant};
 
 use skills_policy::{Grants, Network};
 use skills_sandbox::{
-    Captured, Ending, Job, Outcome, Preparation, Preparing, Program, Report, Running, Sandbox,
-    SandboxError, Scratch, Status,
+    CapturedOutput, EnforcementReport, EnforcementStatus, Job, Preparation, PrepareFuture, Program,
+    RunFuture, RunOutput, Sandbox, SandboxError, ScratchDir, Termination,
 };
 use tokio::time::timeout_at;
 
-use crate::artifacts::ArtifactCache;
+use crate::code_cache::CodeCache;
 use crate::compiler::CompileCommand;
-use crate::context::{Context, Given, Streams};
-use crate::ending::stopped;
 use crate::engine::{Caller, SharedEngine};
-use crate::files::Stored;
+use crate::fs::StoredBytes;
 #[cfg(feature = "http")]
-use crate::http::{HttpLimits, Web};
-use crate::prepared::{Origin, Prepared};
-use crate::report::Account;
-use crate::run::{Bounds, Finished, execute};
-use crate::stop::Reason;
-use crate::{LoadError, Profile};
+use crate::http::{HttpConfig, HttpLimits};
+use crate::prepared_component::{CodeSource, PreparedComponent};
+use crate::report::ReportInput;
+use crate::run::{FinishedRun, RunControl, execute};
+use crate::stop_reason::StopReason;
+use crate::store_state::{HostConfig, OutputStreams, StoreState};
+use crate::termination::stop_termination;
+use crate::{LoadError, WasmProfile};
 
-const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
+const MAX_DEADLINE: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 /// Runs WebAssembly: WASI 0.2 and 0.3 components, and core modules of the first generation of WASI.
 ///
 /// Cheap to clone; clones share the engine, which is started by the first run. Defaults: no cache
-/// on disk, no compile command, [`Profile::Fast`], the Internet as this machine sees it, public
+/// on disk, no compile command, [`WasmProfile::Fast`], the Internet as this machine sees it, public
 /// authorities for TLS.
 #[derive(Clone)]
 pub struct WasmSandbox {
-    given: Given,
-    cache: Option<ArtifactCache>,
-    command: Option<CompileCommand>,
+    host_config: HostConfig,
+    code_cache: Option<CodeCache>,
+    compile_command: Option<CompileCommand>,
     /// Where the cache really lies, once somebody asked.
-    cache_directory: OnceLock<PathBuf>,
+    resolved_cache_directory: OnceLock<PathBuf>,
     engine: Arc<OnceLock<Arc<SharedEngine>>>,
 }
 
@@ -47,17 +47,17 @@ impl WasmSandbox {
     /// Makes the backend; private scratch directories are made below `scratch_parent`.
     #[must_use]
     pub fn new(scratch_parent: impl AsRef<Path>) -> Self {
-        let given = Given {
+        let given = HostConfig {
             scratch_parent: scratch_parent.as_ref().into(),
-            profile: Profile::Fast,
+            profile: WasmProfile::Fast,
             #[cfg(feature = "http")]
-            web: Web::default(),
+            http: HttpConfig::default(),
         };
         Self {
-            given,
-            cache: None,
-            command: None,
-            cache_directory: OnceLock::new(),
+            host_config: given,
+            code_cache: None,
+            compile_command: None,
+            resolved_cache_directory: OnceLock::new(),
             engine: Arc::default(),
         }
     }
@@ -65,9 +65,9 @@ impl WasmSandbox {
     /// Keeps compiled code on disk, so that the next process need not compile it. No program may be
     /// granted the directory, or one around it or in it: such a job is refused.
     #[must_use]
-    pub fn cache(mut self, cache: ArtifactCache) -> Self {
-        self.cache = Some(cache);
-        self.cache_directory = OnceLock::new();
+    pub fn code_cache(mut self, cache: CodeCache) -> Self {
+        self.code_cache = Some(cache);
+        self.resolved_cache_directory = OnceLock::new();
         self.engine = Arc::default();
         self
     }
@@ -77,15 +77,15 @@ impl WasmSandbox {
     /// [`LoadError::NeedsCompileCommand`], unless their compiled code is in the cache.
     #[must_use]
     pub fn compile_command(mut self, command: CompileCommand) -> Self {
-        self.command = Some(command);
+        self.compile_command = Some(command);
         self.engine = Arc::default();
         self
     }
 
     /// Chooses how programs are run.
     #[must_use]
-    pub fn profile(mut self, profile: Profile) -> Self {
-        self.given.profile = profile;
+    pub fn profile(mut self, profile: WasmProfile) -> Self {
+        self.host_config.profile = profile;
         self.engine = Arc::default();
         self
     }
@@ -94,8 +94,8 @@ impl WasmSandbox {
     /// [`Internet`](skills_sandbox::egress::Internet).
     #[cfg(feature = "http")]
     #[must_use]
-    pub fn outside(mut self, outside: Arc<dyn skills_sandbox::egress::Outside>) -> Self {
-        self.given.web = self.given.web.outside(outside);
+    pub fn connector(mut self, outside: Arc<dyn skills_sandbox::egress::Connector>) -> Self {
+        self.host_config.http = self.host_config.http.connector(outside);
         self
     }
 
@@ -104,7 +104,7 @@ impl WasmSandbox {
     #[cfg(feature = "http")]
     #[must_use]
     pub fn root_certificates(mut self, certificates: impl IntoIterator<Item = Vec<u8>>) -> Self {
-        self.given.web = self.given.web.root_certificates(certificates);
+        self.host_config.http = self.host_config.http.root_certificates(certificates);
         self
     }
 
@@ -112,7 +112,7 @@ impl WasmSandbox {
     #[cfg(feature = "http")]
     #[must_use]
     pub fn http_limits(mut self, limits: HttpLimits) -> Self {
-        self.given.web = self.given.web.limits(limits);
+        self.host_config.http = self.host_config.http.limits(limits);
         self
     }
 
@@ -121,70 +121,70 @@ impl WasmSandbox {
             return Ok(Arc::clone(engine));
         }
         let engine = Arc::new(SharedEngine::new(
-            self.given.profile,
-            self.cache.clone(),
-            self.command.clone(),
+            self.host_config.profile,
+            self.code_cache.clone(),
+            self.compile_command.clone(),
         )?);
         Ok(Arc::clone(self.engine.get_or_init(|| engine)))
     }
 
-    async fn run_job(&self, job: Job) -> Result<Outcome, SandboxError> {
+    async fn run_job(&self, job: Job) -> Result<RunOutput, SandboxError> {
         let started = Instant::now();
-        let bytes = wasm(job.program())?;
-        self.accepts(job.grants())?;
+        let bytes = wasm_bytes(job.program())?;
+        self.check_grants(job.grants())?;
         let engine = self.engine()?;
         let limits = job.grants().limits();
         // A time too far away to be told is as good as a year.
         let deadline = started
             .checked_add(limits.wall_time)
-            .unwrap_or(started + YEAR);
-        let bounds = Bounds {
+            .unwrap_or(started + MAX_DEADLINE);
+        let bounds = RunControl {
             limits,
             deadline,
-            cancellation: job.cancelled_by(),
-            stop: Arc::default(),
+            cancellation: job.cancellation_token(),
+            stop_flag: Arc::default(),
         };
         let caller: Caller = job.requested_by().map(Arc::from);
         let begun = async {
             let (prepared, origin) = engine
                 .prepare(bytes, &caller, Some(deadline))
                 .await
-                .map_err(SandboxError::load_failed)?;
-            Ok::<_, SandboxError>((prepared, origin, engine.place().await?))
+                .map_err(SandboxError::invalid_program_from)?;
+            Ok::<_, SandboxError>((prepared, origin, engine.acquire_slot().await?))
         };
-        let (prepared, origin, place) = match begin(begun, &bounds).await {
+        let (prepared, origin, place) = match with_deadline(begun, &bounds).await {
             Ok(begun) => begun?,
-            Err(reason) => return Ok(unbegun(&job, reason, started)),
+            Err(reason) => return Ok(not_started(&job, reason, started)),
         };
-        let stored = Stored::measure(job.quotas()).await;
-        let placed = engine.placed(&prepared);
+        let stored = StoredBytes::measure(job.quotas()).await;
+        let placed = engine.select_instance(&prepared);
         let (mut finished, mut streams) = self
             .execute(&engine, placed, &job, &stored, &bounds)
             .await?;
-        if finished.found_no_place {
+        if finished.needs_on_demand {
             let roomy = engine
-                .with_room(&prepared)
-                .map_err(SandboxError::load_failed)?;
+                .on_demand_instance(&prepared)
+                .map_err(SandboxError::invalid_program_from)?;
             (finished, streams) = self
                 .execute(&engine, &roomy, &job, &stored, &bounds)
                 .await?;
         }
         drop(place);
-        let (stdout, stderr) = streams.take();
-        let account = Account {
+        let (stdout, stderr) = streams.take_output();
+        let account = ReportInput {
             grants: job.grants(),
             quotas: job.quotas(),
-            origin: Some(&origin),
+            source: Some(&origin),
             finished: Some(&finished),
             output: [&stdout, &stderr],
         };
         let report = account.report();
-        let report = match finished.private {
-            Some(private) => report.removed(remove(private).await),
+        let report = match finished.scratch {
+            Some(private) => report.cleanup(remove_scratch(private).await),
             None => report,
         };
-        Ok(Outcome::new(
-            finished.ending,
+        Ok(RunOutput::new(
+            finished.termination,
             stdout,
             stderr,
             started.elapsed(),
@@ -195,33 +195,37 @@ impl WasmSandbox {
     async fn execute(
         &self,
         engine: &SharedEngine,
-        prepared: &Prepared,
+        prepared: &PreparedComponent,
         job: &Job,
-        stored: &Stored,
-        bounds: &Bounds<'_>,
-    ) -> Result<(Finished, Streams), SandboxError> {
-        if prepared.surface.sends_requests && *job.grants().network() == Network::None {
-            return Err(SandboxError::refused(
+        stored: &StoredBytes,
+        bounds: &RunControl<'_>,
+    ) -> Result<(FinishedRun, OutputStreams), SandboxError> {
+        if prepared.info.sends_requests && *job.grants().network() == Network::None {
+            return Err(SandboxError::rejected(
                 "wasm",
                 "the program needs wasi:http, and no host is granted",
             ));
         }
-        let (context, streams) = Context::new(job, &self.given, stored, &bounds.stop)?;
+        let (context, streams) =
+            StoreState::new(job, &self.host_config, stored, &bounds.stop_flag)?;
         Ok((execute(engine, prepared, context, bounds).await, streams))
     }
 
     async fn prepare_program(&self, program: Program) -> Result<Preparation, SandboxError> {
-        let bytes = wasm(&program)?;
+        let bytes = wasm_bytes(&program)?;
         let (_, origin) = self
             .engine()?
             .prepare(bytes, &None, None)
             .await
-            .map_err(SandboxError::load_failed)?;
+            .map_err(SandboxError::invalid_program_from)?;
         Ok(match origin {
-            Origin::Cached | Origin::Memory => Preparation::Cached,
-            Origin::Compiled { took, troubles } => Preparation::Compiled {
-                milliseconds: took.as_millis().try_into().unwrap_or(u64::MAX),
-                not_kept: troubles.unused,
+            CodeSource::Cached | CodeSource::Memory => Preparation::Cached,
+            CodeSource::Compiled {
+                elapsed: took,
+                diagnostics: troubles,
+            } => Preparation::Compiled {
+                duration_ms: took.as_millis().try_into().unwrap_or(u64::MAX),
+                cache_error: troubles.skipped,
             },
         })
     }
@@ -232,35 +236,39 @@ impl Sandbox for WasmSandbox {
         "wasm"
     }
 
-    fn probe(&self) -> Result<Report, SandboxError> {
+    fn probe(&self) -> Result<EnforcementReport, SandboxError> {
         let forms = if cfg!(feature = "wasi-p3") {
             "WASI 0.2 and 0.3 commands, preview-1 modules"
         } else {
             "WASI 0.2 commands, preview-1 modules"
         };
-        let report = Report::new(self.name()).layer(
+        let report = EnforcementReport::new(self.name()).restriction(
             "components",
-            Status::Enforced,
+            EnforcementStatus::Enforced,
             format!("{forms}, compiled by wasmtime"),
         );
-        let report = report.layer("files", Status::Enforced, "granted directories only");
+        let report = report.restriction(
+            "files",
+            EnforcementStatus::Enforced,
+            "granted directories only",
+        );
         let network = if cfg!(feature = "http") {
             "no sockets; requests to granted hosts"
         } else {
             "none"
         };
-        let report = report.layer("network", Status::Enforced, network);
-        Ok(match &self.cache {
-            Some(cache) => report.fact("cache", cache.directory().display().to_string()),
-            None => report.fact("cache", "none"),
+        let report = report.restriction("network", EnforcementStatus::Enforced, network);
+        Ok(match &self.code_cache {
+            Some(cache) => report.field("cache", cache.directory().display().to_string()),
+            None => report.field("cache", "none"),
         })
     }
 
-    fn accepts(&self, grants: &Grants) -> Result<(), SandboxError> {
-        if let Some(cache) = &self.cache {
+    fn check_grants(&self, grants: &Grants) -> Result<(), SandboxError> {
+        if let Some(cache) = &self.code_cache {
             let directory = self
-                .cache_directory
-                .get_or_init(|| resolved(cache.directory()));
+                .resolved_cache_directory
+                .get_or_init(|| resolve_existing_prefix(cache.directory()));
             let meets = |path: &Path, directory: &Path| {
                 path.starts_with(directory) || directory.starts_with(path)
             };
@@ -278,23 +286,23 @@ impl Sandbox for WasmSandbox {
                 let reason = format!(
                     "{path} holds the cache of compiled code, or lies in it, and no program may see that"
                 );
-                return Err(SandboxError::refused("wasm", reason));
+                return Err(SandboxError::rejected("wasm", reason));
             }
         }
         if cfg!(feature = "http") || *grants.network() == Network::None {
             return Ok(());
         }
-        Err(SandboxError::refused(
+        Err(SandboxError::rejected(
             "wasm",
             "hosts are granted, and this program was built without HTTP; enable the feature `http`",
         ))
     }
 
-    fn prepare(&self, program: Program) -> Preparing<'_> {
+    fn prepare(&self, program: Program) -> PrepareFuture<'_> {
         Box::pin(self.prepare_program(program))
     }
 
-    fn run(&self, job: Job) -> Running<'_> {
+    fn run(&self, job: Job) -> RunFuture<'_> {
         Box::pin(self.run_job(job))
     }
 }
@@ -302,16 +310,16 @@ impl Sandbox for WasmSandbox {
 impl fmt::Debug for WasmSandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WasmSandbox")
-            .field("scratch_parent", &self.given.scratch_parent)
-            .field("profile", &self.given.profile)
-            .field("cache", &self.cache)
-            .field("compile_command", &self.command)
+            .field("scratch_parent", &self.host_config.scratch_parent)
+            .field("profile", &self.host_config.profile)
+            .field("cache", &self.code_cache)
+            .field("compile_command", &self.compile_command)
             .finish_non_exhaustive()
     }
 }
 
 /// Resolves the symlinks of a path whose end may not exist yet.
-fn resolved(path: &Path) -> PathBuf {
+fn resolve_existing_prefix(path: &Path) -> PathBuf {
     let existing = path
         .ancestors()
         .find_map(|above| Some((above, above.canonicalize().ok()?)));
@@ -321,43 +329,46 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-fn wasm(program: &Program) -> Result<&Arc<[u8]>, SandboxError> {
+fn wasm_bytes(program: &Program) -> Result<&Arc<[u8]>, SandboxError> {
     match program {
         Program::Wasm(bytes) => Ok(bytes),
-        _ => Err(SandboxError::load_failed(LoadError::Foreign)),
+        _ => Err(SandboxError::invalid_program_from(LoadError::NotWasm)),
     }
 }
 
 /// Waits for what comes before a run, under the same deadline.
-async fn begin<T>(begun: impl Future<Output = T>, bounds: &Bounds<'_>) -> Result<T, Reason> {
+async fn with_deadline<T>(
+    begun: impl Future<Output = T>,
+    bounds: &RunControl<'_>,
+) -> Result<T, StopReason> {
     let begun = timeout_at(bounds.deadline.into(), begun);
     let Some(cancellation) = bounds.cancellation else {
-        return begun.await.map_err(|_| Reason::Deadline);
+        return begun.await.map_err(|_| StopReason::Deadline);
     };
     tokio::select! {
         biased;
-        () = cancellation.cancelled() => Err(Reason::Cancelled),
-        begun = begun => begun.map_err(|_| Reason::Deadline),
+        () = cancellation.cancelled() => Err(StopReason::Cancelled),
+        begun = begun => begun.map_err(|_| StopReason::Deadline),
     }
 }
 
 /// What came of a run that never began.
-fn unbegun(job: &Job, reason: Reason, started: Instant) -> Outcome {
-    let (stdout, stderr) = (Captured::default(), Captured::default());
-    let account = Account {
+fn not_started(job: &Job, reason: StopReason, started: Instant) -> RunOutput {
+    let (stdout, stderr) = (CapturedOutput::default(), CapturedOutput::default());
+    let account = ReportInput {
         grants: job.grants(),
         quotas: job.quotas(),
-        origin: None,
+        source: None,
         finished: None,
         output: [&stdout, &stderr],
     };
     let report = account.report();
-    let ending: Ending = stopped(reason, job.grants().limits());
-    Outcome::new(ending, stdout, stderr, started.elapsed(), report)
+    let ending: Termination = stop_termination(reason, job.grants().limits());
+    RunOutput::new(ending, stdout, stderr, started.elapsed(), report)
 }
 
 /// Removes what a program left, which may be much, on a thread that may block.
-async fn remove(private: Scratch) -> std::io::Result<()> {
+async fn remove_scratch(private: ScratchDir) -> std::io::Result<()> {
     tokio::task::spawn_blocking(move || private.remove())
         .await
         .map_err(std::io::Error::other)?

@@ -7,19 +7,19 @@ use std::task::{Context, Poll, Waker};
 
 /// Stops runs from outside. Clones are one and the same; once cancelled it stays so.
 ///
-/// A run that is stopped by it has an [`Outcome`](crate::Outcome) with all that was written until
-/// then, where a dropped future has none.
+/// A run that is stopped by it has an [`RunOutput`](crate::RunOutput) with all that was written
+/// until then, where a dropped future has none.
 #[derive(Debug, Clone, Default)]
-pub struct Cancellation(Arc<Mutex<State>>);
+pub struct CancellationToken(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
     is_cancelled: bool,
-    next: u64,
-    waiting: Vec<(u64, Waker)>,
+    next_id: u64,
+    wakers: Vec<(u64, Waker)>,
 }
 
-impl Cancellation {
+impl CancellationToken {
     /// Makes one that is not cancelled.
     #[must_use]
     pub fn new() -> Self {
@@ -28,9 +28,9 @@ impl Cancellation {
 
     /// Cancels every run that has it, and every later one before it begins.
     pub fn cancel(&self) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.is_cancelled = true;
-        let waiting = std::mem::take(&mut state.waiting);
+        let waiting = std::mem::take(&mut state.wakers);
         // Whoever is woken may ask at once.
         drop(state);
         waiting.into_iter().for_each(|(_, waker)| waker.wake());
@@ -39,57 +39,57 @@ impl Cancellation {
     /// Says whether it was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.state().is_cancelled
+        self.lock_state().is_cancelled
     }
 
     /// Waits until it is cancelled, perhaps for ever.
     pub async fn cancelled(&self) {
-        Waiting {
+        WaitForCancellation {
             cancellation: self,
-            number: None,
+            id: None,
         }
         .await;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Somebody who waits; who goes leaves nothing behind.
-struct Waiting<'a> {
-    cancellation: &'a Cancellation,
-    number: Option<u64>,
+struct WaitForCancellation<'a> {
+    cancellation: &'a CancellationToken,
+    id: Option<u64>,
 }
 
-impl Future for Waiting<'_> {
+impl Future for WaitForCancellation<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.cancellation.state();
+        let mut state = self.cancellation.lock_state();
         if state.is_cancelled {
             return Poll::Ready(());
         }
-        let number = self.number.unwrap_or_else(|| {
-            state.next += 1;
-            state.next
+        let number = self.id.unwrap_or_else(|| {
+            state.next_id += 1;
+            state.next_id
         });
-        match state.waiting.iter_mut().find(|(known, _)| *known == number) {
+        match state.wakers.iter_mut().find(|(known, _)| *known == number) {
             Some((_, waker)) => waker.clone_from(context.waker()),
-            None => state.waiting.push((number, context.waker().clone())),
+            None => state.wakers.push((number, context.waker().clone())),
         }
         drop(state);
-        self.number = Some(number);
+        self.id = Some(number);
         Poll::Pending
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitForCancellation<'_> {
     fn drop(&mut self) {
-        if let Some(number) = self.number {
+        if let Some(number) = self.id {
             self.cancellation
-                .state()
-                .waiting
+                .lock_state()
+                .wakers
                 .retain(|(known, _)| *known != number);
         }
     }
@@ -101,7 +101,7 @@ mod tests {
 
     #[tokio::test]
     async fn all_that_wait_are_told_and_those_who_come_later_too() {
-        let cancellation = Cancellation::new();
+        let cancellation = CancellationToken::new();
         let waiting: Vec<_> = (0..3)
             .map(|_| cancellation.clone())
             .map(|one| tokio::spawn(async move { one.cancelled().await }))
@@ -118,7 +118,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_goes_leaves_nothing_behind() {
-        let cancellation = Cancellation::new();
+        let cancellation = CancellationToken::new();
         for _ in 0..10 {
             tokio::select! {
                 biased;
@@ -126,6 +126,6 @@ mod tests {
                 () = std::future::ready(()) => {}
             }
         }
-        assert_eq!(cancellation.state().waiting.len(), 0);
+        assert_eq!(cancellation.lock_state().wakers.len(), 0);
     }
 }

@@ -8,19 +8,20 @@ use std::collections::VecDeque;
 /// Of a limit three quarters are for the beginning and one quarter for the end, where programs say
 /// what went wrong.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedOutput {
     head: Vec<u8>,
     tail: VecDeque<u8>,
-    total: u64,
-    dropped: u64,
+    total_bytes: u64,
+    dropped_bytes: u64,
 }
 
-impl Captured {
+impl CapturedOutput {
     /// Adds `chunk`, keeping no more than `limit` bytes in all and counting the rest. The limit is
     /// the same for all chunks.
     pub fn push(&mut self, chunk: &[u8], limit: usize) {
-        self.total += chunk.len() as u64;
-        if self.tail.is_empty() && self.dropped == 0 && self.head.len() + chunk.len() <= limit {
+        self.total_bytes += chunk.len() as u64;
+        if self.tail.is_empty() && self.dropped_bytes == 0 && self.head.len() + chunk.len() <= limit
+        {
             self.head.extend_from_slice(chunk);
             return;
         }
@@ -33,12 +34,12 @@ impl Captured {
         let surplus = self.head.split_off(self.head.len().min(head_limit));
         let last = &chunk[room..];
         let skipped = last.len().saturating_sub(tail_limit);
-        self.dropped += skipped as u64;
+        self.dropped_bytes += skipped as u64;
         self.tail.extend(surplus);
         self.tail.extend(&last[skipped..]);
         let excess = self.tail.len().saturating_sub(tail_limit);
         self.tail.drain(..excess);
-        self.dropped += excess as u64;
+        self.dropped_bytes += excess as u64;
     }
 
     /// Puts other bytes in place of those that were kept; how many the program wrote and how many
@@ -54,7 +55,7 @@ impl Captured {
 
     /// Returns the first bytes; all of them, when none were thrown away.
     #[must_use]
-    pub fn bytes(&self) -> &[u8] {
+    pub fn head(&self) -> &[u8] {
         &self.head
     }
 
@@ -67,25 +68,25 @@ impl Captured {
     /// Returns how many bytes the program wrote.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
-        self.total
+        self.total_bytes
     }
 
     /// Returns how many bytes were thrown away.
     #[must_use]
     pub fn dropped_bytes(&self) -> u64 {
-        self.dropped
+        self.dropped_bytes
     }
 
     /// Says whether bytes were thrown away.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
-        self.dropped > 0
+        self.dropped_bytes > 0
     }
 
     /// Returns the line that stands for what was thrown away.
     #[must_use]
-    pub fn gap(&self) -> String {
-        format!("\n[… {} bytes left out …]\n", self.dropped)
+    pub fn truncation_marker(&self) -> String {
+        format!("\n[… {} bytes left out …]\n", self.dropped_bytes)
     }
 
     /// Returns the kept bytes as text, with a line between the first and the last when some were
@@ -98,7 +99,7 @@ impl Captured {
         }
         format!(
             "{head}{}{}",
-            self.gap(),
+            self.truncation_marker(),
             String::from_utf8_lossy(&self.tail())
         )
     }
@@ -108,8 +109,8 @@ impl Captured {
 mod tests {
     use super::*;
 
-    fn captured(chunks: &[&str], limit: usize) -> Captured {
-        let mut captured = Captured::default();
+    fn captured(chunks: &[&str], limit: usize) -> CapturedOutput {
+        let mut captured = CapturedOutput::default();
         chunks
             .iter()
             .for_each(|chunk| captured.push(chunk.as_bytes(), limit));
@@ -131,7 +132,7 @@ mod tests {
         ] {
             let cut = captured(chunks, 8);
             assert_eq!(
-                (cut.bytes(), cut.tail().as_slice()),
+                (cut.head(), cut.tail().as_slice()),
                 (b"abcdef".as_slice(), b"kl".as_slice()),
                 "{chunks:?}"
             );
@@ -152,10 +153,10 @@ mod tests {
         for limit in 0..12 {
             for size in 1..8 {
                 let text: Vec<u8> = (0..40).collect();
-                let mut captured = Captured::default();
+                let mut captured = CapturedOutput::default();
                 text.chunks(size)
                     .for_each(|chunk| captured.push(chunk, limit));
-                let (head, tail) = (captured.bytes(), captured.tail());
+                let (head, tail) = (captured.head(), captured.tail());
                 assert_eq!(head.len() + tail.len(), limit, "{limit} {size}");
                 assert_eq!(captured.dropped_bytes(), 40 - limit as u64);
                 assert!(text.starts_with(head) && text.ends_with(&tail));

@@ -4,9 +4,9 @@
 //! CASES: 101 attempts --a backend's tests make them--> number -> Answer, or why it was skipped --check--> Ok | what differs
 //! ```
 //!
-//! The table says what must come of each attempt in each [`Column`]; how an attempt is made is the
-//! backend's to know, and what it answers must have been observed. A case without an answer is a
-//! failure like a wrong one, so no backend can forget one.
+//! The table says what must come of each attempt in each [`BackendVariant`]; how an attempt is made
+//! is the backend's to know, and what it answers must have been observed. A case without an answer
+//! is a failure like a wrong one, so no backend can forget one.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -19,12 +19,12 @@
 //! assert_eq!(mismatches[0].to_string(), "1 read-secrets: expected denied, but it works");
 //! ```
 
-mod answer;
+mod attempt_result;
 mod case;
 mod cases;
 mod check;
 
-pub use answer::Answer;
-pub use case::{Case, Column, Group};
+pub use attempt_result::AttemptResult;
+pub use case::{BackendVariant, Case, Category};
 pub use cases::CASES;
 pub use check::{Mismatch, Skipped, assert_conforms, check};

@@ -29,35 +29,35 @@
 //!   closes.
 //!
 //! Who sends requests for a program itself, since the program has no sockets at all, asks the same
-//! list in the same way by [`Proxy::admit`] and [`Proxy::dial`], and keeps the same record.
+//! list in the same way by [`Proxy::authorize`] and [`Proxy::connect`], and keeps the same record.
 //!
 //! What this cannot stop: an allowed host can be told anything and can pass anything on, other
 //! names that it serves behind its own certificate included (domain fronting, Encrypted Client
 //! Hello). Who must not have the data must not share a list with it.
 
 mod address;
-mod body;
+mod body_framing;
 mod buffered;
+mod client_hello;
+mod close_reason;
 mod connection;
+mod connector;
 mod destination;
 mod exchange;
-mod head;
 mod host;
+mod http_head;
 mod limits;
-mod outside;
 mod proxy;
+mod proxy_log;
 mod request;
 mod socks;
-mod stop;
-mod summary;
-mod tls;
 mod tunnel;
 
 pub use address::is_public;
+pub use close_reason::{CloseReason, ExceededLimit, RejectReason};
+pub use connector::{Connector, SystemConnector};
 pub use destination::Destination;
 pub use host::{Authority, Host};
 pub use limits::ProxyLimits;
-pub use outside::{Internet, Outside};
-pub use proxy::{Proxy, environment};
-pub use stop::{Limit, Reason, Stop};
-pub use summary::{Limited, Log, Reached, Refused, Summary, Way};
+pub use proxy::{Proxy, proxy_env};
+pub use proxy_log::{Direction, LimitHit, ProxyLog, ProxySummary, ReachedHost, RejectedRequest};

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::Job;
 
 /// The whole environment of a program, as a backend passes it: the job's [safe
-/// variables](Job::safe_variables), then the backend's own, which win.
+/// variables](Job::filtered_envs), then the backend's own, which win.
 ///
 /// Printed, variables of the host show their names only.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Environment {
     pub fn new(job: &Job, fixed: Vec<(String, String)>) -> Self {
         let is_fixed = |name: &str| fixed.iter().any(|(fixed, _)| *fixed == name);
         let jobs = job
-            .safe_variables()
+            .filtered_envs()
             .filter(|(name, _)| !is_fixed(name))
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let mut variables: Vec<(String, String)> = jobs.collect();
@@ -59,7 +59,7 @@ impl fmt::Debug for Environment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Program, ScriptKind};
+    use crate::{Program, ScriptType};
     use skills_policy::{Decision, Layer, Origin, Request, Rules, VariablePattern};
 
     #[test]
@@ -72,13 +72,13 @@ mod tests {
         };
         let job = Job::new(
             grants,
-            Program::script(ScriptKind::Shell, "/skills/pdf/run.sh"),
+            Program::script(ScriptType::Shell, "/skills/pdf/run.sh"),
         )
-        .environment("PATH", "/evil");
+        .env("PATH", "/evil");
         let job = job
-            .environment("LD_PRELOAD", "/evil.so")
-            .environment("SKILL_ID", "pdf")
-            .secret("API_KEY", "hidden")
+            .env("LD_PRELOAD", "/evil.so")
+            .env("SKILL_ID", "pdf")
+            .secret_env("API_KEY", "hidden")
             .unwrap();
         let environment = Environment::new(&job, vec![("PATH".to_owned(), "/usr/bin".to_owned())]);
         insta::assert_snapshot!(format!("{environment:?}"), @r#"[("SKILL_ID", "pdf"), ("API_KEY", "…"), ("PATH", "/usr/bin")]"#);

@@ -17,7 +17,7 @@ impl SandboxError {
         hint: &'static str,
     ) -> Self {
         Repr::Unavailable {
-            layer,
+            restriction: layer,
             reason: reason.into(),
             hint,
         }
@@ -26,8 +26,8 @@ impl SandboxError {
 
     /// There is no program of this name among those of the machine that may be started.
     #[must_use]
-    pub fn no_program(name: &str, directories: &str) -> Self {
-        Repr::NoProgram {
+    pub fn program_not_found(name: &str, directories: &str) -> Self {
+        Repr::ProgramNotFound {
             name: name.to_owned(),
             directories: directories.to_owned(),
         }
@@ -36,8 +36,8 @@ impl SandboxError {
 
     /// The backend cannot enforce, or cannot give, something in the grants.
     #[must_use]
-    pub fn refused(backend: &'static str, reason: impl Into<Cow<'static, str>>) -> Self {
-        Repr::Refused {
+    pub fn rejected(backend: &'static str, reason: impl Into<Cow<'static, str>>) -> Self {
+        Repr::Rejected {
             backend,
             reason: reason.into(),
         }
@@ -45,8 +45,8 @@ impl SandboxError {
     }
 
     /// The grants do not name a variable whose value was to be given.
-    pub(crate) fn not_granted(variable: &str) -> Self {
-        Repr::NotGranted {
+    pub(crate) fn variable_not_granted(variable: &str) -> Self {
+        Repr::VariableNotGranted {
             variable: variable.to_owned(),
         }
         .into()
@@ -54,18 +54,18 @@ impl SandboxError {
 
     /// The program is not one that the backend can run.
     #[must_use]
-    pub fn load(reason: impl Into<Cow<'static, str>>) -> Self {
-        Repr::Load {
+    pub fn invalid_program(reason: impl Into<Cow<'static, str>>) -> Self {
+        Repr::InvalidProgram {
             reason: reason.into(),
         }
         .into()
     }
 
     /// The program is not one that the backend can run, as its own typed error says, which
-    /// [`cause`](Self::cause) gives back.
+    /// [`cause`](Self::downcast_ref) gives back.
     #[must_use]
-    pub fn load_failed(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Repr::LoadFailed {
+    pub fn invalid_program_from(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Repr::InvalidProgramFrom {
             cause: Box::new(cause),
         }
         .into()
@@ -89,9 +89,11 @@ impl SandboxError {
     pub fn kind(&self) -> ErrorKind {
         match &self.0 {
             Repr::Unavailable { .. } => ErrorKind::Unavailable,
-            Repr::Refused { .. } | Repr::NotGranted { .. } => ErrorKind::Refused,
-            Repr::NoProgram { .. } => ErrorKind::NoProgram,
-            Repr::Load { .. } | Repr::LoadFailed { .. } => ErrorKind::Load,
+            Repr::Rejected { .. } | Repr::VariableNotGranted { .. } => ErrorKind::Rejected,
+            Repr::ProgramNotFound { .. } => ErrorKind::ProgramNotFound,
+            Repr::InvalidProgram { .. } | Repr::InvalidProgramFrom { .. } => {
+                ErrorKind::InvalidProgram
+            }
             Repr::Setup { .. } => ErrorKind::Setup,
             Repr::UnsupportedPlatform { .. } => ErrorKind::UnsupportedPlatform,
         }
@@ -99,9 +101,9 @@ impl SandboxError {
 
     /// Returns the backend's own error, when it is of this type: why a program cannot be loaded.
     #[must_use]
-    pub fn cause<E: std::error::Error + 'static>(&self) -> Option<&E> {
+    pub fn downcast_ref<E: std::error::Error + 'static>(&self) -> Option<&E> {
         match &self.0 {
-            Repr::LoadFailed { cause } => cause.downcast_ref(),
+            Repr::InvalidProgramFrom { cause } => cause.downcast_ref(),
             _ => None,
         }
     }
@@ -111,9 +113,11 @@ impl SandboxError {
     pub fn hint(&self) -> Option<&'static str> {
         match &self.0 {
             Repr::Unavailable { hint, .. } => Some(hint),
-            Repr::UnsupportedPlatform { .. } => Some(ELSEWHERE),
-            Repr::NoProgram { name, .. } if name == "python" => Some("it is called `python3` here"),
-            Repr::NoProgram { .. } => Some("install it there, or use another"),
+            Repr::UnsupportedPlatform { .. } => Some(UNSUPPORTED_PLATFORM_HINT),
+            Repr::ProgramNotFound { name, .. } if name == "python" => {
+                Some("it is called `python3` here")
+            }
+            Repr::ProgramNotFound { .. } => Some("install it there, or use another"),
             _ => None,
         }
     }
@@ -126,11 +130,11 @@ pub enum ErrorKind {
     /// A wall is missing on this machine.
     Unavailable,
     /// The grants ask for something this backend cannot enforce or give.
-    Refused,
+    Rejected,
     /// The machine has no such program.
-    NoProgram,
+    ProgramNotFound,
     /// The program cannot be loaded.
-    Load,
+    InvalidProgram,
     /// Something failed before the program was started.
     Setup,
     /// Nothing on this operating system could confine the program.
@@ -143,9 +147,9 @@ impl ErrorKind {
     pub fn code(self) -> &'static str {
         match self {
             Self::Unavailable => "sandbox-unavailable",
-            Self::Refused => "sandbox-refused",
-            Self::NoProgram => "no-program",
-            Self::Load => "load",
+            Self::Rejected => "sandbox-refused",
+            Self::ProgramNotFound => "no-program",
+            Self::InvalidProgram => "load",
             Self::Setup => "sandbox-setup",
             Self::UnsupportedPlatform => "unsupported-platform",
         }
@@ -153,30 +157,30 @@ impl ErrorKind {
 }
 
 /// What to do where native scripts cannot be confined.
-const ELSEWHERE: &str =
+const UNSUPPORTED_PLATFORM_HINT: &str =
     "ship a WebAssembly module (wasm/skill.wasm) with the skill, or run under Linux, macOS or WSL2";
 
 #[derive(Debug, thiserror::Error)]
 enum Repr {
-    #[error("no sandbox: {layer} is not available ({reason}); {hint}")]
+    #[error("no sandbox: {restriction} is not available ({reason}); {hint}")]
     Unavailable {
-        layer: &'static str,
+        restriction: &'static str,
         reason: Cow<'static, str>,
         hint: &'static str,
     },
     #[error("the {backend} sandbox refuses: {reason}")]
-    Refused {
+    Rejected {
         backend: &'static str,
         reason: Cow<'static, str>,
     },
     #[error("there is no program {name:?} in {directories}")]
-    NoProgram { name: String, directories: String },
+    ProgramNotFound { name: String, directories: String },
     #[error("the variable {variable} was not granted")]
-    NotGranted { variable: String },
+    VariableNotGranted { variable: String },
     #[error("the program cannot be loaded: {reason}")]
-    Load { reason: Cow<'static, str> },
+    InvalidProgram { reason: Cow<'static, str> },
     #[error("the program cannot be loaded: {cause}")]
-    LoadFailed {
+    InvalidProgramFrom {
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
     #[error("the sandbox could not be set up: {step}")]
@@ -184,6 +188,6 @@ enum Repr {
         step: &'static str,
         source: io::Error,
     },
-    #[error("this sandbox for native scripts does not work on {os}; {ELSEWHERE}")]
+    #[error("this sandbox for native scripts does not work on {os}; {UNSUPPORTED_PLATFORM_HINT}")]
     UnsupportedPlatform { os: &'static str },
 }

@@ -7,11 +7,11 @@
 //!
 //! Nothing is run to find out what it is, and the environment is never asked: a `PATH` of the
 //! caller decides nothing. The kind of a script comes from its file's ending
-//! ([`ScriptKind::of_path`](crate::ScriptKind::of_path)), never from its first line.
+//! ([`ScriptType::from_path`](crate::ScriptType::from_path)), never from its first line.
 //!
-//! An [`Interpreter`] says what a backend has to grant so that it starts: the prefix of a virtual
-//! environment, of a version manager, of conda. A prefix is granted whole only when it holds what
-//! interpreters keep there and nothing that homes hold; no home is ever granted.
+//! An [`ResolvedProgram`] says what a backend has to grant so that it starts: the prefix of a
+//! virtual environment, of a version manager, of conda. A prefix is granted whole only when it
+//! holds what interpreters keep there and nothing that homes hold; no home is ever granted.
 //!
 //! ```
 //! use skills_sandbox::{ErrorKind, ScriptKind, interpreter::Interpreters};
@@ -22,21 +22,21 @@
 //! ```
 
 mod cache;
-mod disk;
-mod guard;
-mod kind;
-mod links;
+mod finder;
+mod grantable;
 mod prefix;
-mod program;
 mod resolve;
-mod search;
+mod resolved_program;
+mod runtimes;
 mod shim;
+mod symlinks;
+mod tracked_fs;
 mod venv;
 mod version;
 
-pub use kind::Memory;
-pub use program::Interpreter;
-pub use search::Interpreters;
+pub use finder::ProgramFinder;
+pub use resolved_program::ResolvedProgram;
+pub use runtimes::MemoryRlimit;
 
 /// Why something that was found is not used.
-type Reason = String;
+type SkipReason = String;

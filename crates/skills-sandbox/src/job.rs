@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use skills_policy::{Grants, changes_execution};
 
-use crate::{Cancellation, Quota, SandboxError};
+use crate::{CancellationToken, Quota, SandboxError};
 
 /// What is to be run, and under which grants.
 ///
@@ -17,19 +17,19 @@ use crate::{Cancellation, Quota, SandboxError};
 pub struct Job {
     grants: Grants,
     program: Program,
-    arguments: Vec<String>,
-    environment: Vec<Variable>,
-    input: Vec<u8>,
-    directory: Option<PathBuf>,
-    aliases: Vec<(PathBuf, PathBuf)>,
+    args: Vec<String>,
+    env: Vec<EnvVariable>,
+    stdin: Vec<u8>,
+    current_dir: Option<PathBuf>,
+    path_aliases: Vec<(PathBuf, PathBuf)>,
     quotas: Vec<Quota>,
-    cancellation: Option<Cancellation>,
+    cancellation: Option<CancellationToken>,
     caller: Option<String>,
 }
 
 /// A variable of the program.
 #[derive(Clone)]
-struct Variable {
+struct EnvVariable {
     name: String,
     value: String,
     is_secret: bool,
@@ -45,7 +45,7 @@ pub enum Program {
     /// line.
     Script {
         /// Its language.
-        kind: ScriptKind,
+        kind: ScriptType,
         /// Its absolute path, inside a directory that the grants make readable.
         path: PathBuf,
     },
@@ -60,7 +60,7 @@ pub enum Program {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum ScriptKind {
+pub enum ScriptType {
     /// `.py`, run by Python 3.
     Python,
     /// `.sh` and `.bash`, run by bash or, where there is none, by a POSIX shell.
@@ -75,7 +75,7 @@ pub enum ScriptKind {
     Perl,
 }
 
-impl ScriptKind {
+impl ScriptType {
     /// All languages.
     pub const ALL: [Self; 6] = [
         Self::Python,
@@ -101,7 +101,7 @@ impl ScriptKind {
 
     /// Returns the language that a file name's ending stands for.
     #[must_use]
-    pub fn of_path(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "py" => Some(Self::Python),
             "sh" | "bash" => Some(Self::Shell),
@@ -119,7 +119,7 @@ impl ScriptKind {
 
 impl Program {
     /// Names a script.
-    pub fn script(kind: ScriptKind, path: impl Into<PathBuf>) -> Self {
+    pub fn script(kind: ScriptType, path: impl Into<PathBuf>) -> Self {
         Self::Script {
             kind,
             path: path.into(),
@@ -138,11 +138,11 @@ impl Job {
         Self {
             grants,
             program,
-            arguments: Vec::new(),
-            environment: Vec::new(),
-            input: Vec::new(),
-            directory: None,
-            aliases: Vec::new(),
+            args: Vec::new(),
+            env: Vec::new(),
+            stdin: Vec::new(),
+            current_dir: None,
+            path_aliases: Vec::new(),
             quotas: Vec::new(),
             cancellation: None,
             caller: None,
@@ -150,15 +150,15 @@ impl Job {
     }
 
     /// Adds an argument, which reaches the program as it is, never through a shell.
-    pub fn argument(mut self, argument: impl Into<String>) -> Self {
-        self.arguments.push(argument.into());
+    pub fn arg(mut self, argument: impl Into<String>) -> Self {
+        self.args.push(argument.into());
         self
     }
 
     /// Sets an environment variable; the last value of a name wins. The program sees no others but
     /// those its backend documents.
-    pub fn environment(self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.set(Variable {
+    pub fn env(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.set_variable(EnvVariable {
             name: name.into(),
             value: value.into(),
             is_secret: false,
@@ -169,56 +169,57 @@ impl Job {
     ///
     /// # Errors
     /// When the grants do not name the variable.
-    pub fn secret(self, name: &str, value: &str) -> Result<Self, SandboxError> {
+    pub fn secret_env(self, name: &str, value: &str) -> Result<Self, SandboxError> {
         if !self.grants.variables().contains(name) {
-            return Err(SandboxError::not_granted(name));
+            return Err(SandboxError::variable_not_granted(name));
         }
-        Ok(self.set(Variable {
+        Ok(self.set_variable(EnvVariable {
             name: name.to_owned(),
             value: value.to_owned(),
             is_secret: true,
         }))
     }
 
-    fn set(mut self, variable: Variable) -> Self {
-        self.environment.retain(|known| known.name != variable.name);
-        self.environment.push(variable);
+    fn set_variable(mut self, variable: EnvVariable) -> Self {
+        self.env.retain(|known| known.name != variable.name);
+        self.env.push(variable);
         self
     }
 
     /// Sets what the program reads from its standard input.
-    pub fn input(mut self, bytes: Vec<u8>) -> Self {
-        self.input = bytes;
+    pub fn stdin(mut self, bytes: Vec<u8>) -> Self {
+        self.stdin = bytes;
         self
     }
 
     /// Sets the directory that the program starts in; without one it is the first that was granted.
     /// One that the grants do not make readable is refused. A WebAssembly program sees a file
     /// system of its own and has no such directory.
-    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.directory = Some(directory.into());
+    pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.current_dir = Some(directory.into());
         self
     }
 
     /// Asks that the program find what lies at `path` at `alias` as well, both absolute. It grants
     /// nothing. A backend that shows the file system of the machine cannot do this, and one that
     /// can leaves out an alias that would hide or hold anything else; there
-    /// [arguments](Self::arguments_with) that are such paths are replaced.
-    pub fn alias(mut self, alias: impl Into<PathBuf>, path: impl Into<PathBuf>) -> Self {
-        self.aliases.push((alias.into(), path.into()));
+    /// [arguments](Self::resolve_args) that are such paths are replaced.
+    pub fn path_alias(mut self, alias: impl Into<PathBuf>, path: impl Into<PathBuf>) -> Self {
+        self.path_aliases.push((alias.into(), path.into()));
         self
     }
 
     /// Bounds what a directory that the grants make writable may hold. A native program is stopped
-    /// when it is over, and ends at its [disk limit](crate::Ending::DiskLimit); a WebAssembly
+    /// when it is over, and ends at its [disk limit](crate::Termination::DiskLimit); a WebAssembly
     /// program gets "no space left" instead.
     pub fn quota(mut self, quota: Quota) -> Self {
         self.quotas.push(quota);
         self
     }
 
-    /// Lets `cancellation` stop the run, which then ends as [cancelled](crate::Ending::Cancelled).
-    pub fn cancellation(mut self, cancellation: Cancellation) -> Self {
+    /// Lets `cancellation` stop the run, which then ends as
+    /// [cancelled](crate::Termination::Cancelled).
+    pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
         self.cancellation = Some(cancellation);
         self
     }
@@ -234,7 +235,7 @@ impl Job {
     /// Returns the same job for a backend that cannot show files at another path than the one that
     /// they lie at: paths of the program, of its directory and of aliases, and words and variables
     /// that are such paths, are replaced.
-    pub fn at_locations(mut self) -> Self {
+    pub fn with_real_paths(mut self) -> Self {
         if self
             .grants
             .files()
@@ -257,10 +258,12 @@ impl Job {
         if let Program::Script { path, .. } = &mut self.program {
             located(path);
         }
-        self.directory.iter_mut().for_each(located);
-        self.aliases.iter_mut().for_each(|(_, path)| located(path));
-        self.arguments.iter_mut().for_each(word);
-        self.environment
+        self.current_dir.iter_mut().for_each(located);
+        self.path_aliases
+            .iter_mut()
+            .for_each(|(_, path)| located(path));
+        self.args.iter_mut().for_each(word);
+        self.env
             .iter_mut()
             .filter(|variable| !variable.is_secret)
             .for_each(|variable| word(&mut variable.value));
@@ -281,8 +284,8 @@ impl Job {
 
     /// Returns the arguments.
     #[must_use]
-    pub fn arguments(&self) -> &[String] {
-        &self.arguments
+    pub fn args(&self) -> &[String] {
+        &self.args
     }
 
     /// Returns the arguments with paths in place of aliases, where a word is an alias, lies below
@@ -290,9 +293,9 @@ impl Job {
     /// path, and nothing where the alias itself can be used. What a text says inside of a word
     /// stays as it is.
     #[must_use]
-    pub fn arguments_with(&self, place: impl Fn(&Path, &Path) -> Option<String>) -> Vec<String> {
+    pub fn resolve_args(&self, place: impl Fn(&Path, &Path) -> Option<String>) -> Vec<String> {
         let placed = |word: &str| {
-            self.aliases.iter().find_map(|(alias, path)| {
+            self.path_aliases.iter().find_map(|(alias, path)| {
                 let rest = word.strip_prefix(alias.to_str()?)?;
                 // What leads upwards is left as it is.
                 let is_below = rest.is_empty()
@@ -308,15 +311,15 @@ impl Job {
             Some((option, value)) => placed(value).map(|path| format!("{option}={path}")),
             None => placed(word),
         };
-        self.arguments
+        self.args
             .iter()
             .map(|word| replaced(word).unwrap_or_else(|| word.clone()))
             .collect()
     }
 
     /// Returns the environment variables with their values, in the order in which they were set.
-    pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.environment
+    pub fn envs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.env
             .iter()
             .map(|variable| (variable.name.as_str(), variable.value.as_str()))
     }
@@ -324,9 +327,9 @@ impl Job {
     /// Returns the same without those that decide what runs, what it loads or whom it talks to
     /// ([`changes_execution`]), whoever set them. What a skill's program is told of itself
     /// (`SKILL_…`, `TIMEOUT_MS`) stays, since the host sets it.
-    pub fn safe_variables(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn filtered_envs(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_told = |name: &str| name.starts_with("SKILL_") || name == "TIMEOUT_MS";
-        self.variables()
+        self.envs()
             .filter(move |(name, _)| is_told(name) || !changes_execution(name))
     }
 
@@ -334,21 +337,21 @@ impl Job {
     ///
     /// # Errors
     /// When the grants make it not readable, or grant nothing at all; `backend` says so.
-    pub fn starts_in(&self, backend: &'static str) -> Result<&Path, SandboxError> {
+    pub fn working_directory(&self, backend: &'static str) -> Result<&Path, SandboxError> {
         let files = self.grants.files();
         let Some(home) = files.first() else {
-            return Err(SandboxError::refused(
+            return Err(SandboxError::rejected(
                 backend,
                 "the grants make no directory readable, not even the script's own",
             ));
         };
-        let Some(directory) = &self.directory else {
+        let Some(directory) = &self.current_dir else {
             return Ok(home.path());
         };
         if files.iter().any(|file| directory.starts_with(file.path())) {
             return Ok(directory);
         }
-        Err(SandboxError::refused(
+        Err(SandboxError::rejected(
             backend,
             "the directory that the program is to start in was not granted",
         ))
@@ -356,8 +359,8 @@ impl Job {
 
     /// Returns the aliases and the paths that they stand for.
     #[must_use]
-    pub fn aliases(&self) -> &[(PathBuf, PathBuf)] {
-        &self.aliases
+    pub fn path_aliases(&self) -> &[(PathBuf, PathBuf)] {
+        &self.path_aliases
     }
 
     /// Returns the quotas of writable directories.
@@ -368,7 +371,7 @@ impl Job {
 
     /// Returns what may stop the run from outside.
     #[must_use]
-    pub fn cancelled_by(&self) -> Option<&Cancellation> {
+    pub fn cancellation_token(&self) -> Option<&CancellationToken> {
         self.cancellation.as_ref()
     }
 
@@ -380,13 +383,13 @@ impl Job {
 
     /// Returns the standard input.
     #[must_use]
-    pub fn input_bytes(&self) -> &[u8] {
-        &self.input
+    pub fn stdin_bytes(&self) -> &[u8] {
+        &self.stdin
     }
 }
 
 /// A secret shows its name only.
-impl fmt::Debug for Variable {
+impl fmt::Debug for EnvVariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = if self.is_secret { "…" } else { &self.value };
         write!(f, "{}={value:?}", self.name)

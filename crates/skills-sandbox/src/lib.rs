@@ -7,7 +7,7 @@
 //!
 //! A backend enforces what the [`Grants`](skills_policy::Grants) of a [`Job`] leave out, or refuses
 //! with a [`SandboxError`]; it never falls back to something weaker. A program that fails, is
-//! stopped or is killed is an [`Outcome`], not an error.
+//! stopped or is killed is an [`RunOutput`], not an error.
 //!
 //! A [`Job`] cannot exist without grants, and grants that grant anything come only from a decision
 //! of the policy.
@@ -36,21 +36,21 @@ mod error;
 #[cfg(all(feature = "process", unix))]
 pub mod interpreter;
 mod job;
-mod outcome;
 #[cfg(all(feature = "process", unix))]
 pub mod process;
 mod quota;
 mod report;
+mod run_output;
 mod sandbox;
-mod scratch;
+mod scratch_dir;
 
-pub use cancellation::Cancellation;
-pub use capture::Captured;
+pub use cancellation::CancellationToken;
+pub use capture::CapturedOutput;
 pub use environment::Environment;
 pub use error::{ErrorKind, SandboxError};
-pub use job::{Job, Program, ScriptKind};
-pub use outcome::{Ending, Outcome};
-pub use quota::{Excess, Quota, QuotaExceeded, QuotaMonitor};
-pub use report::{Fact, Layer, Report, Status};
-pub use sandbox::{Preparation, Preparing, Running, Sandbox};
-pub use scratch::Scratch;
+pub use job::{Job, Program, ScriptType};
+pub use quota::{Quota, QuotaExceeded, QuotaMonitor, QuotaPart};
+pub use report::{EnforcementReport, EnforcementStatus, ReportField, Restriction};
+pub use run_output::{RunOutput, Termination};
+pub use sandbox::{Preparation, PrepareFuture, RunFuture, Sandbox};
+pub use scratch_dir::ScratchDir;

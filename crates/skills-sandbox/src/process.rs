@@ -15,10 +15,10 @@
 //! outlives the run.
 //!
 //! How one learns that a leader has ended is the business of a [`Leader`]: a pidfd on Linux
-//! (`Child`), the signal that a child has ended everywhere else ([`Spawned`]).
+//! (`PidfdChild`), the signal that a child has ended everywhere else ([`SpawnedGroup`]).
 
 #[cfg(target_os = "linux")]
-mod deleted;
+mod deleted_files;
 mod group;
 mod leader;
 #[cfg(target_os = "linux")]
@@ -27,8 +27,8 @@ mod pipe;
 mod quota;
 mod supervise;
 
-pub use group::{GroupLeader, Spawned};
-pub use leader::{Leader, Pipes, Process, Status};
+pub use group::{GroupLeader, SpawnedGroup};
+pub use leader::{Leader, LeaderStatus, Pipes, Process};
 #[cfg(target_os = "linux")]
-pub use pidfd::{Child, PidfdLeader};
-pub use supervise::{Bounds, Supervised, supervise};
+pub use pidfd::{PidfdChild, PidfdLeader};
+pub use supervise::{Bounds, SupervisedOutput, supervise};

@@ -37,7 +37,7 @@ impl Quota {
 
     /// Describes a quota of so many bytes that is enforced by measuring, for the report of a run.
     #[must_use]
-    pub fn bounds(max_bytes: u64) -> String {
+    pub fn describe_limit(max_bytes: u64) -> String {
         format!(
             "{} MiB and {} entries, measured while it runs, and stopped when over",
             max_bytes >> 20,
@@ -64,14 +64,14 @@ pub struct QuotaExceeded {
     /// The quota, in bytes.
     pub limit_bytes: u64,
     /// Which part of the quota was exceeded.
-    pub excess: Excess,
+    pub part: QuotaPart,
 }
 
 /// The part of a [`Quota`] that was exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Excess {
+pub enum QuotaPart {
     /// More bytes are allocated.
     Bytes,
     /// There are more entries.
@@ -86,15 +86,17 @@ impl fmt::Display for QuotaExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mib = self.limit_bytes >> 20;
         write!(f, "private workspace over its quota of {mib} MiB")?;
-        match self.excess {
-            Excess::Bytes => Ok(()),
-            Excess::Entries => write!(f, " and {} entries: too many entries", Quota::MAX_ENTRIES),
-            Excess::Depth => write!(
+        match self.part {
+            QuotaPart::Bytes => Ok(()),
+            QuotaPart::Entries => {
+                write!(f, " and {} entries: too many entries", Quota::MAX_ENTRIES)
+            }
+            QuotaPart::Depth => write!(
                 f,
                 " and {} levels: directories lie too deep",
                 Quota::MAX_DEPTH
             ),
-            Excess::Unreadable => f.write_str(": its use cannot be measured"),
+            QuotaPart::Unreadable => f.write_str(": its use cannot be measured"),
         }
     }
 }
@@ -137,54 +139,54 @@ impl QuotaMonitor {
     pub fn measure(&self) -> Result<Vec<(&Quota, u64)>, QuotaExceeded> {
         self.directories
             .iter()
-            .map(|(top, quota)| Ok((quota, Walk::measure(top, quota)?)))
+            .map(|(top, quota)| Ok((quota, TreeWalk::measure(top, quota)?)))
             .collect()
     }
 }
 
 /// A walk through one directory, with one open directory for each level.
-struct Walk<'a> {
+struct TreeWalk<'a> {
     quota: &'a Quota,
     bytes: u64,
     entries: u64,
     /// Files with several names that were counted already.
-    linked: BTreeSet<(u64, u64)>,
+    counted_hard_links: BTreeSet<(u64, u64)>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> TreeWalk<'a> {
     fn measure(top: &Dir, quota: &'a Quota) -> Result<u64, QuotaExceeded> {
         let mut walk = Self {
             quota,
             bytes: 0,
             entries: 0,
-            linked: BTreeSet::new(),
+            counted_hard_links: BTreeSet::new(),
         };
-        match walk.directory(top, 0) {
+        match walk.visit_directory(top, 0) {
             Ok(()) => Ok(walk.bytes),
             Err(excess) => Err(QuotaExceeded {
                 limit_bytes: quota.max_bytes,
-                excess,
+                part: excess,
             }),
         }
     }
 
-    fn directory(&mut self, directory: &Dir, depth: usize) -> Result<(), Excess> {
+    fn visit_directory(&mut self, directory: &Dir, depth: usize) -> Result<(), QuotaPart> {
         if depth > Quota::MAX_DEPTH {
-            return Err(Excess::Depth);
+            return Err(QuotaPart::Depth);
         }
-        for entry in directory.entries().map_err(|_| Excess::Unreadable)? {
-            let entry = entry.map_err(|_| Excess::Unreadable)?;
+        for entry in directory.entries().map_err(|_| QuotaPart::Unreadable)? {
+            let entry = entry.map_err(|_| QuotaPart::Unreadable)?;
             let metadata = match entry.metadata() {
                 Ok(metadata) => metadata,
                 // It was removed since it was listed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(_) => return Err(Excess::Unreadable),
+                Err(_) => return Err(QuotaPart::Unreadable),
             };
-            self.count(&metadata)?;
+            self.count_entry(&metadata)?;
             if metadata.is_dir() {
                 match directory.open_dir_nofollow(entry.file_name()) {
-                    Ok(below) => self.directory(&below, depth + 1)?,
-                    Err(_) if is_directory(directory, &entry) => return Err(Excess::Unreadable),
+                    Ok(below) => self.visit_directory(&below, depth + 1)?,
+                    Err(_) if is_directory(directory, &entry) => return Err(QuotaPart::Unreadable),
                     // Something else took its place since it was listed.
                     Err(_) => {}
                 }
@@ -193,15 +195,17 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn count(&mut self, metadata: &Metadata) -> Result<(), Excess> {
+    fn count_entry(&mut self, metadata: &Metadata) -> Result<(), QuotaPart> {
         self.entries += 1;
         if self.entries > Quota::MAX_ENTRIES {
-            return Err(Excess::Entries);
+            return Err(QuotaPart::Entries);
         }
         let is_directory = metadata.is_dir();
         if !is_directory
             && metadata.nlink() > 1
-            && !self.linked.insert((metadata.dev(), metadata.ino()))
+            && !self
+                .counted_hard_links
+                .insert((metadata.dev(), metadata.ino()))
         {
             return Ok(());
         }
@@ -213,7 +217,7 @@ impl<'a> Walk<'a> {
         };
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > self.quota.max_bytes {
-            Err(Excess::Bytes)
+            Err(QuotaPart::Bytes)
         } else {
             Ok(())
         }

@@ -4,10 +4,10 @@ use std::fmt;
 
 /// Which walls stood around a run: what the backend's mechanisms accepted, not what was planned.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Report {
+pub struct EnforcementReport {
     backend: &'static str,
-    facts: Vec<Fact>,
-    layers: Vec<Layer>,
+    fields: Vec<ReportField>,
+    restrictions: Vec<Restriction>,
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -17,7 +17,7 @@ pub struct Report {
 /// Something about the machine or the run that says how strong the walls are: the kernel, the tier,
 /// a limit.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Fact {
+pub struct ReportField {
     /// Its name: lower-case words with hyphens.
     pub name: &'static str,
     /// Its value, for people to read.
@@ -26,9 +26,9 @@ pub struct Fact {
 
 /// One wall.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Layer {
+pub struct Restriction {
     name: &'static str,
-    status: Status,
+    status: EnforcementStatus,
     detail: String,
 }
 
@@ -36,7 +36,7 @@ pub struct Layer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Status {
+pub enum EnforcementStatus {
     /// It holds all that it should.
     Enforced,
     /// It holds, but not all; the detail says what is missing.
@@ -45,14 +45,14 @@ pub enum Status {
     Unavailable,
 }
 
-impl Report {
+impl EnforcementReport {
     /// Starts the report of a backend.
     #[must_use]
     pub fn new(backend: &'static str) -> Self {
         Self {
             backend,
-            facts: Vec::new(),
-            layers: Vec::new(),
+            fields: Vec::new(),
+            restrictions: Vec::new(),
             degraded: None,
             hints: Vec::new(),
         }
@@ -60,8 +60,13 @@ impl Report {
 
     /// Adds a wall.
     #[must_use]
-    pub fn layer(mut self, name: &'static str, status: Status, detail: impl Into<String>) -> Self {
-        self.layers.push(Layer {
+    pub fn restriction(
+        mut self,
+        name: &'static str,
+        status: EnforcementStatus,
+        detail: impl Into<String>,
+    ) -> Self {
+        self.restrictions.push(Restriction {
             name,
             status,
             detail: detail.into(),
@@ -71,8 +76,8 @@ impl Report {
 
     /// Adds a fact.
     #[must_use]
-    pub fn fact(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.facts.push(Fact {
+    pub fn field(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.fields.push(ReportField {
             name,
             value: value.into(),
         });
@@ -95,29 +100,33 @@ impl Report {
 
     /// Adds a wall for the scratch directory when it could not be removed.
     #[must_use]
-    pub fn removed(self, result: std::io::Result<()>) -> Self {
-        self.left("scratch", result)
+    pub fn cleanup(self, result: std::io::Result<()>) -> Self {
+        self.cleanup_of("scratch", result)
     }
 
     /// Adds a wall for something of the run that could not be removed.
     #[must_use]
-    pub fn left(self, name: &'static str, result: std::io::Result<()>) -> Self {
+    pub fn cleanup_of(self, name: &'static str, result: std::io::Result<()>) -> Self {
         match result {
             Ok(()) => self,
-            Err(error) => self.layer(name, Status::Partial, format!("it is left behind: {error}")),
+            Err(error) => self.restriction(
+                name,
+                EnforcementStatus::Partial,
+                format!("it is left behind: {error}"),
+            ),
         }
     }
 
     /// Returns the facts, in the order in which they were added.
     #[must_use]
-    pub fn facts(&self) -> &[Fact] {
-        &self.facts
+    pub fn fields(&self) -> &[ReportField] {
+        &self.fields
     }
 
     /// Returns a fact's value.
     #[must_use]
-    pub fn fact_named(&self, name: &str) -> Option<&str> {
-        self.facts
+    pub fn field_value(&self, name: &str) -> Option<&str> {
+        self.fields
             .iter()
             .find(|fact| fact.name == name)
             .map(|fact| fact.value.as_str())
@@ -125,7 +134,7 @@ impl Report {
 
     /// Returns why the walls are weaker than the backend's strongest, when they are.
     #[must_use]
-    pub fn why_degraded(&self) -> Option<&str> {
+    pub fn degraded_reason(&self) -> Option<&str> {
         self.degraded.as_deref()
     }
 
@@ -138,9 +147,9 @@ impl Report {
     /// Returns all of it as lines for people: facts, walls, what is weaker than it could be and
     /// what to do about it.
     #[must_use]
-    pub fn lines(&self) -> Vec<String> {
+    pub fn to_lines(&self) -> Vec<String> {
         let facts: Vec<String> = self
-            .facts
+            .fields
             .iter()
             .map(|fact| format!("{} {}", fact.name, fact.value))
             .collect();
@@ -152,7 +161,7 @@ impl Report {
         let hints = self.hints.iter().map(|hint| format!("to do: {hint}"));
         facts
             .into_iter()
-            .chain(self.layers.iter().map(Layer::to_string))
+            .chain(self.restrictions.iter().map(Restriction::to_string))
             .chain(degraded)
             .chain(hints)
             .collect()
@@ -166,12 +175,12 @@ impl Report {
 
     /// Returns the walls, outermost first.
     #[must_use]
-    pub fn layers(&self) -> &[Layer] {
-        &self.layers
+    pub fn restrictions(&self) -> &[Restriction] {
+        &self.restrictions
     }
 }
 
-impl Layer {
+impl Restriction {
     /// Returns the wall's name.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -180,7 +189,7 @@ impl Layer {
 
     /// Returns how well it stands.
     #[must_use]
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> EnforcementStatus {
         self.status
     }
 
@@ -191,12 +200,12 @@ impl Layer {
     }
 }
 
-impl fmt::Display for Layer {
+impl fmt::Display for Restriction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let status = match self.status {
-            Status::Enforced => "enforced",
-            Status::Partial => "partial",
-            Status::Unavailable => "unavailable",
+            EnforcementStatus::Enforced => "enforced",
+            EnforcementStatus::Partial => "partial",
+            EnforcementStatus::Unavailable => "unavailable",
         };
         write!(f, "{} {status}: {}", self.name, self.detail)
     }

@@ -5,14 +5,14 @@ use std::pin::Pin;
 
 use skills_policy::Grants;
 
-use crate::{Job, Outcome, Program, Report, SandboxError};
+use crate::{EnforcementReport, Job, Program, RunOutput, SandboxError};
 
 /// A run under way. Dropping it stops the program and everything it started.
-pub type Running<'a> = Pin<Box<dyn Future<Output = Result<Outcome, SandboxError>> + Send + 'a>>;
+pub type RunFuture<'a> = Pin<Box<dyn Future<Output = Result<RunOutput, SandboxError>> + Send + 'a>>;
 
 /// A preparation under way. Dropping it forgets the result; work that was begun may go on behind
 /// it.
-pub type Preparing<'a> =
+pub type PrepareFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Preparation, SandboxError>> + Send + 'a>>;
 
 /// What came of preparing a program.
@@ -21,14 +21,14 @@ pub type Preparing<'a> =
 #[non_exhaustive]
 pub enum Preparation {
     /// This backend has nothing to do before a run.
-    Nothing,
+    NotNeeded,
     /// It was compiled now.
     Compiled {
         /// How long that took.
-        milliseconds: u64,
+        duration_ms: u64,
         /// Why the cache on disk was not used, or the result could not be put there.
         #[serde(skip_serializing_if = "Option::is_none")]
-        not_kept: Option<String>,
+        cache_error: Option<String>,
     },
     /// It had been compiled before, by this process or another.
     Cached,
@@ -44,8 +44,8 @@ pub trait Sandbox: Send + Sync {
     ///
     /// # Errors
     /// [`SandboxError`] when nothing could run here; it says what is missing and how to get it.
-    fn probe(&self) -> Result<Report, SandboxError> {
-        Ok(Report::new(self.name()))
+    fn probe(&self) -> Result<EnforcementReport, SandboxError> {
+        Ok(EnforcementReport::new(self.name()))
     }
 
     /// Says whether this backend can enforce and give what the grants say; [`run`](Self::run)
@@ -53,7 +53,7 @@ pub trait Sandbox: Send + Sync {
     ///
     /// # Errors
     /// [`SandboxError`] when it cannot.
-    fn accepts(&self, _grants: &Grants) -> Result<(), SandboxError> {
+    fn check_grants(&self, _grants: &Grants) -> Result<(), SandboxError> {
         Ok(())
     }
 
@@ -62,8 +62,8 @@ pub trait Sandbox: Send + Sync {
     ///
     /// # Errors
     /// When the program cannot be loaded.
-    fn prepare(&self, _program: Program) -> Preparing<'_> {
-        Box::pin(std::future::ready(Ok(Preparation::Nothing)))
+    fn prepare(&self, _program: Program) -> PrepareFuture<'_> {
+        Box::pin(std::future::ready(Ok(Preparation::NotNeeded)))
     }
 
     /// Runs a job to its end, its deadline or one of its limits. Must be polled inside a Tokio
@@ -72,5 +72,5 @@ pub trait Sandbox: Send + Sync {
     /// # Errors
     /// [`SandboxError`] when the program was not started: it cannot be loaded, or this backend
     /// cannot enforce the grants here.
-    fn run(&self, job: Job) -> Running<'_>;
+    fn run(&self, job: Job) -> RunFuture<'_>;
 }

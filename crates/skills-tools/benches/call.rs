@@ -10,7 +10,7 @@ use std::fs;
 use divan::Bencher;
 use serde_json::{Value, json};
 use skills_runtime::{Root, Scope, SkillRuntime};
-use skills_tools::{CallContext, Code, Mount, ToolSet, Toolbox};
+use skills_tools::{CallContext, Mount, ToolErrorCode, ToolGroup, ToolSet};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -52,14 +52,14 @@ impl Host {
         }
     }
 
-    fn tools(&self, boxes: &[Toolbox]) -> ToolSet {
+    fn tools(&self, boxes: &[ToolGroup]) -> ToolSet {
         let runtime = SkillRuntime::builder()
             .root(Root::new(self.place.path().join("skills"), Scope::Custom))
             .build();
         let workspace = Mount::writable("workspace", self.place.path().join("workspace"));
         ToolSet::builder(runtime)
             .workspace(workspace)
-            .toolboxes(boxes.iter().copied())
+            .tool_groups(boxes.iter().copied())
             .build()
             .unwrap()
     }
@@ -78,7 +78,11 @@ impl Host {
             .executor
             .block_on(tools.call(name, json!({"nothing": 1}), &CallContext::default()))
             .unwrap();
-        assert!(outcome.is(Code::InvalidArguments), "{}", outcome.text);
+        assert!(
+            outcome.has_code(ToolErrorCode::InvalidArguments),
+            "{}",
+            outcome.text
+        );
         outcome.text.len()
     }
 }
@@ -105,10 +109,10 @@ fn floor(bencher: Bencher<'_, '_>) {
 fn definitions(bencher: Bencher<'_, '_>) {
     let host = Host::new();
     let tools = host.tools(&[
-        Toolbox::Skills,
-        Toolbox::Engine,
-        Toolbox::Knowledge,
-        Toolbox::Scripts,
+        ToolGroup::Workspace,
+        ToolGroup::ScriptExecutor,
+        ToolGroup::Catalog,
+        ToolGroup::ScriptTools,
     ]);
     bencher.bench_local(|| tools.definitions().unwrap().len());
 }
@@ -117,7 +121,7 @@ fn definitions(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn read(bencher: Bencher<'_, '_>) {
     let host = Host::new();
-    let tools = host.tools(&[Toolbox::Skills]);
+    let tools = host.tools(&[ToolGroup::Workspace]);
     bencher.bench_local(|| host.call(&tools, "skills_read", &json!({"path": "text"})));
 }
 
@@ -125,7 +129,7 @@ fn read(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn search(bencher: Bencher<'_, '_>) {
     let host = Host::new();
-    let tools = host.tools(&[Toolbox::Knowledge]);
+    let tools = host.tools(&[ToolGroup::Catalog]);
     bencher.bench_local(|| host.call(&tools, "search_skills", &json!({"query": "the 42th thing"})));
 }
 
@@ -134,10 +138,10 @@ fn search(bencher: Bencher<'_, '_>) {
 fn ls_beside_a_thousand(bencher: Bencher<'_, '_>) {
     let host = Host::of(1_000);
     let tools = host.tools(&[
-        Toolbox::Skills,
-        Toolbox::Engine,
-        Toolbox::Knowledge,
-        Toolbox::Scripts,
+        ToolGroup::Workspace,
+        ToolGroup::ScriptExecutor,
+        ToolGroup::Catalog,
+        ToolGroup::ScriptTools,
     ]);
     host.call(&tools, "skills_ls", &json!({"path": "skills"}));
     bencher.bench_local(|| host.call(&tools, "skills_ls", &json!({})));
@@ -147,7 +151,7 @@ fn ls_beside_a_thousand(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn ls_a_thousand(bencher: Bencher<'_, '_>) {
     let host = Host::of(1_000);
-    let tools = host.tools(&[Toolbox::Skills]);
+    let tools = host.tools(&[ToolGroup::Workspace]);
     bencher.bench_local(|| host.call(&tools, "skills_ls", &json!({"path": "skills", "limit": 1})));
 }
 
@@ -155,7 +159,7 @@ fn ls_a_thousand(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn script_among_a_thousand(bencher: Bencher<'_, '_>) {
     let host = Host::of(1_000);
-    let tools = host.tools(&[Toolbox::Scripts]);
+    let tools = host.tools(&[ToolGroup::ScriptTools]);
     bencher.bench_local(|| host.refused(&tools, "skill__skill-7__run"));
 }
 
@@ -165,7 +169,7 @@ mod watched {
     use super::*;
 
     /// Waits until calls rely on the watch.
-    fn tools(host: &Host, boxes: &[Toolbox]) -> (ToolSet, skills_tools::Watching) {
+    fn tools(host: &Host, boxes: &[ToolGroup]) -> (ToolSet, skills_tools::WatchHandle) {
         let tools = host.tools(boxes);
         let (sender, changes) = std::sync::mpsc::channel();
         let watching = tools.watch(move || sender.send(()).unwrap_or_default());
@@ -186,10 +190,10 @@ mod watched {
         let (tools, _watching) = tools(
             &host,
             &[
-                Toolbox::Skills,
-                Toolbox::Engine,
-                Toolbox::Knowledge,
-                Toolbox::Scripts,
+                ToolGroup::Workspace,
+                ToolGroup::ScriptExecutor,
+                ToolGroup::Catalog,
+                ToolGroup::ScriptTools,
             ],
         );
         bencher.bench_local(|| host.call(&tools, "skills_ls", &json!({})));
@@ -198,7 +202,7 @@ mod watched {
     #[divan::bench]
     fn ls_a_thousand(bencher: Bencher<'_, '_>) {
         let host = Host::of(1_000);
-        let (tools, _watching) = tools(&host, &[Toolbox::Skills]);
+        let (tools, _watching) = tools(&host, &[ToolGroup::Workspace]);
         bencher
             .bench_local(|| host.call(&tools, "skills_ls", &json!({"path": "skills", "limit": 1})));
     }
@@ -206,7 +210,7 @@ mod watched {
     #[divan::bench]
     fn script_among_a_thousand(bencher: Bencher<'_, '_>) {
         let host = Host::of(1_000);
-        let (tools, _watching) = tools(&host, &[Toolbox::Scripts]);
+        let (tools, _watching) = tools(&host, &[ToolGroup::ScriptTools]);
         bencher.bench_local(|| host.refused(&tools, "skill__skill-7__run"));
     }
 }
@@ -217,7 +221,7 @@ fn publications_first(bencher: Bencher<'_, '_>) {
     let host = Host::new();
     bencher
         .with_inputs(|| host.tools(&[]))
-        .bench_local_values(|tools| tools.publications().skills.len());
+        .bench_local_values(|tools| tools.published_skills().skills.len());
 }
 
 /// A hundred skills that have not changed since they were published.
@@ -225,5 +229,5 @@ fn publications_first(bencher: Bencher<'_, '_>) {
 fn publications_again(bencher: Bencher<'_, '_>) {
     let host = Host::new();
     let tools = host.tools(&[]);
-    bencher.bench_local(|| tools.publications().skills.len());
+    bencher.bench_local(|| tools.published_skills().skills.len());
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 #[non_exhaustive]
 pub struct ToolError {
     /// The class.
-    pub code: Code,
+    pub code: ToolErrorCode,
     /// What happened, in one sentence.
     pub message: String,
     /// The virtual path that it is about.
@@ -27,7 +27,7 @@ pub struct ToolError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Code {
+pub enum ToolErrorCode {
     /// The arguments do not fit the tool's schema.
     InvalidArguments,
     /// The path is none: it holds `..`, control characters, backslashes and the like.
@@ -76,7 +76,7 @@ pub enum Code {
     Internal,
 }
 
-impl Code {
+impl ToolErrorCode {
     /// Returns the code as results show it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -109,10 +109,10 @@ impl Code {
 }
 
 impl ToolError {
-    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: ToolErrorCode, message: impl Into<String>) -> Self {
         let retryable = matches!(
             code,
-            Code::Conflict | Code::TimedOut | Code::ApprovalRequired
+            ToolErrorCode::Conflict | ToolErrorCode::TimedOut | ToolErrorCode::ApprovalRequired
         );
         Self {
             code,
@@ -124,13 +124,13 @@ impl ToolError {
     }
 
     /// Says which virtual path it is about.
-    pub(crate) fn at(mut self, path: impl Into<String>) -> Self {
+    pub(crate) fn with_path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
     /// Says what can be done about it.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }

@@ -3,8 +3,8 @@
 
 pub(crate) mod create;
 pub(crate) mod ls;
-mod place;
 pub(crate) mod read;
+mod resolve;
 #[cfg(test)]
 mod tests;
 pub(crate) mod write;
@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex};
 
 use skills_runtime::SkillRuntime;
 
-use crate::files::guard;
-use crate::files::list::Bounds;
-use crate::looks::Looks;
-use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, Mounted, Quota};
-use crate::{Code, ToolError};
+use crate::catalog_cache::CatalogCache;
+use crate::files::list::ListLimits;
+use crate::files::sensitive;
+use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, OpenMount, WriteQuota};
+use crate::{ToolError, ToolErrorCode};
 
-pub(crate) use place::{Place, Target};
+pub(crate) use resolve::{PathTarget, ResolvedPath};
 
 /// Which skills a model may write into.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -39,95 +39,96 @@ pub enum SkillWrites {
 /// and the like.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum KeyFiles {
+pub enum KeyFileAccess {
     /// They are refused.
     #[default]
-    Refused,
+    Deny,
     /// They are files like others.
-    Readable,
+    Allow,
 }
 
 /// The tools for files.
 pub(crate) struct FileTools {
     pub(crate) runtime: SkillRuntime,
-    pub(crate) looks: Arc<Looks>,
-    table: MountTable,
+    pub(crate) catalog_cache: Arc<CatalogCache>,
+    mounts: MountTable,
     /// Where new skills are made, when the host has a place for them.
-    drafts: Option<PathBuf>,
+    drafts_dir: Option<PathBuf>,
     /// What of the host no tool writes, by canonical paths.
-    kept: Vec<PathBuf>,
+    protected_paths: Vec<PathBuf>,
     skill_writes: SkillWrites,
-    key_files: KeyFiles,
-    bounds: Bounds,
+    key_file_access: KeyFileAccess,
+    list_limits: ListLimits,
     /// For all skills together.
-    skill_quota: Arc<Quota>,
+    skill_quota: Arc<WriteQuota>,
     /// One write at a time: what is compared is what is replaced.
-    writing: Mutex<()>,
+    write_lock: Mutex<()>,
 }
 
 impl FileTools {
-    /// Puts the tools together; drafts have no place, [`SkillWrites`] and [`KeyFiles`] are the
+    /// Puts the tools together; drafts have no place, [`SkillWrites`] and [`KeyFileAccess`] are the
     /// defaults.
     pub(crate) fn new(runtime: SkillRuntime, table: MountTable) -> Self {
         Self {
-            looks: Arc::new(Looks::new(runtime.clone())),
+            catalog_cache: Arc::new(CatalogCache::new(runtime.clone())),
             runtime,
-            table,
-            drafts: None,
-            kept: Vec::new(),
+            mounts: table,
+            drafts_dir: None,
+            protected_paths: Vec::new(),
             skill_writes: SkillWrites::default(),
-            key_files: KeyFiles::default(),
-            bounds: Bounds::DEFAULT,
-            skill_quota: Arc::new(Quota::new(DEFAULT_QUOTA_BYTES)),
-            writing: Mutex::new(()),
+            key_file_access: KeyFileAccess::default(),
+            list_limits: ListLimits::DEFAULT,
+            skill_quota: Arc::new(WriteQuota::new(DEFAULT_QUOTA_BYTES)),
+            write_lock: Mutex::new(()),
         }
     }
 
     /// Names the directory of new skills. The runtime needs it as an untrusted root, else nobody
     /// sees them.
-    pub(crate) fn drafts(mut self, directory: Option<PathBuf>) -> Self {
-        self.drafts = directory;
+    pub(crate) fn drafts_dir(mut self, directory: Option<PathBuf>) -> Self {
+        self.drafts_dir = directory;
         self
     }
 
     /// Names what no tool writes, by canonical paths.
-    pub(crate) fn kept(mut self, paths: Vec<PathBuf>) -> Self {
-        self.kept = paths;
+    pub(crate) fn protected_paths(mut self, paths: Vec<PathBuf>) -> Self {
+        self.protected_paths = paths;
         self
     }
 
     /// Refuses what the host hides and what is its own. A place to write is not reached through
     /// links, so its path is where it is. Whether a skill is written is said elsewhere, and drafts
     /// may lie among what programs do not write.
-    pub(crate) fn is_writable(&self, place: &Place) -> Result<(), ToolError> {
-        self.is_visible(place, &place.host)?;
-        let is_kept =
-            |kept: &PathBuf| place.host.starts_with(kept) || kept.starts_with(&place.host);
-        if place.skill.is_none() && self.kept.iter().any(is_kept) {
+    pub(crate) fn check_writable(&self, place: &ResolvedPath) -> Result<(), ToolError> {
+        self.check_visible(place, &place.host_path)?;
+        let is_kept = |kept: &PathBuf| {
+            place.host_path.starts_with(kept) || kept.starts_with(&place.host_path)
+        };
+        if place.skill.is_none() && self.protected_paths.iter().any(is_kept) {
             let error = ToolError::new(
-                Code::PermissionDenied,
-                format!("'{}' is the host's own and is not written", place.shown),
+                ToolErrorCode::PermissionDenied,
+                format!("'{}' is the host's own and is not written", place.display),
             );
-            return Err(error.at(&place.shown).hint("write elsewhere"));
+            return Err(error.with_path(&place.display).with_hint("write elsewhere"));
         }
         Ok(())
     }
 
     /// Says whether a file is not read because its names say that it may hold keys or secrets.
-    pub(crate) fn is_withheld<S: AsRef<str>>(&self, parts: &[S]) -> bool {
-        self.key_files == KeyFiles::Refused && guard::is_key(parts)
+    pub(crate) fn is_key_file<S: AsRef<str>>(&self, parts: &[S]) -> bool {
+        self.key_file_access == KeyFileAccess::Deny && sensitive::is_key_file(parts)
     }
 
     /// Refuses to go on when something else was put in the place of a mount: programs would see
     /// that.
-    pub(crate) fn are_in_place(&self) -> Result<(), ToolError> {
+    pub(crate) fn check_mounts_unchanged(&self) -> Result<(), ToolError> {
         match self
-            .table
-            .all()
+            .mounts
+            .all_mounts()
             .find(|mount| mount.path.canonicalize().ok().as_ref() != Some(&mount.path))
         {
             Some(mount) => Err(ToolError::new(
-                Code::Conflict,
+                ToolErrorCode::Conflict,
                 format!("'{}' is not where it was when the tools began", mount.name),
             )),
             None => Ok(()),
@@ -136,18 +137,18 @@ impl FileTools {
 
     /// Says whether whoever watches has to look again because of something that was written
     /// anywhere: mounts may lie where skills do.
-    pub(crate) fn reaches_skills(&self) -> bool {
-        self.skill_writes == SkillWrites::All && self.looks.is_watched()
+    pub(crate) fn may_overlap_skills(&self) -> bool {
+        self.skill_writes == SkillWrites::All && self.catalog_cache.has_watchers()
     }
 
     /// Returns the workspace and the mounts.
-    pub(crate) fn mounts(&self) -> impl Iterator<Item = &Mounted> {
-        self.table.all()
+    pub(crate) fn mounts(&self) -> impl Iterator<Item = &OpenMount> {
+        self.mounts.all_mounts()
     }
 
     /// Returns the workspace.
-    pub(crate) fn workspace(&self) -> Option<&Mounted> {
-        self.table.workspace()
+    pub(crate) fn workspace(&self) -> Option<&OpenMount> {
+        self.mounts.workspace()
     }
 
     pub(crate) fn skill_writes(mut self, skill_writes: SkillWrites) -> Self {
@@ -155,8 +156,8 @@ impl FileTools {
         self
     }
 
-    pub(crate) fn key_files(mut self, key_files: KeyFiles) -> Self {
-        self.key_files = key_files;
+    pub(crate) fn key_file_access(mut self, key_files: KeyFileAccess) -> Self {
+        self.key_file_access = key_files;
         self
     }
 }

@@ -1,52 +1,62 @@
 //! Files below a directory handle: looked at, listed, read and written without ever leaving it.
 
-pub(crate) mod guard;
 pub(crate) mod list;
 pub(crate) mod media;
 pub(crate) mod open;
 pub(crate) mod read;
+pub(crate) mod sensitive;
 pub(crate) mod temporary;
 pub(crate) mod text;
 pub(crate) mod write;
 
 use std::io::{Error, ErrorKind};
 
-use crate::{Code, ToolError};
+use crate::{ToolError, ToolErrorCode};
 
 /// Says what a failed system call means for a virtual path. What the system says itself could name
 /// a path of this machine.
-pub(crate) fn failure(error: &Error, shown: &str) -> ToolError {
+pub(crate) fn io_error(error: &Error, shown: &str) -> ToolError {
     let (code, message) = match error.kind() {
-        ErrorKind::NotFound => (Code::NotFound, format!("path '{shown}' not found")),
+        ErrorKind::NotFound => (ToolErrorCode::NotFound, format!("path '{shown}' not found")),
         ErrorKind::NotADirectory => (
-            Code::NotADirectory,
+            ToolErrorCode::NotADirectory,
             format!("a part of '{shown}' is not a directory"),
         ),
-        ErrorKind::IsADirectory => (Code::IsADirectory, format!("'{shown}' is a directory")),
-        ErrorKind::AlreadyExists => (Code::AlreadyExists, format!("'{shown}' exists already")),
+        ErrorKind::IsADirectory => (
+            ToolErrorCode::IsADirectory,
+            format!("'{shown}' is a directory"),
+        ),
+        ErrorKind::AlreadyExists => (
+            ToolErrorCode::AlreadyExists,
+            format!("'{shown}' exists already"),
+        ),
         ErrorKind::ReadOnlyFilesystem => (
-            Code::ReadOnly,
+            ToolErrorCode::ReadOnly,
             format!("'{shown}' lies on a file system that may only be read"),
         ),
         ErrorKind::PermissionDenied => (
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
             format!("'{shown}' may not be opened, or a link leads out of its directory"),
         ),
         // Too many links, or one that came while the path was walked.
         _ if is_loop(error) => (
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
             format!("a link on the way to '{shown}' is not followed"),
         ),
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            (Code::TooLarge, format!("no space is left for '{shown}'"))
-        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
+            ToolErrorCode::TooLarge,
+            format!("no space is left for '{shown}'"),
+        ),
         ErrorKind::InvalidFilename => (
-            Code::InvalidPath,
+            ToolErrorCode::InvalidPath,
             format!("'{shown}' has a name that the file system does not take"),
         ),
-        kind => (Code::Internal, format!("'{shown}' cannot be used: {kind}")),
+        kind => (
+            ToolErrorCode::Internal,
+            format!("'{shown}' cannot be used: {kind}"),
+        ),
     };
-    ToolError::new(code, message).at(shown)
+    ToolError::new(code, message).with_path(shown)
 }
 
 #[cfg(unix)]

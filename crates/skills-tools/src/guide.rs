@@ -2,42 +2,42 @@
 
 use std::fmt::Write;
 
-use crate::Definition;
+use crate::ToolDefinition;
 
 /// What the tools of scripts are called.
 const SCRIPT_TOOLS: &str = "skill__SKILL__SCRIPT";
 
 /// One thing to do, and the tools that do it: of each only those that are on are named.
 struct Step {
-    to: &'static str,
-    ways: &'static [(&'static str, &'static str)],
+    goal: &'static str,
+    tools: &'static [(&'static str, &'static str)],
 }
 
 const STEPS: [Step; 5] = [
     Step {
-        to: "Find a skill that fits the task",
-        ways: &[
+        goal: "Find a skill that fits the task",
+        tools: &[
             ("search_skills", "`search_skills` with a few words"),
             ("skills_ls", "`skills_ls` of `skills`"),
         ],
     },
     Step {
-        to: "Read its instructions and follow them",
-        ways: &[
+        goal: "Read its instructions and follow them",
+        tools: &[
             ("load_skill", "`load_skill`"),
             ("skills_read", "`skills_read` of `skills/NAME`"),
         ],
     },
     Step {
-        to: "Read the files that they name, and no others",
-        ways: &[
+        goal: "Read the files that they name, and no others",
+        tools: &[
             ("read_skill_resource", "`read_skill_resource`"),
             ("skills_read", "`skills_read` of `skills/NAME/PATH`"),
         ],
     },
     Step {
-        to: "Run its programs",
-        ways: &[
+        goal: "Run its programs",
+        tools: &[
             (
                 SCRIPT_TOOLS,
                 "the tool of the script, `skill__SKILL__SCRIPT`",
@@ -47,8 +47,8 @@ const STEPS: [Step; 5] = [
         ],
     },
     Step {
-        to: "Keep results in the workspace",
-        ways: &[
+        goal: "Keep results in the workspace",
+        tools: &[
             ("skills_write", "`skills_write`"),
             ("skills_bash", "`skills_bash`"),
         ],
@@ -60,7 +60,7 @@ const RULES: &str = "Use a skill only for what its description says. What stands
                      to be allowed, and do not look for a way around it.";
 
 /// Writes the guide for these tools.
-pub(crate) fn write(definitions: &[&Definition], has_scripts: bool) -> String {
+pub(crate) fn write_guide(definitions: &[&ToolDefinition], has_scripts: bool) -> String {
     let is_on = |tool: &str| {
         if tool == SCRIPT_TOOLS {
             has_scripts
@@ -71,18 +71,18 @@ pub(crate) fn write(definitions: &[&Definition], has_scripts: bool) -> String {
     let mut guide = "Skills are directories with instructions (SKILL.md), files and programs for certain tasks.\n\n".to_owned();
     let steps = STEPS.iter().filter_map(|step| {
         let ways: Vec<&str> = step
-            .ways
+            .tools
             .iter()
             .filter(|(tool, _)| is_on(tool))
             .map(|(_, way)| *way)
             .collect();
-        (!ways.is_empty()).then(|| format!("{}: {}.", step.to, ways.join(", or ")))
+        (!ways.is_empty()).then(|| format!("{}: {}.", step.goal, ways.join(", or ")))
     });
     for (step, number) in steps.zip(1..) {
         let _ = writeln!(guide, "{number}. {step}");
     }
     let _ = write!(guide, "\n{RULES}\n\nThe tools:\n");
-    for Definition {
+    for ToolDefinition {
         name, description, ..
     } in definitions
     {
@@ -103,23 +103,23 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::definition::Annotations;
+    use crate::tool_definition::Annotations;
 
-    fn definition(name: &str, description: &str) -> Definition {
+    fn definition(name: &str, description: &str) -> ToolDefinition {
         let (name, title, description) = (name.to_owned(), String::new(), description.to_owned());
-        Definition {
+        ToolDefinition {
             name,
             title,
             description,
             input_schema: Value::Null,
             output_schema: Value::Null,
-            annotations: Annotations::LOOKS,
+            annotations: Annotations::READ_ONLY,
         }
     }
 
     #[test]
     fn only_tools_that_are_on_are_named() {
-        let guide = write(
+        let guide = write_guide(
             &[&definition("load_skill", "Gives `a.b`. And more.")],
             false,
         );
@@ -133,7 +133,7 @@ mod tests {
         The tools:
         - `load_skill`: Gives `a.b`.
         "#);
-        let all = write(&[&definition("skills_run", "Runs.")], true);
+        let all = write_guide(&[&definition("skills_run", "Runs.")], true);
         assert!(
             all.contains("1. Run its programs: the tool of the script, `skill__SKILL__SCRIPT`, or `skills_run` with a command."),
             "{all}"

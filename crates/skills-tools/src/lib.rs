@@ -14,48 +14,51 @@
 //! This crate must never know JSON-RPC, standard input and output, or which backend confines a
 //! program.
 
-mod context;
-mod definition;
+mod builtin;
+mod call_context;
+mod catalog_cache;
+mod catalog_tools;
 mod error;
 mod file_tools;
 mod files;
-mod fixed;
 mod guide;
-mod hidden;
-mod knowledge;
-mod looks;
+mod hidden_dirs;
 mod mount;
-mod outcome;
 mod overrides;
-mod path;
+mod path_map;
 mod publication;
 mod registry;
 mod run;
 mod schema;
 mod script;
-mod shown;
+mod tool_definition;
+mod tool_output;
 mod tool_set;
 mod user_prompt;
+mod virtual_path;
 #[cfg(feature = "watch")]
 mod watch;
 
-pub use context::CallContext;
-pub use definition::{Annotations, Definition, Flavour};
-pub use error::{Code, ToolError};
-pub use file_tools::{KeyFiles, SkillWrites};
-pub use files::guard::protected_name;
+pub use call_context::CallContext;
+pub use error::{ToolError, ToolErrorCode};
+pub use file_tools::{KeyFileAccess, SkillWrites};
+pub use files::sensitive::protected_name;
 pub use mount::{Mount, MountError};
-pub use outcome::Outcome;
-pub use overrides::{Override, OverrideError, Overrides};
+pub use overrides::{OverrideError, OverrideStore, ToolOverride};
 pub use publication::{
-    Completion, Publication, PublicationError, PublicationErrorKind, Publications, PublishedBytes,
-    PublishedFile,
+    Completion, PublicationError, PublicationErrorKind, PublishedContent, PublishedFile,
+    PublishedSkill, PublishedSkills,
 };
-pub use run::engine::ScriptResult;
 pub use run::executor::ScriptExecutor;
+pub use run::run_skill_script::ScriptResult;
 /// The layer that finds and runs skills.
 pub use skills_runtime as runtime;
-pub use tool_set::{BuildError, Builder, MissingEnv, NewScripts, ToolSet, Toolbox, UnknownTool};
-pub use user_prompt::{Prompted, SkillPrompt};
+pub use tool_definition::{Annotations, ToolDefinition, ToolFormat};
+pub use tool_output::ToolOutput;
+pub use tool_set::{
+    DefaultScriptState, MissingEnv, ToolGroup, ToolSet, ToolSetBuildError, ToolSetBuilder,
+    UnknownTool,
+};
+pub use user_prompt::{RenderedPrompt, SkillPrompt};
 #[cfg(feature = "watch")]
-pub use watch::Watching;
+pub use watch::WatchHandle;

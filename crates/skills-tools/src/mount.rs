@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
-use crate::path::problem;
+use crate::virtual_path::invalid_part_reason;
 
 /// How much is written below a mount when nobody says otherwise: 256 MiB.
 pub(crate) const DEFAULT_QUOTA_BYTES: u64 = 256 << 20;
 /// What the kernel shows as files; writing there changes the machine, and reading shows other
 /// processes.
-const NEVER: [&str; 3] = ["/proc", "/sys", "/dev"];
+const KERNEL_FILE_SYSTEMS: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Names of places that the tools have.
-const TAKEN: [&str; 3] = ["skills", "workspace", "session"];
+const RESERVED_NAMES: [&str; 3] = ["skills", "workspace", "session"];
 /// What systems have at the root of their files; programs see it there.
-const SYSTEM: [&str; 20] = [
+const SYSTEM_DIRECTORIES: [&str; 20] = [
     "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "media", "mnt", "opt", "proc",
     "root", "run", "sbin", "srv", "sys", "tmp", "usr", "var",
 ];
@@ -30,7 +30,7 @@ pub struct Mount {
     name: String,
     directory: PathBuf,
     access: Access,
-    mirror: Mirror,
+    host_path: HostPathVisibility,
     quota_bytes: u64,
 }
 
@@ -45,9 +45,9 @@ pub(crate) enum Access {
 
 /// Whether the directory's own path leads to it as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Mirror {
-    NameOnly,
-    Path,
+enum HostPathVisibility {
+    Hidden,
+    Visible,
 }
 
 impl Mount {
@@ -69,8 +69,8 @@ impl Mount {
     /// of its files by one path.
     ///
     /// That is the path without symlinks, and the one that was given when it is absolute.
-    pub fn mirrored(mut self) -> Self {
-        self.mirror = Mirror::Path;
+    pub fn with_host_path(mut self) -> Self {
+        self.host_path = HostPathVisibility::Visible;
         self
     }
 
@@ -85,7 +85,7 @@ impl Mount {
             name,
             directory,
             access,
-            mirror: Mirror::NameOnly,
+            host_path: HostPathVisibility::Hidden,
             quota_bytes: DEFAULT_QUOTA_BYTES,
         }
     }
@@ -99,11 +99,11 @@ pub struct MountError(#[from] Repr);
 #[derive(Debug, thiserror::Error)]
 enum Repr {
     #[error("{name:?} cannot be the name of a mount: {reason}")]
-    Name { name: String, reason: &'static str },
+    InvalidName { name: String, reason: &'static str },
     #[error("there are two mounts of the name {name:?}")]
-    Twice { name: String },
+    DuplicateName { name: String },
     #[error("{} cannot be the mount {name:?}: {reason}", directory.display())]
-    Directory {
+    InvalidDirectory {
         name: String,
         directory: PathBuf,
         reason: &'static str,
@@ -132,13 +132,13 @@ impl From<Access> for skills_runtime::policy::Access {
 /// The mounts, opened.
 #[derive(Debug, Default)]
 pub(crate) struct MountTable {
-    workspace: Option<Mounted>,
-    mounts: Vec<Mounted>,
+    workspace: Option<OpenMount>,
+    mounts: Vec<OpenMount>,
 }
 
 /// An open mount.
 #[derive(Debug, Clone)]
-pub(crate) struct Mounted {
+pub(crate) struct OpenMount {
     pub(crate) name: String,
     /// Held since the beginning: whatever is put at its path later, this stays the directory that
     /// the host meant.
@@ -146,14 +146,14 @@ pub(crate) struct Mounted {
     /// The canonical path, for sandboxes; no model sees it.
     pub(crate) path: PathBuf,
     pub(crate) access: Access,
-    pub(crate) quota: Arc<Quota>,
+    pub(crate) quota: Arc<WriteQuota>,
     /// The paths that lead to it.
-    mirrors: Vec<PathBuf>,
+    host_paths: Vec<PathBuf>,
 }
 
 /// How much may still be written.
-pub(crate) struct Quota {
-    left: AtomicU64,
+pub(crate) struct WriteQuota {
+    remaining_bytes: AtomicU64,
 }
 
 impl MountTable {
@@ -166,7 +166,7 @@ impl MountTable {
     pub(crate) fn new(workspace: Option<Mount>, mounts: Vec<Mount>) -> Result<Self, MountError> {
         let workspace = workspace
             .map(|mount| {
-                Mounted::open(Mount {
+                OpenMount::open(Mount {
                     name: "workspace".to_owned(),
                     ..mount
                 })
@@ -177,21 +177,21 @@ impl MountTable {
             mounts: Vec::new(),
         };
         for mount in mounts {
-            if let Some(reason) = unfit_name(&mount.name) {
-                return Err(Repr::Name {
+            if let Some(reason) = invalid_name_reason(&mount.name) {
+                return Err(Repr::InvalidName {
                     name: mount.name,
                     reason,
                 }
                 .into());
             }
-            if table.named(&mount.name).is_some() {
-                return Err(Repr::Twice { name: mount.name }.into());
+            if table.find_by_name(&mount.name).is_some() {
+                return Err(Repr::DuplicateName { name: mount.name }.into());
             }
-            let mount = Mounted::open(mount)?;
-            let overlaps = |known: &&Mounted| {
+            let mount = OpenMount::open(mount)?;
+            let overlaps = |known: &&OpenMount| {
                 known.path.starts_with(&mount.path) || mount.path.starts_with(&known.path)
             };
-            if let Some(other) = table.all().find(overlaps) {
+            if let Some(other) = table.all_mounts().find(overlaps) {
                 return Err(Repr::Nested {
                     name: mount.name,
                     other: other.name.clone(),
@@ -203,29 +203,32 @@ impl MountTable {
         Ok(table)
     }
 
-    pub(crate) fn workspace(&self) -> Option<&Mounted> {
+    pub(crate) fn workspace(&self) -> Option<&OpenMount> {
         self.workspace.as_ref()
     }
 
     /// Returns the workspace, then the mounts.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Mounted> {
+    pub(crate) fn all_mounts(&self) -> impl Iterator<Item = &OpenMount> {
         self.workspace.iter().chain(&self.mounts)
     }
 
     /// Returns the mount of a name, other than the workspace.
-    pub(crate) fn named(&self, name: &str) -> Option<&Mounted> {
+    pub(crate) fn find_by_name(&self, name: &str) -> Option<&OpenMount> {
         self.mounts.iter().find(|mount| mount.name == name)
     }
 
     /// Finds the mount that an absolute path of these parts lies in, and what remains of the path
     /// below it. The innermost one counts.
-    pub(crate) fn mirrored<'a>(&self, parts: &'a [String]) -> Option<(&Mounted, &'a [String])> {
+    pub(crate) fn find_by_host_path<'a>(
+        &self,
+        parts: &'a [String],
+    ) -> Option<(&OpenMount, &'a [String])> {
         let all = self.workspace.iter().chain(&self.mounts);
         let found = all.flat_map(|mount| {
             mount
-                .mirrors
+                .host_paths
                 .iter()
-                .filter_map(move |path| Some((mount, below(path, parts)?)))
+                .filter_map(move |path| Some((mount, strip_prefix(path, parts)?)))
         });
         found.min_by_key(|(_, rest)| rest.len())
     }
@@ -240,13 +243,13 @@ impl MountTable {
     }
 }
 
-impl Mounted {
+impl OpenMount {
     fn open(mount: Mount) -> Result<Self, MountError> {
         let Mount {
             name,
             directory,
             access,
-            mirror,
+            host_path: mirror,
             quota_bytes,
         } = mount;
         let path = match directory.canonicalize() {
@@ -260,8 +263,8 @@ impl Mounted {
                 .into());
             }
         };
-        if let Some(reason) = unfit(&path) {
-            return Err(Repr::Directory {
+        if let Some(reason) = invalid_directory_reason(&path) {
+            return Err(Repr::InvalidDirectory {
                 name,
                 directory,
                 reason,
@@ -280,72 +283,72 @@ impl Mounted {
             }
         };
         let mirrors = match mirror {
-            Mirror::NameOnly => Vec::new(),
+            HostPathVisibility::Hidden => Vec::new(),
             // A relative path has another meaning in every directory.
-            Mirror::Path if !directory.is_absolute() => vec![path.clone()],
-            Mirror::Path => vec![directory, path.clone()],
+            HostPathVisibility::Visible if !directory.is_absolute() => vec![path.clone()],
+            HostPathVisibility::Visible => vec![directory, path.clone()],
         };
         Ok(Self {
             name,
             directory: handle,
             path,
             access,
-            quota: Arc::new(Quota::new(quota_bytes)),
-            mirrors,
+            quota: Arc::new(WriteQuota::new(quota_bytes)),
+            host_paths: mirrors,
         })
     }
 }
 
-impl Quota {
+impl WriteQuota {
     pub(crate) fn new(bytes: u64) -> Self {
         Self {
-            left: AtomicU64::new(bytes),
+            remaining_bytes: AtomicU64::new(bytes),
         }
     }
 
     /// Takes so many bytes, or says how many are left.
-    pub(crate) fn take(&self, bytes: u64) -> Result<(), u64> {
-        let taken = self
-            .left
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
-                left.checked_sub(bytes)
-            });
+    pub(crate) fn reserve(&self, bytes: u64) -> Result<(), u64> {
+        let taken =
+            self.remaining_bytes
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                    left.checked_sub(bytes)
+                });
         taken.map(|_| ())
     }
 
     /// Gives back what was not written.
-    pub(crate) fn give_back(&self, bytes: u64) {
-        self.left.fetch_add(bytes, Ordering::Relaxed);
+    pub(crate) fn release(&self, bytes: u64) {
+        self.remaining_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 }
 
-impl fmt::Debug for Quota {
+impl fmt::Debug for WriteQuota {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Quota({})", self.left.load(Ordering::Relaxed))
+        write!(f, "Quota({})", self.remaining_bytes.load(Ordering::Relaxed))
     }
 }
 
-fn unfit_name(name: &str) -> Option<&'static str> {
+fn invalid_name_reason(name: &str) -> Option<&'static str> {
     let is_one_of = |names: &[&str]| names.iter().any(|taken| name.eq_ignore_ascii_case(taken));
     match () {
-        () if is_one_of(&TAKEN) => Some("it is taken"),
-        () if is_one_of(&SYSTEM) => Some("systems have a directory of that name"),
-        () => problem(name),
+        () if is_one_of(&RESERVED_NAMES) => Some("it is taken"),
+        () if is_one_of(&SYSTEM_DIRECTORIES) => Some("systems have a directory of that name"),
+        () => invalid_part_reason(name),
     }
 }
 
-fn unfit(path: &Path) -> Option<&'static str> {
+fn invalid_directory_reason(path: &Path) -> Option<&'static str> {
     if path.parent().is_none() {
         return Some("it is the root of all files");
     }
-    NEVER
+    KERNEL_FILE_SYSTEMS
         .iter()
         .any(|never| path.starts_with(never))
         .then_some("what the kernel shows as files is never mounted")
 }
 
 /// Part by part: `/data` does not hold `/database`.
-fn below<'a>(path: &Path, parts: &'a [String]) -> Option<&'a [String]> {
+fn strip_prefix<'a>(path: &Path, parts: &'a [String]) -> Option<&'a [String]> {
     if !path.has_root() {
         return None;
     }
@@ -382,15 +385,15 @@ mod tests {
             std::fs::create_dir(top.join(name)).unwrap();
         }
         let mounts = vec![
-            Mount::read_only("outer", top.join("data")).mirrored(),
-            Mount::writable("inner", top.join("other")).mirrored(),
+            Mount::read_only("outer", top.join("data")).with_host_path(),
+            Mount::writable("inner", top.join("other")).with_host_path(),
             Mount::read_only("plain", top.join("plain")),
         ];
         let table = MountTable::new(None, mounts).unwrap();
         let check = |path: &str, expected: Option<(&str, &str)>| {
             let all = parts(top.join(path).to_str().unwrap());
             let found = table
-                .mirrored(&all)
+                .find_by_host_path(&all)
                 .map(|(mount, rest)| (mount.name.clone(), rest.join("/")));
             assert_eq!(
                 found,
@@ -429,10 +432,11 @@ mod tests {
             eprintln!("skipped a_mirrored_mount_is_found_by_the_path_that_the_host_gave: {error}");
             return;
         }
-        let table = MountTable::new(None, vec![Mount::read_only("m", &link).mirrored()]).unwrap();
+        let table =
+            MountTable::new(None, vec![Mount::read_only("m", &link).with_host_path()]).unwrap();
         assert!(
             table
-                .mirrored(&parts(link.join("x").to_str().unwrap()))
+                .find_by_host_path(&parts(link.join("x").to_str().unwrap()))
                 .is_some()
         );
     }
@@ -485,7 +489,8 @@ mod tests {
 
     #[test]
     fn a_relative_directory_takes_over_no_absolute_path() {
-        let table = match MountTable::new(None, vec![Mount::read_only("m", "src").mirrored()]) {
+        let table = match MountTable::new(None, vec![Mount::read_only("m", "src").with_host_path()])
+        {
             Ok(table) => table,
             Err(error) => {
                 eprintln!(
@@ -494,15 +499,15 @@ mod tests {
                 return;
             }
         };
-        assert!(table.mirrored(&parts("/src/lib.rs")).is_none());
-        let own = table.named("m").unwrap().path.join("lib.rs");
+        assert!(table.find_by_host_path(&parts("/src/lib.rs")).is_none());
+        let own = table.find_by_name("m").unwrap().path.join("lib.rs");
         assert_eq!(
             table
-                .mirrored(&parts(own.to_str().unwrap()))
+                .find_by_host_path(&parts(own.to_str().unwrap()))
                 .map(|(_, rest)| rest.join("/")),
             Some("lib.rs".to_owned())
         );
-        assert_eq!(below(Path::new("src"), &parts("/src/lib.rs")), None);
+        assert_eq!(strip_prefix(Path::new("src"), &parts("/src/lib.rs")), None);
     }
 
     #[test]
@@ -556,12 +561,12 @@ mod tests {
 
     #[test]
     fn a_quota_is_used_up() {
-        let quota = Quota::new(10);
+        let quota = WriteQuota::new(10);
         assert_eq!(
-            (quota.take(6), quota.take(5), quota.take(4)),
+            (quota.reserve(6), quota.reserve(5), quota.reserve(4)),
             (Ok(()), Err(4), Ok(()))
         );
-        quota.give_back(1);
-        assert_eq!(quota.take(1), Ok(()));
+        quota.release(1);
+        assert_eq!(quota.reserve(1), Ok(()));
     }
 }

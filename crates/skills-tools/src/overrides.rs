@@ -16,15 +16,15 @@ const VERSION: u32 = 1;
 /// skill is read anew, when its content changes, when the process ends, and when the script goes
 /// away and comes back.
 #[derive(Debug, Default)]
-pub struct Overrides {
+pub struct OverrideStore {
     file: Option<PrivateFile>,
-    memory: Mutex<Vec<Entered>>,
+    memory: Mutex<Vec<OverrideRecord>>,
 }
 
 /// What is changed about one tool. What is nothing stays as the skill says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Override {
+pub struct ToolOverride {
     /// Whether it is offered at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
@@ -38,7 +38,7 @@ pub struct Override {
 
 /// A script, whatever is in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Identity {
+pub(crate) struct ScriptId {
     /// The root that the skill lies in.
     pub(crate) source: PathBuf,
     pub(crate) skill: String,
@@ -47,17 +47,17 @@ pub(crate) struct Identity {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Entered {
+struct OverrideRecord {
     #[serde(flatten)]
-    identity: Identity,
+    script_id: ScriptId,
     #[serde(flatten)]
-    change: Override,
+    settings: ToolOverride,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Content {
+struct OverrideFile {
     version: u32,
-    overrides: Vec<Entered>,
+    overrides: Vec<OverrideRecord>,
 }
 
 /// Why a change cannot be read or kept.
@@ -75,17 +75,17 @@ enum Repr {
         source: serde_json::Error,
     },
     #[error("{}: version {version} is newer than this program", path.display())]
-    Newer { path: PathBuf, version: u32 },
+    UnsupportedVersion { path: PathBuf, version: u32 },
     #[error("no script's tool is named {name:?}")]
-    Unknown { name: String },
+    UnknownTool { name: String },
     #[error("a deadline of nothing would stop every run")]
-    NoTime,
+    ZeroTimeout,
 }
 
-impl Override {
+impl ToolOverride {
     /// Turns the tool on.
     #[must_use]
-    pub fn on() -> Self {
+    pub fn enable() -> Self {
         Self {
             enabled: Some(true),
             ..Self::default()
@@ -94,7 +94,7 @@ impl Override {
 
     /// Turns the tool off.
     #[must_use]
-    pub fn off() -> Self {
+    pub fn disable() -> Self {
         Self {
             enabled: Some(false),
             ..Self::default()
@@ -102,9 +102,9 @@ impl Override {
     }
 }
 
-impl Identity {
+impl ScriptId {
     /// The root counts by where it really lies, however it was spelled.
-    pub(crate) fn of(catalog: &Catalog, entry: &Entry, script: &str) -> Self {
+    pub(crate) fn for_script(catalog: &Catalog, entry: &Entry, script: &str) -> Self {
         Self {
             source: catalog.root_of(entry).to_owned(),
             skill: entry.name().to_string(),
@@ -114,15 +114,15 @@ impl Identity {
 }
 
 impl OverrideError {
-    pub(crate) fn unknown(name: &str) -> Self {
-        Repr::Unknown {
+    pub(crate) fn unknown_tool(name: &str) -> Self {
+        Repr::UnknownTool {
             name: name.to_owned(),
         }
         .into()
     }
 }
 
-impl Overrides {
+impl OverrideStore {
     /// Keeps changes in this file, which only its owner may read or write; it and its directory are
     /// made when there is something to keep. Several processes may use it.
     #[must_use]
@@ -140,10 +140,10 @@ impl Overrides {
     }
 
     /// Returns all that was changed, once for a look at many scripts.
-    pub(crate) fn all(&self) -> Result<Known, OverrideError> {
+    pub(crate) fn snapshot(&self) -> Result<OverrideSnapshot, OverrideError> {
         match &self.file {
-            Some(file) => read(file).map(Known),
-            None => Ok(Known(
+            Some(file) => read_file(file).map(OverrideSnapshot),
+            None => Ok(OverrideSnapshot(
                 self.memory
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
@@ -153,10 +153,10 @@ impl Overrides {
     }
 
     /// Forgets what was changed; says whether there was anything.
-    pub(crate) fn forget(&self, identity: &Identity) -> Result<bool, OverrideError> {
-        let without = |all: &mut Vec<Entered>| {
+    pub(crate) fn remove(&self, identity: &ScriptId) -> Result<bool, OverrideError> {
+        let without = |all: &mut Vec<OverrideRecord>| {
             let before = all.len();
-            all.retain(|known| known.identity != *identity);
+            all.retain(|known| known.script_id != *identity);
             all.len() != before
         };
         let Some(file) = &self.file else {
@@ -164,70 +164,77 @@ impl Overrides {
                 &mut self.memory.lock().unwrap_or_else(PoisonError::into_inner),
             ));
         };
-        let _lock = file.lock().map_err(|source| failed(file, source))?;
-        let mut entered = read(file)?;
+        let _lock = file.lock().map_err(|source| io_error(file, source))?;
+        let mut entered = read_file(file)?;
         let is_changed = without(&mut entered);
         if is_changed {
-            write(file, entered)?;
+            write_file(file, entered)?;
         }
         Ok(is_changed)
     }
 
     /// Changes what `change` says, and leaves the rest of what was changed before.
-    pub(crate) fn set(&self, identity: Identity, change: Override) -> Result<(), OverrideError> {
+    pub(crate) fn merge(
+        &self,
+        identity: ScriptId,
+        change: ToolOverride,
+    ) -> Result<(), OverrideError> {
         if change.timeout_ms == Some(0) {
-            return Err(Repr::NoTime.into());
+            return Err(Repr::ZeroTimeout.into());
         }
         let Some(file) = &self.file else {
-            enter(
+            merge_record(
                 &mut self.memory.lock().unwrap_or_else(PoisonError::into_inner),
                 identity,
                 change,
             );
             return Ok(());
         };
-        let _lock = file.lock().map_err(|source| failed(file, source))?;
-        let mut entered = read(file)?;
-        enter(&mut entered, identity, change);
-        write(file, entered)
+        let _lock = file.lock().map_err(|source| io_error(file, source))?;
+        let mut entered = read_file(file)?;
+        merge_record(&mut entered, identity, change);
+        write_file(file, entered)
     }
 }
 
 /// What was changed at one moment.
-pub(crate) struct Known(Vec<Entered>);
+pub(crate) struct OverrideSnapshot(Vec<OverrideRecord>);
 
-impl Known {
-    pub(crate) fn of(&self, identity: &Identity) -> Override {
+impl OverrideSnapshot {
+    pub(crate) fn get(&self, identity: &ScriptId) -> ToolOverride {
         self.0
             .iter()
-            .find(|entered| entered.identity == *identity)
-            .map(|entered| entered.change.clone())
+            .find(|entered| entered.script_id == *identity)
+            .map(|entered| entered.settings.clone())
             .unwrap_or_default()
     }
 }
 
-fn enter(all: &mut Vec<Entered>, identity: Identity, change: Override) {
-    match all.iter_mut().find(|known| known.identity == identity) {
+fn merge_record(all: &mut Vec<OverrideRecord>, identity: ScriptId, change: ToolOverride) {
+    match all.iter_mut().find(|known| known.script_id == identity) {
         Some(known) => {
-            let before = &mut known.change;
+            let before = &mut known.settings;
             before.enabled = change.enabled.or(before.enabled);
             before.description = change.description.or(before.description.take());
             before.timeout_ms = change.timeout_ms.or(before.timeout_ms);
         }
-        None => all.push(Entered { identity, change }),
+        None => all.push(OverrideRecord {
+            script_id: identity,
+            settings: change,
+        }),
     }
 }
 
-fn read(file: &PrivateFile) -> Result<Vec<Entered>, OverrideError> {
-    let Some(text) = file.read().map_err(|source| failed(file, source))? else {
+fn read_file(file: &PrivateFile) -> Result<Vec<OverrideRecord>, OverrideError> {
+    let Some(text) = file.read().map_err(|source| io_error(file, source))? else {
         return Ok(Vec::new());
     };
-    let content: Content = serde_json::from_str(&text).map_err(|source| Repr::Syntax {
+    let content: OverrideFile = serde_json::from_str(&text).map_err(|source| Repr::Syntax {
         path: file.path().to_owned(),
         source,
     })?;
     if content.version > VERSION {
-        return Err(Repr::Newer {
+        return Err(Repr::UnsupportedVersion {
             path: file.path().to_owned(),
             version: content.version,
         }
@@ -236,17 +243,17 @@ fn read(file: &PrivateFile) -> Result<Vec<Entered>, OverrideError> {
     Ok(content.overrides)
 }
 
-fn write(file: &PrivateFile, overrides: Vec<Entered>) -> Result<(), OverrideError> {
-    let text = serde_json::to_string_pretty(&Content {
+fn write_file(file: &PrivateFile, overrides: Vec<OverrideRecord>) -> Result<(), OverrideError> {
+    let text = serde_json::to_string_pretty(&OverrideFile {
         version: VERSION,
         overrides,
     })
     .map_err(io::Error::from);
     text.and_then(|text| file.replace(&text))
-        .map_err(|source| failed(file, source))
+        .map_err(|source| io_error(file, source))
 }
 
-fn failed(file: &PrivateFile, source: io::Error) -> OverrideError {
+fn io_error(file: &PrivateFile, source: io::Error) -> OverrideError {
     Repr::Io {
         path: file.path().to_owned(),
         source,

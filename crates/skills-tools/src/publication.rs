@@ -8,9 +8,9 @@
 
 mod completion;
 mod error;
-mod library;
-mod refusal;
+mod publisher;
 mod snapshot;
+mod unpublished;
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use serde_json::{Map, Value};
 
 pub use completion::Completion;
 pub use error::{PublicationError, PublicationErrorKind};
-pub(crate) use library::Library;
+pub(crate) use publisher::Publisher;
 
-use crate::knowledge::search::short;
+use crate::catalog_tools::search::short_description;
 
 /// The most files of a skill that is published: 512.
 pub(crate) const MAX_FILES: usize = 512;
@@ -30,12 +30,12 @@ pub(crate) const MAX_BYTES: u64 = 16 << 20;
 /// The skills that are published, and why others are not.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Publications {
+pub struct PublishedSkills {
     /// In the order of the catalogue; no two have the same name.
-    pub skills: Vec<Arc<Publication>>,
+    pub skills: Vec<Arc<PublishedSkill>>,
     /// What a host should know: one sentence for each skill that is not published and why. No path
     /// of this machine is in it.
-    pub notes: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// One skill as it was at one moment: its frontmatter and the digests of all files that are given
@@ -44,7 +44,7 @@ pub struct Publications {
 /// Hidden files, symlinks, files that look like keys and names that the tools take for no path are
 /// no part of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Publication {
+pub struct PublishedSkill {
     name: String,
     description: String,
     frontmatter: Map<String, Value>,
@@ -64,13 +64,13 @@ pub struct PublishedFile {
 /// What is in a file, and the publication that lists it so.
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct PublishedBytes {
-    publication: Arc<Publication>,
+pub struct PublishedContent {
+    skill: Arc<PublishedSkill>,
     file: PublishedFile,
     content: Vec<u8>,
 }
 
-impl Publication {
+impl PublishedSkill {
     /// Returns the name: 1 to 64 of `a`–`z`, `0`–`9` and single inner hyphens, as in the
     /// frontmatter.
     #[must_use]
@@ -88,7 +88,7 @@ impl Publication {
     /// Returns the description to show: one line of at most 300 characters that people see.
     #[must_use]
     pub fn summary(&self) -> String {
-        short(&self.description)
+        short_description(&self.description)
     }
 
     /// Returns the whole frontmatter of the `SKILL.md` that is listed, as YAML has it: unknown
@@ -150,11 +150,11 @@ impl PublishedFile {
     }
 }
 
-impl PublishedBytes {
+impl PublishedContent {
     /// Returns the publication that lists the content.
     #[must_use]
-    pub fn publication(&self) -> &Arc<Publication> {
-        &self.publication
+    pub fn skill(&self) -> &Arc<PublishedSkill> {
+        &self.skill
     }
 
     /// Returns what the publication says of the file; size and digest are those of the content.

@@ -1,6 +1,6 @@
 //! The tools of all scripts that the catalogue has.
 
-mod scripts;
+mod script_index;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,32 +8,32 @@ use std::time::Duration;
 use skills_runtime::Entry;
 use skills_runtime::manifest::ScriptSpec;
 
-use self::scripts::{Script, Scripts};
-use crate::overrides::{Identity, Known, Override};
-use crate::script::{ScriptTool, block, scan};
-use crate::{MissingEnv, NewScripts};
+use self::script_index::{IndexedScript, ScriptIndex};
+use crate::overrides::{OverrideSnapshot, ScriptId, ToolOverride};
+use crate::script::{ScriptTool, select, spec_match};
+use crate::{DefaultScriptState, MissingEnv};
 
-pub(crate) use self::scripts::ScriptFinder;
+pub(crate) use self::script_index::ScriptScanner;
 
 /// The deadline of a script that nobody says otherwise of.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The scripts that the catalogue has, with what administrators changed about them.
-pub(crate) struct Registry {
-    scripts: Arc<Scripts>,
-    known: Known,
-    terms: Terms,
+pub(crate) struct ScriptToolRegistry {
+    scripts: Arc<ScriptIndex>,
+    overrides: OverrideSnapshot,
+    options: RegistryOptions,
 }
 
 /// A script and the tool that it becomes.
-pub(crate) struct Listed<'a> {
-    script: &'a Script,
+pub(crate) struct RegistryEntry<'a> {
+    script: &'a IndexedScript,
     pub(crate) is_enabled: bool,
-    change: Override,
+    settings: ToolOverride,
 }
 
 /// The tool of one script.
-pub(crate) struct Registered {
+pub(crate) struct ScriptToolEntry {
     pub(crate) tool: ScriptTool,
     pub(crate) entry: Entry,
     pub(crate) timeout: Duration,
@@ -41,85 +41,89 @@ pub(crate) struct Registered {
 
 /// How scripts become tools.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Terms {
-    pub(crate) new_scripts: NewScripts,
+pub(crate) struct RegistryOptions {
+    pub(crate) default_script_state: DefaultScriptState,
     pub(crate) missing_env: MissingEnv,
 }
 
-impl Registry {
-    pub(crate) fn new(scripts: Arc<Scripts>, known: Known, terms: Terms) -> Self {
+impl ScriptToolRegistry {
+    pub(crate) fn new(
+        scripts: Arc<ScriptIndex>,
+        known: OverrideSnapshot,
+        terms: RegistryOptions,
+    ) -> Self {
         Self {
             scripts,
-            known,
-            terms,
+            overrides: known,
+            options: terms,
         }
     }
 
     /// Lists the scripts in the order of the catalogue, those that are turned off as well.
-    pub(crate) fn scripts(&self) -> impl Iterator<Item = Listed<'_>> {
-        self.scripts.all.iter().map(|script| self.listed(script))
+    pub(crate) fn scripts(&self) -> impl Iterator<Item = RegistryEntry<'_>> {
+        self.scripts.scripts.iter().map(|script| self.entry(script))
     }
 
     /// Finds a tool by its name, whether it is turned off or not.
-    pub(crate) fn find(&self, name: &str) -> Option<Listed<'_>> {
+    pub(crate) fn find_by_name(&self, name: &str) -> Option<RegistryEntry<'_>> {
         self.scripts
-            .all
+            .scripts
             .iter()
             .find(|script| script.name == name)
-            .map(|script| self.listed(script))
+            .map(|script| self.entry(script))
     }
 
     /// The names of the tools that a skill's scripts became.
-    pub(crate) fn of_skill(&self, skill: &str) -> impl Iterator<Item = String> {
+    pub(crate) fn names_of_skill(&self, skill: &str) -> impl Iterator<Item = String> {
         let of_skill = self
             .scripts
-            .all
+            .scripts
             .iter()
-            .filter(move |script| script.identity.skill == skill);
+            .filter(move |script| script.script_id.skill == skill);
         of_skill
-            .map(|script| self.listed(script))
+            .map(|script| self.entry(script))
             .filter(|listed| listed.is_enabled)
             .map(|listed| listed.name().to_owned())
     }
 
     /// What the host should know: names that others have, scripts that are no tools, variables that
     /// are missing.
-    pub(crate) fn notes(&self) -> &[String] {
-        &self.scripts.notes
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.scripts.warnings
     }
 
-    fn listed<'a>(&self, script: &'a Script) -> Listed<'a> {
-        let change = self.known.of(&script.identity);
+    fn entry<'a>(&self, script: &'a IndexedScript) -> RegistryEntry<'a> {
+        let change = self.overrides.get(&script.script_id);
         let is_enabled = change
             .enabled
-            .unwrap_or(self.terms.new_scripts == NewScripts::Enabled);
-        Listed {
+            .unwrap_or(self.options.default_script_state == DefaultScriptState::Enabled);
+        RegistryEntry {
             script,
             is_enabled,
-            change,
+            settings: change,
         }
     }
 }
 
-impl<'a> Listed<'a> {
+impl<'a> RegistryEntry<'a> {
     pub(crate) fn name(&self) -> &'a str {
         &self.script.name
     }
 
-    pub(crate) fn identity(&self) -> &'a Identity {
-        &self.script.identity
+    pub(crate) fn script_id(&self) -> &'a ScriptId {
+        &self.script.script_id
     }
 
     /// Reads the script and makes its tool; what went wrong is for the host.
-    pub(crate) fn tool(&self) -> Result<Registered, String> {
-        let Script {
+    pub(crate) fn load_tool(&self) -> Result<ScriptToolEntry, String> {
+        let IndexedScript {
             name, entry, file, ..
         } = self.script;
         let skill = entry.name().as_str();
         let path = format!("scripts/{file}");
         let source = entry
             .open()
-            .and_then(|files| files.read(&path, scan::MAX_SCRIPT_BYTES));
+            .and_then(|files| files.read(&path, select::MAX_SCRIPT_BYTES));
         let source = source.map_err(|error| format!("{skill}: {path} cannot be read: {error}"))?;
         let specs: &[ScriptSpec] = &entry.manifest().extensions().scripts;
         let mut tool = ScriptTool::new(
@@ -127,18 +131,18 @@ impl<'a> Listed<'a> {
             file,
             name.clone(),
             &source,
-            block::entry(specs, file),
+            spec_match::find_spec(specs, file),
         );
-        if let Some(description) = &self.change.description {
+        if let Some(description) = &self.settings.description {
             tool.description.clone_from(description);
         }
         let timeout = self
-            .change
+            .settings
             .timeout_ms
             .map(Duration::from_millis)
             .or(tool.timeout)
             .unwrap_or(DEFAULT_TIMEOUT);
-        Ok(Registered {
+        Ok(ScriptToolEntry {
             tool,
             entry: entry.clone(),
             timeout,

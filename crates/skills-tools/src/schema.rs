@@ -5,22 +5,22 @@ use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::{Value, json};
 use skills_runtime::is_hidden;
 
-use crate::{Code, ToolError};
+use crate::{ToolError, ToolErrorCode};
 
 /// An error names no more mistakes than this.
-const MAX_MISTAKES: usize = 5;
+const MAX_ERRORS: usize = 5;
 /// The longest text of one mistake, in characters.
-const MAX_MISTAKE: usize = 300;
+const MAX_ERROR_CHARS: usize = 300;
 /// The longest text of the place of a mistake, in characters.
-const MAX_PLACE: usize = 100;
+const MAX_LOCATION_CHARS: usize = 100;
 /// The longest value that an error shows, in characters; of a longer one only the mistake is told.
-const MAX_VALUE: usize = 60;
+const MAX_VALUE_CHARS: usize = 60;
 
 /// A schema, ready to check arguments against.
 #[derive(Debug, Clone)]
-pub(crate) struct Checker(Validator);
+pub(crate) struct ArgumentValidator(Validator);
 
-impl Checker {
+impl ArgumentValidator {
     /// Reads a schema; patterns are matched in linear time.
     pub(crate) fn new(schema: &Value) -> Result<Self, ToolError> {
         let built = jsonschema::draft202012::options()
@@ -28,7 +28,7 @@ impl Checker {
             .build(schema);
         let failed = |_| {
             ToolError::new(
-                Code::Internal,
+                ToolErrorCode::Internal,
                 "the tool's own schema cannot be read, so nothing was done",
             )
         };
@@ -39,12 +39,12 @@ impl Checker {
     ///
     /// # Errors
     /// `invalid_arguments`, with the first mistakes, where they are, and how many more there are.
-    pub(crate) fn check(&self, arguments: &Value) -> Result<(), ToolError> {
+    pub(crate) fn validate(&self, arguments: &Value) -> Result<(), ToolError> {
         let mut errors = self.0.iter_errors(arguments);
         let mistakes: Vec<String> = errors
             .by_ref()
-            .take(MAX_MISTAKES)
-            .map(|error| mistake(&error))
+            .take(MAX_ERRORS)
+            .map(|error| describe_error(&error))
             .collect();
         if mistakes.is_empty() {
             return Ok(());
@@ -54,17 +54,17 @@ impl Checker {
             more => format!("; and {more} more"),
         };
         let error = ToolError::new(
-            Code::InvalidArguments,
+            ToolErrorCode::InvalidArguments,
             format!("the arguments do not fit: {}{more}", mistakes.join("; ")),
         );
-        Err(error.hint("look at the tool's input schema and call it again"))
+        Err(error.with_hint("look at the tool's input schema and call it again"))
     }
 }
 
-fn mistake(error: &ValidationError<'_>) -> String {
+fn describe_error(error: &ValidationError<'_>) -> String {
     let (place, text) = (
-        plain(&error.instance_path().to_string(), MAX_PLACE),
-        plain(&reason(error), MAX_MISTAKE),
+        escape_and_truncate(&error.instance_path().to_string(), MAX_LOCATION_CHARS),
+        escape_and_truncate(&error_reason(error), MAX_ERROR_CHARS),
     );
     if place.is_empty() {
         text
@@ -74,12 +74,12 @@ fn mistake(error: &ValidationError<'_>) -> String {
 }
 
 /// The library's text has the value first, however long that is.
-fn reason(error: &ValidationError<'_>) -> String {
+fn error_reason(error: &ValidationError<'_>) -> String {
     if let ValidationErrorKind::PropertyNames { error } = error.kind() {
-        return reason(error);
+        return error_reason(error);
     }
     let value = error.instance().to_string();
-    let value = if value.chars().count() > MAX_VALUE {
+    let value = if value.chars().count() > MAX_VALUE_CHARS {
         "the value"
     } else {
         &value
@@ -88,7 +88,7 @@ fn reason(error: &ValidationError<'_>) -> String {
 }
 
 /// Makes a text safe to show, and cuts it. Backslashes stay, as JSON and patterns have them.
-fn plain(text: &str, max_characters: usize) -> String {
+fn escape_and_truncate(text: &str, max_characters: usize) -> String {
     let escaped = |c: char| {
         if is_hidden(c) {
             c.escape_default().to_string()
@@ -104,7 +104,7 @@ fn plain(text: &str, max_characters: usize) -> String {
 }
 
 /// An object with these properties and no others.
-pub(crate) fn input(properties: Value, required: &[&str]) -> Value {
+pub(crate) fn input_schema(properties: Value, required: &[&str]) -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
@@ -115,7 +115,7 @@ pub(crate) fn input(properties: Value, required: &[&str]) -> Value {
 }
 
 /// An object with either all of `required` or an error.
-pub(crate) fn output(properties: Value, required: &[&str]) -> Value {
+pub(crate) fn output_schema(properties: Value, required: &[&str]) -> Value {
     let mut properties = properties;
     properties["error"] = json!({
         "type": "object",
@@ -137,7 +137,7 @@ pub(crate) fn output(properties: Value, required: &[&str]) -> Value {
 }
 
 /// A path, and what paths are.
-pub(crate) fn path(what: &str) -> Value {
+pub(crate) fn path_schema(what: &str) -> Value {
     let rules = "`workspace/REST` or just `REST` for the workspace, `skills/NAME/REST` for a skill, `MOUNT/REST` for a mount. `..` is not taken.";
     json!({"type": "string", "maxLength": 4096, "description": format!("{what} {rules}")})
 }
@@ -148,9 +148,9 @@ mod tests {
 
     #[track_caller]
     fn check(properties: Value, arguments: &Value, expected: &str) {
-        let error = Checker::new(&input(properties, &[]))
+        let error = ArgumentValidator::new(&input_schema(properties, &[]))
             .unwrap()
-            .check(arguments)
+            .validate(arguments)
             .unwrap_err();
         assert_eq!(
             error.message,

@@ -6,13 +6,13 @@
 pub(crate) mod argparse;
 pub(crate) mod argument;
 pub(crate) mod argv;
-pub(crate) mod block;
 pub(crate) mod docstring;
-pub(crate) mod lexer;
-pub(crate) mod name;
-pub(crate) mod scan;
+pub(crate) mod python_lexer;
 pub(crate) mod schema;
+pub(crate) mod select;
+pub(crate) mod spec_match;
 mod text;
+pub(crate) mod tool_name;
 pub(crate) mod warning;
 
 use std::time::Duration;
@@ -71,13 +71,19 @@ impl ScriptTool {
         spec: Option<&ScriptSpec>,
     ) -> Self {
         let source = String::from_utf8_lossy(source);
-        let (arguments, warnings) = Arguments::of(spec, &source, Language::of(file));
+        let (arguments, warnings) = Arguments::from_script(spec, &source, Language::of(file));
         Self {
             skill: skill.to_owned(),
             file: file.to_owned(),
             name,
-            description: docstring::describe(spec, &source, Language::of(file), file, skill),
-            input_schema: schema::schema(&arguments),
+            description: docstring::tool_description(
+                spec,
+                &source,
+                Language::of(file),
+                file,
+                skill,
+            ),
+            input_schema: schema::input_schema(&arguments),
             arguments,
             timeout: spec.and_then(|spec| spec.timeout_seconds).and_then(timeout),
             warnings,
@@ -148,14 +154,20 @@ mod tests {
             ),
         ];
         let all = files.map(|(file, _)| file.to_owned());
-        let names = name::names(&[name::Skill {
+        let names = tool_name::assign_names(&[tool_name::SkillScripts {
             name: "weather",
             directory: "/weather".as_ref(),
             files: &all,
         }])
         .names;
         let tool = |((file, source), name): (&(&str, &[u8]), String)| {
-            ScriptTool::new("weather", file, name, source, block::entry(specs, file))
+            ScriptTool::new(
+                "weather",
+                file,
+                name,
+                source,
+                spec_match::find_spec(specs, file),
+            )
         };
         let tools: Vec<_> = files
             .iter()
@@ -163,7 +175,7 @@ mod tests {
             .map(|pair| show(&tool(pair)))
             .collect();
         insta::assert_json_snapshot!("weather", tools);
-        assert_eq!(block::unmatched(specs, &all), []);
+        assert_eq!(spec_match::unmatched_specs(specs, &all), []);
     }
 
     #[test]
@@ -207,7 +219,7 @@ if p.add_argument == '--x': pass
         );
         insta::assert_json_snapshot!("tricky", show(&tool));
         let given = serde_json::json!({"city": "--help", "files": ["a", "b"]});
-        let passed = argv::pass(given.as_object().unwrap(), &tool.arguments).unwrap();
+        let passed = argv::build_argv(given.as_object().unwrap(), &tool.arguments).unwrap();
         assert_eq!(passed.args, ["--city=--help", "a", "b"]);
     }
 
@@ -221,14 +233,14 @@ if p.add_argument == '--x': pass
             None,
         );
         assert_eq!(tool.description, "Execute a from s");
-        assert_eq!(tool.arguments, Arguments::Open);
+        assert_eq!(tool.arguments, Arguments::Unknown);
         assert_eq!(tool.timeout, None);
     }
 
     #[test]
     fn deadlines_stay_between_a_millisecond_and_an_hour() {
         let check = |written: &str, expected: Option<u64>| {
-            let specs = block::tests::specs(&format!("  a:\n    timeout: {written}"));
+            let specs = spec_match::tests::specs(&format!("  a:\n    timeout: {written}"));
             let tool = ScriptTool::new("s", "a.sh", String::new(), b"", specs.first());
             assert_eq!(
                 tool.timeout,

@@ -3,11 +3,11 @@
 use skills_runtime::discovery::Lookup;
 use skills_runtime::{Catalog, Entry, SkillRuntime};
 
-use crate::knowledge::Knowledge;
-use crate::knowledge::load::SkillText;
-use crate::knowledge::search::short;
-use crate::path::shown;
-use crate::{Code, ToolError};
+use crate::catalog_tools::CatalogTools;
+use crate::catalog_tools::load::SkillText;
+use crate::catalog_tools::search::short_description;
+use crate::virtual_path::escape_for_display;
+use crate::{ToolError, ToolErrorCode};
 
 /// A skill that a user may call by its name, whether or not models may choose it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,51 +24,51 @@ pub struct SkillPrompt {
 /// What a model is given when a user calls a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Prompted {
+pub struct RenderedPrompt {
     /// What the skill is for, as in [`SkillPrompt::description`].
     pub description: String,
     /// The skill's text, in a frame that it cannot close. It goes before the request.
     pub text: String,
     /// Whether the text is not all of the skill's; it says itself what is missing.
-    pub is_cut: bool,
+    pub is_truncated: bool,
     /// What the user wants, in the user's own words after the skill's name.
     pub request: String,
 }
 
 /// Lists the skills that a user may call, in the order of the catalogue. One whose name others have
 /// is none.
-pub(crate) fn all(runtime: &SkillRuntime, catalog: &Catalog) -> Vec<SkillPrompt> {
+pub(crate) fn list_prompts(runtime: &SkillRuntime, catalog: &Catalog) -> Vec<SkillPrompt> {
     let callable = catalog
         .entries()
         .iter()
-        .filter(|entry| runtime.is_callable(entry));
+        .filter(|entry| runtime.is_user_invocable(entry));
     let alone =
         callable.filter(|entry| matches!(catalog.named(entry.name().as_str()), Lookup::Found(_)));
-    alone.map(SkillPrompt::of).collect()
+    alone.map(SkillPrompt::from_entry).collect()
 }
 
 /// Gives what a model is given when a user calls a skill.
-pub(crate) fn call(
-    knowledge: &Knowledge,
+pub(crate) fn render_prompt(
+    knowledge: &CatalogTools,
     catalog: &Catalog,
     name: &str,
     arguments: &str,
-) -> Result<Prompted, ToolError> {
+) -> Result<RenderedPrompt, ToolError> {
     let refused = || {
         ToolError::new(
-            Code::SkillNotFound,
-            format!("users cannot call a skill '{}'", shown(name)),
+            ToolErrorCode::SkillNotFound,
+            format!("users cannot call a skill '{}'", escape_for_display(name)),
         )
     };
     let entry = match catalog.named(name) {
-        Lookup::Found(entry) if knowledge.runtime.is_callable(entry) => entry,
+        Lookup::Found(entry) if knowledge.runtime.is_user_invocable(entry) => entry,
         _ => return Err(refused()),
     };
     let SkillText {
         text,
-        is_cut,
+        is_truncated: is_cut,
         manifest,
-    } = knowledge.text_of(entry, None)?;
+    } = knowledge.load_text(entry, None)?;
     if !manifest.user_invocable() {
         return Err(refused());
     }
@@ -78,21 +78,25 @@ pub(crate) fn call(
     } else {
         format!("Use the skill {name}: {words}")
     };
-    Ok(Prompted {
-        description: SkillPrompt::of(entry).description,
+    Ok(RenderedPrompt {
+        description: SkillPrompt::from_entry(entry).description,
         text,
-        is_cut,
+        is_truncated: is_cut,
         request,
     })
 }
 
 impl SkillPrompt {
-    fn of(entry: &Entry) -> Self {
+    fn from_entry(entry: &Entry) -> Self {
         let manifest = entry.manifest();
-        let hint = manifest.extensions().argument_hint.as_deref().map(short);
+        let hint = manifest
+            .extensions()
+            .argument_hint
+            .as_deref()
+            .map(short_description);
         Self {
             name: entry.name().to_string(),
-            description: short(manifest.description()),
+            description: short_description(manifest.description()),
             argument_hint: hint.filter(|hint| !hint.is_empty()),
         }
     }
@@ -105,8 +109,8 @@ mod tests {
     use skills_runtime::{Root, Scope};
 
     use super::*;
+    use crate::catalog_tools::load::LoadArguments;
     use crate::file_tools::FileTools;
-    use crate::knowledge::load::LoadArguments;
     use crate::mount::MountTable;
 
     /// The catalogue may be as old as a watch lets it be.
@@ -129,22 +133,24 @@ mod tests {
             .root(Root::new(directory.path(), Scope::Custom))
             .build();
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
-        let knowledge = Knowledge { runtime, files };
+        let knowledge = CatalogTools { runtime, files };
         let catalog = knowledge.runtime.refresh();
-        knowledge.files.looks.watch_begins(Box::new(|| 0));
+        knowledge.files.catalog_cache.register(Box::new(|| 0));
         let load = || {
             knowledge.load(
                 &serde_json::from_value::<LoadArguments>(serde_json::json!({"name": "a"})).unwrap(),
             )
         };
-        assert!(call(&knowledge, &catalog, "a", "").is_ok() && load().is_ok());
+        assert!(render_prompt(&knowledge, &catalog, "a", "").is_ok() && load().is_ok());
         write("user-invocable: false\n");
         assert_eq!(
-            call(&knowledge, &catalog, "a", "").unwrap_err().code,
-            Code::SkillNotFound
+            render_prompt(&knowledge, &catalog, "a", "")
+                .unwrap_err()
+                .code,
+            ToolErrorCode::SkillNotFound
         );
         write("disable-model-invocation: true\n");
-        assert_eq!(load().unwrap_err().code, Code::PermissionDenied);
-        assert!(call(&knowledge, &catalog, "a", "").is_ok());
+        assert_eq!(load().unwrap_err().code, ToolErrorCode::PermissionDenied);
+        assert!(render_prompt(&knowledge, &catalog, "a", "").is_ok());
     }
 }

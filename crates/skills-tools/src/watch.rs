@@ -4,34 +4,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use skills_runtime::discovery::{EventCount, Look, WatchOptions};
 
-use crate::looks::Looks;
-use crate::registry::ScriptFinder;
-use crate::{ToolSet, Toolbox};
+use crate::catalog_cache::CatalogCache;
+use crate::registry::ScriptScanner;
+use crate::{ToolGroup, ToolSet};
 
 /// Watches the skills for a set of tools until it is dropped.
 #[derive(Debug)]
 #[must_use = "it ends when it is dropped"]
-pub struct Watching {
+pub struct WatchHandle {
     /// Nothing once it has ended.
-    watching: Option<skills_runtime::Watching>,
-    counted: Counted,
+    inner: Option<skills_runtime::CatalogWatcher>,
+    registration: WatcherRegistration,
 }
 
 /// Whether calls rely on a watch. It is over when the handle or the thread ends, whichever is
 /// first, and stays so.
 #[derive(Clone)]
-struct Counted {
-    looks: Arc<Looks>,
-    state: Arc<Mutex<State>>,
+struct WatcherRegistration {
+    catalog_cache: Arc<CatalogCache>,
+    state: Arc<Mutex<RegistrationState>>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum State {
+enum RegistrationState {
     #[default]
-    Off,
+    Inactive,
     /// By the number that the watch has.
-    On(u64),
-    Over,
+    Active(u64),
+    Ended,
 }
 
 impl ToolSet {
@@ -54,7 +54,7 @@ impl ToolSet {
     /// what was decided on, as ever.
     ///
     /// Blocks on the disk for a first look.
-    pub fn watch(&self, changed: impl FnMut() + Send + 'static) -> Watching {
+    pub fn watch(&self, changed: impl FnMut() + Send + 'static) -> WatchHandle {
         self.watch_with(WatchOptions::default(), changed)
     }
 
@@ -63,96 +63,101 @@ impl ToolSet {
         &self,
         options: WatchOptions,
         mut changed: impl FnMut() + Send + 'static,
-    ) -> Watching {
-        let counted = Counted {
-            looks: Arc::clone(&self.shared.files.looks),
+    ) -> WatchHandle {
+        let counted = WatcherRegistration {
+            catalog_cache: Arc::clone(&self.inner.files.catalog_cache),
             state: Arc::default(),
         };
         let finder = self
-            .has(Toolbox::Scripts)
-            .then(|| Arc::clone(&self.shared.scripts));
-        let runtime = self.shared.runtime.clone();
+            .has_group(ToolGroup::ScriptTools)
+            .then(|| Arc::clone(&self.inner.script_scanner));
+        let runtime = self.inner.runtime.clone();
         let mut known = finder
             .as_ref()
-            .map(|finder| finder.anew(&runtime.refresh()));
-        let of_thread = OfThread(counted.clone());
+            .map(|finder| finder.refresh(&runtime.refresh()));
+        let of_thread = UnregisterOnDrop(counted.clone());
         let looked = move |look: &Look| {
             let now = finder
                 .as_ref()
-                .map(|finder: &Arc<ScriptFinder>| finder.anew(&runtime.catalog()));
+                .map(|finder: &Arc<ScriptScanner>| finder.refresh(&runtime.catalog()));
             let is_other = known
                 .as_ref()
                 .zip(now.as_ref())
-                .is_some_and(|(known, now)| known.differ(now));
+                .is_some_and(|(known, now)| known.differs_from(now));
             known = now;
             of_thread
                 .0
-                .rely(look.reports_events.then_some(&look.events));
+                .update(look.reports_events.then_some(&look.events));
             if look.change.is_some() || is_other {
                 changed();
             }
         };
-        let watching = self.shared.runtime.watch(options, looked);
-        Watching {
-            watching: Some(watching),
-            counted,
+        let watching = self.inner.runtime.watch(options, looked);
+        WatchHandle {
+            inner: Some(watching),
+            registration: counted,
         }
     }
 }
 
-impl Watching {
+impl WatchHandle {
     /// Says whether the system reports events of all that is watched, so that calls look at most
     /// once a second without one; else each looks. Not once the thread has ended because `changed`
     /// panicked.
     #[must_use]
     pub fn reports_events(&self) -> bool {
-        self.watching
+        self.inner
             .as_ref()
-            .is_some_and(skills_runtime::Watching::reports_events)
+            .is_some_and(skills_runtime::CatalogWatcher::reports_events)
     }
 }
 
-impl Drop for Watching {
+impl Drop for WatchHandle {
     fn drop(&mut self) {
-        self.watching = None;
-        self.counted.end();
+        self.inner = None;
+        self.registration.unregister();
     }
 }
 
-impl Counted {
+impl WatcherRegistration {
     /// Relies on what is reported here, or on nothing any more.
-    fn rely(&self, events: Option<&EventCount>) {
+    fn update(&self, events: Option<&EventCount>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match (*state, events.cloned()) {
-            (State::Off, Some(events)) => {
-                *state = State::On(self.looks.watch_begins(Box::new(move || events.so_far())))
+            (RegistrationState::Inactive, Some(events)) => {
+                *state = RegistrationState::Active(
+                    self.catalog_cache
+                        .register(Box::new(move || events.so_far())),
+                )
             }
-            (State::On(watch), None) => {
-                self.looks.watch_ends(watch);
-                *state = State::Off;
+            (RegistrationState::Active(watch), None) => {
+                self.catalog_cache.unregister(watch);
+                *state = RegistrationState::Inactive;
             }
             _ => {}
         }
     }
 
-    fn end(&self) {
+    fn unregister(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let State::On(watch) = std::mem::replace(&mut *state, State::Over) {
-            self.looks.watch_ends(watch);
+        if let RegistrationState::Active(watch) =
+            std::mem::replace(&mut *state, RegistrationState::Ended)
+        {
+            self.catalog_cache.unregister(watch);
         }
     }
 }
 
 /// The thread's end of it: where `changed` panics nobody watches any more.
-struct OfThread(Counted);
+struct UnregisterOnDrop(WatcherRegistration);
 
-impl Drop for OfThread {
+impl Drop for UnregisterOnDrop {
     fn drop(&mut self) {
-        self.0.end();
+        self.0.unregister();
     }
 }
 
-impl std::fmt::Debug for Counted {
+impl std::fmt::Debug for WatcherRegistration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Counted")
             .field("state", &self.state)

@@ -11,7 +11,7 @@ use crate::command::{output, workspace};
 /// How many lines a file may have before its tests.
 const MAX_LINES: usize = 600;
 /// What may stand at the top of the project.
-const TOP_LEVEL: [&str; 20] = [
+const TOP_LEVEL: [&str; 22] = [
     ".cargo",
     ".ci",
     ".gitignore",
@@ -22,6 +22,8 @@ const TOP_LEVEL: [&str; 20] = [
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
+    "README.zh.md",
+    "SECURITY.md",
     "clippy.toml",
     "crates",
     "deny.toml",

@@ -2,40 +2,45 @@
 
 use std::fs;
 
-use skills_build::{Artifact, BuildError, BuildErrorKind, Mode, Request, Tools, Verdict, build};
+use skills_build::{
+    Artifact, BuildError, BuildErrorKind, BuildMode, BuildRequest, BuildStatus, ToolFinder, build,
+};
 
 use crate::place::{Place, stand_ins};
 
-fn request(place: &Place) -> Request {
-    Request::new(
+fn request(place: &Place) -> BuildRequest {
+    BuildRequest::new(
         place.skill(),
-        Tools::default().directory(stand_ins()),
+        ToolFinder::default().directory(stand_ins()),
         place.path().join("work"),
     )
 }
 
-fn built(place: &Place, mode: Mode) -> Result<Artifact, BuildError> {
+fn built(place: &Place, mode: BuildMode) -> Result<Artifact, BuildError> {
     build(&request(place), mode, &mut |_| {})
 }
 
-fn verdict(place: &Place, mode: Mode) -> Result<Verdict, BuildErrorKind> {
+fn verdict(place: &Place, mode: BuildMode) -> Result<BuildStatus, BuildErrorKind> {
     built(place, mode)
-        .map(|artifact| artifact.verdict)
+        .map(|artifact| artifact.status)
         .map_err(|error| error.kind())
 }
 
 #[test]
 fn a_skill_is_built_once_and_again_when_it_changed() {
     let place = Place::new(&[("guest/main.c", "one\n"), ("guest/x.h", "")]);
-    assert_eq!(verdict(&place, Mode::Check), Err(BuildErrorKind::Stale));
+    assert_eq!(
+        verdict(&place, BuildMode::Check),
+        Err(BuildErrorKind::Stale)
+    );
     let mut told = Vec::new();
-    let artifact = build(&request(&place), Mode::Stale, &mut |line| {
+    let artifact = build(&request(&place), BuildMode::IfStale, &mut |line| {
         told.push(line.to_owned())
     })
     .unwrap();
     assert_eq!(
-        (artifact.verdict, artifact.bytes, artifact.path.clone()),
-        (Verdict::Built, 4, place.skill().join("wasm/skill.wasm"))
+        (artifact.status, artifact.bytes, artifact.path.clone()),
+        (BuildStatus::Built, 4, place.skill().join("wasm/skill.wasm"))
     );
     assert_eq!(fs::read_to_string(&artifact.path).unwrap(), "one\n");
     let zig = stand_ins().join("zig").display().to_string();
@@ -52,22 +57,31 @@ fn a_skill_is_built_once_and_again_when_it_changed() {
     tool zig 1.2.3
     ");
 
-    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Fresh));
-    assert_eq!(verdict(&place, Mode::Check), Ok(Verdict::SameBytes));
-    assert_eq!(verdict(&place, Mode::Always), Ok(Verdict::Built));
+    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Fresh));
+    assert_eq!(
+        verdict(&place, BuildMode::Check),
+        Ok(BuildStatus::Reproduced)
+    );
+    assert_eq!(verdict(&place, BuildMode::Force), Ok(BuildStatus::Built));
     place.write("guest/x.h", "changed");
-    assert_eq!(verdict(&place, Mode::Check), Err(BuildErrorKind::Stale));
-    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
-    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Fresh));
+    assert_eq!(
+        verdict(&place, BuildMode::Check),
+        Err(BuildErrorKind::Stale)
+    );
+    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
+    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Fresh));
     place.write("wasm/skill.wasm", "forged");
-    assert_eq!(verdict(&place, Mode::Check), Err(BuildErrorKind::Stale));
-    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    assert_eq!(
+        verdict(&place, BuildMode::Check),
+        Err(BuildErrorKind::Stale)
+    );
+    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
 }
 
 #[test]
 fn what_tools_leave_beside_the_source_is_no_source() {
     let place = Place::new(&[("guest/main.c", "one\n")]);
-    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
     for path in [
         "guest/target/x",
         "guest/node_modules/a/index.js",
@@ -76,16 +90,20 @@ fn what_tools_leave_beside_the_source_is_no_source() {
         "guest/probe.wasm",
     ] {
         place.write(path, "made");
-        assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Fresh), "{path}");
+        assert_eq!(
+            verdict(&place, BuildMode::IfStale),
+            Ok(BuildStatus::Fresh),
+            "{path}"
+        );
     }
     place.write("guest/sub/new.h", "");
-    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
 }
 
 #[test]
 fn other_bytes_of_the_same_source_are_told() {
     let place = Place::new(&[("guest/main.c", "one\n")]);
-    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
     // As another compiler would have made them.
     place.write("wasm/skill.wasm", "two\n");
     let lock = fs::read_to_string(place.skill().join("guest/artifact.lock")).unwrap();
@@ -98,8 +116,8 @@ fn other_bytes_of_the_same_source_are_told() {
         "guest/artifact.lock",
         &lock.replace(line, &format!("artifact {of_two}")),
     );
-    let error = built(&place, Mode::Check).unwrap_err();
-    assert_eq!(error.kind(), BuildErrorKind::Differs);
+    let error = built(&place, BuildMode::Check).unwrap_err();
+    assert_eq!(error.kind(), BuildErrorKind::NotReproduced);
     insta::assert_snapshot!(place.told(&error), @"PLACE/skill/wasm/skill.wasm is not what its source builds to here (built with zig 1.2.3)");
     assert_eq!(
         fs::read_to_string(place.skill().join("wasm/skill.wasm")).unwrap(),
@@ -111,12 +129,21 @@ fn other_bytes_of_the_same_source_are_told() {
 #[test]
 fn where_bytes_differ_each_time_the_source_is_compared() {
     let place = Place::new(&[("guest/app.py", "one\n")]);
-    let first = built(&place, Mode::Stale).unwrap();
-    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Fresh));
-    assert_eq!(verdict(&place, Mode::Check), Ok(Verdict::SameSource));
-    assert_ne!(built(&place, Mode::Always).unwrap().sha256, first.sha256);
+    let first = built(&place, BuildMode::IfStale).unwrap();
+    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Fresh));
+    assert_eq!(
+        verdict(&place, BuildMode::Check),
+        Ok(BuildStatus::SourceUnchanged)
+    );
+    assert_ne!(
+        built(&place, BuildMode::Force).unwrap().sha256,
+        first.sha256
+    );
     place.write("guest/app.py", "two\n");
-    assert_eq!(verdict(&place, Mode::Check), Err(BuildErrorKind::Stale));
+    assert_eq!(
+        verdict(&place, BuildMode::Check),
+        Err(BuildErrorKind::Stale)
+    );
     assert_eq!(
         fs::read_dir(place.skill().join("guest")).unwrap().count(),
         2,
@@ -127,11 +154,11 @@ fn where_bytes_differ_each_time_the_source_is_compared() {
 #[test]
 fn a_compiler_that_fails_leaves_everything_as_it_was() {
     let place = Place::new(&[("guest/main.c", "one\n")]);
-    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
     let lock = fs::read(place.skill().join("guest/artifact.lock")).unwrap();
     place.write("guest/main.c", "wrong\n");
-    let error = built(&place, Mode::Stale).unwrap_err();
-    assert_eq!(error.kind(), BuildErrorKind::Failed);
+    let error = built(&place, BuildMode::IfStale).unwrap_err();
+    assert_eq!(error.kind(), BuildErrorKind::CompileFailed);
     assert_eq!(
         error.to_string(),
         "`zig` ended with exit status: 1\n./main.c: that is wrong"
@@ -159,7 +186,12 @@ fn a_compiler_that_fails_leaves_everything_as_it_was() {
 fn a_source_without_a_skill_is_built_to_where_it_is_wanted() {
     let place = Place::new(&[("main.c", "one\n")]);
     let output = place.skill().join("probe.wasm");
-    let artifact = build(&request(&place).output(&output), Mode::Stale, &mut |_| {}).unwrap();
+    let artifact = build(
+        &request(&place).output(&output),
+        BuildMode::IfStale,
+        &mut |_| {},
+    )
+    .unwrap();
     assert_eq!(
         (artifact.path, fs::read_to_string(&output).unwrap()),
         (output, "one\n".to_owned())
@@ -172,13 +204,13 @@ fn links_and_special_files_are_no_source() {
     use std::os::unix::fs::symlink;
     let place = Place::new(&[("guest/main.c", "one\n"), ("outside.h", "secret")]);
     symlink("../outside.h", place.skill().join("guest/secret.h")).unwrap();
-    let error = built(&place, Mode::Stale).unwrap_err();
-    assert_eq!(error.kind(), BuildErrorKind::Failed);
+    let error = built(&place, BuildMode::IfStale).unwrap_err();
+    assert_eq!(error.kind(), BuildErrorKind::CompileFailed);
     insta::assert_snapshot!(place.told(&error), @"PLACE/skill/guest/secret.h: it is a link, and source is what lies here itself");
     fs::remove_file(place.skill().join("guest/secret.h")).unwrap();
     let _socket =
         std::os::unix::net::UnixListener::bind(place.skill().join("guest/socket")).unwrap();
-    insta::assert_snapshot!(place.told(built(&place, Mode::Stale).unwrap_err()), @"PLACE/skill/guest/socket: it is no regular file");
+    insta::assert_snapshot!(place.told(built(&place, BuildMode::IfStale).unwrap_err()), @"PLACE/skill/guest/socket: it is no regular file");
     assert!(!place.skill().join("wasm").exists());
 }
 
@@ -192,12 +224,12 @@ fn a_source_has_bounds() {
         .unwrap()
         .set_len(64 << 20)
         .unwrap();
-    insta::assert_snapshot!(place.told(built(&place, Mode::Stale).unwrap_err()), @"PLACE/skill/guest: the source has more than 64 MiB");
+    insta::assert_snapshot!(place.told(built(&place, BuildMode::IfStale).unwrap_err()), @"PLACE/skill/guest: the source has more than 64 MiB");
     fs::remove_file(place.skill().join("guest/large.h")).unwrap();
     (0..10_000).for_each(|number| place.write(&format!("guest/many/{number}.h"), ""));
-    insta::assert_snapshot!(place.told(built(&place, Mode::Stale).unwrap_err()), @"PLACE/skill/guest: the source has more than 10000 files");
+    insta::assert_snapshot!(place.told(built(&place, BuildMode::IfStale).unwrap_err()), @"PLACE/skill/guest: the source has more than 10000 files");
     fs::remove_file(place.skill().join("guest/many/0.h")).unwrap();
-    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
 }
 
 #[test]
@@ -212,7 +244,7 @@ fn links_are_replaced_and_not_written_through() {
         symlink(place.skill().join("mine"), place.skill().join(name)).unwrap();
     }
     // That name is none of ours, and no source is called so.
-    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
     assert_eq!(
         fs::read_to_string(place.skill().join("mine")).unwrap(),
         "kept"
@@ -253,25 +285,29 @@ fn directories_that_lead_out_of_the_skill_are_built_only_to_a_named_output() {
     fs::create_dir(&wasm).unwrap();
     fs::write(guest.join("main.c"), "one\n").unwrap();
     symlink(&guest, place.skill().join("guest")).unwrap();
-    let error = built(&place, Mode::Stale).unwrap_err();
+    let error = built(&place, BuildMode::IfStale).unwrap_err();
     insta::assert_snapshot!(place.told(&error), @"PLACE/skill/guest leads out of the skill, to PLACE/elsewhere; build it with --output");
     let output = place.path().join("out.wasm");
     assert_eq!(
-        build(&request(&place).output(&output), Mode::Stale, &mut |_| {})
-            .unwrap()
-            .verdict,
-        Verdict::Built
+        build(
+            &request(&place).output(&output),
+            BuildMode::IfStale,
+            &mut |_| {}
+        )
+        .unwrap()
+        .status,
+        BuildStatus::Built
     );
     assert_eq!(fs::read_to_string(output).unwrap(), "one\n");
     fs::remove_file(place.skill().join("guest")).unwrap();
     place.write("src/main.c", "one\n");
     symlink("src", place.skill().join("guest")).unwrap();
     symlink(&wasm, place.skill().join("wasm")).unwrap();
-    let error = built(&place, Mode::Stale).unwrap_err();
+    let error = built(&place, BuildMode::IfStale).unwrap_err();
     insta::assert_snapshot!(place.told(&error), @"PLACE/skill/wasm leads out of the skill, to PLACE/artifacts; build it with --output");
     assert_eq!(fs::read_dir(&wasm).unwrap().count(), 0);
     fs::remove_file(place.skill().join("wasm")).unwrap();
-    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
 }
 
 #[test]
@@ -279,21 +315,29 @@ fn the_lock_of_a_skill_speaks_of_its_own_artifact() {
     let place = Place::new(&[("guest/main.c", "one\n")]);
     let output = place.path().join("out.wasm");
     assert_eq!(
-        build(&request(&place).output(&output), Mode::Stale, &mut |_| {})
-            .unwrap()
-            .verdict,
-        Verdict::Built
+        build(
+            &request(&place).output(&output),
+            BuildMode::IfStale,
+            &mut |_| {}
+        )
+        .unwrap()
+        .status,
+        BuildStatus::Built
     );
     assert!(
         output.is_file()
             && !place.skill().join("guest/artifact.lock").exists()
             && !place.skill().join("wasm").exists()
     );
-    assert_eq!(verdict(&place, Mode::Stale), Ok(Verdict::Built));
+    assert_eq!(verdict(&place, BuildMode::IfStale), Ok(BuildStatus::Built));
     assert_eq!(
-        build(&request(&place).output(&output), Mode::Check, &mut |_| {})
-            .unwrap()
-            .verdict,
-        Verdict::SameBytes
+        build(
+            &request(&place).output(&output),
+            BuildMode::Check,
+            &mut |_| {}
+        )
+        .unwrap()
+        .status,
+        BuildStatus::Reproduced
     );
 }

@@ -1,6 +1,6 @@
 //! The lock beside a source.
 
-use skills_build::{Language, Lock};
+use skills_build::{ArtifactLock, Language};
 
 #[test]
 fn what_is_written_is_read() {
@@ -12,29 +12,29 @@ fn what_is_written_is_read() {
             ),
             ("zig".to_owned(), "unknown".to_owned()),
         ];
-        let lock = Lock {
+        let lock = ArtifactLock {
             language,
-            sources: "aa".to_owned(),
-            artifact: "bb".to_owned(),
+            sources_sha256: "aa".to_owned(),
+            artifact_sha256: "bb".to_owned(),
             tools,
         };
-        assert_eq!(Lock::parse(&lock.to_text()), Some(lock));
+        assert_eq!(ArtifactLock::parse(&lock.to_text()), Some(lock));
     }
 }
 
 #[test]
 fn a_lock_that_says_too_little_is_none() {
     let whole = "language c\nsources a\nartifact b\n";
-    assert!(Lock::parse(whole).is_some());
+    assert!(ArtifactLock::parse(whole).is_some());
     for line in whole.lines() {
         assert_eq!(
-            Lock::parse(&whole.replace(&format!("{line}\n"), "")),
+            ArtifactLock::parse(&whole.replace(&format!("{line}\n"), "")),
             None,
             "{line}"
         );
     }
     assert_eq!(
-        Lock::parse(&whole.replace("language c", "language cobol")),
+        ArtifactLock::parse(&whole.replace("language c", "language cobol")),
         None
     );
 }

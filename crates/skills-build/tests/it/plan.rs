@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use skills_build::{Found, Installed, Language, Places, Plan, Rust, Source, SourceWrites, Tool};
+use skills_build::{
+    BuildDirs, InstalledTool, Language, Plan, RustToolchain, Source, SourceWrites, Tool, Toolchain,
+};
 
 fn plan(
     language: Language,
@@ -30,16 +32,16 @@ fn plan_in(
     sources: &[&str],
     cargo_target: Option<&str>,
 ) -> String {
-    let installed = |tool: Tool| Installed {
+    let installed = |tool: Tool| InstalledTool {
         program: PathBuf::from(format!("/tools/{tool}")),
         version: "1".to_owned(),
     };
-    let found = Found {
-        tools: Tool::of(language)
+    let found = Toolchain {
+        tools: Tool::for_language(language)
             .iter()
             .map(|tool| (*tool, installed(*tool)))
             .collect(),
-        rust: Some(Rust {
+        rust: Some(RustToolchain {
             sysroot: "/toolchain".into(),
             commit: "abc".to_owned(),
             workspace: Some(workspace.into()),
@@ -55,9 +57,9 @@ fn plan_in(
         .iter()
         .map(|path| ((*path).to_owned(), b"text".to_vec()))
         .collect();
-    let places = Places {
-        stage: "/scratch/stage".into(),
-        work: "/scratch".into(),
+    let places = BuildDirs {
+        stage_dir: "/scratch/stage".into(),
+        work_dir: "/scratch".into(),
         cargo_target: cargo_target.map(PathBuf::from),
         source: writes,
         cargo_home: "/home/.cargo".into(),
@@ -87,7 +89,7 @@ fn rust() {
     );
     for (workspace, writes) in [
         ("/skills", SourceWrites::LockFile),
-        ("/skills/x/guest", SourceWrites::Nothing),
+        ("/skills/x/guest", SourceWrites::None),
     ] {
         let plan = plan_in(
             workspace,
@@ -173,17 +175,14 @@ fn names_of_files_are_arguments_and_nothing_more() {
             entries: vec!["a; rm -rf $HOME.c".to_owned()],
         },
         &[],
-        &Found::default(),
-        &Places {
-            stage: "/stage".into(),
-            work: "/scratch".into(),
+        &Toolchain::default(),
+        &BuildDirs {
+            stage_dir: "/stage".into(),
+            work_dir: "/scratch".into(),
             cargo_target: None,
-            source: SourceWrites::Nothing,
+            source: SourceWrites::None,
             cargo_home: "/cargo".into(),
         },
     );
-    assert_eq!(
-        plan.commands[0].arguments.last().unwrap(),
-        "./a; rm -rf $HOME.c"
-    );
+    assert_eq!(plan.commands[0].args.last().unwrap(), "./a; rm -rf $HOME.c");
 }

@@ -5,7 +5,8 @@ use std::path::{Component, Path};
 
 use proptest::prelude::*;
 use skills_build::{
-    Found, Language, Lock, Mode, Places, Plan, Request, Source, SourceWrites, Tools, build,
+    ArtifactLock, BuildDirs, BuildMode, BuildRequest, Language, Plan, Source, SourceWrites,
+    ToolFinder, Toolchain, build,
 };
 
 use crate::place::{Place, stand_ins};
@@ -94,8 +95,8 @@ proptest! {
         write(&place, &files);
         let before = below(&place.path());
         let work = place.path().join("deep/er/work");
-        let request = Request::new(place.skill(), Tools::default().directory(stand_ins()), &work).language(Language::Python);
-        let built = build(&request, Mode::Always, &mut |_| {});
+        let request = BuildRequest::new(place.skill(), ToolFinder::default().directory(stand_ins()), &work).language(Language::Python);
+        let built = build(&request, BuildMode::Force, &mut |_| {});
         let after = below(&place.path());
         let is_expected = |path: &&String| {
             let path = Path::new(path);
@@ -114,25 +115,25 @@ proptest! {
     fn a_program_is_named_and_no_path(name in prop_oneof!["[a-z/.\\\\_-]{1,8}", Just("../../x".to_owned()), Just("/x".to_owned())]) {
         let manifest = format!("[package]\nname = '{name}'\n");
         let place = Place::new(&[("guest/Cargo.toml", &manifest)]);
-        let places = Places {
-            stage: "/scratch/stage".into(),
-            work: "/scratch".into(),
+        let places = BuildDirs {
+            stage_dir: "/scratch/stage".into(),
+            work_dir: "/scratch".into(),
             cargo_target: Some("/target".into()),
-            source: SourceWrites::Nothing,
+            source: SourceWrites::None,
             cargo_home: "/cargo".into(),
         };
         if let Ok(source) = Source::find(&place.skill(), None) {
-            let plan = Plan::new(&source, &[], &Found::default(), &places);
-            prop_assert_eq!(plan.product.parent(), Some(Path::new("/target/wasm32-wasip2/release")), "{}", name);
+            let plan = Plan::new(&source, &[], &Toolchain::default(), &places);
+            prop_assert_eq!(plan.artifact.parent(), Some(Path::new("/target/wasm32-wasip2/release")), "{}", name);
         }
     }
 
     /// Reading a lock never fails, and a lock that was read is written as it is read.
     #[test]
     fn locks_are_written_as_they_are_read(text in "((language|sources|artifact|tool|x) ?(c|rust|[ -~\\r]{0,6})\n?){0,6}", any in ".{0,40}") {
-        let _ = Lock::parse(&any);
-        if let Some(lock) = Lock::parse(&text) {
-            prop_assert_eq!(Lock::parse(&lock.to_text()), Some(lock));
+        let _ = ArtifactLock::parse(&any);
+        if let Some(lock) = ArtifactLock::parse(&text) {
+            prop_assert_eq!(ArtifactLock::parse(&lock.to_text()), Some(lock));
         }
     }
 }

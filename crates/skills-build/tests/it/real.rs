@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use skills_build::{BuildErrorKind, Language, Mode, Request, Tools, Verdict, build, template};
+use skills_build::{
+    BuildErrorKind, BuildMode, BuildRequest, BuildStatus, Language, ToolFinder, build, template,
+};
 
 use crate::place::Place;
 
@@ -22,15 +24,15 @@ fn header(language: Language) -> Option<[u8; 8]> {
         place.write("guest/.cargo/config.toml", "[net]\noffline = true\n");
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut tools = Tools::new(std::env::split_paths(&path));
+    let mut tools = ToolFinder::new(std::env::split_paths(&path));
     if let Some(directory) = std::env::var_os("SKILLS_TEST_TOOLS") {
         tools = tools.directory(PathBuf::from(directory));
     }
     // What zig makes of its C library takes long, and stays.
     let work = Path::new(env!("CARGO_TARGET_TMPDIR")).join("build");
     let request =
-        Request::new(place.skill(), tools, work).cargo_target(place.path().join("target"));
-    let built = match build(&request, Mode::Stale, &mut |_| {}) {
+        BuildRequest::new(place.skill(), tools, work).cargo_target(place.path().join("target"));
+    let built = match build(&request, BuildMode::IfStale, &mut |_| {}) {
         Ok(built) => built,
         Err(error) if error.kind() == BuildErrorKind::MissingTool => {
             return skipped(language, &error.to_string());
@@ -40,18 +42,22 @@ fn header(language: Language) -> Option<[u8; 8]> {
         }
         Err(error) => panic!("{error}"),
     };
-    assert_eq!(built.verdict, Verdict::Built);
+    assert_eq!(built.status, BuildStatus::Built);
     assert_eq!(
-        build(&request, Mode::Stale, &mut |_| {}).unwrap().verdict,
-        Verdict::Fresh
+        build(&request, BuildMode::IfStale, &mut |_| {})
+            .unwrap()
+            .status,
+        BuildStatus::Fresh
     );
     let expected = if language.is_reproducible() {
-        Verdict::SameBytes
+        BuildStatus::Reproduced
     } else {
-        Verdict::SameSource
+        BuildStatus::SourceUnchanged
     };
     assert_eq!(
-        build(&request, Mode::Check, &mut |_| {}).unwrap().verdict,
+        build(&request, BuildMode::Check, &mut |_| {})
+            .unwrap()
+            .status,
         expected
     );
     fs::read(built.path).unwrap().first_chunk().copied()

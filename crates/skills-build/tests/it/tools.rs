@@ -1,14 +1,14 @@
 //! What is missing, and how to get it.
 
-use skills_build::{Beside, BuildErrorKind, Source, Tools, install};
+use skills_build::{BuildErrorKind, LocalTools, Source, ToolFinder, install};
 
 use crate::place::Place;
 
 fn missing(file: &str, text: &str) -> String {
     let place = Place::new(&[(file, text)]);
     let source = Source::find(&place.skill(), None).unwrap();
-    let error = Tools::default()
-        .find(&source, Beside::Taken, &mut |_| {})
+    let error = ToolFinder::default()
+        .find(&source, LocalTools::Allow, &mut |_| {})
         .unwrap_err();
     assert_eq!(error.kind(), BuildErrorKind::MissingTool);
     error.to_string()
@@ -33,11 +33,11 @@ fn missing_tools_are_named_with_the_command_that_gets_them() {
 #[test]
 fn what_cannot_be_installed_is_still_missing() {
     let place = Place::new(&[("guest/main.c", "")]);
-    let tools = Tools::default();
+    let tools = ToolFinder::default();
     let error = tools
         .find(
             &Source::find(&place.skill(), None).unwrap(),
-            Beside::Taken,
+            LocalTools::Allow,
             &mut |_| {},
         )
         .unwrap_err();
@@ -60,14 +60,14 @@ fn what_cannot_be_installed_is_still_missing() {
 /// Looks for the one tool of a source where programs that stand in for all lie beside it, and says
 /// where it is and what was asked.
 #[cfg(unix)]
-fn found_beside(file: &str, beside: Beside) -> (std::path::PathBuf, String) {
+fn found_beside(file: &str, beside: LocalTools) -> (std::path::PathBuf, String) {
     let stand_ins = crate::place::stand_ins();
     let place = Place::new(&[(file, "")]);
     let source = Source::find(&place.skill(), None).unwrap();
     std::fs::create_dir(source.directory.join(".venv")).unwrap();
     std::os::unix::fs::symlink(&stand_ins, source.directory.join(".venv/bin")).unwrap();
     let mut told = Vec::new();
-    let found = Tools::new([stand_ins.clone()])
+    let found = ToolFinder::new([stand_ins.clone()])
         .find(&source, beside, &mut |line| told.push(line.to_owned()))
         .unwrap();
     assert_eq!(
@@ -89,7 +89,7 @@ fn found_beside(file: &str, beside: Beside) -> (std::path::PathBuf, String) {
 #[test]
 fn packages_of_the_source_come_before_given_ones_and_never_in_checks() {
     let given = |name: &str| crate::place::stand_ins().join(name);
-    let (program, told) = found_beside("guest/app.py", Beside::Taken);
+    let (program, told) = found_beside("guest/app.py", LocalTools::Allow);
     assert_eq!(
         (program, told.as_str()),
         (
@@ -98,10 +98,10 @@ fn packages_of_the_source_come_before_given_ones_and_never_in_checks() {
         )
     );
     assert_eq!(
-        found_beside("guest/app.py", Beside::Ignored).0,
+        found_beside("guest/app.py", LocalTools::Ignore).0,
         given("componentize-py")
     );
-    for beside in [Beside::Taken, Beside::Ignored] {
+    for beside in [LocalTools::Allow, LocalTools::Ignore] {
         let (program, told) = found_beside("guest/main.c", beside);
         assert_eq!(
             (program, told),
@@ -118,14 +118,14 @@ fn packages_of_the_source_come_before_given_ones_and_never_in_checks() {
 fn packages_of_python_are_installed_without_building_them() {
     let stand_ins = crate::place::stand_ins();
     let place = Place::new(&[("guest/main.c", "")]);
-    let missing = Tools::default()
+    let missing = ToolFinder::default()
         .find(
             &Source::find(&place.skill(), None).unwrap(),
-            Beside::Taken,
+            LocalTools::Allow,
             &mut |_| {},
         )
         .unwrap_err();
-    let tools = Tools::new([stand_ins.clone(), "/usr/bin".into(), "/bin".into()]);
+    let tools = ToolFinder::new([stand_ins.clone(), "/usr/bin".into(), "/bin".into()]);
     let mut told = Vec::new();
     install(
         missing.missing(),

@@ -12,7 +12,7 @@ pub(crate) struct Build {
     pub(crate) path: PathBuf,
 
     /// The language, when there is source in several
-    #[arg(long, value_name = "LANGUAGE", value_parser = language())]
+    #[arg(long, value_name = "LANGUAGE", value_parser = language_parser())]
     pub(crate) lang: Option<Language>,
 
     /// Change nothing: build elsewhere and compare the bytes; for JavaScript and Python, whose
@@ -40,7 +40,7 @@ pub(crate) struct Build {
 }
 
 /// Reads the name of a language; shells complete it.
-pub(crate) fn language() -> impl TypedValueParser<Value = Language> {
+pub(crate) fn language_parser() -> impl TypedValueParser<Value = Language> {
     PossibleValuesParser::new(Language::ALL.map(Language::as_str))
         .try_map(|name| name.parse::<Language>())
 }

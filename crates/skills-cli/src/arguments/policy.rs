@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::run::What;
+use super::run::ExecutionArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct Policy {
@@ -26,7 +26,7 @@ pub(crate) struct Check {
     pub(crate) name: String,
 
     #[command(flatten)]
-    pub(crate) what: What,
+    pub(crate) what: ExecutionArgs,
 }
 
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub(crate) struct Trust {
     pub(crate) name: Option<String>,
 
     #[command(flatten)]
-    pub(crate) what: What,
+    pub(crate) what: ExecutionArgs,
 
     /// List what was approved
     #[arg(long, conflicts_with_all = ["name", "revoke"])]

@@ -11,7 +11,7 @@ pub(crate) struct Run {
     pub(crate) name: String,
 
     #[command(flatten)]
-    pub(crate) what: What,
+    pub(crate) what: ExecutionArgs,
 
     /// Say what would run, what it would get and why, and run nothing
     #[arg(long)]
@@ -36,8 +36,8 @@ pub(crate) struct Run {
 
     /// Run all scripts of a kind (python, shell, node, deno, ruby, perl) by this interpreter, that
     /// of a virtual environment, say (repeatable)
-    #[arg(long, value_name = "KIND=PATH", value_parser = chosen)]
-    pub(crate) interpreter: Vec<Chosen>,
+    #[arg(long, value_name = "KIND=PATH", value_parser = parse_interpreter)]
+    pub(crate) interpreter: Vec<InterpreterArg>,
 
     /// Run WebAssembly the same way each time: random numbers from this seed, clocks of its own,
     /// counted steps
@@ -59,7 +59,7 @@ pub(crate) struct Run {
 
 /// An interpreter for all scripts of a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Chosen {
+pub(crate) struct InterpreterArg {
     pub(crate) kind: ScriptType,
     /// As it was given, which may be relative.
     pub(crate) path: PathBuf,
@@ -67,7 +67,7 @@ pub(crate) struct Chosen {
 
 /// What of a skill runs, and what it is offered.
 #[derive(Debug, Default, Args)]
-pub(crate) struct What {
+pub(crate) struct ExecutionArgs {
     /// Script of the skill to run, when it has several
     #[arg(long)]
     pub(crate) script: Option<String>,
@@ -77,7 +77,7 @@ pub(crate) struct What {
     pub(crate) input: Option<String>,
 
     /// Deadline in seconds, at most 600 [default: 30]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) timeout: Option<u64>,
 
     /// Memory in MiB, at most 2048 [default: 256]
@@ -108,7 +108,7 @@ pub(crate) struct What {
 
     /// Run without a capability that the skill asks for (repeatable)
     #[arg(long, value_name = "CAPABILITY", value_enum)]
-    pub(crate) without: Vec<Dropped>,
+    pub(crate) without: Vec<CapabilityArg>,
 
     /// Give the program a variable, by its value, or by its name to take the value that it has here
     /// (repeatable)
@@ -121,7 +121,7 @@ pub(crate) struct What {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Dropped {
+pub(crate) enum CapabilityArg {
     /// Read files of the workspace
     Read,
     /// Write files of the workspace
@@ -135,20 +135,20 @@ pub(crate) enum Dropped {
     Environment,
 }
 
-impl From<Dropped> for Capability {
-    fn from(dropped: Dropped) -> Self {
+impl From<CapabilityArg> for Capability {
+    fn from(dropped: CapabilityArg) -> Self {
         match dropped {
-            Dropped::Read => Self::Read,
-            Dropped::Write => Self::Write,
-            Dropped::Network => Self::Network,
-            Dropped::Spawn => Self::Spawn,
-            Dropped::Environment => Self::Environment,
+            CapabilityArg::Read => Self::Read,
+            CapabilityArg::Write => Self::Write,
+            CapabilityArg::Network => Self::Network,
+            CapabilityArg::Spawn => Self::Spawn,
+            CapabilityArg::Environment => Self::Environment,
         }
     }
 }
 
 /// Reads `KIND=PATH`.
-fn chosen(text: &str) -> Result<Chosen, String> {
+fn parse_interpreter(text: &str) -> Result<InterpreterArg, String> {
     let (name, path) = text
         .split_once('=')
         .filter(|(_, path)| !path.is_empty())
@@ -157,15 +157,15 @@ fn chosen(text: &str) -> Result<Chosen, String> {
         .into_iter()
         .find(|known| known.as_str() == name)
     {
-        Some(kind) => Ok(Chosen {
+        Some(kind) => Ok(InterpreterArg {
             kind,
             path: PathBuf::from(path),
         }),
-        None => Err(no_kind(name)),
+        None => Err(unknown_script_type(name)),
     }
 }
 
-fn no_kind(name: &str) -> String {
+fn unknown_script_type(name: &str) -> String {
     let names = ScriptType::ALL.map(ScriptType::as_str);
     let nearest = names
         .into_iter()
@@ -185,7 +185,7 @@ fn no_kind(name: &str) -> String {
 const MAX_TYPOS: usize = 2;
 
 /// Reads a positive number of seconds, fractions allowed, as milliseconds.
-pub(super) fn seconds(text: &str) -> Result<u64, String> {
+pub(super) fn parse_seconds(text: &str) -> Result<u64, String> {
     let seconds: f64 = text
         .parse()
         .map_err(|_| "not a number of seconds".to_owned())?;
@@ -205,10 +205,10 @@ mod tests {
 
     #[test]
     fn an_interpreter_is_a_kind_and_a_path() {
-        let read = chosen("python=.venv/bin/a=b").unwrap();
+        let read = parse_interpreter("python=.venv/bin/a=b").unwrap();
         assert_eq!(
             read,
-            Chosen {
+            InterpreterArg {
                 kind: ScriptType::Python,
                 path: ".venv/bin/a=b".into()
             }
@@ -233,15 +233,15 @@ mod tests {
                 "no kind of script is named \"\"; there are: python, shell, node, deno, ruby, perl",
             ),
         ] {
-            assert_eq!(chosen(wrong), Err(message.to_owned()), "{wrong}");
+            assert_eq!(parse_interpreter(wrong), Err(message.to_owned()), "{wrong}");
         }
     }
 
     #[test]
     fn seconds_may_have_fractions() {
-        assert_eq!(seconds("1.5"), Ok(1_500));
+        assert_eq!(parse_seconds("1.5"), Ok(1_500));
         for wrong in ["0", "-1", "nan", "inf", "x", "601"] {
-            assert!(seconds(wrong).is_err(), "{wrong}");
+            assert!(parse_seconds(wrong).is_err(), "{wrong}");
         }
     }
 }

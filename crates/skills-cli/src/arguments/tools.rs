@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use skills_tools::{Flavour, Mount};
+use skills_tools::{Mount, ToolFormat};
 
 #[derive(Debug, Args)]
 pub(crate) struct Tools {
@@ -12,7 +12,7 @@ pub(crate) struct Tools {
 
     /// Print the definitions as this kind of host takes them
     #[arg(long = "for", value_name = "HOST", value_enum)]
-    pub(crate) flavour: Option<For>,
+    pub(crate) flavour: Option<ToolFormatArg>,
 
     #[command(subcommand)]
     pub(crate) command: Option<ToolsCommand>,
@@ -46,7 +46,7 @@ pub(crate) struct Change {
     pub(crate) description: Option<String>,
 
     /// Its deadline in seconds, at most 600
-    #[arg(long, value_name = "SECONDS", value_parser = super::run::seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = super::run::parse_seconds)]
     pub(crate) timeout: Option<u64>,
 }
 
@@ -88,8 +88,8 @@ pub(crate) struct Host {
 
     /// Another directory that tools and programs may read, by a name; with `,rw` behind it they may
     /// write it, with `,mirror` its own path leads to it as well (repeatable)
-    #[arg(long, value_name = "NAME=DIR[,rw][,mirror]", value_parser = mount)]
-    pub(crate) mount: Vec<Chosen>,
+    #[arg(long, value_name = "NAME=DIR[,rw][,mirror]", value_parser = parse_mount)]
+    pub(crate) mount: Vec<MountArg>,
 
     /// Where new skills are made, of which nothing runs until `skills adopt` [default: drafts where
     /// this command keeps its data]
@@ -99,22 +99,22 @@ pub(crate) struct Host {
 
 /// A mount as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Chosen {
+pub(crate) struct MountArg {
     pub(crate) name: String,
     pub(crate) directory: PathBuf,
     pub(crate) is_writable: bool,
-    pub(crate) is_mirrored: bool,
+    pub(crate) has_host_path: bool,
 }
 
-impl Chosen {
-    pub(crate) fn mount(&self) -> Mount {
+impl MountArg {
+    pub(crate) fn to_mount(&self) -> Mount {
         let mount = if self.is_writable {
             Mount::writable(&self.name, &self.directory)
         } else {
             Mount::read_only(&self.name, &self.directory)
         };
-        if self.is_mirrored {
-            mount.mirrored()
+        if self.has_host_path {
+            mount.with_host_path()
         } else {
             mount
         }
@@ -122,7 +122,7 @@ impl Chosen {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum For {
+pub(crate) enum ToolFormatArg {
     /// Clients of the Model Context Protocol
     Mcp,
     /// APIs like OpenAI's
@@ -131,18 +131,18 @@ pub(crate) enum For {
     Anthropic,
 }
 
-impl From<For> for Flavour {
-    fn from(flavour: For) -> Self {
+impl From<ToolFormatArg> for ToolFormat {
+    fn from(flavour: ToolFormatArg) -> Self {
         match flavour {
-            For::Mcp => Self::Mcp,
-            For::Openai => Self::OpenAi,
-            For::Anthropic => Self::Anthropic,
+            ToolFormatArg::Mcp => Self::Mcp,
+            ToolFormatArg::Openai => Self::OpenAi,
+            ToolFormatArg::Anthropic => Self::Anthropic,
         }
     }
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Adopt {
+pub(crate) struct Accept {
     /// Name of the draft; without one they are listed
     pub(crate) name: Option<String>,
 
@@ -160,7 +160,7 @@ pub(crate) struct Adopt {
 }
 
 /// Reads `NAME=DIR[,rw][,mirror]`.
-fn mount(text: &str) -> Result<Chosen, String> {
+fn parse_mount(text: &str) -> Result<MountArg, String> {
     let (name, rest) = text
         .split_once('=')
         .filter(|(name, rest)| !name.is_empty() && !rest.is_empty())
@@ -172,11 +172,11 @@ fn mount(text: &str) -> Result<Chosen, String> {
         } else if let Some(before) = directory.strip_suffix(",mirror").filter(|_| !is_mirrored) {
             (directory, is_mirrored) = (before, true);
         } else {
-            return Ok(Chosen {
+            return Ok(MountArg {
                 name: name.to_owned(),
                 directory: PathBuf::from(directory),
                 is_writable,
-                is_mirrored,
+                has_host_path: is_mirrored,
             });
         }
     }
@@ -189,19 +189,19 @@ mod tests {
     #[test]
     fn a_mount_has_a_name_a_directory_and_what_may_be_done() {
         let check = |text: &str, name: &str, directory: &str, is_writable, is_mirrored| {
-            let chosen = Chosen {
+            let chosen = MountArg {
                 name: name.into(),
                 directory: directory.into(),
                 is_writable,
-                is_mirrored,
+                has_host_path: is_mirrored,
             };
-            assert_eq!(mount(text), Ok(chosen), "{text}");
+            assert_eq!(parse_mount(text), Ok(chosen), "{text}");
         };
         check("data=/srv/data", "data", "/srv/data", false, false);
         check("data=/a=b,c,rw", "data", "/a=b,c", true, false);
         check("data=d,mirror,rw", "data", "d", true, true);
         for wrong in ["data", "=/x", "data="] {
-            assert!(mount(wrong).is_err(), "{wrong}");
+            assert!(parse_mount(wrong).is_err(), "{wrong}");
         }
     }
 }

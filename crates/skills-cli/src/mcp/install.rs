@@ -1,13 +1,13 @@
 //! `skills mcp install`.
 
+mod atomic_replace;
 mod client;
+mod client_environment;
+mod config_edit;
+mod config_file;
+mod config_path;
 mod diff;
-mod file;
-mod here;
 mod json;
-mod place;
-mod plan;
-mod swap;
 mod toml;
 
 use std::fs::File;
@@ -20,23 +20,23 @@ use skills_runtime::PrivateFile;
 
 pub(crate) use client::Client;
 
+use self::atomic_replace::Replacement;
 use self::client::Scope;
-use self::file::{ConfigFile, Snapshot};
-use self::plan::{Change, Entry, PlanError, Planned};
-use self::swap::Replacement;
+use self::config_edit::{ConfigEdit, ConfigEditError, EntryChange, ServerEntry};
+use self::config_file::{ConfigFile, Snapshot};
 use crate::approver;
 use crate::arguments::{Arguments, Command, Install};
+use crate::directories;
 use crate::exit::Exit;
 use crate::input::InputError;
 use crate::output::Output;
-use crate::state;
 
 /// How often the change is made anew because others wrote the file meanwhile.
 const MAX_ATTEMPTS: usize = 50;
 /// The time between two of these attempts.
-const PAUSE: Duration = Duration::from_millis(10);
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 /// How long other calls of this command are waited for, each of which takes milliseconds.
-const MAX_WAIT: Duration = Duration::from_secs(30);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Writes this command into a client's configuration, once whoever owns that has seen the change.
 pub(crate) fn install(
@@ -44,15 +44,15 @@ pub(crate) fn install(
     arguments: &Arguments,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    refuse_misplaced(arguments, install.client)?;
-    let entry = entry(install)?;
+    reject_misplaced_options(arguments, install.client)?;
+    let entry = server_entry(install)?;
     let scope = if install.project {
         Scope::Project
     } else {
         Scope::User
     };
-    let file = find(install.client, scope)?;
-    let target = Target {
+    let file = find_config_file(install.client, scope)?;
+    let target = InstallTarget {
         client: install.client,
         scope,
         entry,
@@ -60,35 +60,35 @@ pub(crate) fn install(
     };
     let proposal = target.propose()?;
     let report = |outcome, proposal| {
-        Report {
+        InstallReport {
             target: &target,
             proposal,
         }
-        .end(outcome, output)
+        .finish(outcome, output)
     };
-    if proposal.planned.change == Change::Nothing {
-        return report(Outcome::Unchanged, &proposal);
+    if proposal.edit.change == EntryChange::Unchanged {
+        return report(InstallStatus::Unchanged, &proposal);
     }
     if install.dry_run {
-        return report(Outcome::Planned, &proposal);
+        return report(InstallStatus::Planned, &proposal);
     }
-    output.notes(
-        &Report {
+    output.status_lines(
+        &InstallReport {
             target: &target,
             proposal: &proposal,
         }
-        .text(),
+        .describe(),
     );
     let agreed = if install.yes {
-        Agreed::ToAny
+        Consent::Any
     } else {
-        Agreed::To(&proposal)
+        Consent::Proposal(&proposal)
     };
     if !install.yes {
         match approver::confirm("Write this? y: yes, anything else: no", output) {
             Some(true) => {}
-            Some(false) => return report(Outcome::Declined, &proposal),
-            None => return report(Outcome::Unanswered, &proposal),
+            Some(false) => return report(InstallStatus::Declined, &proposal),
+            None => return report(InstallStatus::Unanswered, &proposal),
         }
     }
     let (outcome, written) = target.write(agreed)?;
@@ -96,49 +96,52 @@ pub(crate) fn install(
 }
 
 /// What goes where.
-struct Target {
+struct InstallTarget {
     client: Client,
     scope: Scope,
-    entry: Entry,
+    entry: ServerEntry,
     file: ConfigFile,
 }
 
 /// A change to what the file held at one moment.
 struct Proposal {
     before: Snapshot,
-    planned: Planned,
+    edit: ConfigEdit,
 }
 
 /// The changes that may be made without another question.
 #[derive(Clone, Copy)]
-enum Agreed<'a> {
+enum Consent<'a> {
     /// Those that do the same to the entry as this one.
-    To(&'a Proposal),
-    ToAny,
+    Proposal(&'a Proposal),
+    Any,
 }
 
-impl Target {
+impl InstallTarget {
     /// Plans the change to what the file holds now.
     fn propose(&self) -> anyhow::Result<Proposal> {
         let before = self.file.read()?;
-        let planned = plan::plan(self.client, before.text(), &self.entry)
-            .map_err(|error| unusable(&self.file, &error))?;
-        Ok(Proposal { before, planned })
+        let planned = config_edit::plan_edit(self.client, before.text(), &self.entry)
+            .map_err(|error| unusable_config_error(&self.file, &error))?;
+        Ok(Proposal {
+            before,
+            edit: planned,
+        })
     }
 
     /// Makes the change to what the file holds now, which others may have written since it was
     /// shown. Nothing that they write is lost; where they write without a pause, nothing is
     /// written.
-    fn write(&self, agreed: Agreed<'_>) -> anyhow::Result<(Outcome, Proposal)> {
+    fn write(&self, agreed: Consent<'_>) -> anyhow::Result<(InstallStatus, Proposal)> {
         let path = self.file.path().display();
-        let _lock = lock().with_context(|| format!("cannot write {path}"))?;
+        let _lock = lock_installs().with_context(|| format!("cannot write {path}"))?;
         for attempt in 0..MAX_ATTEMPTS {
             if attempt > 0 {
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(RETRY_INTERVAL);
             }
             let proposal = self.propose()?;
-            if proposal.planned.change == Change::Nothing {
-                return Ok((Outcome::Unchanged, proposal));
+            if proposal.edit.change == EntryChange::Unchanged {
+                return Ok((InstallStatus::Unchanged, proposal));
             }
             if !agreed.covers(&proposal) {
                 bail!(
@@ -148,10 +151,10 @@ impl Target {
             }
             if self
                 .file
-                .replace(&proposal.before, &proposal.planned.text, self.scope)?
+                .replace(&proposal.before, &proposal.edit.text, self.scope)?
                 == Replacement::Done
             {
-                return Ok((Outcome::Written, proposal));
+                return Ok((InstallStatus::Written, proposal));
             }
         }
         bail!(
@@ -161,39 +164,41 @@ impl Target {
 }
 
 /// Takes the lock among all calls of this command. Without a directory for state there is none.
-fn lock() -> anyhow::Result<Option<File>> {
-    let Some(path) = state::install_lock() else {
+fn lock_installs() -> anyhow::Result<Option<File>> {
+    let Some(path) = directories::install_lock_path() else {
         return Ok(None);
     };
-    let lock = PrivateFile::new(&path).lock_within(MAX_WAIT);
+    let lock = PrivateFile::new(&path).lock_with_timeout(LOCK_TIMEOUT);
     lock.map(Some)
         .with_context(|| format!("cannot take the lock {}.lock", path.display()))
 }
 
 impl Proposal {
     fn diff(&self) -> String {
-        diff::show(self.before.text().unwrap_or_default(), &self.planned.text)
+        diff::render_diff(self.before.text().unwrap_or_default(), &self.edit.text)
     }
 
-    fn changed(&self) -> (Vec<&str>, Vec<&str>) {
-        diff::changed(self.before.text().unwrap_or_default(), &self.planned.text)
+    fn changed_lines(&self) -> (Vec<&str>, Vec<&str>) {
+        diff::changed_lines(self.before.text().unwrap_or_default(), &self.edit.text)
     }
 }
 
-impl Agreed<'_> {
+impl Consent<'_> {
     /// Whether a change was agreed to. A new entry is the same wherever it is put; of one that is
     /// changed or replaced, the lines that go are to be those that were shown.
     fn covers(self, proposal: &Proposal) -> bool {
-        let Self::To(shown) = self else { return true };
-        let is_new = proposal.planned.change == Change::Added;
-        proposal.planned.change == shown.planned.change
-            && (is_new || proposal.changed() == shown.changed())
+        let Self::Proposal(shown) = self else {
+            return true;
+        };
+        let is_new = proposal.edit.change == EntryChange::Added;
+        proposal.edit.change == shown.edit.change
+            && (is_new || proposal.changed_lines() == shown.changed_lines())
     }
 }
 
 /// How it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum InstallStatus {
     Unchanged,
     Planned,
     Written,
@@ -201,7 +206,7 @@ enum Outcome {
     Unanswered,
 }
 
-impl Outcome {
+impl InstallStatus {
     fn as_str(self) -> &'static str {
         match self {
             Self::Unchanged => "unchanged",
@@ -214,15 +219,15 @@ impl Outcome {
 }
 
 /// What is told of a change.
-struct Report<'a> {
-    target: &'a Target,
+struct InstallReport<'a> {
+    target: &'a InstallTarget,
     proposal: &'a Proposal,
 }
 
-impl Report<'_> {
+impl InstallReport<'_> {
     /// Describes the change for whoever decides.
-    fn text(&self) -> String {
-        let Target {
+    fn describe(&self) -> String {
+        let InstallTarget {
             client,
             entry,
             file,
@@ -238,7 +243,7 @@ impl Report<'_> {
             file.path().display(),
             self.proposal.diff()
         );
-        if self.proposal.planned.change == Change::Replaced {
+        if self.proposal.edit.change == EntryChange::Replaced {
             text.push_str(&format!(
                 "another server is called {:?}, and goes; --name gives this one another name\n",
                 entry.name
@@ -258,8 +263,8 @@ impl Report<'_> {
     }
 
     /// Tells how it ended.
-    fn end(&self, outcome: Outcome, output: &Output) -> anyhow::Result<Exit> {
-        let Target {
+    fn finish(&self, outcome: InstallStatus, output: &Output) -> anyhow::Result<Exit> {
+        let InstallTarget {
             client,
             scope,
             entry,
@@ -267,39 +272,42 @@ impl Report<'_> {
         } = self.target;
         let path = file.path().display();
         if output.is_json() {
-            output.document(&json!({
+            output.print_json(&json!({
                 "client": client.as_str(),
                 "file": file.path(),
                 "leads_to": file.link(),
                 "server": {"name": entry.name, "command": entry.command, "args": entry.arguments},
-                "change": self.proposal.planned.change.as_str(),
+                "change": self.proposal.edit.change.as_str(),
                 "diff": self.proposal.diff(),
                 "status": outcome.as_str(),
             }))?;
-        } else if outcome == Outcome::Planned {
-            output.text(&format!("{}\n", self.text()))?;
+        } else if outcome == InstallStatus::Planned {
+            output.text(&format!("{}\n", self.describe()))?;
         }
         match outcome {
-            Outcome::Unchanged => {
-                output.note(&format!("nothing to do: {path} has this server already"))
+            InstallStatus::Unchanged => {
+                output.status(&format!("nothing to do: {path} has this server already"))
             }
-            Outcome::Written => output.note(&format!(
-                "{path} is written; {}",
-                client.what_is_next(*scope)
-            )),
-            Outcome::Declined => output.note(&format!("{path} stays as it is")),
-            Outcome::Unanswered => {
-                output.note("error: there is no terminal to ask on; --yes writes it")
+            InstallStatus::Written => {
+                output.status(&format!("{path} is written; {}", client.next_step(*scope)))
             }
-            Outcome::Planned => {}
+            InstallStatus::Declined => output.status(&format!("{path} stays as it is")),
+            InstallStatus::Unanswered => {
+                output.status("error: there is no terminal to ask on; --yes writes it")
+            }
+            InstallStatus::Planned => {}
         }
-        let is_refused = matches!(outcome, Outcome::Declined | Outcome::Unanswered);
-        Ok(if is_refused { Exit::Denied } else { Exit::Done })
+        let is_refused = matches!(outcome, InstallStatus::Declined | InstallStatus::Unanswered);
+        Ok(if is_refused {
+            Exit::Denied
+        } else {
+            Exit::Success
+        })
     }
 }
 
 /// Options of all commands mean nothing to a client; whoever wrote them here meant the server.
-fn refuse_misplaced(arguments: &Arguments, client: Client) -> anyhow::Result<()> {
+fn reject_misplaced_options(arguments: &Arguments, client: Client) -> anyhow::Result<()> {
     let given = [
         ("--root DIR", !arguments.root.is_empty()),
         ("--profile CLIENT", arguments.profile.is_some()),
@@ -322,7 +330,7 @@ fn refuse_misplaced(arguments: &Arguments, client: Client) -> anyhow::Result<()>
     .into())
 }
 
-fn entry(install: &Install) -> anyhow::Result<Entry> {
+fn server_entry(install: &Install) -> anyhow::Result<ServerEntry> {
     let (client, title) = (install.client, install.client.title());
     if !client.takes_name(&install.name) {
         return Err(InputError::new(format!(
@@ -331,7 +339,7 @@ fn entry(install: &Install) -> anyhow::Result<Entry> {
         ))
         .into());
     }
-    let command = here::program()?;
+    let command = client_environment::current_program()?;
     if client.expands(&command) {
         let message = format!(
             "{title} would put something else in the place of the `$` in {command}: install this program elsewhere"
@@ -341,8 +349,8 @@ fn entry(install: &Install) -> anyhow::Result<Entry> {
     let arguments: Vec<String> = std::iter::once("mcp".to_owned())
         .chain(install.arguments.iter().cloned())
         .collect();
-    check(&arguments)?;
-    Ok(Entry {
+    check_server_arguments(&arguments)?;
+    Ok(ServerEntry {
         name: install.name.clone(),
         command,
         arguments,
@@ -350,7 +358,7 @@ fn entry(install: &Install) -> anyhow::Result<Entry> {
 }
 
 /// Reads what the client will start as it will be read then, so that a mistake is told now.
-fn check(arguments: &[String]) -> anyhow::Result<()> {
+fn check_server_arguments(arguments: &[String]) -> anyhow::Result<()> {
     let words = std::iter::once("skills").chain(arguments.iter().map(String::as_str));
     let wrong = |error: &dyn std::fmt::Display| {
         InputError::new(format!(
@@ -374,9 +382,9 @@ fn check(arguments: &[String]) -> anyhow::Result<()> {
     }
 }
 
-fn find(client: Client, scope: Scope) -> anyhow::Result<ConfigFile> {
-    let surroundings = here::surroundings();
-    let path = place::place(client, scope, &surroundings).ok_or_else(|| {
+fn find_config_file(client: Client, scope: Scope) -> anyhow::Result<ConfigFile> {
+    let surroundings = client_environment::client_environment();
+    let path = config_path::config_path(client, scope, &surroundings).ok_or_else(|| {
         let what = if scope == Scope::User {
             "there is no home directory"
         } else {
@@ -396,7 +404,7 @@ fn find(client: Client, scope: Scope) -> anyhow::Result<ConfigFile> {
     )
 }
 
-fn unusable(file: &ConfigFile, error: &PlanError) -> InputError {
+fn unusable_config_error(file: &ConfigFile, error: &ConfigEditError) -> InputError {
     let line = error
         .line()
         .map(|line| format!(":{line}"))

@@ -8,7 +8,7 @@ use tracing_subscriber::{Layer, fmt};
 
 /// How much is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Level {
+pub(crate) enum LogLevel {
     Off,
     Error,
     Warn,
@@ -18,7 +18,7 @@ pub(crate) enum Level {
 
 /// How it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum LogFormat {
     /// A line of text each
     Text,
     /// A JSON object each
@@ -28,13 +28,13 @@ pub(crate) enum Format {
 /// Writes what is logged to standard error. The protocol's library shows whole messages from `info`
 /// on and takes each client that goes for an error, so it tells its warnings to whoever wants to
 /// debug, and nothing else.
-pub(crate) fn to_stderr(level: Level, format: Format) {
+pub(crate) fn init_stderr_logging(level: LogLevel, format: LogFormat) {
     let level = match level {
-        Level::Off => LevelFilter::OFF,
-        Level::Error => LevelFilter::ERROR,
-        Level::Warn => LevelFilter::WARN,
-        Level::Info => LevelFilter::INFO,
-        Level::Debug => LevelFilter::DEBUG,
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
     };
     let library = if level == LevelFilter::DEBUG {
         LevelFilter::WARN
@@ -47,8 +47,8 @@ pub(crate) fn to_stderr(level: Level, format: Format) {
         .with_targets(["skills_mcp", "skills_tools"].map(|ours| (ours, level)));
     let layer = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let layer = match format {
-        Format::Text => layer.with_target(false).boxed(),
-        Format::Json => layer.json().boxed(),
+        LogFormat::Text => layer.with_target(false).boxed(),
+        LogFormat::Json => layer.json().boxed(),
     };
     // A second server in one process keeps the first one's log.
     let _ = tracing_subscriber::registry()

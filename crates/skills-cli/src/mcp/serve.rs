@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use anyhow::Context;
 use serde_json::json;
-use skills_mcp::{Http, Server, SpentInDirectory, Token};
+use skills_mcp::{BearerToken, DirectoryReplayCache, HttpServer, Server};
 use skills_runtime::Builder;
 use tokio::runtime::Runtime;
 
-use super::{log, streams, tokens};
-use crate::arguments::{Serve, What};
+use super::{auth, log, stdio};
+use crate::arguments::{ExecutionArgs, Serve};
 use crate::exit::Exit;
-use crate::host;
 use crate::input::InputError;
 use crate::output::Output;
 use crate::signals;
+use crate::tool_host;
 
 /// How long calls over HTTP may go on when the server is to end; two seconds less than they have.
-const PATIENCE: Duration = Duration::from_secs(8);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(8);
 
 pub(crate) fn serve(
     builder: Builder,
@@ -28,92 +28,102 @@ pub(crate) fn serve(
     trust_project: bool,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    log::to_stderr(arguments.log, arguments.log_format);
+    log::init_stderr_logging(arguments.log, arguments.log_format);
     match arguments.http {
-        None => over_streams(builder, arguments, trust_project, output),
-        Some(address) => over_http(builder, arguments, address, trust_project, output),
+        None => serve_stdio(builder, arguments, trust_project, output),
+        Some(address) => serve_http(builder, arguments, address, trust_project, output),
     }
 }
 
-fn over_streams(
+fn serve_stdio(
     builder: Builder,
     arguments: &Serve,
     trust_project: bool,
     output: &Output,
 ) -> anyhow::Result<Exit> {
     if std::io::stdin().is_terminal() {
-        output.note("a client starts this command and talks to it over standard input and output; `skills mcp install` tells a client so");
+        output.status("a client starts this command and talks to it over standard input and output; `skills mcp install` tells a client so");
     }
     // Before anything else can read or write them.
     let streams =
-        streams::take().context("standard input and output cannot be had for the protocol")?;
-    let server = server(builder, arguments, trust_project, output, Callers::Owner)?;
-    let executor = executor()?;
+        stdio::take().context("standard input and output cannot be had for the protocol")?;
+    let server = build_server(
+        builder,
+        arguments,
+        trust_project,
+        output,
+        ClientTrust::SingleUser,
+    )?;
+    let executor = build_async_runtime()?;
     let served = executor.block_on(async {
-        let _children = wait_for_children();
+        let _children = handle_child_signals();
         let (input, output) = streams.open()?;
-        anyhow::Ok(server.serve(input, output, signals::interrupted()).await?)
+        anyhow::Ok(
+            server
+                .serve(input, output, signals::wait_for_interrupt())
+                .await?,
+        )
     });
     // What still reads standard input is not waited for, and programs end with what is dropped
     // here.
     drop(server);
     executor.shutdown_timeout(Duration::from_secs(1));
-    served.map(|()| Exit::Done)
+    served.map(|()| Exit::Success)
 }
 
-fn over_http(
+fn serve_http(
     builder: Builder,
     arguments: &Serve,
     address: SocketAddr,
     trust_project: bool,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let tokens = tokens::choose(arguments, output)?;
+    let tokens = auth::load_tokens(arguments, output)?;
     let callers = if tokens.len() == 1 {
-        Callers::Owner
+        ClientTrust::SingleUser
     } else {
-        Callers::Several
+        ClientTrust::MultiUser
     };
-    let server = server(builder, arguments, trust_project, output, callers)?;
-    let http = front(arguments, address, tokens);
-    let executor = executor()?;
+    let server = build_server(builder, arguments, trust_project, output, callers)?;
+    let http = http_config(arguments, address, tokens);
+    let executor = build_async_runtime()?;
     executor.block_on(async {
-        let _children = wait_for_children();
+        let _children = handle_child_signals();
         let bound = http
             .bind()
             .await
             .map_err(|error| InputError::new(error.to_string()))?;
         let url = format!("http://{}/mcp", bound.address());
         if output.is_json() {
-            output.document(&json!({"url": url}))?;
+            output.print_json(&json!({"url": url}))?;
         } else {
-            output.note(&format!("serving at {url}"));
+            output.status(&format!("serving at {url}"));
         }
         let connections = server.clone();
         anyhow::Ok(
             bound
-                .serve_until(
+                .serve_with_shutdown(
                     move || connections.connection(),
-                    ended(&server),
-                    hurried(&server),
+                    shutdown(&server),
+                    drain(&server),
                 )
                 .await?,
         )
     })?;
     executor.shutdown_timeout(Duration::from_secs(1));
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
 /// Waits until somebody wants the server to end; then subscriptions end.
-async fn ended(server: &Server) {
-    signals::interrupted().await;
+async fn shutdown(server: &Server) {
+    signals::wait_for_interrupt().await;
     server.stop();
 }
 
 /// Gives calls some time, and less when somebody says so again. They are given up before they are
 /// cut short, so that clients are told.
-async fn hurried(server: &Server) {
-    let is_said_again = tokio::time::timeout(PATIENCE, signals::interrupted())
+async fn drain(server: &Server) {
+    let is_said_again = tokio::time::timeout(DRAIN_TIMEOUT, signals::wait_for_interrupt())
         .await
         .is_ok();
     server.cancel_calls();
@@ -125,35 +135,35 @@ async fn hurried(server: &Server) {
 
 /// Who may call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Callers {
+enum ClientTrust {
     /// Whoever started the server, or holds its only token.
-    Owner,
-    Several,
+    SingleUser,
+    MultiUser,
 }
 
-fn server(
+fn build_server(
     builder: Builder,
     arguments: &Serve,
     trust_project: bool,
     output: &Output,
-    callers: Callers,
+    callers: ClientTrust,
 ) -> anyhow::Result<Server> {
-    let what = What {
+    let what = ExecutionArgs {
         allow: arguments.allow.clone(),
         env_file: arguments.env_file.clone(),
-        ..What::default()
+        ..ExecutionArgs::default()
     };
-    let tools = host::to_call(builder, &arguments.host, what, trust_project, output)?;
-    let server = Server::builder(tools).calls_at_once(arguments.calls);
-    let server = if callers == Callers::Several {
-        server.several_callers()
+    let tools = tool_host::callable_tools(builder, &arguments.host, what, trust_project, output)?;
+    let server = Server::builder(tools).max_concurrent_calls(arguments.calls);
+    let server = if callers == ClientTrust::MultiUser {
+        server.multi_user()
     } else {
         server
     };
     let server = match &arguments.key_file {
         Some(path) => server
-            .key(tokens::key(path)?)
-            .spent(SpentInDirectory::new(beside(path))),
+            .request_state_key(auth::read_state_key(path)?)
+            .replay_cache(DirectoryReplayCache::new(replay_cache_path(path))),
         None => server,
     };
     server
@@ -162,35 +172,37 @@ fn server(
 }
 
 /// Where the servers that share a key remember which answers were used.
-fn beside(key: &Path) -> std::path::PathBuf {
+fn replay_cache_path(key: &Path) -> std::path::PathBuf {
     let mut name = key.as_os_str().to_owned();
     name.push(".spent");
     name.into()
 }
 
-fn front(arguments: &Serve, address: SocketAddr, tokens: Vec<Token>) -> Http {
-    let http = tokens.into_iter().fold(Http::new(address), Http::token);
+fn http_config(arguments: &Serve, address: SocketAddr, tokens: Vec<BearerToken>) -> HttpServer {
+    let http = tokens
+        .into_iter()
+        .fold(HttpServer::new(address), HttpServer::token);
     let http = arguments
         .allow_host
         .iter()
-        .fold(http, |http, host| http.host(host));
+        .fold(http, |http, host| http.allow_host(host));
     let http = arguments
         .allow_origin
         .iter()
-        .fold(http, |http, origin| http.origin(origin));
+        .fold(http, |http, origin| http.allow_origin(origin));
     let http = if arguments.allow_remote {
         http.allow_remote()
     } else {
         http
     };
     if arguments.no_sessions {
-        http.sessions(0)
+        http.max_sessions(0)
     } else {
         http
     }
 }
 
-fn executor() -> anyhow::Result<Runtime> {
+fn build_async_runtime() -> anyhow::Result<Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?)
@@ -199,9 +211,9 @@ fn executor() -> anyhow::Result<Runtime> {
 /// Whoever started this command may have had it ignore the end of its children; with a handler they
 /// can be collected.
 #[cfg(unix)]
-fn wait_for_children() -> Option<tokio::signal::unix::Signal> {
+fn handle_child_signals() -> Option<tokio::signal::unix::Signal> {
     tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child()).ok()
 }
 
 #[cfg(not(unix))]
-fn wait_for_children() {}
+fn handle_child_signals() {}

@@ -179,7 +179,7 @@ fn code_that_was_changed_is_compiled_anew_and_recorded() {
         r#"{"code": "", "file": "a.rs"}"#,
         "--json",
     ]);
-    let layers = run.json()["sandbox"]["layers"].to_string();
+    let layers = run.json()["sandbox"]["restrictions"].to_string();
     assert!(
         run.code == 0 && layers.contains("code-cache") && layers.contains("deleted"),
         "{}",

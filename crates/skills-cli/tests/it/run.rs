@@ -113,7 +113,7 @@ fn a_broken_script_is_a_result() {
         (document.code, document.json()["status"].clone()),
         (
             1,
-            json!({"kind": "failed", "ending": {"kind": "exited", "code": 1}})
+            json!({"kind": "failed", "termination": {"kind": "exited", "code": 1}})
         )
     );
 }
@@ -267,7 +267,7 @@ fn a_flood_is_stopped_and_said() {
     );
     let document = done.json();
     assert_eq!(
-        (done.code, &document["status"]["ending"]["kind"]),
+        (done.code, &document["status"]["termination"]["kind"]),
         (1, &json!("output-limit"))
     );
     let text = document["stdout"]["text"].as_str().unwrap();
@@ -302,13 +302,13 @@ fn the_walls_are_named_on_demand() {
     );
     let document = script("", "main.sh", "echo hi\n", &["--json"]).json();
     assert!(
-        document["sandbox"]["layers"]
+        document["sandbox"]["restrictions"]
             .as_array()
             .is_some_and(|layers| layers.len() >= 10),
         "{document}"
     );
     assert!(
-        document["sandbox"]["facts"]
+        document["sandbox"]["fields"]
             .as_array()
             .is_some_and(|facts| facts[0]["name"] == "tier"),
         "{document}"

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fixtures::{Fixtures, WithFixtures};
-use skills_mcp::{Http, Server};
+use skills_mcp::{HttpServer, Server};
 use skills_tools::runtime::{Root, Scope, SkillRuntime};
 use skills_tools::{Mount, ToolSet};
 
@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (skills, scratch) = (skills.canonicalize()?, scratch.canonicalize()?);
     let fixtures = Arc::new(Fixtures::new(scratch.join("skills"))?);
     let server = server(skills, &scratch)?;
-    let bound = Http::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+    let bound = HttpServer::new(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
         .bind()
         .await?;
     eprintln!("serving at http://{}/mcp", bound.address());

@@ -9,8 +9,8 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
-use super::Limits;
-use super::stream::Stream;
+use super::HttpLimits;
+use super::write_timeout::WriteTimeoutStream;
 
 /// Answers the requests of a connection until it closes, is idle or not read for too long, or has
 /// answered the last one before the server stops.
@@ -19,18 +19,18 @@ use super::stream::Stream;
 pub(super) async fn serve(
     stream: TcpStream,
     router: Router,
-    limits: Limits,
+    limits: HttpLimits,
     stopping: CancellationToken,
 ) {
     // Answers are small and whole; waiting for more to send would only delay them.
     _ = stream.set_nodelay(true);
-    let stream = Stream::new(stream, limits.write_timeout);
-    let watch = stream.watch();
+    let stream = WriteTimeoutStream::new(stream, limits.write_timeout);
+    let watch = stream.disconnect_watch();
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(limits.head_timeout);
+        .header_read_timeout(limits.header_read_timeout);
     builder
         .http1()
         .max_headers(MAX_HEADERS)
@@ -50,7 +50,7 @@ pub(super) async fn serve(
         served = answered => if let Err(error) = served {
             tracing::debug!(error = %error, "a connection failed");
         },
-        () = watch.gone() => tracing::debug!("a client went before it was answered"),
+        () = watch.disconnected() => tracing::debug!("a client went before it was answered"),
     }
 }
 

@@ -16,8 +16,12 @@ impl HttpError {
             Repr::RemoteNotAllowed { .. } => HttpErrorKind::RemoteNotAllowed,
             Repr::NoToken { .. } => HttpErrorKind::NoToken,
             Repr::NoHost { .. } => HttpErrorKind::NoHost,
-            Repr::SameName { .. } | Repr::SameSecret { .. } => HttpErrorKind::Tokens,
-            Repr::Host { .. } | Repr::Origin { .. } => HttpErrorKind::Names,
+            Repr::DuplicateTokenName { .. } | Repr::DuplicateTokenSecret { .. } => {
+                HttpErrorKind::DuplicateToken
+            }
+            Repr::InvalidHost { .. } | Repr::InvalidOrigin { .. } => {
+                HttpErrorKind::InvalidHostOrOrigin
+            }
             Repr::Bind { .. } | Repr::Accept { .. } => HttpErrorKind::Io,
         }
     }
@@ -34,9 +38,9 @@ pub enum HttpErrorKind {
     /// Other machines reach the address, and it was not said by which name.
     NoHost,
     /// The tokens cannot be told apart.
-    Tokens,
+    DuplicateToken,
     /// A host or an origin is none.
-    Names,
+    InvalidHostOrOrigin,
     /// The address could not be had, or no longer.
     Io,
 }
@@ -54,13 +58,13 @@ pub(crate) enum Repr {
     #[error("other machines can reach {address}: name the hosts by which clients call it")]
     NoHost { address: SocketAddr },
     #[error("two tokens have the name {name}")]
-    SameName { name: String },
+    DuplicateTokenName { name: String },
     #[error("the tokens {first} and {second} are the same")]
-    SameSecret { first: String, second: String },
+    DuplicateTokenSecret { first: String, second: String },
     #[error("{text:?} is no host: write a name or an address, and a port if it must be that one")]
-    Host { text: String },
+    InvalidHost { text: String },
     #[error("{text:?} is no origin: write a scheme and a host, and a port or `:*`")]
-    Origin { text: String },
+    InvalidOrigin { text: String },
     #[error("cannot listen on {address}")]
     Bind {
         address: SocketAddr,

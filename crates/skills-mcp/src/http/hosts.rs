@@ -7,17 +7,17 @@ use http::header::HOST;
 use http::uri::Authority;
 
 use super::error::{HttpError, Repr};
-use super::headers::once;
-use super::refusal::Refusal;
+use super::headers::single_value;
+use super::rejection::Rejection;
 
 /// The hosts that a request may name.
 ///
 /// A page of an evil site reaches a server on this machine once its name resolves to 127.0.0.1, but
 /// the browser then still sends that name. So only known ones are answered.
 #[derive(Debug, Clone)]
-pub(super) struct Hosts(Vec<Host>);
+pub(super) struct AllowedHosts(Vec<Host>);
 
-impl Hosts {
+impl AllowedHosts {
     /// Makes the list of a server that listens at an address: its own names if that is loopback,
     /// and those that were given.
     pub(super) fn new(address: IpAddr, given: &[String]) -> Result<Self, HttpError> {
@@ -33,28 +33,28 @@ impl Hosts {
             });
         }
         for text in given {
-            hosts.push(Host::parse(text).ok_or_else(|| Repr::Host { text: text.clone() })?);
+            hosts.push(Host::parse(text).ok_or_else(|| Repr::InvalidHost { text: text.clone() })?);
         }
         Ok(Self(hosts))
     }
 
     /// Refuses a request that names no host, several, or another.
-    pub(super) fn check<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
-        let named = once(request.headers(), &HOST)?.ok_or(Refusal::HostMissing)?;
+    pub(super) fn check<B>(&self, request: &Request<B>) -> Result<(), Rejection> {
+        let named = single_value(request.headers(), &HOST)?.ok_or(Rejection::MissingHost)?;
         let named = named
             .to_str()
             .ok()
             .and_then(Host::parse)
-            .ok_or(Refusal::HostMissing)?;
-        let target = request.uri().authority().map(Host::of);
-        if self.allow(&named) && target.is_none_or(|target| self.allow(&target)) {
+            .ok_or(Rejection::MissingHost)?;
+        let target = request.uri().authority().map(Host::from_authority);
+        if self.allows(&named) && target.is_none_or(|target| self.allows(&target)) {
             Ok(())
         } else {
-            Err(Refusal::Host)
+            Err(Rejection::HostNotAllowed)
         }
     }
 
-    fn allow(&self, host: &Host) -> bool {
+    fn allows(&self, host: &Host) -> bool {
         self.0.iter().any(|allowed| {
             allowed.name == host.name && allowed.port.is_none_or(|port| host.port == Some(port))
         })
@@ -76,10 +76,10 @@ impl Host {
             !text.contains('@') && !authority.host().is_empty() && !authority.host().contains('*');
         // `name:` and `name:99999` have a colon, but no port.
         let port_is_whole = authority.host().len() == text.len() || authority.port_u16().is_some();
-        (plain && port_is_whole).then(|| Self::of(&authority))
+        (plain && port_is_whole).then(|| Self::from_authority(&authority))
     }
 
-    fn of(authority: &Authority) -> Self {
+    fn from_authority(authority: &Authority) -> Self {
         let name = authority
             .host()
             .trim_start_matches('[')
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    fn check(hosts: &Hosts, named: &[&str], target: &str) -> bool {
+    fn check(hosts: &AllowedHosts, named: &[&str], target: &str) -> bool {
         let request = named
             .iter()
             .fold(Request::builder().uri(target), |request, host| {
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn loopback_has_its_own_names_at_any_port() {
-        let hosts = Hosts::new(
+        let hosts = AllowedHosts::new(
             Ipv4Addr::new(127, 0, 0, 9).into(),
             &["Tools.example:8443".to_owned()],
         )
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn both_places_of_a_request_must_name_an_allowed_host() {
-        let hosts = Hosts::new(Ipv6Addr::LOCALHOST.into(), &[]).unwrap();
+        let hosts = AllowedHosts::new(Ipv6Addr::LOCALHOST.into(), &[]).unwrap();
         assert!(check(&hosts, &["localhost:80"], "http://localhost:80/mcp"));
         assert!(!check(&hosts, &["localhost:80"], "http://evil.example/mcp"));
         assert!(
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn other_addresses_have_the_names_that_were_given() {
         let hosts =
-            Hosts::new(Ipv4Addr::UNSPECIFIED.into(), &["tools.example".to_owned()]).unwrap();
+            AllowedHosts::new(Ipv4Addr::UNSPECIFIED.into(), &["tools.example".to_owned()]).unwrap();
         assert!(
             check(&hosts, &["tools.example"], "/mcp")
                 && check(&hosts, &["tools.example:8443"], "/mcp")
@@ -184,7 +184,7 @@ mod tests {
             "example/mcp",
         ] {
             assert!(
-                Hosts::new(Ipv4Addr::LOCALHOST.into(), &[bad.to_owned()]).is_err(),
+                AllowedHosts::new(Ipv4Addr::LOCALHOST.into(), &[bad.to_owned()]).is_err(),
                 "{bad}"
             );
         }

@@ -5,16 +5,16 @@ use std::net::IpAddr;
 use http::header::{HeaderMap, ORIGIN};
 
 use super::error::{HttpError, Repr};
-use super::headers::once;
+use super::headers::single_value;
 use super::hosts::Host;
-use super::refusal::Refusal;
+use super::rejection::Rejection;
 
 /// The origins that a request may come from. One without an origin comes from no browser, and
 /// passes.
 #[derive(Debug, Clone)]
-pub(super) struct Origins(Vec<Rule>);
+pub(super) struct AllowedOrigins(Vec<OriginPattern>);
 
-impl Origins {
+impl AllowedOrigins {
     /// Makes the list of a server that listens at an address: pages of this machine if that is
     /// loopback, and those that were given.
     pub(super) fn new(address: IpAddr, given: &[String]) -> Result<Self, HttpError> {
@@ -25,45 +25,48 @@ impl Origins {
         };
         let mut rules: Vec<_> = own
             .iter()
-            .map(|name| Rule {
+            .map(|name| OriginPattern {
                 scheme: "http".to_owned(),
-                name: (*name).to_owned(),
+                host: (*name).to_owned(),
                 port: None,
             })
             .collect();
         for text in given {
-            rules.push(Rule::parse(text).ok_or_else(|| Repr::Origin { text: text.clone() })?);
+            rules.push(
+                OriginPattern::parse(text)
+                    .ok_or_else(|| Repr::InvalidOrigin { text: text.clone() })?,
+            );
         }
         Ok(Self(rules))
     }
 
     /// Refuses a request of another origin, and one whose origin is hidden: `null`.
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let Some(origin) = once(headers, &ORIGIN)? else {
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Rejection> {
+        let Some(origin) = single_value(headers, &ORIGIN)? else {
             return Ok(());
         };
         let origin = origin
             .to_str()
             .ok()
             .and_then(Origin::parse)
-            .ok_or(Refusal::Origin)?;
+            .ok_or(Rejection::OriginNotAllowed)?;
         if self.0.iter().any(|rule| rule.allows(&origin)) {
             Ok(())
         } else {
-            Err(Refusal::Origin)
+            Err(Rejection::OriginNotAllowed)
         }
     }
 }
 
 #[derive(Debug, Clone)]
-struct Rule {
+struct OriginPattern {
     scheme: String,
-    name: String,
+    host: String,
     /// None is any.
     port: Option<u16>,
 }
 
-impl Rule {
+impl OriginPattern {
     fn parse(text: &str) -> Option<Self> {
         let (text, any_port) = text
             .strip_suffix(":*")
@@ -76,7 +79,7 @@ impl Rule {
         };
         Some(Self {
             scheme,
-            name: host.name,
+            host: host.name,
             port,
         })
     }
@@ -84,7 +87,7 @@ impl Rule {
     fn allows(&self, origin: &Origin) -> bool {
         let port = || origin.host.port.or_else(|| default_port(&origin.scheme));
         self.scheme == origin.scheme
-            && self.name == origin.host.name
+            && self.host == origin.host.name
             && (self.port.is_none() || self.port == port())
     }
 }
@@ -126,7 +129,7 @@ mod tests {
     fn check(address: Ipv4Addr, given: &[&str], origin: &str) -> bool {
         let given: Vec<_> = given.iter().map(|&text| text.to_owned()).collect();
         let headers = HeaderMap::from_iter([(ORIGIN, origin.parse().unwrap())]);
-        Origins::new(address.into(), &given)
+        AllowedOrigins::new(address.into(), &given)
             .unwrap()
             .check(&headers)
             .is_ok()
@@ -165,7 +168,7 @@ mod tests {
             assert!(!check(Ipv4Addr::LOCALHOST, &[], bad), "{bad}");
         }
         assert!(
-            Origins::new(Ipv4Addr::LOCALHOST.into(), &[])
+            AllowedOrigins::new(Ipv4Addr::LOCALHOST.into(), &[])
                 .unwrap()
                 .check(&HeaderMap::new())
                 .is_ok(),
@@ -212,7 +215,7 @@ mod tests {
             "app://a",
         ] {
             assert!(
-                Origins::new(Ipv4Addr::LOCALHOST.into(), &[bad.to_owned()]).is_err(),
+                AllowedOrigins::new(Ipv4Addr::LOCALHOST.into(), &[bad.to_owned()]).is_err(),
                 "{bad}"
             );
         }

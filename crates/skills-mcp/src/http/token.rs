@@ -11,12 +11,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 /// and `unknown`. The secret has 32 to 512 ASCII letters, digits, `-`, `.`, `_`, `~`, `+`, `/` and
 /// `=`. It is never shown by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token {
+pub struct BearerToken {
     name: String,
     secret: String,
 }
 
-impl Token {
+impl BearerToken {
     /// The name of a token in a file that names none.
     pub const DEFAULT_NAME: &str = "default";
 
@@ -33,7 +33,7 @@ impl Token {
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
         {
-            return Err(TokenError::Name);
+            return Err(TokenError::InvalidName);
         }
         if RESERVED_NAMES.contains(&name) {
             return Err(TokenError::ReservedName {
@@ -41,7 +41,7 @@ impl Token {
             });
         }
         if secret.len() < MIN_CHARACTERS {
-            return Err(TokenError::Short {
+            return Err(TokenError::TooShort {
                 characters: secret.len(),
             });
         }
@@ -50,7 +50,7 @@ impl Token {
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b))
         {
-            return Err(TokenError::Secret);
+            return Err(TokenError::InvalidSecret);
         }
         Ok(Self {
             name: name.to_owned(),
@@ -65,7 +65,7 @@ impl Token {
     /// Fails if the name is none, or the system has no randomness to give.
     pub fn generate(name: &str) -> Result<Self, TokenError> {
         let mut bits = [0; 32];
-        getrandom::fill(&mut bits).map_err(TokenError::Random)?;
+        getrandom::fill(&mut bits).map_err(TokenError::NoRandomness)?;
         Self::new(name, &URL_SAFE_NO_PAD.encode(bits))
     }
 
@@ -87,7 +87,7 @@ impl Token {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let at = |source| TokenError::Line {
+            let at = |source| TokenError::InvalidLine {
                 line: index + 1,
                 source: Box::new(source),
             };
@@ -96,14 +96,14 @@ impl Token {
             });
             nameless |= name.is_none();
             if nameless && !tokens.is_empty() {
-                return Err(at(TokenError::Nameless));
+                return Err(at(TokenError::MissingName));
             }
             let token = Self::new(name.unwrap_or(Self::DEFAULT_NAME), secret).map_err(at)?;
             if tokens
                 .iter()
                 .any(|other| other.name == token.name || other.secret == token.secret)
             {
-                return Err(at(TokenError::Twice));
+                return Err(at(TokenError::Duplicate));
             }
             tokens.push(token);
         }
@@ -122,12 +122,12 @@ impl Token {
 
     /// Returns the secret, for the one time that it is shown or kept.
     #[must_use]
-    pub fn reveal(&self) -> &str {
+    pub fn expose_secret(&self) -> &str {
         &self.secret
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for BearerToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Token")
             .field("name", &self.name)
@@ -141,7 +141,7 @@ impl fmt::Debug for Token {
 pub enum TokenError {
     /// The name has a length or a character that names do not have.
     #[error("the name of a token has 1 to 64 letters, digits, `-`, `_` and `.`")]
-    Name,
+    InvalidName,
     /// The name stands for requests without a token.
     #[error("the name {name} stands for requests without a token")]
     ReservedName {
@@ -150,7 +150,7 @@ pub enum TokenError {
     },
     /// The secret can be guessed.
     #[error("a token has at least {MIN_CHARACTERS} characters, this one has {characters}")]
-    Short {
+    TooShort {
         /// How many it has.
         characters: usize,
     },
@@ -158,19 +158,19 @@ pub enum TokenError {
     #[error(
         "a token has at most {MAX_CHARACTERS} characters, all of them letters, digits, `-`, `.`, `_`, `~`, `+`, `/` or `=`"
     )]
-    Secret,
+    InvalidSecret,
     /// A token without a name stands beside others.
     #[error("only a token that is alone may be without a name")]
-    Nameless,
+    MissingName,
     /// An earlier line has the same name or the same secret.
     #[error("an earlier line has the same name or the same token")]
-    Twice,
+    Duplicate,
     /// There is no token at all.
     #[error("there is no token")]
     Empty,
     /// A line of a file holds no token.
     #[error("line {line} holds no token")]
-    Line {
+    InvalidLine {
         /// Its number, from 1.
         line: usize,
         /// What is wrong with it.
@@ -178,7 +178,7 @@ pub enum TokenError {
     },
     /// The system has no randomness to give.
     #[error("no random bits can be had")]
-    Random(#[source] getrandom::Error),
+    NoRandomness(#[source] getrandom::Error),
 }
 
 /// The principals of requests without a token.
@@ -195,24 +195,30 @@ mod tests {
 
     #[test]
     fn generated_tokens_differ_and_can_be_read_back() {
-        let token = Token::generate("ci").unwrap();
-        assert_eq!(token.reveal().len(), 43, "256 bits in base64");
-        assert_ne!(token.reveal(), Token::generate("ci").unwrap().reveal());
-        assert_eq!(Token::new("ci", token.reveal()).unwrap(), token);
+        let token = BearerToken::generate("ci").unwrap();
+        assert_eq!(token.expose_secret().len(), 43, "256 bits in base64");
+        assert_ne!(
+            token.expose_secret(),
+            BearerToken::generate("ci").unwrap().expose_secret()
+        );
+        assert_eq!(
+            BearerToken::new("ci", token.expose_secret()).unwrap(),
+            token
+        );
     }
 
     #[test]
     fn nothing_shows_the_secret() {
-        let token = Token::new("ci", ONE).unwrap();
+        let token = BearerToken::new("ci", ONE).unwrap();
         assert_eq!(format!("{token:?}"), r#"Token { name: "ci", .. }"#);
-        let error = Token::parse_file(&format!("ci: {ONE} {ONE}")).unwrap_err();
+        let error = BearerToken::parse_file(&format!("ci: {ONE} {ONE}")).unwrap_err();
         assert!(!format!("{error:?} {error}").contains(ONE));
     }
 
     #[test]
     fn files_hold_one_token_or_named_ones() {
         let names = |text: &str| {
-            Token::parse_file(text)
+            BearerToken::parse_file(text)
                 .unwrap()
                 .iter()
                 .map(|token| token.name().to_owned())
@@ -230,8 +236,8 @@ mod tests {
 
     #[test]
     fn files_that_are_wrong_say_where() {
-        let line = |text: &str| match Token::parse_file(text).unwrap_err() {
-            TokenError::Line { line, source } => format!("{line}: {source}"),
+        let line = |text: &str| match BearerToken::parse_file(text).unwrap_err() {
+            TokenError::InvalidLine { line, source } => format!("{line}: {source}"),
             other => other.to_string(),
         };
         assert_eq!(line("\n# nothing\n"), "there is no token");

@@ -256,8 +256,8 @@ async fn servers_that_share_a_key_stand_for_each_other() {
     let spent = host.path("spent");
     let server = || {
         let server = Server::builder(host.tools(&[]))
-            .key([7; 32])
-            .spent(skills_mcp::SpentInDirectory::new(&spent));
+            .request_state_key([7; 32])
+            .replay_cache(skills_mcp::DirectoryReplayCache::new(&spent));
         server.build().unwrap()
     };
     let mut first = Client::connect(&server(), Era::New, forms()).await;
@@ -311,7 +311,7 @@ async fn several_callers_do_not_decide_for_each_other() {
     }
     let host = host();
     let server = Server::builder(host.tools(&[]))
-        .several_callers()
+        .multi_user()
         .build()
         .unwrap();
     let mut client = Client::connect(&server, Era::Old, forms()).await;

@@ -226,7 +226,7 @@ async fn one_client_has_so_many_calls_at_a_time() {
     host.skill("greet", "allowed-tools: Bash\n")
         .script("greet", "slow.sh", "sleep 1000\n");
     let server = skills_mcp::Server::builder(host.tools(&["spawn"]))
-        .calls_at_once(1)
+        .max_concurrent_calls(1)
         .build()
         .unwrap();
     let mut client = Client::connect(&server, Era::New, json!({})).await;

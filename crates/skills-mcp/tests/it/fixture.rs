@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use skills_mcp::Server;
 use skills_tools::runtime::policy::{Effect, Layer, Rule};
-use skills_tools::runtime::{FileApprovals, Root, Rules, Scope, SkillRuntime};
+use skills_tools::runtime::{FileApprovalStore, Root, Rules, Scope, SkillRuntime};
 use skills_tools::{Mount, ToolSet};
 use tempfile::TempDir;
 
@@ -54,10 +54,10 @@ impl Host {
         let runtime = SkillRuntime::builder()
             .root(Root::new(self.path("skills"), Scope::Custom))
             .scratch_directory(self.path("scratch"))
-            .approvals(std::sync::Arc::new(FileApprovals::new(
+            .approval_store(std::sync::Arc::new(FileApprovalStore::new(
                 self.path("approvals.json"),
             )))
-            .rules(allowed.iter().fold(Rules::default(), allow));
+            .policy(allowed.iter().fold(Rules::default(), allow));
         ToolSet::builder(runtime.build())
             .workspace(Mount::writable("workspace", self.path("workspace")))
             .build()
@@ -78,6 +78,6 @@ pub(crate) fn lacks_walls() -> bool {
             std::thread::current().name().unwrap_or("a test")
         )
     };
-    let [(_, scripts), _] = SkillRuntime::builder().build().sandboxes();
+    let [(_, scripts), _] = SkillRuntime::builder().build().probe_backends();
     scripts.inspect_err(skip).is_err()
 }

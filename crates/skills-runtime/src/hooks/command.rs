@@ -5,11 +5,11 @@ use skills_manifest::{Hook, HookAction};
 use crate::ExecutionOptions;
 
 /// What a shell would act on.
-const SHELL: [char; 18] = [
+const SHELL_METACHARACTERS: [char; 18] = [
     ';', '&', '|', '<', '>', '`', '$', '(', ')', '{', '}', '*', '?', '[', '~', '#', '!', '\n',
 ];
 /// What skills write for their own directory.
-const OWN_DIRECTORY: [&str; 6] = [
+const SKILL_DIR_PREFIXES: [&str; 6] = [
     "${CLAUDE_SKILL_DIR}/",
     "$CLAUDE_SKILL_DIR/",
     "${SKILL_DIR}/",
@@ -27,7 +27,7 @@ const INTERPRETERS: [&str; 8] = [
 ///
 /// # Errors
 /// When the hook is no command, needs a shell, or wants to run elsewhere.
-pub(super) fn options(hook: &Hook) -> Result<ExecutionOptions, &'static str> {
+pub(super) fn hook_options(hook: &Hook) -> Result<ExecutionOptions, &'static str> {
     let HookAction::Command { command, directory } = &hook.action else {
         return Err("only commands are run");
     };
@@ -37,7 +37,7 @@ pub(super) fn options(hook: &Hook) -> Result<ExecutionOptions, &'static str> {
     {
         return Err("it wants to run in another directory than the skill's");
     }
-    let (script, args) = words(command)?;
+    let (script, args) = split_words(command)?;
     let mut options = ExecutionOptions::default().script(script);
     options.args = args;
     options.timeout_ms = hook
@@ -46,15 +46,15 @@ pub(super) fn options(hook: &Hook) -> Result<ExecutionOptions, &'static str> {
     Ok(options)
 }
 
-fn words(command: &str) -> Result<(String, Vec<String>), &'static str> {
+fn split_words(command: &str) -> Result<(String, Vec<String>), &'static str> {
     let mut command = command.trim().to_owned();
-    for directory in OWN_DIRECTORY {
+    for directory in SKILL_DIR_PREFIXES {
         command = command
             .replace(&format!("\"{directory}"), "\"")
             .replace(&format!("\"{}\"/", directory.trim_end_matches('/')), "");
         command = command.replace(directory, "");
     }
-    if command.contains(SHELL) {
+    if command.contains(SHELL_METACHARACTERS) {
         return Err("it needs a shell, and no text of a skill reaches one");
     }
     let mut words = shlex::split(&command)
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn scripts_of_the_skill_with_words() {
         let check =
-            |command: &str| words(command).map(|(script, args)| format!("{script} {args:?}"));
+            |command: &str| split_words(command).map(|(script, args)| format!("{script} {args:?}"));
         for (command, expected) in [
             (
                 "./scripts/check.sh --all 'two words'",
@@ -104,9 +104,9 @@ mod tests {
             "a.sh && b",
             "'a.sh;'",
         ] {
-            assert!(words(shell).is_err(), "{shell}");
+            assert!(split_words(shell).is_err(), "{shell}");
         }
-        assert_eq!(words("a.sh 'open"), Err("its quotes do not close"));
-        assert_eq!(words("  "), Err("it is empty"));
+        assert_eq!(split_words("a.sh 'open"), Err("its quotes do not close"));
+        assert_eq!(split_words("  "), Err("it is empty"));
     }
 }

@@ -7,33 +7,33 @@ use skills_policy::is_variable_name;
 /// A line of a `.env` file that was passed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct EnvProblem {
+pub struct EnvFileWarning {
     /// The line, from 1.
     pub line: usize,
     /// What is wrong. The value is not shown.
     pub reason: &'static str,
 }
 
-impl fmt::Display for EnvProblem {
+impl fmt::Display for EnvFileWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {}", self.line, self.reason)
     }
 }
 
 /// Reads names with their values, and what is wrong.
-pub(super) fn read(text: &str) -> (Vec<(String, String)>, Vec<EnvProblem>) {
+pub(super) fn parse(text: &str) -> (Vec<(String, String)>, Vec<EnvFileWarning>) {
     let text = text.trim_start_matches('\u{FEFF}').replace("\r\n", "\n");
     let (mut values, mut problems) = (Vec::new(), Vec::new());
     let (mut rest, mut line) = (text.as_str(), 1);
     while !rest.is_empty() {
-        match entry(rest) {
+        match parse_entry(rest) {
             Ok((value, length)) => {
                 values.extend(value);
                 line += rest[..length].matches('\n').count();
                 rest = &rest[length..];
             }
             Err(reason) => {
-                problems.push(EnvProblem { line, reason });
+                problems.push(EnvFileWarning { line, reason });
                 rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
                 line += 1;
             }
@@ -42,10 +42,10 @@ pub(super) fn read(text: &str) -> (Vec<(String, String)>, Vec<EnvProblem>) {
     (values, problems)
 }
 
-type Entry = Option<(String, String)>;
+type ParsedEntry = Option<(String, String)>;
 
 /// Reads one entry, which has one line unless it is quoted; returns its length with the line end.
-fn entry(text: &str) -> Result<(Entry, usize), &'static str> {
+fn parse_entry(text: &str) -> Result<(ParsedEntry, usize), &'static str> {
     let end = text.find('\n').map_or(text.len(), |end| end + 1);
     let line = text[..end].trim();
     if line.is_empty() || line.starts_with('#') {
@@ -70,11 +70,11 @@ fn entry(text: &str) -> Result<(Entry, usize), &'static str> {
         .filter(|quote| matches!(quote, '\'' | '"'));
     let Some(quote) = quote else {
         return Ok((
-            Some((name.to_owned(), unquoted(&text[equals + 1..end]))),
+            Some((name.to_owned(), parse_unquoted(&text[equals + 1..end]))),
             end,
         ));
     };
-    let (value, length) = quoted(&text[start + 1..], quote)?;
+    let (value, length) = parse_quoted(&text[start + 1..], quote)?;
     let closed = start + 1 + length;
     let end = text[closed..]
         .find('\n')
@@ -86,7 +86,7 @@ fn entry(text: &str) -> Result<(Entry, usize), &'static str> {
     Ok((Some((name.to_owned(), value)), end))
 }
 
-fn unquoted(text: &str) -> String {
+fn parse_unquoted(text: &str) -> String {
     let comment = [" #", "\t#"]
         .iter()
         .filter_map(|mark| text.find(mark))
@@ -95,7 +95,7 @@ fn unquoted(text: &str) -> String {
 }
 
 /// Reads to the closing quote; returns the length with it.
-fn quoted(text: &str, quote: char) -> Result<(String, usize), &'static str> {
+fn parse_quoted(text: &str, quote: char) -> Result<(String, usize), &'static str> {
     let mut value = String::new();
     let mut characters = text.char_indices();
     while let Some((index, c)) = characters.next() {
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[(&str, &str)]) {
-        let (values, problems) = read(text);
+        let (values, problems) = parse(text);
         let values: Vec<(&str, &str)> = values
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_named_and_hides_nothing() {
-        let (values, problems) = read("A=1\nno sign\nB-C=2\nD='open\nE=5\nF=\"x\" y\nG=7");
+        let (values, problems) = parse("A=1\nno sign\nB-C=2\nD='open\nE=5\nF=\"x\" y\nG=7");
         let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["A", "E", "G"]);
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();

@@ -2,13 +2,13 @@
 
 use memchr::memmem;
 use serde_json::Value;
-use skills_sandbox::Captured;
+use skills_sandbox::CapturedOutput;
 
 /// Shorter values are not looked for: they stand in too much that is no secret.
 const MIN_BYTES: usize = 8;
 /// So much of the beginning of a value, at the end of output that was cut, is taken for a part of
 /// it.
-const MIN_PART: usize = 4;
+const MIN_PARTIAL_BYTES: usize = 4;
 
 /// The values of one run and what stands for them. Exact values only: a program that writes a value
 /// backwards or encoded is not caught.
@@ -16,7 +16,7 @@ const MIN_PART: usize = 4;
 pub(crate) struct Redactor {
     /// Longest first, so that no value is torn by one inside it.
     patterns: Vec<(Vec<u8>, String)>,
-    short: Vec<String>,
+    too_short: Vec<String>,
 }
 
 impl Redactor {
@@ -24,7 +24,7 @@ impl Redactor {
         let mut redactor = Self::default();
         for (name, value) in secrets {
             if value.len() < MIN_BYTES {
-                redactor.short.push(name.to_owned());
+                redactor.too_short.push(name.to_owned());
                 continue;
             }
             let shown = format!("[redacted {name}]");
@@ -51,27 +51,28 @@ impl Redactor {
     }
 
     /// Returns the variables whose values are too short to be looked for.
-    pub(crate) fn short(&self) -> &[String] {
-        &self.short
+    pub(crate) fn too_short(&self) -> &[String] {
+        &self.too_short
     }
 
-    pub(crate) fn captured(&self, captured: Captured) -> Captured {
+    pub(crate) fn redact_captured(&self, captured: CapturedOutput) -> CapturedOutput {
         if self.patterns.is_empty() {
             return captured;
         }
         let (tail, is_cut) = (captured.tail(), captured.is_truncated());
         let head = self
-            .bytes(captured.bytes(), is_cut)
-            .unwrap_or_else(|| captured.bytes().to_vec());
-        let tail = self.without_part_at_start(self.bytes(&tail, false).unwrap_or(tail), is_cut);
+            .redact_bytes(captured.head(), is_cut)
+            .unwrap_or_else(|| captured.head().to_vec());
+        let tail =
+            self.redact_partial_start(self.redact_bytes(&tail, false).unwrap_or(tail), is_cut);
         captured.with_bytes(head, tail)
     }
 
     /// A value may have been cut at its beginning too.
-    fn without_part_at_start(&self, bytes: Vec<u8>, is_cut: bool) -> Vec<u8> {
+    fn redact_partial_start(&self, bytes: Vec<u8>, is_cut: bool) -> Vec<u8> {
         let part = |pattern: &[u8]| {
             let longest = pattern.len().saturating_sub(1).min(bytes.len());
-            (MIN_PART..=longest)
+            (MIN_PARTIAL_BYTES..=longest)
                 .rev()
                 .find(|length| bytes.starts_with(&pattern[pattern.len() - length..]))
         };
@@ -86,29 +87,32 @@ impl Redactor {
         }
     }
 
-    pub(crate) fn text(&self, text: &str) -> String {
-        self.bytes(text.as_bytes(), false).map_or_else(
+    pub(crate) fn redact_text(&self, text: &str) -> String {
+        self.redact_bytes(text.as_bytes(), false).map_or_else(
             || text.to_owned(),
             |bytes| String::from_utf8_lossy(&bytes).into_owned(),
         )
     }
 
     /// Takes the values out of all texts of a document, those before a colon too.
-    pub(crate) fn value(&self, value: Value) -> Value {
+    pub(crate) fn redact_value(&self, value: Value) -> Value {
         match value {
             _ if self.patterns.is_empty() => value,
-            Value::String(text) => Value::String(self.text(&text)),
-            Value::Array(items) => items.into_iter().map(|item| self.value(item)).collect(),
+            Value::String(text) => Value::String(self.redact_text(&text)),
+            Value::Array(items) => items
+                .into_iter()
+                .map(|item| self.redact_value(item))
+                .collect(),
             Value::Object(map) => map
                 .into_iter()
-                .map(|(key, value)| (self.text(&key), self.value(value)))
+                .map(|(key, value)| (self.redact_text(&key), self.redact_value(value)))
                 .collect(),
             other => other,
         }
     }
 
     /// Returns the bytes without the values; nothing when there were none.
-    fn bytes(&self, bytes: &[u8], is_cut: bool) -> Option<Vec<u8>> {
+    fn redact_bytes(&self, bytes: &[u8], is_cut: bool) -> Option<Vec<u8>> {
         let mut result: Option<Vec<u8>> = None;
         for (pattern, shown) in &self.patterns {
             let current = result.as_deref().unwrap_or(bytes);
@@ -118,10 +122,9 @@ impl Redactor {
         }
         if is_cut {
             let current = result.as_deref().unwrap_or(bytes);
-            let part = self
-                .patterns
-                .iter()
-                .filter_map(|(pattern, shown)| Some((part_at_end(current, pattern)?, shown)));
+            let part = self.patterns.iter().filter_map(|(pattern, shown)| {
+                Some((partial_match_at_end(current, pattern)?, shown))
+            });
             if let Some((length, shown)) = part.max_by_key(|(length, _)| *length) {
                 let kept = &current[..current.len() - length];
                 result = Some([kept, shown.as_bytes()].concat());
@@ -178,9 +181,9 @@ fn replace(bytes: &[u8], pattern: &[u8], shown: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Returns how much of the beginning of `pattern` stands at the end of `bytes`.
-fn part_at_end(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
+fn partial_match_at_end(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
     let longest = pattern.len().saturating_sub(1).min(bytes.len());
-    (MIN_PART..=longest)
+    (MIN_PARTIAL_BYTES..=longest)
         .rev()
         .find(|length| bytes.ends_with(&pattern[..*length]))
 }
@@ -189,8 +192,8 @@ fn part_at_end(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn captured(text: &str, limit: usize) -> Captured {
-        let mut captured = Captured::default();
+    fn captured(text: &str, limit: usize) -> CapturedOutput {
+        let mut captured = CapturedOutput::default();
         captured.push(text.as_bytes(), limit);
         captured
     }
@@ -203,7 +206,7 @@ mod tests {
             ("PIN", "1234"),
             ("PEM", "line \"one\"\nline two\n"),
         ]);
-        let check = |text: &str| redactor.captured(captured(text, 1_000)).text();
+        let check = |text: &str| redactor.redact_captured(captured(text, 1_000)).text();
         assert_eq!(
             check("a hunter2hunter2 b hunter2h c"),
             "a [redacted KEY] b [redacted PART] c"
@@ -219,7 +222,7 @@ mod tests {
             ("UMLAUT", "p\u{e4}ssw\u{f6}rter-geheim"),
             ("QUOTE", "ends-in-a-\""),
         ]);
-        let check_odd = |text: &str| odd.captured(captured(text, 1_000)).text();
+        let check_odd = |text: &str| odd.redact_captured(captured(text, 1_000)).text();
         assert_eq!(
             check_odd(
                 r#"abcd\/efgh\/ijkl p\u00e4ssw\u00f6rter-geheim p\u00E4ssw\u00F6rter-geheim"#
@@ -230,8 +233,8 @@ mod tests {
             check_odd(r#"{"k": "ends-in-a-\""}"#),
             r#"{"k": "[redacted QUOTE]"}"#
         );
-        assert_eq!(redactor.short(), ["PIN"]);
-        assert_eq!(redactor.text("nothing"), "nothing");
+        assert_eq!(redactor.too_short(), ["PIN"]);
+        assert_eq!(redactor.redact_text("nothing"), "nothing");
     }
 
     #[test]
@@ -240,7 +243,7 @@ mod tests {
         let value: Value =
             serde_json::from_str(r#"{"abcd\/efgh\/ijkl": ["caf\u00e9-caf\u00e9", 1]}"#).unwrap();
         assert_eq!(
-            redactor.value(value).to_string(),
+            redactor.redact_value(value).to_string(),
             r#"{"[redacted KEY]":["[redacted NAME]",1]}"#
         );
     }
@@ -248,12 +251,12 @@ mod tests {
     #[test]
     fn a_value_that_was_cut_is_replaced_too() {
         let redactor = Redactor::new([("KEY", "hunter2hunter2")]);
-        let cut = redactor.captured(captured("ok hunter2hunter2", 12));
+        let cut = redactor.redact_captured(captured("ok hunter2hunter2", 12));
         assert_eq!(
-            (cut.bytes(), cut.total_bytes(), cut.dropped_bytes()),
+            (cut.head(), cut.total_bytes(), cut.dropped_bytes()),
             (b"ok [redacted KEY]".as_slice(), 17, 5)
         );
-        let long = redactor.captured(captured(
+        let long = redactor.redact_captured(captured(
             &format!("{}hunter2hunter2 end", "x".repeat(100)),
             60,
         ));
@@ -262,7 +265,7 @@ mod tests {
             "[redacted KEY] end"
         );
         assert_eq!(
-            redactor.captured(captured("ok hunter2", 100)).text(),
+            redactor.redact_captured(captured("ok hunter2", 100)).text(),
             "ok hunter2"
         );
     }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use skills_runtime::policy::{Answering, Content, Effect, Layer, Question, Rule};
 use skills_runtime::{
-    Answer, Approver, Decision, Ending, ErrorKind, ExecutionArtifacts, ExecutionOptions,
-    ExecutionStatus, FileApprovals, Report, Rules,
+    Answer, Approver, Decision, EnforcementReport, ErrorKind, ExecutionArtifacts, ExecutionOptions,
+    ExecutionStatus, FileApprovalStore, Rules, Termination,
 };
-use skills_sandbox::{Job, Outcome, Running, Sandbox};
+use skills_sandbox::{Job, RunFuture, RunOutput, Sandbox};
 
 use crate::fixture::{Asleep, Fixture};
 
@@ -46,13 +46,13 @@ async fn an_approval_holds_for_just_this_content() {
         .file("deploy/scripts/run.sh", "git push");
     let (host, approvals) = (
         Arc::new(Host::default()),
-        Arc::new(FileApprovals::new(fixture.path("state/approvals.json"))),
+        Arc::new(FileApprovalStore::new(fixture.path("state/approvals.json"))),
     );
     let build = || {
         fixture
             .recording()
             .approver(host.clone())
-            .approvals(approvals.clone())
+            .approval_store(approvals.clone())
             .build()
     };
     let runtime = build();
@@ -114,18 +114,18 @@ async fn a_broken_store_approves_nothing_and_is_kept() {
         .skill("deploy", "allowed-tools: Bash\n")
         .file("deploy/scripts/run.sh", "")
         .file("approvals.json", "{\"version\": 99, \"approvals\": []}");
-    let approvals = Arc::new(FileApprovals::new(fixture.path("approvals.json")));
+    let approvals = Arc::new(FileApprovalStore::new(fixture.path("approvals.json")));
     let host = Arc::new(Host::default());
     let runtime = fixture
         .recording()
         .approver(host.clone())
-        .approvals(approvals)
+        .approval_store(approvals)
         .build();
     let artifacts = runtime
         .execute_skill("deploy", ExecutionOptions::default())
         .await
         .unwrap();
-    let reason = artifacts.verdicts[0].reason().to_string();
+    let reason = artifacts.decisions[0].reason().to_string();
     assert!(
         reason.contains("could not be stored") && reason.contains("newer than this program"),
         "{reason}"
@@ -155,7 +155,7 @@ async fn a_skill_that_changes_while_somebody_is_asked_does_not_run() {
         .execute_skill("deploy", ExecutionOptions::default())
         .await
         .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Changed);
+    assert_eq!(error.kind(), ErrorKind::ContentChanged);
     assert!(fixture.sandbox.jobs().is_empty());
 }
 
@@ -166,12 +166,15 @@ fn what_changed_since_it_was_shown_is_not_approved() {
     fixture
         .skill("deploy", "allowed-tools: Bash(git:*)\n")
         .file("deploy/scripts/run.sh", "git push");
-    let approvals = Arc::new(FileApprovals::new(fixture.path("state/a.json")));
-    let runtime = fixture.recording().approvals(approvals.clone()).build();
+    let approvals = Arc::new(FileApprovalStore::new(fixture.path("state/a.json")));
+    let runtime = fixture
+        .recording()
+        .approval_store(approvals.clone())
+        .build();
     let shown = runtime
         .preview_skill("deploy", &ExecutionOptions::default())
         .unwrap()
-        .question
+        .approval_request
         .unwrap();
     fixture.skill("deploy", "allowed-tools: Bash\n");
     let error = runtime
@@ -179,7 +182,7 @@ fn what_changed_since_it_was_shown_is_not_approved() {
         .unwrap_err();
     assert_eq!(
         (error.kind(), approvals.all().unwrap().len()),
-        (ErrorKind::Changed, 0)
+        (ErrorKind::ContentChanged, 0)
     );
 }
 
@@ -198,7 +201,7 @@ async fn a_skill_with_power_by_a_rule_is_looked_at_again() {
     let runtime = fixture
         .recording()
         .native_sandbox(swap.clone())
-        .rules(rules)
+        .policy(rules)
         .max_concurrent_runs(1)
         .build();
     let first = started(&runtime, &swap.0).await;
@@ -207,7 +210,7 @@ async fn a_skill_with_power_by_a_rule_is_looked_at_again() {
         .await;
     let first = first.await.unwrap();
     assert!(first.unwrap().exit_status.is_success());
-    assert_eq!(second.unwrap_err().kind(), ErrorKind::Changed);
+    assert_eq!(second.unwrap_err().kind(), ErrorKind::ContentChanged);
 }
 
 /// Begins a run of `deploy`, and returns when its program runs.
@@ -236,20 +239,20 @@ impl<F: Fn() + Send + Sync> Sandbox for Swap<F> {
         "swap"
     }
 
-    fn run(&self, _: Job) -> Running<'_> {
+    fn run(&self, _: Job) -> RunFuture<'_> {
         Box::pin(async {
             self.0.fetch_add(1, Ordering::SeqCst);
             // The time of the tests is paused: it moves on when all other runs are authorized and
             // wait for this one to end.
             tokio::time::sleep(Duration::from_secs(1)).await;
             (self.1)();
-            let nothing = skills_runtime::Captured::default;
-            Ok(Outcome::new(
-                Ending::Exited { code: 0 },
+            let nothing = skills_runtime::CapturedOutput::default;
+            Ok(RunOutput::new(
+                Termination::Exited { code: 0 },
                 nothing(),
                 nothing(),
                 Duration::ZERO,
-                Report::new("swap"),
+                EnforcementReport::new("swap"),
             ))
         })
     }
@@ -291,7 +294,7 @@ async fn a_skill_that_changes_while_it_waits_for_its_turn_does_not_run() {
     let (second, third) = tokio::join!(second, third);
     let first = first.await.unwrap();
     assert!(first.unwrap().exit_status.is_success());
-    assert_eq!(second.unwrap_err().kind(), ErrorKind::Changed);
+    assert_eq!(second.unwrap_err().kind(), ErrorKind::ContentChanged);
     assert_eq!(third.unwrap_err().kind(), ErrorKind::Symlink);
     assert_eq!(swap.0.load(Ordering::SeqCst), 1);
 }
@@ -354,22 +357,29 @@ async fn a_preview_asks_nobody_and_runs_nothing() {
     let runtime = fixture
         .recording()
         .approver(host.clone())
-        .approvals(Arc::new(FileApprovals::new(fixture.path("state/a.json"))))
+        .approval_store(Arc::new(FileApprovalStore::new(
+            fixture.path("state/a.json"),
+        )))
         .build();
     let preview = runtime
         .preview_skill("deploy", &ExecutionOptions::default())
         .unwrap();
-    assert!(matches!(preview.decision, Decision::Denied(_)) && preview.question.is_some());
-    assert_eq!(preview.missing, ["the program no-such-program"]);
+    assert!(
+        matches!(preview.authorization, Decision::Denied(_)) && preview.approval_request.is_some()
+    );
+    assert_eq!(
+        preview.missing_requirements,
+        ["the program no-such-program"]
+    );
     assert_eq!(
         preview
-            .idle
+            .unused_tools
             .iter()
             .map(|(tool, _)| tool.as_str())
             .collect::<Vec<_>>(),
         ["Read", "Task"]
     );
-    let question = preview.question.unwrap();
+    let question = preview.approval_request.unwrap();
     assert!(matches!(
         runtime.approve_skill("deploy", &ExecutionOptions::default(), &question),
         Ok(Decision::Granted(_))
@@ -378,7 +388,7 @@ async fn a_preview_asks_nobody_and_runs_nothing() {
         runtime
             .preview_skill("deploy", &ExecutionOptions::default())
             .unwrap()
-            .decision,
+            .authorization,
         Decision::Granted(_)
     ));
     assert_eq!((host.asked(), fixture.sandbox.jobs().len()), (0, 0));
@@ -397,12 +407,15 @@ async fn what_is_missing_is_said_before_anything_is_asked() {
         .execute_skill("deploy", ExecutionOptions::default())
         .await
         .unwrap_err();
-    assert_eq!((error.kind(), host.asked()), (ErrorKind::Requirements, 0));
+    assert_eq!(
+        (error.kind(), host.asked()),
+        (ErrorKind::MissingRequirements, 0)
+    );
     assert_snapshot!(error, @r#"the skill "deploy" needs what is not here: a system of: win32; the program no-such-program; the variable API_KEY"#);
     let noted = fixture
         .recording()
         .approver(host.clone())
-        .unmet_requirements(skills_runtime::Unmet::Note)
+        .on_missing_requirements(skills_runtime::OnMissing::Warn)
         .build();
     assert_eq!(
         noted
@@ -424,7 +437,7 @@ async fn a_standing_rule_gives_no_power_to_new_content() {
         .file("deploy/scripts/run.sh", "");
     let rules =
         || Rules::default().rule(Rule::parse(Effect::Allow, Layer::User, "spawn:git").unwrap());
-    let runtime = fixture.recording().rules(rules()).build();
+    let runtime = fixture.recording().policy(rules()).build();
     let artifacts = runtime
         .execute_skill("deploy", ExecutionOptions::default())
         .await
@@ -432,7 +445,7 @@ async fn a_standing_rule_gives_no_power_to_new_content() {
     assert_snapshot!(denied(&artifacts), @"nobody approved its content for what rules would give it: there was nobody to ask");
     let asked = fixture
         .recording()
-        .rules(rules())
+        .policy(rules())
         .approver(Arc::new(Answer::Session))
         .build();
     assert!(
@@ -447,7 +460,7 @@ async fn a_standing_rule_gives_no_power_to_new_content() {
     fixture
         .skill("review", "allowed-tools: Read, Grep, Glob, LS\n")
         .file("review/scripts/run.sh", "");
-    let all = fixture.recording().rules(rules()).build();
+    let all = fixture.recording().policy(rules()).build();
     assert!(
         all.execute_skill("review", ExecutionOptions::default())
             .await
@@ -474,7 +487,8 @@ async fn an_answer_for_the_session_is_for_one_conversation() {
     let check = async |session: Option<&str>, is_command: bool, questions: usize| {
         let mut options = ExecutionOptions::default();
         options.session = session.map(str::to_owned);
-        options.command = is_command.then(|| skills_runtime::Command::Program("git".to_owned()));
+        options.command =
+            is_command.then(|| skills_runtime::HostCommand::Program("git".to_owned()));
         let ran = match is_command {
             true => runtime.execute_command(&fixture.path(""), options).await,
             false => runtime.execute_skill("deploy", options).await,
@@ -498,7 +512,7 @@ async fn an_answer_for_the_session_is_for_one_conversation() {
     for (session, questions) in [(Some("one"), 4), (Some("one"), 4), (Some("two"), 5)] {
         check(session, true, questions).await;
     }
-    runtime.forget_answers("one");
+    runtime.clear_session_approvals("one");
     for (session, is_command, questions) in [
         (Some("two"), false, 5),
         (None, false, 5),

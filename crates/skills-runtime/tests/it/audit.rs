@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use proptest::prelude::*;
 use serde_json::json;
 use skills_runtime::audit::{AuditError, AuditSink, Decision, Event, Log, verify};
-use skills_runtime::{Answer, Approver, Ending, ErrorKind, ExecutionOptions, Secrets};
+use skills_runtime::{Answer, Approver, ErrorKind, ExecutionOptions, Secrets, Termination};
 
 use crate::fixture::{Asleep, Fixture};
 
@@ -37,7 +37,7 @@ async fn a_record_says_everything_and_no_secret() {
         .file("deploy/scripts/run.sh", "");
     let sink = Arc::new(Memory::default());
     *fixture.sandbox.stdout.lock().unwrap() = b"the key is hunter2hunter2".to_vec();
-    *fixture.sandbox.ending.lock().unwrap() = Some(Ending::Trapped {
+    *fixture.sandbox.ending.lock().unwrap() = Some(Termination::Trapped {
         reason: "hunter2hunter2".to_owned(),
         frames: vec!["hunter2hunter2".to_owned()],
     });
@@ -87,7 +87,7 @@ async fn attempts_that_come_to_nothing_are_recorded_too() {
         lines.push(format!("{} {:?} {outcome}", event.skill, event.decision));
     }
     let mut gone = ExecutionOptions::default();
-    gone.read = vec!["/no/such/file".into()];
+    gone.readable_paths = vec!["/no/such/file".into()];
     let _ = runtime.execute_skill("deploy", gone).await;
     lines.push(
         sink.take()
@@ -189,7 +189,7 @@ async fn a_skill_cannot_make_its_record_too_long() {
         skills_runtime::policy::Layer::Session,
         skills_runtime::Capability::Spawn,
     );
-    let runtime = fixture.recording().rules(rules).audit(log.clone()).build();
+    let runtime = fixture.recording().policy(rules).audit(log.clone()).build();
     let options = ExecutionOptions::default()
         .workspace(skills_runtime::Workspace::Directory(fixture.path("work")));
     assert!(
@@ -202,7 +202,7 @@ async fn a_skill_cannot_make_its_record_too_long() {
     );
     let stop = skills_runtime::AgentEvent::Stop {
         reason: "done".to_owned(),
-        is_repeated: false,
+        stop_hook_active: false,
     };
     runtime.run_hooks("deploy", &stop, None).await.unwrap();
     let log = log.files().unwrap();
@@ -271,7 +271,7 @@ proptest! {
         for attempt in tries {
             let mut options = ExecutionOptions::default();
             options.script = attempt.script.map(str::to_owned);
-            options.approval = attempt.answer.map(|answer| Arc::new(answer) as Arc<dyn Approver>);
+            options.approver = attempt.answer.map(|answer| Arc::new(answer) as Arc<dyn Approver>);
             options = attempt.env.into_iter().fold(options, |options, name| options.env(name, "12345678"));
             let before = fixture.sandbox.jobs().len();
             let result = executor.block_on(runtime.execute_skill(attempt.skill, options));

@@ -8,7 +8,8 @@ use insta::assert_snapshot;
 use skills_runtime::audit::{AuditError, AuditSink, Event};
 use skills_runtime::policy::{Effect, Layer, Question, Rule};
 use skills_runtime::{
-    Answer, Command, Convention, ExecutionOptions, ExecutionStatus, Rules, SkillRuntime, Workspace,
+    Answer, ExecutionOptions, ExecutionStatus, HostCommand, InputProtocol, Rules, SkillRuntime,
+    Workspace,
 };
 use skills_sandbox::Program;
 
@@ -20,9 +21,9 @@ fn allow(texts: &[&str]) -> Rules {
     })
 }
 
-fn options(command: Command) -> ExecutionOptions {
+fn options(command: HostCommand) -> ExecutionOptions {
     let mut options = ExecutionOptions::default();
-    options.convention = Convention::ScriptRunner;
+    options.input_protocol = InputProtocol::ScriptRunner;
     options.command = Some(command);
     options
 }
@@ -46,14 +47,14 @@ async fn a_command_of_a_skill_needs_leave_to_start_its_program() {
         .skill("pdf", "")
         .skill("narrow", "allowed-tools: Read\n");
     let runtime = fixture.recording().build();
-    let ls = || options(Command::Program("ls".to_owned()));
+    let ls = || options(HostCommand::Program("ls".to_owned()));
     assert_snapshot!(denied(&runtime, "pdf", ls()).await, @"may not start ls (asked by the caller): no rule allows it, and there was nobody to ask");
-    assert_snapshot!(denied(&runtime, "pdf", options(Command::Shell("ls | wc".to_owned()))).await, @"may not start programs (asked by the caller): no rule allows it, and there was nobody to ask");
-    let runtime = fixture.recording().rules(allow(&["spawn"])).build();
+    assert_snapshot!(denied(&runtime, "pdf", options(HostCommand::Shell("ls | wc".to_owned()))).await, @"may not start programs (asked by the caller): no rule allows it, and there was nobody to ask");
+    let runtime = fixture.recording().policy(allow(&["spawn"])).build();
     assert_snapshot!(denied(&runtime, "narrow", ls()).await, @"may not start ls (asked by the caller): `allowed-tools` names what the skill needs, and not this");
     assert!(fixture.sandbox.jobs().is_empty());
 
-    let mut shell = options(Command::Shell("echo \"$0\"; ls | wc".to_owned()));
+    let mut shell = options(HostCommand::Shell("echo \"$0\"; ls | wc".to_owned()));
     shell.stdin = Some(b"text".to_vec());
     assert!(
         runtime
@@ -65,9 +66,9 @@ async fn a_command_of_a_skill_needs_leave_to_start_its_program() {
     );
     let jobs = fixture.sandbox.jobs();
     assert!(matches!(jobs[0].program(), Program::Command { name } if name == "sh"));
-    assert_eq!(jobs[0].arguments(), ["-c", "echo \"$0\"; ls | wc"]);
-    assert_eq!(jobs[0].input_bytes(), b"text");
-    let names: BTreeSet<&str> = jobs[0].variables().map(|(name, _)| name).collect();
+    assert_eq!(jobs[0].args(), ["-c", "echo \"$0\"; ls | wc"]);
+    assert_eq!(jobs[0].stdin_bytes(), b"text");
+    let names: BTreeSet<&str> = jobs[0].envs().map(|(name, _)| name).collect();
     assert_eq!(
         names,
         BTreeSet::from(["SKILL_ASSETS_DIR", "SKILL_DIR", "SKILL_NAME"])
@@ -88,8 +89,8 @@ async fn a_session_has_one_directory_for_all_its_runs_and_nobody_else_has() {
     for _ in 0..2 {
         let mut options =
             ExecutionOptions::default().workspace(Workspace::Session(directory.clone()));
-        options.convention = Convention::ScriptRunner;
-        options.directory = Some(directory.path().to_owned());
+        options.input_protocol = InputProtocol::ScriptRunner;
+        options.current_dir = Some(directory.path().to_owned());
         assert!(
             runtime
                 .execute_skill("pdf", options)
@@ -101,11 +102,11 @@ async fn a_session_has_one_directory_for_all_its_runs_and_nobody_else_has() {
         fs::write(directory.path().join("kept"), "").unwrap();
     }
     let jobs = fixture.sandbox.jobs();
-    assert_eq!(jobs[1].starts_in("test").unwrap(), directory.path());
+    assert_eq!(jobs[1].working_directory("test").unwrap(), directory.path());
     assert!(
-        jobs[1].input_bytes().is_empty()
+        jobs[1].stdin_bytes().is_empty()
             && !jobs[1]
-                .variables()
+                .envs()
                 .any(|(name, _)| name == "SKILL_WORKSPACE" || name == "SKILL_INPUT")
     );
     #[cfg(unix)]
@@ -152,9 +153,9 @@ async fn a_command_for_no_skill_works_on_a_directory_and_is_recorded_as_what_it_
         .build();
     let work = fixture.path("work");
     let run = |words: &'static [&'static str]| {
-        let mut options = options(Command::Program(words[0].to_owned()));
+        let mut options = options(HostCommand::Program(words[0].to_owned()));
         options.args = words[1..].iter().map(|word| (*word).to_owned()).collect();
-        options.write = vec![work.clone()];
+        options.writable_paths = vec![work.clone()];
         runtime.execute_command(&work, options)
     };
     assert!(run(&["ls", "-l"]).await.unwrap().exit_status.is_success());
@@ -178,13 +179,13 @@ async fn a_command_for_no_skill_works_on_a_directory_and_is_recorded_as_what_it_
     );
     assert!(
         fixture.sandbox.jobs()[0]
-            .variables()
+            .envs()
             .all(|(name, _)| name == "SKILL_WORKSPACE")
     );
     let missing = runtime
         .execute_command(
             &fixture.path("nowhere"),
-            options(Command::Program("ls".to_owned())),
+            options(HostCommand::Program("ls".to_owned())),
         )
         .await
         .unwrap_err();
@@ -210,7 +211,7 @@ async fn what_is_only_offered_asks_nobody_and_stops_nothing() {
     let work = fixture.path("work");
     let offer = || {
         let mut options = ExecutionOptions::default();
-        options.offer = vec![(work.clone(), Access::ReadWrite)];
+        options.optional_mounts = vec![(work.clone(), Access::ReadWrite)];
         options
     };
     let user =
@@ -223,7 +224,7 @@ async fn what_is_only_offered_asks_nobody_and_stops_nothing() {
         (user(&write), "ro"),
         (deny_reading(&work), "none"),
     ] {
-        let runtime = fixture.recording().rules(rules).build();
+        let runtime = fixture.recording().policy(rules).build();
         assert!(
             runtime
                 .execute_skill("pdf", offer())
@@ -253,7 +254,10 @@ async fn what_is_only_offered_asks_nobody_and_stops_nothing() {
     }
     // What a skill does not name it is not given either, and here that is no reason to refuse the
     // rest.
-    let runtime = fixture.recording().rules(allow(&["spawn", &write])).build();
+    let runtime = fixture
+        .recording()
+        .policy(allow(&["spawn", &write]))
+        .build();
     assert!(
         runtime
             .execute_skill("narrow", offer())

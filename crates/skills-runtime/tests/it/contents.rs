@@ -129,7 +129,7 @@ async fn one_private_copy_serves_all_runs_of_a_content() {
         modified(fixture.path("deploy/SKILL.md"))
     );
     // A backend that cannot show the copy at the path of the skill runs it where it lies.
-    let Program::Script { path, .. } = jobs[0].clone().at_locations().program().clone() else {
+    let Program::Script { path, .. } = jobs[0].clone().with_real_paths().program().clone() else {
         unreachable!("the skill has a script")
     };
     assert_eq!(path, copies[0].join("scripts/run.sh"));

@@ -118,7 +118,7 @@ async fn tax_calculator_uses_the_exact_formulas() {
         ExecutionOptions::default().script("broken.py"),
     )
     .await;
-    assert_snapshot!(serde_json::to_string(&broken.exit_status).unwrap(), @r#"{"kind":"failed","ending":{"kind":"exited","code":1}}"#);
+    assert_snapshot!(serde_json::to_string(&broken.exit_status).unwrap(), @r#"{"kind":"failed","termination":{"kind":"exited","code":1}}"#);
     assert!(broken.stderr.text().contains("ZeroDivisionError"));
 }
 

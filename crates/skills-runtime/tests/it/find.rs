@@ -5,7 +5,7 @@ use skills_runtime::discovery::Selector;
 use skills_runtime::prompt::{
     Activation, Active, Input, MentionIndex, MentionOptions, Mode, Modes,
 };
-use skills_runtime::{Budget, ErrorKind, Root, Scope, SkillForm, SkillRuntime};
+use skills_runtime::{Budget, ErrorKind, InjectionFormat, Root, Scope, SkillRuntime};
 
 use crate::fixture::Fixture;
 
@@ -88,7 +88,7 @@ fn unknown_and_ambiguous_names_say_what_there_is() {
     let runtime = fixture.builder().build();
     let unknown = runtime.get_skill("pfd").unwrap_err();
     assert_eq!(
-        (unknown.kind(), unknown.candidates()),
+        (unknown.kind(), unknown.suggestions()),
         (ErrorKind::UnknownSkill, ["pdf".to_owned()].as_slice())
     );
     assert_snapshot!(unknown, @r#"no skill is named "pfd""#);
@@ -116,7 +116,7 @@ fn prompts_name_the_skills_and_frame_their_text() {
     let runtime = fixture.builder().build();
     assert!(
         runtime
-            .catalogue(Budget::Characters(8_000))
+            .skills_section(Budget::Characters(8_000))
             .text()
             .contains("- pdf: About pdf. (file: ")
     );
@@ -171,12 +171,12 @@ fn a_model_gets_no_skill_that_is_not_for_models_to_choose() {
         let error = runtime
             .activate_skill(name, None, &mut Active::default())
             .unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotOffered);
+        assert_eq!(error.kind(), ErrorKind::NotModelInvocable);
     }
     assert_eq!(runtime.script_strategy("run"), "");
     assert!(
         runtime
-            .inject_skill("manual", SkillForm::Codex, None)
+            .inject_skill("manual", InjectionFormat::Codex, None)
             .is_ok(),
         "users may"
     );
@@ -205,7 +205,7 @@ fn a_skill_is_given_whole_in_the_form_of_codex() {
     fixture.skill("pdf", "");
     let runtime = fixture.builder().build();
     let text = runtime
-        .inject_skill("pdf", SkillForm::Codex, None)
+        .inject_skill("pdf", InjectionFormat::Codex, None)
         .unwrap()
         .text;
     assert!(
@@ -215,7 +215,7 @@ fn a_skill_is_given_whole_in_the_form_of_codex() {
     );
     assert!(
         runtime
-            .inject_skill("pdf", SkillForm::Codex, Some(10))
+            .inject_skill("pdf", InjectionFormat::Codex, Some(10))
             .unwrap()
             .left_out
             .is_some()
@@ -247,7 +247,7 @@ fn indexes_are_made_once_for_a_catalogue_and_know_the_modes() {
     assert_eq!(names(&first), ["pdf"]);
     assert!(
         !runtime
-            .catalogue(Budget::Characters(8_000))
+            .skills_section(Budget::Characters(8_000))
             .text()
             .contains("docx")
     );

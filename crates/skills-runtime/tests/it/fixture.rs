@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use skills_runtime::policy::{Answering, Question};
 use skills_runtime::{
-    Approver, Builder, Captured, Ending, Report, Root, Sandbox, Scope, SkillRuntime,
+    Approver, Builder, CapturedOutput, EnforcementReport, Root, Sandbox, Scope, SkillRuntime,
+    Termination,
 };
-use skills_sandbox::{Job, Outcome, Running};
+use skills_sandbox::{Job, RunFuture, RunOutput};
 use tempfile::TempDir;
 
 pub(crate) struct Fixture {
@@ -74,7 +75,7 @@ pub(crate) struct Recorder {
     pub(crate) stderr: Mutex<Vec<u8>>,
     jobs: Mutex<Vec<Job>>,
     pub(crate) stdout: Mutex<Vec<u8>>,
-    pub(crate) ending: Mutex<Option<Ending>>,
+    pub(crate) ending: Mutex<Option<Termination>>,
 }
 
 impl Recorder {
@@ -88,11 +89,11 @@ impl Sandbox for Recorder {
         "recorder"
     }
 
-    fn run(&self, job: Job) -> Running<'_> {
+    fn run(&self, job: Job) -> RunFuture<'_> {
         self.jobs.lock().unwrap().push(job);
-        let mut stdout = Captured::default();
+        let mut stdout = CapturedOutput::default();
         stdout.push(&self.stdout.lock().unwrap(), 1_000);
-        let mut stderr = Captured::default();
+        let mut stderr = CapturedOutput::default();
         stderr.push(&self.stderr.lock().unwrap(), 1_000);
         if let Some(act) = &*self.act.lock().unwrap() {
             act(self.jobs.lock().unwrap().last().unwrap());
@@ -102,13 +103,13 @@ impl Sandbox for Recorder {
             .lock()
             .unwrap()
             .clone()
-            .unwrap_or(Ending::Exited { code: 0 });
-        let outcome = Outcome::new(
+            .unwrap_or(Termination::Exited { code: 0 });
+        let outcome = RunOutput::new(
             ending,
             stdout,
             stderr,
             Duration::ZERO,
-            Report::new("recorder"),
+            EnforcementReport::new("recorder"),
         );
         Box::pin(std::future::ready(Ok(outcome)))
     }

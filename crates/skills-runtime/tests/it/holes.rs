@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use skills_runtime::{Answer, Ending, ExecutionOptions, Root, Scope, SkillRuntime, Workspace};
-use skills_sandbox::{Job, Outcome, Report, Running, Sandbox, SandboxError};
+use skills_runtime::{Answer, ExecutionOptions, Root, Scope, SkillRuntime, Termination, Workspace};
+use skills_sandbox::{EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError};
 
 use crate::fixture::Fixture;
 
@@ -18,7 +18,7 @@ async fn nothing_is_tried_a_second_time() {
         fn name(&self) -> &'static str {
             "broken"
         }
-        fn run(&self, _: Job) -> Running<'_> {
+        fn run(&self, _: Job) -> RunFuture<'_> {
             self.0.fetch_add(1, Ordering::SeqCst);
             Box::pin(std::future::ready(Err(SandboxError::unavailable(
                 "a wall",
@@ -46,7 +46,7 @@ async fn nothing_is_tried_a_second_time() {
     );
     let runtime = fixture.recording().build();
     for (index, code) in [1, 134, 136, 139].into_iter().enumerate() {
-        *fixture.sandbox.ending.lock().unwrap() = Some(Ending::Exited { code });
+        *fixture.sandbox.ending.lock().unwrap() = Some(Termination::Exited { code });
         let _ = runtime
             .execute_skill("a", ExecutionOptions::default())
             .await
@@ -74,11 +74,11 @@ async fn a_module_is_told_paths_of_its_own() {
     let job = fixture.sandbox.jobs().pop().unwrap();
     let root = fixture.path("").display().to_string();
     assert!(
-        job.variables().all(|(_, value)| !value.contains(&root)),
+        job.envs().all(|(_, value)| !value.contains(&root)),
         "{job:?}"
     );
     assert!(
-        job.variables()
+        job.envs()
             .any(|(name, value)| (name, value) == ("SKILL_WORKSPACE", "/workspace"))
     );
 }
@@ -96,7 +96,7 @@ async fn output_that_is_no_text_is_not_lost() {
         .await
         .unwrap();
     assert_eq!(
-        (artifacts.stdout.bytes(), artifacts.output.as_str()),
+        (artifacts.stdout.head(), artifacts.output.as_str()),
         (b"caf\xe9 \xff".as_slice(), Some("caf\u{FFFD} \u{FFFD}"))
     );
 }
@@ -166,7 +166,7 @@ async fn concurrent_runs_are_bounded() {
         fn name(&self) -> &'static str {
             "slow"
         }
-        fn run(&self, _: Job) -> Running<'_> {
+        fn run(&self, _: Job) -> RunFuture<'_> {
             Box::pin(async {
                 let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
                 self.most.fetch_max(now, Ordering::SeqCst);
@@ -174,13 +174,13 @@ async fn concurrent_runs_are_bounded() {
                     tokio::task::yield_now().await;
                 }
                 self.now.fetch_sub(1, Ordering::SeqCst);
-                let nothing = skills_runtime::Captured::default;
-                Ok(Outcome::new(
-                    Ending::Exited { code: 0 },
+                let nothing = skills_runtime::CapturedOutput::default;
+                Ok(RunOutput::new(
+                    Termination::Exited { code: 0 },
                     nothing(),
                     nothing(),
                     Duration::ZERO,
-                    Report::new("slow"),
+                    EnforcementReport::new("slow"),
                 ))
             })
         }

@@ -6,7 +6,8 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use skills_runtime::policy::{Layer, Mode};
 use skills_runtime::{
-    AgentEvent, Answer, Approver, Capability, Ending, HookReport, HookVerdict, Rules, SkillRuntime,
+    AgentEvent, Answer, Approver, Capability, HookDecision, HookReport, Rules, SkillRuntime,
+    Termination,
 };
 
 use crate::fixture::Fixture;
@@ -40,11 +41,14 @@ async fn a_hook_is_an_ordinary_job_with_the_event() {
         .approver(Arc::new(Answer::Session))
         .build();
     let report = report(&runtime, &before("Edit")).await;
-    assert_eq!((report.verdict, report.runs.len()), (HookVerdict::GoOn, 1));
+    assert_eq!(
+        (report.decision, report.runs.len()),
+        (HookDecision::Continue, 1)
+    );
     let job = fixture.sandbox.jobs().pop().unwrap();
-    assert_eq!(job.arguments(), ["--strict"]);
+    assert_eq!(job.args(), ["--strict"]);
     assert_eq!(job.grants().limits().wall_time.as_secs(), 2);
-    let event: Value = serde_json::from_slice(job.input_bytes()).unwrap();
+    let event: Value = serde_json::from_slice(job.stdin_bytes()).unwrap();
     assert_eq!(
         event,
         json!({"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": {"file": "a.txt"}})
@@ -80,7 +84,7 @@ async fn matchers_choose_by_the_whole_name() {
             &runtime,
             &AgentEvent::Stop {
                 reason: "done".to_owned(),
-                is_repeated: false
+                stop_hook_active: false
             }
         )
         .await
@@ -105,33 +109,33 @@ async fn hooks_object_in_the_words_of_claude_code() {
     let say = async |stdout: &str, stderr: &str, code: i32, event: &AgentEvent| {
         *fixture.sandbox.stdout.lock().unwrap() = stdout.as_bytes().to_vec();
         *fixture.sandbox.stderr.lock().unwrap() = stderr.as_bytes().to_vec();
-        *fixture.sandbox.ending.lock().unwrap() = Some(Ending::Exited { code });
-        serde_json::to_string(&report(&runtime, event).await.verdict).unwrap()
+        *fixture.sandbox.ending.lock().unwrap() = Some(Termination::Exited { code });
+        serde_json::to_string(&report(&runtime, event).await.decision).unwrap()
     };
     let edit = before("Edit");
-    assert_snapshot!(say("", "not this file\n", 2, &edit).await, @r#"{"kind":"blocked","reason":"not this file"}"#);
-    assert_snapshot!(say(r#"{"decision": "block", "reason": "no"}"#, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"no"}"#);
+    assert_snapshot!(say("", "not this file\n", 2, &edit).await, @r#"{"kind":"block","reason":"not this file"}"#);
+    assert_snapshot!(say(r#"{"decision": "block", "reason": "no"}"#, "", 0, &edit).await, @r#"{"kind":"block","reason":"no"}"#);
     let deny = r#"{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "never"}}"#;
-    assert_snapshot!(say(deny, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"never"}"#);
+    assert_snapshot!(say(deny, "", 0, &edit).await, @r#"{"kind":"block","reason":"never"}"#);
     assert_snapshot!(say(&deny.replace("deny", "ask"), "", 0, &edit).await, @r#"{"kind":"ask","reason":"never"}"#);
-    assert_snapshot!(say(&deny.replace("deny", "allow"), "", 0, &edit).await, @r#"{"kind":"go-on"}"#);
-    assert_snapshot!(say(r#"{"continue": false, "stopReason": "enough"}"#, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"enough"}"#);
+    assert_snapshot!(say(&deny.replace("deny", "allow"), "", 0, &edit).await, @r#"{"kind":"continue"}"#);
+    assert_snapshot!(say(r#"{"continue": false, "stopReason": "enough"}"#, "", 0, &edit).await, @r#"{"kind":"block","reason":"enough"}"#);
     let both = r#"{"decision": "block", "reason": "no", "hookSpecificOutput": {"permissionDecision": "allow"}}"#;
-    assert_snapshot!(say(both, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"no"}"#);
+    assert_snapshot!(say(both, "", 0, &edit).await, @r#"{"kind":"block","reason":"no"}"#);
     let long = format!(
         "{{\"decision\": \"block\", \"reason\": \"{}\"}}",
         "x".repeat(2_000)
     );
-    assert_snapshot!(say(&long, "", 0, &edit).await, @r#"{"kind":"blocked","reason":"the hook wrote more than is kept"}"#);
-    assert_snapshot!(say("all is well", "", 0, &edit).await, @r#"{"kind":"go-on"}"#);
-    assert_snapshot!(say("", "crash", 1, &edit).await, @r#"{"kind":"blocked","reason":"the hook failed: exit code 1"}"#);
+    assert_snapshot!(say(&long, "", 0, &edit).await, @r#"{"kind":"block","reason":"the hook wrote more than is kept"}"#);
+    assert_snapshot!(say("all is well", "", 0, &edit).await, @r#"{"kind":"continue"}"#);
+    assert_snapshot!(say("", "crash", 1, &edit).await, @r#"{"kind":"block","reason":"the hook failed: exit code 1"}"#);
     let after = AgentEvent::PostToolUse {
         tool: "Bash".to_owned(),
         input: json!({}),
         output: json!("x"),
     };
-    assert_snapshot!(say("", "crash", 1, &after).await, @r#"{"kind":"go-on"}"#);
-    assert_snapshot!(say("", "the tests fail", 2, &after).await, @r#"{"kind":"blocked","reason":"the tests fail"}"#);
+    assert_snapshot!(say("", "crash", 1, &after).await, @r#"{"kind":"continue"}"#);
+    assert_snapshot!(say("", "the tests fail", 2, &after).await, @r#"{"kind":"block","reason":"the tests fail"}"#);
 }
 
 /// One that wants the user asked does not keep a later one from blocking.
@@ -149,7 +153,7 @@ async fn the_strictest_of_several_hooks_counts() {
     *fixture.sandbox.stdout.lock().unwrap() = br#"{"decision": "ask"}"#.to_vec();
     *fixture.sandbox.act.lock().unwrap() = Some(Box::new(move |job| {
         let is_second = format!("{:?}", job.program()).contains("block.sh");
-        *sandbox.ending.lock().unwrap() = Some(Ending::Exited {
+        *sandbox.ending.lock().unwrap() = Some(Termination::Exited {
             code: if is_second { 2 } else { 0 },
         });
     }));
@@ -159,7 +163,7 @@ async fn the_strictest_of_several_hooks_counts() {
         .build();
     let report = report(&runtime, &before("Edit")).await;
     assert!(
-        matches!(report.verdict, HookVerdict::Blocked { .. }) && report.runs.len() == 2,
+        matches!(report.decision, HookDecision::Block { .. }) && report.runs.len() == 2,
         "{report:?}"
     );
 }
@@ -172,9 +176,9 @@ async fn no_hook_runs_that_nobody_approved() {
             .mode(Mode::Trusted)
             .allow(Layer::Session, Capability::Spawn)
     };
-    let runtime = fixture.recording().rules(open()).build();
+    let runtime = fixture.recording().policy(open()).build();
     let report = report(&runtime, &before("Edit")).await;
-    let HookVerdict::Blocked { reason } = report.verdict else {
+    let HookDecision::Block { reason } = report.decision else {
         panic!("{report:?}")
     };
     assert_snapshot!(reason, @"the hook did not run: may not run as a hook: PreToolUse ./scripts/check.sh --strict (asked by its hooks): no rule allows it, and there was nobody to ask");
@@ -185,8 +189,8 @@ async fn no_hook_runs_that_nobody_approved() {
             .run_hooks("guard", &before("Edit"), Some(asked))
             .await
             .unwrap()
-            .verdict,
-        HookVerdict::GoOn
+            .decision,
+        HookDecision::Continue
     );
 }
 
@@ -215,7 +219,7 @@ async fn a_hook_reaches_no_shell_and_no_other_directory() {
         fixture.skill("guard", &format!("hooks:\n  PreToolUse: [{hook}]\n"));
         let report = report(&runtime, &before("Edit")).await;
         assert!(
-            matches!(&report.verdict, HookVerdict::Blocked { .. }),
+            matches!(&report.decision, HookDecision::Block { .. }),
             "{number}: {report:?}"
         );
         assert!(report.runs[0].status.is_err(), "{number}");

@@ -1,6 +1,6 @@
 //! Interpreters of the host's choice reach the backend of the system.
 
-use skills_runtime::{ExecutionOptions, Interpreters, SandboxErrorKind, ScriptType};
+use skills_runtime::{ExecutionOptions, ProgramFinder, SandboxErrorKind, ScriptType};
 
 use crate::fixture::{Fixture, lacks_walls};
 
@@ -17,19 +17,18 @@ async fn the_backend_looks_where_the_host_says() {
         .file("venv/pyvenv.cfg", "home = /usr/bin\n")
         .file("venv/bin/empty", "");
     std::os::unix::fs::symlink("/usr/bin/python3", fixture.path("venv/bin/python3")).unwrap();
-    let run = async |interpreters: Interpreters| {
+    let run = async |interpreters: ProgramFinder| {
         fixture
             .builder()
-            .interpreters(interpreters)
+            .program_finder(interpreters)
             .build()
             .execute_skill("one", ExecutionOptions::default())
             .await
     };
-    let named =
-        run(Interpreters::default()
-            .interpreter(ScriptType::Python, fixture.path("venv/bin/python3")))
-        .await
-        .unwrap();
+    let named = run(ProgramFinder::default()
+        .override_interpreter(ScriptType::Python, fixture.path("venv/bin/python3")))
+    .await
+    .unwrap();
     assert_eq!(
         (named.stdout.text(), named.stderr.text()),
         (
@@ -37,7 +36,7 @@ async fn the_backend_looks_where_the_host_says() {
             String::new()
         )
     );
-    let error = run(Interpreters::in_directories(["/nowhere"]))
+    let error = run(ProgramFinder::with_search_path(["/nowhere"]))
         .await
         .unwrap_err();
     assert_eq!(

@@ -20,7 +20,7 @@ fn mode_of(frontmatter: &str, files: &[&str], options: &ExecutionOptions) -> Str
     let opened = catalog.entries()[0].open().unwrap();
     match detect_execution_mode("s", &opened, opened.document().unwrap().manifest(), options) {
         Ok(mode) => serde_json::to_string(&mode).unwrap(),
-        Err(error) => format!("{error}; {:?}", error.candidates()),
+        Err(error) => format!("{error}; {:?}", error.suggestions()),
     }
 }
 

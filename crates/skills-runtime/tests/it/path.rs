@@ -3,7 +3,9 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use skills_runtime::policy::Layer;
-use skills_runtime::{Capability, Ending, ExecutionOptions, ExecutionStatus, Rules, Workspace};
+use skills_runtime::{
+    Capability, ExecutionOptions, ExecutionStatus, Rules, Termination, Workspace,
+};
 
 use crate::fixture::Fixture;
 
@@ -15,7 +17,7 @@ async fn the_job_carries_what_was_decided_and_nothing_else() {
         .file("pdf/scripts/run.py", "");
     let runtime = fixture
         .recording()
-        .rules(Rules::default().allow(Layer::Session, Capability::Spawn))
+        .policy(Rules::default().allow(Layer::Session, Capability::Spawn))
         .build();
     let mut options = ExecutionOptions::default()
         .input(json!({"a": 1}))
@@ -50,7 +52,7 @@ async fn what_no_rule_allows_is_denied_before_anything_starts() {
     assert_snapshot!(denial, @"may not start rm (asked by Bash(rm:*)): no rule allows it, and there was nobody to ask");
     assert!(fixture.sandbox.jobs().is_empty());
     let mut options = ExecutionOptions::default();
-    options.without = vec![Capability::Write, Capability::Spawn];
+    options.dropped_capabilities = vec![Capability::Write, Capability::Spawn];
     let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
     assert!(artifacts.exit_status.is_success());
     assert_eq!(artifacts.permissions_used, ["Read"]);
@@ -65,7 +67,7 @@ async fn a_workspace_makes_writing_come_to_something() {
         .file("work/in.txt", "");
     let runtime = fixture
         .recording()
-        .rules(Rules::default().allow(Layer::Session, Capability::Write))
+        .policy(Rules::default().allow(Layer::Session, Capability::Write))
         .build();
     let without = runtime
         .execute_skill("pdf", ExecutionOptions::default())
@@ -98,7 +100,7 @@ async fn no_spelling_of_a_workspace_makes_the_skill_writable() {
     std::os::unix::fs::symlink(fixture.path(""), fixture.path("work/up")).unwrap();
     let runtime = fixture
         .recording()
-        .rules(Rules::default().allow(Layer::Session, Capability::Write))
+        .policy(Rules::default().allow(Layer::Session, Capability::Write))
         .build();
     for spelling in ["work/..", "pdf/../pdf", "work/up"] {
         let mut options = ExecutionOptions::default();
@@ -182,13 +184,15 @@ async fn endings_become_statuses() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("pdf/scripts/run.py", "");
     let runtime = fixture.recording().build();
-    let failed = |ending: Ending| ExecutionStatus::Failed { ending };
+    let failed = |ending: Termination| ExecutionStatus::Failed {
+        termination: ending,
+    };
     let (code, memory) = (
-        Ending::Exited { code: 3 },
-        Ending::MemoryLimit { limit_bytes: 1 },
+        Termination::Exited { code: 3 },
+        Termination::MemoryLimit { limit_bytes: 1 },
     );
     let timeout = (
-        Ending::TimedOut { limit_ms: 5 },
+        Termination::TimedOut { limit_ms: 5 },
         ExecutionStatus::Timeout { limit_ms: 5 },
     );
     for (ending, status) in [
@@ -226,9 +230,9 @@ async fn input_too_long_for_a_variable_comes_by_standard_input_alone() {
             artifacts.notes
         );
         let job = fixture.sandbox.jobs().pop().unwrap();
-        assert_eq!(job.input_bytes().len(), length + 2);
+        assert_eq!(job.stdin_bytes().len(), length + 2);
         assert_eq!(
-            job.variables().any(|(name, _)| name == "SKILL_INPUT"),
+            job.envs().any(|(name, _)| name == "SKILL_INPUT"),
             in_variable,
             "{length}"
         );

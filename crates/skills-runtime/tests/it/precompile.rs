@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use skills_runtime::{Cancellation, ErrorKind, ExecutionOptions, Precompile, Preparation, Sandbox};
-use skills_sandbox::{Job, Preparing, Program, Running, SandboxError};
+use skills_runtime::{
+    CancellationToken, ErrorKind, ExecutionOptions, Precompile, Preparation, Sandbox,
+};
+use skills_sandbox::{Job, PrepareFuture, Program, RunFuture, SandboxError};
 
 use crate::fixture::Fixture;
 
@@ -17,7 +19,7 @@ impl Sandbox for Preparer {
         "preparer"
     }
 
-    fn prepare(&self, program: Program) -> Preparing<'_> {
+    fn prepare(&self, program: Program) -> PrepareFuture<'_> {
         if let Program::Wasm(bytes) = program {
             // The test is still there.
             let _ = self.0.send(bytes.to_vec());
@@ -25,8 +27,8 @@ impl Sandbox for Preparer {
         Box::pin(std::future::ready(Ok(Preparation::Cached)))
     }
 
-    fn run(&self, _: Job) -> Running<'_> {
-        Box::pin(std::future::ready(Err(SandboxError::load(
+    fn run(&self, _: Job) -> RunFuture<'_> {
+        Box::pin(std::future::ready(Err(SandboxError::invalid_program(
             "nothing runs here",
         ))))
     }
@@ -57,7 +59,7 @@ async fn one_is_prepared_when_somebody_asks_for_it() {
     );
     assert_eq!(
         runtime.precompile_skill("scripts").await.unwrap(),
-        Preparation::Nothing
+        Preparation::NotNeeded
     );
     assert_eq!(
         runtime.precompile_skill("three").await.unwrap_err().kind(),
@@ -82,7 +84,7 @@ fn all_are_prepared_when_they_are_found() {
 async fn what_is_cancelled_before_its_turn_does_not_run() {
     let (sender, _prepared) = channel();
     let (_fixture, runtime) = fixture_runtime(sender, Precompile::OnDemand);
-    let cancellation = Cancellation::new();
+    let cancellation = CancellationToken::new();
     cancellation.cancel();
     let error = runtime
         .execute_skill(

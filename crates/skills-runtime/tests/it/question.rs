@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use skills_runtime::policy::{Effect, Layer, Question, Rule};
 use skills_runtime::{
-    Command, ExecutionOptions, Rules, describe_question, describe_whole_question,
+    ExecutionOptions, HostCommand, Rules, format_approval_request, format_approval_request_in_full,
 };
 
 use crate::fixture::Fixture;
@@ -11,15 +11,15 @@ use crate::fixture::Fixture;
 fn question(fixture: &Fixture, words: &[&str]) -> Question {
     let rules = Rules::default()
         .rule(Rule::parse(Effect::Allow, Layer::User, "network:api.example.com").unwrap());
-    let runtime = fixture.recording().rules(rules).build();
+    let runtime = fixture.recording().policy(rules).build();
     let mut options = ExecutionOptions::default();
-    options.command = Some(Command::Program("git".to_owned()));
+    options.command = Some(HostCommand::Program("git".to_owned()));
     options.args = words.iter().map(|word| (*word).to_owned()).collect();
     options.hosts = vec!["api.example.com".parse().unwrap()];
     runtime
         .preview_skill("deploy", &options)
         .unwrap()
-        .question
+        .approval_request
         .unwrap()
 }
 
@@ -36,8 +36,8 @@ fn a_question_is_text_that_no_skill_can_forge() {
         &fixture,
         &["push\n  wants    nothing", "\u{1b}[2K\u{202e}x"],
     );
-    let text = describe_whole_question(&question).unwrap();
-    assert_eq!(text, describe_question(&question));
+    let text = format_approval_request_in_full(&question).unwrap();
+    assert_eq!(text, format_approval_request(&question));
     assert_snapshot!(shown(&fixture, &question, &text), @r"
     deploy wants to run: git $'push\n  wants    nothing' $'\u001b[2K\u202ex'
       skill    HERE/deploy
@@ -57,13 +57,15 @@ fn nobody_is_asked_what_they_cannot_read() {
     // What hides is counted as it is shown.
     for long in ["x".repeat(2_000), "\u{200b}".repeat(334), "'".repeat(500)] {
         let question = question(&fixture, &[&long]);
-        let error = describe_whole_question(&question).unwrap_err().to_string();
+        let error = format_approval_request_in_full(&question)
+            .unwrap_err()
+            .to_string();
         assert!(
             error.starts_with("it is longer than a question may be: git ") && error.ends_with('…'),
             "{error}"
         );
         assert!(
-            describe_question(&question)
+            format_approval_request(&question)
                 .lines()
                 .next()
                 .unwrap()
@@ -77,7 +79,7 @@ fn a_command_is_shown_as_it_is_taken_apart() {
     let fixture = Fixture::new();
     fixture.skill("deploy", "");
     let check = |words: &[&str], expected: &str| {
-        let text = describe_whole_question(&question(&fixture, words)).unwrap();
+        let text = format_approval_request_in_full(&question(&fixture, words)).unwrap();
         assert_eq!(
             text.lines().next().unwrap(),
             format!("deploy wants to run: git {expected}")
@@ -138,12 +140,15 @@ async fn a_question_about_a_command_says_what_its_digest_covers() {
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&asked);
     let approver = move |question: &Question| {
-        noted.lock().unwrap().push(describe_question(question));
+        noted
+            .lock()
+            .unwrap()
+            .push(format_approval_request(question));
         skills_runtime::Answer::Deny
     };
     let runtime = fixture.recording().approver(Arc::new(approver)).build();
     let mut options = ExecutionOptions::default();
-    options.command = Some(Command::Program("python3".to_owned()));
+    options.command = Some(HostCommand::Program("python3".to_owned()));
     options.args = vec!["x.py".to_owned()];
     let _ = runtime
         .execute_command(&fixture.path("work"), options)

@@ -19,7 +19,7 @@ fn secrets() -> Secrets {
 
 fn given(fixture: &Fixture) -> Vec<String> {
     let job = fixture.sandbox.jobs().pop().unwrap();
-    job.variables()
+    job.envs()
         .filter(|(name, _)| !name.starts_with("SKILL_") && *name != "TIMEOUT_MS")
         .map(|(name, value)| format!("{name}={value}"))
         .collect()
@@ -60,7 +60,7 @@ async fn only_declared_and_allowed_variables_are_given() {
         ["the value of THIRD is too short to be looked for in what the program wrote"]
     );
     let ruled = Rules::default().rule(Rule::parse(Effect::Allow, Layer::Session, "env:*").unwrap());
-    let ruled = fixture.recording().secrets(secrets()).rules(ruled).build();
+    let ruled = fixture.recording().secrets(secrets()).policy(ruled).build();
     assert!(
         ruled
             .execute_skill("a", ExecutionOptions::default())
@@ -120,7 +120,7 @@ async fn a_declared_variable_that_changes_what_runs_is_never_given() {
     let runtime = fixture
         .recording()
         .secrets(secrets)
-        .rules(rules)
+        .policy(rules)
         .approver(Arc::new(Answer::Always))
         .build();
     assert!(

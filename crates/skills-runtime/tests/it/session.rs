@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use skills_runtime::{Answer, Ending, ExecutionOptions, SessionEnd, ToolAccess};
+use skills_runtime::{Answer, ExecutionOptions, SessionEnd, Termination, ToolAccess};
 
 use crate::fixture::Fixture;
 
@@ -36,15 +36,15 @@ async fn a_forked_session_lets_only_a_summary_out() {
             .exit_status
             .is_success()
     );
-    assert_eq!(session.records().len(), 2);
-    let SessionEnd::Done(summary) = session.finish(json!("two issues")).await.unwrap() else {
+    assert_eq!(session.events().len(), 2);
+    let SessionEnd::Finished(summary) = session.finish(json!("two issues")).await.unwrap() else {
         panic!("nobody objects")
     };
     assert_eq!(
         (
             summary.skill.as_str(),
             summary.tool_calls,
-            summary.records.len()
+            summary.events.len()
         ),
         ("review", 2, 0)
     );
@@ -56,11 +56,11 @@ async fn a_forked_session_lets_only_a_summary_out() {
     );
     let mut session = runtime.start_session("plain", None).unwrap();
     let _ = session.execute(ExecutionOptions::default()).await.unwrap();
-    let SessionEnd::Done(summary) = session.finish(Value::Null).await.unwrap() else {
+    let SessionEnd::Finished(summary) = session.finish(Value::Null).await.unwrap() else {
         panic!("nobody objects")
     };
     assert_eq!(
-        (summary.summary, summary.records.len(), summary.is_forked),
+        (summary.summary, summary.events.len(), summary.is_forked),
         (json!({"issues": 2}), 1, false)
     );
 }
@@ -83,10 +83,10 @@ async fn records_are_bounded_and_what_is_dropped_is_counted() {
             .await
             .unwrap();
     }
-    let SessionEnd::Done(summary) = session.finish(Value::Null).await.unwrap() else {
+    let SessionEnd::Finished(summary) = session.finish(Value::Null).await.unwrap() else {
         panic!("nobody objects")
     };
-    assert_eq!((summary.tool_calls, summary.dropped_records), (5, 2));
+    assert_eq!((summary.tool_calls, summary.dropped_events), (5, 2));
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn a_stop_hook_may_want_the_agent_to_go_on() {
     fixture
         .skill("review", "hooks:\n  Stop: [{command: scripts/done.sh}]\n")
         .file("review/scripts/done.sh", "");
-    *fixture.sandbox.ending.lock().unwrap() = Some(Ending::Exited { code: 2 });
+    *fixture.sandbox.ending.lock().unwrap() = Some(Termination::Exited { code: 2 });
     *fixture.sandbox.stderr.lock().unwrap() = b"run the tests first".to_vec();
     let mut session = fixture
         .recording()
@@ -105,14 +105,14 @@ async fn a_stop_hook_may_want_the_agent_to_go_on() {
     let end = session.finish(json!("done")).await.unwrap();
     assert_eq!(
         end,
-        SessionEnd::GoOn {
+        SessionEnd::Continue {
             reason: "run the tests first".to_owned()
         }
     );
     *fixture.sandbox.ending.lock().unwrap() = None;
     assert!(matches!(
         session.finish(json!("done")).await.unwrap(),
-        SessionEnd::Done(_)
+        SessionEnd::Finished(_)
     ));
 }
 

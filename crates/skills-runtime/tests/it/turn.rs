@@ -1,6 +1,6 @@
 //! What a turn makes of the skills that a user names: Codex's conformance cases C1 to C4.
 
-use skills_runtime::SkillForm;
+use skills_runtime::InjectionFormat;
 use skills_runtime::prompt::{Active, Input, MentionOptions, Role};
 
 use crate::fixture::Fixture;
@@ -19,8 +19,12 @@ fn a_chosen_skill_goes_before_the_message_as_the_users_words() {
     ];
     let mentions = index.find(&inputs, &MentionOptions::codex());
     let mut active = Active::default();
-    let injections =
-        runtime.inject_selected(&mentions.selected, SkillForm::Codex, None, &mut active);
+    let injections = runtime.inject_selected(
+        &mentions.selected,
+        InjectionFormat::Codex,
+        None,
+        &mut active,
+    );
     let texts: Vec<&str> = injections
         .injected
         .iter()
@@ -45,15 +49,15 @@ fn a_chosen_skill_goes_before_the_message_as_the_users_words() {
     let next = index.find(&[Input::Text("now $docx")], &MentionOptions::codex());
     assert_eq!(
         runtime
-            .inject_selected(&next.selected, SkillForm::Codex, None, &mut active)
-            .already,
+            .inject_selected(&next.selected, InjectionFormat::Codex, None, &mut active)
+            .already_active,
         ["docx"]
     );
     assert_eq!(
         runtime
             .inject_selected(
                 &next.selected,
-                SkillForm::Codex,
+                InjectionFormat::Codex,
                 None,
                 &mut Active::default()
             )
@@ -89,7 +93,12 @@ fn a_skill_behind_a_symlink_is_shown_at_its_own_path() {
     );
     let mut active = Active::default();
     let text = &runtime
-        .inject_selected(&mentions.selected, SkillForm::Codex, None, &mut active)
+        .inject_selected(
+            &mentions.selected,
+            InjectionFormat::Codex,
+            None,
+            &mut active,
+        )
         .injected[0]
         .text;
     assert!(
@@ -116,8 +125,12 @@ fn a_skill_that_cannot_be_read_is_a_warning_and_the_others_go_on() {
     std::fs::remove_file(fixture.path("gone/SKILL.md")).unwrap();
     let mentions = index.find(&[Input::Text("$gone $pdf $long")], &MentionOptions::codex());
     let mut active = Active::default();
-    let injections =
-        runtime.inject_selected(&mentions.selected, SkillForm::Codex, None, &mut active);
+    let injections = runtime.inject_selected(
+        &mentions.selected,
+        InjectionFormat::Codex,
+        None,
+        &mut active,
+    );
     assert_eq!(injections.injected.len(), 2);
     assert!(
         injections.warnings[0].starts_with("Failed to load skill gone at "),

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use skills_runtime::discovery::WatchOptions;
-use skills_runtime::{ExecutionOptions, SkillRuntime, Watching};
+use skills_runtime::{CatalogWatcher, ExecutionOptions, SkillRuntime};
 
 use crate::fixture::Fixture;
 
@@ -22,7 +22,7 @@ fn names(runtime: &SkillRuntime) -> String {
 }
 
 /// Tells after each look whether it found something new.
-fn watch(runtime: &SkillRuntime, only_poll: bool) -> (Watching, Receiver<bool>) {
+fn watch(runtime: &SkillRuntime, only_poll: bool) -> (CatalogWatcher, Receiver<bool>) {
     let mut options = WatchOptions::default();
     (options.quiet, options.only_poll) = (Duration::from_millis(20), only_poll);
     options.poll = only_poll.then_some(Duration::from_millis(20));

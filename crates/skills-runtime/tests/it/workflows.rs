@@ -82,26 +82,29 @@ async fn code_review_in_webassembly() {
     );
     assert!(artifacts.output["review"].is_string() && artifacts.output["issues"].is_array());
     assert_eq!(
-        serde_json::from_slice::<Value>(artifacts.stdout.bytes()).unwrap(),
+        serde_json::from_slice::<Value>(artifacts.stdout.head()).unwrap(),
         artifacts.output
     );
     assert_eq!(artifacts.stderr.text(), "");
     assert_eq!(artifacts.permissions_used, ["Read", "Grep", "Glob", "LS"]);
-    let report = artifacts.report.unwrap();
+    let report = artifacts.enforcement.unwrap();
     assert_eq!(report.backend(), "wasm");
     for wall in ["files", "network", "processes", "time"] {
         assert!(
-            report.layers().iter().any(|layer| layer.name() == wall),
+            report
+                .restrictions()
+                .iter()
+                .any(|layer| layer.name() == wall),
             "{wall}"
         );
     }
 
     // 5. It forks: what happened stays in the session, and a summary comes out.
-    let SessionEnd::Done(summary) = session.finish(json!("one finding")).await.unwrap() else {
+    let SessionEnd::Finished(summary) = session.finish(json!("one finding")).await.unwrap() else {
         panic!("nobody objects")
     };
     assert_eq!(
-        (summary.summary, summary.records.len(), summary.tool_calls),
+        (summary.summary, summary.events.len(), summary.tool_calls),
         (json!("one finding"), 0, 1)
     );
     // Nothing is left of the run.
@@ -181,7 +184,7 @@ async fn pdf_in_the_operating_systems_sandbox() {
     let mut options = ExecutionOptions::default()
         .input(json!({"action": "extract_text", "file": document}))
         .timeout_ms(10_000);
-    options.read = vec![document];
+    options.readable_paths = vec![document];
     let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
     let script_path = "scripts/extract_text.py".to_owned();
     assert_eq!(
@@ -205,7 +208,7 @@ async fn pdf_in_the_operating_systems_sandbox() {
         })
     );
     assert_eq!(artifacts.permissions_used, Vec::<String>::new());
-    let verdicts: Vec<String> = artifacts.verdicts.iter().map(Verdict::to_string).collect();
+    let verdicts: Vec<String> = artifacts.decisions.iter().map(Verdict::to_string).collect();
     let expected = format!(
         "granted, by the rule `allow read (built-in)`: read {} (asked by the caller)",
         fixture.path("documents/document.pdf").display()
@@ -225,7 +228,7 @@ async fn an_action_that_names_no_script_is_not_guessed() {
     let error = runtime.execute_skill("pdf", options).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AmbiguousScript);
     assert_eq!(
-        error.candidates(),
+        error.suggestions(),
         [
             "convert_pdf_to_images.py",
             "extract_form_field_info.py",

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use insta::assert_snapshot;
 use skills_runtime::{
-    Answer, Artefacts, Ending, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, Workspace,
+    Answer, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, OutputFiles, Termination,
+    Workspace,
 };
 
 use crate::fixture::{Fixture, lacks_walls};
 
-fn list(artefacts: &Artefacts) -> String {
-    let line = |file: &skills_runtime::Artefact| {
+fn list(artefacts: &OutputFiles) -> String {
+    let line = |file: &skills_runtime::OutputFile| {
         let content = file
             .content
             .as_ref()
@@ -20,11 +21,11 @@ fn list(artefacts: &Artefacts) -> String {
             "{} {} bytes, {}, {content:?}\n",
             file.path,
             file.bytes,
-            if file.is_new { "new" } else { "changed" }
+            if file.is_created { "new" } else { "changed" }
         )
     };
     let left_out = artefacts
-        .left_out
+        .omitted
         .iter()
         .map(|left_out| format!("left out: {left_out}\n"));
     artefacts.files.iter().map(line).chain(left_out).collect()
@@ -38,7 +39,7 @@ async fn a_private_workspace_carries_files_in_and_out_and_vanishes() {
     let saw = Arc::clone(&seen);
     *fixture.sandbox.act.lock().unwrap() = Some(Box::new(move |job| {
         let directory = job
-            .variables()
+            .envs()
             .find(|(name, _)| *name == "SKILL_WORKSPACE")
             .unwrap()
             .1
@@ -65,7 +66,7 @@ async fn a_private_workspace_carries_files_in_and_out_and_vanishes() {
     let options = ExecutionOptions::default()
         .workspace(Workspace::Private(vec![input("in.txt"), input("also.txt")]));
     let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
-    assert_snapshot!(list(&artifacts.files), @r#"
+    assert_snapshot!(list(&artifacts.output_files), @r#"
     also.txt 13 bytes, changed, Some("input, longer")
     out/deep/a.txt 4 bytes, new, Some("made")
     left out: link: it is a symlink
@@ -104,7 +105,7 @@ async fn what_is_made_in_a_directory_stays_there_and_is_named() {
     let options =
         || ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
     let asked = fixture.recording().approver(Arc::new(Answer::Once)).build();
-    assert_snapshot!(list(&asked.execute_skill("pdf", options()).await.unwrap().files), @"
+    assert_snapshot!(list(&asked.execute_skill("pdf", options()).await.unwrap().output_files), @"
     made.txt 4 bytes, new, None
     old.txt 3 bytes, changed, None
     ");
@@ -117,18 +118,22 @@ async fn what_is_made_in_a_directory_stays_there_and_is_named() {
             .execute_skill("pdf", by_link)
             .await
             .unwrap()
-            .files
+            .output_files
             .files[0]
             .path,
         "made.txt"
     );
     // Where it might only read, what others do there is not its work.
     let mut reading = options();
-    reading.without = vec![skills_runtime::Capability::Write];
+    reading.dropped_capabilities = vec![skills_runtime::Capability::Write];
     fs::remove_file(fixture.path("work/made.txt")).unwrap();
     assert_eq!(
-        asked.execute_skill("pdf", reading).await.unwrap().files,
-        Artefacts::default()
+        asked
+            .execute_skill("pdf", reading)
+            .await
+            .unwrap()
+            .output_files,
+        OutputFiles::default()
     );
 }
 
@@ -141,12 +146,12 @@ async fn files_are_offered_by_the_caller() {
         .file("docs/a.pdf", "");
     let runtime = fixture.recording().build();
     let mut options = ExecutionOptions::default();
-    options.read = vec![fixture.path("docs/../docs/a.pdf")];
+    options.readable_paths = vec![fixture.path("docs/../docs/a.pdf")];
     let _ = runtime.execute_skill("pdf", options).await.unwrap();
     let grants = fixture.sandbox.jobs().pop().unwrap().grants().clone();
     assert_eq!(grants.files()[1].path(), fixture.path("docs/a.pdf"));
     let mut options = ExecutionOptions::default();
-    options.write = vec![fixture.path("docs")];
+    options.writable_paths = vec![fixture.path("docs")];
     assert!(
         !runtime
             .execute_skill("pdf", options)
@@ -201,7 +206,7 @@ async fn a_part_of_a_workspace_is_made_and_named() {
     let job = fixture.sandbox.jobs().pop().unwrap();
     let work = fixture.path("work").display().to_string();
     assert!(
-        job.variables()
+        job.envs()
             .any(|(name, value)| name == "SKILL_WORKSPACE" && value == work)
     );
     let paths: Vec<_> = job
@@ -230,7 +235,7 @@ async fn no_directory_is_made_through_a_symlink() {
             .await
             .unwrap_err()
             .kind(),
-        ErrorKind::Files
+        ErrorKind::FileAccess
     );
     assert!(!fixture.path("elsewhere/deep").exists() && fixture.sandbox.jobs().is_empty());
 }
@@ -247,12 +252,12 @@ fn a_look_beforehand_knows_the_private_workspace() {
         .build()
         .preview_skill("pdf", &options)
         .unwrap();
-    let skills_runtime::Decision::Granted(grants) = preview.decision else {
+    let skills_runtime::Decision::Granted(grants) = preview.authorization else {
         panic!("nothing is asked")
     };
     assert_eq!(grants.files()[1].guest(), "/workspace");
     assert_eq!(
-        preview.idle,
+        preview.unused_tools,
         [("Read".to_owned(), "the program has a workspace of its own")]
     );
 }
@@ -314,18 +319,18 @@ async fn a_private_workspace_over_its_quota_ends_the_run_and_says_what_is_missin
     options.scratch_bytes = Some(4 << 20);
     let artifacts = runtime.execute_skill("fill", options).await.unwrap();
     let ExecutionStatus::Failed {
-        ending: Ending::DiskLimit(exceeded),
+        termination: Termination::DiskLimit(exceeded),
     } = artifacts.exit_status
     else {
         panic!("{:?} {}", artifacts.exit_status, artifacts.stderr.text())
     };
     assert_eq!(exceeded.limit_bytes, 4 << 20);
     assert_eq!(
-        artifacts.files.left_out[0],
+        artifacts.output_files.omitted[0],
         "what was not written before the stop: private workspace over its quota of 4 MiB"
     );
     assert!(
-        artifacts.files.files.len() >= 40,
+        artifacts.output_files.files.len() >= 40,
         "what was written is there"
     );
     assert_eq!(

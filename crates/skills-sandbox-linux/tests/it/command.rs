@@ -3,7 +3,7 @@
 use std::fs;
 
 use skills_policy::{Capability, Decision, Layer, Request, Rules};
-use skills_sandbox::{Ending, Job, Program, Sandbox};
+use skills_sandbox::{Termination, Job, Program, Sandbox};
 use skills_sandbox_linux::Isolation;
 
 use crate::skill::{Skill, tiers};
@@ -22,10 +22,10 @@ async fn a_command_gets_its_words_as_they_are_and_works_on_the_workspace() {
     for tier in tiers() {
         let skill = Skill::new(tier);
         let odd = "-n a; $(id) 'b' \"c\"\n";
-        let outcome = skill.run(job(&skill, "printf", |request| request.start("printf")).argument("%s|").argument(odd)).await;
+        let outcome = skill.run(job(&skill, "printf", |request| request.start("printf")).arg("%s|").arg(odd)).await;
         assert_eq!((outcome.stdout.text(), outcome.stderr.text()), (format!("{odd}|"), String::new()));
-        let outcome = skill.run(job(&skill, "touch", |request| request.start("touch")).argument("made")).await;
-        assert_eq!(outcome.ending, Ending::Exited { code: 0 }, "{}", outcome.stderr.text());
+        let outcome = skill.run(job(&skill, "touch", |request| request.start("touch")).arg("made")).await;
+        assert_eq!(outcome.termination, Termination::Exited { code: 0 }, "{}", outcome.stderr.text());
         assert!(skill.path("workspace").join("made").is_file());
     }
 }
@@ -39,10 +39,10 @@ async fn only_what_was_granted_starts() {
         let error = skill.sandbox().run(job(&skill, "no-such-program", |request| request.start_any())).await.unwrap_err();
         assert!(error.to_string().contains("no program \"no-such-program\" in /usr/bin"), "{error}");
         // A shell of which nothing more is granted starts nothing more.
-        let alone = job(&skill, "sh", |request| request.start("sh")).argument("-c").argument("echo here; ls; echo $?");
+        let alone = job(&skill, "sh", |request| request.start("sh")).arg("-c").arg("echo here; ls; echo $?");
         let outcome = skill.run(alone).await;
         assert!(outcome.stdout.text().starts_with("here\n12"), "{} {}", outcome.stdout.text(), outcome.stderr.text());
-        let any = job(&skill, "sh", |request| request.start_any()).argument("-c").argument("echo a b | tr a-z A-Z > out; cat out");
+        let any = job(&skill, "sh", |request| request.start_any()).arg("-c").arg("echo a b | tr a-z A-Z > out; cat out");
         let outcome = skill.run(any).await;
         assert_eq!(outcome.stdout.text(), "A B\n", "{}", outcome.stderr.text());
     }
@@ -54,9 +54,9 @@ async fn a_directory_to_start_in_is_one_that_was_granted() {
         let skill = Skill::new(tier);
         let below = skill.path("workspace").join("below");
         fs::create_dir(&below).unwrap();
-        let outcome = skill.run(job(&skill, "pwd", |request| request.start("pwd")).directory(&below)).await;
+        let outcome = skill.run(job(&skill, "pwd", |request| request.start("pwd")).current_dir(&below)).await;
         assert_eq!(outcome.stdout.text().trim_end(), below.to_string_lossy(), "{}", outcome.stderr.text());
-        let outside = job(&skill, "pwd", |request| request.start("pwd")).directory(skill.path("scratch"));
+        let outside = job(&skill, "pwd", |request| request.start("pwd")).current_dir(skill.path("scratch"));
         let error = skill.sandbox().run(outside).await.unwrap_err();
         assert!(error.to_string().contains("the directory that the program is to start in was not granted"), "{error}");
     }
@@ -69,7 +69,7 @@ async fn a_tree_of_its_own_has_other_names_as_well() {
     }
     let skill = Skill::new(Isolation::Isolated);
     fs::write(skill.path("workspace").join("note"), "found").unwrap();
-    let job = job(&skill, "cat", |request| request.start("cat")).alias("/workspace", skill.path("workspace"));
-    let outcome = skill.run(job.argument("/workspace/note")).await;
+    let job = job(&skill, "cat", |request| request.start("cat")).path_alias("/workspace", skill.path("workspace"));
+    let outcome = skill.run(job.arg("/workspace/note")).await;
     assert_eq!(outcome.stdout.text(), "found", "{}", outcome.stderr.text());
 }

@@ -17,7 +17,7 @@ mod runtime;
 mod scene;
 mod unix_sockets;
 
-use skills_sandbox::conformance::{Column, assert_conforms};
+use skills_sandbox::conformance::{BackendVariant, assert_conforms};
 use skills_sandbox_linux::Isolation;
 
 use crate::skill::lacks;
@@ -25,15 +25,15 @@ use answers::Answers;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_isolated_tier_answers_as_the_table_says() {
-    answer(Column::Isolated, Isolation::Isolated).await;
+    answer(BackendVariant::LinuxNamespaces, Isolation::Isolated).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_landlock_tier_answers_as_the_table_says() {
-    answer(Column::Landlock, Isolation::Landlock).await;
+    answer(BackendVariant::LinuxLandlock, Isolation::Landlock).await;
 }
 
-async fn answer(column: Column, tier: Isolation) {
+async fn answer(column: BackendVariant, tier: Isolation) {
     if lacks(tier) {
         return;
     }

@@ -1,5 +1,5 @@
 use insta::assert_snapshot;
-use skills_sandbox::Ending;
+use skills_sandbox::Termination;
 use skills_sandbox_linux::Isolation;
 
 use crate::skill::{Skill, lacks};
@@ -230,5 +230,5 @@ async fn a_script_cannot_signal_its_host() {
         .tool("Bash")
         .python("import os, signal\ntry:\n    os.kill(os.getppid(), 0)\nexcept PermissionError: print('refused')")
         .await;
-    assert_eq!((outcome.stdout.text().as_str(), &outcome.ending), ("refused\n", &Ending::Exited { code: 0 }));
+    assert_eq!((outcome.stdout.text().as_str(), &outcome.termination), ("refused\n", &Termination::Exited { code: 0 }));
 }

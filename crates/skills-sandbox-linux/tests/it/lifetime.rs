@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use skills_sandbox::{Ending, Sandbox};
+use skills_sandbox::{Termination, Sandbox};
 use skills_sandbox_linux::Isolation;
 
 use crate::skill::{Skill, tiers};
@@ -26,7 +26,7 @@ async fn the_deadline_kills_the_whole_tree_and_keeps_partial_output() {
         skill.limits.wall_time = Duration::from_millis(1_500);
         let started = Instant::now();
         let outcome = skill.run(skill.job("main.sh", &format!("{DAEMON}while :; do :; done"))).await;
-        assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 1_500 });
+        assert_eq!(outcome.termination, Termination::TimedOut { limit_ms: 1_500 });
         assert_eq!(outcome.stdout.text(), "started\n");
         assert!(started.elapsed() < Duration::from_secs(10), "an endless script came to an end");
         assert!(heart(&skill) > 0);
@@ -40,7 +40,7 @@ async fn nothing_survives_a_normal_exit_or_holds_the_pipes() {
     for tier in tiers() {
         let skill = Skill::new(tier).tool("Bash").tool("Write");
         let outcome = skill.run(skill.job("main.sh", &format!("{DAEMON}while [ ! -s ../workspace/heart ]; do :; done"))).await;
-        assert_eq!((outcome.stdout.text().as_str(), outcome.ending.is_success()), ("started\n", true));
+        assert_eq!((outcome.stdout.text().as_str(), outcome.termination.is_success()), ("started\n", true));
         assert_dead(&skill).await;
     }
 }
@@ -53,7 +53,7 @@ async fn a_daemon_cannot_leave_its_group() {
         let script = "import os, time\nif os.fork() == 0:\n    try: os.setsid()\n    except OSError: pass\n    if os.fork() == 0:\n        \
                   while True:\n            open('../workspace/heart', 'a').write('x')\n            time.sleep(0.02)\n    os._exit(0)\n\
                   while not os.path.exists('../workspace/heart'): time.sleep(0.01)";
-        assert!(skill.python(script).await.ending.is_success());
+        assert!(skill.python(script).await.termination.is_success());
         assert_dead(&skill).await;
     }
 }
@@ -82,7 +82,7 @@ async fn many_runs_at_once_do_not_mix() {
         let job = skill.job("main.py", "import sys\nprint(sys.stdin.read() * 3)");
         let mut runs = tokio::task::JoinSet::new();
         for index in 0..32 {
-            let (skill, job) = (std::sync::Arc::clone(&skill), job.clone().input(format!("{index},").into_bytes()));
+            let (skill, job) = (std::sync::Arc::clone(&skill), job.clone().stdin(format!("{index},").into_bytes()));
             runs.spawn(async move { (index, skill.run(job).await) });
         }
         while let Some(run) = runs.join_next().await {
@@ -105,7 +105,7 @@ async fn a_host_that_will_be_killed() {
     let daemon = "(while :; do echo beat >> \"$1/heart\"; sleep 0.05; done) &\nwait\n";
     let job = skill.job("main.sh", daemon);
     let place = skill.path("workspace").display().to_string();
-    let _ = skill.run(job.argument(place)).await;
+    let _ = skill.run(job.arg(place)).await;
 }
 
 #[tokio::test]

@@ -49,6 +49,6 @@ async fn listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
     PermissionError
     ");
     assert_eq!((outside.dialled(), outside.private(), outside.reached()), (1, 0, 1));
-    let network = outcome.report.layers().iter().find(|layer| layer.name() == "network").unwrap();
+    let network = outcome.enforcement.restrictions().iter().find(|layer| layer.name() == "network").unwrap();
     insta::assert_snapshot!(network.to_string().replace(&server.port().to_string(), "PORT"), @"network enforced: a network of its own with nothing but a proxy at port 3128; reached allowed.test (1); refused other.test: the host is not on the list (1); refused inside.test: the host has no public address (1); refused 127.0.0.1: port PORT is closed (1); refused allowed.test.other.test: the host is not on the list (1)");
 }

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use skills_sandbox::egress::Outside;
+use skills_sandbox::egress::Connector;
 use tokio::net::TcpStream;
 
 /// The address that names have unless the test says otherwise; nothing is sent there.
@@ -63,7 +63,7 @@ impl Made {
     }
 }
 
-impl Outside for Made {
+impl Connector for Made {
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send + 'a>> {
         let address = (self.leads)(host, self.resolved.fetch_add(1, Ordering::Relaxed));
         Box::pin(async move { Ok(vec![SocketAddr::from((address, port))]) })

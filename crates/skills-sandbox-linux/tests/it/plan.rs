@@ -2,8 +2,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use skills_policy::{Capability, Decision, Layer, Request, Rules};
-use skills_sandbox::interpreter::Interpreters;
-use skills_sandbox::{Job, Program, ScriptKind};
+use skills_sandbox::interpreter::ProgramFinder;
+use skills_sandbox::{Job, Program, ScriptType};
 use skills_sandbox_linux::{Ground, Plan, Tier};
 
 /// The whole plan of a job, which is plain data: nothing was started to make it.
@@ -11,15 +11,15 @@ use skills_sandbox_linux::{Ground, Plan, Tier};
 fn a_plan_is_data() {
     let request = Request::new("/skills/pdf").workspace("/project").tool("Write", None);
     let Decision::Granted(grants) = Rules::default().allow(Layer::User, Capability::Write).decide(&request) else { panic!("granted") };
-    let job = Job::new(grants, Program::script(ScriptKind::Shell, "/skills/pdf/scripts/run.sh")).argument("--page").argument("1");
-    let job = job.environment("SKILL_ID", "pdf");
+    let job = Job::new(grants, Program::script(ScriptType::Shell, "/skills/pdf/scripts/run.sh")).arg("--page").arg("1");
+    let job = job.env("SKILL_ID", "pdf");
     let shell = Path::new("/bin/bash").canonicalize().unwrap().display().to_string();
     let user =
         format!("skill:x:{}", std::fs::metadata("/proc/self").map(|own| own.uid()).map_or(0, |own| if own == 0 { 65_534 } else { own }));
     for (name, tier) in [("isolated", Tier::Isolated), ("landlock", Tier::Landlock)] {
         let scratch = if tier == Tier::Isolated { "/tmp" } else { "/tmp/skill-x" };
         let ground = Ground { tier, scratch: scratch.into(), processes: true };
-        let plan = Plan::new(&job, &Interpreters::default(), &ground).unwrap();
+        let plan = Plan::new(&job, &ProgramFinder::default(), &ground).unwrap();
         insta::assert_snapshot!(name, format!("{plan:#?}").replace(&shell, "SHELL").replace(&user, "skill:x:USER"));
     }
 }

@@ -25,7 +25,7 @@ async fn changed(skill: &Skill, names: &[&str]) -> Vec<String> {
          lambda: open(path, 'w').write('changed')):\n        try: attempt()\n        except OSError: pass\n"
     );
     let outcome = skill.python(&script).await;
-    assert!(outcome.ending.is_success(), "{:?} {}", outcome.ending, outcome.stderr.text());
+    assert!(outcome.termination.is_success(), "{:?} {}", outcome.termination, outcome.stderr.text());
     let is_changed = |name: &&&str| fs::read_to_string(workspace.join(name)).ok().as_deref() != Some("as it was");
     names.iter().filter(is_changed).map(|name| (*name).to_owned()).collect()
 }

@@ -1,6 +1,6 @@
 //! Quotas of private workspaces, in every tier.
 
-use skills_sandbox::{Ending, Excess, Outcome, Quota, QuotaExceeded, QuotaMonitor, Status};
+use skills_sandbox::{Termination, QuotaPart, RunOutput, Quota, QuotaExceeded, QuotaMonitor, EnforcementStatus};
 
 use crate::skill::{Skill, tiers};
 
@@ -12,7 +12,7 @@ const LIMIT: u64 = 8 * MIB;
 const OVERSHOOT: u64 = 1 << 30;
 
 /// Runs Python in a workspace with the quota; `os` and the path `w` are there. Returns what came of it and how many bytes are left.
-async fn run(skill: &Skill, script: &str) -> (Outcome, u64) {
+async fn run(skill: &Skill, script: &str) -> (RunOutput, u64) {
     let workspace = skill.path("workspace");
     let prelude = format!("import ctypes, fcntl, mmap, os\nw = {:?}\nos.chdir(w)\n", workspace.to_str().unwrap());
     let job = skill.job("main.py", &format!("{prelude}{script}")).quota(Quota::new(&workspace, LIMIT));
@@ -26,8 +26,8 @@ fn skill(tier: skills_sandbox_linux::Isolation) -> Skill {
     Skill::new(tier).tool("Write").tool("Bash")
 }
 
-fn over(excess: Excess) -> Ending {
-    Ending::DiskLimit(QuotaExceeded { limit_bytes: LIMIT, excess })
+fn over(excess: QuotaPart) -> Termination {
+    Termination::DiskLimit(QuotaExceeded { limit_bytes: LIMIT, part: excess })
 }
 
 #[tokio::test]
@@ -52,10 +52,10 @@ async fn a_workspace_that_is_filled_in_any_way_ends_the_run() {
         for attempt in attempts {
             let skill = skill(tier);
             let (outcome, left) = run(&skill, attempt).await;
-            assert_eq!(outcome.ending, over(Excess::Bytes), "{tier:?}\n{attempt}\n{}", outcome.stderr.text());
+            assert_eq!(outcome.termination, over(QuotaPart::Bytes), "{tier:?}\n{attempt}\n{}", outcome.stderr.text());
             assert!(left < LIMIT + OVERSHOOT, "{tier:?} {left} bytes\n{attempt}");
-            let layer = outcome.report.layers().iter().find(|layer| layer.name() == "workspace").unwrap();
-            assert_eq!(layer.status(), Status::Partial);
+            let layer = outcome.enforcement.restrictions().iter().find(|layer| layer.name() == "workspace").unwrap();
+            assert_eq!(layer.status(), EnforcementStatus::Partial);
         }
     }
 }
@@ -64,10 +64,10 @@ async fn a_workspace_that_is_filled_in_any_way_ends_the_run() {
 async fn entries_count_as_well() {
     for tier in tiers() {
         let (outcome, _) = run(&skill(tier), "n = 0\nwhile True:\n    os.mkdir(str(n % 200)) if n < 200 else None\n    os.close(os.open(f'{n % 200}/{n}', os.O_CREAT | os.O_WRONLY))\n    n += 1").await;
-        let Ending::DiskLimit(exceeded) = outcome.ending else { panic!("{:?} {}", outcome.ending, outcome.stderr.text()) };
-        assert!(matches!(exceeded.excess, Excess::Entries | Excess::Bytes), "{exceeded:?}");
+        let Termination::DiskLimit(exceeded) = outcome.termination else { panic!("{:?} {}", outcome.termination, outcome.stderr.text()) };
+        assert!(matches!(exceeded.part, QuotaPart::Entries | QuotaPart::Bytes), "{exceeded:?}");
         let (outcome, _) = run(&skill(tier), "for n in range(100):\n    os.mkdir('d')\n    os.chdir('d')").await;
-        assert_eq!(outcome.ending, over(Excess::Depth), "{}", outcome.stderr.text());
+        assert_eq!(outcome.termination, over(QuotaPart::Depth), "{}", outcome.stderr.text());
     }
 }
 
@@ -77,7 +77,7 @@ async fn what_takes_no_space_is_no_excess() {
                   os.symlink('/usr', 'usr')\nfor n in range(30):\n    open('again', 'wb').write(b'x' * (1 << 20))\n    os.rename('again', 'other')\nprint('done')";
     for tier in tiers() {
         let (outcome, left) = run(&skill(tier), script).await;
-        assert!(outcome.ending.is_success(), "{tier:?} {:?} {}", outcome.ending, outcome.stderr.text());
+        assert!(outcome.termination.is_success(), "{tier:?} {:?} {}", outcome.termination, outcome.stderr.text());
         assert!((5 * MIB..=LIMIT).contains(&left), "{left}");
     }
 }
@@ -104,6 +104,6 @@ async fn a_full_workspace_lets_nothing_run_for_long() {
         let skill = skill(tier);
         std::fs::write(skill.path("workspace/old"), vec![b'x'; 9 << 20]).unwrap();
         let (outcome, _) = run(&skill, "while True: pass").await;
-        assert_eq!(outcome.ending, over(Excess::Bytes));
+        assert_eq!(outcome.termination, over(QuotaPart::Bytes));
     }
 }

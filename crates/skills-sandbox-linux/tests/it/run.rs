@@ -1,7 +1,7 @@
 use insta::assert_snapshot;
 use skills_policy::{Capability, Decision, Layer, Request, Rules};
-use skills_sandbox::interpreter::Interpreters;
-use skills_sandbox::{Ending, Job, Program, Sandbox, ScriptKind};
+use skills_sandbox::interpreter::ProgramFinder;
+use skills_sandbox::{Termination, Job, Program, Sandbox, ScriptType};
 use skills_sandbox_linux::Isolation;
 
 use crate::skill::{Skill, lacks, tiers};
@@ -12,12 +12,12 @@ async fn input_arguments_and_environment_reach_the_program_unchanged() {
         let skill = Skill::new(tier);
         let job = skill.job("main.py", "import os, sys\nprint(sys.stdin.read(), sys.argv[1:], os.environ['SKILL_NAME'], os.getcwd())");
         let odd = "a 'b' \"c\" $(id) `id` ; \\ \n{}";
-        let outcome = skill.run(job.argument(odd).environment("SKILL_NAME", "pdf").input(b"{\"x\": 1}".to_vec())).await;
+        let outcome = skill.run(job.arg(odd).env("SKILL_NAME", "pdf").stdin(b"{\"x\": 1}".to_vec())).await;
         let directory = skill.path("skill").display().to_string();
         assert_eq!(outcome.stderr.text(), "");
         let text = outcome.stdout.text().replace(&directory, "SKILL");
         insta::allow_duplicates! { assert_snapshot!(text, @r#"{"x": 1} ['a \'b\' "c" $(id) `id` ; \\ \n{}'] pdf SKILL"#) };
-        assert_eq!(outcome.ending, Ending::Exited { code: 0 });
+        assert_eq!(outcome.termination, Termination::Exited { code: 0 });
     }
 }
 
@@ -26,7 +26,7 @@ async fn the_environment_is_exactly_the_documented_one() {
     for tier in tiers() {
         let skill = Skill::new(tier);
         let script = "import os\nfor name in sorted(os.environ): print(name + '=' + os.environ[name])";
-        let job = skill.job("main.py", script).environment("SKILL_ID", "pdf").environment("PATH", "/evil").environment("HOME", "/evil");
+        let job = skill.job("main.py", script).env("SKILL_ID", "pdf").env("PATH", "/evil").env("HOME", "/evil");
         let text = skill.run(job).await.stdout.text();
         let scratch = skill.path("scratch").display().to_string();
         let lines = text.lines().map(|line| line.split_once(&scratch).map_or(line.to_owned(), |(name, _)| format!("{name}SCRATCH")));
@@ -39,8 +39,8 @@ async fn shell_scripts_run_with_what_the_shell_has_built_in() {
     for tier in tiers() {
         let skill = Skill::new(tier);
         let script = "read -r line\nwhile [ ${#line} -gt 0 ]; do printf '%s.' \"${line%\"${line#?}\"}\"; line=${line#?}; done\nexit 3\n";
-        let outcome = skill.run(skill.job("main.sh", script).input(b"abc\n".to_vec())).await;
-        assert_eq!((outcome.stdout.text().as_str(), &outcome.ending), ("a.b.c.", &Ending::Exited { code: 3 }));
+        let outcome = skill.run(skill.job("main.sh", script).stdin(b"abc\n".to_vec())).await;
+        assert_eq!((outcome.stdout.text().as_str(), &outcome.termination), ("a.b.c.", &Termination::Exited { code: 3 }));
     }
 }
 
@@ -49,13 +49,13 @@ async fn a_crash_is_an_outcome_with_its_message() {
     for tier in tiers() {
         let skill = Skill::new(tier);
         let outcome = skill.python("print('before')\n1/0").await;
-        assert_eq!(outcome.ending, Ending::Exited { code: 1 });
+        assert_eq!(outcome.termination, Termination::Exited { code: 1 });
         assert_eq!(outcome.stdout.text(), "before\n");
         assert!(outcome.stderr.text().contains("ZeroDivisionError: division by zero"));
         let outcome = skill.python("import os\nos.abort()").await;
         // The first process of a process table gets no signals from inside; the library then stops it by an instruction that is not allowed.
         let signal = if tier == Isolation::Isolated { 11 } else { 6 };
-        assert_eq!(outcome.ending, Ending::Signalled { signal });
+        assert_eq!(outcome.termination, Termination::Signaled { signal });
     }
 }
 
@@ -81,8 +81,8 @@ async fn no_scratch_directory_is_too_odd_to_remove() {
         let skill = Skill::new(tier);
         let outcome = skill.python(script).await;
         // On a disk of the host's it is stopped somewhere on the way.
-        let is_stopped = tier == Isolation::Landlock && matches!(outcome.ending, Ending::DiskLimit(_));
-        assert!(is_stopped || outcome.stdout.text() == "made\n", "{:?} {}", outcome.ending, outcome.stderr.text());
+        let is_stopped = tier == Isolation::Landlock && matches!(outcome.termination, Termination::DiskLimit(_));
+        assert!(is_stopped || outcome.stdout.text() == "made\n", "{:?} {}", outcome.termination, outcome.stderr.text());
         assert_eq!(skill.leftovers(), 0);
     }
 }
@@ -94,7 +94,7 @@ async fn a_signal_without_a_name_is_an_outcome_too() {
     }
     let skill = Skill::new(Isolation::Landlock);
     let outcome = skill.python("import os\nprint('before', flush=True)\nos.kill(os.getpid(), 40)").await;
-    assert_eq!((outcome.stdout.text().as_str(), &outcome.ending), ("before\n", &Ending::Signalled { signal: 40 }));
+    assert_eq!((outcome.stdout.text().as_str(), &outcome.termination), ("before\n", &Termination::Signaled { signal: 40 }));
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn a_single_file_is_written_with_the_grant() {
         let Decision::Granted(grants) = decision else { panic!("{decision:?}") };
         let script = skill.path("skill").join("main.py");
         std::fs::write(&script, "open('../workspace/out.txt', 'w').write('result')").unwrap();
-        let outcome = skill.run(Job::new(grants, Program::script(ScriptKind::Python, script))).await;
+        let outcome = skill.run(Job::new(grants, Program::script(ScriptType::Python, script))).await;
         assert_eq!(outcome.stderr.text(), "");
         assert_eq!(std::fs::read_to_string(file).unwrap(), "result");
     }
@@ -160,8 +160,8 @@ async fn a_single_file_is_written_with_the_grant() {
 async fn ten_megabytes_of_unread_input_do_not_block() {
     for tier in tiers() {
         let skill = Skill::new(tier);
-        let outcome = skill.run(skill.job("main.py", "print('done')").input(vec![b'x'; 10 << 20])).await;
-        assert_eq!((outcome.stdout.text().as_str(), outcome.ending.is_success()), ("done\n", true));
+        let outcome = skill.run(skill.job("main.py", "print('done')").stdin(vec![b'x'; 10 << 20])).await;
+        assert_eq!((outcome.stdout.text().as_str(), outcome.termination.is_success()), ("done\n", true));
     }
 }
 
@@ -172,14 +172,14 @@ async fn output_is_kept_up_to_its_limit_and_a_flood_is_stopped() {
         skill.limits.output_bytes = 1_000;
         let outcome = skill.python("import sys\nsys.stdout.write('o' * 5000)\nsys.stderr.write('e' * 10)").await;
         assert_eq!(
-            (outcome.stdout.bytes().len(), outcome.stdout.tail().len(), outcome.stdout.dropped_bytes(), outcome.stderr.text().len()),
+            (outcome.stdout.head().len(), outcome.stdout.tail().len(), outcome.stdout.dropped_bytes(), outcome.stderr.text().len()),
             (750, 250, 4_000, 10)
         );
-        assert!(outcome.ending.is_success());
+        assert!(outcome.termination.is_success());
         skill.limits.flood_bytes = 1 << 20;
         let outcome = skill.python("while True: print('x' * 1000)").await;
-        assert_eq!(outcome.ending, Ending::OutputLimit { limit_bytes: 1 << 20 });
-        assert!(outcome.stdout.is_truncated() && outcome.stdout.bytes().len() == 750);
+        assert_eq!(outcome.termination, Termination::OutputLimit { limit_bytes: 1 << 20 });
+        assert!(outcome.stdout.is_truncated() && outcome.stdout.head().len() == 750);
     }
 }
 
@@ -202,7 +202,7 @@ async fn limits_of_memory_files_and_descriptors_hold() {
 /// What bounds the memory of Node must not be in the way of what scripts do with memory.
 #[tokio::test]
 async fn node_shares_memory_with_workers_and_runs_webassembly() {
-    if let Err(error) = Interpreters::default().find(ScriptKind::Node) {
+    if let Err(error) = ProgramFinder::default().find_interpreter(ScriptType::Node) {
         eprintln!("skipped node_shares_memory_with_workers_and_runs_webassembly: {error}");
         return;
     }
@@ -215,7 +215,7 @@ async fn node_shares_memory_with_workers_and_runs_webassembly() {
     for tier in tiers() {
         let skill = Skill::new(tier);
         let outcome = skill.run(skill.job("main.js", script)).await;
-        assert_eq!((outcome.stdout.text().as_str(), outcome.stderr.text().as_str()), ("7 8\n", ""), "{:?}", outcome.ending);
+        assert_eq!((outcome.stdout.text().as_str(), outcome.stderr.text().as_str()), ("7 8\n", ""), "{:?}", outcome.termination);
     }
 }
 
@@ -223,16 +223,16 @@ async fn node_shares_memory_with_workers_and_runs_webassembly() {
 async fn the_report_names_every_wall() {
     for tier in tiers() {
         let skill = Skill::new(tier).tool("Write");
-        let report = skill.python("pass").await.report;
-        let facts = report.facts().iter().map(|fact| format!("{}: {}", fact.name, fact.value));
-        let lines: Vec<String> = facts.chain(report.layers().iter().map(ToString::to_string)).collect();
-        let (abi, kernel) = (report.fact_named("landlock-abi").unwrap(), report.fact_named("kernel").unwrap());
+        let report = skill.python("pass").await.enforcement;
+        let facts = report.fields().iter().map(|fact| format!("{}: {}", fact.name, fact.value));
+        let lines: Vec<String> = facts.chain(report.restrictions().iter().map(ToString::to_string)).collect();
+        let (abi, kernel) = (report.field_value("landlock-abi").unwrap(), report.field_value("kernel").unwrap());
         let text =
             lines.join("\n").replace(&format!("ABI {abi}"), "ABI N").replace(&format!("abi: {abi}"), "abi: N").replace(kernel, "KERNEL");
         // Whether processes and memory are counted depends on the machine and on who the user is.
         let depends = |line: &&str| ["host-user", "processes ", "memory"].iter().any(|name| line.starts_with(name));
         assert_snapshot!(format!("report_{tier:?}"), text.lines().filter(|line| !depends(line)).collect::<Vec<_>>().join("\n"));
-        assert!(report.why_degraded().is_none_or(|reason| tier == Isolation::Landlock || reason.contains("/proc")), "{report:?}");
+        assert!(report.degraded_reason().is_none_or(|reason| tier == Isolation::Landlock || reason.contains("/proc")), "{report:?}");
     }
 }
 
@@ -240,7 +240,7 @@ async fn the_report_names_every_wall() {
 async fn what_cannot_be_enforced_or_loaded_is_refused() {
     for tier in tiers() {
         let skill = Skill::new(tier);
-        let nul = skill.sandbox().run(skill.job("main.py", "").argument("a\0b")).await.unwrap_err();
+        let nul = skill.sandbox().run(skill.job("main.py", "").arg("a\0b")).await.unwrap_err();
         assert_eq!(nul.to_string(), "the linux sandbox refuses: a path, argument or variable holds a NUL byte");
     }
     if !lacks(Isolation::Landlock) {
@@ -254,10 +254,10 @@ async fn what_cannot_be_enforced_or_loaded_is_refused() {
 async fn a_host_may_ask_for_no_walls_and_is_told_that_there_are_none() {
     let skill = Skill::new(Isolation::DangerouslyNone);
     let outcome = skill.python("import os\nprint(len(open('/etc/passwd').read()) > 0, 'HOME' in os.environ, len(os.environ) < 8)").await;
-    assert_eq!((outcome.stdout.text().as_str(), outcome.ending.is_success()), ("True True True\n", true), "{}", outcome.stderr.text());
-    assert_eq!(outcome.report.fact_named("tier"), Some("none"));
-    assert_eq!(outcome.report.why_degraded(), Some("the host asked for no walls"));
-    assert!(outcome.report.layers().iter().all(|layer| layer.status() != skills_sandbox::Status::Enforced), "{:?}", outcome.report);
+    assert_eq!((outcome.stdout.text().as_str(), outcome.termination.is_success()), ("True True True\n", true), "{}", outcome.stderr.text());
+    assert_eq!(outcome.enforcement.field_value("tier"), Some("none"));
+    assert_eq!(outcome.enforcement.degraded_reason(), Some("the host asked for no walls"));
+    assert!(outcome.enforcement.restrictions().iter().all(|layer| layer.status() != skills_sandbox::EnforcementStatus::Enforced), "{:?}", outcome.enforcement);
 }
 
 /// The copy that was decided on runs, and what lies at the path of the skill meanwhile does not; only the isolated tier can show it there.
@@ -276,8 +276,8 @@ async fn a_copy_runs_in_place_of_the_skill() {
         }
         let request = Request::new(&live).copy(&copy).limits(skill.limits.clone());
         let Decision::Granted(grants) = Rules::default().decide(&request) else { panic!("it asks for nothing") };
-        let job = Job::new(grants, Program::script(ScriptKind::Python, live.join("main.py")));
-        let outcome = skill.run(job.environment("SKILL_DIR", live.to_string_lossy())).await;
+        let job = Job::new(grants, Program::script(ScriptType::Python, live.join("main.py")));
+        let outcome = skill.run(job.env("SKILL_DIR", live.to_string_lossy())).await;
         let shown = if tier == Isolation::Isolated { &live } else { &copy }.display().to_string();
         assert_eq!(outcome.stdout.text(), format!("copy {shown}/main.py {shown} {shown} copy\n"), "{tier:?}: {}", outcome.stderr.text());
     }

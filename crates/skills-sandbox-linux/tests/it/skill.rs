@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use skills_policy::{Capability, Decision, Grants, HostPattern, Layer, Limits, Request, Rules};
-use skills_sandbox::{Job, Outcome, Program, Sandbox, ScriptKind};
+use skills_sandbox::{Job, RunOutput, Program, Sandbox, ScriptType};
 use skills_sandbox_linux::{Isolation, LinuxSandbox};
 use tempfile::TempDir;
 
@@ -62,22 +62,22 @@ impl Skill {
     pub(crate) fn job(&self, name: &str, script: &str) -> Job {
         let path = self.path("skill").join(name);
         fs::write(&path, script).unwrap();
-        Job::new(self.grants(), Program::script(ScriptKind::of_path(&path).unwrap(), path))
+        Job::new(self.grants(), Program::script(ScriptType::from_path(&path).unwrap(), path))
     }
 
     pub(crate) fn sandbox(&self) -> LinuxSandbox {
         LinuxSandbox::new(self.path("scratch")).isolation(self.isolation)
     }
 
-    pub(crate) async fn run(&self, job: Job) -> Outcome {
+    pub(crate) async fn run(&self, job: Job) -> RunOutput {
         self.sandbox().run(job).await.unwrap()
     }
 
-    pub(crate) async fn python(&self, script: &str) -> Outcome {
+    pub(crate) async fn python(&self, script: &str) -> RunOutput {
         self.run(self.job("main.py", script)).await
     }
 
-    pub(crate) async fn run_shell(&self, script: &str) -> Outcome {
+    pub(crate) async fn run_shell(&self, script: &str) -> RunOutput {
         self.run(self.job("main.sh", script)).await
     }
 
@@ -91,7 +91,7 @@ impl Skill {
             ));
         }
         let outcome = self.python(&script).await;
-        assert!(outcome.ending.is_success(), "{:?} {}", outcome.ending, outcome.stderr.text());
+        assert!(outcome.termination.is_success(), "{:?} {}", outcome.termination, outcome.stderr.text());
         outcome.stdout.text()
     }
 

@@ -38,11 +38,11 @@ impl Protected {
         let parents = parents.into_iter().filter(|parent| !below.contains(parent));
         let patterns = below
             .iter()
-            .map(|tail| format!("/{}(/|$)", in_any_case(tail)));
+            .map(|tail| format!("/{}(/|$)", case_insensitive(tail)));
         // Renaming the directory above and back again must not help, nor making it elsewhere and
         // moving it here.
         let patterns = patterns
-            .chain(parents.map(|parent| format!("/{}$", in_any_case(parent))))
+            .chain(parents.map(|parent| format!("/{}$", case_insensitive(parent))))
             .collect();
         Self {
             patterns,
@@ -52,7 +52,7 @@ impl Protected {
 }
 
 /// The usual file system of macOS does not tell capitals from small letters.
-pub(super) fn in_any_case(name: &str) -> String {
+pub(super) fn case_insensitive(name: &str) -> String {
     let each = |c: char| match c {
         '.' => "[.]".to_owned(),
         c if c.is_ascii_alphabetic() => {

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use skills_sandbox::Scratch;
+use skills_sandbox::ScratchDir;
 
 use super::FILE_PREFIX;
-use super::protected::in_any_case;
-use crate::parameter::Place;
+use super::protected::case_insensitive;
+use crate::parameter::ProfilePath;
 use crate::rule::{Filter, Operation, Rule};
 
 /// Libraries and programs of the system, and what its dynamic linker looks at.
-const SYSTEM: [&str; 12] = [
+const SYSTEM_PATHS: [&str; 12] = [
     "/System",
     "/usr/lib",
     "/usr/bin",
@@ -31,15 +31,15 @@ pub(super) const DEVELOPER: &str = "/Library/Developer/CommandLineTools";
 const VOLUMES: &str = "/System/Volumes";
 const CRYPTEXES: &str = "/System/Volumes/Preboot/Cryptexes";
 /// Temporary directories; the first is a symlink to the second.
-const TEMPORARY: [&str; 2] = ["/tmp", "/private/tmp"];
+const TEMPORARY_DIRECTORIES: [&str; 2] = ["/tmp", "/private/tmp"];
 /// Which time it is here, and which shell and which compilers the owner of the machine chose.
-const SETTINGS: [&str; 3] = [
+const SETTINGS_PATHS: [&str; 3] = [
     "/private/etc/localtime",
     "/private/var/db/xcode_select_link",
     "/private/var/select",
 ];
 /// Resolving any path looks at these; the first three are symlinks.
-const CROSSINGS: [&str; 6] = [
+const PATH_SYMLINKS: [&str; 6] = [
     "/tmp",
     "/var",
     "/etc",
@@ -48,7 +48,7 @@ const CROSSINGS: [&str; 6] = [
     "/private/etc",
 ];
 /// Where programs lie that a run with all programs may start.
-const PROGRAMS: [&str; 6] = [
+const PROGRAM_DIRECTORIES: [&str; 6] = [
     "/usr/bin",
     "/bin",
     "/usr/sbin",
@@ -58,7 +58,7 @@ const PROGRAMS: [&str; 6] = [
 ];
 /// Certificates of authorities, for programs that reach hosts; never the directory with the
 /// machine's private keys. The settings are OpenSSL's.
-const CERTIFICATES: [&str; 7] = [
+const CERTIFICATE_PATHS: [&str; 7] = [
     "/private/etc/ssl/cert.pem",
     "/private/etc/ssl/certs",
     "/private/etc/ssl/openssl.cnf",
@@ -78,12 +78,12 @@ const SERVICES: [&str; 5] = [
 ];
 
 /// The system's own files, read-only; code may be loaded from them.
-pub(super) fn libraries() -> [Rule; 2] {
+pub(super) fn library_rules() -> [Rule; 2] {
     let cryptexes = Filter::Not(Box::new(subpath(CRYPTEXES)));
     [
         Rule::Allow(
             vec![Operation::FileRead, Operation::FileMapExecutable],
-            subpaths(&SYSTEM),
+            subpaths(&SYSTEM_PATHS),
         ),
         Rule::Deny(
             vec![Operation::FileRead, Operation::FileMapExecutable],
@@ -94,17 +94,17 @@ pub(super) fn libraries() -> [Rule; 2] {
 
 /// The temporary directories, but for those of other runs in them. What is granted in them is
 /// allowed later.
-pub(super) fn temporary() -> [Rule; 2] {
+pub(super) fn temporary_rules() -> [Rule; 2] {
     let both = || vec![Operation::FileRead, Operation::FileWrite];
-    let others = in_temporary(Scratch::PREFIX);
+    let others = temporary_filter(ScratchDir::PREFIX);
     [
-        Rule::Allow(both(), subpaths(&TEMPORARY)),
+        Rule::Allow(both(), subpaths(&TEMPORARY_DIRECTORIES)),
         Rule::Deny(both(), vec![others]),
     ]
 }
 
 /// What starting and running an interpreter needs beside libraries.
-pub(super) fn needs() -> Vec<Rule> {
+pub(super) fn interpreter_rules() -> Vec<Rule> {
     let root = || literal("/");
     let device = |path| Filter::All(vec![literal(path), Filter::CharacterDevice]);
     let allow = |operations: &[Operation], filters| Rule::Allow(operations.to_vec(), filters);
@@ -113,16 +113,16 @@ pub(super) fn needs() -> Vec<Rule> {
             &[Operation::FileRead, Operation::FileTestExistence],
             vec![root()],
         ),
-        allow(&[Operation::FileRead], subpaths(&SETTINGS)),
+        allow(&[Operation::FileRead], subpaths(&SETTINGS_PATHS)),
         allow(
             &[Operation::FileReadMetadata, Operation::FileTestExistence],
-            CROSSINGS.map(literal).to_vec(),
+            PATH_SYMLINKS.map(literal).to_vec(),
         ),
         allow(
             &[Operation::FileTestExistence],
-            subpaths(&SYSTEM)
+            subpaths(&SYSTEM_PATHS)
                 .into_iter()
-                .chain(subpaths(&TEMPORARY))
+                .chain(subpaths(&TEMPORARY_DIRECTORIES))
                 .collect(),
         ),
         allow(
@@ -154,29 +154,29 @@ pub(super) fn needs() -> Vec<Rule> {
 }
 
 /// All programs of the system.
-pub(super) fn programs() -> Vec<Filter> {
-    subpaths(&PROGRAMS)
+pub(super) fn program_filters() -> Vec<Filter> {
+    subpaths(&PROGRAM_DIRECTORIES)
 }
 
 /// What is needed to trust a host.
-pub(super) fn certificates() -> Rule {
-    Rule::Allow(vec![Operation::FileRead], subpaths(&CERTIFICATES))
+pub(super) fn certificate_rule() -> Rule {
+    Rule::Allow(vec![Operation::FileRead], subpaths(&CERTIFICATE_PATHS))
 }
 
 /// Says whether a path is one of the system's, which nobody writes.
-pub(super) fn holds(path: &Path) -> bool {
-    SYSTEM.iter().any(|system| path.starts_with(system))
+pub(super) fn is_system_path(path: &Path) -> bool {
+    SYSTEM_PATHS.iter().any(|system| path.starts_with(system))
 }
 
 /// Says whether a path lies in a temporary directory.
 pub(super) fn is_temporary(path: &Path) -> bool {
-    TEMPORARY
+    TEMPORARY_DIRECTORIES
         .iter()
         .any(|temporary| path.starts_with(temporary))
 }
 
 /// What no run may do, whatever else is allowed.
-pub(super) fn never() -> [Rule; 3] {
+pub(super) fn hard_denials() -> [Rule; 3] {
     [
         // The arguments and the environment of other programs of the same user.
         Rule::Deny(
@@ -187,24 +187,24 @@ pub(super) fn never() -> [Rule; 3] {
         // between writes that run's rules.
         Rule::Deny(
             vec![Operation::FileRead, Operation::FileWrite],
-            vec![in_temporary(FILE_PREFIX)],
+            vec![temporary_filter(FILE_PREFIX)],
         ),
         Rule::Deny(vec![Operation::FileWriteSetugid], Vec::new()),
     ]
 }
 
 /// Everything in a temporary directory whose name begins so, however it is written.
-fn in_temporary(prefix: &str) -> Filter {
-    let [private, directory, prefix] = ["/private", "/tmp/", prefix].map(in_any_case);
+fn temporary_filter(prefix: &str) -> Filter {
+    let [private, directory, prefix] = ["/private", "/tmp/", prefix].map(case_insensitive);
     Filter::Regex(format!("^({private})?{directory}{prefix}"))
 }
 
 pub(super) fn literal(path: &'static str) -> Filter {
-    Filter::Literal(Place::System(path))
+    Filter::Literal(ProfilePath::System(path))
 }
 
 pub(super) fn subpath(path: &'static str) -> Filter {
-    Filter::Subpath(Place::System(path))
+    Filter::Subpath(ProfilePath::System(path))
 }
 
 fn subpaths(paths: &[&'static str]) -> Vec<Filter> {

@@ -1,8 +1,8 @@
 //! What `sandbox-exec` is given.
 
 use insta::assert_snapshot;
-use skills_sandbox::interpreter::Interpreters;
-use skills_sandbox::{Ending, Sandbox, ScriptKind};
+use skills_sandbox::interpreter::ProgramFinder;
+use skills_sandbox::{Sandbox, ScriptType, Termination};
 
 use super::{Bench, EXECUTE};
 
@@ -11,19 +11,21 @@ async fn the_command_line() {
     let bench = Bench::new("", EXECUTE);
     let job = bench
         .job(std::time::Duration::from_secs(60))
-        .argument("a b")
-        .argument("$(id)")
-        .argument("--")
-        .argument("-D");
+        .arg("a b")
+        .arg("$(id)")
+        .arg("--")
+        .arg("-D");
     assert_eq!(
-        bench.sandbox().run(job).await.unwrap().ending,
-        Ending::Exited { code: 0 }
+        bench.sandbox().run(job).await.unwrap().termination,
+        Termination::Exited { code: 0 }
     );
-    let shell = Interpreters::default().find(ScriptKind::Shell).unwrap();
+    let shell = ProgramFinder::default()
+        .find_interpreter(ScriptType::Shell)
+        .unwrap();
     let arguments = bench.record("arguments").replace("\n-D\n", "\n-D ");
     let arguments = arguments
         .replace(&shell.executable.display().to_string(), "[bash]")
-        .replace(&shell.name.display().to_string(), "[bash]");
+        .replace(&shell.argv0.display().to_string(), "[bash]");
     let arguments = arguments
         .replace(&std::process::id().to_string(), "[pid]")
         .replace(&bench.path("").display().to_string(), "[top]/");
@@ -69,9 +71,9 @@ async fn the_environment_holds_only_what_is_documented() {
     let bench = Bench::new("", EXECUTE);
     let job = bench.job(std::time::Duration::from_secs(60));
     let job = job
-        .environment("SKILL_ID", "pdf")
-        .environment("PATH", "/evil")
-        .environment("PYTHONPATH", "/evil");
+        .env("SKILL_ID", "pdf")
+        .env("PATH", "/evil")
+        .env("PYTHONPATH", "/evil");
     let _ = bench.sandbox().run(job).await.unwrap();
     let environment = bench.record("environment");
     // Those of the shell that stands in.
@@ -98,17 +100,20 @@ async fn the_script_reads_its_input_and_writes_to_its_scratch_directory() {
     );
     let job = bench
         .job(std::time::Duration::from_secs(60))
-        .input(br#"{"action":"extract_text"}"#.to_vec());
+        .stdin(br#"{"action":"extract_text"}"#.to_vec());
     let outcome = bench.sandbox().run(job).await.unwrap();
     assert_eq!(
-        (outcome.ending, outcome.stdout.text().as_str()),
-        (Ending::Exited { code: 3 }, r#"{"action":"extract_text"}"#)
+        (outcome.termination, outcome.stdout.text().as_str()),
+        (
+            Termination::Exited { code: 3 },
+            r#"{"action":"extract_text"}"#
+        )
     );
     assert_eq!(outcome.stderr.text(), "kept\n");
     // How many paths there are depends on where temporary files lie.
     let layers = outcome
-        .report
-        .layers()
+        .enforcement
+        .restrictions()
         .iter()
         .filter(|layer| layer.name() != "profile")
         .map(ToString::to_string);
@@ -121,9 +126,9 @@ async fn input_that_nobody_reads_blocks_nothing() {
     let bench = Bench::new("exit 0", EXECUTE);
     let job = bench
         .job(std::time::Duration::from_secs(60))
-        .input(vec![b'x'; 4 << 20]);
+        .stdin(vec![b'x'; 4 << 20]);
     assert_eq!(
-        bench.sandbox().run(job).await.unwrap().ending,
-        Ending::Exited { code: 0 }
+        bench.sandbox().run(job).await.unwrap().termination,
+        Termination::Exited { code: 0 }
     );
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use skills_policy::{Capability, Decision, HostPattern, Layer, Request, Rules};
-use skills_sandbox::egress::Outside;
-use skills_sandbox::{Ending, Job, Outcome, Program, Sandbox, ScriptKind};
+use skills_sandbox::egress::Connector;
+use skills_sandbox::{Job, Program, RunOutput, Sandbox, ScriptType, Termination};
 use tokio::net::TcpStream;
 
 use super::{Bench, EXECUTE};
@@ -32,7 +32,7 @@ struct Made {
     server: SocketAddr,
 }
 
-impl Outside for Made {
+impl Connector for Made {
     fn resolve<'a>(
         &'a self,
         host: &'a str,
@@ -69,7 +69,7 @@ fn server() -> SocketAddr {
 }
 
 /// Runs a script that may reach two hosts.
-async fn run(bench: &Bench, name: &str, script: &str) -> Outcome {
+async fn run(bench: &Bench, name: &str, script: &str) -> RunOutput {
     let path = bench.path("skill/scripts").join(name);
     std::fs::write(&path, script).unwrap();
     let request = Request::new(bench.path("skill"))
@@ -83,11 +83,13 @@ async fn run(bench: &Bench, name: &str, script: &str) -> Outcome {
     };
     let job = Job::new(
         grants,
-        Program::script(ScriptKind::of_path(&path).unwrap(), path),
+        Program::script(ScriptType::from_path(&path).unwrap(), path),
     )
-    .environment("http_proxy", "http://127.0.0.1:9");
-    let sandbox = bench.sandbox().outside(Arc::new(Made { server: server() }));
-    assert!(sandbox.accepts(job.grants()).is_ok());
+    .env("http_proxy", "http://127.0.0.1:9");
+    let sandbox = bench
+        .sandbox()
+        .connector(Arc::new(Made { server: server() }));
+    assert!(sandbox.check_grants(job.grants()).is_ok());
     tokio::time::timeout(Duration::from_secs(120), sandbox.run(job))
         .await
         .unwrap()
@@ -116,8 +118,8 @@ async fn listed_hosts_are_reached_through_the_proxy_and_others_are_refused() {
     let bench = Bench::new("", EXECUTE);
     let outcome = run(&bench, "run.py", FETCH).await;
     assert_eq!(
-        (outcome.ending, outcome.stderr.text().as_str()),
-        (Ending::Exited { code: 0 }, "")
+        (outcome.termination, outcome.stderr.text().as_str()),
+        (Termination::Exited { code: 0 }, "")
     );
     let (text, port) = without_port(&bench, &outcome.stdout.text());
     assert_snapshot!(text, @"
@@ -129,8 +131,8 @@ async fn listed_hosts_are_reached_through_the_proxy_and_others_are_refused() {
     http://127.0.0.1:[port]
     ");
     let network = outcome
-        .report
-        .layers()
+        .enforcement
+        .restrictions()
         .iter()
         .find(|layer| layer.name() == "network")
         .unwrap();
@@ -160,10 +162,10 @@ try: urllib.request.urlopen('http://other.test/')
 except urllib.error.HTTPError: sys.exit('sandbox-exec: sandbox_apply: Operation not permitted')
 ";
     let outcome = run(&Bench::new("", EXECUTE), "run.py", script).await;
-    assert_eq!(outcome.ending, Ending::Exited { code: 1 });
+    assert_eq!(outcome.termination, Termination::Exited { code: 1 });
     let network = outcome
-        .report
-        .layers()
+        .enforcement
+        .restrictions()
         .iter()
         .find(|layer| layer.name() == "network")
         .unwrap();
@@ -180,8 +182,8 @@ async fn what_nobody_asked_for_is_said_too() {
     let (text, _) = without_port(&bench, &outcome.stdout.text());
     assert_snapshot!(text.trim_end(), @"http://127.0.0.1:[port] http://127.0.0.1:[port]");
     let network = outcome
-        .report
-        .layers()
+        .enforcement
+        .restrictions()
         .iter()
         .find(|layer| layer.name() == "network")
         .unwrap();
@@ -205,7 +207,7 @@ async fn a_cancelled_run_closes_the_port() {
         port
     };
     let port = tokio::select! {
-        outcome = run(&bench, "run.sh", "") => panic!("{:?}", outcome.ending),
+        outcome = run(&bench, "run.sh", "") => panic!("{:?}", outcome.termination),
         port = begun => port,
     };
     assert!(

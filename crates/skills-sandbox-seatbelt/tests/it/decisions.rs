@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use skills_sandbox::conformance::{Answer, CASES, Case, Column, Skipped, assert_conforms};
-use skills_sandbox_seatbelt::{Executable, Executables, Network};
+use skills_sandbox::conformance::{
+    AttemptResult, BackendVariant, CASES, Case, Skipped, assert_conforms,
+};
+use skills_sandbox_seatbelt::{Executable, ExecutableSet, ProxyAccess};
 
 use crate::evaluator::{Evaluator, Subject};
 use crate::{PROJECT, SCRATCH, SKILL, evaluator, grants, profile_of};
@@ -353,14 +355,14 @@ const OTHERS: &[Row] = &[
 ];
 
 fn columns() -> Vec<Evaluator> {
-    let python = Executable::new("/opt/python/bin/python3.12").reads("/opt/python");
-    let executables = Executables::new(python).program("git", "/usr/bin/git");
+    let python = Executable::new("/opt/python/bin/python3.12").readable("/opt/python");
+    let executables = ExecutableSet::new(python).program("git", "/usr/bin/git");
     let script = Path::new(SKILL).join("scripts/run.py");
     let column = |tools: &&[(&str, Option<&str>)]| {
         let network = if tools.iter().any(|(tool, _)| *tool == "WebFetch") {
-            Network::LocalPort(PORT)
+            ProxyAccess::LocalPort(PORT)
         } else {
-            Network::None
+            ProxyAccess::None
         };
         let profile = profile_of(
             &grants(Path::new(SKILL), PROJECT, tools),
@@ -457,18 +459,18 @@ fn rows() -> Vec<(u8, &'static str, Subject, &'static str)> {
 }
 
 /// What the rows of a case come to, when the profiles decide as they say; else what is wrong.
-fn answer(case: &Case, columns: &[Evaluator]) -> Result<Answer, Skipped> {
-    if case.expected(Column::Seatbelt) == [Answer::Absent] {
-        return Ok(Answer::Absent);
+fn answer(case: &Case, columns: &[Evaluator]) -> Result<AttemptResult, Skipped> {
+    if case.expected(BackendVariant::Seatbelt) == [AttemptResult::NotApplicable] {
+        return Ok(AttemptResult::NotApplicable);
     }
     let own: Vec<_> = rows()
         .into_iter()
         .filter(|row| row.0 == case.number)
         .collect();
     let (right, wrong, verdicts) = match case.number {
-        11 | 22 => (Answer::Works, Answer::Denied, "a"),
-        3 | 15 => (Answer::Visible, Answer::Works, "ad"),
-        24 | 25 => (Answer::NoEffect, Answer::Works, "d"),
+        11 | 22 => (AttemptResult::Succeeded, AttemptResult::Denied, "a"),
+        3 | 15 => (AttemptResult::Reported, AttemptResult::Succeeded, "ad"),
+        24 | 25 => (AttemptResult::NoEffect, AttemptResult::Succeeded, "d"),
         // What is left for the host is not the profile's to say.
         23 => {
             return Err(Skipped {
@@ -480,7 +482,7 @@ fn answer(case: &Case, columns: &[Evaluator]) -> Result<Answer, Skipped> {
                 reason: "macOS".to_owned(),
             });
         }
-        _ => (Answer::Denied, Answer::Works, "d"),
+        _ => (AttemptResult::Denied, AttemptResult::Succeeded, "d"),
     };
     let is_decided = verdicts
         .chars()
@@ -496,11 +498,11 @@ fn answer(case: &Case, columns: &[Evaluator]) -> Result<Answer, Skipped> {
 #[test]
 fn the_profile_conforms() {
     let columns = columns();
-    let mut answers: BTreeMap<u8, Result<Answer, Skipped>> = CASES
+    let mut answers: BTreeMap<u8, Result<AttemptResult, Skipped>> = CASES
         .iter()
         .map(|case| (case.number, answer(case, &columns)))
         .collect();
-    let is_right = |case: &&Case| !matches!(&answers[&case.number], Ok(answer) if !case.expected(Column::Seatbelt).contains(answer));
+    let is_right = |case: &&Case| !matches!(&answers[&case.number], Ok(answer) if !case.expected(BackendVariant::Seatbelt).contains(answer));
     let decides = CASES
         .iter()
         .filter(|case| case.name != "profile-decides")
@@ -508,12 +510,12 @@ fn the_profile_conforms() {
     answers.insert(
         100,
         Ok(if decides {
-            Answer::Works
+            AttemptResult::Succeeded
         } else {
-            Answer::Denied
+            AttemptResult::Denied
         }),
     );
-    assert_conforms(Column::Seatbelt, &answers);
+    assert_conforms(BackendVariant::Seatbelt, &answers);
 }
 
 #[test]
@@ -522,9 +524,9 @@ fn a_skill_in_a_temporary_directory_is_read_only_all_the_same() {
     let granted = grants(directory, data, &[("Read", None)]);
     let profile = profile_of(
         &granted,
-        &Executables::new("/bin/sh"),
+        &ExecutableSet::new("/bin/sh"),
         &directory.join("run.sh"),
-        Network::None,
+        ProxyAccess::None,
     )
     .unwrap();
     let evaluator = evaluator(&profile);
@@ -552,9 +554,9 @@ fn what_is_granted_further_down_may_be_written() {
     );
     let profile = profile_of(
         &granted,
-        &Executables::new("/bin/sh"),
+        &ExecutableSet::new("/bin/sh"),
         Path::new("/skills/pdf/run.sh"),
-        Network::None,
+        ProxyAccess::None,
     )
     .unwrap();
     let evaluator = evaluator(&profile);
@@ -575,9 +577,9 @@ fn a_directory_that_is_called_like_something_protected_may_be_written() {
     );
     let profile = profile_of(
         &granted,
-        &Executables::new("/bin/sh"),
+        &ExecutableSet::new("/bin/sh"),
         Path::new("/skills/pdf/run.sh"),
-        Network::None,
+        ProxyAccess::None,
     )
     .unwrap();
     let evaluator = evaluator(&profile);
@@ -594,13 +596,13 @@ fn a_python_of_the_system_becomes_the_one_behind_it() {
     let granted = grants(Path::new("/skills/pdf"), SCRATCH, &[]);
     let exec = |interpreter: &str, program: &str| {
         let executable = Executable::new(interpreter)
-            .becomes("/Library/Frameworks/Python.framework/Versions/3.12/Resources/Python.app/Contents/MacOS/Python");
-        let executables = Executables::new(executable);
+            .exec_target("/Library/Frameworks/Python.framework/Versions/3.12/Resources/Python.app/Contents/MacOS/Python");
+        let executables = ExecutableSet::new(executable);
         let profile = profile_of(
             &granted,
             &executables,
             Path::new("/skills/pdf/run.py"),
-            Network::None,
+            ProxyAccess::None,
         )
         .unwrap();
         evaluator(&profile).allows(EXEC, &Subject::path(program))
@@ -633,11 +635,12 @@ fn a_virtual_environment_is_read_and_never_written() {
         "/Users/me/.pyenv/versions/3.12.4",
     );
     let python = Executable::new(format!("{base}/bin/python3.12"))
-        .called("/Users/me/project/.venv/bin/python3");
-    let python = Executables::new(python.reads(base).reads("/Users/me/project/.venv"));
+        .with_argv0("/Users/me/project/.venv/bin/python3");
+    let python = ExecutableSet::new(python.readable(base).readable("/Users/me/project/.venv"));
     let granted = grants(skill, PROJECT, &[("Write", None)]);
-    let evaluator =
-        evaluator(&profile_of(&granted, &python, &skill.join("run.py"), Network::None).unwrap());
+    let evaluator = evaluator(
+        &profile_of(&granted, &python, &skill.join("run.py"), ProxyAccess::None).unwrap(),
+    );
     let allows = |operation: &str, path: &str| evaluator.allows(operation, &Subject::path(path));
     for path in [
         "bin/python3",
@@ -678,11 +681,11 @@ fn a_virtual_environment_is_read_and_never_written() {
 #[test]
 fn names_that_lead_to_programs_are_looked_at_and_no_more() {
     let homebrew =
-        Executable::new("/opt/homebrew/Cellar/git/2.50/bin/git").reads("/opt/homebrew/Cellar");
-    let python = Executable::new("/opt/py/bin/python3.12").called("/Users/me/bin/python3");
-    let executables = Executables::new(python)
+        Executable::new("/opt/homebrew/Cellar/git/2.50/bin/git").readable("/opt/homebrew/Cellar");
+    let python = Executable::new("/opt/py/bin/python3.12").with_argv0("/Users/me/bin/python3");
+    let executables = ExecutableSet::new(python)
         .program("git", homebrew)
-        .directories(["/usr/bin", "/opt/homebrew/bin", "../evil"]);
+        .search_path(["/usr/bin", "/opt/homebrew/bin", "../evil"]);
     let granted = grants(
         Path::new("/skills/pdf"),
         SCRATCH,
@@ -693,7 +696,7 @@ fn names_that_lead_to_programs_are_looked_at_and_no_more() {
             &granted,
             &executables,
             Path::new("/skills/pdf/run.py"),
-            Network::None,
+            ProxyAccess::None,
         )
         .unwrap(),
     );
@@ -727,9 +730,9 @@ fn hosts_open_one_port_and_nothing_else() {
     let evaluator = evaluator(
         &profile_of(
             &granted,
-            &Executables::new("/usr/bin/python3"),
+            &ExecutableSet::new("/usr/bin/python3"),
             &script,
-            Network::LocalPort(PORT),
+            ProxyAccess::LocalPort(PORT),
         )
         .unwrap(),
     );

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use skills_policy::{Capability, Decision, Layer, Request, Rules};
-use skills_sandbox::{Job, Program, ScriptKind};
-use skills_sandbox_seatbelt::{Executables, Ground, Network, Plan};
+use skills_sandbox::{Job, Program, ScriptType};
+use skills_sandbox_seatbelt::{ExecutableSet, Plan, PlanContext, ProxyAccess};
 
 use crate::evaluator::{Evaluator, Subject};
 
@@ -25,16 +25,16 @@ fn decisions(skill: &str, workspace: &str) -> Option<Vec<bool>> {
     };
     let job = Job::new(
         grants,
-        Program::script(ScriptKind::Python, directory.join("run.py")),
+        Program::script(ScriptType::Python, directory.join("run.py")),
     )
-    .argument("-D")
-    .argument("SKILL_ROOT=/");
-    let ground = Ground {
+    .arg("-D")
+    .arg("SKILL_ROOT=/");
+    let ground = PlanContext {
         scratch: "/private/scratch".into(),
-        profile: "/tmp/p.sb".into(),
-        network: Network::None,
+        profile_path: "/tmp/p.sb".into(),
+        network: ProxyAccess::None,
     };
-    let plan = Plan::new(&job, &Executables::new("/usr/bin/python3"), &ground).ok()?;
+    let plan = Plan::new(&job, &ExecutableSet::new("/usr/bin/python3"), &ground).ok()?;
     let evaluator = evaluator(&plan);
     let files = [
         "/Users/me",
@@ -87,7 +87,7 @@ fn decisions(skill: &str, workspace: &str) -> Option<Vec<bool>> {
 /// first `=`.
 fn evaluator(plan: &Plan) -> Evaluator {
     let options: Vec<&str> = plan
-        .arguments()
+        .args()
         .iter()
         .map(String::as_str)
         .take_while(|argument| *argument != "--")

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use evaluator::Evaluator;
 use skills_policy::{Capability, Decision, Grants, HostPattern, Layer, Request, Rules};
-use skills_sandbox_seatbelt::{Executables, Ingredients, Network, Profile, ProfileError};
+use skills_sandbox_seatbelt::{ExecutableSet, Profile, ProfileError, ProfileInput, ProxyAccess};
 
 const SKILL: &str = "/Users/me/project/.claude/skills/pdf";
 const PROJECT: &str = "/Users/me/project";
@@ -49,11 +49,11 @@ fn grants(directory: &Path, workspace: &str, tools: &[(&str, Option<&str>)]) -> 
 
 fn profile_of(
     grants: &Grants,
-    executables: &Executables,
+    executables: &ExecutableSet,
     script: &Path,
-    network: Network,
+    network: ProxyAccess,
 ) -> Result<Profile, ProfileError> {
-    Profile::new(&Ingredients {
+    Profile::new(&ProfileInput {
         grants,
         executables,
         script,
@@ -64,12 +64,12 @@ fn profile_of(
 
 /// The profile for the Python script of a skill.
 fn profile_for(directory: &Path, tools: &[(&str, Option<&str>)]) -> Result<Profile, ProfileError> {
-    let executables = Executables::new("/usr/bin/python3").program("git", "/usr/bin/git");
+    let executables = ExecutableSet::new("/usr/bin/python3").program("git", "/usr/bin/git");
     profile_of(
         &grants(directory, PROJECT, tools),
         &executables,
         &directory.join("scripts/run.py"),
-        Network::None,
+        ProxyAccess::None,
     )
 }
 

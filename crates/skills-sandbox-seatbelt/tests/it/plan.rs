@@ -4,8 +4,8 @@ use std::path::Path;
 
 use insta::{assert_debug_snapshot, assert_snapshot};
 use skills_policy::{Decision, Origin, Request, Rules};
-use skills_sandbox::{ErrorKind, Job, Program, ScriptKind};
-use skills_sandbox_seatbelt::{Executable, Executables, Ground, Network, Plan};
+use skills_sandbox::{ErrorKind, Job, Program, ScriptType};
+use skills_sandbox_seatbelt::{Executable, ExecutableSet, Plan, PlanContext, ProxyAccess};
 
 use crate::{PROJECT, SCRATCH, SKILL, grants};
 
@@ -14,15 +14,15 @@ const FILE: &str = "/tmp/openskills-seatbelt-12345-0.sb";
 fn plan(job: &Job) -> Result<Plan, skills_sandbox::SandboxError> {
     Plan::new(
         job,
-        &Executables::new("/usr/bin/python3"),
-        &ground(Network::None),
+        &ExecutableSet::new("/usr/bin/python3"),
+        &ground(ProxyAccess::None),
     )
 }
 
-fn ground(network: Network) -> Ground {
-    Ground {
+fn ground(network: ProxyAccess) -> PlanContext {
+    PlanContext {
         scratch: SCRATCH.into(),
-        profile: FILE.into(),
+        profile_path: FILE.into(),
         network,
     }
 }
@@ -33,15 +33,15 @@ fn job() -> Job {
         panic!("the caller gives it")
     };
     let program = Program::script(
-        ScriptKind::Python,
+        ScriptType::Python,
         Path::new(SKILL).join("scripts/extract_form_field_info.py"),
     );
     let job = Job::new(grants, program)
-        .argument("--")
-        .argument("a b")
-        .environment("SKILL_ID", "pdf")
-        .environment("TIMEOUT_MS", "10000");
-    job.secret("API_KEY", "hunter22").unwrap()
+        .arg("--")
+        .arg("a b")
+        .env("SKILL_ID", "pdf")
+        .env("TIMEOUT_MS", "10000");
+    job.secret_env("API_KEY", "hunter22").unwrap()
 }
 
 #[test]
@@ -70,39 +70,33 @@ fn ours_win_over_the_jobs_variables() {
     ];
     let job = names
         .iter()
-        .fold(job(), |job, name| job.environment(*name, "/evil"));
+        .fold(job(), |job, name| job.env(*name, "/evil"));
     let plan = plan(&job).unwrap();
     assert!(
-        plan.environment().iter().all(|(_, value)| value != "/evil"),
+        plan.env().iter().all(|(_, value)| value != "/evil"),
         "{plan:?}"
     );
-    let names: Vec<&str> = plan
-        .environment()
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let names: Vec<&str> = plan.env().iter().map(|(name, _)| name.as_str()).collect();
     assert_snapshot!(names.join(" "), @"SKILL_ID TIMEOUT_MS API_KEY HOME LANG PATH PYTHONDONTWRITEBYTECODE PYTHONNOUSERSITE TMPDIR");
 }
 
 #[test]
 fn an_interpreter_is_called_as_it_wants() {
     let node = Executable::new("/opt/node/bin/node")
-        .called("/Users/me/bin/node")
-        .argument("--one")
-        .argument("--two");
-    let executables = Executables::new(
-        node.variable("CONDA_PREFIX", "/opt/node")
-            .reads("/opt/node"),
-    )
-    .directories(["/a", "/b"]);
+        .with_argv0("/Users/me/bin/node")
+        .arg("--one")
+        .arg("--two");
+    let executables =
+        ExecutableSet::new(node.env("CONDA_PREFIX", "/opt/node").readable("/opt/node"))
+            .search_path(["/a", "/b"]);
     let plan = Plan::new(
-        &job().environment("CONDA_PREFIX", "/evil"),
+        &job().env("CONDA_PREFIX", "/evil"),
         &executables,
-        &ground(Network::None),
+        &ground(ProxyAccess::None),
     )
     .unwrap();
     let end = plan
-        .arguments()
+        .args()
         .iter()
         .skip_while(|argument| *argument != "--")
         .take(5)
@@ -110,11 +104,11 @@ fn an_interpreter_is_called_as_it_wants() {
         .collect::<Vec<_>>();
     assert_eq!(end[1..4], ["/Users/me/bin/node", "--one", "--two"]);
     assert!(
-        plan.arguments()
+        plan.args()
             .contains(&"INTERPRETER=/opt/node/bin/node".to_owned())
     );
     let value = |name: &str| {
-        plan.environment()
+        plan.env()
             .iter()
             .filter(|(known, _)| known == name)
             .map(|(_, value)| value.as_str())
@@ -131,20 +125,20 @@ fn the_way_to_hosts_is_in_the_environment_whatever_the_job_says() {
     let hosts = grants(Path::new(SKILL), PROJECT, &[("WebFetch", None)]);
     let job = Job::new(
         hosts,
-        Program::script(ScriptKind::Python, Path::new(SKILL).join("run.py")),
+        Program::script(ScriptType::Python, Path::new(SKILL).join("run.py")),
     );
     let job = job
-        .environment("https_proxy", "http://evil.test:1")
-        .environment("NO_PROXY", "*");
+        .env("https_proxy", "http://evil.test:1")
+        .env("NO_PROXY", "*");
     let plan = Plan::new(
         &job,
-        &Executables::new("/usr/bin/python3"),
-        &ground(Network::LocalPort(3_128)),
+        &ExecutableSet::new("/usr/bin/python3"),
+        &ground(ProxyAccess::LocalPort(3_128)),
     )
     .unwrap();
     let is_proxys = |(name, _): &&(String, String)| name.to_lowercase().contains("proxy");
     let lines: Vec<String> = plan
-        .environment()
+        .env()
         .iter()
         .filter(is_proxys)
         .map(|(name, value)| format!("{name}={value}"))
@@ -160,7 +154,7 @@ fn the_way_to_hosts_is_in_the_environment_whatever_the_job_says() {
     no_proxy=
     NODE_USE_ENV_PROXY=1
     ");
-    assert_eq!(plan.network(), Network::LocalPort(3_128));
+    assert_eq!(plan.network(), ProxyAccess::LocalPort(3_128));
 }
 
 #[test]
@@ -168,20 +162,20 @@ fn what_this_backend_cannot_do_is_refused() {
     let hosts = grants(Path::new(SKILL), PROJECT, &[("WebFetch", None)]);
     let error = plan(&Job::new(
         hosts,
-        Program::script(ScriptKind::Python, Path::new(SKILL).join("run.py")),
+        Program::script(ScriptType::Python, Path::new(SKILL).join("run.py")),
     ))
     .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert_eq!(error.kind(), ErrorKind::Rejected);
     assert_snapshot!(error, @"the seatbelt sandbox refuses: a seatbelt profile cannot open the network to named hosts only");
     let wasm = plan(&Job::new(
         grants(Path::new(SKILL), PROJECT, &[]),
         Program::Wasm([].into()),
     ))
     .unwrap_err();
-    assert_eq!(wasm.kind(), ErrorKind::Load);
+    assert_eq!(wasm.kind(), ErrorKind::InvalidProgram);
     let outside = Job::new(
         grants(Path::new(SKILL), PROJECT, &[]),
-        Program::script(ScriptKind::Python, "/etc/evil.py"),
+        Program::script(ScriptType::Python, "/etc/evil.py"),
     );
-    assert_eq!(plan(&outside).unwrap_err().kind(), ErrorKind::Refused);
+    assert_eq!(plan(&outside).unwrap_err().kind(), ErrorKind::Rejected);
 }

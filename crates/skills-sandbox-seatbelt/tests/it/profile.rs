@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use insta::assert_snapshot;
-use skills_sandbox_seatbelt::{Executables, Network, Place, Profile, ProfileError};
+use skills_sandbox_seatbelt::{ExecutableSet, Profile, ProfileError, ProfilePath, ProxyAccess};
 
 use crate::{PROJECT, SKILL, grants, profile_for, profile_of};
 
@@ -67,7 +67,7 @@ fn no_path_of_a_caller_is_in_the_text() {
     .unwrap();
     let text = profile.to_string();
     for parameter in profile.parameters() {
-        let name = Place::Parameter(parameter.name().to_owned()).to_string();
+        let name = ProfilePath::Parameter(parameter.name().to_owned()).to_string();
         assert!(text.contains(&name), "{name} is not used");
         assert!(
             parameter
@@ -85,19 +85,19 @@ fn no_path_of_a_caller_is_in_the_text() {
 
 #[test]
 fn a_way_to_the_network_needs_hosts_and_hosts_need_a_way() {
-    let python = Executables::new("/usr/bin/python3");
+    let python = ExecutableSet::new("/usr/bin/python3");
     let script = Path::new(SKILL).join("run.py");
     let fetching = grants(Path::new(SKILL), PROJECT, &[("WebFetch", None)]);
-    let with_port = profile_of(&fetching, &python, &script, Network::LocalPort(3128))
+    let with_port = profile_of(&fetching, &python, &script, ProxyAccess::LocalPort(3128))
         .unwrap()
         .to_string();
     assert!(
         with_port.contains("(allow network-outbound (remote tcp \"localhost:3128\"))"),
         "{with_port}"
     );
-    assert_snapshot!(refusal(profile_of(&fetching, &python, &script, Network::None)), @"a seatbelt profile cannot open the network to named hosts only");
+    assert_snapshot!(refusal(profile_of(&fetching, &python, &script, ProxyAccess::None)), @"a seatbelt profile cannot open the network to named hosts only");
     let silent = grants(Path::new(SKILL), PROJECT, &[]);
-    assert_snapshot!(refusal(profile_of(&silent, &python, &script, Network::LocalPort(1))), @"the grants open no host, so no port of this machine leads to one");
+    assert_snapshot!(refusal(profile_of(&silent, &python, &script, ProxyAccess::LocalPort(1))), @"the grants open no host, so no port of this machine leads to one");
 }
 
 #[test]
@@ -113,16 +113,16 @@ fn what_cannot_be_said_is_refused() {
     let granted = grants(Path::new(SKILL), PROJECT, &[]);
     let elsewhere = profile_of(
         &granted,
-        &Executables::new("/usr/bin/python3"),
+        &ExecutableSet::new("/usr/bin/python3"),
         Path::new("/Users/me/other/run.py"),
-        Network::None,
+        ProxyAccess::None,
     );
     assert_snapshot!(refusal(elsewhere), @r#"the script "/Users/me/other/run.py" lies in no directory that the grants make readable"#);
     let nothing = profile_of(
         &skills_policy::Grants::none(),
-        &Executables::new("/bin/sh"),
+        &ExecutableSet::new("/bin/sh"),
         Path::new("/s/a.sh"),
-        Network::None,
+        ProxyAccess::None,
     );
     assert_snapshot!(refusal(nothing), @"the grants make no directory readable, not even the script's own");
 }

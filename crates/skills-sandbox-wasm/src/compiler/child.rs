@@ -4,10 +4,10 @@ use std::io::{self, Read, Write};
 
 use wasmtime::Engine;
 
-use crate::Profile;
-use crate::engine::{Allocation, config};
+use crate::WasmProfile;
+use crate::engine::{Allocation, engine_config};
 
-use super::wire::{MAX_REPLY_BYTES, Request, Status};
+use super::protocol::{CompileRequest, CompileStatus, MAX_REPLY_BYTES};
 
 /// Compiles one component: the program of a [`CompileCommand`](crate::CompileCommand) calls this
 /// with its standard input and output, and ends.
@@ -23,23 +23,23 @@ use super::wire::{MAX_REPLY_BYTES, Request, Status};
 /// When the input is not a request of this version, or the output is closed. A component that
 /// cannot be compiled is an answer, not an error.
 pub fn compile_child(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
-    let request = Request::read(&mut input)?;
+    let request = CompileRequest::read(&mut input)?;
     confine(&request);
     let component = request.read_component(&mut input)?;
-    let (status, content) = compile(&component, request.counts_steps);
+    let (status, content) = compile_component(&component, request.counts_fuel);
     request.reply(status, &content, &mut output)
 }
 
-fn compile(component: &[u8], counts_steps: bool) -> (Status, Vec<u8>) {
+fn compile_component(component: &[u8], counts_steps: bool) -> (CompileStatus, Vec<u8>) {
     // The seed takes no part in compiling.
     let profile = if counts_steps {
-        Profile::Deterministic { seed: 0 }
+        WasmProfile::Deterministic { seed: 0 }
     } else {
-        Profile::Fast
+        WasmProfile::Fast
     };
-    let engine = match Engine::new(&config(profile, Allocation::OnDemand)) {
+    let engine = match Engine::new(&engine_config(profile, Allocation::OnDemand)) {
         Ok(engine) => engine,
-        Err(error) => return (Status::Failed, format!("{error:#}").into_bytes()),
+        Err(error) => return (CompileStatus::Failed, format!("{error:#}").into_bytes()),
     };
     match engine.precompile_component(component) {
         Ok(compiled) if compiled.len() > MAX_REPLY_BYTES => {
@@ -47,22 +47,25 @@ fn compile(component: &[u8], counts_steps: bool) -> (Status, Vec<u8>) {
                 "the compiled code has {} bytes, at most {MAX_REPLY_BYTES} are loaded",
                 compiled.len()
             );
-            (Status::Failed, reason.into_bytes())
+            (CompileStatus::Failed, reason.into_bytes())
         }
-        Ok(compiled) => (Status::Compiled, compiled),
-        Err(error) => (Status::Invalid, error.root_cause().to_string().into_bytes()),
+        Ok(compiled) => (CompileStatus::Compiled, compiled),
+        Err(error) => (
+            CompileStatus::Invalid,
+            error.root_cause().to_string().into_bytes(),
+        ),
     }
 }
 
 /// Lowers the limits of this process. What the system does not know or refuses is left out: the
 /// parent still enforces the time.
 #[cfg(unix)]
-fn confine(request: &Request) {
+fn confine(request: &CompileRequest) {
     use rustix::process::Resource;
 
-    limit(Resource::Cpu, request.cpu_seconds);
-    limit(Resource::Core, 0);
-    limit(Resource::Fsize, 0);
+    set_limit(Resource::Cpu, request.cpu_seconds);
+    set_limit(Resource::Core, 0);
+    set_limit(Resource::Fsize, 0);
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         // A parent that died before this has closed the input, so there is no component to read.
@@ -72,24 +75,26 @@ fn confine(request: &Request) {
         let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
         // Counts what is private and writable. The address space also holds the program, its
         // libraries and reserved heaps.
-        limit(Resource::Data, request.memory_bytes);
-        limit(
+        set_limit(Resource::Data, request.memory_bytes);
+        set_limit(
             Resource::As,
-            request.memory_bytes.saturating_add(ADDRESS_SPACE_BYTES),
+            request
+                .memory_bytes
+                .saturating_add(ADDRESS_SPACE_HEADROOM_BYTES),
         );
-        limit(Resource::Nofile, STREAMS);
+        set_limit(Resource::Nofile, MAX_OPEN_FILES);
     }
 }
 
 /// How much more address space than memory the child may have: each thread's heap reserves 64 MiB.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-const ADDRESS_SPACE_BYTES: u64 = 1 << 30;
+const ADDRESS_SPACE_HEADROOM_BYTES: u64 = 1 << 30;
 /// Standard input, output and error; with this limit nothing else can be opened.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-const STREAMS: u64 = 3;
+const MAX_OPEN_FILES: u64 = 3;
 
 #[cfg(unix)]
-fn limit(resource: rustix::process::Resource, value: u64) {
+fn set_limit(resource: rustix::process::Resource, value: u64) {
     let known = rustix::process::getrlimit(resource);
     let value = known.maximum.map_or(value, |maximum| maximum.min(value));
     let limit = rustix::process::Rlimit {
@@ -100,4 +105,4 @@ fn limit(resource: rustix::process::Resource, value: u64) {
 }
 
 #[cfg(not(unix))]
-fn confine(_request: &Request) {}
+fn confine(_request: &CompileRequest) {}

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 /// How much memory the compiler may use unless the host says otherwise: 1 GiB. A Python component
 /// of 20 MB takes 0.4 GB.
-const MEMORY_BYTES: u64 = 1 << 30;
+const DEFAULT_MEMORY_BYTES: u64 = 1 << 30;
 /// How long one component may take unless the host says otherwise: five minutes. A Python component
 /// of 20 MB takes 16 s of processor time, which was a minute on a busy machine.
-const TIME: Duration = Duration::from_secs(300);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 /// The most threads that one child uses; memory grows with their number.
 const MAX_THREADS: usize = 4;
 
@@ -40,9 +40,9 @@ const MAX_THREADS: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompileCommand {
     program: PathBuf,
-    arguments: Vec<OsString>,
+    args: Vec<OsString>,
     memory_bytes: u64,
-    time: Duration,
+    timeout: Duration,
 }
 
 impl CompileCommand {
@@ -51,16 +51,16 @@ impl CompileCommand {
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
-            arguments: Vec::new(),
-            memory_bytes: MEMORY_BYTES,
-            time: TIME,
+            args: Vec::new(),
+            memory_bytes: DEFAULT_MEMORY_BYTES,
+            timeout: DEFAULT_TIMEOUT,
         }
     }
 
     /// Appends an argument.
     #[must_use]
-    pub fn argument(mut self, argument: impl Into<OsString>) -> Self {
-        self.arguments.push(argument.into());
+    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
+        self.args.push(argument.into());
         self
     }
 
@@ -75,17 +75,17 @@ impl CompileCommand {
     /// Limits the time that compiling one component may take. Default: five minutes. The deadline
     /// of a run that waits for it applies as well.
     #[must_use]
-    pub fn time(mut self, time: Duration) -> Self {
-        self.time = time;
+    pub fn timeout(mut self, time: Duration) -> Self {
+        self.timeout = time;
         self
     }
 
-    pub(crate) fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> CompileLimits {
         let threads = std::thread::available_parallelism()
             .map_or(1, |threads| threads.get().min(MAX_THREADS));
-        Limits {
+        CompileLimits {
             memory_bytes: self.memory_bytes,
-            time: self.time,
+            timeout: self.timeout,
             threads,
         }
     }
@@ -94,23 +94,23 @@ impl CompileCommand {
         &self.program
     }
 
-    pub(super) fn arguments(&self) -> &[OsString] {
-        &self.arguments
+    pub(super) fn args(&self) -> &[OsString] {
+        &self.args
     }
 }
 
 /// The limits of one child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct CompileLimits {
     pub(crate) memory_bytes: u64,
-    pub(crate) time: Duration,
+    pub(crate) timeout: Duration,
     pub(crate) threads: usize,
 }
 
-impl Limits {
+impl CompileLimits {
     /// Returns the processor time that all threads together may use, in seconds.
     pub(super) fn cpu_seconds(&self) -> u64 {
-        self.time
+        self.timeout
             .as_secs()
             .saturating_add(1)
             .saturating_mul(self.threads as u64)

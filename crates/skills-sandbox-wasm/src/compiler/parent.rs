@@ -5,65 +5,66 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitSta
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
-use crate::{LoadError, Profile};
+use crate::{LoadError, WasmProfile};
 
-use super::abandon::{Abandoned, Cause, Wait};
-use super::command::{CompileCommand, Limits};
-use super::wire::{Request, Status};
+use super::abandon_signal::{AbandonCause, AbandonSignal, WaitResult};
+use super::command::{CompileCommand, CompileLimits};
+use super::protocol::{CompileRequest, CompileStatus};
 
 /// How much of the child's messages is kept to explain a failure.
-const MESSAGE_BYTES: u64 = 4 << 10;
+const MAX_STDERR_BYTES: u64 = 4 << 10;
 /// How long a child that has closed its output may take to end.
-const LINGER: Duration = Duration::from_secs(2);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The variable by which the thread pool of the compiler is limited.
-const THREADS: &str = "RAYON_NUM_THREADS";
+const THREADS_VARIABLE: &str = "RAYON_NUM_THREADS";
 /// How the standard library reports that memory cannot be had, before it aborts.
-const OUT_OF_MEMORY: [&str; 2] = ["memory allocation of", "out of memory"];
+const OUT_OF_MEMORY_MESSAGES: [&str; 2] = ["memory allocation of", "out of memory"];
 
 /// Why there is no compiled code.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CompileFailure {
     /// The component or the compiler is at fault.
     Load(LoadError),
     /// The result is no longer wanted; the child is gone.
     Abandoned {
-        cause: Cause,
+        cause: AbandonCause,
         /// How long the child ran.
-        ran: Duration,
+        elapsed: Duration,
     },
 }
 
 /// A child that is killed and reaped when the value is dropped.
-struct Running(Child);
+struct ChildGuard(Child);
 
 /// Compiles a component in a child process; blocks until it is done, out of its limits, or
 /// abandoned. No child is left in any case.
-pub(crate) fn compile(
+pub(crate) fn compile_in_child(
     command: &CompileCommand,
     component: &[u8],
-    profile: Profile,
-    abandoned: &Abandoned,
-) -> Result<Vec<u8>, Failure> {
+    profile: WasmProfile,
+    abandoned: &AbandonSignal,
+) -> Result<Vec<u8>, CompileFailure> {
     let limits = command.limits();
     let failed = |error: io::Error| {
-        Failure::Load(LoadError::Compiler {
+        CompileFailure::Load(LoadError::CompilerFailed {
             reason: error.to_string(),
         })
     };
-    let request = Request::new(component, profile != Profile::Fast, &limits).map_err(failed)?;
+    let request =
+        CompileRequest::new(component, profile != WasmProfile::Fast, &limits).map_err(failed)?;
     let started = Instant::now();
-    let (mut child, (stdin, stdout, stderr)) = start(command, &limits).map_err(failed)?;
+    let (mut child, (stdin, stdout, stderr)) = spawn_child(command, &limits).map_err(failed)?;
     let supervised = thread::scope(|scope| {
         let exchange = || {
-            let reply = exchange(&request, component, stdin, stdout);
+            let reply = exchange_messages(&request, component, stdin, stdout);
             abandoned.finish();
             reply
         };
         let exchange = Builder::new()
             .name("skills-compile-io".into())
             .spawn_scoped(scope, exchange)?;
-        let wait = abandoned.wait(limits.time);
-        if wait != Wait::Finished {
+        let wait = abandoned.wait(limits.timeout);
+        if wait != WaitResult::Finished {
             // Closes the pipes, so that the thread ends.
             child.kill();
         }
@@ -76,22 +77,26 @@ pub(crate) fn compile(
     });
     let (wait, reply) = supervised.map_err(failed)?;
     match wait {
-        Wait::Abandoned(cause) => Err(Failure::Abandoned {
+        WaitResult::Abandoned(cause) => Err(CompileFailure::Abandoned {
             cause,
-            ran: started.elapsed(),
+            elapsed: started.elapsed(),
         }),
-        Wait::TimedOut => Err(Failure::Load(LoadError::CompileTime { limit: limits.time })),
-        Wait::Finished => match reply {
-            Ok((Status::Compiled, compiled)) => Ok(compiled),
-            Ok((Status::Invalid, reason)) => Err(Failure::Load(LoadError::Invalid {
-                reason: text(&reason),
+        WaitResult::TimedOut => Err(CompileFailure::Load(LoadError::CompileTimeout {
+            limit: limits.timeout,
+        })),
+        WaitResult::Finished => match reply {
+            Ok((CompileStatus::Compiled, compiled)) => Ok(compiled),
+            Ok((CompileStatus::Invalid, reason)) => Err(CompileFailure::Load(LoadError::Invalid {
+                reason: lossy_text(&reason),
             })),
-            Ok((Status::Failed, reason)) => Err(Failure::Load(LoadError::Compiler {
-                reason: text(&reason),
-            })),
-            Err(error) => Err(Failure::Load(explain(
+            Ok((CompileStatus::Failed, reason)) => {
+                Err(CompileFailure::Load(LoadError::CompilerFailed {
+                    reason: lossy_text(&reason),
+                }))
+            }
+            Err(error) => Err(CompileFailure::Load(explain_failure(
                 &error,
-                child.wait(LINGER),
+                child.wait(EXIT_TIMEOUT),
                 stderr,
                 &limits,
             ))),
@@ -101,7 +106,10 @@ pub(crate) fn compile(
 
 type Pipes = (ChildStdin, ChildStdout, ChildStderr);
 
-fn start(command: &CompileCommand, limits: &Limits) -> io::Result<(Running, Pipes)> {
+fn spawn_child(
+    command: &CompileCommand,
+    limits: &CompileLimits,
+) -> io::Result<(ChildGuard, Pipes)> {
     if !command.program().is_absolute() {
         let message = format!("{} is not an absolute path", command.program().display());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
@@ -112,9 +120,9 @@ fn start(command: &CompileCommand, limits: &Limits) -> io::Result<(Running, Pipe
     )]
     let mut process = Command::new(command.program());
     process
-        .args(command.arguments())
+        .args(command.args())
         .env_clear()
-        .env(THREADS, limits.threads.to_string())
+        .env(THREADS_VARIABLE, limits.threads.to_string())
         .current_dir("/");
     process
         .stdin(Stdio::piped())
@@ -132,7 +140,7 @@ fn start(command: &CompileCommand, limits: &Limits) -> io::Result<(Running, Pipe
     };
     let mut child = process.spawn().map_err(named)?;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let running = Running(child);
+    let running = ChildGuard(child);
     match pipes {
         (Some(stdin), Some(stdout), Some(stderr)) => Ok((running, (stdin, stdout, stderr))),
         _ => Err(io::ErrorKind::BrokenPipe.into()),
@@ -140,12 +148,12 @@ fn start(command: &CompileCommand, limits: &Limits) -> io::Result<(Running, Pipe
 }
 
 /// Writes the request, then reads the answer: the child reads everything before it compiles.
-fn exchange(
-    request: &Request,
+fn exchange_messages(
+    request: &CompileRequest,
     component: &[u8],
     mut stdin: ChildStdin,
     mut stdout: ChildStdout,
-) -> io::Result<(Status, Vec<u8>)> {
+) -> io::Result<(CompileStatus, Vec<u8>)> {
     // A child that ended before it read everything is explained by its end, not by the broken pipe.
     let _ = request.write(component, &mut stdin);
     drop(stdin);
@@ -153,27 +161,33 @@ fn exchange(
 }
 
 /// Says why there is no valid answer, by how the child ended and what it wrote on standard error.
-fn explain(
+fn explain_failure(
     error: &io::Error,
     status: Option<ExitStatus>,
     stderr: ChildStderr,
-    limits: &Limits,
+    limits: &CompileLimits,
 ) -> LoadError {
     let mut message = Vec::new();
     // The child is gone, so this ends.
-    let _ = stderr.take(MESSAGE_BYTES).read_to_end(&mut message);
-    let message = text(&message);
+    let _ = stderr.take(MAX_STDERR_BYTES).read_to_end(&mut message);
+    let message = lossy_text(&message);
     let signal = status.and_then(signal);
-    if OUT_OF_MEMORY.iter().any(|words| message.contains(words)) || signal == Some(SIGKILL) {
-        return LoadError::CompileMemory {
+    if OUT_OF_MEMORY_MESSAGES
+        .iter()
+        .any(|words| message.contains(words))
+        || signal == Some(SIGKILL)
+    {
+        return LoadError::CompileMemoryLimit {
             limit_bytes: limits.memory_bytes,
         };
     }
     if signal == Some(SIGXCPU) {
-        return LoadError::CompileTime { limit: limits.time };
+        return LoadError::CompileTimeout {
+            limit: limits.timeout,
+        };
     }
     let status = status.map_or_else(|| "it did not end".to_owned(), |status| status.to_string());
-    LoadError::Compiler {
+    LoadError::CompilerFailed {
         reason: format!(
             "{error}; {status}; {}",
             message.lines().next().unwrap_or_default()
@@ -181,7 +195,7 @@ fn explain(
     }
 }
 
-fn text(bytes: &[u8]) -> String {
+fn lossy_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
 }
 
@@ -204,7 +218,7 @@ fn signal(_status: ExitStatus) -> Option<i32> {
     None
 }
 
-impl Running {
+impl ChildGuard {
     /// Kills the child with its whole process group. It is not reaped yet, so its id cannot belong
     /// to another process.
     fn kill(&mut self) {
@@ -230,7 +244,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         if !matches!(self.0.try_wait(), Ok(Some(_))) {
             self.kill();

@@ -10,22 +10,22 @@ use std::time::{Duration, Instant};
 
 use wasmtime::component::Component;
 
-use super::components::Failure;
+use super::components::LoadFailure;
 use super::config::Allocation;
 use super::cost::is_small;
-use super::{Linked, SharedEngine};
+use super::{EngineLinkers, SharedEngine};
 use crate::LoadError;
-use crate::artifacts::{ArtifactCache, Key, Loaded};
-use crate::compiler::{self, Abandoned, Cause, CompileCommand};
-use crate::prepared::{Kept, Origin, Prepared, Troubles};
-use crate::surface::{Surface, component, is_component};
+use crate::code_cache::{CacheKey, CodeCache, Lookup};
+use crate::compiler::{self, AbandonCause, AbandonSignal, CompileCommand};
+use crate::component_info::{ComponentInfo, is_component, to_component};
+use crate::prepared_component::{CacheDiagnostics, CodeSource, PreparedComponent, SharedComponent};
 
 /// Up to which length of WebAssembly compiled code is taken from the cache without a thread: that
 /// takes less than a millisecond.
-const SMALL_BYTES: usize = 512 << 10;
+const MAX_SMALL_BYTES: usize = 512 << 10;
 /// How long another process that compiles the same component is awaited; longer than that it is
 /// compiled twice.
-const PATIENCE: Duration = Duration::from_secs(120);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(120);
 /// The version of this crate. That of the engine is in its compatibility hash, and that of the
 /// adapter in the content, since it is adapted before.
 const VERSION: &[u8] = env!("CARGO_PKG_VERSION").as_bytes();
@@ -34,8 +34,8 @@ const VERSION: &[u8] = env!("CARGO_PKG_VERSION").as_bytes();
 pub(crate) type Caller = Option<Arc<str>>;
 
 /// How long a result is wanted, and by which caller.
-pub(super) struct Wanted<'a> {
-    pub(super) abandoned: &'a Abandoned,
+pub(super) struct CompileDemand<'a> {
+    pub(super) abandon_signal: &'a AbandonSignal,
     /// The caller that wanted it first.
     pub(super) caller: &'a Caller,
     /// The deadline of the run that wanted it first.
@@ -45,16 +45,19 @@ pub(super) struct Wanted<'a> {
 impl SharedEngine {
     /// Takes a component from the cache, when it is there and so small that it is not worth a
     /// thread; else says what was wrong with the cache.
-    pub(super) fn load_at_once(&self, bytes: &[u8]) -> Result<Prepared, Troubles> {
+    pub(super) fn load_if_small(
+        &self,
+        bytes: &[u8],
+    ) -> Result<PreparedComponent, CacheDiagnostics> {
         let Some(cache) = self
-            .cache
+            .code_cache
             .as_ref()
-            .filter(|_| bytes.len() <= SMALL_BYTES && is_component(bytes))
+            .filter(|_| bytes.len() <= MAX_SMALL_BYTES && is_component(bytes))
         else {
-            return Err(Troubles::default());
+            return Err(CacheDiagnostics::default());
         };
-        let (component, surface) = component(bytes).map_err(|_| Troubles::default())?;
-        self.cached(cache, &self.key(&component), surface)
+        let (component, surface) = to_component(bytes).map_err(|_| CacheDiagnostics::default())?;
+        self.load_cached(cache, &self.cache_key(&component), surface)
     }
 
     /// Loads a component: checks it, takes its compiled code from the cache or compiles it, and
@@ -62,66 +65,82 @@ impl SharedEngine {
     pub(super) fn load(
         &self,
         bytes: &[u8],
-        mut troubles: Troubles,
-        wanted: &Wanted<'_>,
-    ) -> Result<Prepared, Failure> {
-        let (component, surface) = component(bytes)?;
-        let key = self.key(&component);
-        let Some(cache) = &self.cache else {
+        mut troubles: CacheDiagnostics,
+        wanted: &CompileDemand<'_>,
+    ) -> Result<PreparedComponent, LoadFailure> {
+        let (component, surface) = to_component(bytes)?;
+        let key = self.cache_key(&component);
+        let Some(cache) = &self.code_cache else {
             let (compiled, took) = self.compile(&component, &key, wanted)?;
-            return Ok(self.link(&compiled, surface, Origin::Compiled { took, troubles })?);
+            return Ok(self.link(
+                &compiled,
+                surface,
+                CodeSource::Compiled {
+                    elapsed: took,
+                    diagnostics: troubles,
+                },
+            )?);
         };
-        match self.cached(cache, &key, surface) {
+        match self.load_cached(cache, &key, surface) {
             Ok(prepared) => return Ok(prepared),
-            Err(more) => troubles = troubles.and(more),
+            Err(more) => troubles = troubles.merge(more),
         }
         // Without a lock it is compiled all the same, perhaps by others too.
-        let lock = cache.lock(&key, PATIENCE, &|| wanted.abandoned.cause().is_some());
+        let lock = cache.lock(&key, LOCK_TIMEOUT, &|| {
+            wanted.abandon_signal.cause().is_some()
+        });
         if matches!(lock, Ok(Some(_)))
-            && let Ok(prepared) = self.cached(cache, &key, surface)
+            && let Ok(prepared) = self.load_cached(cache, &key, surface)
         {
             return Ok(prepared);
         }
         let (compiled, took) = self.compile(&component, &key, wanted)?;
         if let Err(error) = cache.store(&key, &compiled) {
-            troubles.unused.get_or_insert_with(|| chain(&error));
+            troubles.skipped.get_or_insert_with(|| error_chain(&error));
         }
-        Ok(self.link(&compiled, surface, Origin::Compiled { took, troubles })?)
+        Ok(self.link(
+            &compiled,
+            surface,
+            CodeSource::Compiled {
+                elapsed: took,
+                diagnostics: troubles,
+            },
+        )?)
     }
 
-    fn key(&self, component: &[u8]) -> Key {
+    fn cache_key(&self, component: &[u8]) -> CacheKey {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let mut hasher = DefaultHasher::new();
-        self.roomy
+        self.on_demand
             .engine
             .precompile_compatibility_hash()
             .hash(&mut hasher);
-        Key::new(
-            &Key::content_hash(component),
+        CacheKey::new(
+            &CacheKey::content_hash(component),
             &[&hasher.finish().to_le_bytes(), VERSION],
         )
     }
 
     /// Takes compiled code from the cache, or says what was wrong with what was there.
-    fn cached(
+    fn load_cached(
         &self,
-        cache: &ArtifactCache,
-        key: &Key,
-        surface: Surface,
-    ) -> Result<Prepared, Troubles> {
-        let rejected = |reason: String| Troubles {
+        cache: &CodeCache,
+        key: &CacheKey,
+        surface: ComponentInfo,
+    ) -> Result<PreparedComponent, CacheDiagnostics> {
+        let rejected = |reason: String| CacheDiagnostics {
             rejected: Some(reason),
-            unused: None,
+            skipped: None,
         };
         match cache.load(key) {
-            Ok(Loaded::Hit(compiled)) => self
-                .link(&compiled, surface, Origin::Cached)
+            Ok(Lookup::Hit(compiled)) => self
+                .link(&compiled, surface, CodeSource::Cached)
                 .map_err(|error| rejected(error.to_string())),
-            Ok(Loaded::Miss) => Err(Troubles::default()),
-            Ok(Loaded::Rejected(rejection)) => Err(rejected(rejection.to_string())),
-            Err(error) => Err(Troubles {
+            Ok(Lookup::Miss) => Err(CacheDiagnostics::default()),
+            Ok(Lookup::Rejected(rejection)) => Err(rejected(rejection.to_string())),
+            Err(error) => Err(CacheDiagnostics {
                 rejected: None,
-                unused: Some(chain(&error)),
+                skipped: Some(error_chain(&error)),
             }),
         }
     }
@@ -130,25 +149,28 @@ impl SharedEngine {
     fn compile(
         &self,
         component: &[u8],
-        key: &Key,
-        wanted: &Wanted<'_>,
-    ) -> Result<(Vec<u8>, Duration), Failure> {
+        key: &CacheKey,
+        wanted: &CompileDemand<'_>,
+    ) -> Result<(Vec<u8>, Duration), LoadFailure> {
         if is_small(component) {
-            let _permit = self.components.permit(wanted).ok_or(Failure::Abandoned)?;
+            let _permit = self
+                .components
+                .permit(wanted)
+                .ok_or(LoadFailure::Abandoned)?;
             let started = Instant::now();
-            let compiled = self.roomy.engine.precompile_component(component);
+            let compiled = self.on_demand.engine.precompile_component(component);
             let compiled = compiled.map_err(|error| LoadError::Invalid {
                 reason: error.root_cause().to_string(),
             })?;
             return Ok((compiled, started.elapsed()));
         }
-        let Some(command) = &self.command else {
+        let Some(command) = &self.compile_command else {
             return Err(LoadError::NeedsCompileCommand {
                 bytes: component.len(),
             }
             .into());
         };
-        self.refusals.check(key, wanted.deadline)?;
+        self.rejections.check(key, wanted.deadline)?;
         self.compile_in_child(command, component, key, wanted)
     }
 
@@ -156,32 +178,35 @@ impl SharedEngine {
         &self,
         command: &CompileCommand,
         component: &[u8],
-        key: &Key,
-        wanted: &Wanted<'_>,
-    ) -> Result<(Vec<u8>, Duration), Failure> {
+        key: &CacheKey,
+        wanted: &CompileDemand<'_>,
+    ) -> Result<(Vec<u8>, Duration), LoadFailure> {
         let _permit = self
             .components
             .permit_for_child(wanted)
-            .ok_or(Failure::Abandoned)?;
+            .ok_or(LoadFailure::Abandoned)?;
         let started = Instant::now();
-        compiler::compile(command, component, self.profile, wanted.abandoned)
+        compiler::compile_in_child(command, component, self.profile, wanted.abandon_signal)
             .map(|compiled| (compiled, started.elapsed()))
             .map_err(|failure| match failure {
-                compiler::Failure::Load(error) => {
+                compiler::CompileFailure::Load(error) => {
                     if matches!(
                         error,
-                        LoadError::CompileMemory { .. } | LoadError::CompileTime { .. }
+                        LoadError::CompileMemoryLimit { .. } | LoadError::CompileTimeout { .. }
                     ) {
-                        self.refusals.add(*key, error.clone());
+                        self.rejections.add(*key, error.clone());
                     }
-                    Failure::Load(error)
+                    LoadFailure::Load(error)
                 }
-                compiler::Failure::Abandoned { cause, ran } => {
-                    if cause == Cause::Deadline {
-                        self.refusals
-                            .add(*key, LoadError::CompileTime { limit: ran });
+                compiler::CompileFailure::Abandoned {
+                    cause,
+                    elapsed: ran,
+                } => {
+                    if cause == AbandonCause::Deadline {
+                        self.rejections
+                            .add(*key, LoadError::CompileTimeout { limit: ran });
                     }
-                    Failure::Abandoned
+                    LoadFailure::Abandoned
                 }
             })
     }
@@ -191,36 +216,36 @@ impl SharedEngine {
     fn link(
         &self,
         compiled: &[u8],
-        surface: Surface,
-        origin: Origin,
-    ) -> Result<Prepared, LoadError> {
+        surface: ComponentInfo,
+        origin: CodeSource,
+    ) -> Result<PreparedComponent, LoadError> {
         let ready = if self.is_used.load(Ordering::Relaxed) {
-            self.ready()
+            self.pooled()
         } else {
             None
         };
         if let Some(prepared) =
-            ready.and_then(|ready| link(ready, compiled, surface, origin.clone()).ok())
+            ready.and_then(|ready| link_component(ready, compiled, surface, origin.clone()).ok())
         {
             return Ok(prepared);
         }
-        let prepared = link(&self.roomy, compiled, surface, origin)?;
+        let prepared = link_component(&self.on_demand, compiled, surface, origin)?;
         if ready.is_some() {
             // It was tried, and does not fit.
-            let _ = prepared.ready.set(None);
+            let _ = prepared.pooled.set(None);
         }
         Ok(prepared)
     }
 
     /// Makes the same program for ready places; nothing when it does not fit there. Blocks for some
     /// milliseconds.
-    pub(super) fn for_ready_places(&self, prepared: &Prepared) -> Option<Kept> {
-        let compiled = prepared.instance().component().serialize().ok()?;
-        link(
-            self.ready()?,
+    pub(super) fn to_pooled(&self, prepared: &PreparedComponent) -> Option<SharedComponent> {
+        let compiled = prepared.instance_pre().component().serialize().ok()?;
+        link_component(
+            self.pooled()?,
             &compiled,
-            prepared.surface,
-            prepared.origin.clone(),
+            prepared.info,
+            prepared.source.clone(),
         )
         .ok()
         .map(Arc::new)
@@ -228,32 +253,35 @@ impl SharedEngine {
 
     /// Makes the same program for the engine with room for everything. Blocks for some
     /// milliseconds.
-    pub(super) fn for_roomy(&self, prepared: &Prepared) -> Result<Kept, LoadError> {
-        let failed = |error: wasmtime::Error| LoadError::Compiler {
+    pub(super) fn to_on_demand(
+        &self,
+        prepared: &PreparedComponent,
+    ) -> Result<SharedComponent, LoadError> {
+        let failed = |error: wasmtime::Error| LoadError::CompilerFailed {
             reason: format!("{error:#}"),
         };
         let compiled = prepared
-            .instance()
+            .instance_pre()
             .component()
             .serialize()
             .map_err(failed)?;
-        link(
-            &self.roomy,
+        link_component(
+            &self.on_demand,
             &compiled,
-            prepared.surface,
-            prepared.origin.clone(),
+            prepared.info,
+            prepared.source.clone(),
         )
         .map(Arc::new)
     }
 }
 
-fn link(
-    linked: &Linked,
+fn link_component(
+    linked: &EngineLinkers,
     compiled: &[u8],
-    surface: Surface,
-    origin: Origin,
-) -> Result<Prepared, LoadError> {
-    let failed = |error: wasmtime::Error| LoadError::Compiler {
+    surface: ComponentInfo,
+    origin: CodeSource,
+) -> Result<PreparedComponent, LoadError> {
+    let failed = |error: wasmtime::Error| LoadError::CompilerFailed {
         reason: format!("{error:#}"),
     };
     // SAFETY: the bytes are what the compiler of this version made, for a component that it found
@@ -271,22 +299,23 @@ fn link(
         .map_err(failed)?
         .instantiate_pre(&component)
         .map_err(unsupported)?;
-    let mut prepared = Prepared::new(instance, surface, origin).map_err(|_| LoadError::NoRun)?;
-    prepared.is_ready = linked.allocation == Allocation::Pooled;
+    let mut prepared =
+        PreparedComponent::new(instance, surface, origin).map_err(|_| LoadError::NoEntryPoint)?;
+    prepared.is_pooled = linked.allocation == Allocation::Pooled;
     Ok(prepared)
 }
 
-impl Troubles {
+impl CacheDiagnostics {
     /// What came first stays.
-    fn and(self, later: Self) -> Self {
+    fn merge(self, later: Self) -> Self {
         Self {
             rejected: self.rejected.or(later.rejected),
-            unused: self.unused.or(later.unused),
+            skipped: self.skipped.or(later.skipped),
         }
     }
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),

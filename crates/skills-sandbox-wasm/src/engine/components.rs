@@ -8,30 +8,30 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::SharedEngine;
-use super::compile::{Caller, Wanted};
+use super::compile::{Caller, CompileDemand};
 use crate::LoadError;
-use crate::compiler::{Abandoned, Cause};
-use crate::prepared::{Kept, Troubles};
+use crate::compiler::{AbandonCause, AbandonSignal};
+use crate::prepared_component::{CacheDiagnostics, SharedComponent};
 
 /// How many components are kept.
-const MAX_KEPT: usize = 64;
+const MAX_COMPONENTS: usize = 64;
 /// How long all kept components may be together, in bytes of WebAssembly and of compiled code: a
 /// few bytes can become 64 MiB of it.
-const MAX_KEPT_BYTES: usize = 256 << 20;
+const MAX_TOTAL_BYTES: usize = 256 << 20;
 /// How many are compiled at once in this process, which takes four seconds of processor time at
 /// most.
 const MAX_COMPILING: usize = 2;
 /// How many children compile at once for all callers; each may take the memory of its limit.
 const MAX_CHILDREN: usize = 2;
 /// How often a thread that waits for its turn looks whether its result is still wanted.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The components of a process. The same bytes are the same component; they are compared, which is
 /// faster than hashing them.
-pub(super) struct Components {
-    kept: Mutex<Vec<Entry>>,
-    compiling: Permits,
-    children: Permits,
+pub(super) struct ComponentCache {
+    entries: Mutex<Vec<Entry>>,
+    compiling: CompileSemaphore,
+    children: CompileSemaphore,
 }
 
 struct Entry {
@@ -42,16 +42,16 @@ struct Entry {
 /// Where a compiled component goes; runs that want the same one wait for the first.
 #[derive(Default)]
 struct Slot {
-    result: OnceLock<Result<Kept, Failure>>,
-    is_there: Notify,
-    /// Changed only while [`Components::kept`] is locked.
-    waiting: AtomicUsize,
-    abandoned: Abandoned,
+    result: OnceLock<Result<SharedComponent, LoadFailure>>,
+    filled: Notify,
+    /// Changed only while [`ComponentCache::lock_entries`] is locked.
+    waiters: AtomicUsize,
+    abandon_signal: AbandonSignal,
 }
 
 /// Why there is no component.
 #[derive(Clone)]
-pub(super) enum Failure {
+pub(super) enum LoadFailure {
     Load(LoadError),
     /// The last run that waited for it was gone.
     Abandoned,
@@ -60,22 +60,22 @@ pub(super) enum Failure {
 /// A run that waits for a slot. The last one that leaves before there is a result ends the work on
 /// it.
 struct Waiter<'a> {
-    components: &'a Components,
+    components: &'a ComponentCache,
     slot: Arc<Slot>,
     deadline: Option<Instant>,
 }
 
-impl Default for Components {
+impl Default for ComponentCache {
     fn default() -> Self {
         Self {
-            kept: Mutex::default(),
-            compiling: Permits::new(MAX_COMPILING),
-            children: Permits::new(MAX_CHILDREN),
+            entries: Mutex::default(),
+            compiling: CompileSemaphore::new(MAX_COMPILING),
+            children: CompileSemaphore::new(MAX_CHILDREN),
         }
     }
 }
 
-impl Components {
+impl ComponentCache {
     /// Returns the component, and whether it was loaded for this caller. What takes long is done on
     /// a thread of its own. When no caller waits any more, a child that compiles is killed; what is
     /// compiled in this process is kept for the next caller.
@@ -85,43 +85,43 @@ impl Components {
         engine: &Arc<SharedEngine>,
         caller: &Caller,
         deadline: Option<Instant>,
-    ) -> Result<(Kept, bool), LoadError> {
+    ) -> Result<(SharedComponent, bool), LoadError> {
         loop {
-            let (waiter, is_new) = self.join(bytes, deadline);
+            let (waiter, is_new) = self.join_slot(bytes, deadline);
             if is_new {
-                begin(&waiter.slot, bytes, engine, caller, deadline);
+                load_or_spawn(&waiter.slot, bytes, engine, caller, deadline);
             }
             match waiter.slot.result().await {
                 Ok(kept) => return Ok((kept, is_new)),
-                Err(Failure::Load(error)) => return Err(error),
+                Err(LoadFailure::Load(error)) => return Err(error),
                 // This caller came after the last one had left, and begins anew.
-                Err(Failure::Abandoned) => {}
+                Err(LoadFailure::Abandoned) => {}
             }
         }
     }
 
     /// Waits for a permit to compile in this process; returns none when the result is not wanted
     /// any more.
-    pub(super) fn permit(&self, wanted: &Wanted<'_>) -> Option<Permit<'_>> {
-        self.compiling.take(wanted)
+    pub(super) fn permit(&self, wanted: &CompileDemand<'_>) -> Option<CompilePermit<'_>> {
+        self.compiling.acquire(wanted)
     }
 
     /// Waits for a permit to compile in a child; returns none when the result is not wanted any
     /// more.
-    pub(super) fn permit_for_child(&self, wanted: &Wanted<'_>) -> Option<Permit<'_>> {
-        self.children.take(wanted)
+    pub(super) fn permit_for_child(&self, wanted: &CompileDemand<'_>) -> Option<CompilePermit<'_>> {
+        self.children.acquire(wanted)
     }
 
     /// Finds the slot of these bytes, or makes it, and waits for it. What was used last is at the
     /// end.
-    fn join(&self, bytes: &Arc<[u8]>, deadline: Option<Instant>) -> (Waiter<'_>, bool) {
-        let mut kept = self.kept();
+    fn join_slot(&self, bytes: &Arc<[u8]>, deadline: Option<Instant>) -> (Waiter<'_>, bool) {
+        let mut kept = self.lock_entries();
         let is_same = |entry: &Entry| Arc::ptr_eq(&entry.bytes, bytes) || entry.bytes == *bytes;
         let at = kept.iter().rposition(is_same);
         if let Some(at) = at {
             kept[at..].rotate_left(1);
         } else {
-            make_room(&mut kept, bytes.len());
+            evict(&mut kept, bytes.len());
             kept.push(Entry {
                 bytes: Arc::clone(bytes),
                 slot: Arc::default(),
@@ -131,7 +131,7 @@ impl Components {
             .last()
             .map(|entry| Arc::clone(&entry.slot))
             .unwrap_or_default();
-        slot.waiting.fetch_add(1, Ordering::Relaxed);
+        slot.waiters.fetch_add(1, Ordering::Relaxed);
         (
             Waiter {
                 components: self,
@@ -142,43 +142,44 @@ impl Components {
         )
     }
 
-    fn forget(&self, slot: &Arc<Slot>) {
-        self.kept().retain(|entry| !Arc::ptr_eq(&entry.slot, slot));
+    fn remove(&self, slot: &Arc<Slot>) {
+        self.lock_entries()
+            .retain(|entry| !Arc::ptr_eq(&entry.slot, slot));
     }
 
-    fn kept(&self) -> MutexGuard<'_, Vec<Entry>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        let _kept = self.components.kept();
-        if self.slot.waiting.fetch_sub(1, Ordering::Relaxed) == 1
+        let _kept = self.components.lock_entries();
+        if self.slot.waiters.fetch_sub(1, Ordering::Relaxed) == 1
             && self.slot.result.get().is_none()
         {
             let is_late = self
                 .deadline
                 .is_some_and(|deadline| Instant::now() >= deadline);
-            self.slot.abandoned.set(if is_late {
-                Cause::Deadline
+            self.slot.abandon_signal.set(if is_late {
+                AbandonCause::Deadline
             } else {
-                Cause::Cancelled
+                AbandonCause::Cancelled
             });
         }
     }
 }
 
-fn begin(
+fn load_or_spawn(
     slot: &Arc<Slot>,
     bytes: &Arc<[u8]>,
     engine: &Arc<SharedEngine>,
     caller: &Caller,
     deadline: Option<Instant>,
 ) {
-    match catch_unwind(AssertUnwindSafe(|| engine.load_at_once(bytes))) {
+    match catch_unwind(AssertUnwindSafe(|| engine.load_if_small(bytes))) {
         Ok(Ok(prepared)) => slot.fill(&engine.components, Ok(Arc::new(prepared))),
-        Ok(Err(troubles)) => start(
+        Ok(Err(troubles)) => spawn_load(
             slot,
             bytes,
             Arc::clone(engine),
@@ -186,29 +187,31 @@ fn begin(
             caller.clone(),
             deadline,
         ),
-        Err(_) => slot.fill(&engine.components, Err(panicked())),
+        Err(_) => slot.fill(&engine.components, Err(panic_failure())),
     }
 }
 
-fn start(
+fn spawn_load(
     slot: &Arc<Slot>,
     bytes: &Arc<[u8]>,
     engine: Arc<SharedEngine>,
-    troubles: Troubles,
+    troubles: CacheDiagnostics,
     caller: Caller,
     deadline: Option<Instant>,
 ) {
     let (filled, bytes, shared) = (Arc::clone(slot), Arc::clone(bytes), Arc::clone(&engine));
     let work = move || {
-        let wanted = Wanted {
-            abandoned: &filled.abandoned,
+        let wanted = CompileDemand {
+            abandon_signal: &filled.abandon_signal,
             caller: &caller,
             deadline,
         };
         let result = catch_unwind(AssertUnwindSafe(|| engine.load(&bytes, troubles, &wanted)));
         filled.fill(
             &engine.components,
-            result.unwrap_or_else(|_| Err(panicked())).map(Arc::new),
+            result
+                .unwrap_or_else(|_| Err(panic_failure()))
+                .map(Arc::new),
         );
     };
     if let Err(error) = std::thread::Builder::new()
@@ -217,7 +220,7 @@ fn start(
     {
         slot.fill(
             &shared.components,
-            Err(LoadError::Compiler {
+            Err(LoadError::CompilerFailed {
                 reason: error.to_string(),
             }
             .into()),
@@ -225,23 +228,23 @@ fn start(
     }
 }
 
-fn panicked() -> Failure {
-    LoadError::Compiler {
+fn panic_failure() -> LoadFailure {
+    LoadError::CompilerFailed {
         reason: "it panicked".to_owned(),
     }
     .into()
 }
 
-impl From<LoadError> for Failure {
+impl From<LoadError> for LoadFailure {
     fn from(error: LoadError) -> Self {
         Self::Load(error)
     }
 }
 
 /// Forgets what was used longest ago. Whoever runs it goes on with what it has.
-fn make_room(kept: &mut Vec<Entry>, bytes: usize) {
+fn evict(kept: &mut Vec<Entry>, bytes: usize) {
     let mut total = bytes + kept.iter().map(Entry::size).sum::<usize>();
-    while kept.len() >= MAX_KEPT || (total > MAX_KEPT_BYTES && !kept.is_empty()) {
+    while kept.len() >= MAX_COMPONENTS || (total > MAX_TOTAL_BYTES && !kept.is_empty()) {
         total = total.saturating_sub(kept.remove(0).size());
     }
 }
@@ -254,15 +257,15 @@ impl Entry {
             .result
             .get()
             .and_then(|result| result.as_ref().ok())
-            .map_or(0, |kept| kept.size());
+            .map_or(0, |kept| kept.code_bytes());
         self.bytes.len() + compiled
     }
 }
 
 impl Slot {
-    async fn result(&self) -> Result<Kept, Failure> {
+    async fn result(&self) -> Result<SharedComponent, LoadFailure> {
         loop {
-            let there = self.is_there.notified();
+            let there = self.filled.notified();
             if let Some(result) = self.result.get() {
                 return result.clone();
             }
@@ -270,65 +273,71 @@ impl Slot {
         }
     }
 
-    fn fill(self: &Arc<Self>, components: &Components, result: Result<Kept, Failure>) {
+    fn fill(
+        self: &Arc<Self>,
+        components: &ComponentCache,
+        result: Result<SharedComponent, LoadFailure>,
+    ) {
         if result.is_err() {
             // What failed may work another time, since disks and memory are not always full.
-            components.forget(self);
+            components.remove(self);
         }
         // Only whoever began it fills it.
         let _ = self.result.set(result);
-        self.is_there.notify_waiters();
+        self.filled.notify_waiters();
     }
 }
 
 /// Limits how much is done at once: so much in all, and one thing for each caller.
-struct Permits {
-    taken: Mutex<Vec<Caller>>,
-    free: Condvar,
-    most: usize,
+struct CompileSemaphore {
+    holders: Mutex<Vec<Caller>>,
+    released: Condvar,
+    max_permits: usize,
 }
 
-pub(super) struct Permit<'a> {
-    permits: &'a Permits,
+pub(super) struct CompilePermit<'a> {
+    semaphore: &'a CompileSemaphore,
     caller: Caller,
 }
 
-impl Permits {
+impl CompileSemaphore {
     fn new(most: usize) -> Self {
         Self {
-            taken: Mutex::default(),
-            free: Condvar::new(),
-            most,
+            holders: Mutex::default(),
+            released: Condvar::new(),
+            max_permits: most,
         }
     }
 
-    fn take(&self, wanted: &Wanted<'_>) -> Option<Permit<'_>> {
-        let mut taken = self.taken();
-        while wanted.abandoned.cause().is_none() {
-            if taken.len() < self.most && !taken.contains(wanted.caller) {
+    fn acquire(&self, wanted: &CompileDemand<'_>) -> Option<CompilePermit<'_>> {
+        let mut taken = self.lock_holders();
+        while wanted.abandon_signal.cause().is_none() {
+            if taken.len() < self.max_permits && !taken.contains(wanted.caller) {
                 taken.push(wanted.caller.clone());
-                return Some(Permit {
-                    permits: self,
+                return Some(CompilePermit {
+                    semaphore: self,
                     caller: wanted.caller.clone(),
                 });
             }
             taken = self
-                .free
-                .wait_timeout(taken, LOOK)
+                .released
+                .wait_timeout(taken, POLL_INTERVAL)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
         None
     }
 
-    fn taken(&self) -> MutexGuard<'_, Vec<Caller>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_holders(&self) -> MutexGuard<'_, Vec<Caller>> {
+        self.holders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Permit<'_> {
+impl Drop for CompilePermit<'_> {
     fn drop(&mut self) {
-        self.permits.taken().retain(|caller| *caller != self.caller);
-        self.permits.free.notify_all();
+        self.semaphore
+            .lock_holders()
+            .retain(|caller| *caller != self.caller);
+        self.semaphore.released.notify_all();
     }
 }

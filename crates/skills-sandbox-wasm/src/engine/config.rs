@@ -2,17 +2,17 @@
 
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-use crate::Profile;
+use crate::WasmProfile;
 
 /// How many programs run at once in one engine; others wait for their turn.
-pub(crate) const SLOTS: u32 = 64;
+pub(crate) const INSTANCE_SLOTS: u32 = 64;
 /// How much of a used memory or table is cleared in place instead of being given back to the
 /// system: what a small program or a small script engine touches. Giving back costs a system call,
 /// and a page fault for each page at the next run. Where the kernel tells which pages were touched
 /// (Linux 6.7), only these are cleared.
 const RESIDENT_BYTES: usize = 1 << 20;
 /// The same where it does not tell, and everything up to here is cleared.
-const RESIDENT_BYTES_UNTOLD: usize = 64 * 1024;
+const RESIDENT_BYTES_WITHOUT_PAGEMAP: usize = 64 * 1024;
 /// The parts that a component may be made of. A script engine with its libraries has some dozens of
 /// core instances and tables.
 const MAX_CORE_INSTANCES: u32 = 100;
@@ -32,16 +32,16 @@ pub(crate) enum Allocation {
     OnDemand,
 }
 
-pub(crate) fn config(profile: Profile, allocation: Allocation) -> Config {
+pub(crate) fn engine_config(profile: WasmProfile, allocation: Allocation) -> Config {
     let mut config = Config::new();
     config.parallel_compilation(true);
     #[cfg(feature = "wasi-p3")]
     config.wasm_component_model_async(true);
     match profile {
-        Profile::Fast => {
+        WasmProfile::Fast => {
             config.epoch_interruption(true);
         }
-        Profile::Deterministic { .. } => {
+        WasmProfile::Deterministic { .. } => {
             config
                 .consume_fuel(true)
                 .cranelift_nan_canonicalization(true)
@@ -49,25 +49,25 @@ pub(crate) fn config(profile: Profile, allocation: Allocation) -> Config {
         }
     }
     if allocation == Allocation::Pooled {
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pooling_config()));
     }
     config
 }
 
-fn pool() -> PoolingAllocationConfig {
+fn pooling_config() -> PoolingAllocationConfig {
     let is_told = PoolingAllocationConfig::is_pagemap_scan_available();
     let resident = if is_told {
         RESIDENT_BYTES
     } else {
-        RESIDENT_BYTES_UNTOLD
+        RESIDENT_BYTES_WITHOUT_PAGEMAP
     };
     let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(SLOTS)
-        .total_core_instances(SLOTS * MAX_CORE_INSTANCES)
-        .total_memories(SLOTS * 2)
-        .total_tables(SLOTS * 8)
-        .total_stacks(SLOTS * 2)
-        .total_gc_heaps(SLOTS)
+    pool.total_component_instances(INSTANCE_SLOTS)
+        .total_core_instances(INSTANCE_SLOTS * MAX_CORE_INSTANCES)
+        .total_memories(INSTANCE_SLOTS * 2)
+        .total_tables(INSTANCE_SLOTS * 8)
+        .total_stacks(INSTANCE_SLOTS * 2)
+        .total_gc_heaps(INSTANCE_SLOTS)
         .max_core_instances_per_component(MAX_CORE_INSTANCES)
         .max_memories_per_component(MAX_MEMORIES)
         .max_tables_per_component(MAX_TABLES)
@@ -77,7 +77,7 @@ fn pool() -> PoolingAllocationConfig {
         .max_memories_per_module(MAX_MEMORIES)
         .table_elements(MAX_TABLE_ELEMENTS)
         .max_memory_size(MAX_MEMORY_BYTES)
-        .max_unused_warm_slots(SLOTS)
+        .max_unused_warm_slots(INSTANCE_SLOTS)
         .pagemap_scan(Enabled::Auto)
         .linear_memory_keep_resident(resident)
         .table_keep_resident(resident);

@@ -26,48 +26,51 @@ const MAX_WORK: u64 = 20_000;
 const MAX_TOTAL_WORK: u64 = 250_000;
 /// The most branches times variables in one function, and in all together. At each branch the
 /// compiler decides where each variable is.
-const MAX_PLACES: u64 = 150_000;
-const MAX_TOTAL_PLACES: u64 = 300_000;
+const MAX_BRANCH_VARIABLES: u64 = 150_000;
+const MAX_TOTAL_BRANCH_VARIABLES: u64 = 300_000;
 /// The most variables of a function, with its parameters and results.
 const MAX_VARIABLES: u64 = 256;
 /// How deep loops, and blocks of any kind, may be nested. The time grows with the square of the
 /// depth of loops.
-const MAX_LOOPS: usize = 8;
-const MAX_BLOCKS: usize = 256;
+const MAX_LOOP_DEPTH: usize = 8;
+const MAX_BLOCK_DEPTH: usize = 256;
 /// The most parameters and results of a function or block. Compilers of languages pass more in
 /// memory.
 const MAX_ARITY: usize = 32;
 /// What a function, a module or a function of the component model costs besides its instructions.
-const FUNCTION: u64 = 25;
+const FUNCTION_WORK: u64 = 25;
 /// The most images of memories and tables that the compiler makes of segments; each has up to 16
 /// MiB. Real components have three.
 const MAX_IMAGES: usize = 4;
 
 /// Says whether compiling the component is known to take little time and memory.
 pub(super) fn is_small(component: &[u8]) -> bool {
-    component.len() <= MAX_BYTES && Shape::default().fits(component).unwrap_or(false)
+    component.len() <= MAX_BYTES
+        && CostEstimator::default()
+            .is_within_limits(component)
+            .unwrap_or(false)
 }
 
 /// What was seen of a component so far.
 #[derive(Default)]
-struct Shape {
+struct CostEstimator {
     cost: Cost,
     /// How many components and modules are open around what is read.
     depth: u32,
     has_lift: bool,
     images: usize,
-    module: Module,
+    module: ModuleState,
 }
 
 /// The core module that is being read; modules do not contain modules.
 #[derive(Default)]
-struct Module {
+struct ModuleState {
     /// Parameters and results of each type.
     arities: Vec<usize>,
     /// The type of each function; imported ones come first.
     functions: Vec<u32>,
     /// How many functions are imported, or have a body that was read.
-    done: usize,
+    bodies_read: usize,
     has_memory_image: bool,
     has_table_image: bool,
 }
@@ -76,17 +79,17 @@ struct Module {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Cost {
     work: u64,
-    places: u64,
+    branch_variables: u64,
 }
 
-impl Shape {
+impl CostEstimator {
     /// Reads everything; nothing when the component is not valid, or has what is not known to be
     /// cheap.
-    fn fits(mut self, component: &[u8]) -> Option<bool> {
+    fn is_within_limits(mut self, component: &[u8]) -> Option<bool> {
         for payload in Parser::new(0).parse_all(component) {
-            self.add(payload.ok()?)?;
+            self.add_payload(payload.ok()?)?;
             if self.cost.work > MAX_TOTAL_WORK
-                || self.cost.places > MAX_TOTAL_PLACES
+                || self.cost.branch_variables > MAX_TOTAL_BRANCH_VARIABLES
                 || self.images > MAX_IMAGES
             {
                 return Some(false);
@@ -95,12 +98,12 @@ impl Shape {
         Some(true)
     }
 
-    fn add(&mut self, payload: Payload<'_>) -> Option<()> {
+    fn add_payload(&mut self, payload: Payload<'_>) -> Option<()> {
         match payload {
             Payload::ModuleSection { .. } => {
                 self.depth += 1;
-                self.cost.work += FUNCTION;
-                self.module = Module::default();
+                self.cost.work += FUNCTION_WORK;
+                self.module = ModuleState::default();
             }
             Payload::ComponentSection { .. } => self.depth += 1,
             Payload::End(_) => self.depth = self.depth.saturating_sub(1),
@@ -122,8 +125,8 @@ impl Shape {
                 for import in imports.into_imports() {
                     match import.ok()?.ty {
                         TypeRef::Func(ty) | TypeRef::FuncExact(ty) => {
-                            self.function(ty)?;
-                            self.module.done += 1;
+                            self.add_function(ty)?;
+                            self.module.bodies_read += 1;
                         }
                         TypeRef::Tag(_) => return None,
                         _ => {}
@@ -132,16 +135,16 @@ impl Shape {
             }
             Payload::FunctionSection(functions) => {
                 for ty in functions {
-                    self.function(ty.ok()?)?;
+                    self.add_function(ty.ok()?)?;
                 }
             }
             Payload::TagSection(_) => return None,
             Payload::CodeSectionEntry(body) => {
-                let ty = *self.module.functions.get(self.module.done)?;
-                self.module.done += 1;
-                let cost = self.module.body(ty, &body)?;
+                let ty = *self.module.functions.get(self.module.bodies_read)?;
+                self.module.bodies_read += 1;
+                let cost = self.module.body_cost(ty, &body)?;
                 self.cost.work += cost.work;
-                self.cost.places += cost.places;
+                self.cost.branch_variables += cost.branch_variables;
             }
             Payload::DataSection(segments) => {
                 for segment in segments {
@@ -173,7 +176,7 @@ impl Shape {
             }
             Payload::ComponentCanonicalSection(functions) => {
                 for function in functions {
-                    self.cost.work += FUNCTION;
+                    self.cost.work += FUNCTION_WORK;
                     match function.ok()? {
                         CanonicalFunction::Lift { .. } => self.has_lift = true,
                         // A function that was lifted could be lowered again. For such calls between
@@ -191,14 +194,14 @@ impl Shape {
     }
 
     /// Counts a function, and the code by which it is called from outside.
-    fn function(&mut self, ty: u32) -> Option<()> {
-        self.cost.work += FUNCTION + self.module.arity(ty)? as u64;
+    fn add_function(&mut self, ty: u32) -> Option<()> {
+        self.cost.work += FUNCTION_WORK + self.module.arity(ty)? as u64;
         self.module.functions.push(ty);
         Some(())
     }
 }
 
-impl Module {
+impl ModuleState {
     fn arity(&self, ty: u32) -> Option<usize> {
         self.arities
             .get(ty as usize)
@@ -206,7 +209,7 @@ impl Module {
             .filter(|arity| *arity <= MAX_ARITY)
     }
 
-    fn block(&self, ty: BlockType) -> Option<usize> {
+    fn block_arity(&self, ty: BlockType) -> Option<usize> {
         match ty {
             BlockType::Empty => Some(0),
             BlockType::Type(_) => Some(1),
@@ -215,7 +218,7 @@ impl Module {
     }
 
     /// Returns the cost of a function; nothing when it is above a limit.
-    fn body(&self, ty: u32, body: &FunctionBody<'_>) -> Option<Cost> {
+    fn body_cost(&self, ty: u32, body: &FunctionBody<'_>) -> Option<Cost> {
         let mut variables = self.arity(ty)? as u64;
         for locals in body.get_locals_reader().ok()? {
             variables += u64::from(locals.ok()?.0);
@@ -234,7 +237,7 @@ impl Module {
                     let is_loop = matches!(operator, Operator::Loop { .. });
                     loops += usize::from(is_loop);
                     blocks.push(is_loop);
-                    widest = widest.max(self.block(*blockty)?);
+                    widest = widest.max(self.block_arity(*blockty)?);
                     (widest, 1)
                 }
                 Operator::End => {
@@ -265,9 +268,9 @@ impl Module {
             work += (1 + values as u64) * ways.max(1);
             let places = branches.saturating_mul(variables);
             if work > MAX_WORK
-                || places > MAX_PLACES
-                || loops > MAX_LOOPS
-                || blocks.len() > MAX_BLOCKS
+                || places > MAX_BRANCH_VARIABLES
+                || loops > MAX_LOOP_DEPTH
+                || blocks.len() > MAX_BLOCK_DEPTH
                 || variables > MAX_VARIABLES
             {
                 return None;
@@ -275,7 +278,7 @@ impl Module {
         }
         Some(Cost {
             work,
-            places: branches * variables,
+            branch_variables: branches * variables,
         })
     }
 }
@@ -283,8 +286,8 @@ impl Module {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Profile;
-    use crate::engine::{Allocation, config};
+    use crate::WasmProfile;
+    use crate::engine::{Allocation, engine_config};
 
     fn bytes(text: &str) -> Vec<u8> {
         wat::parse_str(format!("(component {text})")).unwrap_or_else(|error| panic!("{error}"))
@@ -326,7 +329,10 @@ mod tests {
             include_bytes!("../../tests/guest-http/fetch.wasm"),
             include_bytes!("../../tests/guest-http-p3/fetch3.wasm"),
         ] {
-            assert_eq!(Shape::default().fits(component), Some(true));
+            assert_eq!(
+                CostEstimator::default().is_within_limits(component),
+                Some(true)
+            );
         }
     }
 
@@ -343,7 +349,7 @@ mod tests {
                 functions(14, 0, &"nop ".repeat(19_000)),
             ),
             ("many short functions", functions(10_000, 0, "")),
-            ("deep loops", functions(1, 1, &loops(MAX_LOOPS + 1, 1))),
+            ("deep loops", functions(1, 1, &loops(MAX_LOOP_DEPTH + 1, 1))),
             (
                 "deep blocks",
                 functions(
@@ -351,8 +357,8 @@ mod tests {
                     1,
                     &format!(
                         "{}{}",
-                        "block ".repeat(MAX_BLOCKS + 1),
-                        "end ".repeat(MAX_BLOCKS + 1)
+                        "block ".repeat(MAX_BLOCK_DEPTH + 1),
+                        "end ".repeat(MAX_BLOCK_DEPTH + 1)
                     ),
                 ),
             ),
@@ -426,7 +432,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn the_worst_small_components() {
-        let engine = wasmtime::Engine::new(&config(Profile::Fast, Allocation::OnDemand)).unwrap();
+        let engine =
+            wasmtime::Engine::new(&engine_config(WasmProfile::Fast, Allocation::OnDemand)).unwrap();
         let wide = "i32 ".repeat(MAX_ARITY);
         let call = format!("{} call $wide ", "i32.const 0 ".repeat(MAX_ARITY));
         let calls = format!("(func {})", call.repeat(300));

@@ -15,11 +15,11 @@ const IDLE_TICKS: u32 = 20;
 
 /// One thread that sleeps until a run begins and ends with its owner: an idle host spends nothing
 /// on it.
-pub(crate) struct Ticker(Arc<Shared>);
+pub(crate) struct Ticker(Arc<TickerState>);
 
 #[derive(Default)]
-struct Shared {
-    active: AtomicUsize,
+struct TickerState {
+    active_runs: AtomicUsize,
     state: Mutex<State>,
     wake: Condvar,
 }
@@ -32,11 +32,11 @@ struct State {
 }
 
 /// Keeps the epoch advancing as long as it lives.
-pub(crate) struct Ticking(Arc<Shared>);
+pub(crate) struct TickGuard(Arc<TickerState>);
 
 impl Ticker {
     pub(crate) fn start() -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(TickerState::default());
         let seen = Arc::clone(&shared);
         std::thread::Builder::new()
             .name("skills-ticker".into())
@@ -45,7 +45,7 @@ impl Ticker {
     }
 
     /// Takes one more engine along.
-    pub(crate) fn advances(&self, engine: &Engine) {
+    pub(crate) fn register_engine(&self, engine: &Engine) {
         self.0
             .state
             .lock()
@@ -54,15 +54,15 @@ impl Ticker {
             .push(engine.weak());
     }
 
-    pub(crate) fn tick(&self) -> Ticking {
-        if self.0.active.fetch_add(1, Ordering::SeqCst) == 0 {
+    pub(crate) fn start_ticking(&self) -> TickGuard {
+        if self.0.active_runs.fetch_add(1, Ordering::SeqCst) == 0 {
             let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
             if state.is_parked {
                 state.is_parked = false;
                 self.0.wake.notify_one();
             }
         }
-        Ticking(Arc::clone(&self.0))
+        TickGuard(Arc::clone(&self.0))
     }
 }
 
@@ -77,16 +77,16 @@ impl Drop for Ticker {
     }
 }
 
-impl Drop for Ticking {
+impl Drop for TickGuard {
     fn drop(&mut self) {
-        self.0.active.fetch_sub(1, Ordering::SeqCst);
+        self.0.active_runs.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-fn advance(shared: &Shared) {
+fn advance(shared: &TickerState) {
     let mut idle = 0;
     loop {
-        idle = if shared.active.load(Ordering::SeqCst) == 0 {
+        idle = if shared.active_runs.load(Ordering::SeqCst) == 0 {
             idle + 1
         } else {
             0
@@ -110,9 +110,9 @@ fn advance(shared: &Shared) {
 
 /// Waits until something runs. Whoever begins a run looks at `is_parked` under the same lock, so
 /// none is missed.
-fn park(shared: &Shared) {
+fn park(shared: &TickerState) {
     let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-    if shared.active.load(Ordering::SeqCst) > 0 {
+    if shared.active_runs.load(Ordering::SeqCst) > 0 {
         return;
     }
     state.is_parked = true;

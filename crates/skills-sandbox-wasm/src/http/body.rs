@@ -6,42 +6,42 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
-use skills_sandbox::egress::Way;
+use skills_sandbox::egress::Direction;
 use tokio::time::{Sleep, sleep};
 use wasmtime_wasi_http::{Error, WasiBody};
 
-use super::fuse::{Cut, Fuse};
+use super::abort::{AbortReason, AbortState};
 
 /// A body of at most so many bytes.
-pub(super) struct Capped {
+pub(super) struct LimitedBody {
     body: WasiBody,
-    way: Way,
-    most: u64,
-    seen: u64,
-    fuse: Fuse,
+    direction: Direction,
+    max_bytes: u64,
+    seen_bytes: u64,
+    abort: AbortState,
 }
 
-impl Capped {
-    pub(super) fn new(body: WasiBody, way: Way, most: u64, fuse: Fuse) -> Self {
+impl LimitedBody {
+    pub(super) fn new(body: WasiBody, way: Direction, most: u64, fuse: AbortState) -> Self {
         Self {
             body,
-            way,
-            most,
-            seen: 0,
-            fuse,
+            direction: way,
+            max_bytes: most,
+            seen_bytes: 0,
+            abort: fuse,
         }
     }
 
     /// Says what happens when the body is longer.
-    pub(super) fn cut(way: Way, most: u64) -> Cut {
+    pub(super) fn abort_reason(way: Direction, most: u64) -> AbortReason {
         match way {
-            Way::Out => Cut::Sent(most),
-            Way::In => Cut::Received(most),
+            Direction::Outbound => AbortReason::SentLimit(most),
+            Direction::Inbound => AbortReason::ReceivedLimit(most),
         }
     }
 }
 
-impl Body for Capped {
+impl Body for LimitedBody {
     type Data = Bytes;
     type Error = Error;
 
@@ -51,11 +51,13 @@ impl Body for Capped {
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         if let Some(Ok(frame)) = &frame {
-            self.seen = self
-                .seen
+            self.seen_bytes = self
+                .seen_bytes
                 .saturating_add(frame.data_ref().map_or(0, |data| data.len() as u64));
-            if self.seen > self.most {
-                return Poll::Ready(Some(Err(self.fuse.blow(Self::cut(self.way, self.most)))));
+            if self.seen_bytes > self.max_bytes {
+                return Poll::Ready(Some(Err(self
+                    .abort
+                    .abort(Self::abort_reason(self.direction, self.max_bytes)))));
             }
         }
         Poll::Ready(frame)
@@ -71,23 +73,23 @@ impl Body for Capped {
 }
 
 /// A body of which each part comes within a time that the program chose.
-pub(super) struct Paced {
+pub(super) struct TimeoutBody {
     body: WasiBody,
-    time: Duration,
+    timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Paced {
+impl TimeoutBody {
     pub(super) fn new(body: WasiBody, time: Duration) -> Self {
         Self {
             body,
-            time,
+            timeout: time,
             timer: None,
         }
     }
 }
 
-impl Body for Paced {
+impl Body for TimeoutBody {
     type Data = Bytes;
     type Error = Error;
 
@@ -99,7 +101,7 @@ impl Body for Paced {
             self.timer = None;
             return Poll::Ready(frame);
         }
-        let time = self.time;
+        let time = self.timeout;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(time)));
         timer
             .as_mut()

@@ -8,55 +8,55 @@ use http::{Request, Response};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use skills_policy::HostList;
-use skills_sandbox::egress::{Limit, Log, Outside, Proxy, Way};
+use skills_sandbox::egress::{Connector, Direction, ExceededLimit, Proxy, ProxyLog};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
-use super::Driving;
-use super::body::{Capped, Paced};
+use super::ConnectionDriver;
+use super::abort::AbortState;
+use super::body::{LimitedBody, TimeoutBody};
 use super::connect::connect;
 use super::exchange::exchange;
-use super::failure::{Entry, Failure, broken};
-use super::fuse::Fuse;
+use super::failure::{HttpFailure, LogEntry, connection_error};
 use super::limits::HttpLimits;
-use super::outgoing::outgoing;
+use super::outgoing::forwarded_request;
 use super::target::Target;
-use super::trust::Trust;
+use super::tls_config::TlsConfig;
 
 /// Sends requests to the hosts of a list, within limits, and records what it did.
 pub(super) struct Client {
-    way: Proxy,
-    trust: Trust,
+    proxy: Proxy,
+    tls_config: TlsConfig,
     limits: HttpLimits,
     requests: AtomicU64,
     connections: Arc<Semaphore>,
 }
 
-type Answer = (Response<WasiBody>, Driving);
+type ClientResponse = (Response<WasiBody>, ConnectionDriver);
 
 impl Client {
     pub(super) fn new(
         hosts: HostList,
-        outside: Arc<dyn Outside>,
-        trust: Trust,
+        outside: Arc<dyn Connector>,
+        trust: TlsConfig,
         limits: HttpLimits,
     ) -> Self {
         let connections = Arc::new(Semaphore::new(
-            limits.connections.min(Semaphore::MAX_PERMITS),
+            limits.max_connections.min(Semaphore::MAX_PERMITS),
         ));
-        let way = Proxy::new(hosts, outside).limits(limits.proxy());
+        let way = Proxy::new(hosts, outside).limits(limits.proxy_limits());
         Self {
-            way,
-            trust,
+            proxy: way,
+            tls_config: trust,
             limits,
             requests: AtomicU64::new(0),
             connections,
         }
     }
 
-    pub(super) fn log(&self) -> Log {
-        self.way.log()
+    pub(super) fn log(&self) -> ProxyLog {
+        self.proxy.log()
     }
 
     /// Sends a request. The program's own times only make ours shorter.
@@ -64,80 +64,103 @@ impl Client {
         &self,
         request: Request<WasiBody>,
         options: RequestOptions,
-    ) -> Result<Answer, Error> {
+    ) -> Result<ClientResponse, Error> {
         let host = request
             .uri()
             .authority()
             .map(|authority| authority.as_str().as_bytes().to_vec());
         let result = self.try_send(request, options).await;
-        result.map_err(|Failure { error, entry }| {
-            match entry {
-                Entry::Refused(reason) => self.log().refused(host.as_deref(), reason),
-                Entry::Limited(limit) => self.log().limited(limit),
-                Entry::Nothing => {}
-            }
-            error
-        })
+        result.map_err(
+            |HttpFailure {
+                 error,
+                 log_entry: entry,
+             }| {
+                match entry {
+                    LogEntry::Rejected(reason) => {
+                        self.log().record_rejected(host.as_deref(), reason)
+                    }
+                    LogEntry::LimitHit(limit) => self.log().record_limit(limit),
+                    LogEntry::Unlogged => {}
+                }
+                error
+            },
+        )
     }
 
     async fn try_send(
         &self,
         request: Request<WasiBody>,
         options: RequestOptions,
-    ) -> Result<Answer, Failure> {
-        let permit = self.begin()?;
-        let target = Target::of(request.method(), request.uri())?;
-        let request = outgoing(request, &target, &self.limits)?;
-        let fuse = Fuse::new(self.log());
-        let request = request
-            .map(|body| Capped::new(body, Way::Out, self.limits.request_body_bytes, fuse.clone()));
-        let connecting = connect(&self.way, &target, &self.trust, &self.limits, &fuse, permit);
-        let wire = within(
+    ) -> Result<ClientResponse, HttpFailure> {
+        let permit = self.acquire_permit()?;
+        let target = Target::from_uri(request.method(), request.uri())?;
+        let request = forwarded_request(request, &target, &self.limits)?;
+        let fuse = AbortState::new(self.log());
+        let request = request.map(|body| {
+            LimitedBody::new(
+                body,
+                Direction::Outbound,
+                self.limits.max_request_body_bytes,
+                fuse.clone(),
+            )
+        });
+        let connecting = connect(
+            &self.proxy,
+            &target,
+            &self.tls_config,
+            &self.limits,
+            &fuse,
+            permit,
+        );
+        let wire = with_timeout(
             options.connect_timeout,
             Error::ConnectionTimeout,
             connecting,
         )
         .await?;
-        let exchanging = exchange(wire, request, self.limits.head_bytes, &fuse);
-        let (response, driving) = within(
+        let exchanging = exchange(wire, request, self.limits.max_head_bytes, &fuse);
+        let (response, driving) = with_timeout(
             options.first_byte_timeout,
             Error::ConnectionReadTimeout,
             exchanging,
         )
         .await?;
-        Ok((self.answer(response, options, &fuse)?, driving))
+        Ok((self.wrap_response(response, options, &fuse)?, driving))
     }
 
     /// Counts a request, and makes sure that there is room for its connection.
-    fn begin(&self) -> Result<OwnedSemaphorePermit, Failure> {
-        let limited = |limit| Failure::limited(Error::ConnectionLimitReached, limit);
-        let next = |sent: u64| Some(sent + 1).filter(|sent| *sent <= self.limits.requests);
+    fn acquire_permit(&self) -> Result<OwnedSemaphorePermit, HttpFailure> {
+        let limited = |limit| HttpFailure::limit_hit(Error::ConnectionLimitReached, limit);
+        let next = |sent: u64| Some(sent + 1).filter(|sent| *sent <= self.limits.max_requests);
         self.requests
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
-            .map_err(|_| limited(Limit::Requests))?;
+            .map_err(|_| limited(ExceededLimit::Requests))?;
         Arc::clone(&self.connections)
             .try_acquire_owned()
-            .map_err(|_| limited(Limit::Connections))
+            .map_err(|_| limited(ExceededLimit::Connections))
     }
 
-    fn answer(
+    fn wrap_response(
         &self,
         response: Response<Incoming>,
         options: RequestOptions,
-        fuse: &Fuse,
-    ) -> Result<Response<WasiBody>, Failure> {
-        let most = self.limits.response_body_bytes;
+        fuse: &AbortState,
+    ) -> Result<Response<WasiBody>, HttpFailure> {
+        let most = self.limits.max_response_body_bytes;
         if response.body().size_hint().lower() > most {
-            return Err(Failure::unrecorded(fuse.blow(Capped::cut(Way::In, most))));
+            return Err(HttpFailure::unrecorded(
+                fuse.abort(LimitedBody::abort_reason(Direction::Inbound, most)),
+            ));
         }
         let seen = fuse.clone();
         Ok(response.map(|body| {
             let body = body
-                .map_err(move |error| broken(&seen, error))
+                .map_err(move |error| connection_error(&seen, error))
                 .boxed_unsync();
-            let body = Capped::new(body, Way::In, most, fuse.clone()).boxed_unsync();
+            let body =
+                LimitedBody::new(body, Direction::Inbound, most, fuse.clone()).boxed_unsync();
             match options.between_bytes_timeout {
-                Some(time) => Paced::new(body, time).boxed_unsync(),
+                Some(time) => TimeoutBody::new(body, time).boxed_unsync(),
                 None => body,
             }
         }))
@@ -145,15 +168,15 @@ impl Client {
 }
 
 /// Waits no longer than the program chose to.
-async fn within<T>(
+async fn with_timeout<T>(
     time: Option<Duration>,
     error: Error,
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+    work: impl Future<Output = Result<T, HttpFailure>>,
+) -> Result<T, HttpFailure> {
     match time {
         Some(time) => timeout(time, work)
             .await
-            .unwrap_or(Err(Failure::unrecorded(error))),
+            .unwrap_or(Err(HttpFailure::unrecorded(error))),
         None => work.await,
     }
 }

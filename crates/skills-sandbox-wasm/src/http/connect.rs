@@ -2,64 +2,78 @@
 
 use std::io;
 
-use skills_sandbox::egress::{Limit, Proxy, Reason};
+use skills_sandbox::egress::{ExceededLimit, Proxy, RejectReason};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::ServerName;
 use wasmtime_wasi_http::Error;
 
-use super::failure::Failure;
-use super::fuse::Fuse;
+use super::abort::AbortState;
+use super::failure::HttpFailure;
 use super::limits::HttpLimits;
-use super::target::{Security, Target};
-use super::trust::Trust;
-use super::wire::{Metered, Wire};
+use super::metered_stream::{IoStream, MeteredStream};
+use super::target::{Target, Transport};
+use super::tls_config::TlsConfig;
 
 /// Asks the list, resolves once, dials what was checked, and has the host prove who it is.
 pub(super) async fn connect(
     way: &Proxy,
     target: &Target,
-    trust: &Trust,
+    trust: &TlsConfig,
     limits: &HttpLimits,
-    fuse: &Fuse,
+    fuse: &AbortState,
     permit: OwnedSemaphorePermit,
-) -> Result<Box<dyn Wire>, Failure> {
-    let destination = way.admit(target.host.clone(), target.port).await?;
-    let stream = Metered::new(way.dial(&destination).await?, fuse.clone(), limits, permit);
-    if target.security == Security::Plain {
+) -> Result<Box<dyn IoStream>, HttpFailure> {
+    let destination = way.authorize(target.host.clone(), target.port).await?;
+    let stream = MeteredStream::new(
+        way.connect(&destination).await?,
+        fuse.clone(),
+        limits,
+        permit,
+    );
+    if target.transport == Transport::Plain {
         return Ok(Box::new(stream));
     }
     let name = ServerName::try_from(destination.host().as_str().to_owned());
-    let name =
-        name.map_err(|_| Failure::refused(Error::HttpRequestUriInvalid, Reason::NotAHost))?;
-    match timeout(limits.dial_time, trust.connector().connect(name, stream)).await {
+    let name = name.map_err(|_| {
+        HttpFailure::rejected(Error::HttpRequestUriInvalid, RejectReason::InvalidHost)
+    })?;
+    match timeout(
+        limits.connect_timeout,
+        trust.connector().connect(name, stream),
+    )
+    .await
+    {
         Ok(Ok(stream)) => Ok(Box::new(stream)),
-        Ok(Err(error)) => Err(handshake(fuse, &error)),
-        Err(_) => Err(Failure::limited(Error::ConnectionTimeout, Limit::DialTime)),
+        Ok(Err(error)) => Err(handshake_failure(fuse, &error)),
+        Err(_) => Err(HttpFailure::limit_hit(
+            Error::ConnectionTimeout,
+            ExceededLimit::ConnectTimeout,
+        )),
     }
 }
 
 /// Says why there is no TLS. What the host sent of it is not passed on.
-fn handshake(fuse: &Fuse, error: &io::Error) -> Failure {
-    if let Some(cut) = fuse.cut() {
-        return Failure::unrecorded(cut.error());
+fn handshake_failure(fuse: &AbortState, error: &io::Error) -> HttpFailure {
+    if let Some(cut) = fuse.reason() {
+        return HttpFailure::unrecorded(cut.error());
     }
     match error
         .get_ref()
         .and_then(|inner| inner.downcast_ref::<rustls::Error>())
     {
         Some(rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented) => {
-            Failure::refused(Error::TlsCertificateError, Reason::NotProven)
+            HttpFailure::rejected(Error::TlsCertificateError, RejectReason::InvalidCertificate)
         }
-        Some(rustls::Error::AlertReceived(_)) => Failure::refused(
+        Some(rustls::Error::AlertReceived(_)) => HttpFailure::rejected(
             Error::TlsAlertReceived {
                 alert_id: None,
                 alert_message: None,
             },
-            Reason::NotReached,
+            RejectReason::Unreachable,
         ),
-        Some(_) => Failure::refused(Error::TlsProtocolError, Reason::NotTls),
-        None => Failure::refused(Error::ConnectionTerminated, Reason::NotReached),
+        Some(_) => HttpFailure::rejected(Error::TlsProtocolError, RejectReason::NotTls),
+        None => HttpFailure::rejected(Error::ConnectionTerminated, RejectReason::Unreachable),
     }
 }

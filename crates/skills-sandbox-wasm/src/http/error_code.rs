@@ -8,18 +8,18 @@ use wasmtime_wasi_http::p2::bindings::http::types::{ErrorCode, IoError};
 use wasmtime_wasi_http::{Error, WasiHttpView};
 
 /// The name under which the library offers its types.
-const TYPES: &str = "wasi:http/types@0.2.12";
+const TYPES_INTERFACE: &str = "wasi:http/types@0.2.12";
 
 /// Puts the function in the place of the library's.
 pub(super) fn add_to_linker<T: WasiHttpView + 'static>(
     linker: &mut Linker<T>,
 ) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
-    linker.instance(TYPES)?.func_wrap(
+    linker.instance(TYPES_INTERFACE)?.func_wrap(
         "http-error-code",
         |mut store, (error,): (Resource<IoError>,)| {
             let view = store.data_mut().http();
-            Ok((view.table.get(&error)?.downcast_ref().map(code),))
+            Ok((view.table.get(&error)?.downcast_ref().map(body_error_code),))
         },
     )?;
     linker.allow_shadowing(false);
@@ -27,7 +27,7 @@ pub(super) fn add_to_linker<T: WasiHttpView + 'static>(
 }
 
 /// Returns the code of what can end a body.
-fn code(error: &Error) -> ErrorCode {
+fn body_error_code(error: &Error) -> ErrorCode {
     match error {
         Error::ConnectionReadTimeout => ErrorCode::ConnectionReadTimeout,
         Error::ConnectionTerminated => ErrorCode::ConnectionTerminated,

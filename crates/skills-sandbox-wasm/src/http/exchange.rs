@@ -5,15 +5,15 @@ use std::pin::pin;
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
-use skills_sandbox::egress::Reason;
+use skills_sandbox::egress::RejectReason;
 use wasmtime_wasi_http::Error;
 use wasmtime_wasi_http::io::TokioIo;
 
-use super::Driving;
-use super::body::Capped;
-use super::failure::{Failure, broken};
-use super::fuse::Fuse;
-use super::wire::Wire;
+use super::ConnectionDriver;
+use super::abort::AbortState;
+use super::body::LimitedBody;
+use super::failure::{HttpFailure, connection_error};
+use super::metered_stream::IoStream;
 
 /// The least that the library can do with.
 const MIN_BUFFER_BYTES: usize = 8 * 1024;
@@ -21,12 +21,12 @@ const MIN_BUFFER_BYTES: usize = 8 * 1024;
 /// Sends a request and waits for the head of the answer. The rest of it comes as long as what is
 /// returned is driven.
 pub(super) async fn exchange(
-    wire: Box<dyn Wire>,
-    request: Request<Capped>,
+    wire: Box<dyn IoStream>,
+    request: Request<LimitedBody>,
     most_head_bytes: usize,
-    fuse: &Fuse,
-) -> Result<(Response<Incoming>, Driving), Failure> {
-    let failed = |error| Failure::exchange(fuse, error, most_head_bytes);
+    fuse: &AbortState,
+) -> Result<(Response<Incoming>, ConnectionDriver), HttpFailure> {
+    let failed = |error| HttpFailure::from_exchange(fuse, error, most_head_bytes);
     let mut builder = http1::Builder::new();
     builder
         .max_header_size(most_head_bytes)
@@ -53,9 +53,9 @@ pub(super) async fn exchange(
     };
     // Nothing was asked that would switch protocols.
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return Err(Failure::refused(
+        return Err(HttpFailure::rejected(
             Error::HttpUpgradeFailed,
-            Reason::NotReached,
+            RejectReason::Unreachable,
         ));
     }
     let fuse = fuse.clone();
@@ -63,7 +63,9 @@ pub(super) async fn exchange(
         if is_done {
             return Ok(());
         }
-        connection.await.map_err(|error| broken(&fuse, error))
+        connection
+            .await
+            .map_err(|error| connection_error(&fuse, error))
     };
     Ok((response, Box::new(driving)))
 }

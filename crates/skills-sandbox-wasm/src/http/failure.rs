@@ -3,95 +3,102 @@
 use std::error::Error as _;
 use std::io;
 
-use skills_sandbox::egress::{Limit, Reason, Stop};
+use skills_sandbox::egress::{CloseReason, ExceededLimit, RejectReason};
 use wasmtime_wasi_http::Error;
 
-use super::fuse::Fuse;
+use super::abort::AbortState;
 
 /// Both, so that neither is forgotten.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct HttpFailure {
     pub(super) error: Error,
-    pub(super) entry: Entry,
+    pub(super) log_entry: LogEntry,
 }
 
 /// What is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Entry {
-    Refused(Reason),
-    Limited(Limit),
+pub(super) enum LogEntry {
+    Rejected(RejectReason),
+    LimitHit(ExceededLimit),
     /// It is recorded already, or was the program's own choice.
-    Nothing,
+    Unlogged,
 }
 
-impl Failure {
-    pub(super) fn refused(error: Error, reason: Reason) -> Self {
+impl HttpFailure {
+    pub(super) fn rejected(error: Error, reason: RejectReason) -> Self {
         Self {
             error,
-            entry: Entry::Refused(reason),
+            log_entry: LogEntry::Rejected(reason),
         }
     }
 
     pub(super) fn malformed(error: Error, what: &'static str) -> Self {
-        Self::refused(error, Reason::Malformed { what })
+        Self::rejected(error, RejectReason::Malformed { what })
     }
 
-    pub(super) fn limited(error: Error, limit: Limit) -> Self {
+    pub(super) fn limit_hit(error: Error, limit: ExceededLimit) -> Self {
         Self {
             error,
-            entry: Entry::Limited(limit),
+            log_entry: LogEntry::LimitHit(limit),
         }
     }
 
     pub(super) fn unrecorded(error: Error) -> Self {
         Self {
             error,
-            entry: Entry::Nothing,
+            log_entry: LogEntry::Unlogged,
         }
     }
 
     /// Reads what HTTP says of a connection that failed before there was an answer.
-    pub(super) fn exchange(fuse: &Fuse, error: hyper::Error, most_head_bytes: usize) -> Self {
-        if fuse.cut().is_some() || error.is_user() {
-            return Self::unrecorded(broken(fuse, error));
+    pub(super) fn from_exchange(
+        fuse: &AbortState,
+        error: hyper::Error,
+        most_head_bytes: usize,
+    ) -> Self {
+        if fuse.reason().is_some() || error.is_user() {
+            return Self::unrecorded(connection_error(fuse, error));
         }
         if error.is_parse_too_large() {
             let most = u32::try_from(most_head_bytes).ok();
-            return Self::limited(Error::HttpResponseHeaderSectionSize(most), Limit::HeadBytes);
+            return Self::limit_hit(
+                Error::HttpResponseHeaderSectionSize(most),
+                ExceededLimit::HeadBytes,
+            );
         }
-        Self::refused(broken(fuse, error), Reason::NotReached)
+        Self::rejected(connection_error(fuse, error), RejectReason::Unreachable)
     }
 }
 
-impl From<Stop> for Failure {
-    fn from(stop: Stop) -> Self {
+impl From<CloseReason> for HttpFailure {
+    fn from(stop: CloseReason) -> Self {
         match stop {
-            Stop::Refused(reason) => Self::refused(refusal(reason), reason),
-            Stop::Limit(limit) => Self::limited(Error::ConnectionTimeout, limit),
-            Stop::Gone => Self::unrecorded(Error::ConnectionTerminated),
+            CloseReason::Rejected(reason) => Self::rejected(rejection_error(reason), reason),
+            CloseReason::LimitExceeded(limit) => Self::limit_hit(Error::ConnectionTimeout, limit),
+            CloseReason::Disconnected => Self::unrecorded(Error::ConnectionTerminated),
         }
     }
 }
 
 /// Returns the error of `wasi:http` for what the list or the network refuses.
-fn refusal(reason: Reason) -> Error {
+fn rejection_error(reason: RejectReason) -> Error {
     match reason {
-        Reason::NotPublic => Error::DestinationIpProhibited,
-        Reason::NotFound => Error::DnsError {
+        RejectReason::PrivateAddress => Error::DestinationIpProhibited,
+        RejectReason::DnsFailure => Error::DnsError {
             rcode: None,
             info_code: None,
         },
-        Reason::NotReached => Error::ConnectionRefused,
-        Reason::NotProven => Error::TlsCertificateError,
-        Reason::NotTls => Error::TlsProtocolError,
-        Reason::NotAHost => Error::HttpRequestUriInvalid,
+        RejectReason::Unreachable => Error::ConnectionRefused,
+        RejectReason::InvalidCertificate => Error::TlsCertificateError,
+        RejectReason::NotTls => Error::TlsProtocolError,
+        RejectReason::InvalidHost => Error::HttpRequestUriInvalid,
         _ => Error::HttpRequestDenied,
     }
 }
 
 /// Returns the error of `wasi:http` for a connection that broke.
-pub(super) fn broken(fuse: &Fuse, error: hyper::Error) -> Error {
-    if let Some(cut) = fuse.cut() {
+pub(super) fn connection_error(fuse: &AbortState, error: hyper::Error) -> Error {
+    if let Some(cut) = fuse.reason() {
         return cut.error();
     }
     let io = error

@@ -2,75 +2,75 @@
 
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
 use http::{HeaderMap, HeaderValue, Request, Uri, Version};
-use skills_sandbox::egress::Limit;
+use skills_sandbox::egress::ExceededLimit;
 use wasmtime_wasi_http::{Error, WasiBody};
 
-use super::failure::Failure;
-use super::is_forbidden;
+use super::failure::HttpFailure;
+use super::is_forbidden_header;
 use super::limits::HttpLimits;
 use super::target::Target;
 
 /// Around the method, the path and the version; around each field.
-const LINE_BYTES: usize = " HTTP/1.1\r\n ".len();
-const FIELD_BYTES: usize = ": \r\n".len();
+const LINE_OVERHEAD_BYTES: usize = " HTTP/1.1\r\n ".len();
+const FIELD_OVERHEAD_BYTES: usize = ": \r\n".len();
 
 /// Writes the head anew for the host that is dialled. What the program cannot set is not there,
 /// whichever way it came.
-pub(super) fn outgoing(
+pub(super) fn forwarded_request(
     request: Request<WasiBody>,
     target: &Target,
     limits: &HttpLimits,
-) -> Result<Request<WasiBody>, Failure> {
+) -> Result<Request<WasiBody>, HttpFailure> {
     let (mut parts, body) = request.into_parts();
     parts.uri = Uri::from(target.path.clone());
     parts.version = Version::HTTP_11;
     let forbidden: Vec<_> = parts
         .headers
         .keys()
-        .filter(|name| is_forbidden(name))
+        .filter(|name| is_forbidden_header(name))
         .cloned()
         .collect();
     for name in forbidden {
         parts.headers.remove(name);
     }
     let host = HeaderValue::try_from(target.host.as_str())
-        .map_err(|_| Failure::unrecorded(Error::HttpRequestUriInvalid))?;
+        .map_err(|_| HttpFailure::unrecorded(Error::HttpRequestUriInvalid))?;
     parts.headers.insert(HOST, host);
     parts
         .headers
         .insert(CONNECTION, HeaderValue::from_static("close"));
-    let line_bytes = parts.method.as_str().len() + target.path.as_str().len() + LINE_BYTES;
-    if line_bytes > limits.head_bytes {
-        return Err(Failure::limited(
+    let line_bytes = parts.method.as_str().len() + target.path.as_str().len() + LINE_OVERHEAD_BYTES;
+    if line_bytes > limits.max_head_bytes {
+        return Err(HttpFailure::limit_hit(
             Error::HttpRequestUriTooLong,
-            Limit::HeadBytes,
+            ExceededLimit::HeadBytes,
         ));
     }
-    if line_bytes + bytes(&parts.headers) > limits.head_bytes {
-        let most = u32::try_from(limits.head_bytes).ok();
-        return Err(Failure::limited(
+    if line_bytes + header_bytes(&parts.headers) > limits.max_head_bytes {
+        let most = u32::try_from(limits.max_head_bytes).ok();
+        return Err(HttpFailure::limit_hit(
             Error::HttpRequestHeaderSectionSize(most),
-            Limit::HeadBytes,
+            ExceededLimit::HeadBytes,
         ));
     }
-    if announced(&parts.headers) > limits.request_body_bytes {
-        return Err(Failure::limited(
-            Error::HttpRequestBodySize(Some(limits.request_body_bytes)),
-            Limit::Bytes,
+    if content_length(&parts.headers) > limits.max_request_body_bytes {
+        return Err(HttpFailure::limit_hit(
+            Error::HttpRequestBodySize(Some(limits.max_request_body_bytes)),
+            ExceededLimit::Bytes,
         ));
     }
     Ok(Request::from_parts(parts, body))
 }
 
-fn bytes(headers: &HeaderMap) -> usize {
+fn header_bytes(headers: &HeaderMap) -> usize {
     headers
         .iter()
-        .map(|(name, value)| name.as_str().len() + value.len() + FIELD_BYTES)
+        .map(|(name, value)| name.as_str().len() + value.len() + FIELD_OVERHEAD_BYTES)
         .sum()
 }
 
 /// Returns the length that the body is said to have; the engine made sure that it is one number.
-fn announced(headers: &HeaderMap) -> u64 {
+fn content_length(headers: &HeaderMap) -> u64 {
     let text = headers
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok());

@@ -2,71 +2,71 @@
 
 use http::uri::{PathAndQuery, Scheme};
 use http::{Method, Uri};
-use skills_sandbox::egress::{Authority, Host, Reason};
+use skills_sandbox::egress::{Authority, Host, RejectReason};
 use wasmtime_wasi_http::Error;
 
-use super::failure::Failure;
+use super::failure::HttpFailure;
 
 const TLS_PORT: u16 = 443;
-const PLAIN_PORT: u16 = 80;
+const HTTP_PORT: u16 = 80;
 
 /// Where a request goes. Nothing of what the program wrote is used for it afterwards.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) host: Host,
     pub(super) port: u16,
-    pub(super) security: Security,
+    pub(super) transport: Transport,
     pub(super) path: PathAndQuery,
 }
 
 /// What is spoken below HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Security {
+pub(super) enum Transport {
     Tls,
     Plain,
 }
 
 impl Target {
     /// Reads the URI of a request. The port must be the one of the scheme.
-    pub(super) fn of(method: &Method, uri: &Uri) -> Result<Self, Failure> {
+    pub(super) fn from_uri(method: &Method, uri: &Uri) -> Result<Self, HttpFailure> {
         // Nothing is tunnelled, and nothing sends back what fields the host wrote.
         if ["CONNECT", "TRACE"]
             .iter()
             .any(|name| method.as_str().eq_ignore_ascii_case(name))
         {
-            return Err(Failure::malformed(
+            return Err(HttpFailure::malformed(
                 Error::HttpRequestMethodInvalid,
                 "a method that is not for programs",
             ));
         }
         let security = match uri.scheme() {
-            Some(scheme) if *scheme == Scheme::HTTPS => Security::Tls,
-            Some(scheme) if *scheme == Scheme::HTTP => Security::Plain,
+            Some(scheme) if *scheme == Scheme::HTTPS => Transport::Tls,
+            Some(scheme) if *scheme == Scheme::HTTP => Transport::Plain,
             _ => {
-                return Err(Failure::malformed(
+                return Err(HttpFailure::malformed(
                     Error::HttpProtocolError,
                     "a scheme other than `http` and `https`",
                 ));
             }
         };
-        let port = if security == Security::Tls {
+        let port = if security == Transport::Tls {
             TLS_PORT
         } else {
-            PLAIN_PORT
+            HTTP_PORT
         };
         let text = uri
             .authority()
             .map(|authority| authority.as_str().as_bytes());
         let Some(authority) = text.and_then(|text| Authority::parse(text, Some(port))) else {
-            return Err(Failure::refused(
+            return Err(HttpFailure::rejected(
                 Error::HttpRequestUriInvalid,
-                Reason::NotAHost,
+                RejectReason::InvalidHost,
             ));
         };
         if authority.port != port {
-            return Err(Failure::refused(
+            return Err(HttpFailure::rejected(
                 Error::HttpRequestDenied,
-                Reason::Port {
+                RejectReason::PortNotAllowed {
                     port: authority.port,
                 },
             ));
@@ -74,15 +74,15 @@ impl Target {
         Ok(Self {
             host: authority.host,
             port,
-            security,
-            path: path(uri)?,
+            transport: security,
+            path: path_and_query(uri)?,
         })
     }
 }
 
 /// Returns the path as it is sent: one that begins with `/`, so that the first line of the request
 /// cannot name a host.
-fn path(uri: &Uri) -> Result<PathAndQuery, Failure> {
+fn path_and_query(uri: &Uri) -> Result<PathAndQuery, HttpFailure> {
     let text = uri.path_and_query().map_or("/", PathAndQuery::as_str);
     let slash = if text.is_empty() || text.starts_with('?') {
         "/"
@@ -97,28 +97,28 @@ fn path(uri: &Uri) -> Result<PathAndQuery, Failure> {
     let path = Some(text)
         .filter(|_| is_plain)
         .and_then(|text| PathAndQuery::try_from(text).ok());
-    path.ok_or_else(|| Failure::malformed(Error::HttpRequestUriInvalid, "the path is none"))
+    path.ok_or_else(|| HttpFailure::malformed(Error::HttpRequestUriInvalid, "the path is none"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(method: &str, uri: &str) -> Result<String, Option<Reason>> {
+    fn read(method: &str, uri: &str) -> Result<String, Option<RejectReason>> {
         let Ok(uri) = uri.parse::<Uri>() else {
             return Err(None);
         };
         let method = Method::from_bytes(method.as_bytes()).unwrap();
-        match Target::of(&method, &uri) {
+        match Target::from_uri(&method, &uri) {
             Ok(target) => Ok(format!(
                 "{:?} {} {} {}",
-                target.security,
+                target.transport,
                 target.host.as_str(),
                 target.port,
                 target.path
             )),
-            Err(Failure {
-                entry: super::super::failure::Entry::Refused(reason),
+            Err(HttpFailure {
+                log_entry: super::super::failure::LogEntry::Rejected(reason),
                 ..
             }) => Err(Some(reason)),
             Err(failure) => panic!("{failure:?}"),
@@ -185,7 +185,7 @@ mod tests {
             assert!(
                 matches!(
                     read("GET", uri),
-                    Err(None | Some(Reason::NotAHost | Reason::Malformed { .. }))
+                    Err(None | Some(RejectReason::InvalidHost | RejectReason::Malformed { .. }))
                 ),
                 "{uri}: {:?}",
                 read("GET", uri)
@@ -202,7 +202,11 @@ mod tests {
             ("https://a.example:22/", 22),
             ("http://[::1]:6379/", 6379),
         ] {
-            assert_eq!(read("GET", uri), Err(Some(Reason::Port { port })), "{uri}");
+            assert_eq!(
+                read("GET", uri),
+                Err(Some(RejectReason::PortNotAllowed { port })),
+                "{uri}"
+            );
         }
     }
 
@@ -218,7 +222,7 @@ mod tests {
             ("GET", "ws://a.example/"),
         ] {
             assert!(
-                matches!(read(method, uri), Err(Some(Reason::Malformed { .. }))),
+                matches!(read(method, uri), Err(Some(RejectReason::Malformed { .. }))),
                 "{method} {uri}"
             );
         }

@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use skills_policy::{Decision, Grants, Limits, Request, Rules};
-use skills_sandbox::{Cancellation, Ending, ErrorKind, Job, Preparation, Program, Sandbox};
-use skills_sandbox_wasm::{ArtifactCache, CompileCommand, WasmSandbox, compile_child};
+use skills_sandbox::{
+    CancellationToken, ErrorKind, Job, Preparation, Program, Sandbox, Termination,
+};
+use skills_sandbox_wasm::{CodeCache, CompileCommand, WasmSandbox, compile_child};
 
 use crate::cases::fixture::{command, nothing};
 use crate::cases::lab::Generation;
@@ -38,10 +40,10 @@ pub(crate) fn this(log: &Path) -> CompileCommand {
         "echo started >> \"$1\"; {OUTPUT}=/dev/fd/3 exec \"$0\" --exact compile::a_child \"$@\" --nocapture 3>&1 >/dev/null"
     );
     CompileCommand::new("/bin/sh")
-        .argument("-c")
-        .argument(script)
-        .argument(std::env::current_exe().unwrap())
-        .argument(log)
+        .arg("-c")
+        .arg(script)
+        .arg(std::env::current_exe().unwrap())
+        .arg(log)
 }
 
 /// Returns how many children were started.
@@ -129,11 +131,11 @@ async fn a_large_component_is_compiled_in_a_child_and_runs() {
     let sandbox =
         WasmSandbox::new(scratch.path()).compile_command(this(&scratch.path().join("starts")));
     let outcome = sandbox.run(job(&calls(25_000))).await.unwrap();
-    assert_eq!(outcome.ending, Ending::Exited { code: 0 });
+    assert_eq!(outcome.termination, Termination::Exited { code: 0 });
     assert!(
         outcome
-            .report
-            .fact_named("code")
+            .enforcement
+            .field_value("code")
             .unwrap()
             .starts_with("compiled in ")
     );
@@ -145,9 +147,9 @@ async fn a_child_gets_nothing_of_the_environment_of_the_host() {
     let log = scratch.path().join("seen");
     let script = "{ pwd; export -p; } > \"$0\"";
     let sh = CompileCommand::new("/bin/sh")
-        .argument("-c")
-        .argument(script)
-        .argument(&log);
+        .arg("-c")
+        .arg(script)
+        .arg(&log);
     let sandbox = WasmSandbox::new(scratch.path()).compile_command(sh);
     assert!(sandbox.run(job(&calls(25_000))).await.is_err());
     let seen = std::fs::read_to_string(&log).unwrap();
@@ -158,7 +160,7 @@ async fn a_child_gets_nothing_of_the_environment_of_the_host() {
     // Cargo gives variables to its tests, and every user has a home.
     assert!(!seen.contains("CARGO") && !seen.contains("HOME="), "{seen}");
     let sandbox = WasmSandbox::new(scratch.path())
-        .compile_command(CompileCommand::new("sh").argument("-c").argument("exit"));
+        .compile_command(CompileCommand::new("sh").arg("-c").arg("exit"));
     let error = sandbox
         .run(job(&calls(25_000)))
         .await
@@ -172,7 +174,7 @@ async fn without_a_command_a_large_component_is_refused_and_a_small_one_runs() {
     let scratch = tempfile::tempdir().unwrap();
     let sandbox = WasmSandbox::new(scratch.path());
     let error = sandbox.run(job(&calls(25_000))).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Load);
+    assert_eq!(error.kind(), ErrorKind::InvalidProgram);
     let said = error.to_string();
     assert!(said.contains("give the host a compile command"), "{said}");
     assert!(
@@ -180,13 +182,13 @@ async fn without_a_command_a_large_component_is_refused_and_a_small_one_runs() {
             .run(job(&nothing(Generation::P2)))
             .await
             .unwrap()
-            .ending
+            .termination
             .is_success()
     );
     // What another process compiled is used.
-    let cache = || ArtifactCache::open(scratch.path().join("cache")).unwrap();
+    let cache = || CodeCache::open(scratch.path().join("cache")).unwrap();
     let able = WasmSandbox::new(scratch.path())
-        .cache(cache())
+        .code_cache(cache())
         .compile_command(this(&scratch.path().join("starts")));
     assert!(matches!(
         able.prepare(Program::Wasm(calls(25_000).into()))
@@ -195,13 +197,16 @@ async fn without_a_command_a_large_component_is_refused_and_a_small_one_runs() {
         Preparation::Compiled { .. }
     ));
     let outcome = WasmSandbox::new(scratch.path())
-        .cache(cache())
+        .code_cache(cache())
         .run(job(&calls(25_000)))
         .await
         .unwrap();
     assert_eq!(
-        (outcome.ending.clone(), outcome.report.fact_named("code")),
-        (Ending::Exited { code: 0 }, Some("from the cache"))
+        (
+            outcome.termination.clone(),
+            outcome.enforcement.field_value("code")
+        ),
+        (Termination::Exited { code: 0 }, Some("from the cache"))
     );
 }
 
@@ -222,7 +227,7 @@ async fn the_memory_of_a_child_is_limited_and_the_component_is_not_tried_again()
             .run(job(&nothing(Generation::P2)))
             .await
             .unwrap()
-            .ending
+            .termination
             .is_success()
     );
 }
@@ -237,7 +242,10 @@ async fn the_deadline_of_a_run_ends_the_child() {
         .run(timed(&hostile, scratch.path(), Duration::from_secs(1)))
         .await
         .unwrap();
-    assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 1_000 });
+    assert_eq!(
+        outcome.termination,
+        Termination::TimedOut { limit_ms: 1_000 }
+    );
     assert_gone(&log).await;
     let again = sandbox
         .run(timed(&hostile, scratch.path(), Duration::from_secs(1)))
@@ -254,7 +262,7 @@ async fn the_deadline_of_a_run_ends_the_child() {
             .run(job(&nothing(Generation::P2)))
             .await
             .unwrap()
-            .ending
+            .termination
             .is_success()
     );
 }
@@ -264,14 +272,14 @@ async fn cancelling_a_run_ends_the_child() {
     let scratch = tempfile::tempdir().unwrap();
     let log = scratch.path().join("starts");
     let sandbox = WasmSandbox::new(scratch.path()).compile_command(this(&log));
-    let (hostile, cancellation) = (loops(2), Cancellation::new());
+    let (hostile, cancellation) = (loops(2), CancellationToken::new());
     let run = sandbox.run(job(&hostile).cancellation(cancellation.clone()));
     let cancel = async {
         await_starts(&log, 1).await;
         cancellation.cancel();
     };
     let (outcome, ()) = tokio::join!(run, cancel);
-    assert_eq!(outcome.unwrap().ending, Ending::Cancelled);
+    assert_eq!(outcome.unwrap().termination, Termination::Cancelled);
     assert_gone(&log).await;
 }
 
@@ -280,16 +288,16 @@ async fn cancelling_a_run_ends_the_child() {
 async fn small_and_cached_components_do_not_wait_for_children() {
     let scratch = tempfile::tempdir().unwrap();
     let log = scratch.path().join("starts");
-    let cache = ArtifactCache::open(scratch.path().join("cache")).unwrap();
+    let cache = CodeCache::open(scratch.path().join("cache")).unwrap();
     let sandbox = WasmSandbox::new(scratch.path())
-        .cache(cache)
+        .code_cache(cache)
         .compile_command(this(&log));
     sandbox
         .prepare(Program::Wasm(calls(25_000).into()))
         .await
         .unwrap();
     let fresh = WasmSandbox::new(scratch.path())
-        .cache(ArtifactCache::open(scratch.path().join("cache")).unwrap())
+        .code_cache(CodeCache::open(scratch.path().join("cache")).unwrap())
         .compile_command(this(&log));
     let busy: Vec<_> = (1..=3)
         .map(|seed| {
@@ -305,7 +313,7 @@ async fn small_and_cached_components_do_not_wait_for_children() {
             .run(job(&nothing(Generation::P2)))
             .await
             .unwrap()
-            .ending
+            .termination
             .is_success()
     );
     assert!(
@@ -313,7 +321,7 @@ async fn small_and_cached_components_do_not_wait_for_children() {
             .run(job(&calls(25_000)))
             .await
             .unwrap()
-            .ending
+            .termination
             .is_success()
     );
     for run in busy {
@@ -336,7 +344,7 @@ async fn modules_of_one_caller_are_compiled_one_after_the_other() {
                 .run(job(&bytes).caller(caller))
                 .await
                 .unwrap()
-                .ending
+                .termination
         })
     };
     let long = start("a", loops(1));

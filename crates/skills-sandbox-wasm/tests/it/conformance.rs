@@ -13,7 +13,7 @@ mod resources;
 mod runtime;
 mod scene;
 
-use skills_sandbox::conformance::{Column, assert_conforms};
+use skills_sandbox::conformance::{BackendVariant, assert_conforms};
 
 use answers::Answers;
 
@@ -29,5 +29,5 @@ async fn webassembly_answers_as_the_table_says() {
     resources::answer(&mut answers).await;
     output::answer(&mut answers).await;
     runtime::answer(&mut answers).await;
-    assert_conforms(Column::Wasm, &answers.finish());
+    assert_conforms(BackendVariant::Wasm, &answers.finish());
 }

@@ -9,7 +9,7 @@ async fn load(bytes: &[u8]) -> String {
     let directory = tempfile::tempdir().unwrap();
     let job = Job::new(Grants::none(), Program::Wasm(Arc::from(bytes)));
     match WasmSandbox::new(directory.path()).run(job).await {
-        Ok(outcome) => format!("ran: {}", outcome.ending),
+        Ok(outcome) => format!("ran: {}", outcome.termination),
         Err(error) => error.to_string(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use skills_sandbox::{Quota, Status};
+use skills_sandbox::{EnforcementStatus, Quota};
 
 use crate::cases::lab::{Generation, Lab};
 
@@ -14,18 +14,18 @@ async fn pour(lab: &Lab, file: &str, bytes: &str) -> String {
         .quota(Quota::new(lab.path("workspace"), LIMIT));
     let outcome = lab.run_job(job).await.unwrap();
     assert!(
-        outcome.ending.is_success(),
+        outcome.termination.is_success(),
         "{:?} {}",
-        outcome.ending,
+        outcome.termination,
         outcome.stderr.text()
     );
     let layer = outcome
-        .report
-        .layers()
+        .enforcement
+        .restrictions()
         .iter()
         .find(|layer| layer.name() == "workspace")
         .unwrap();
-    assert_eq!(layer.status(), Status::Enforced);
+    assert_eq!(layer.status(), EnforcementStatus::Enforced);
     outcome.stdout.text()
 }
 

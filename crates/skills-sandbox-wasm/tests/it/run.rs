@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 use skills_policy::{Capability, Decision, HostPattern, Layer, Limits, Request, Rules};
-use skills_sandbox::{Ending, Job, Outcome, Program, Sandbox};
+use skills_sandbox::{Job, Program, RunOutput, Sandbox, Termination};
 use skills_sandbox_wasm::WasmSandbox;
 use tempfile::TempDir;
 
@@ -54,15 +54,15 @@ impl Skill {
         arguments
             .iter()
             .fold(Job::new(grants, program), |job, argument| {
-                job.argument(*argument)
+                job.arg(*argument)
             })
     }
 
-    async fn run(&self, arguments: &[&str]) -> Outcome {
+    async fn run(&self, arguments: &[&str]) -> RunOutput {
         self.run_job(self.job(arguments)).await
     }
 
-    async fn run_job(&self, job: Job) -> Outcome {
+    async fn run_job(&self, job: Job) -> RunOutput {
         SANDBOX.0.run(job).await.unwrap()
     }
 
@@ -79,19 +79,19 @@ async fn input_arguments_and_environment_reach_the_program_unchanged() {
         .run_job(
             skill
                 .job(&["echo", "a 'b' \"c\"", "$(id)"])
-                .input(b"{\"x\": 1}".to_vec()),
+                .stdin(b"{\"x\": 1}".to_vec()),
         )
         .await;
     assert_snapshot!(outcome.stdout.text(), @r#"{"x": 1} ["a 'b' \"c\"", "$(id)"]"#);
     assert_eq!(
-        (outcome.stderr.text().as_str(), &outcome.ending),
-        ("to stderr\n", &Ending::Exited { code: 0 })
+        (outcome.stderr.text().as_str(), &outcome.termination),
+        ("to stderr\n", &Termination::Exited { code: 0 })
     );
     let job = skill
         .job(&["environment"])
-        .environment("SKILL_ID", "one")
-        .environment("SKILL_ID", "pdf")
-        .environment("SKILL_INPUT", "{}");
+        .env("SKILL_ID", "one")
+        .env("SKILL_ID", "pdf")
+        .env("SKILL_INPUT", "{}");
     assert_snapshot!(skill.run_job(job).await.stdout.text(), @"
     SKILL_ID=pdf
     SKILL_INPUT={}
@@ -149,26 +149,26 @@ async fn endings_are_told_apart() {
     skill.limits.memory_bytes = 32 << 20;
     // The standard library of this target knows only success and failure.
     assert_eq!(
-        skill.run(&["fail"]).await.ending,
-        Ending::Exited { code: 1 }
+        skill.run(&["fail"]).await.termination,
+        Termination::Exited { code: 1 }
     );
     let panicked = skill.run(&["panic"]).await;
     assert!(panicked.stderr.text().contains("as asked"));
-    assert_snapshot!(panicked.ending, @"trapped: wasm trap: wasm `unreachable` instruction executed");
+    assert_snapshot!(panicked.termination, @"trapped: wasm trap: wasm `unreachable` instruction executed");
     assert_eq!(
-        skill.run(&["allocate"]).await.ending,
-        Ending::MemoryLimit {
+        skill.run(&["allocate"]).await.termination,
+        Termination::MemoryLimit {
             limit_bytes: 32 << 20
         }
     );
     let flood = skill.run(&["flood"]).await;
     assert_eq!(
         (
-            &flood.ending,
-            flood.stdout.bytes().len() + flood.stdout.tail().len()
+            &flood.termination,
+            flood.stdout.head().len() + flood.stdout.tail().len()
         ),
         (
-            &Ending::OutputLimit {
+            &Termination::OutputLimit {
                 limit_bytes: 1 << 20
             },
             1_000
@@ -176,14 +176,14 @@ async fn endings_are_told_apart() {
     );
     assert!(flood.stdout.is_truncated());
     assert!(matches!(
-        skill.run(&["recurse"]).await.ending,
-        Ending::Trapped { .. }
+        skill.run(&["recurse"]).await.termination,
+        Termination::Trapped { .. }
     ));
     assert!(
         !skill
             .run(&["open", "/skill/data.txt"])
             .await
-            .ending
+            .termination
             .is_success()
     );
 }
@@ -192,14 +192,14 @@ async fn endings_are_told_apart() {
 async fn a_loop_and_a_sleep_are_stopped_at_the_deadline() {
     let mut skill = Skill::new();
     // Compiling counts too, so it is done before.
-    assert!(skill.run(&["echo"]).await.ending.is_success());
+    assert!(skill.run(&["echo"]).await.termination.is_success());
     skill.limits.wall_time = Duration::from_millis(1_000);
     for action in ["spin", "sleep"] {
         let started = Instant::now();
         let outcome = skill.run(&[action]).await;
         assert_eq!(
-            outcome.ending,
-            Ending::TimedOut { limit_ms: 1_000 },
+            outcome.termination,
+            Termination::TimedOut { limit_ms: 1_000 },
             "{action}"
         );
         assert!(
@@ -238,12 +238,19 @@ async fn a_busy_program_lets_others_run_and_can_be_dropped() {
     std::fs::create_dir(skill.path("scratch")).unwrap();
     let sandbox = WasmSandbox::new(skill.path("scratch"));
     let echo = skill.job(&["echo"]);
-    assert!(sandbox.run(echo.clone()).await.unwrap().ending.is_success());
+    assert!(
+        sandbox
+            .run(echo.clone())
+            .await
+            .unwrap()
+            .termination
+            .is_success()
+    );
     let spin = sandbox.run(skill.job(&["spin"]));
     tokio::select! {
         biased;
         _ = spin => panic!("it never ends by itself"),
-        outcome = sandbox.run(echo) => assert!(outcome.unwrap().ending.is_success()),
+        outcome = sandbox.run(echo) => assert!(outcome.unwrap().termination.is_success()),
     }
     assert_eq!(
         std::fs::read_dir(skill.path("scratch")).unwrap().count(),
@@ -258,8 +265,8 @@ async fn the_report_names_every_wall() {
     let lines: Vec<String> = skill
         .run(&["echo"])
         .await
-        .report
-        .layers()
+        .enforcement
+        .restrictions()
         .iter()
         .map(ToString::to_string)
         .collect();
@@ -273,9 +280,9 @@ async fn the_report_names_every_wall() {
     environment enforced: declared variables only
     ");
     skill.tool = "WebFetch";
-    let report = skill.run(&["echo"]).await.report;
+    let report = skill.run(&["echo"]).await.enforcement;
     let network = report
-        .layers()
+        .restrictions()
         .iter()
         .find(|layer| layer.name() == "network")
         .unwrap();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Answer;
+use super::AttemptResult;
 
 /// An attempt to get out, and what must come of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,67 +14,76 @@ pub struct Case {
     /// Lower-case words with hyphens, unique; it never changes.
     pub name: &'static str,
     /// What kind of attempt it is.
-    pub group: Group,
+    pub category: Category,
     /// What is tried, in one sentence.
     pub attempt: &'static str,
-    pub(super) expected: [&'static [Answer]; Column::ALL.len()],
-    pub(super) needs: Option<&'static str>,
+    pub(super) expected: [&'static [AttemptResult]; BackendVariant::ALL.len()],
+    pub(super) requirement: Option<&'static str>,
 }
 
 impl Case {
     /// Returns the answers that are right in a column, the best first. There is more than one only
     /// where what the machine offers decides.
     #[must_use]
-    pub fn expected(&self, column: Column) -> &'static [Answer] {
+    pub fn expected(&self, column: BackendVariant) -> &'static [AttemptResult] {
         let [isolated, landlock, seatbelt, wasm] = self.expected;
         match column {
-            Column::Isolated => isolated,
-            Column::Landlock => landlock,
-            Column::Seatbelt => seatbelt,
-            Column::Wasm => wasm,
+            BackendVariant::LinuxNamespaces => isolated,
+            BackendVariant::LinuxLandlock => landlock,
+            BackendVariant::Seatbelt => seatbelt,
+            BackendVariant::Wasm => wasm,
         }
     }
 
     /// Returns what a machine needs so that the attempt can be made there; where that is missing
     /// the case may be skipped, and no other may.
     #[must_use]
-    pub fn needs(&self, column: Column) -> Option<&'static str> {
-        if column == Column::Wasm {
+    pub fn requirement(&self, column: BackendVariant) -> Option<&'static str> {
+        if column == BackendVariant::Wasm {
             return None;
         }
         let is_in_profile =
             matches!(self.number, 1..=14 | 16..=21 | 25 | 32..=37 | 46..=48 | 58 | 100);
-        let needs_mac = column == Column::Seatbelt
+        let needs_mac = column == BackendVariant::Seatbelt
             && !is_in_profile
-            && self.expected(column) != [Answer::Absent].as_slice();
-        if needs_mac { Some("macOS") } else { self.needs }
+            && self.expected(column) != [AttemptResult::NotApplicable].as_slice();
+        if needs_mac {
+            Some("macOS")
+        } else {
+            self.requirement
+        }
     }
 }
 
 /// A backend, and how strong its walls are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Column {
+pub enum BackendVariant {
     /// Linux, with a user, a file tree and a process table of the run's own.
-    Isolated,
+    LinuxNamespaces,
     /// Linux, with Landlock and seccomp alone.
-    Landlock,
+    LinuxLandlock,
     /// macOS. What its profile alone decides is answered on any machine.
     Seatbelt,
     /// WebAssembly, on any machine.
     Wasm,
 }
 
-impl Column {
+impl BackendVariant {
     /// All columns, in order.
-    pub const ALL: [Self; 4] = [Self::Isolated, Self::Landlock, Self::Seatbelt, Self::Wasm];
+    pub const ALL: [Self; 4] = [
+        Self::LinuxNamespaces,
+        Self::LinuxLandlock,
+        Self::Seatbelt,
+        Self::Wasm,
+    ];
 }
 
-impl fmt::Display for Column {
+impl fmt::Display for BackendVariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Isolated => "linux, isolated",
-            Self::Landlock => "linux, landlock",
+            Self::LinuxNamespaces => "linux, isolated",
+            Self::LinuxLandlock => "linux, landlock",
             Self::Seatbelt => "seatbelt",
             Self::Wasm => "webassembly",
         })
@@ -84,7 +93,7 @@ impl fmt::Display for Column {
 /// A kind of attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Group {
+pub enum Category {
     /// Files by their paths.
     Files,
     /// Symlinks, hard links and renames, some while somebody looks away.
@@ -109,7 +118,7 @@ pub enum Group {
     Runtime,
 }
 
-impl fmt::Display for Group {
+impl fmt::Display for Category {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Files => "Files",

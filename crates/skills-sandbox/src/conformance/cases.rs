@@ -2,87 +2,88 @@
 
 mod files;
 mod network;
+mod privileges;
 mod processes;
-mod surface;
 
-use super::{Answer, Case, Column, Group};
+use super::{AttemptResult, BackendVariant, Case, Category};
 
 /// All cases, group by group.
-pub const CASES: &[Case] = &numbered();
+pub const CASES: &[Case] = &numbered_cases();
 
 const COUNT: usize = 101;
 
-/// A row without its group; answers are those of [`Column::ALL`].
+/// A row without its group; answers are those of [`BackendVariant::ALL`].
 #[derive(Clone, Copy)]
 struct Row {
     number: u8,
     name: &'static str,
     attempt: &'static str,
-    expected: [&'static [Answer]; Column::ALL.len()],
-    needs: Option<&'static str>,
+    expected: [&'static [AttemptResult]; BackendVariant::ALL.len()],
+    requirement: Option<&'static str>,
 }
 
 const fn row(
     number: u8,
     name: &'static str,
     attempt: &'static str,
-    expected: [&'static [Answer]; Column::ALL.len()],
+    expected: [&'static [AttemptResult]; BackendVariant::ALL.len()],
 ) -> Row {
     Row {
         number,
         name,
         attempt,
         expected,
-        needs: None,
+        requirement: None,
     }
 }
 
 impl Row {
-    const fn needs(mut self, what: &'static str) -> Self {
-        self.needs = Some(what);
+    const fn requires(mut self, what: &'static str) -> Self {
+        self.requirement = Some(what);
         self
     }
 }
 
-const DENIED: &[Answer] = &[Answer::Denied];
-const NO_EFFECT: &[Answer] = &[Answer::NoEffect];
-const CONTAINED: &[Answer] = &[Answer::Contained];
-const WORKS: &[Answer] = &[Answer::Works];
-const VISIBLE: &[Answer] = &[Answer::Visible];
-const REFUSED: &[Answer] = &[Answer::Refused];
-const ABSENT: &[Answer] = &[Answer::Absent];
+const DENIED: &[AttemptResult] = &[AttemptResult::Denied];
+const NO_EFFECT: &[AttemptResult] = &[AttemptResult::NoEffect];
+const CONTAINED: &[AttemptResult] = &[AttemptResult::Contained];
+const SUCCEEDED: &[AttemptResult] = &[AttemptResult::Succeeded];
+const REPORTED: &[AttemptResult] = &[AttemptResult::Reported];
+const REJECTED: &[AttemptResult] = &[AttemptResult::Rejected];
+const NOT_APPLICABLE: &[AttemptResult] = &[AttemptResult::NotApplicable];
 /// Where the machine has what it takes, else the report says that it does not.
-const COUNTED: &[Answer] = &[Answer::Contained, Answer::Visible];
+const CONTAINED_OR_REPORTED: &[AttemptResult] =
+    &[AttemptResult::Contained, AttemptResult::Reported];
 /// Where the kernel is new enough, else the report says that it is not.
-const SCOPED: &[Answer] = &[Answer::NoEffect, Answer::Visible];
+const NO_EFFECT_OR_REPORTED: &[AttemptResult] = &[AttemptResult::NoEffect, AttemptResult::Reported];
 
-const GROUPS: [(Group, &[Row]); 11] = [
-    (Group::Files, files::FILES),
-    (Group::Races, files::RACES),
-    (Group::Kernel, files::KERNEL),
-    (Group::Network, network::NETWORK),
-    (Group::LocalSockets, network::LOCAL_SOCKETS),
-    (Group::Processes, processes::PROCESSES),
-    (Group::Resources, processes::RESOURCES),
-    (Group::Environment, processes::ENVIRONMENT),
-    (Group::Output, surface::OUTPUT),
-    (Group::Privileges, surface::PRIVILEGES),
-    (Group::Runtime, surface::RUNTIME),
+const CATEGORIES: [(Category, &[Row]); 11] = [
+    (Category::Files, files::FILES),
+    (Category::Races, files::RACES),
+    (Category::Kernel, files::KERNEL),
+    (Category::Network, network::NETWORK),
+    (Category::LocalSockets, network::LOCAL_SOCKETS),
+    (Category::Processes, processes::PROCESSES),
+    (Category::Resources, processes::RESOURCES),
+    (Category::Environment, processes::ENVIRONMENT),
+    (Category::Output, privileges::OUTPUT),
+    (Category::Privileges, privileges::PRIVILEGES),
+    (Category::Runtime, privileges::RUNTIME),
 ];
 
 #[expect(
     clippy::indexing_slicing,
     reason = "computed by the compiler, which refuses an index that is too large"
 )]
-const fn numbered() -> [Case; COUNT] {
-    let first = case(GROUPS[0].0, &GROUPS[0].1[0]);
+const fn numbered_cases() -> [Case; COUNT] {
+    let first = build_case(CATEGORIES[0].0, &CATEGORIES[0].1[0]);
     let mut cases = [first; COUNT];
     let (mut at, mut group) = (0, 0);
-    while group < GROUPS.len() {
-        let (kind, rows) = GROUPS[group];
+    while group < CATEGORIES.len() {
+        let (kind, rows) = CATEGORIES[group];
         let mut index = 0;
         while index < rows.len() {
-            cases[at] = case(kind, &rows[index]);
+            cases[at] = build_case(kind, &rows[index]);
             at += 1;
             index += 1;
         }
@@ -92,14 +93,14 @@ const fn numbered() -> [Case; COUNT] {
     cases
 }
 
-const fn case(group: Group, row: &Row) -> Case {
+const fn build_case(group: Category, row: &Row) -> Case {
     Case {
         number: row.number,
         name: row.name,
-        group,
+        category: group,
         attempt: row.attempt,
         expected: row.expected,
-        needs: row.needs,
+        requirement: row.requirement,
     }
 }
 
@@ -132,7 +133,7 @@ mod tests {
                 "{}",
                 case.name
             );
-            for column in Column::ALL {
+            for column in BackendVariant::ALL {
                 let expected = case.expected(column);
                 assert!(!expected.is_empty(), "{} {column}", case.name);
                 assert_eq!(
@@ -152,18 +153,27 @@ mod tests {
                 .iter()
                 .find(|case| case.number == number)
                 .unwrap()
-                .needs(column)
+                .requirement(column)
         };
         assert_eq!(
-            (needs(1, Column::Seatbelt), needs(1, Column::Isolated)),
+            (
+                needs(1, BackendVariant::Seatbelt),
+                needs(1, BackendVariant::LinuxNamespaces)
+            ),
             (None, None)
         );
         assert_eq!(
-            (needs(52, Column::Seatbelt), needs(52, Column::Isolated)),
+            (
+                needs(52, BackendVariant::Seatbelt),
+                needs(52, BackendVariant::LinuxNamespaces)
+            ),
             (Some("macOS"), None)
         );
         assert_eq!(
-            (needs(89, Column::Landlock), needs(89, Column::Wasm)),
+            (
+                needs(89, BackendVariant::LinuxLandlock),
+                needs(89, BackendVariant::Wasm)
+            ),
             (Some("x86-64"), None)
         );
     }

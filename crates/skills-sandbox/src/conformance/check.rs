@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Answer, CASES, Column};
+use super::{AttemptResult, BackendVariant, CASES};
 
 /// Why an attempt was not made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,9 +35,9 @@ pub enum Mismatch {
         /// Its name.
         name: &'static str,
         /// The right answers.
-        expected: &'static [Answer],
+        expected: &'static [AttemptResult],
         /// What was observed.
-        observed: Answer,
+        observed: AttemptResult,
     },
     /// A case was skipped that needs nothing special, or no reason is given.
     NotSkippable {
@@ -67,7 +67,7 @@ impl fmt::Display for Mismatch {
                     .collect::<Vec<_>>()
                     .join(" or ");
                 match observed {
-                    Answer::Works => {
+                    AttemptResult::Succeeded => {
                         write!(f, "{number} {name}: expected {expected}, but it works")
                     }
                     _ => write!(
@@ -91,8 +91,8 @@ impl fmt::Display for Mismatch {
 /// With all that is wrong, in order of numbers: cases without an answer, answers without a case,
 /// other answers than the right ones, and skipped cases that need nothing which a machine may lack.
 pub fn check(
-    column: Column,
-    answers: &BTreeMap<u8, Result<Answer, Skipped>>,
+    column: BackendVariant,
+    answers: &BTreeMap<u8, Result<AttemptResult, Skipped>>,
 ) -> Result<(), Vec<Mismatch>> {
     let mut wrong = Vec::new();
     for case in CASES {
@@ -108,7 +108,7 @@ pub fn check(
                 });
             }
             Some(Err(Skipped { reason }))
-                if case.needs(column).is_none() || reason.trim().is_empty() =>
+                if case.requirement(column).is_none() || reason.trim().is_empty() =>
             {
                 wrong.push(Mismatch::NotSkippable {
                     number,
@@ -131,7 +131,10 @@ pub fn check(
 /// # Panics
 /// With all that is wrong, one a line.
 #[expect(clippy::panic, reason = "for tests, which fail by panicking")]
-pub fn assert_conforms(column: Column, answers: &BTreeMap<u8, Result<Answer, Skipped>>) {
+pub fn assert_conforms(
+    column: BackendVariant,
+    answers: &BTreeMap<u8, Result<AttemptResult, Skipped>>,
+) {
     for case in CASES {
         if let Some(Err(Skipped { reason })) = answers.get(&case.number) {
             eprintln!(
@@ -158,7 +161,7 @@ pub fn assert_conforms(column: Column, answers: &BTreeMap<u8, Result<Answer, Ski
 mod tests {
     use super::*;
 
-    fn right(column: Column) -> BTreeMap<u8, Result<Answer, Skipped>> {
+    fn right(column: BackendVariant) -> BTreeMap<u8, Result<AttemptResult, Skipped>> {
         CASES
             .iter()
             .map(|case| (case.number, Ok(case.expected(column)[0])))
@@ -167,19 +170,19 @@ mod tests {
 
     #[test]
     fn the_right_answers_pass_in_every_column() {
-        for column in Column::ALL {
+        for column in BackendVariant::ALL {
             assert_eq!(check(column, &right(column)), Ok(()));
         }
     }
 
     #[test]
     fn a_missing_answer_an_unknown_one_and_a_wrong_one_fail() {
-        let mut answers = right(Column::Landlock);
+        let mut answers = right(BackendVariant::LinuxLandlock);
         answers.remove(&7);
-        answers.insert(255, Ok(Answer::Denied));
-        answers.insert(9, Ok(Answer::Works));
-        answers.insert(58, Ok(Answer::NoEffect));
-        let wrong = check(Column::Landlock, &answers).unwrap_err();
+        answers.insert(255, Ok(AttemptResult::Denied));
+        answers.insert(9, Ok(AttemptResult::Succeeded));
+        answers.insert(58, Ok(AttemptResult::NoEffect));
+        let wrong = check(BackendVariant::LinuxLandlock, &answers).unwrap_err();
         let lines: Vec<String> = wrong.iter().map(ToString::to_string).collect();
         assert_eq!(
             lines,
@@ -191,7 +194,9 @@ mod tests {
             ]
         );
         assert_eq!(
-            check(Column::Landlock, &BTreeMap::new()).unwrap_err().len(),
+            check(BackendVariant::LinuxLandlock, &BTreeMap::new())
+                .unwrap_err()
+                .len(),
             CASES.len()
         );
     }
@@ -203,12 +208,12 @@ mod tests {
                 reason: reason.to_owned(),
             })
         };
-        let mut answers = right(Column::Isolated);
+        let mut answers = right(BackendVariant::LinuxNamespaces);
         answers.insert(89, skipped("not x86-64"));
-        assert_eq!(check(Column::Isolated, &answers), Ok(()));
+        assert_eq!(check(BackendVariant::LinuxNamespaces, &answers), Ok(()));
         answers.insert(89, skipped(" "));
         answers.insert(1, skipped("too much work"));
-        let wrong = check(Column::Isolated, &answers).unwrap_err();
+        let wrong = check(BackendVariant::LinuxNamespaces, &answers).unwrap_err();
         assert_eq!(
             wrong.iter().map(ToString::to_string).next().unwrap(),
             "1 read-secrets: skipped for no good reason (too much work)"

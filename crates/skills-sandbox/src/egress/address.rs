@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Networks that are not the public's, each with the length of its prefix (IANA's special-purpose
 /// registry, and what clouds keep there).
-const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 16] = [
+const SPECIAL_PURPOSE_V4: [(Ipv4Addr, u32); 16] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     // Shared by carriers; one cloud's metadata are at 100.100.100.200.
@@ -29,7 +29,7 @@ const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 16] = [
 ];
 
 /// What of `2000::/3`, outside of which nothing is the public's, is not.
-const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
+const SPECIAL_PURPOSE_V6: [(Ipv6Addr, u32); 4] = [
     // Protocols' own: Teredo, which holds an IPv4 address, benchmarks, identifiers.
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -50,12 +50,12 @@ pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
         IpAddr::V6(ip) => match ip.segments() {
-            [0x64, 0xff9b, 0, 0, 0, 0, ..] => is_public_v4(last(ip)),
+            [0x64, 0xff9b, 0, 0, 0, 0, ..] => is_public_v4(low_ipv4(ip)),
             [first, ..] => {
                 first >> 13 == 1
-                    && !NOT_PUBLIC_V6
-                        .iter()
-                        .any(|(network, length)| shares(ip.into(), (*network).into(), 128, *length))
+                    && !SPECIAL_PURPOSE_V6.iter().any(|(network, length)| {
+                        shares_prefix(ip.into(), (*network).into(), 128, *length)
+                    })
             }
         },
     }
@@ -63,26 +63,26 @@ pub fn is_public(ip: IpAddr) -> bool {
 
 /// Returns the IPv4 address for which an IPv6 address stands: by NAT64's well-known prefix, or
 /// mapped.
-pub(super) fn embedded(ip: IpAddr) -> Option<Ipv4Addr> {
+pub(super) fn embedded_ipv4(ip: IpAddr) -> Option<Ipv4Addr> {
     match ip {
         IpAddr::V4(_) => None,
         IpAddr::V6(ip) => matches!(
             ip.segments(),
             [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0, 0, 0, 0, 0, 0xffff, ..]
         )
-        .then(|| last(ip)),
+        .then(|| low_ipv4(ip)),
     }
 }
 
 /// Returns the last four bytes.
-fn last(ip: Ipv6Addr) -> Ipv4Addr {
+fn low_ipv4(ip: Ipv6Addr) -> Ipv4Addr {
     let [.., a, b, c, d] = ip.octets();
     Ipv4Addr::new(a, b, c, d)
 }
 
 fn is_public_v4(ip: Ipv4Addr) -> bool {
-    !NOT_PUBLIC_V4.iter().any(|(network, length)| {
-        shares(
+    !SPECIAL_PURPOSE_V4.iter().any(|(network, length)| {
+        shares_prefix(
             u32::from(ip).into(),
             u32::from(*network).into(),
             32,
@@ -92,6 +92,6 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
 }
 
 /// Says whether the first `length` of `width` bits are the same; `length` is not 0.
-fn shares(ip: u128, network: u128, width: u32, length: u32) -> bool {
+fn shares_prefix(ip: u128, network: u128, width: u32, length: u32) -> bool {
     (ip ^ network) >> (width - length) == 0
 }

@@ -2,7 +2,7 @@
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::stop::{Limit, Reason, Stop};
+use super::close_reason::{CloseReason, ExceededLimit, RejectReason};
 
 /// How much is read at once.
 pub(super) const CHUNK_BYTES: usize = 16 * 1024;
@@ -12,15 +12,15 @@ const EAGER_BYTES: usize = 1024;
 
 /// What was made of the beginning of some bytes, with the number of these; nothing when more bytes
 /// are needed.
-pub(super) type Parsed<T> = Result<Option<(T, usize)>, Reason>;
+pub(super) type ParseResult<T> = Result<Option<(T, usize)>, RejectReason>;
 
 /// A side of a connection, with what was read of it and not used yet.
-pub(super) struct Buffered<S> {
+pub(super) struct BufferedStream<S> {
     pub(super) stream: S,
     pub(super) buffer: Vec<u8>,
 }
 
-impl<S: AsyncRead + Unpin> Buffered<S> {
+impl<S: AsyncRead + Unpin> BufferedStream<S> {
     pub(super) fn new(stream: S) -> Self {
         Self {
             stream,
@@ -34,21 +34,22 @@ impl<S: AsyncRead + Unpin> Buffered<S> {
     pub(super) async fn parse<T>(
         &mut self,
         most_bytes: usize,
-        parse: impl Fn(&[u8]) -> Parsed<T>,
-    ) -> Result<T, Stop> {
-        self.parse_when(most_bytes, |_, _| true, parse).await
+        parse: impl Fn(&[u8]) -> ParseResult<T>,
+    ) -> Result<T, CloseReason> {
+        self.parse_incrementally(most_bytes, |_, _| true, parse)
+            .await
     }
 
     /// The same for what may be long: so that nobody makes much work of few bytes at a time,
     /// `parse` is asked after each read only at first, and then when there are twice as many bytes,
     /// no more will come, or `may_end` says so. That gets all bytes, and how many there were before
     /// the read; it must not overlook an end.
-    pub(super) async fn parse_when<T>(
+    pub(super) async fn parse_incrementally<T>(
         &mut self,
         most_bytes: usize,
         may_end: impl Fn(&[u8], usize) -> bool,
-        parse: impl Fn(&[u8]) -> Parsed<T>,
-    ) -> Result<T, Stop> {
+        parse: impl Fn(&[u8]) -> ParseResult<T>,
+    ) -> Result<T, CloseReason> {
         let (mut before, mut tried, mut has_ended) = (0, 0, false);
         loop {
             let length = self.buffer.len();
@@ -66,9 +67,9 @@ impl<S: AsyncRead + Unpin> Buffered<S> {
             }
             if is_last {
                 return Err(if has_ended {
-                    Stop::Gone
+                    CloseReason::Disconnected
                 } else {
-                    Limit::HeadBytes.into()
+                    ExceededLimit::HeadBytes.into()
                 });
             }
             before = length;
@@ -76,7 +77,7 @@ impl<S: AsyncRead + Unpin> Buffered<S> {
         }
     }
 
-    async fn read(&mut self, room: usize) -> Result<usize, Stop> {
+    async fn read(&mut self, room: usize) -> Result<usize, CloseReason> {
         let mut chunk = [0; 4096];
         let room = room.min(chunk.len());
         let length = self.stream.read(&mut chunk[..room]).await?;
@@ -92,13 +93,13 @@ mod tests {
     use tokio::io::{AsyncWriteExt, duplex};
 
     use super::*;
-    use crate::egress::head::{Head, may_end};
+    use crate::egress::http_head::{Head, may_be_complete};
 
     /// Reads a head that comes byte by byte, and says how often it was looked at.
-    async fn slowly(head: &str) -> (Result<usize, Stop>, usize) {
+    async fn slowly(head: &str) -> (Result<usize, CloseReason>, usize) {
         let (mut client, server) = duplex(1);
         let asked = Cell::new(0);
-        let mut server = Buffered::new(server);
+        let mut server = BufferedStream::new(server);
         let parse = |bytes: &[u8]| {
             asked.set(asked.get() + 1);
             Ok(Head::parse(bytes)?.map(|(_, length)| (length, length)))
@@ -106,7 +107,10 @@ mod tests {
         let write = async move {
             client.write_all(head.as_bytes()).await.unwrap_or_default();
         };
-        let (parsed, ()) = tokio::join!(server.parse_when(16 * 1024, may_end, parse), write);
+        let (parsed, ()) = tokio::join!(
+            server.parse_incrementally(16 * 1024, may_be_complete, parse),
+            write
+        );
         (parsed, asked.get())
     }
 
@@ -121,14 +125,14 @@ mod tests {
     #[tokio::test]
     async fn what_never_ends_is_refused_or_gone() {
         let line = format!("GET /{}", "x".repeat(2_000));
-        assert_eq!(slowly(&line).await.0, Err(Stop::Gone));
+        assert_eq!(slowly(&line).await.0, Err(CloseReason::Disconnected));
         assert!(matches!(
             slowly(&(line + "\n")).await.0,
-            Err(Stop::Refused(_))
+            Err(CloseReason::Rejected(_))
         ));
         assert_eq!(
             slowly(&"x".repeat(16 * 1024)).await.0,
-            Err(Limit::HeadBytes.into())
+            Err(ExceededLimit::HeadBytes.into())
         );
     }
 }

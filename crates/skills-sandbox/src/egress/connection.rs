@@ -6,47 +6,47 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::buffered::Buffered;
+use super::buffered::BufferedStream;
+use super::close_reason::{CloseReason, ExceededLimit, RejectReason, malformed};
 use super::destination::{Destination, TLS_PORT};
 use super::exchange::exchange;
-use super::host::{Authority, Host, split};
+use super::host::{Authority, Host, split_port};
 use super::proxy::Proxy;
 use super::request::{self, Request};
-use super::stop::{Limit, Reason, Stop, malformed};
-use super::tunnel::{Traffic, relay};
-use super::{head, socks, tls};
+use super::tunnel::{TrafficMeter, relay};
+use super::{client_hello, http_head, socks};
 
-const TUNNEL_IS_OPEN: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
+const TUNNEL_ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 /// How much is read, and for how long, of what a client still sends when it was told everything.
 /// Closing with bytes unread would reset the connection, and the client might lose what it was
 /// told.
 const DRAIN_BYTES: usize = 256 * 1024;
-const DRAIN_TIME: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// One connection.
 pub(super) struct Connection {
-    client: Buffered<TcpStream>,
+    client: BufferedStream<TcpStream>,
     proxy: Proxy,
     /// The host as the client wrote it.
-    host: Option<Vec<u8>>,
-    voice: Voice,
+    requested_host: Option<Vec<u8>>,
+    protocol: Protocol,
 }
 
 /// What the client understands at the moment.
 #[derive(Debug, Clone, Copy)]
-enum Voice {
+enum Protocol {
     Http,
     Socks,
     /// Nothing but the end.
-    Silence,
+    Opaque,
 }
 
 /// What a client asks for.
-enum Asked {
+enum ProxyRequest {
     /// A tunnel; the answer when it is open.
     Tunnel(Authority, &'static [u8]),
     /// A page.
-    Page(Request),
+    Forward(Request),
 }
 
 impl Connection {
@@ -55,56 +55,56 @@ impl Connection {
         // slow and no worse.
         let _ = stream.set_nodelay(true);
         let mut connection = Self {
-            client: Buffered::new(stream),
+            client: BufferedStream::new(stream),
             proxy,
-            host: None,
-            voice: Voice::Silence,
+            requested_host: None,
+            protocol: Protocol::Opaque,
         };
         if let Err(stop) = connection.run().await {
             match stop {
-                Stop::Refused(reason) => connection
+                CloseReason::Rejected(reason) => connection
                     .proxy
                     .log
-                    .refused(connection.host.as_deref(), reason),
-                Stop::Limit(limit) => connection.proxy.log.limited(limit),
-                Stop::Gone => {}
+                    .record_rejected(connection.requested_host.as_deref(), reason),
+                CloseReason::LimitExceeded(limit) => connection.proxy.log.record_limit(limit),
+                CloseReason::Disconnected => {}
             }
-            connection.refuse(stop).await;
+            connection.reject(stop).await;
         }
-        let _ = timeout(DRAIN_TIME, connection.close()).await;
+        let _ = timeout(DRAIN_TIMEOUT, connection.close()).await;
     }
 
-    async fn run(&mut self) -> Result<(), Stop> {
+    async fn run(&mut self) -> Result<(), CloseReason> {
         match self
-            .in_time(async |connection| connection.ask().await)
+            .with_head_timeout(async |connection| connection.read_request().await)
             .await?
         {
-            Asked::Tunnel(authority, opened) => {
-                let destination = self.proxy.admit(authority.host, authority.port).await?;
+            ProxyRequest::Tunnel(authority, opened) => {
+                let destination = self.proxy.authorize(authority.host, authority.port).await?;
                 self.client.stream.write_all(opened).await?;
                 if destination.port == TLS_PORT {
-                    self.tunnel(destination).await
+                    self.serve_tunnel(destination).await
                 } else {
-                    self.page_in_tunnel(destination).await
+                    self.serve_plain_tunnel(destination).await
                 }
             }
-            Asked::Page(request) => {
-                let (authority, path) = request.absolute()?;
+            ProxyRequest::Forward(request) => {
+                let (authority, path) = request.absolute_target()?;
                 let Authority { host, port } =
-                    self.authority(authority.as_bytes(), Some(request::PORT))?;
-                if port != request::PORT {
-                    return Err(Reason::Port { port }.into());
+                    self.parse_authority(authority.as_bytes(), Some(request::HTTP_PORT))?;
+                if port != request::HTTP_PORT {
+                    return Err(RejectReason::PortNotAllowed { port }.into());
                 }
-                request.require(&host)?;
-                let destination = self.proxy.admit(host, port).await?;
-                self.page(&request, &path, &destination).await
+                request.require_host(&host)?;
+                let destination = self.proxy.authorize(host, port).await?;
+                self.forward_request(&request, &path, &destination).await
             }
         }
     }
 
     /// Learns by the first byte which protocol is spoken, and by it where to go.
-    async fn ask(&mut self) -> Result<Asked, Stop> {
-        let most_bytes = self.proxy.limits.head_bytes;
+    async fn read_request(&mut self) -> Result<ProxyRequest, CloseReason> {
+        let most_bytes = self.proxy.limits.max_head_bytes;
         let first = self
             .client
             .parse(most_bytes, |bytes| {
@@ -112,62 +112,77 @@ impl Connection {
             })
             .await?;
         if matches!(first, socks::VERSION | socks::VERSION_4) {
-            return self.ask_socks(first).await;
+            return self.read_socks_request(first).await;
         }
-        self.voice = Voice::Http;
+        self.protocol = Protocol::Http;
         let request = self
             .client
-            .parse_when(most_bytes, head::may_end, Request::parse)
+            .parse_incrementally(most_bytes, http_head::may_be_complete, Request::parse)
             .await?;
-        match request.tunnel() {
-            Some(authority) => Ok(Asked::Tunnel(
-                self.authority(authority.as_bytes(), None)?,
-                TUNNEL_IS_OPEN,
+        match request.tunnel_authority() {
+            Some(authority) => Ok(ProxyRequest::Tunnel(
+                self.parse_authority(authority.as_bytes(), None)?,
+                TUNNEL_ESTABLISHED,
             )),
-            None => Ok(Asked::Page(request)),
+            None => Ok(ProxyRequest::Forward(request)),
         }
     }
 
-    async fn ask_socks(&mut self, version: u8) -> Result<Asked, Stop> {
+    async fn read_socks_request(&mut self, version: u8) -> Result<ProxyRequest, CloseReason> {
         if version == socks::VERSION_4 {
-            self.client.stream.write_all(&socks::REFUSED_4).await?;
+            self.client
+                .stream
+                .write_all(&socks::SOCKS4_REJECTED)
+                .await?;
             return Err(malformed("SOCKS 4").into());
         }
-        let most_bytes = self.proxy.limits.head_bytes;
-        if !self.client.parse(most_bytes, socks::greeting).await? {
-            self.client.stream.write_all(&socks::NO_METHOD).await?;
+        let most_bytes = self.proxy.limits.max_head_bytes;
+        if !self.client.parse(most_bytes, socks::parse_greeting).await? {
+            self.client
+                .stream
+                .write_all(&socks::NO_ACCEPTABLE_METHOD)
+                .await?;
             return Err(malformed("SOCKS with authentication").into());
         }
         self.client
             .stream
             .write_all(&socks::NO_AUTHENTICATION)
             .await?;
-        self.voice = Voice::Socks;
-        let (host, port) = self.client.parse(most_bytes, socks::request).await?;
-        let host = self.named(&host)?;
-        Ok(Asked::Tunnel(Authority { host, port }, &socks::GRANTED))
+        self.protocol = Protocol::Socks;
+        let (host, port) = self.client.parse(most_bytes, socks::parse_request).await?;
+        let host = self.parse_host(&host)?;
+        Ok(ProxyRequest::Tunnel(
+            Authority { host, port },
+            &socks::SUCCEEDED,
+        ))
     }
 
-    fn authority(&mut self, text: &[u8], default: Option<u16>) -> Result<Authority, Reason> {
-        self.host = Some(split(text).0.to_vec());
-        Authority::parse(text, default).ok_or(Reason::NotAHost)
+    fn parse_authority(
+        &mut self,
+        text: &[u8],
+        default: Option<u16>,
+    ) -> Result<Authority, RejectReason> {
+        self.requested_host = Some(split_port(text).0.to_vec());
+        Authority::parse(text, default).ok_or(RejectReason::InvalidHost)
     }
 
-    fn named(&mut self, host: &[u8]) -> Result<Host, Reason> {
-        self.host = Some(host.to_vec());
-        Host::parse(host).ok_or(Reason::NotAHost)
+    fn parse_host(&mut self, host: &[u8]) -> Result<Host, RejectReason> {
+        self.requested_host = Some(host.to_vec());
+        Host::parse(host).ok_or(RejectReason::InvalidHost)
     }
 
     /// Passes TLS through, if it is for the host. An address has no name that could be asked for.
-    async fn tunnel(&mut self, destination: Destination) -> Result<(), Stop> {
-        self.voice = Voice::Silence;
-        let most_bytes = self.proxy.limits.head_bytes;
-        let hello = |bytes: &[u8]| tls::client_hello(bytes).map(|name| name.map(|name| (name, 0)));
+    async fn serve_tunnel(&mut self, destination: Destination) -> Result<(), CloseReason> {
+        self.protocol = Protocol::Opaque;
+        let most_bytes = self.proxy.limits.max_head_bytes;
+        let hello = |bytes: &[u8]| {
+            client_hello::parse_client_hello(bytes).map(|name| name.map(|name| (name, 0)))
+        };
         let name = self
-            .in_time(async |connection| {
+            .with_head_timeout(async |connection| {
                 connection
                     .client
-                    .parse_when(most_bytes, tls::may_end, hello)
+                    .parse_incrementally(most_bytes, client_hello::may_be_complete, hello)
                     .await
             })
             .await?;
@@ -176,107 +191,109 @@ impl Connection {
             None => destination.host.address().is_some(),
         };
         if !is_right {
-            return Err(Reason::OtherHost.into());
+            return Err(RejectReason::HostMismatch.into());
         }
-        let mut server = self.proxy.dial(&destination).await?;
+        let mut server = self.proxy.connect(&destination).await?;
         relay(
             &mut self.client,
             &mut server,
-            &Traffic::new(&self.proxy.log, &self.proxy.limits),
+            &TrafficMeter::new(&self.proxy.log, &self.proxy.limits),
         )
         .await
     }
 
     /// Through a tunnel to port 80 goes one request, read as strictly as one to the proxy itself.
-    async fn page_in_tunnel(&mut self, destination: Destination) -> Result<(), Stop> {
-        self.voice = Voice::Http;
-        let most_bytes = self.proxy.limits.head_bytes;
+    async fn serve_plain_tunnel(&mut self, destination: Destination) -> Result<(), CloseReason> {
+        self.protocol = Protocol::Http;
+        let most_bytes = self.proxy.limits.max_head_bytes;
         let request = self
-            .in_time(async |connection| {
+            .with_head_timeout(async |connection| {
                 connection
                     .client
-                    .parse_when(most_bytes, head::may_end, Request::parse)
+                    .parse_incrementally(most_bytes, http_head::may_be_complete, Request::parse)
                     .await
             })
             .await?;
-        request.require(&destination.host)?;
-        let path = request.origin()?;
-        self.page(&request, path, &destination).await
+        request.require_host(&destination.host)?;
+        let path = request.origin_path()?;
+        self.forward_request(&request, path, &destination).await
     }
 
-    async fn page(
+    async fn forward_request(
         &mut self,
         request: &Request,
         path: &str,
         destination: &Destination,
-    ) -> Result<(), Stop> {
-        let onward = request.onward(&destination.host, path)?;
-        let mut server = self.proxy.dial(destination).await?;
+    ) -> Result<(), CloseReason> {
+        let onward = request.forwarded(&destination.host, path)?;
+        let mut server = self.proxy.connect(destination).await?;
         // From here on the server speaks.
-        self.voice = Voice::Silence;
-        let no_answer = self.text(Stop::Refused(Reason::NotReached));
-        let traffic = Traffic::new(&self.proxy.log, &self.proxy.limits);
+        self.protocol = Protocol::Opaque;
+        let no_answer = self.rejection_response(CloseReason::Rejected(RejectReason::Unreachable));
+        let traffic = TrafficMeter::new(&self.proxy.log, &self.proxy.limits);
         exchange(
             &mut self.client,
             &mut server,
             onward,
             no_answer.as_bytes(),
-            self.proxy.limits.head_bytes,
+            self.proxy.limits.max_head_bytes,
             &traffic,
         )
         .await
     }
 
-    async fn in_time<T>(
+    async fn with_head_timeout<T>(
         &mut self,
-        work: impl AsyncFnOnce(&mut Self) -> Result<T, Stop>,
-    ) -> Result<T, Stop> {
-        let head_time = self.proxy.limits.head_time;
+        work: impl AsyncFnOnce(&mut Self) -> Result<T, CloseReason>,
+    ) -> Result<T, CloseReason> {
+        let head_time = self.proxy.limits.head_timeout;
         timeout(head_time, work(self))
             .await
-            .unwrap_or(Err(Limit::HeadTime.into()))
+            .unwrap_or(Err(ExceededLimit::HeadTimeout.into()))
     }
 
     /// Tells the client why it ends here. That it does not listen is no matter.
-    async fn refuse(&mut self, stop: Stop) {
-        let _ = match self.voice {
-            Voice::Http if stop != Stop::Gone => {
-                let text = self.text(stop);
-                timeout(DRAIN_TIME, self.client.stream.write_all(text.as_bytes())).await
+    async fn reject(&mut self, stop: CloseReason) {
+        let _ = match self.protocol {
+            Protocol::Http if stop != CloseReason::Disconnected => {
+                let text = self.rejection_response(stop);
+                timeout(DRAIN_TIMEOUT, self.client.stream.write_all(text.as_bytes())).await
             }
-            Voice::Socks => {
+            Protocol::Socks => {
                 timeout(
-                    DRAIN_TIME,
-                    self.client.stream.write_all(&socks::refusal(stop)),
+                    DRAIN_TIMEOUT,
+                    self.client.stream.write_all(&socks::error_reply(stop)),
                 )
                 .await
             }
-            Voice::Http | Voice::Silence => return,
+            Protocol::Http | Protocol::Opaque => return,
         };
     }
 
     /// Returns an answer in HTTP. The host is only named when it is one, as nothing else is fit to
     /// be repeated.
-    fn text(&self, stop: Stop) -> String {
-        let host = self.host.as_deref().and_then(Host::parse);
+    fn rejection_response(&self, stop: CloseReason) -> String {
+        let host = self.requested_host.as_deref().and_then(Host::parse);
         let host = host.as_ref().map_or("what it asked for", Host::as_str);
         let (status, text) = match stop {
-            Stop::Refused(reason @ (Reason::Malformed { .. } | Reason::NotAHost)) => {
-                ("400 Bad Request", format!("refused: {reason}\n"))
-            }
-            Stop::Refused(reason @ (Reason::NotFound | Reason::NotReached)) => (
+            CloseReason::Rejected(
+                reason @ (RejectReason::Malformed { .. } | RejectReason::InvalidHost),
+            ) => ("400 Bad Request", format!("refused: {reason}\n")),
+            CloseReason::Rejected(
+                reason @ (RejectReason::DnsFailure | RejectReason::Unreachable),
+            ) => (
                 "502 Bad Gateway",
                 format!("the skill cannot reach {host}: {reason}\n"),
             ),
-            Stop::Refused(reason) => (
+            CloseReason::Rejected(reason) => (
                 "403 Forbidden",
                 format!("the skill may not reach {host}: {reason}\n"),
             ),
-            Stop::Limit(limit) => (
+            CloseReason::LimitExceeded(limit) => (
                 "503 Service Unavailable",
                 format!("the skill cannot reach {host}: {limit}\n"),
             ),
-            Stop::Gone => ("502 Bad Gateway", String::new()),
+            CloseReason::Disconnected => ("502 Bad Gateway", String::new()),
         };
         let length = text.len();
         format!(

@@ -6,10 +6,10 @@ use skills_policy::HostList;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::address::embedded;
+use super::address::embedded_ipv4;
+use super::close_reason::{CloseReason, ExceededLimit, RejectReason};
 use super::host::Host;
 use super::proxy::Proxy;
-use super::stop::{Limit, Reason, Stop};
 use super::{is_public, request};
 
 /// The port of TLS.
@@ -42,27 +42,27 @@ impl Proxy {
     ///
     /// Returns why the host may not be reached: list, port, addresses; or that resolving took too
     /// long.
-    pub async fn admit(&self, host: Host, port: u16) -> Result<Destination, Stop> {
+    pub async fn authorize(&self, host: Host, port: u16) -> Result<Destination, CloseReason> {
         if !host.is_allowed(&self.hosts) {
-            return Err(Reason::NotListed.into());
+            return Err(RejectReason::NotListed.into());
         }
-        if !matches!(port, TLS_PORT | request::PORT) {
-            return Err(Reason::Port { port }.into());
+        if !matches!(port, TLS_PORT | request::HTTP_PORT) {
+            return Err(RejectReason::PortNotAllowed { port }.into());
         }
         let found = match host.address() {
             Some(address) => vec![SocketAddr::new(address, port)],
             None => match timeout(
-                self.limits.dial_time,
-                self.outside.resolve(host.as_str(), port),
+                self.limits.connect_timeout,
+                self.connector.resolve(host.as_str(), port),
             )
             .await
             {
-                Ok(found) => found.map_err(|_| Reason::NotFound)?,
-                Err(_) => return Err(Limit::DialTime.into()),
+                Ok(found) => found.map_err(|_| RejectReason::DnsFailure)?,
+                Err(_) => return Err(ExceededLimit::ConnectTimeout.into()),
             },
         };
         if found.is_empty() {
-            return Err(Reason::NotFound.into());
+            return Err(RejectReason::DnsFailure.into());
         }
         let public = found
             .into_iter()
@@ -73,7 +73,7 @@ impl Proxy {
             .take(MAX_ADDRESSES)
             .collect();
         if addresses.is_empty() {
-            Err(Reason::NotPublic.into())
+            Err(RejectReason::PrivateAddress.into())
         } else {
             Ok(Destination {
                 host,
@@ -89,20 +89,20 @@ impl Proxy {
     /// # Errors
     ///
     /// Returns that no address answered, or that the last one took too long.
-    pub async fn dial(&self, destination: &Destination) -> Result<TcpStream, Stop> {
-        let share = self.limits.dial_time
+    pub async fn connect(&self, destination: &Destination) -> Result<TcpStream, CloseReason> {
+        let share = self.limits.connect_timeout
             / u32::try_from(destination.addresses.len())
                 .unwrap_or(u32::MAX)
                 .max(1);
-        let mut stop = Stop::from(Reason::NotReached);
+        let mut stop = CloseReason::from(RejectReason::Unreachable);
         for address in &destination.addresses {
-            match timeout(share, self.outside.connect(*address)).await {
+            match timeout(share, self.connector.connect(*address)).await {
                 Ok(Ok(stream)) => {
-                    self.log.reached(destination.host.as_str());
+                    self.log.record_reached(destination.host.as_str());
                     return Ok(stream);
                 }
                 Ok(Err(_)) => {}
-                Err(_) => stop = Limit::DialTime.into(),
+                Err(_) => stop = ExceededLimit::ConnectTimeout.into(),
             }
         }
         Err(stop)
@@ -112,7 +112,7 @@ impl Proxy {
 /// Says whether the list denies an address by its number, or the IPv4 address that it stands for,
 /// whatever name led there.
 fn is_denied(ip: IpAddr, hosts: &HostList) -> bool {
-    let inner = embedded(ip).map(IpAddr::from);
+    let inner = embedded_ipv4(ip).map(IpAddr::from);
     let texts: Vec<String> = [ip]
         .into_iter()
         .chain(inner)

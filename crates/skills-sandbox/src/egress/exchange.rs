@@ -5,40 +5,47 @@ use std::pin::pin;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::body::Body;
-use super::buffered::{Buffered, CHUNK_BYTES, Parsed};
-use super::head::{Head, may_end};
-use super::request::{Answer, Onward};
-use super::stop::{Limit, Reason, Stop, malformed};
-use super::summary::Way;
-use super::tunnel::Traffic;
+use super::body_framing::BodyFraming;
+use super::buffered::{BufferedStream, CHUNK_BYTES, ParseResult};
+use super::close_reason::{CloseReason, ExceededLimit, RejectReason, malformed};
+use super::http_head::{Head, may_be_complete};
+use super::proxy_log::Direction;
+use super::request::{ForwardedRequest, ResponseBody};
+use super::tunnel::TrafficMeter;
 
 /// Sends a request and passes the answer back. Nothing that the client sends behind the request
 /// goes anywhere.
 ///
 /// When the server says nothing that can be passed on, the client gets `no_answer`.
 pub(super) async fn exchange(
-    client: &mut Buffered<TcpStream>,
+    client: &mut BufferedStream<TcpStream>,
     server: &mut TcpStream,
-    onward: Onward,
+    onward: ForwardedRequest,
     no_answer: &[u8],
     most_head_bytes: usize,
-    traffic: &Traffic<'_>,
-) -> Result<(), Stop> {
-    let Onward { head, body, answer } = onward;
-    let Buffered { stream, buffer } = client;
+    traffic: &TrafficMeter<'_>,
+) -> Result<(), CloseReason> {
+    let ForwardedRequest {
+        head,
+        body,
+        response_body: answer,
+    } = onward;
+    let BufferedStream { stream, buffer } = client;
     let (from_client, mut to_client) = stream.split();
     let (from_server, mut to_server) = server.split();
     let mut upload = pin!(async {
         // A server may answer and close before it has read everything; then its answer counts.
-        match traffic.write(Way::Out, &mut to_server, &head).await {
-            Err(Stop::Gone) => Ok(()),
+        match traffic
+            .write(Direction::Outbound, &mut to_server, &head)
+            .await
+        {
+            Err(CloseReason::Disconnected) => Ok(()),
             Err(stop) => Err(stop),
-            Ok(()) => send(body, buffer, from_client, &mut to_server, traffic).await,
+            Ok(()) => send_body(body, buffer, from_client, &mut to_server, traffic).await,
         }
     });
     let mut download = pin!(async {
-        let mut server = Buffered::new(from_server);
+        let mut server = BufferedStream::new(from_server);
         let Some(body) = receive_head(
             &mut server,
             &mut to_client,
@@ -49,7 +56,7 @@ pub(super) async fn exchange(
         .await?
         else {
             to_client.write_all(no_answer).await?;
-            return Err(Reason::NotReached.into());
+            return Err(RejectReason::Unreachable.into());
         };
         receive_body(body, server, &mut to_client, traffic).await
     });
@@ -61,24 +68,24 @@ pub(super) async fn exchange(
                 result?;
                 is_sent = true;
             }
-            stop = traffic.idle() => return Err(stop),
+            stop = traffic.wait_idle() => return Err(stop),
         }
     }
 }
 
-async fn send(
-    mut body: Body,
+async fn send_body(
+    mut body: BodyFraming,
     first: &[u8],
     mut from: impl AsyncRead + Unpin,
     to: &mut (impl AsyncWrite + Unpin),
-    traffic: &Traffic<'_>,
-) -> Result<(), Stop> {
+    traffic: &TrafficMeter<'_>,
+) -> Result<(), CloseReason> {
     let mut chunk = first.to_vec();
     let mut length = chunk.len();
     loop {
-        let own = body.take(&chunk[..length])?;
-        match traffic.write(Way::Out, to, &chunk[..own]).await {
-            Err(Stop::Gone) => return Ok(()),
+        let own = body.consume(&chunk[..length])?;
+        match traffic.write(Direction::Outbound, to, &chunk[..own]).await {
+            Err(CloseReason::Disconnected) => return Ok(()),
             result => result?,
         }
         if body.is_done() {
@@ -87,27 +94,34 @@ async fn send(
         chunk.resize(CHUNK_BYTES, 0);
         length = from.read(&mut chunk).await?;
         if length == 0 {
-            return Err(Stop::Gone);
+            return Err(CloseReason::Disconnected);
         }
     }
 }
 
 /// Where an answer ends: as a request's body does, or when the server closes.
-type AnswerBody = Option<Body>;
+type ResponseFraming = Option<BodyFraming>;
 
 /// Passes back the heads of an answer. Returns where it ends; nothing when there is no answer that
 /// can be passed back.
 async fn receive_head(
-    server: &mut Buffered<impl AsyncRead + Unpin>,
+    server: &mut BufferedStream<impl AsyncRead + Unpin>,
     to: &mut (impl AsyncWrite + Unpin),
-    answer: Answer,
+    answer: ResponseBody,
     most_bytes: usize,
-    traffic: &Traffic<'_>,
-) -> Result<Option<AnswerBody>, Stop> {
+    traffic: &TrafficMeter<'_>,
+) -> Result<Option<ResponseFraming>, CloseReason> {
     loop {
-        let (head, status) = match server.parse_when(most_bytes, may_end, response).await {
+        let (head, status) = match server
+            .parse_incrementally(most_bytes, may_be_complete, parse_response_head)
+            .await
+        {
             Ok(response) => response,
-            Err(Stop::Gone | Stop::Refused(_) | Stop::Limit(Limit::HeadBytes)) => return Ok(None),
+            Err(
+                CloseReason::Disconnected
+                | CloseReason::Rejected(_)
+                | CloseReason::LimitExceeded(ExceededLimit::HeadBytes),
+            ) => return Ok(None),
             Err(stop) => return Err(stop),
         };
         // Nothing was asked that would switch protocols.
@@ -122,22 +136,22 @@ async fn receive_head(
         } else {
             b"\r\n"
         });
-        traffic.write(Way::In, to, &bytes).await?;
+        traffic.write(Direction::Inbound, to, &bytes).await?;
         if is_final {
-            let is_empty = answer == Answer::HeadOnly || matches!(status, 204 | 304);
+            let is_empty = answer == ResponseBody::Omitted || matches!(status, 204 | 304);
             // A server may be sloppy about lengths: then its answer ends when it says so by
             // closing.
             return Ok(Some(if is_empty {
-                Some(Body::NONE)
+                Some(BodyFraming::EMPTY)
             } else {
-                Body::of(&head).unwrap_or(None)
+                BodyFraming::from_head(&head).unwrap_or(None)
             }));
         }
     }
 }
 
 /// Reads the head of an answer and its status.
-fn response(bytes: &[u8]) -> Parsed<(Head, u16)> {
+fn parse_response_head(bytes: &[u8]) -> ParseResult<(Head, u16)> {
     let Some((head, length)) = Head::parse(bytes)? else {
         return Ok(None);
     };
@@ -155,18 +169,18 @@ fn response(bytes: &[u8]) -> Parsed<(Head, u16)> {
 }
 
 async fn receive_body(
-    mut body: AnswerBody,
-    server: Buffered<impl AsyncRead + Unpin>,
+    mut body: ResponseFraming,
+    server: BufferedStream<impl AsyncRead + Unpin>,
     to: &mut (impl AsyncWrite + Unpin),
-    traffic: &Traffic<'_>,
-) -> Result<(), Stop> {
-    let Buffered {
+    traffic: &TrafficMeter<'_>,
+) -> Result<(), CloseReason> {
+    let BufferedStream {
         mut stream,
         buffer: mut chunk,
     } = server;
     let mut length = chunk.len();
     loop {
-        let own = match body.as_mut().map(|body| body.take(&chunk[..length])) {
+        let own = match body.as_mut().map(|body| body.consume(&chunk[..length])) {
             Some(Ok(own)) => own,
             // Chunks with extensions or a trailer: the client reads them itself, up to where the
             // server closes.
@@ -175,8 +189,8 @@ async fn receive_body(
                 length
             }
         };
-        traffic.write(Way::In, to, &chunk[..own]).await?;
-        if body.is_some_and(Body::is_done) {
+        traffic.write(Direction::Inbound, to, &chunk[..own]).await?;
+        if body.is_some_and(BodyFraming::is_done) {
             return Ok(());
         }
         chunk.resize(CHUNK_BYTES, 0);

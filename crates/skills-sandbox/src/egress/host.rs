@@ -23,16 +23,16 @@ impl Host {
         let text = std::str::from_utf8(text).ok()?;
         if let Some(inner) = text.strip_prefix('[') {
             let address: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
-            return Some(Self::of_address(address.into()));
+            return Some(Self::from_address(address.into()));
         }
         // The list's own notion of a name, so that what it compares is what is dialled.
         let name = text.parse::<HostPattern>().ok()?.to_string();
         if name.starts_with('*') {
             return None;
         }
-        if is_number(name.rsplit('.').next()?) {
+        if is_numeric_label(name.rsplit('.').next()?) {
             let address: Ipv4Addr = name.parse().ok()?;
-            return Some(Self::of_address(address.into()));
+            return Some(Self::from_address(address.into()));
         }
         Some(Self {
             text: name,
@@ -40,7 +40,7 @@ impl Host {
         })
     }
 
-    pub(super) fn of_address(address: IpAddr) -> Self {
+    pub(super) fn from_address(address: IpAddr) -> Self {
         let text = match address {
             IpAddr::V4(address) => address.to_string(),
             IpAddr::V6(address) => format!("[{address}]"),
@@ -76,7 +76,7 @@ impl Host {
 }
 
 /// Says whether a last label makes an address of a name, as resolvers and browsers see it.
-fn is_number(label: &str) -> bool {
+fn is_numeric_label(label: &str) -> bool {
     let is_hexadecimal = label
         .strip_prefix("0x")
         .is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
@@ -97,9 +97,9 @@ impl Authority {
     /// Reads both; `default` is the port when none is written, without it one must be.
     #[must_use]
     pub fn parse(text: &[u8], default: Option<u16>) -> Option<Self> {
-        let (host, port) = split(text);
+        let (host, port) = split_port(text);
         let port = match port {
-            Some(digits) => port_number(digits)?,
+            Some(digits) => parse_port(digits)?,
             None => default?,
         };
         Some(Self {
@@ -110,14 +110,14 @@ impl Authority {
 }
 
 /// Splits at the last colon outside of brackets.
-pub(super) fn split(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+pub(super) fn split_port(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     match text.iter().rposition(|b| matches!(b, b':' | b']')) {
         Some(colon) if text[colon] == b':' => (&text[..colon], Some(&text[colon + 1..])),
         _ => (text, None),
     }
 }
 
-fn port_number(digits: &[u8]) -> Option<u16> {
+fn parse_port(digits: &[u8]) -> Option<u16> {
     let is_plain = digits.iter().all(u8::is_ascii_digit) && digits.first() != Some(&b'0');
     std::str::from_utf8(digits)
         .ok()

@@ -8,34 +8,34 @@ use skills_policy::HostList;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use super::close_reason::ExceededLimit;
 use super::connection::Connection;
+use super::connector::Connector;
 use super::limits::ProxyLimits;
-use super::outside::Outside;
-use super::stop::Limit;
-use super::summary::Log;
+use super::proxy_log::ProxyLog;
 
 /// How long to wait when a connection cannot be accepted, for want of descriptors perhaps, instead
 /// of asking again at once.
-const BREATH: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Reaches the hosts of one list for one run. Clones share the record and the number of bytes.
 #[derive(Clone)]
 pub struct Proxy {
     pub(super) hosts: Arc<HostList>,
-    pub(super) outside: Arc<dyn Outside>,
+    pub(super) connector: Arc<dyn Connector>,
     pub(super) limits: ProxyLimits,
-    pub(super) log: Log,
+    pub(super) log: ProxyLog,
 }
 
 impl Proxy {
     /// Makes a proxy with the default limits.
     #[must_use]
-    pub fn new(hosts: HostList, outside: Arc<dyn Outside>) -> Self {
+    pub fn new(hosts: HostList, outside: Arc<dyn Connector>) -> Self {
         Self {
             hosts: Arc::new(hosts),
-            outside,
+            connector: outside,
             limits: ProxyLimits::default(),
-            log: Log::default(),
+            log: ProxyLog::default(),
         }
     }
 
@@ -47,7 +47,7 @@ impl Proxy {
 
     /// Returns the record of what it does.
     #[must_use]
-    pub fn log(&self) -> Log {
+    pub fn log(&self) -> ProxyLog {
         self.log.clone()
     }
 
@@ -63,11 +63,11 @@ impl Proxy {
                 biased;
                 Some(_) = connections.join_next() => {}
                 accepted = listener.accept() => match accepted {
-                    Ok(_) if connections.len() >= self.limits.connections => self.log.limited(Limit::Connections),
+                    Ok(_) if connections.len() >= self.limits.max_connections => self.log.record_limit(ExceededLimit::Connections),
                     Ok((stream, _)) => {
                         connections.spawn(Connection::serve(stream, self.clone()));
                     }
-                    Err(_) => tokio::time::sleep(BREATH).await,
+                    Err(_) => tokio::time::sleep(ACCEPT_RETRY_DELAY).await,
                 },
             }
         }
@@ -81,7 +81,7 @@ impl Proxy {
 /// way, and clients that cannot speak SOCKS (`httpx` without an extra package) fail from the start
 /// when a variable names it.
 #[must_use]
-pub fn environment(port: u16) -> Vec<(String, String)> {
+pub fn proxy_env(port: u16) -> Vec<(String, String)> {
     let proxy = format!("http://127.0.0.1:{port}");
     let mut variables = Vec::new();
     for (name, value) in [

@@ -1,13 +1,13 @@
 //! Requests of HTTP/1, as a proxy gets them and as a server does.
 
-use super::body::Body;
-use super::buffered::Parsed;
-use super::head::{Head, is_token, write_field};
+use super::body_framing::BodyFraming;
+use super::buffered::ParseResult;
+use super::close_reason::{RejectReason, malformed};
 use super::host::{Authority, Host};
-use super::stop::{Reason, malformed};
+use super::http_head::{Head, is_token, write_field};
 
 /// The port of HTTP, the only one that is reached without TLS.
-pub(super) const PORT: u16 = 80;
+pub(super) const HTTP_PORT: u16 = 80;
 
 /// A request whose body was not read yet.
 #[derive(Debug)]
@@ -20,23 +20,23 @@ pub(super) struct Request {
 
 /// What is sent on of a request.
 #[derive(Debug)]
-pub(super) struct Onward {
+pub(super) struct ForwardedRequest {
     pub(super) head: Vec<u8>,
-    pub(super) body: Body,
-    pub(super) answer: Answer,
+    pub(super) body: BodyFraming,
+    pub(super) response_body: ResponseBody,
 }
 
 /// What is sent back for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
-    Whole,
+pub(super) enum ResponseBody {
+    Present,
     /// That to `HEAD` has no body, whatever it says of one.
-    HeadOnly,
+    Omitted,
 }
 
 impl Request {
     /// Reads a head, and returns its length too; nothing when it is not complete.
-    pub(super) fn parse(bytes: &[u8]) -> Parsed<Self> {
+    pub(super) fn parse(bytes: &[u8]) -> ParseResult<Self> {
         let Some((head, length)) = Head::parse(bytes)? else {
             return Ok(None);
         };
@@ -66,12 +66,12 @@ impl Request {
     }
 
     /// Returns the text of host and port to which a tunnel is asked for; nothing when none is.
-    pub(super) fn tunnel(&self) -> Option<&str> {
+    pub(super) fn tunnel_authority(&self) -> Option<&str> {
         (self.method == "CONNECT").then_some(self.target.as_str())
     }
 
     /// Returns the text of host and port, and the path, of a request to a proxy.
-    pub(super) fn absolute(&self) -> Result<(&str, String), Reason> {
+    pub(super) fn absolute_target(&self) -> Result<(&str, String), RejectReason> {
         let scheme = self
             .target
             .get(..7)
@@ -85,30 +85,34 @@ impl Request {
     }
 
     /// Returns the path of a request to a server.
-    pub(super) fn origin(&self) -> Result<&str, Reason> {
+    pub(super) fn origin_path(&self) -> Result<&str, RejectReason> {
         let path = Some(self.target.as_str())
-            .filter(|target| target.starts_with('/') && self.tunnel().is_none());
+            .filter(|target| target.starts_with('/') && self.tunnel_authority().is_none());
         path.ok_or(malformed("the target does not begin with `/`"))
     }
 
     /// Requires that the field `Host` names this host.
-    pub(super) fn require(&self, host: &Host) -> Result<(), Reason> {
+    pub(super) fn require_host(&self, host: &Host) -> Result<(), RejectReason> {
         let named = self
             .head
-            .only("host")?
-            .and_then(|value| Authority::parse(value, Some(PORT)));
-        if named.is_some_and(|named| named.port == PORT && named.host == *host) {
+            .unique_value("host")?
+            .and_then(|value| Authority::parse(value, Some(HTTP_PORT)));
+        if named.is_some_and(|named| named.port == HTTP_PORT && named.host == *host) {
             Ok(())
         } else {
-            Err(Reason::OtherHost)
+            Err(RejectReason::HostMismatch)
         }
     }
 
     /// Writes the request anew, for the server at port 80 of a host. What delimits it is written
     /// from what was understood, not copied.
-    pub(super) fn onward(&self, host: &Host, path: &str) -> Result<Onward, Reason> {
-        let body = Body::of(&self.head)?;
-        if matches!(body, Some(Body::Chunked(_))) && self.version == "HTTP/1.0" {
+    pub(super) fn forwarded(
+        &self,
+        host: &Host,
+        path: &str,
+    ) -> Result<ForwardedRequest, RejectReason> {
+        let body = BodyFraming::from_head(&self.head)?;
+        if matches!(body, Some(BodyFraming::Chunked(_))) && self.version == "HTTP/1.0" {
             return Err(malformed("chunks in HTTP/1.0"));
         }
         let mut head = format!(
@@ -121,22 +125,24 @@ impl Request {
         self.head
             .write_fields(&["host", "content-length", "transfer-encoding"], &mut head);
         match body {
-            Some(Body::Length(length)) => {
+            Some(BodyFraming::Length(length)) => {
                 write_field("Content-Length", length.to_string().as_bytes(), &mut head)
             }
-            Some(Body::Chunked(_)) => write_field("Transfer-Encoding", b"chunked", &mut head),
+            Some(BodyFraming::Chunked(_)) => {
+                write_field("Transfer-Encoding", b"chunked", &mut head)
+            }
             None => {}
         }
         head.extend_from_slice(b"Connection: close\r\n\r\n");
         let answer = if self.method == "HEAD" {
-            Answer::HeadOnly
+            ResponseBody::Omitted
         } else {
-            Answer::Whole
+            ResponseBody::Present
         };
-        Ok(Onward {
+        Ok(ForwardedRequest {
             head,
-            body: body.unwrap_or(Body::NONE),
-            answer,
+            body: body.unwrap_or(BodyFraming::EMPTY),
+            response_body: answer,
         })
     }
 }

@@ -3,27 +3,28 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::buffered::Parsed;
+use super::buffered::ParseResult;
+use super::close_reason::{CloseReason, RejectReason, malformed};
 use super::host::Host;
-use super::stop::{Reason, Stop, malformed};
 
 /// The version, which is the first byte that a client sends.
 pub(super) const VERSION: u8 = 5;
 /// What a client of SOCKS 4 sends first, and the answer that it knows as "no".
 pub(super) const VERSION_4: u8 = 4;
-pub(super) const REFUSED_4: [u8; 8] = [0, 0x5b, 0, 0, 0, 0, 0, 0];
+pub(super) const SOCKS4_REJECTED: [u8; 8] = [0, 0x5b, 0, 0, 0, 0, 0, 0];
 /// The answers to a greeting: no authentication is needed, or there is no way that both know.
 pub(super) const NO_AUTHENTICATION: [u8; 2] = [VERSION, 0];
-pub(super) const NO_METHOD: [u8; 2] = [VERSION, 0xff];
+pub(super) const NO_ACCEPTABLE_METHOD: [u8; 2] = [VERSION, 0xff];
 /// The answer to a request that goes through. The address that it should hold is nobody's business.
-pub(super) const GRANTED: [u8; 10] = reply(0);
+pub(super) const SUCCEEDED: [u8; 10] = reply(0);
 
 const CONNECT: u8 = 1;
-const OTHER_COMMAND: Reason = malformed("a command of SOCKS other than CONNECT");
-const OTHER_ADDRESS: Reason = malformed("an address of SOCKS of a kind that is not known");
+const UNSUPPORTED_COMMAND: RejectReason = malformed("a command of SOCKS other than CONNECT");
+const UNSUPPORTED_ADDRESS_TYPE: RejectReason =
+    malformed("an address of SOCKS of a kind that is not known");
 
 /// Reads a greeting, and says whether the client can do without authentication.
-pub(super) fn greeting(bytes: &[u8]) -> Parsed<bool> {
+pub(super) fn parse_greeting(bytes: &[u8]) -> ParseResult<bool> {
     match bytes {
         [VERSION, count, rest @ ..] => {
             let methods = rest.get(..usize::from(*count));
@@ -35,10 +36,10 @@ pub(super) fn greeting(bytes: &[u8]) -> Parsed<bool> {
 }
 
 /// Where a client wants to go: the host as it wrote it, and the port.
-pub(super) type Target = (Vec<u8>, u16);
+pub(super) type SocksTarget = (Vec<u8>, u16);
 
 /// Reads a request.
-pub(super) fn request(bytes: &[u8]) -> Parsed<Target> {
+pub(super) fn parse_request(bytes: &[u8]) -> ParseResult<SocksTarget> {
     let [version, command, reserved, kind, rest @ ..] = bytes else {
         return Ok(None);
     };
@@ -46,11 +47,11 @@ pub(super) fn request(bytes: &[u8]) -> Parsed<Target> {
         return Err(malformed("a request of SOCKS"));
     }
     if *command != CONNECT {
-        return Err(OTHER_COMMAND);
+        return Err(UNSUPPORTED_COMMAND);
     }
     let (host, length) = match (kind, rest) {
         (1, [a, b, c, d, ..]) => (
-            Host::of_address(Ipv4Addr::new(*a, *b, *c, *d).into())
+            Host::from_address(Ipv4Addr::new(*a, *b, *c, *d).into())
                 .as_str()
                 .into(),
             4,
@@ -60,7 +61,7 @@ pub(super) fn request(bytes: &[u8]) -> Parsed<Target> {
                 return Ok(None);
             };
             (
-                Host::of_address(Ipv6Addr::from(*octets).into())
+                Host::from_address(Ipv6Addr::from(*octets).into())
                     .as_str()
                     .into(),
                 16,
@@ -71,7 +72,7 @@ pub(super) fn request(bytes: &[u8]) -> Parsed<Target> {
             (rest[..length].to_vec(), 1 + length)
         }
         (1 | 3 | 4, _) => return Ok(None),
-        _ => return Err(OTHER_ADDRESS),
+        _ => return Err(UNSUPPORTED_ADDRESS_TYPE),
     };
     let Some([high, low, ..]) = rest.get(length..) else {
         return Ok(None);
@@ -83,14 +84,16 @@ pub(super) fn request(bytes: &[u8]) -> Parsed<Target> {
 }
 
 /// Returns the answer to a request that does not go through.
-pub(super) fn refusal(stop: Stop) -> [u8; 10] {
+pub(super) fn error_reply(stop: CloseReason) -> [u8; 10] {
     reply(match stop {
-        Stop::Refused(OTHER_COMMAND) => 7,
-        Stop::Refused(OTHER_ADDRESS) => 8,
-        Stop::Refused(Reason::NotFound) => 4,
-        Stop::Refused(Reason::NotReached) => 5,
-        Stop::Refused(Reason::Malformed { .. }) | Stop::Limit(_) | Stop::Gone => 1,
-        Stop::Refused(_) => 2,
+        CloseReason::Rejected(UNSUPPORTED_COMMAND) => 7,
+        CloseReason::Rejected(UNSUPPORTED_ADDRESS_TYPE) => 8,
+        CloseReason::Rejected(RejectReason::DnsFailure) => 4,
+        CloseReason::Rejected(RejectReason::Unreachable) => 5,
+        CloseReason::Rejected(RejectReason::Malformed { .. })
+        | CloseReason::LimitExceeded(_)
+        | CloseReason::Disconnected => 1,
+        CloseReason::Rejected(_) => 2,
     })
 }
 
@@ -104,11 +107,12 @@ mod tests {
 
     fn host(kind: u8, address: &[u8]) -> String {
         let bytes = [&[5, 1, 0, kind], address, &[1, 187]].concat();
-        let ((host, port), length) = request(&bytes).unwrap().unwrap();
+        let ((host, port), length) = parse_request(&bytes).unwrap().unwrap();
         assert_eq!((port, length), (443, bytes.len()));
-        (0..bytes.len()).for_each(|cut| assert_eq!(request(&bytes[..cut]), Ok(None), "{cut}"));
+        (0..bytes.len())
+            .for_each(|cut| assert_eq!(parse_request(&bytes[..cut]), Ok(None), "{cut}"));
         assert_eq!(
-            request(&[bytes.as_slice(), b"more"].concat())
+            parse_request(&[bytes.as_slice(), b"more"].concat())
                 .unwrap()
                 .unwrap()
                 .1,
@@ -138,15 +142,15 @@ mod tests {
             ([5, 1, 1, 1], 1),
         ] {
             assert_eq!(
-                refusal(request(&bytes).unwrap_err().into())[1],
+                error_reply(parse_request(&bytes).unwrap_err().into())[1],
                 code,
                 "{bytes:?}"
             );
         }
-        assert!(greeting(&[4, 1]).is_err());
-        assert_eq!(greeting(&[5, 2, 0]), Ok(None));
-        assert_eq!(greeting(&[5, 2, 2, 0, 5]), Ok(Some((true, 4))));
-        assert_eq!(greeting(&[5, 1, 2]), Ok(Some((false, 3))));
-        assert_eq!(greeting(&[5, 0]), Ok(Some((false, 2))));
+        assert!(parse_greeting(&[4, 1]).is_err());
+        assert_eq!(parse_greeting(&[5, 2, 0]), Ok(None));
+        assert_eq!(parse_greeting(&[5, 2, 2, 0, 5]), Ok(Some((true, 4))));
+        assert_eq!(parse_greeting(&[5, 1, 2]), Ok(Some((false, 3))));
+        assert_eq!(parse_greeting(&[5, 0]), Ok(Some((false, 2))));
     }
 }

@@ -7,20 +7,20 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until};
 
-use super::buffered::{Buffered, CHUNK_BYTES};
+use super::buffered::{BufferedStream, CHUNK_BYTES};
+use super::close_reason::{CloseReason, ExceededLimit};
 use super::limits::ProxyLimits;
-use super::stop::{Limit, Stop};
-use super::summary::{Log, Way};
+use super::proxy_log::{Direction, ProxyLog};
 
 /// What goes over one connection, held against the limits.
-pub(super) struct Traffic<'a> {
-    log: &'a Log,
+pub(super) struct TrafficMeter<'a> {
+    log: &'a ProxyLog,
     limits: &'a ProxyLimits,
     last: Mutex<Instant>,
 }
 
-impl<'a> Traffic<'a> {
-    pub(super) fn new(log: &'a Log, limits: &'a ProxyLimits) -> Self {
+impl<'a> TrafficMeter<'a> {
+    pub(super) fn new(log: &'a ProxyLog, limits: &'a ProxyLimits) -> Self {
         Self {
             log,
             limits,
@@ -31,24 +31,24 @@ impl<'a> Traffic<'a> {
     /// Writes bytes after they were counted.
     pub(super) async fn write(
         &self,
-        way: Way,
+        way: Direction,
         to: &mut (impl AsyncWrite + Unpin),
         bytes: &[u8],
-    ) -> Result<(), Stop> {
+    ) -> Result<(), CloseReason> {
         self.log
-            .spend(way, bytes.len(), self.limits.bytes_each_way)?;
+            .count_bytes(way, bytes.len(), self.limits.bytes_per_direction)?;
         to.write_all(bytes).await?;
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         Ok(())
     }
 
     /// Waits until nothing was written, either way, for too long.
-    pub(super) async fn idle(&self) -> Stop {
+    pub(super) async fn wait_idle(&self) -> CloseReason {
         loop {
-            let until =
-                *self.last.lock().unwrap_or_else(PoisonError::into_inner) + self.limits.idle_time;
+            let until = *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+                + self.limits.idle_timeout;
             if until <= Instant::now() {
-                return Limit::IdleTime.into();
+                return ExceededLimit::IdleTimeout.into();
             }
             sleep_until(until).await;
         }
@@ -57,32 +57,45 @@ impl<'a> Traffic<'a> {
 
 /// Passes on what comes from either side, until both have ended or one is gone.
 pub(super) async fn relay(
-    client: &mut Buffered<TcpStream>,
+    client: &mut BufferedStream<TcpStream>,
     server: &mut TcpStream,
-    traffic: &Traffic<'_>,
-) -> Result<(), Stop> {
-    let Buffered { stream, buffer } = client;
+    traffic: &TrafficMeter<'_>,
+) -> Result<(), CloseReason> {
+    let BufferedStream { stream, buffer } = client;
     let (mut from_client, mut to_client) = stream.split();
     let (mut from_server, mut to_server) = server.split();
     let out = async {
-        traffic.write(Way::Out, &mut to_server, buffer).await?;
-        pump(Way::Out, &mut from_client, &mut to_server, traffic).await
+        traffic
+            .write(Direction::Outbound, &mut to_server, buffer)
+            .await?;
+        copy_direction(
+            Direction::Outbound,
+            &mut from_client,
+            &mut to_server,
+            traffic,
+        )
+        .await
     };
-    let back = pump(Way::In, &mut from_server, &mut to_client, traffic);
+    let back = copy_direction(
+        Direction::Inbound,
+        &mut from_server,
+        &mut to_client,
+        traffic,
+    );
     let mut both = pin!(async { tokio::try_join!(out, back).map(drop) });
     tokio::select! {
         result = &mut both => result,
-        stop = traffic.idle() => Err(stop),
+        stop = traffic.wait_idle() => Err(stop),
     }
 }
 
 /// Passes on one way until it ends, and then says so.
-async fn pump(
-    way: Way,
+async fn copy_direction(
+    way: Direction,
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
-    traffic: &Traffic<'_>,
-) -> Result<(), Stop> {
+    traffic: &TrafficMeter<'_>,
+) -> Result<(), CloseReason> {
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         match from.read(&mut chunk).await? {

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::disk::Disk;
-use super::guard::may_be_granted;
+use super::grantable::is_grantable;
+use super::tracked_fs::TrackedFs;
 
 /// What backends grant to every program.
-const SYSTEM: &[&str] = if cfg!(target_os = "macos") {
+const SYSTEM_DIRS: &[&str] = if cfg!(target_os = "macos") {
     &[
         "/System",
         "/usr/bin",
@@ -20,10 +20,10 @@ const SYSTEM: &[&str] = if cfg!(target_os = "macos") {
 };
 /// World-readable by design, and no program in it knows all that it needs of it.
 const NIX_STORE: &str = "/nix/store";
-const BREW: [&str; 4] = ["Cellar", "Frameworks", "lib", "opt"];
+const HOMEBREW_ROOTS: [&str; 4] = ["Cellar", "Frameworks", "lib", "opt"];
 /// What interpreters, and nobody else, keep in their prefix; that of Python is looked for by
 /// [`has_python`].
-const OWN: [&str; 5] = [
+const PREFIX_MARKERS: [&str; 5] = [
     "pyvenv.cfg",
     "conda-meta",
     "lib/node_modules",
@@ -46,7 +46,7 @@ pub(super) struct Prefix {
 
 impl Prefix {
     /// Returns what belongs to the programs in a directory, which is given without symlinks.
-    pub(super) fn of(bin: &Path, disk: &mut Disk) -> Self {
+    pub(super) fn for_bin_directory(bin: &Path, disk: &mut TrackedFs) -> Self {
         if bin.starts_with(NIX_STORE) {
             return Self {
                 readable: vec![NIX_STORE.into()],
@@ -57,8 +57,11 @@ impl Prefix {
             return Self::default();
         };
         let executable = Some(above.join(PYTHON_APP)).filter(|app| app.is_file());
-        if let Some(brew) = brew(bin) {
-            let readable = BREW.iter().filter_map(|name| inside(&brew, name)).collect();
+        if let Some(brew) = homebrew_root(bin) {
+            let readable = HOMEBREW_ROOTS
+                .iter()
+                .filter_map(|name| real_child(&brew, name))
+                .collect();
             return Self {
                 readable,
                 executable,
@@ -71,7 +74,7 @@ impl Prefix {
                 ..Self::default()
             };
         }
-        if is_own(above, disk) && may_be_granted(above) {
+        if is_interpreter_prefix(above, disk) && is_grantable(above) {
             let conda = above.join("conda-meta").is_dir().then(|| above.to_owned());
             return Self {
                 readable: vec![above.to_owned()],
@@ -80,7 +83,7 @@ impl Prefix {
             };
         }
         Self {
-            readable: libraries(above),
+            readable: library_directories(above),
             executable,
             conda: None,
         }
@@ -88,19 +91,19 @@ impl Prefix {
 }
 
 pub(super) fn is_system(path: &Path) -> bool {
-    SYSTEM.iter().any(|system| path.starts_with(system))
+    SYSTEM_DIRS.iter().any(|system| path.starts_with(system))
 }
 
 /// The libraries beside `bin`, and nothing else of the directory above, which may be anybody's.
-pub(super) fn libraries(above: &Path) -> Vec<PathBuf> {
+pub(super) fn library_directories(above: &Path) -> Vec<PathBuf> {
     ["lib", "lib64"]
         .iter()
-        .filter_map(|name| inside(above, name))
+        .filter_map(|name| real_child(above, name))
         .collect()
 }
 
 /// Removes what is below something else.
-pub(super) fn merged(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+pub(super) fn remove_nested(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.sort_unstable();
     let mut kept: Vec<PathBuf> = Vec::new();
     for path in paths {
@@ -112,16 +115,16 @@ pub(super) fn merged(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// Returns a directory when it is where its name says, and no symlink to anywhere.
-fn inside(above: &Path, name: &str) -> Option<PathBuf> {
+fn real_child(above: &Path, name: &str) -> Option<PathBuf> {
     let path = above.join(name);
     let is_there = path
         .symlink_metadata()
         .is_ok_and(|metadata| metadata.is_dir());
-    (is_there && may_be_granted(&path)).then_some(path)
+    (is_there && is_grantable(&path)).then_some(path)
 }
 
 /// Returns the root of the Homebrew that a directory belongs to.
-fn brew(bin: &Path) -> Option<PathBuf> {
+fn homebrew_root(bin: &Path) -> Option<PathBuf> {
     let root = bin
         .ancestors()
         .find(|path| path.ends_with("Cellar"))?
@@ -129,13 +132,14 @@ fn brew(bin: &Path) -> Option<PathBuf> {
     root.join("bin/brew").exists().then(|| root.to_owned())
 }
 
-fn is_own(prefix: &Path, disk: &mut Disk) -> bool {
-    OWN.iter().any(|name| prefix.join(name).exists()) || has_python(&prefix.join("lib"), disk)
+fn is_interpreter_prefix(prefix: &Path, disk: &mut TrackedFs) -> bool {
+    PREFIX_MARKERS.iter().any(|name| prefix.join(name).exists())
+        || has_python(&prefix.join("lib"), disk)
 }
 
-fn has_python(lib: &Path, disk: &mut Disk) -> bool {
+fn has_python(lib: &Path, disk: &mut TrackedFs) -> bool {
     let is_python = |name: &String| name.starts_with("python3") || name.starts_with("pypy3");
-    disk.names(lib)
+    disk.list_names(lib)
         .iter()
         .filter(|name| is_python(name))
         .any(|name| lib.join(name).join("os.py").is_file())
@@ -150,14 +154,14 @@ mod tests {
         let paths = ["/b/c", "/a", "/b", "/a/x/y", "/ab", "/a"]
             .map(PathBuf::from)
             .to_vec();
-        assert_eq!(merged(paths), ["/a", "/ab", "/b"].map(PathBuf::from));
+        assert_eq!(remove_nested(paths), ["/a", "/ab", "/b"].map(PathBuf::from));
     }
 
     #[test]
     fn the_store_of_nix_is_granted_whole() {
-        let prefix = Prefix::of(
+        let prefix = Prefix::for_bin_directory(
             Path::new("/nix/store/0a1b-python3-3.12.4/bin"),
-            &mut Disk::default(),
+            &mut TrackedFs::default(),
         );
         assert_eq!(prefix.readable, [PathBuf::from("/nix/store")]);
     }

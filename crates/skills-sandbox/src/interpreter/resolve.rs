@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Reason;
-use super::disk::Disk;
-use super::links::links;
-use super::prefix::{Prefix, is_system, merged};
+use super::SkipReason;
+use super::prefix::{Prefix, is_system, remove_nested};
+use super::symlinks::follow_symlinks;
+use super::tracked_fs::TrackedFs;
 use super::{shim, venv};
 
 /// Shims may lead to shims, but not for ever.
@@ -13,8 +13,8 @@ const MAX_SHIMS: usize = 4;
 
 /// A program without what depends on the question.
 #[derive(Debug, Clone)]
-pub(super) struct Resolved {
-    pub(super) name: PathBuf,
+pub(super) struct ResolvedPath {
+    pub(super) argv0: PathBuf,
     pub(super) executable: PathBuf,
     pub(super) readable: Vec<PathBuf>,
     pub(super) executable_paths: Vec<PathBuf>,
@@ -24,13 +24,16 @@ pub(super) struct Resolved {
 }
 
 /// Finds the program behind a path; `None` when nothing is there.
-pub(super) fn resolve(found: &Path, disk: &mut Disk) -> Option<Result<Resolved, Reason>> {
-    let mut links = match links(found, disk)? {
+pub(super) fn resolve(
+    found: &Path,
+    disk: &mut TrackedFs,
+) -> Option<Result<ResolvedPath, SkipReason>> {
+    let mut links = match follow_symlinks(found, disk)? {
         Ok(links) => links,
         Err(reason) => return Some(Err(reason)),
     };
     for _ in 0..MAX_SHIMS {
-        match behind(&links, disk) {
+        match follow_shim(&links, disk) {
             Ok(Some(next)) => links = next,
             Ok(None) => return Some(describe(&links, disk)),
             Err(reason) => return Some(Err(reason)),
@@ -40,8 +43,8 @@ pub(super) fn resolve(found: &Path, disk: &mut Disk) -> Option<Result<Resolved, 
 }
 
 /// Goes one shim further; `None` when this is no shim.
-fn behind(path: &[PathBuf], disk: &mut Disk) -> Result<Option<Vec<PathBuf>>, Reason> {
-    let Some(target) = shim::target(path, disk)? else {
+fn follow_shim(path: &[PathBuf], disk: &mut TrackedFs) -> Result<Option<Vec<PathBuf>>, SkipReason> {
+    let Some(target) = shim::resolve_shim(path, disk)? else {
         return Ok(None);
     };
     let nothing = || {
@@ -50,35 +53,37 @@ fn behind(path: &[PathBuf], disk: &mut Disk) -> Result<Option<Vec<PathBuf>>, Rea
             target.display()
         ))
     };
-    links(&target, disk).unwrap_or_else(nothing).map(Some)
+    follow_symlinks(&target, disk)
+        .unwrap_or_else(nothing)
+        .map(Some)
 }
 
-fn describe(links: &[PathBuf], disk: &mut Disk) -> Result<Resolved, Reason> {
+fn describe(links: &[PathBuf], disk: &mut TrackedFs) -> Result<ResolvedPath, SkipReason> {
     let (Some(found), Some(executable)) = (links.first(), links.last()) else {
         return Err("it leads nowhere".to_owned());
     };
     let prefix = executable
         .parent()
-        .map(|bin| Prefix::of(bin, disk))
+        .map(|bin| Prefix::for_bin_directory(bin, disk))
         .unwrap_or_default();
     let mut readable = prefix.readable;
     let mut environment_of = None;
     for link in links {
-        if let Some(environment) = venv::readable(link, disk)? {
+        if let Some(environment) = venv::readable_paths(link, disk)? {
             readable.extend(environment);
             environment_of = Some(link);
             break;
         }
     }
-    let readable = merged(readable);
+    let readable = remove_nested(readable);
     let is_granted = |link: &&PathBuf| {
         is_system(link) || readable.iter().any(|granted| link.starts_with(granted))
     };
     let name = environment_of
         .or_else(|| links.iter().find(is_granted))
         .unwrap_or(found);
-    Ok(Resolved {
-        name: name.clone(),
+    Ok(ResolvedPath {
+        argv0: name.clone(),
         executable: executable.clone(),
         executable_paths: [executable.clone()]
             .into_iter()

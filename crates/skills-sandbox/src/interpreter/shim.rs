@@ -3,19 +3,22 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Reason;
-use super::disk::Disk;
+use super::SkipReason;
+use super::tracked_fs::TrackedFs;
 use super::version::{highest_first, is_version};
 
 /// The names that mise has had.
-const MISE: [&str; 2] = ["mise", "rtx"];
-const VOLTA: &str = "volta-shim";
+const MISE_NAMES: [&str; 2] = ["mise", "rtx"];
+const VOLTA_SHIM: &str = "volta-shim";
 const ASDF_LINE: &str = "# asdf-plugin:";
 
 /// Returns the program that a shim stands for; `None` when this is no shim.
 ///
 /// `links` leads from the name to the real file.
-pub(super) fn target(links: &[PathBuf], disk: &mut Disk) -> Result<Option<PathBuf>, Reason> {
+pub(super) fn resolve_shim(
+    links: &[PathBuf],
+    disk: &mut TrackedFs,
+) -> Result<Option<PathBuf>, SkipReason> {
     let Some(real) = links.last() else {
         return Ok(None);
     };
@@ -23,30 +26,30 @@ pub(super) fn target(links: &[PathBuf], disk: &mut Disk) -> Result<Option<PathBu
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default();
-    if real_name == VOLTA {
-        return volta(links, disk).map(Some);
+    if real_name == VOLTA_SHIM {
+        return resolve_volta_shim(links, disk).map(Some);
     }
-    let Some((root, name)) = links.iter().rev().find_map(|link| in_shims(link)) else {
+    let Some((root, name)) = links.iter().rev().find_map(|link| split_shim_path(link)) else {
         return Ok(None);
     };
-    if MISE.contains(&real_name) {
-        return mise(root, name, disk).map(Some);
+    if MISE_NAMES.contains(&real_name) {
+        return resolve_mise_shim(root, name, disk).map(Some);
     }
     if !disk.is_script(real) {
         return Err("it is a shim of an unknown version manager".to_owned());
     }
-    let text = disk.text(real)?.unwrap_or_default();
+    let text = disk.read_text(real)?.unwrap_or_default();
     if text.lines().any(|line| line.starts_with(ASDF_LINE)) {
-        return asdf(root, name, &text, disk).map(Some);
+        return resolve_asdf_shim(root, name, &text, disk).map(Some);
     }
     if root.join("versions").is_dir() {
-        return env(root, name, disk).map(Some);
+        return resolve_env_shim(root, name, disk).map(Some);
     }
     Err("it is a shim of an unknown version manager".to_owned())
 }
 
 /// Splits `root/shims/name`.
-fn in_shims(link: &Path) -> Option<(&Path, &str)> {
+fn split_shim_path(link: &Path) -> Option<(&Path, &str)> {
     let directory = link
         .parent()
         .filter(|directory| directory.ends_with("shims"))?;
@@ -54,16 +57,18 @@ fn in_shims(link: &Path) -> Option<(&Path, &str)> {
 }
 
 /// pyenv, rbenv, nodenv: `versions/<version>/bin`, and the version in the file `version`.
-fn env(root: &Path, name: &str, disk: &mut Disk) -> Result<PathBuf, Reason> {
-    let text = disk.text(&root.join("version"))?.unwrap_or_default();
-    let installed = highest_first(disk.names(&root.join("versions")));
+fn resolve_env_shim(root: &Path, name: &str, disk: &mut TrackedFs) -> Result<PathBuf, SkipReason> {
+    let text = disk.read_text(&root.join("version"))?.unwrap_or_default();
+    let installed = highest_first(disk.list_names(&root.join("versions")));
     let program = |version: &String| root.join("versions").join(version).join("bin").join(name);
     let wanted = text.split_whitespace().next();
     match wanted {
         Some("system") => {
             return Err("it stands for the system's, which is looked for elsewhere".to_owned());
         }
-        Some(word) if !is_version(word) => return Err(no_version(&root.join("version"), word)),
+        Some(word) if !is_version(word) => {
+            return Err(version_not_found(&root.join("version"), word));
+        }
         _ => {}
     }
     // `3.11` stands for the highest `3.11.x`, as it does for the managers themselves.
@@ -92,7 +97,12 @@ fn env(root: &Path, name: &str, disk: &mut Disk) -> Result<PathBuf, Reason> {
 }
 
 /// asdf: the shim names plugins and versions, each in `installs/<plugin>/<version>/bin`.
-fn asdf(root: &Path, name: &str, text: &str, disk: &mut Disk) -> Result<PathBuf, Reason> {
+fn resolve_asdf_shim(
+    root: &Path,
+    name: &str,
+    text: &str,
+    disk: &mut TrackedFs,
+) -> Result<PathBuf, SkipReason> {
     let lines = text
         .lines()
         .filter_map(|line| line.strip_prefix(ASDF_LINE))
@@ -120,7 +130,7 @@ fn asdf(root: &Path, name: &str, text: &str, disk: &mut Disk) -> Result<PathBuf,
 }
 
 /// mise: `installs/<tool>/<version>`, with `latest` as one of the versions.
-fn mise(root: &Path, name: &str, disk: &mut Disk) -> Result<PathBuf, Reason> {
+fn resolve_mise_shim(root: &Path, name: &str, disk: &mut TrackedFs) -> Result<PathBuf, SkipReason> {
     let tool = match name {
         "python" | "python3" | "pip" | "pip3" => "python",
         "node" | "npm" | "npx" => "node",
@@ -129,7 +139,7 @@ fn mise(root: &Path, name: &str, disk: &mut Disk) -> Result<PathBuf, Reason> {
     let installs = root.join("installs").join(tool);
     let versions = ["latest".to_owned()]
         .into_iter()
-        .chain(highest_first(disk.names(&installs)));
+        .chain(highest_first(disk.list_names(&installs)));
     let programs = versions.flat_map(|version| {
         [
             installs.join(&version).join("bin").join(name),
@@ -141,7 +151,7 @@ fn mise(root: &Path, name: &str, disk: &mut Disk) -> Result<PathBuf, Reason> {
 }
 
 /// Volta: `tools/image/node/<version>/bin`, and the version in `tools/user/platform.json`.
-fn volta(links: &[PathBuf], disk: &mut Disk) -> Result<PathBuf, Reason> {
+fn resolve_volta_shim(links: &[PathBuf], disk: &mut TrackedFs) -> Result<PathBuf, SkipReason> {
     let is_root = |root: &&Path| root.join("tools/image").is_dir();
     let shim = links.iter().find_map(|link| {
         Some((
@@ -151,16 +161,16 @@ fn volta(links: &[PathBuf], disk: &mut Disk) -> Result<PathBuf, Reason> {
     });
     let (root, name) = shim.ok_or("no tools of Volta are beside it")?;
     let platform = root.join("tools/user/platform.json");
-    let text = disk.text(&platform)?.unwrap_or_default();
+    let text = disk.read_text(&platform)?.unwrap_or_default();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
     let wanted = value
         .pointer("/node/runtime")
         .and_then(serde_json::Value::as_str);
     let installed = root.join("tools/image/node");
     let versions = match wanted {
-        Some(word) if !is_version(word) => return Err(no_version(&platform, word)),
+        Some(word) if !is_version(word) => return Err(version_not_found(&platform, word)),
         Some(word) => vec![word.to_owned()],
-        None => highest_first(disk.names(&installed)),
+        None => highest_first(disk.list_names(&installed)),
     };
     let found = versions
         .iter()
@@ -170,7 +180,7 @@ fn volta(links: &[PathBuf], disk: &mut Disk) -> Result<PathBuf, Reason> {
 }
 
 /// Shows what was written there without repeating all of it, or its control characters.
-fn no_version(file: &Path, word: &str) -> Reason {
+fn version_not_found(file: &Path, word: &str) -> SkipReason {
     let shown: String = word.chars().take(40).flat_map(char::escape_debug).collect();
     format!("{} names no version but \"{shown}\"", file.display())
 }

@@ -2,24 +2,27 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::Reason;
-use super::disk::Disk;
-use super::guard::may_be_granted;
-use super::prefix::{Prefix, libraries};
+use super::SkipReason;
+use super::grantable::is_grantable;
+use super::prefix::{Prefix, library_directories};
+use super::tracked_fs::TrackedFs;
 
-const CONFIGURATION: &str = "pyvenv.cfg";
+const PYVENV_CFG: &str = "pyvenv.cfg";
 /// Of packages that are kept elsewhere no more than this many are looked up.
 const MAX_PACKAGES: usize = 256;
 /// Where uv keeps each unpacked wheel, in a directory of its own.
-const ARCHIVE: &str = "archive-v0";
+const UV_ARCHIVE_DIR: &str = "archive-v0";
 /// Endings of packages that are one file.
-const ENDINGS: [&str; 3] = ["py", "pth", "so"];
+const MODULE_EXTENSIONS: [&str; 3] = ["py", "pth", "so"];
 /// The file that makes a directory a package, or the record of one.
-const TELLING: [&str; 2] = ["__init__.py", "METADATA"];
+const PACKAGE_MARKERS: [&str; 2] = ["__init__.py", "METADATA"];
 
 /// Returns what a program in a virtual environment reads: the environment, the Python that it was
 /// made from, and packages that are kept elsewhere; `None` when the program is in none.
-pub(super) fn readable(program: &Path, disk: &mut Disk) -> Result<Option<Vec<PathBuf>>, Reason> {
+pub(super) fn readable_paths(
+    program: &Path,
+    disk: &mut TrackedFs,
+) -> Result<Option<Vec<PathBuf>>, SkipReason> {
     let Some(above) = program
         .parent()
         .filter(|bin| bin.ends_with("bin"))
@@ -27,29 +30,29 @@ pub(super) fn readable(program: &Path, disk: &mut Disk) -> Result<Option<Vec<Pat
     else {
         return Ok(None);
     };
-    let configuration = above.join(CONFIGURATION);
-    let Some(text) = disk.text(&configuration)? else {
+    let configuration = above.join(PYVENV_CFG);
+    let Some(text) = disk.read_text(&configuration)? else {
         return Ok(None);
     };
-    let base = base(&text).ok_or_else(|| {
+    let base = base_directory(&text).ok_or_else(|| {
         format!(
             "{} does not say where its Python is",
             configuration.display()
         )
     })?;
-    let mut readable = Prefix::of(&base, disk).readable;
-    if may_be_granted(above) {
+    let mut readable = Prefix::for_bin_directory(&base, disk).readable;
+    if is_grantable(above) {
         readable.push(above.to_owned());
     } else {
         readable.push(configuration);
-        readable.extend(libraries(above));
+        readable.extend(library_directories(above));
     }
-    readable.extend(packages_elsewhere(above, disk));
+    readable.extend(linked_packages(above, disk));
     Ok(Some(readable))
 }
 
 /// The directory of the Python that an environment was made from, without symlinks.
-fn base(configuration: &str) -> Option<PathBuf> {
+fn base_directory(configuration: &str) -> Option<PathBuf> {
     let pairs = configuration
         .lines()
         .filter_map(|line| line.split_once('='));
@@ -67,10 +70,10 @@ fn base(configuration: &str) -> Option<PathBuf> {
 }
 
 /// Where the packages are that an environment only links to, as package managers with a cache do.
-fn packages_elsewhere(above: &Path, disk: &mut Disk) -> Vec<PathBuf> {
+fn linked_packages(above: &Path, disk: &mut TrackedFs) -> Vec<PathBuf> {
     let lib = above.join("lib");
     let versions = disk
-        .names(&lib)
+        .list_names(&lib)
         .into_iter()
         .filter(|name| name.starts_with("python3") || name.starts_with("pypy3"));
     let directories: Vec<PathBuf> = versions
@@ -79,10 +82,10 @@ fn packages_elsewhere(above: &Path, disk: &mut Disk) -> Vec<PathBuf> {
     let mut elsewhere = Vec::new();
     for directory in directories {
         let packages = disk
-            .names(&directory)
+            .list_names(&directory)
             .into_iter()
             .map(|name| directory.join(name))
-            .filter_map(|path| target(&path));
+            .filter_map(|path| package_root(&path));
         elsewhere.extend(
             packages
                 .filter(|target| !target.starts_with(above))
@@ -96,8 +99,8 @@ fn packages_elsewhere(above: &Path, disk: &mut Disk) -> Vec<PathBuf> {
 /// Returns what to grant of a package that is a link, or a directory of links. What is in an
 /// environment may be a stranger's work, so a link to anything but a package of the same name
 /// grants nothing.
-fn target(package: &Path) -> Option<PathBuf> {
-    let telling = TELLING
+fn package_root(package: &Path) -> Option<PathBuf> {
+    let telling = PACKAGE_MARKERS
         .iter()
         .map(|name| package.join(name))
         .find(|file| file.is_symlink());
@@ -108,24 +111,24 @@ fn target(package: &Path) -> Option<PathBuf> {
     };
     let archive = real.ancestors().find(|path| {
         path.parent()
-            .is_some_and(|parent| parent.ends_with(ARCHIVE))
+            .is_some_and(|parent| parent.ends_with(UV_ARCHIVE_DIR))
     });
     let grant = match archive {
         Some(archive) => archive.to_owned(),
         None if real.file_name() == package.file_name() && is_package(&real) => real,
         None => return None,
     };
-    may_be_granted(&grant).then_some(grant)
+    is_grantable(&grant).then_some(grant)
 }
 
 fn is_package(real: &Path) -> bool {
     let has_ending = real
         .extension()
-        .is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known));
+        .is_some_and(|ending| MODULE_EXTENSIONS.iter().any(|known| ending == *known));
     if real.is_file() {
         has_ending
     } else {
-        TELLING.iter().any(|name| real.join(name).is_file())
+        PACKAGE_MARKERS.iter().any(|name| real.join(name).is_file())
     }
 }
 
@@ -136,7 +139,7 @@ mod tests {
     #[test]
     fn the_home_is_an_absolute_directory_that_is_there() {
         assert_eq!(
-            base("version = 3.11\n HOME = /usr/bin/\nhome = /etc\n"),
+            base_directory("version = 3.11\n HOME = /usr/bin/\nhome = /etc\n"),
             Some(PathBuf::from("/usr/bin"))
         );
         for none in [
@@ -149,7 +152,7 @@ mod tests {
             "home = /etc/passwd",
             "homes = /usr",
         ] {
-            assert_eq!(base(none), None, "{none:?}");
+            assert_eq!(base_directory(none), None, "{none:?}");
         }
     }
 }

@@ -16,11 +16,11 @@ pub(super) fn is_version(word: &str) -> bool {
 /// Sorts versions, the highest first: numbers before names, and what is final before what is not.
 pub(super) fn highest_first(mut versions: Vec<String>) -> Vec<String> {
     versions.retain(|version| is_version(version));
-    versions.sort_by(|one, other| order(other).cmp(&order(one)));
+    versions.sort_by(|one, other| sort_key(other).cmp(&sort_key(one)));
     versions
 }
 
-fn order(version: &str) -> (Vec<u64>, bool, &str) {
+fn sort_key(version: &str) -> (Vec<u64>, bool, &str) {
     let plain = version.strip_prefix('v').unwrap_or(version);
     let end = plain
         .find(|character: char| !character.is_ascii_digit() && character != '.')

@@ -13,20 +13,20 @@ use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::time::timeout;
 
-use super::leader::{Leader, Pipes, Process, Status};
+use super::leader::{Leader, LeaderStatus, Pipes, Process};
 
 /// How long a killed leader is awaited; the kernel lets go of it at once unless a device holds it.
-const COLLECT: Duration = Duration::from_secs(2);
+const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A process that was just started as the leader of a process group of its own, all of whose pipes
 /// are ours.
 #[derive(Debug)]
-pub struct Spawned {
+pub struct SpawnedGroup {
     leader: GroupLeader,
     pipes: Pipes,
 }
 
-impl Spawned {
+impl SpawnedGroup {
     /// Starts `command` in a process group of its own, with pipes for its three streams. Must be
     /// called inside a Tokio runtime with I/O enabled.
     ///
@@ -35,7 +35,7 @@ impl Spawned {
     ///
     /// # Errors
     /// When the program cannot be started or watched; nothing runs then.
-    pub fn start(mut command: Command) -> io::Result<Self> {
+    pub fn spawn(mut command: Command) -> io::Result<Self> {
         // Listening begins before there is anything to hear.
         let signals = signal(SignalKind::child())?;
         command
@@ -67,7 +67,7 @@ impl Spawned {
     }
 }
 
-impl Process for Spawned {
+impl Process for SpawnedGroup {
     type Leader = GroupLeader;
 
     fn into_parts(self) -> io::Result<(GroupLeader, Pipes)> {
@@ -92,8 +92,8 @@ impl Leader for GroupLeader {
         self.group.as_raw()
     }
 
-    async fn ended(&mut self) -> io::Result<()> {
-        while !has_ended(self.group)? {
+    async fn wait_exit(&mut self) -> io::Result<()> {
+        while !has_exited(self.group)? {
             if self.signals.recv().await.is_none() {
                 return Err(io::Error::other("the runtime hears no signals"));
             }
@@ -101,23 +101,23 @@ impl Leader for GroupLeader {
         Ok(())
     }
 
-    fn kill(&mut self) {
+    fn kill_group(&mut self) {
         // A group whose only member has ended answers with an error, and that is as it should be.
         let _ = killpg(self.group, Signal::SIGKILL);
     }
 
-    async fn collect(mut self) -> io::Result<Status> {
+    async fn reap(mut self) -> io::Result<LeaderStatus> {
         let Some(mut child) = self.child.take() else {
             return Err(io::Error::other("already collected"));
         };
-        match timeout(COLLECT, child.wait()).await {
-            Ok(Ok(status)) => Ok(status_of(status)),
+        match timeout(REAP_TIMEOUT, child.wait()).await {
+            Ok(Ok(status)) => Ok(leader_status(status)),
             // The host collects children of its own accord and was faster.
             Ok(Err(error)) if error.raw_os_error() == Some(Errno::ECHILD as i32) => {
-                Ok(Status::Unknown)
+                Ok(LeaderStatus::Unknown)
             }
             Ok(Err(error)) => Err(error),
-            Err(_) => Ok(Status::Unknown),
+            Err(_) => Ok(LeaderStatus::Unknown),
         }
     }
 }
@@ -126,13 +126,13 @@ impl Drop for GroupLeader {
     /// The one way a cancelled run ends: kill now; Tokio collects what is dropped.
     fn drop(&mut self) {
         if self.child.is_some() {
-            self.kill();
+            self.kill_group();
         }
     }
 }
 
 /// Looks whether a child has ended, and leaves it uncollected.
-fn has_ended(child: Pid) -> io::Result<bool> {
+fn has_exited(child: Pid) -> io::Result<bool> {
     use rustix::io::Errno;
     let Some(child) = rustix::process::Pid::from_raw(child.as_raw()) else {
         return Ok(true);
@@ -149,10 +149,10 @@ fn has_ended(child: Pid) -> io::Result<bool> {
     }
 }
 
-fn status_of(status: ExitStatus) -> Status {
+fn leader_status(status: ExitStatus) -> LeaderStatus {
     match (status.code(), status.signal()) {
-        (Some(code), _) => Status::Exited(code),
-        (None, Some(signal)) => Status::Signalled(signal),
-        (None, None) => Status::Unknown,
+        (Some(code), _) => LeaderStatus::Exited(code),
+        (None, Some(signal)) => LeaderStatus::Signaled(signal),
+        (None, None) => LeaderStatus::Unknown,
     }
 }

@@ -28,16 +28,16 @@ pub trait Leader: Send {
     ///
     /// # Errors
     /// When the operating system refuses to watch it.
-    fn ended(&mut self) -> impl Future<Output = io::Result<()>> + Send;
+    fn wait_exit(&mut self) -> impl Future<Output = io::Result<()>> + Send;
 
     /// Kills every process of the group, the leader too.
-    fn kill(&mut self);
+    fn kill_group(&mut self);
 
     /// Collects the leader, which has ended or was killed.
     ///
     /// # Errors
     /// When the operating system refuses to say how it ended.
-    fn collect(self) -> impl Future<Output = io::Result<Status>> + Send;
+    fn reap(self) -> impl Future<Output = io::Result<LeaderStatus>> + Send;
 }
 
 /// Our ends of the three pipes of a process.
@@ -54,11 +54,11 @@ pub struct Pipes {
 /// How a leader ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Status {
+pub enum LeaderStatus {
     /// By itself, with this exit code.
     Exited(i32),
     /// By the signal of this number.
-    Signalled(i32),
+    Signaled(i32),
     /// Not known: the host collected it, or the kernel does not let go of it.
     Unknown,
 }

@@ -11,15 +11,15 @@ use rustix::process::{WaitId, WaitIdOptions, waitid};
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
 
-use super::leader::{Leader, Pipes, Process, Status};
+use super::leader::{Leader, LeaderStatus, Pipes, Process};
 
 /// How long a leader that was killed is awaited.
-const COLLECT: Duration = Duration::from_secs(2);
+const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A process that was just started: the leader of a process group of its own, all of whose pipes
 /// are ours.
 #[derive(Debug)]
-pub struct Child {
+pub struct PidfdChild {
     /// Names the leader, and becomes readable when it ends. Registering a descriptor with Tokio is
     /// unsafe, so the backend does it.
     pub pidfd: AsyncFd<OwnedFd>,
@@ -33,7 +33,7 @@ pub struct Child {
     pub stderr: OwnedFd,
 }
 
-impl Process for Child {
+impl Process for PidfdChild {
     type Leader = PidfdLeader;
 
     fn into_parts(self) -> io::Result<(PidfdLeader, Pipes)> {
@@ -70,31 +70,31 @@ impl Leader for PidfdLeader {
         self.group.as_raw()
     }
 
-    async fn ended(&mut self) -> io::Result<()> {
+    async fn wait_exit(&mut self) -> io::Result<()> {
         match &self.pidfd {
             Some(pidfd) => pidfd.readable().await.map(drop),
             None => Ok(()),
         }
     }
 
-    fn kill(&mut self) {
+    fn kill_group(&mut self) {
         // A group whose only member has ended answers with an error, and that is as it should be.
         let _ = killpg(self.group, Signal::SIGKILL);
     }
 
-    async fn collect(mut self) -> io::Result<Status> {
+    async fn reap(mut self) -> io::Result<LeaderStatus> {
         let Some(pidfd) = &self.pidfd else {
             return Err(io::Error::other("already collected"));
         };
         // One that the kernel does not let go of, in the middle of a call to a file system that is
         // gone, is left to be collected aside.
-        if timeout(COLLECT, pidfd.readable()).await.is_err() {
-            return Ok(Status::Unknown);
+        if timeout(REAP_TIMEOUT, pidfd.readable()).await.is_err() {
+            return Ok(LeaderStatus::Unknown);
         }
         let Some(pidfd) = self.pidfd.take() else {
-            return Ok(Status::Unknown);
+            return Ok(LeaderStatus::Unknown);
         };
-        wait(pidfd.get_ref())
+        wait_status(pidfd.get_ref())
     }
 }
 
@@ -105,27 +105,27 @@ impl Drop for PidfdLeader {
         let Some(pidfd) = self.pidfd.take() else {
             return;
         };
-        self.kill();
+        self.kill_group();
         let pidfd = pidfd.into_inner();
         // Without a thread the leader stays uncollected; it is dead all the same.
         let _ = std::thread::Builder::new()
             .name("skills-reaper".into())
-            .spawn(move || wait(&pidfd));
+            .spawn(move || wait_status(&pidfd));
     }
 }
 
 /// Asks for the signal's number, not its name, since programs may die of signals that have no name.
-fn wait(pidfd: &OwnedFd) -> io::Result<Status> {
+fn wait_status(pidfd: &OwnedFd) -> io::Result<LeaderStatus> {
     loop {
         match waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED) {
             Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {
-                (Some(code), _) => return Ok(Status::Exited(code)),
-                (None, Some(signal)) => return Ok(Status::Signalled(signal)),
+                (Some(code), _) => return Ok(LeaderStatus::Exited(code)),
+                (None, Some(signal)) => return Ok(LeaderStatus::Signaled(signal)),
                 (None, None) => {}
             },
             Ok(None) | Err(Errno::INTR) => {}
             // The host collects children of its own accord and was faster.
-            Err(Errno::CHILD) => return Ok(Status::Unknown),
+            Err(Errno::CHILD) => return Ok(LeaderStatus::Unknown),
             Err(error) => return Err(error.into()),
         }
     }

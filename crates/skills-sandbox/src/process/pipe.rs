@@ -7,45 +7,45 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
-use crate::Captured;
+use crate::CapturedOutput;
 
 /// How much is read at once: the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// What was captured so far; shared, so that partial output survives a deadline.
-pub(super) type Shared = Arc<Mutex<Captured>>;
+pub(super) type SharedOutput = Arc<Mutex<CapturedOutput>>;
 
 /// How a stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flow {
-    Ended,
-    Flooded,
+pub(super) enum StreamEnd {
+    Eof,
+    LimitExceeded,
 }
 
 /// Reads a pipe to its end; ends early when more than `flood_bytes` came.
 pub(super) async fn capture(
     pipe: OwnedFd,
-    into: Shared,
+    into: SharedOutput,
     keep_bytes: usize,
     flood_bytes: u64,
-) -> io::Result<Flow> {
+) -> io::Result<StreamEnd> {
     let mut pipe = Receiver::from_owned_fd(pipe)?;
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         let length = pipe.read(&mut chunk).await?;
         if length == 0 {
-            return Ok(Flow::Ended);
+            return Ok(StreamEnd::Eof);
         }
         let mut captured = into.lock().unwrap_or_else(PoisonError::into_inner);
         captured.push(&chunk[..length], keep_bytes);
         if captured.total_bytes() > flood_bytes {
-            return Ok(Flow::Flooded);
+            return Ok(StreamEnd::LimitExceeded);
         }
     }
 }
 
 /// Writes `input` and closes the pipe. A program that does not read its input is no error.
-pub(super) async fn feed(pipe: OwnedFd, input: &[u8]) -> io::Result<()> {
+pub(super) async fn write_stdin(pipe: OwnedFd, input: &[u8]) -> io::Result<()> {
     match Sender::from_owned_fd(pipe)?.write_all(input).await {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,

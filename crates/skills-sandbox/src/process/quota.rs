@@ -7,21 +7,21 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
-use crate::{Excess, QuotaExceeded, QuotaMonitor};
+use crate::{QuotaExceeded, QuotaMonitor, QuotaPart};
 
 /// The fastest that a program is expected to write, in bytes for each second: the time to the next
 /// measurement is what writing the rest of the quota takes at this rate.
-const RATE: u64 = 2 << 30;
+const MAX_WRITE_BYTES_PER_SECOND: u64 = 2 << 30;
 /// The shortest time between two measurements.
-const SHORTEST: Duration = Duration::from_millis(2);
+const MIN_INTERVAL: Duration = Duration::from_millis(2);
 /// The longest time between two measurements, unless they take long themselves.
-const LONGEST: Duration = Duration::from_millis(100);
+const MAX_INTERVAL: Duration = Duration::from_millis(100);
 /// While nothing changes, measuring takes one part in so many of the time.
 const IDLE_SHARE: u32 = 8;
 
 /// The measurement of one run's quotas.
 #[derive(Clone)]
-pub(super) struct Watch {
+pub(super) struct QuotaWatch {
     pub(super) monitor: Arc<QuotaMonitor>,
     /// The process group of the run.
     pub(super) group: i32,
@@ -29,9 +29,9 @@ pub(super) struct Watch {
     pub(super) max_file_bytes: u64,
 }
 
-impl Watch {
+impl QuotaWatch {
     /// Waits until a quota is exceeded; without quotas for ever.
-    pub(super) async fn exceeded(&self) -> QuotaExceeded {
+    pub(super) async fn wait_exceeded(&self) -> QuotaExceeded {
         if self.monitor.quotas().next().is_none() {
             return pending().await;
         }
@@ -51,13 +51,13 @@ impl Watch {
             } else {
                 took
             };
-            let filling = Duration::from_secs_f64(rest as f64 / RATE as f64);
-            sleep(filling.clamp(SHORTEST, LONGEST).max(share)).await;
+            let filling = Duration::from_secs_f64(rest as f64 / MAX_WRITE_BYTES_PER_SECOND as f64);
+            sleep(filling.clamp(MIN_INTERVAL, MAX_INTERVAL).max(share)).await;
         }
     }
 
     /// Measures once when all processes have ended, which hold no deleted files any more.
-    pub(super) async fn once_more(&self) -> Option<QuotaExceeded> {
+    pub(super) async fn final_check(&self) -> Option<QuotaExceeded> {
         self.monitor.quotas().next()?;
         let monitor = Arc::clone(&self.monitor);
         match spawn_blocking(move || monitor.measure().map(drop)).await {
@@ -75,7 +75,7 @@ impl Watch {
             .unwrap_or_default();
         QuotaExceeded {
             limit_bytes,
-            excess: Excess::Unreadable,
+            part: QuotaPart::Unreadable,
         }
     }
 
@@ -85,27 +85,27 @@ impl Watch {
         for (quota, bytes) in self.monitor.measure()? {
             let exceeded = |excess| QuotaExceeded {
                 limit_bytes: quota.max_bytes(),
-                excess,
+                part: excess,
             };
             let bytes = bytes.saturating_add(self.deleted(quota.directory()).map_err(exceeded)?);
             least = least.min(
                 quota
                     .max_bytes()
                     .checked_sub(bytes)
-                    .ok_or(exceeded(Excess::Bytes))?,
+                    .ok_or(exceeded(QuotaPart::Bytes))?,
             );
         }
         Ok(least)
     }
 
     #[cfg(target_os = "linux")]
-    fn deleted(&self, directory: &std::path::Path) -> Result<u64, Excess> {
-        super::deleted::bytes(self.group, directory, self.max_file_bytes)
+    fn deleted(&self, directory: &std::path::Path) -> Result<u64, QuotaPart> {
+        super::deleted_files::deleted_bytes(self.group, directory, self.max_file_bytes)
     }
 
     /// Only Linux tells which files a process holds open.
     #[cfg(not(target_os = "linux"))]
-    fn deleted(&self, _directory: &std::path::Path) -> Result<u64, Excess> {
+    fn deleted(&self, _directory: &std::path::Path) -> Result<u64, QuotaPart> {
         let _ = (self.group, self.max_file_bytes);
         Ok(0)
     }

@@ -9,24 +9,24 @@ use std::time::Duration;
 use skills_policy::Limits;
 use tokio::time::timeout;
 
-use super::leader::{Leader, Process, Status};
-use super::pipe::{Flow, Shared, capture, feed};
-use super::quota::Watch;
-use crate::{Cancellation, Captured, Ending, QuotaExceeded, QuotaMonitor};
+use super::leader::{Leader, LeaderStatus, Process};
+use super::pipe::{SharedOutput, StreamEnd, capture, write_stdin};
+use super::quota::QuotaWatch;
+use crate::{CancellationToken, CapturedOutput, QuotaExceeded, QuotaMonitor, Termination};
 
 /// How long output is awaited after the last process was killed: what is in the pipes comes at
 /// once.
-const DRAIN: Duration = Duration::from_millis(500);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How a process ended and what it wrote.
 #[derive(Debug)]
-pub struct Supervised {
+pub struct SupervisedOutput {
     /// How it ended.
-    pub ending: Ending,
+    pub termination: Termination,
     /// Its standard output.
-    pub stdout: Captured,
+    pub stdout: CapturedOutput,
     /// Its standard error.
-    pub stderr: Captured,
+    pub stderr: CapturedOutput,
 }
 
 /// What ends a run that does not end by itself.
@@ -37,14 +37,14 @@ pub struct Bounds<'a> {
     /// The directories that are measured while the run goes on, and once afterwards.
     pub quotas: Arc<QuotaMonitor>,
     /// What may stop it from outside.
-    pub cancellation: Option<&'a Cancellation>,
+    pub cancellation: Option<&'a CancellationToken>,
 }
 
 /// Why the loop ended.
-enum Stop {
+enum StopReason {
     Exit,
     Deadline,
-    Flood,
+    OutputLimit,
     Cancelled,
     Quota(QuotaExceeded),
 }
@@ -61,10 +61,10 @@ pub async fn supervise(
     process: impl Process,
     input: &[u8],
     bounds: &Bounds<'_>,
-) -> io::Result<Supervised> {
+) -> io::Result<SupervisedOutput> {
     let limits = bounds.limits;
     let (mut leader, pipes) = process.into_parts()?;
-    let (stdout, stderr) = (Shared::default(), Shared::default());
+    let (stdout, stderr) = (SharedOutput::default(), SharedOutput::default());
     let mut output = pin!(read_both(
         pipes.stdout,
         pipes.stderr,
@@ -72,64 +72,67 @@ pub async fn supervise(
         &stderr,
         limits
     ));
-    let mut input = pin!(feed(pipes.stdin, input));
+    let mut input = pin!(write_stdin(pipes.stdin, input));
     let mut deadline = pin!(tokio::time::sleep(limits.wall_time));
-    let mut cancelled = pin!(cancelled(bounds.cancellation));
-    let watch = Watch {
+    let mut cancelled = pin!(wait_cancelled(bounds.cancellation));
+    let watch = QuotaWatch {
         monitor: Arc::clone(&bounds.quotas),
         group: leader.group(),
         max_file_bytes: limits.file_bytes,
     };
-    let mut exceeded = pin!(watch.exceeded());
+    let mut exceeded = pin!(watch.wait_exceeded());
     let (mut output_done, mut input_done) = (false, false);
     let stop = loop {
         tokio::select! {
             biased;
             // The program has run, so whatever fails from here on is no error: it ends the stream,
             // or leaves its end unknown.
-            _ = leader.ended() => break Stop::Exit,
-            () = &mut deadline => break Stop::Deadline,
-            () = &mut cancelled => break Stop::Cancelled,
-            exceeded = &mut exceeded => break Stop::Quota(exceeded),
+            _ = leader.wait_exit() => break StopReason::Exit,
+            () = &mut deadline => break StopReason::Deadline,
+            () = &mut cancelled => break StopReason::Cancelled,
+            exceeded = &mut exceeded => break StopReason::Quota(exceeded),
             flow = &mut output, if !output_done => match flow {
-                Ok(Flow::Flooded) => break Stop::Flood,
-                Ok(Flow::Ended) | Err(_) => output_done = true,
+                Ok(StreamEnd::LimitExceeded) => break StopReason::OutputLimit,
+                Ok(StreamEnd::Eof) | Err(_) => output_done = true,
             },
             _ = &mut input, if !input_done => input_done = true,
         }
     };
-    leader.kill();
-    if !output_done && !matches!(stop, Stop::Flood) {
+    leader.kill_group();
+    if !output_done && !matches!(stop, StopReason::OutputLimit) {
         // A pipe that something unkillable holds open is not awaited for long; what came until then
         // is kept.
-        let _ = timeout(DRAIN, &mut output).await;
+        let _ = timeout(DRAIN_TIMEOUT, &mut output).await;
     }
-    let status = leader.collect().await.unwrap_or(Status::Unknown);
+    let status = leader.reap().await.unwrap_or(LeaderStatus::Unknown);
     let stop = match stop {
-        Stop::Exit => watch.once_more().await.map_or(Stop::Exit, Stop::Quota),
+        StopReason::Exit => watch
+            .final_check()
+            .await
+            .map_or(StopReason::Exit, StopReason::Quota),
         stop => stop,
     };
     let ending = match (stop, status) {
-        (Stop::Deadline, _) => Ending::TimedOut {
+        (StopReason::Deadline, _) => Termination::TimedOut {
             limit_ms: limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX),
         },
-        (Stop::Flood, _) => Ending::OutputLimit {
+        (StopReason::OutputLimit, _) => Termination::OutputLimit {
             limit_bytes: limits.flood_bytes,
         },
-        (Stop::Cancelled, _) => Ending::Cancelled,
-        (Stop::Quota(exceeded), _) => Ending::DiskLimit(exceeded),
-        (Stop::Exit, Status::Exited(code)) => Ending::Exited { code },
-        (Stop::Exit, Status::Signalled(signal)) => Ending::Signalled { signal },
-        (Stop::Exit, Status::Unknown) => Ending::Unknown,
+        (StopReason::Cancelled, _) => Termination::Cancelled,
+        (StopReason::Quota(exceeded), _) => Termination::DiskLimit(exceeded),
+        (StopReason::Exit, LeaderStatus::Exited(code)) => Termination::Exited { code },
+        (StopReason::Exit, LeaderStatus::Signaled(signal)) => Termination::Signaled { signal },
+        (StopReason::Exit, LeaderStatus::Unknown) => Termination::Unknown,
     };
-    Ok(Supervised {
-        ending,
-        stdout: take(&stdout),
-        stderr: take(&stderr),
+    Ok(SupervisedOutput {
+        termination: ending,
+        stdout: take_output(&stdout),
+        stderr: take_output(&stderr),
     })
 }
 
-async fn cancelled(by: Option<&Cancellation>) {
+async fn wait_cancelled(by: Option<&CancellationToken>) {
     match by {
         Some(by) => by.cancelled().await,
         None => std::future::pending().await,
@@ -140,10 +143,10 @@ async fn cancelled(by: Option<&Cancellation>) {
 async fn read_both(
     stdout: OwnedFd,
     stderr: OwnedFd,
-    out: &Shared,
-    err: &Shared,
+    out: &SharedOutput,
+    err: &SharedOutput,
     limits: &Limits,
-) -> io::Result<Flow> {
+) -> io::Result<StreamEnd> {
     let mut out = pin!(capture(
         stdout,
         Arc::clone(out),
@@ -157,11 +160,11 @@ async fn read_both(
         limits.flood_bytes
     ));
     tokio::select! {
-        flow = &mut out => if flow? == Flow::Flooded { Ok(Flow::Flooded) } else { err.await },
-        flow = &mut err => if flow? == Flow::Flooded { Ok(Flow::Flooded) } else { out.await },
+        flow = &mut out => if flow? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { err.await },
+        flow = &mut err => if flow? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { out.await },
     }
 }
 
-fn take(captured: &Shared) -> Captured {
+fn take_output(captured: &SharedOutput) -> CapturedOutput {
     std::mem::take(&mut *captured.lock().unwrap_or_else(PoisonError::into_inner))
 }

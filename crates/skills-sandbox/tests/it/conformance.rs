@@ -1,6 +1,6 @@
 //! The table of escape attempts as documentation.
 
-use skills_sandbox::conformance::{Answer, CASES, Column, Group};
+use skills_sandbox::conformance::{AttemptResult, BackendVariant, CASES, Category};
 
 const PAGE: &str = include_str!("../../../../docs/conformance.md");
 
@@ -25,7 +25,7 @@ programs of WASI 0.2 and 0.3; absent there is what no call of WASI could do. Thi
 Where two answers stand, what the machine offers decides. Walls are named in [backends](backends.md).
 ";
 
-fn words(answers: &[Answer]) -> String {
+fn words(answers: &[AttemptResult]) -> String {
     answers
         .iter()
         .map(|answer| answer.as_str())
@@ -34,19 +34,21 @@ fn words(answers: &[Answer]) -> String {
 }
 
 fn page() -> String {
-    let columns = Column::ALL.map(|column| column.to_string()).join(" | ");
-    let rule = "---|".repeat(Column::ALL.len());
+    let columns = BackendVariant::ALL
+        .map(|column| column.to_string())
+        .join(" | ");
+    let rule = "---|".repeat(BackendVariant::ALL.len());
     let mut page = HEAD.to_owned();
-    let mut group: Option<Group> = None;
+    let mut group: Option<Category> = None;
     for case in CASES {
-        if group != Some(case.group) {
-            group = Some(case.group);
+        if group != Some(case.category) {
+            group = Some(case.category);
             page.push_str(&format!(
                 "\n## {}\n\n| | attempt | what is tried | {columns} |\n|---|---|---|{rule}\n",
-                case.group
+                case.category
             ));
         }
-        let expected = Column::ALL
+        let expected = BackendVariant::ALL
             .map(|column| words(case.expected(column)))
             .join(" | ");
         page.push_str(&format!(

@@ -10,8 +10,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use skills_sandbox::interpreter::{Interpreter, Interpreters, Memory};
-use skills_sandbox::{ErrorKind, ScriptKind};
+use skills_sandbox::interpreter::{MemoryRlimit, ProgramFinder, ResolvedProgram};
+use skills_sandbox::{ErrorKind, ScriptType};
 
 const PYENV: &str = "#!/usr/bin/env bash\nexec pyenv exec \"${0##*/}\" \"$@\"\n";
 
@@ -66,24 +66,24 @@ impl Tree {
         self.root.join(path)
     }
 
-    fn search(&self, directories: &[&str]) -> Interpreters {
-        Interpreters::in_directories(directories.iter().map(|directory| self.path(directory)))
+    fn search(&self, directories: &[&str]) -> ProgramFinder {
+        ProgramFinder::with_search_path(directories.iter().map(|directory| self.path(directory)))
     }
 
     /// Says what is found for a kind of script in these directories.
-    fn find(&self, kind: ScriptKind, directories: &[&str]) -> String {
-        match self.search(directories).find(kind) {
+    fn find(&self, kind: ScriptType, directories: &[&str]) -> String {
+        match self.search(directories).find_interpreter(kind) {
             Ok(found) => self.show(&found),
             Err(error) => self.hide(&error.to_string()),
         }
     }
 
     fn python3(&self, directory: &str) -> String {
-        self.find(ScriptKind::Python, &[directory])
+        self.find(ScriptType::Python, &[directory])
     }
 
-    fn show(&self, found: &Interpreter) -> String {
-        let mut text = format!("{}\n", found.name.display());
+    fn show(&self, found: &ResolvedProgram) -> String {
+        let mut text = format!("{}\n", found.argv0.display());
         for (title, paths) in [
             ("executes", &found.executable_paths),
             ("reads", &found.readable),
@@ -137,7 +137,7 @@ fn pyenv_and_its_likes() {
     let tree = tree
         .file("pyenv/version", "system\n")
         .binary("system/python3");
-    assert_snapshot!(tree.find(ScriptKind::Python, &["pyenv/shims", "system"]), @"
+    assert_snapshot!(tree.find(ScriptType::Python, &["pyenv/shims", "system"]), @"
     T/system/python3
     executes T/system/python3
     ");
@@ -147,7 +147,7 @@ fn pyenv_and_its_likes() {
     let ruby = Tree::new()
         .script("rbenv/shims/ruby", "#!/usr/bin/env bash\n")
         .binary("rbenv/versions/3.3.0/bin/ruby");
-    assert_snapshot!(ruby.file("rbenv/versions/3.3.0/lib/ruby/3.3.0/set.rb", "").find(ScriptKind::Ruby, &["rbenv/shims"]), @"
+    assert_snapshot!(ruby.file("rbenv/versions/3.3.0/lib/ruby/3.3.0/set.rb", "").find(ScriptType::Ruby, &["rbenv/shims"]), @"
     T/rbenv/versions/3.3.0/bin/ruby
     executes T/rbenv/versions/3.3.0/bin/ruby
     reads T/rbenv/versions/3.3.0
@@ -158,7 +158,7 @@ fn pyenv_and_its_likes() {
 fn asdf() {
     let shim = "#!/usr/bin/env bash\n# asdf-plugin: nodejs 9.9.0\n# asdf-plugin: nodejs 20.1.0\n# asdf-plugin: nodejs 22.0.0\nexec asdf exec \"node\" \"$@\"\n";
     let tree = Tree::new().script("asdf/shims/node", shim);
-    assert_snapshot!(tree.find(ScriptKind::Node, &["asdf/shims"]), @"no sandbox: interpreter is not available (no `node` in T/asdf/shims; passed over T/asdf/shims/node: it names no version that is installed); install Node.js from the system's packages or from nodejs.org");
+    assert_snapshot!(tree.find(ScriptType::Node, &["asdf/shims"]), @"no sandbox: interpreter is not available (no `node` in T/asdf/shims; passed over T/asdf/shims/node: it names no version that is installed); install Node.js from the system's packages or from nodejs.org");
     let tree = tree
         .binary("asdf/installs/nodejs/20.1.0/bin/node")
         .binary("asdf/installs/nodejs/9.9.0/bin/node");
@@ -166,7 +166,7 @@ fn asdf() {
         "asdf/installs/nodejs/20.1.0/lib/node_modules/npm/package.json",
         "{}",
     );
-    assert_snapshot!(tree.find(ScriptKind::Node, &["asdf/shims"]), @"
+    assert_snapshot!(tree.find(ScriptType::Node, &["asdf/shims"]), @"
     T/asdf/installs/nodejs/20.1.0/bin/node
     executes T/asdf/installs/nodejs/20.1.0/bin/node
     reads T/asdf/installs/nodejs/20.1.0
@@ -195,7 +195,7 @@ fn mise() {
     executes T/mise/installs/python/3.9.1/bin/python3.11
     reads T/mise/installs/python/3.9.1
     ");
-    assert_snapshot!(tree.find(ScriptKind::Deno, &["mise/shims"]), @"
+    assert_snapshot!(tree.find(ScriptType::Deno, &["mise/shims"]), @"
     T/mise/installs/deno/2.1.0/deno
     executes T/mise/installs/deno/2.1.0/deno
     ");
@@ -206,11 +206,11 @@ fn volta() {
     let tree = Tree::new()
         .binary("volta/bin/volta-shim")
         .link("volta/bin/node", "volta-shim");
-    assert_snapshot!(tree.find(ScriptKind::Node, &["volta/bin"]), @"no sandbox: interpreter is not available (no `node` in T/volta/bin; passed over T/volta/bin/node: no tools of Volta are beside it); install Node.js from the system's packages or from nodejs.org");
+    assert_snapshot!(tree.find(ScriptType::Node, &["volta/bin"]), @"no sandbox: interpreter is not available (no `node` in T/volta/bin; passed over T/volta/bin/node: no tools of Volta are beside it); install Node.js from the system's packages or from nodejs.org");
     let tree = tree
         .binary("volta/tools/image/node/20.1.0/bin/node")
         .binary("volta/tools/image/node/22.0.0/bin/node");
-    assert_snapshot!(tree.find(ScriptKind::Node, &["volta/bin"]), @"
+    assert_snapshot!(tree.find(ScriptType::Node, &["volta/bin"]), @"
     T/volta/tools/image/node/22.0.0/bin/node
     executes T/volta/tools/image/node/22.0.0/bin/node
     ");
@@ -218,7 +218,7 @@ fn volta() {
         "volta/tools/user/platform.json",
         r#"{"node":{"runtime":"20.1.0","npm":null}}"#,
     );
-    assert_snapshot!(tree.find(ScriptKind::Node, &["volta/bin"]), @"
+    assert_snapshot!(tree.find(ScriptType::Node, &["volta/bin"]), @"
     T/volta/tools/image/node/20.1.0/bin/node
     executes T/volta/tools/image/node/20.1.0/bin/node
     ");
@@ -226,7 +226,7 @@ fn volta() {
         "volta/tools/user/platform.json",
         r#"{"node":{"runtime":"../../x"}}"#,
     );
-    assert_snapshot!(tree.find(ScriptKind::Node, &["volta/bin"]), @r#"no sandbox: interpreter is not available (no `node` in T/volta/bin; passed over T/volta/bin/node: T/volta/tools/user/platform.json names no version but "../../x"); install Node.js from the system's packages or from nodejs.org"#);
+    assert_snapshot!(tree.find(ScriptType::Node, &["volta/bin"]), @r#"no sandbox: interpreter is not available (no `node` in T/volta/bin; passed over T/volta/bin/node: T/volta/tools/user/platform.json names no version but "../../x"); install Node.js from the system's packages or from nodejs.org"#);
 }
 
 #[test]
@@ -251,10 +251,10 @@ fn virtual_environments() {
     reads T/project/.venv
     reads T/uv/python/cpython-3.11.9
     ");
-    let chosen = Interpreters::in_directories(["/nowhere"])
-        .interpreter(ScriptKind::Python, tree.path("project/.venv/bin/python3"));
+    let chosen = ProgramFinder::with_search_path(["/nowhere"])
+        .override_interpreter(ScriptType::Python, tree.path("project/.venv/bin/python3"));
     assert_eq!(
-        tree.show(&chosen.find(ScriptKind::Python).unwrap()),
+        tree.show(&chosen.find_interpreter(ScriptType::Python).unwrap()),
         tree.python3("project/.venv/bin")
     );
     // A name elsewhere that leads into the environment.
@@ -318,7 +318,7 @@ fn plain_prefixes() {
     let nvm = Tree::new()
         .binary("nvm/versions/node/v20.1.0/bin/node")
         .file("nvm/versions/node/v20.1.0/lib/node_modules/npm/x", "");
-    assert_snapshot!(nvm.find(ScriptKind::Node, &["nvm/versions/node/v20.1.0/bin"]), @"
+    assert_snapshot!(nvm.find(ScriptType::Node, &["nvm/versions/node/v20.1.0/bin"]), @"
     T/nvm/versions/node/v20.1.0/bin/node
     executes T/nvm/versions/node/v20.1.0/bin/node
     reads T/nvm/versions/node/v20.1.0
@@ -326,7 +326,7 @@ fn plain_prefixes() {
     let perl = Tree::new()
         .binary("perl/bin/perl")
         .file("perl/lib/perl5/strict.pm", "");
-    assert_snapshot!(perl.find(ScriptKind::Perl, &["perl/bin"]), @"
+    assert_snapshot!(perl.find(ScriptType::Perl, &["perl/bin"]), @"
     T/perl/bin/perl
     executes T/perl/bin/perl
     reads T/perl
@@ -345,7 +345,7 @@ fn plain_prefixes() {
     reads T/brew/opt
     ");
     let deno = Tree::new().binary("deno/bin/deno").file("deno/secret", "");
-    assert_snapshot!(deno.find(ScriptKind::Deno, &["deno/bin"]), @"
+    assert_snapshot!(deno.find(ScriptType::Deno, &["deno/bin"]), @"
     T/deno/bin/deno
     executes T/deno/bin/deno
     ");
@@ -353,7 +353,7 @@ fn plain_prefixes() {
     let busybox = Tree::new()
         .binary("tools/busybox")
         .link("tools/sh", "busybox");
-    assert_snapshot!(busybox.find(ScriptKind::Shell, &["tools"]), @"
+    assert_snapshot!(busybox.find(ScriptType::Shell, &["tools"]), @"
     T/tools/sh
     executes T/tools/busybox
     ");
@@ -441,7 +441,7 @@ fn what_cannot_be_a_program_is_passed_over() {
         .script("f/shims/python3", "#!/bin/sh\n")
         .binary("g/shims/python3")
         .script("h/shims/python3", "\u{fffd}");
-    assert_snapshot!(tree.find(ScriptKind::Python, &["a", "b", "c", "d", "e", "f/shims", "g/shims", "h/shims", "i"]), @"no sandbox: interpreter is not available (no `python3` in T/a, T/b, T/c, T/d, T/e, T/f/shims, T/g/shims, T/h/shims, T/i; passed over T/a/python3: it is a script itself; T/b/python3: it is not executable; T/c/python3: it is no file; T/d/python3: its symlinks lead in a circle; T/e/python3: its symlink leads nowhere; T/f/shims/python3: it is a shim of an unknown version manager; T/g/shims/python3: it is a shim of an unknown version manager; T/h/shims/python3: it is a shim of an unknown version manager); install Python 3 from the system's packages");
+    assert_snapshot!(tree.find(ScriptType::Python, &["a", "b", "c", "d", "e", "f/shims", "g/shims", "h/shims", "i"]), @"no sandbox: interpreter is not available (no `python3` in T/a, T/b, T/c, T/d, T/e, T/f/shims, T/g/shims, T/h/shims, T/i; passed over T/a/python3: it is a script itself; T/b/python3: it is not executable; T/c/python3: it is no file; T/d/python3: its symlinks lead in a circle; T/e/python3: its symlink leads nowhere; T/f/shims/python3: it is a shim of an unknown version manager; T/g/shims/python3: it is a shim of an unknown version manager; T/h/shims/python3: it is a shim of an unknown version manager); install Python 3 from the system's packages");
     let tree = tree
         .script("x/shims/python3", PYENV)
         .link("x/versions/1/bin/python3", "T/x/shims/python3");
@@ -459,10 +459,19 @@ fn what_cannot_be_a_program_is_passed_over() {
 fn shells_and_arguments() {
     let tree = Tree::new().binary("a/sh").binary("b/bash");
     let arguments = |directories: &[&str]| {
-        let found = tree.search(directories).find(ScriptKind::Shell).unwrap();
+        let found = tree
+            .search(directories)
+            .find_interpreter(ScriptType::Shell)
+            .unwrap();
         (
-            found.name.file_name().unwrap().to_str().unwrap().to_owned(),
-            found.arguments.join(" "),
+            found
+                .argv0
+                .file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned(),
+            found.leading_args.join(" "),
         )
     };
     assert_eq!(
@@ -471,22 +480,25 @@ fn shells_and_arguments() {
     );
     assert_eq!(arguments(&["a"]), ("sh".to_owned(), String::new()));
     let tree = tree.binary("c/node").binary("c/deno");
-    let found = |kind| tree.search(&["c"]).find(kind).unwrap();
+    let found = |kind| tree.search(&["c"]).find_interpreter(kind).unwrap();
     assert_eq!(
-        found(ScriptKind::Deno).arguments.join(" "),
+        found(ScriptType::Deno).leading_args.join(" "),
         "run --quiet --no-prompt --cached-only -A"
     );
     assert_eq!(
-        found(ScriptKind::Deno).heap_argument(256 << 20).as_deref(),
+        found(ScriptType::Deno).heap_argument(256 << 20).as_deref(),
         Some("--v8-flags=--max-old-space-size=256")
     );
     assert_eq!(
-        found(ScriptKind::Node).heap_argument(1).as_deref(),
+        found(ScriptType::Node).heap_argument(1).as_deref(),
         Some("--max-old-space-size=1")
     );
     assert_eq!(
-        (found(ScriptKind::Node).memory, Memory::of(ScriptKind::Perl)),
-        (Memory::Data, Memory::AddressSpace)
+        (
+            found(ScriptType::Node).memory,
+            MemoryRlimit::for_script(ScriptType::Perl)
+        ),
+        (MemoryRlimit::Data, MemoryRlimit::AddressSpace)
     );
 }
 
@@ -497,36 +509,36 @@ fn further_directories_serve_interpreters_that_are_nowhere_else() {
         .binary("b/bash")
         .python("b")
         .binary("b/git");
-    let search = tree.search(&["a"]).also_in([
+    let search = tree.search(&["a"]).with_fallback_path([
         PathBuf::from("relative"),
         tree.path("b"),
         tree.path("a"),
         tree.path("b/bin"),
     ]);
-    let executable = |kind| search.find(kind).unwrap().executable;
+    let executable = |kind| search.find_interpreter(kind).unwrap().executable;
     assert_eq!(
-        executable(ScriptKind::Python),
+        executable(ScriptType::Python),
         tree.path("b/bin/python3.11")
     );
     assert_eq!(
-        executable(ScriptKind::Shell),
+        executable(ScriptType::Shell),
         tree.path("a/sh"),
         "a worse one in the first directories goes before a better one"
     );
     assert_eq!(
-        (search.program("git"), search.path_variable()),
+        (search.find_program("git"), search.path_env()),
         (None, tree.path("a").display().to_string())
     );
     let message = search
-        .find(ScriptKind::Ruby)
+        .find_interpreter(ScriptType::Ruby)
         .unwrap_err()
         .to_string()
         .replace(tree.root.to_str().unwrap(), "T");
     assert_snapshot!(message, @"no sandbox: interpreter is not available (no `ruby` in T/a, relative, T/b, T/b/bin); install Ruby from the system's packages");
     assert!(
         search
-            .interpreter(ScriptKind::Python, "/gone/python3")
-            .find(ScriptKind::Python)
+            .override_interpreter(ScriptType::Python, "/gone/python3")
+            .find_interpreter(ScriptType::Python)
             .is_err(),
         "a chosen one has no substitute"
     );
@@ -537,37 +549,40 @@ fn programs_have_bare_names() {
     let tree = Tree::new().binary("a/git").script("a/tool", "#!/bin/sh\n");
     let search = tree.search(&["a"]);
     assert_eq!(
-        search.program("git").unwrap().executable,
+        search.find_program("git").unwrap().executable,
         tree.path("a/git")
     );
-    assert!(search.program("tool").is_some(), "a script may be granted");
+    assert!(
+        search.find_program("tool").is_some(),
+        "a script may be granted"
+    );
     for none in ["a/git", "../a/git", "/bin/sh", "..", ".", "", "gone", "a\0"] {
-        assert_eq!(search.program(none), None, "{none:?}");
+        assert_eq!(search.find_program(none), None, "{none:?}");
     }
     assert_eq!(
-        Interpreters::default().path_variable(),
+        ProgramFinder::default().path_env(),
         "/usr/bin:/bin:/usr/local/bin"
     );
     assert!(
-        Interpreters::in_directories(["."])
-            .program("Cargo.toml")
+        ProgramFinder::with_search_path(["."])
+            .find_program("Cargo.toml")
             .is_none()
     );
 }
 
 #[test]
 fn errors_say_what_was_looked_for_and_how_to_get_it() {
-    let nothing = Interpreters::in_directories(["/nowhere", "/gone"]);
+    let nothing = ProgramFinder::with_search_path(["/nowhere", "/gone"]);
     let mut text = String::new();
     for kind in [
-        ScriptKind::Python,
-        ScriptKind::Shell,
-        ScriptKind::Node,
-        ScriptKind::Deno,
-        ScriptKind::Ruby,
-        ScriptKind::Perl,
+        ScriptType::Python,
+        ScriptType::Shell,
+        ScriptType::Node,
+        ScriptType::Deno,
+        ScriptType::Ruby,
+        ScriptType::Perl,
     ] {
-        let error = nothing.find(kind).unwrap_err();
+        let error = nothing.find_interpreter(kind).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         text.push_str(&format!("{error}\n"));
     }
@@ -579,7 +594,7 @@ fn errors_say_what_was_looked_for_and_how_to_get_it() {
     no sandbox: interpreter is not available (no `ruby` in /nowhere, /gone); install Ruby from the system's packages
     no sandbox: interpreter is not available (no `perl` in /nowhere, /gone); install Perl from the system's packages
     ");
-    assert_snapshot!(nothing.interpreter(ScriptKind::Python, "/gone/python3").find(ScriptKind::Python).unwrap_err(), @"no sandbox: interpreter is not available (nothing to run at /gone/python3); install Python 3 from the system's packages");
+    assert_snapshot!(nothing.override_interpreter(ScriptType::Python, "/gone/python3").find_interpreter(ScriptType::Python).unwrap_err(), @"no sandbox: interpreter is not available (nothing to run at /gone/python3); install Python 3 from the system's packages");
 }
 
 #[test]
@@ -590,8 +605,11 @@ fn nothing_is_read_twice_until_it_changes() {
         .python("pyenv/versions/2.0")
         .file("pyenv/version", "1.0");
     let (search, version) = (tree.search(&["pyenv/shims"]), tree.path("pyenv/version"));
-    let prefix = |search: &Interpreters| {
-        search.find(ScriptKind::Python).unwrap().readable[0]
+    let prefix = |search: &ProgramFinder| {
+        search
+            .find_interpreter(ScriptType::Python)
+            .unwrap()
+            .readable[0]
             .file_name()
             .unwrap()
             .to_str()
@@ -621,7 +639,7 @@ fn nothing_is_read_twice_until_it_changes() {
         .unwrap();
     assert_eq!(prefix(&search), "2.0");
     fs::remove_file(tree.path("pyenv/versions/2.0/bin/python3.11")).unwrap();
-    assert!(search.find(ScriptKind::Python).is_err());
+    assert!(search.find_interpreter(ScriptType::Python).is_err());
     fs::write(tree.path("pyenv/versions/2.0/bin/python3.11"), "").unwrap();
     fs::set_permissions(
         tree.path("pyenv/versions/2.0/bin/python3.11"),
@@ -639,7 +657,7 @@ fn threads_share_what_was_found() {
     let search = tree.search(&["pyenv/shims"]);
     let found = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| search.clone().find(ScriptKind::Python).unwrap()))
+            .map(|_| scope.spawn(|| search.clone().find_interpreter(ScriptType::Python).unwrap()))
             .collect();
         threads
             .into_iter()

@@ -11,17 +11,17 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use skills_sandbox::ScriptKind;
-use skills_sandbox::interpreter::{Interpreter, Interpreters};
+use skills_sandbox::ScriptType;
+use skills_sandbox::interpreter::{ProgramFinder, ResolvedProgram};
 
 /// Runs a script by an interpreter and returns what it prints.
-fn run(found: &Interpreter, script: &str) -> String {
+fn run(found: &ResolvedProgram, script: &str) -> String {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(script.as_bytes()).unwrap();
     let mut command = Command::new(&found.executable);
     command
-        .arg0(&found.name)
-        .args(&found.arguments)
+        .arg0(&found.argv0)
+        .args(&found.leading_args)
         .arg(file.path())
         .env_clear()
         .envs(found.environment.clone())
@@ -40,25 +40,25 @@ fn skip(what: &str, why: &dyn std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "skipped {what}: {why}");
 }
 
-fn or_skip(search: &Interpreters, kind: ScriptKind) -> Option<Interpreter> {
+fn or_skip(search: &ProgramFinder, kind: ScriptType) -> Option<ResolvedProgram> {
     search
-        .find(kind)
+        .find_interpreter(kind)
         .inspect_err(|error| skip(&format!("{kind:?}"), error))
         .ok()
 }
 
 #[test]
 fn interpreters_of_the_system() {
-    let search = Interpreters::default();
+    let search = ProgramFinder::default();
     for (kind, script, expected) in [
-        (ScriptKind::Shell, "echo $((6 * 7))", "42"),
+        (ScriptType::Shell, "echo $((6 * 7))", "42"),
         (
-            ScriptKind::Python,
+            ScriptType::Python,
             "import json, ssl, sqlite3; print(6 * 7)",
             "42",
         ),
-        (ScriptKind::Perl, "use strict; print 6 * 7;", "42"),
-        (ScriptKind::Ruby, "require 'json'; puts 6 * 7", "42"),
+        (ScriptType::Perl, "use strict; print 6 * 7;", "42"),
+        (ScriptType::Ruby, "require 'json'; puts 6 * 7", "42"),
     ] {
         let Some(found) = or_skip(&search, kind) else {
             continue;
@@ -71,21 +71,21 @@ fn interpreters_of_the_system() {
             "{found:?}"
         );
     }
-    let Some(mut node) = or_skip(&search, ScriptKind::Node) else {
+    let Some(mut node) = or_skip(&search, ScriptType::Node) else {
         return;
     };
-    node.arguments.extend(node.heap_argument(64 << 20));
+    node.leading_args.extend(node.heap_argument(64 << 20));
     assert_eq!(run(&node, "require('crypto'); console.log(6 * 7)"), "42");
 }
 
 #[test]
 fn a_virtual_environment_of_the_systems_python() {
-    let Some(system) = or_skip(&Interpreters::default(), ScriptKind::Python) else {
+    let Some(system) = or_skip(&ProgramFinder::default(), ScriptType::Python) else {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().canonicalize().unwrap().join("venv");
-    let made = Command::new(&system.name)
+    let made = Command::new(&system.argv0)
         .args(["-m", "venv", "--without-pip"])
         .arg(&place)
         .output()
@@ -96,11 +96,11 @@ fn a_virtual_environment_of_the_systems_python() {
             &String::from_utf8_lossy(&made.stderr),
         );
     }
-    let mut found = Interpreters::in_directories([place.join("bin")])
-        .find(ScriptKind::Python)
+    let mut found = ProgramFinder::with_search_path([place.join("bin")])
+        .find_interpreter(ScriptType::Python)
         .unwrap();
     assert_eq!(
-        (&found.name, &found.executable),
+        (&found.argv0, &found.executable),
         (&place.join("bin/python3"), &system.executable)
     );
     assert!(
@@ -112,7 +112,7 @@ fn a_virtual_environment_of_the_systems_python() {
         place.to_str().unwrap()
     );
     // Called by its real path it would not know of its environment.
-    found.name.clone_from(&found.executable);
+    found.argv0.clone_from(&found.executable);
     assert_ne!(
         run(&found, "import sys; print(sys.prefix)"),
         place.to_str().unwrap()
@@ -128,8 +128,8 @@ fn shims_of_pyenv() {
     else {
         return skip("pyenv", &format!("there is none in {places:?}"));
     };
-    let found = Interpreters::in_directories([root.join("shims")])
-        .find(ScriptKind::Python)
+    let found = ProgramFinder::with_search_path([root.join("shims")])
+        .find_interpreter(ScriptType::Python)
         .unwrap();
     let prefix = &found.readable[0];
     assert!(

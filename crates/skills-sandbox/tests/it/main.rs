@@ -23,20 +23,18 @@ use std::path::Path;
 use insta::assert_snapshot;
 use skills_policy::{Decision, Grants, Origin, Request, Rules};
 use skills_sandbox::{
-    Ending, ErrorKind, Job, Program, Report, SandboxError, Scratch, ScriptKind, Status,
+    EnforcementReport, EnforcementStatus, ErrorKind, Job, Program, SandboxError, ScratchDir,
+    ScriptType, Termination,
 };
 
 #[test]
 fn the_last_value_of_a_variable_wins() {
     let job = Job::new(
         Grants::none(),
-        Program::script(ScriptKind::Shell, "/s/a.sh"),
+        Program::script(ScriptType::Shell, "/s/a.sh"),
     );
-    let job = job
-        .environment("A", "1")
-        .environment("B", "2")
-        .environment("A", "3");
-    let variables: Vec<(&str, &str)> = job.variables().collect();
+    let job = job.env("A", "1").env("B", "2").env("A", "3");
+    let variables: Vec<(&str, &str)> = job.envs().collect();
     assert_eq!(variables, [("B", "2"), ("A", "3")]);
 }
 
@@ -44,7 +42,7 @@ fn the_last_value_of_a_variable_wins() {
 fn variables_that_change_what_runs_are_not_safe() {
     let job = Job::new(
         Grants::none(),
-        Program::script(ScriptKind::Shell, "/s/a.sh"),
+        Program::script(ScriptType::Shell, "/s/a.sh"),
     );
     let names = [
         "A",
@@ -57,28 +55,26 @@ fn variables_that_change_what_runs_are_not_safe() {
         "LC_ALL",
         "BASH_ENV",
     ];
-    let job = names
-        .iter()
-        .fold(job, |job, name| job.environment(*name, "1"));
-    assert_eq!(job.variables().count(), names.len());
-    let safe: Vec<&str> = job.safe_variables().map(|(name, _)| name).collect();
+    let job = names.iter().fold(job, |job, name| job.env(*name, "1"));
+    assert_eq!(job.envs().count(), names.len());
+    let safe: Vec<&str> = job.filtered_envs().map(|(name, _)| name).collect();
     assert_eq!(safe, ["A", "SKILL_ID", "TIMEOUT_MS", "LC_ALL"]);
 }
 
 #[test]
 fn kinds_are_called_as_they_are_written() {
-    let written = ScriptKind::ALL.map(|kind| serde_json::to_value(kind).unwrap());
+    let written = ScriptType::ALL.map(|kind| serde_json::to_value(kind).unwrap());
     assert_eq!(
         written,
-        ScriptKind::ALL.map(|kind| serde_json::Value::from(kind.as_str()))
+        ScriptType::ALL.map(|kind| serde_json::Value::from(kind.as_str()))
     );
 }
 
 #[test]
 fn secrets_need_a_grant_and_are_not_shown() {
-    let program = || Program::script(ScriptKind::Shell, "/s/a.sh");
+    let program = || Program::script(ScriptType::Shell, "/s/a.sh");
     let refused = Job::new(Grants::none(), program())
-        .secret("API_KEY", "hunter22")
+        .secret_env("API_KEY", "hunter22")
         .unwrap_err();
     assert_snapshot!(refused, @"the variable API_KEY was not granted");
     let request = Request::new("/s").variable("API_KEY", Origin::Caller);
@@ -86,11 +82,11 @@ fn secrets_need_a_grant_and_are_not_shown() {
         panic!("the caller gives it")
     };
     let job = Job::new(grants, program())
-        .environment("A", "1")
-        .secret("API_KEY", "hunter22")
+        .env("A", "1")
+        .secret_env("API_KEY", "hunter22")
         .unwrap();
     assert_eq!(
-        job.variables().collect::<Vec<_>>(),
+        job.envs().collect::<Vec<_>>(),
         [("A", "1"), ("API_KEY", "hunter22")]
     );
     let shown = format!("{job:?}");
@@ -102,10 +98,10 @@ fn secrets_need_a_grant_and_are_not_shown() {
 
 #[test]
 fn languages_come_from_file_names_alone() {
-    let kind = |path: &str| ScriptKind::of_path(Path::new(path));
+    let kind = |path: &str| ScriptType::from_path(Path::new(path));
     assert_eq!(
         (kind("a.py"), kind("x/b.sh")),
-        (Some(ScriptKind::Python), Some(ScriptKind::Shell))
+        (Some(ScriptType::Python), Some(ScriptType::Shell))
     );
     for (ending, expected) in [
         ("bash", "Shell"),
@@ -129,9 +125,10 @@ fn languages_come_from_file_names_alone() {
 #[test]
 fn endings_and_errors_say_what_happened() {
     assert!(
-        Ending::Exited { code: 0 }.is_success() && !Ending::Signalled { signal: 9 }.is_success()
+        Termination::Exited { code: 0 }.is_success()
+            && !Termination::Signaled { signal: 9 }.is_success()
     );
-    assert_snapshot!(Ending::TimedOut { limit_ms: 100 }, @"timed out after 100 ms");
+    assert_snapshot!(Termination::TimedOut { limit_ms: 100 }, @"timed out after 100 ms");
     let error = SandboxError::unavailable("Landlock", "the kernel is old", "use a newer one");
     assert_eq!(
         (error.kind(), error.hint()),
@@ -145,9 +142,9 @@ fn endings_and_errors_say_what_happened() {
     );
     assert_snapshot!(error, @"this sandbox for native scripts does not work on windows; ship a WebAssembly module (wasm/skill.wasm) with the skill, or run under Linux, macOS or WSL2");
     assert_snapshot!(error.hint().unwrap(), @"ship a WebAssembly module (wasm/skill.wasm) with the skill, or run under Linux, macOS or WSL2");
-    let layer = Report::new("test")
-        .layer("files", Status::Partial, "names are seen")
-        .layers()[0]
+    let layer = EnforcementReport::new("test")
+        .restriction("files", EnforcementStatus::Partial, "names are seen")
+        .restrictions()[0]
         .to_string();
     assert_snapshot!(layer, @"files partial: names are seen");
 }
@@ -155,7 +152,7 @@ fn endings_and_errors_say_what_happened() {
 #[test]
 fn a_scratch_directory_is_its_owners_alone_and_vanishes() {
     let parent = tempfile::tempdir().unwrap();
-    let scratch = Scratch::new(parent.path()).unwrap();
+    let scratch = ScratchDir::new(parent.path()).unwrap();
     let path = scratch.path().to_owned();
     #[cfg(unix)]
     assert_eq!(
@@ -165,5 +162,5 @@ fn a_scratch_directory_is_its_owners_alone_and_vanishes() {
     std::fs::create_dir(path.join("below")).unwrap();
     drop(scratch);
     assert!(!path.exists());
-    assert!(Scratch::new(&path).is_err());
+    assert!(ScratchDir::new(&path).is_err());
 }

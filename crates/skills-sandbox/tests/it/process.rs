@@ -6,20 +6,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_policy::Limits;
-use skills_sandbox::process::{Bounds, Spawned, Supervised, supervise};
-use skills_sandbox::{Cancellation, Ending, Excess, Quota, QuotaExceeded, QuotaMonitor};
+use skills_sandbox::process::{Bounds, SpawnedGroup, SupervisedOutput, supervise};
+use skills_sandbox::{
+    CancellationToken, Quota, QuotaExceeded, QuotaMonitor, QuotaPart, Termination,
+};
 use tokio::process::Command;
 
-fn shell(script: &str) -> Spawned {
+fn shell(script: &str) -> SpawnedGroup {
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", script])
         .env_clear()
         .env("PATH", "/usr/bin:/bin");
-    Spawned::start(command).unwrap()
+    SpawnedGroup::spawn(command).unwrap()
 }
 
-async fn run(script: &str, input: &[u8], wall_time: Duration) -> Supervised {
+async fn run(script: &str, input: &[u8], wall_time: Duration) -> SupervisedOutput {
     let mut limits = Limits::default();
     (limits.wall_time, limits.output_bytes, limits.flood_bytes) = (wall_time, 64, 1 << 20);
     supervise(
@@ -41,7 +43,7 @@ fn quotas(quotas: &[Quota]) -> Arc<QuotaMonitor> {
 
 #[tokio::test]
 async fn who_cancels_gets_what_was_written() {
-    let cancellation = Cancellation::new();
+    let cancellation = CancellationToken::new();
     let mut limits = Limits::default();
     limits.wall_time = LONG;
     let directory = tempfile::tempdir().unwrap();
@@ -61,8 +63,8 @@ async fn who_cancels_gets_what_was_written() {
     let (ended, ()) = tokio::join!(supervise(shell(&script), b"", &bounds), cancel);
     let ended = ended.unwrap();
     assert_eq!(
-        (ended.ending, ended.stdout.text().as_str()),
-        (Ending::Cancelled, "written\n")
+        (ended.termination, ended.stdout.text().as_str()),
+        (Termination::Cancelled, "written\n")
     );
 }
 
@@ -73,20 +75,20 @@ async fn input_output_and_exit_code() {
     let ended = run("cat; echo error >&2; exit 7", b"hello", LONG).await;
     assert_eq!(
         (
-            ended.ending,
+            ended.termination,
             ended.stdout.text().as_str(),
             ended.stderr.text().as_str()
         ),
-        (Ending::Exited { code: 7 }, "hello", "error\n")
+        (Termination::Exited { code: 7 }, "hello", "error\n")
     );
     let signalled = run("kill -TERM $$", b"", LONG).await;
-    assert_eq!(signalled.ending, Ending::Signalled { signal: 15 });
+    assert_eq!(signalled.termination, Termination::Signaled { signal: 15 });
 }
 
 #[tokio::test]
 async fn input_that_nobody_reads_is_no_error() {
     let ended = run("exec <&-; exit 0", &vec![b'x'; 4 << 20], LONG).await;
-    assert_eq!(ended.ending, Ending::Exited { code: 0 });
+    assert_eq!(ended.termination, Termination::Exited { code: 0 });
 }
 
 #[tokio::test]
@@ -98,12 +100,12 @@ async fn output_is_kept_up_to_a_limit_and_a_flood_is_stopped() {
     )
     .await;
     assert_eq!(
-        flood.ending,
-        Ending::OutputLimit {
+        flood.termination,
+        Termination::OutputLimit {
             limit_bytes: 1 << 20
         }
     );
-    assert_eq!(flood.stdout.bytes().len() + flood.stdout.tail().len(), 64);
+    assert_eq!(flood.stdout.head().len() + flood.stdout.tail().len(), 64);
     assert!(flood.stdout.is_truncated());
 }
 
@@ -117,8 +119,8 @@ async fn the_deadline_kills_the_whole_group() {
     );
     let ended = run(&script, b"", Duration::from_millis(1_500)).await;
     assert_eq!(
-        (ended.ending, ended.stdout.text().as_str()),
-        (Ending::TimedOut { limit_ms: 1_500 }, "started\n")
+        (ended.termination, ended.stdout.text().as_str()),
+        (Termination::TimedOut { limit_ms: 1_500 }, "started\n")
     );
     assert_silent(&pulse).await;
 }
@@ -132,8 +134,8 @@ async fn a_normal_end_leaves_nobody_behind() {
         pulse.display()
     );
     assert_eq!(
-        run(&script, b"", LONG).await.ending,
-        Ending::Exited { code: 0 }
+        run(&script, b"", LONG).await.termination,
+        Termination::Exited { code: 0 }
     );
     assert_silent(&pulse).await;
 }
@@ -161,7 +163,7 @@ async fn a_cancelled_run_leaves_nobody_behind() {
 #[tokio::test]
 async fn a_program_that_does_not_exist_is_an_error() {
     assert_eq!(
-        Spawned::start(Command::new("/nowhere/program"))
+        SpawnedGroup::spawn(Command::new("/nowhere/program"))
             .unwrap_err()
             .kind(),
         std::io::ErrorKind::NotFound
@@ -179,7 +181,7 @@ async fn many_runs_at_once_do_not_mix() {
                     LONG,
                 )
                 .await;
-                (ended.ending, ended.stdout.text())
+                (ended.termination, ended.stdout.text())
             })
         })
         .collect();
@@ -187,7 +189,7 @@ async fn many_runs_at_once_do_not_mix() {
         let code = i32::try_from(number).unwrap();
         assert_eq!(
             run.await.unwrap(),
-            (Ending::Exited { code }, number.to_string())
+            (Termination::Exited { code }, number.to_string())
         );
     }
 }
@@ -202,7 +204,7 @@ async fn assert_silent(pulse: &Path) {
 
 /// Runs a script in a directory with a quota of 4 MiB; returns how it ended and how many bytes are
 /// allocated there afterwards.
-async fn in_quota(script: &str) -> (Ending, u64) {
+async fn in_quota(script: &str) -> (Termination, u64) {
     let directory = tempfile::tempdir().unwrap();
     let script = format!("cd {}\n{script}", directory.path().display());
     let mut limits = Limits::default();
@@ -215,14 +217,14 @@ async fn in_quota(script: &str) -> (Ending, u64) {
     let ended = supervise(shell(&script), b"", &bounds).await.unwrap();
     let left = QuotaMonitor::open(&[Quota::new(directory.path(), u64::MAX)]).unwrap();
     let bytes = left.measure().unwrap()[0].1;
-    (ended.ending, bytes)
+    (ended.termination, bytes)
 }
 
 #[tokio::test]
 async fn a_process_that_exceeds_a_quota_is_killed() {
-    let over = Ending::DiskLimit(QuotaExceeded {
+    let over = Termination::DiskLimit(QuotaExceeded {
         limit_bytes: 4 << 20,
-        excess: Excess::Bytes,
+        part: QuotaPart::Bytes,
     });
     // It would write without end.
     let endless = "n=0; while :; do head -c 100000 /dev/zero > $n; n=$((n + 1)); done";
@@ -240,16 +242,16 @@ async fn a_process_that_exceeds_a_quota_is_killed() {
         "head -c 3000000 /dev/zero > file; ln file other; ln file third; truncate -s 1G sparse",
     )
     .await;
-    assert_eq!(ending, Ending::Exited { code: 0 });
+    assert_eq!(ending, Termination::Exited { code: 0 });
 }
 
 /// Files without a name take space until their last descriptor and mapping is gone.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn deleted_files_that_are_still_open_count() {
-    let over = Ending::DiskLimit(QuotaExceeded {
+    let over = Termination::DiskLimit(QuotaExceeded {
         limit_bytes: 4 << 20,
-        excess: Excess::Bytes,
+        part: QuotaPart::Bytes,
     });
     let (ending, _) = in_quota("exec 3> gone; rm gone; head -c 5000000 /dev/zero >&3; exec 1>&- 2>&-; while :; do sleep 1; done").await;
     assert_eq!(ending, over);

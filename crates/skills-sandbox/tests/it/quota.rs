@@ -9,20 +9,20 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use skills_sandbox::{Excess, Quota, QuotaMonitor};
+use skills_sandbox::{Quota, QuotaMonitor, QuotaPart};
 use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
 
 /// Fills a new directory and measures it against a quota of 4 MiB.
-fn measured(fill: impl FnOnce(&Path)) -> (TempDir, Result<u64, Excess>) {
+fn measured(fill: impl FnOnce(&Path)) -> (TempDir, Result<u64, QuotaPart>) {
     let directory = tempfile::tempdir().unwrap();
     fill(directory.path());
     let monitor = QuotaMonitor::open(&[Quota::new(directory.path(), 4 * MIB)]).unwrap();
     let result = monitor
         .measure()
         .map(|measured| measured[0].1)
-        .map_err(|exceeded| exceeded.excess);
+        .map_err(|exceeded| exceeded.part);
     (directory, result)
 }
 
@@ -44,7 +44,7 @@ fn all_files_at_any_depth_count_together() {
         megabytes(&deep(top).join("x"), 3);
         megabytes(&top.join("y"), 2);
     });
-    assert_eq!(over, Err(Excess::Bytes));
+    assert_eq!(over, Err(QuotaPart::Bytes));
 }
 
 #[test]
@@ -82,11 +82,14 @@ fn entries_and_depth_are_bounded() {
         (0..=Quota::MAX_ENTRIES)
             .for_each(|number| drop(fs::File::create(top.join(number.to_string())).unwrap()))
     });
-    assert_eq!(many, Err(Excess::Entries));
+    assert_eq!(many, Err(QuotaPart::Entries));
     let levels =
         |count| move |top: &Path| fs::create_dir_all(top.join(vec!["d"; count].join("/"))).unwrap();
     assert!(measured(levels(Quota::MAX_DEPTH)).1.is_ok());
-    assert_eq!(measured(levels(Quota::MAX_DEPTH + 1)).1, Err(Excess::Depth));
+    assert_eq!(
+        measured(levels(Quota::MAX_DEPTH + 1)).1,
+        Err(QuotaPart::Depth)
+    );
 }
 
 #[test]
@@ -99,7 +102,7 @@ fn what_cannot_be_listed_is_over() {
         eprintln!("skipped what_cannot_be_listed_is_over: root lists every directory");
         return;
     }
-    assert_eq!(result, Err(Excess::Unreadable));
+    assert_eq!(result, Err(QuotaPart::Unreadable));
 }
 
 #[test]
@@ -111,5 +114,5 @@ fn a_directory_that_is_renamed_is_still_measured() {
     fs::rename(&old, &new).unwrap();
     fs::create_dir(&old).unwrap();
     megabytes(&new.join("large"), 8);
-    assert_eq!(monitor.measure().unwrap_err().excess, Excess::Bytes);
+    assert_eq!(monitor.measure().unwrap_err().part, QuotaPart::Bytes);
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use skills_sandbox::Scratch;
+use skills_sandbox::ScratchDir;
 
 const PARENT: &str = "SKILLS_TEST_SCRATCH_PARENT";
 
@@ -23,7 +23,7 @@ fn a_process_that_will_be_killed() {
     let Some(parent) = std::env::var_os(PARENT) else {
         return;
     };
-    let scratch = Scratch::new(Path::new(&parent)).unwrap();
+    let scratch = ScratchDir::new(Path::new(&parent)).unwrap();
     fs::create_dir_all(scratch.path().join("deep/er")).unwrap();
     fs::write(scratch.path().join("deep/er/file"), "content").unwrap();
     // Past the capture of tests.
@@ -88,7 +88,7 @@ fn what_a_killed_process_left_is_removed_and_nothing_else() {
     let file = parent.join("skills-run-cccccccccccc.tmp");
     fs::write(&file, "").unwrap();
 
-    let own = Scratch::new(parent).unwrap();
+    let own = ScratchDir::new(parent).unwrap();
     assert!(is_gone_soon(&left));
     // One directory at a time is looked at, so what is still there is what stays.
     assert!(own.path().exists() && used.join("deep/er/file").exists());

@@ -12,19 +12,19 @@ use skills_runtime::discovery::SKILL_FILE;
 use skills_runtime::manifest::{Draft, DraftError, DraftErrorKind};
 
 use super::{FileTools, SkillWrites};
-use crate::definition::{Annotations, Definition};
-use crate::files::write::{self, Mode, Writing};
-use crate::files::{failure, temporary};
-use crate::path::shown;
+use crate::files::write::{self, WriteMode, WriteRequest};
+use crate::files::{io_error, temporary};
 use crate::schema;
-use crate::{Code, Outcome, ToolError};
+use crate::tool_definition::{Annotations, ToolDefinition};
+use crate::virtual_path::escape_for_display;
+use crate::{ToolError, ToolErrorCode, ToolOutput};
 
 /// The most scripts of a new skill; more are added with `skills_write`.
 const MAX_SCRIPTS: usize = 20;
 /// The most bytes of one script: 1 MiB, as one write has.
 const MAX_SCRIPT_BYTES: usize = 1 << 20;
 /// The most characters of a script's name.
-const MAX_SCRIPT_NAME: usize = 64;
+const MAX_SCRIPT_NAME_CHARS: usize = 64;
 
 /// The arguments of `skills_create`.
 #[derive(Debug, Deserialize)]
@@ -40,16 +40,16 @@ pub(crate) struct CreateArguments {
     scripts: BTreeMap<String, String>,
 }
 
-pub(crate) fn definition() -> Definition {
+pub(crate) fn definition() -> ToolDefinition {
     let name = "Lower-case letters, digits and single hyphens between them, a letter first, at most 64: `code-reviewer`, `pdf2image`.";
-    Definition {
+    ToolDefinition {
         name: "skills_create".to_owned(),
         title: "Make a skill".to_owned(),
         description:
             "Makes a new skill with a SKILL.md and scripts. It is a draft: it is read and written like other skills, and nothing of it \
                       runs until a person adopts it. A skill that is there is never replaced."
                 .to_owned(),
-        input_schema: schema::input(
+        input_schema: schema::input_schema(
             json!({
                 // What breaks the rule gets an answer that says how, which a pattern cannot.
                 "name": {"type": "string", "description": name},
@@ -65,7 +65,7 @@ pub(crate) fn definition() -> Definition {
             }),
             &["name", "description", "instructions"],
         ),
-        output_schema: schema::output(
+        output_schema: schema::output_schema(
             json!({
                 "status": {"const": "created"},
                 "name": {"type": "string"},
@@ -74,37 +74,40 @@ pub(crate) fn definition() -> Definition {
             }),
             &["status", "name", "path", "uri"],
         ),
-        annotations: Annotations::MAKES,
+        annotations: Annotations::ADDITIVE,
     }
 }
 
 impl FileTools {
     /// Makes a draft.
-    pub(crate) fn create(&self, arguments: &CreateArguments) -> Result<Outcome, ToolError> {
-        let draft = draft(arguments).map_err(|error| refused(&error))?;
+    pub(crate) fn create(&self, arguments: &CreateArguments) -> Result<ToolOutput, ToolError> {
+        let draft = render_draft(arguments).map_err(|error| draft_error(&error))?;
         let path = format!("skills/{}", draft.name());
         let mut files = vec![(vec![SKILL_FILE.to_owned()], draft.render())];
-        for (name, content) in scripts(&arguments.scripts)? {
+        for (name, content) in validate_scripts(&arguments.scripts)? {
             files.push((vec!["scripts".to_owned(), name], content.to_owned()));
         }
-        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.check_free(draft.name())?;
+        let _one_at_a_time = self
+            .write_lock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        self.check_name_free(draft.name())?;
         let drafts = self.open_drafts(&path)?;
         let bytes = files.iter().map(|(_, content)| content.len() as u64).sum();
         let over = |left| {
             ToolError::new(
-                Code::TooLarge,
+                ToolErrorCode::TooLarge,
                 format!("only {left} bytes may still be written into skills"),
             )
-            .at(&path)
+            .with_path(&path)
         };
-        self.skill_quota.take(bytes).map_err(over)?;
-        build(&drafts, draft.name(), &files, &path)
-            .inspect_err(|_| self.skill_quota.give_back(bytes))?;
-        self.looks.anew();
+        self.skill_quota.reserve(bytes).map_err(over)?;
+        build_draft(&drafts, draft.name(), &files, &path)
+            .inspect_err(|_| self.skill_quota.release(bytes))?;
+        self.catalog_cache.refresh();
         let uri = format!("skill://{}/{SKILL_FILE}", draft.name());
         let data = json!({"status": "created", "name": draft.name(), "path": path, "uri": uri});
-        let mut outcome = Outcome::new(data.to_string(), data);
+        let mut outcome = ToolOutput::new(data.to_string(), data);
         outcome.files = files
             .iter()
             .map(|(parts, _)| format!("{path}/{}", parts.join("/")))
@@ -113,33 +116,37 @@ impl FileTools {
     }
 
     /// A name that a skill has is taken, wherever that skill lies and whether it is used or not.
-    fn check_free(&self, name: &str) -> Result<(), ToolError> {
+    fn check_name_free(&self, name: &str) -> Result<(), ToolError> {
         let is_taken = self
-            .looks
-            .anew()
+            .catalog_cache
+            .refresh()
             .all()
             .any(|entry| entry.name().as_str() == name);
-        if is_taken { Err(taken(name)) } else { Ok(()) }
+        if is_taken {
+            Err(name_taken_error(name))
+        } else {
+            Ok(())
+        }
     }
 
     fn open_drafts(&self, shown: &str) -> Result<Dir, ToolError> {
         let Some(path) = self
-            .drafts
+            .drafts_dir
             .as_ref()
             .filter(|_| self.skill_writes != SkillWrites::Never)
         else {
-            let error = ToolError::new(Code::ReadOnly, "no new skills are made here");
+            let error = ToolError::new(ToolErrorCode::ReadOnly, "no new skills are made here");
             return Err(error
-                .at(shown)
-                .hint("write the files to the workspace and let the user install them"));
+                .with_path(shown)
+                .with_hint("write the files to the workspace and let the user install them"));
         };
         Dir::create_ambient_dir_all(path, ambient_authority())
-            .map_err(|error| failure(&error, shown))?;
-        Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| failure(&error, shown))
+            .map_err(|error| io_error(&error, shown))?;
+        Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| io_error(&error, shown))
     }
 }
 
-fn draft(arguments: &CreateArguments) -> Result<Draft, DraftError> {
+fn render_draft(arguments: &CreateArguments) -> Result<Draft, DraftError> {
     let draft = Draft::new(&arguments.name, &arguments.description)?
         .instructions(&arguments.instructions)?;
     let draft = draft.metadata(arguments.metadata.clone())?;
@@ -149,44 +156,47 @@ fn draft(arguments: &CreateArguments) -> Result<Draft, DraftError> {
         .map_or(Ok(draft.clone()), |license| draft.license(license))
 }
 
-fn refused(error: &DraftError) -> ToolError {
+fn draft_error(error: &DraftError) -> ToolError {
     let code = match error.kind() {
-        DraftErrorKind::Name => Code::InvalidName,
-        DraftErrorKind::TooLong => Code::TooLarge,
-        _ => Code::InvalidArguments,
+        DraftErrorKind::Name => ToolErrorCode::InvalidName,
+        DraftErrorKind::TooLong => ToolErrorCode::TooLarge,
+        _ => ToolErrorCode::InvalidArguments,
     };
     ToolError::new(code, error.to_string())
 }
 
-fn taken(name: &str) -> ToolError {
+fn name_taken_error(name: &str) -> ToolError {
     let error = ToolError::new(
-        Code::AlreadyExists,
+        ToolErrorCode::AlreadyExists,
         format!("skill '{name}' already exists"),
     );
     error
-        .at(format!("skills/{name}"))
-        .hint("choose another name, or change the files of a draft with skills_write")
+        .with_path(format!("skills/{name}"))
+        .with_hint("choose another name, or change the files of a draft with skills_write")
 }
 
 /// The scripts by their whole names.
-fn scripts(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &str>, ToolError> {
+fn validate_scripts(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &str>, ToolError> {
     if given.len() > MAX_SCRIPTS {
         return Err(ToolError::new(
-            Code::TooLarge,
+            ToolErrorCode::TooLarge,
             format!("a new skill has at most {MAX_SCRIPTS} scripts"),
         ));
     }
     let mut scripts = BTreeMap::new();
     for (name, content) in given {
         let bad = |code, problem: &str| {
-            ToolError::new(code, format!("the script '{}' {problem}", shown(name)))
+            ToolError::new(
+                code,
+                format!("the script '{}' {problem}", escape_for_display(name)),
+            )
         };
-        if !is_plain(name) {
+        if !is_valid_script_name(name) {
             let problem = "needs a name of at most 64 letters, digits, `_`, `-` and `.`, the first no `.` or `-`";
-            return Err(bad(Code::InvalidArguments, problem));
+            return Err(bad(ToolErrorCode::InvalidArguments, problem));
         }
         if content.len() > MAX_SCRIPT_BYTES {
-            return Err(bad(Code::TooLarge, "has more than 1048576 bytes"));
+            return Err(bad(ToolErrorCode::TooLarge, "has more than 1048576 bytes"));
         }
         let whole = if name.contains('.') {
             name.clone()
@@ -195,34 +205,34 @@ fn scripts(given: &BTreeMap<String, String>) -> Result<BTreeMap<String, &str>, T
         };
         let is_other = |known: &String| known.eq_ignore_ascii_case(&whole);
         if scripts.keys().any(is_other) {
-            return Err(bad(Code::InvalidArguments, "is given twice"));
+            return Err(bad(ToolErrorCode::InvalidArguments, "is given twice"));
         }
         scripts.insert(whole, content.as_str());
     }
     Ok(scripts)
 }
 
-fn is_plain(name: &str) -> bool {
+fn is_valid_script_name(name: &str) -> bool {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    name.len() <= MAX_SCRIPT_NAME
+    name.len() <= MAX_SCRIPT_NAME_CHARS
         && name.chars().all(is_fit)
         && name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
         && !name.ends_with('.')
 }
 
 /// Builds the skill beside its place and renames it, so that nobody ever finds half of it.
-fn build(
+fn build_draft(
     drafts: &Dir,
     name: &str,
     files: &[(Vec<String>, String)],
     shown: &str,
 ) -> Result<(), ToolError> {
     if drafts.symlink_metadata(name).is_ok() {
-        return Err(taken(name));
+        return Err(name_taken_error(name));
     }
-    let temporary = temporary::directory(drafts).map_err(|error| failure(&error, shown))?;
-    let built = fill(drafts, &temporary.name, files, shown)
-        .and_then(|()| publish(drafts, &temporary.name, name, shown));
+    let temporary = temporary::create_directory(drafts).map_err(|error| io_error(&error, shown))?;
+    let built = write_files(drafts, &temporary.name, files, shown)
+        .and_then(|()| publish_draft(drafts, &temporary.name, name, shown));
     if built.is_err() {
         // What cannot be removed is a directory with a strange name, and the error is worth more.
         let _ = drafts.remove_dir_all(&temporary.name);
@@ -230,7 +240,7 @@ fn build(
     built
 }
 
-fn fill(
+fn write_files(
     drafts: &Dir,
     temporary: &str,
     files: &[(Vec<String>, String)],
@@ -238,35 +248,35 @@ fn fill(
 ) -> Result<(), ToolError> {
     let top = drafts
         .open_dir(temporary)
-        .map_err(|error| failure(&error, shown))?;
+        .map_err(|error| io_error(&error, shown))?;
     for (parts, content) in files {
         let Some((name, above)) = parts.split_last() else {
             continue;
         };
-        let parent = write::parent(&top, above, shown)?;
+        let parent = write::create_parent(&top, above, shown)?;
         let executable = content.starts_with("#!").then_some(true);
-        let writing = Writing {
-            shown,
+        let writing = WriteRequest {
+            display_path: shown,
             content: content.as_bytes(),
-            mode: Mode::Create,
+            mode: WriteMode::Create,
             if_match: None,
             executable,
         };
-        write::write(&parent, name, &writing)?;
+        write::write_file(&parent, name, &writing)?;
     }
     Ok(())
 }
 
 /// The rename of a directory takes the place of nothing but an empty directory.
-fn publish(drafts: &Dir, temporary: &str, name: &str, shown: &str) -> Result<(), ToolError> {
+fn publish_draft(drafts: &Dir, temporary: &str, name: &str, shown: &str) -> Result<(), ToolError> {
     drafts
         .rename(temporary, drafts, name)
         .map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => {
-                taken(name)
+                name_taken_error(name)
             }
-            _ => failure(&error, shown),
+            _ => io_error(&error, shown),
         })?;
-    write::sync(drafts);
+    write::sync_directory(drafts);
     Ok(())
 }

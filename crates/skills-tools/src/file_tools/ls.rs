@@ -1,6 +1,6 @@
 //! `skills_ls`: what a directory holds, and which skills there are.
 
-mod catalogue;
+mod skills;
 
 use std::ffi::{OsStr, OsString};
 
@@ -9,13 +9,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{FileTools, Place, Target};
-use crate::definition::{Annotations, Definition};
-use crate::files::failure;
-use crate::files::list::{self, Dotted, Ground, Item, Kind, Page};
-use crate::path::VirtualPath;
+use super::{FileTools, PathTarget, ResolvedPath};
+use crate::files::io_error;
+use crate::files::list::{self, EntryKind, HiddenFiles, ListRoot, ListedEntry, Page};
 use crate::schema;
-use crate::{Code, Outcome, ToolError};
+use crate::tool_definition::{Annotations, ToolDefinition};
+use crate::virtual_path::VirtualPath;
+use crate::{ToolError, ToolErrorCode, ToolOutput};
 
 const DEFAULT_LIMIT: usize = 200;
 const MAX_LIMIT: usize = 1000;
@@ -33,16 +33,16 @@ pub(crate) struct LsArguments {
     show_hidden: bool,
 }
 
-pub(crate) fn definition() -> Definition {
-    Definition {
+pub(crate) fn definition() -> ToolDefinition {
+    ToolDefinition {
         name: "skills_ls".to_owned(),
         title: "List files".to_owned(),
         description: "Lists a directory of the workspace, of a skill or of a mount. `skills` lists the skills. Long lists come in pages: \
                       pass the `next_cursor` of one as the `cursor` of the next."
             .to_owned(),
-        input_schema: schema::input(
+        input_schema: schema::input_schema(
             json!({
-                "path": path(),
+                "path": path_schema(),
                 "recursive": {"type": "boolean", "default": false, "description": "Whether to list what is below as well."},
                 "depth": {"type": "integer", "minimum": 1, "maximum": MAX_DEPTH, "default": MAX_DEPTH,
                           "description": "How deep, when recursive."},
@@ -53,7 +53,7 @@ pub(crate) fn definition() -> Definition {
             }),
             &[],
         ),
-        output_schema: schema::output(
+        output_schema: schema::output_schema(
             json!({
                 "path": {"type": "string"},
                 "entries": {"type": "array", "items": {"type": "object", "properties": {
@@ -69,121 +69,136 @@ pub(crate) fn definition() -> Definition {
             }),
             &["path", "entries", "total", "next_cursor", "truncated"],
         ),
-        annotations: Annotations::LOOKS,
+        annotations: Annotations::READ_ONLY,
     }
 }
 
-fn path() -> Value {
-    let mut path = schema::path("The directory; nothing for the workspace.");
+fn path_schema() -> Value {
+    let mut path = schema::path_schema("The directory; nothing for the workspace.");
     path["default"] = json!("");
     path
 }
 
 impl FileTools {
     /// Lists a directory, or the skills.
-    pub(crate) fn ls(&self, arguments: &LsArguments) -> Result<Outcome, ToolError> {
+    pub(crate) fn ls(&self, arguments: &LsArguments) -> Result<ToolOutput, ToolError> {
         let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
         let depth = arguments.depth.unwrap_or(MAX_DEPTH);
         if !(1..=MAX_LIMIT).contains(&limit) || !(1..=MAX_DEPTH).contains(&depth) {
             return Err(ToolError::new(
-                Code::InvalidArguments,
+                ToolErrorCode::InvalidArguments,
                 "`limit` is from 1 to 1000 and `depth` from 1 to 8",
             ));
         }
         match self.locate(&VirtualPath::parse(&arguments.path)?)? {
-            Target::Catalogue => self.catalogue(arguments.cursor.as_deref(), limit),
-            Target::Place(place) => self.list(&place, arguments, depth, limit),
+            PathTarget::SkillList => self.list_skills(arguments.cursor.as_deref(), limit),
+            PathTarget::Path(place) => self.list(&place, arguments, depth, limit),
         }
     }
 
     fn list(
         &self,
-        place: &Place,
+        place: &ResolvedPath,
         arguments: &LsArguments,
         depth: usize,
         limit: usize,
-    ) -> Result<Outcome, ToolError> {
-        let shown = place.shown.as_str();
-        let (directory, real) = self.directory(place).map_err(|error| match error.code {
-            Code::NotADirectory => error.hint("read a file with skills_read"),
-            Code::NotFound => error.hint("list the directory above it with skills_ls"),
-            _ => error,
-        })?;
-        let base = place.base();
-        let hidden = self.hidden().below(&base);
-        let ground = Ground {
-            top: &place.top,
-            base,
+    ) -> Result<ToolOutput, ToolError> {
+        let shown = place.display.as_str();
+        let (directory, real) = self
+            .open_directory(place)
+            .map_err(|error| match error.code {
+                ToolErrorCode::NotADirectory => error.with_hint("read a file with skills_read"),
+                ToolErrorCode::NotFound => {
+                    error.with_hint("list the directory above it with skills_ls")
+                }
+                _ => error,
+            })?;
+        let base = place.base_path();
+        let hidden = self.hidden_dirs().within(&base);
+        let ground = ListRoot {
+            root: &place.base_dir,
+            root_path: base,
             hidden,
-            at: real.iter().collect(),
+            relative_path: real.iter().collect(),
             directory: &directory,
         };
-        let after = arguments.cursor.as_deref().map(read_cursor).transpose()?;
+        let after = arguments.cursor.as_deref().map(decode_cursor).transpose()?;
         let dotted = if arguments.show_hidden {
-            Dotted::Listed
+            HiddenFiles::Include
         } else {
-            Dotted::Hidden
+            HiddenFiles::Exclude
         };
         let page = if arguments.recursive {
-            list::below(&ground, dotted, depth, after.as_deref(), limit, self.bounds)
+            list::list_recursive(
+                &ground,
+                dotted,
+                depth,
+                after.as_deref(),
+                limit,
+                self.list_limits,
+            )
         } else {
             let after = after
                 .as_ref()
                 .and_then(|names| names.first())
                 .map(OsString::as_os_str);
-            let page = list::one(&ground, dotted, after, limit, self.bounds)
-                .map_err(|error| failure(&error, shown))?;
+            let page = list::list_directory(&ground, dotted, after, limit, self.list_limits)
+                .map_err(|error| io_error(&error, shown))?;
             page.ok_or_else(|| {
                 let message = format!(
                     "'{shown}' has more than {} entries",
-                    self.bounds.max_entries
+                    self.list_limits.max_entries
                 );
-                ToolError::new(Code::TooLarge, message)
-                    .at(shown)
-                    .hint("find what you look for with skills_bash")
+                ToolError::new(ToolErrorCode::TooLarge, message)
+                    .with_path(shown)
+                    .with_hint("find what you look for with skills_bash")
             })?
         };
-        Ok(outcome(shown, &page))
+        Ok(page_output(shown, &page))
     }
 }
 
-fn outcome(shown: &str, page: &Page) -> Outcome {
+fn page_output(shown: &str, page: &Page) -> ToolOutput {
     let next = page
         .items
         .last()
         .filter(|_| page.has_more)
-        .map(|item| write_cursor(&item.names));
-    let mut text = if page.total == 0 && !page.is_cut {
+        .map(|item| encode_cursor(&item.names));
+    let mut text = if page.total == 0 && !page.is_truncated {
         format!("Directory '{shown}' is empty")
     } else {
         format!("Contents of '{shown}' ({} items):", page.total)
     };
     for item in &page.items {
-        text.push_str(&line(item));
+        text.push_str(&entry_line(item));
     }
     if let Some(cursor) = &next {
         text.push_str(&format!("\n... more: pass cursor \"{cursor}\""));
     }
-    if page.is_cut {
+    if page.is_truncated {
         text.push_str("\n... not all of it was looked at: list a directory below");
     }
-    let entries: Vec<Value> = page.items.iter().map(|item| entry(shown, item)).collect();
-    let data = json!({"path": shown, "entries": entries, "total": page.total, "next_cursor": next, "truncated": page.is_cut});
-    Outcome::new(text, data)
+    let entries: Vec<Value> = page
+        .items
+        .iter()
+        .map(|item| entry_json(shown, item))
+        .collect();
+    let data = json!({"path": shown, "entries": entries, "total": page.total, "next_cursor": next, "truncated": page.is_truncated});
+    ToolOutput::new(text, data)
 }
 
-fn line(item: &Item) -> String {
-    let name = item.readable().0.join("/");
+fn entry_line(item: &ListedEntry) -> String {
+    let name = item.display_names().0.join("/");
     match item.kind {
-        Kind::Directory => format!("\n  {name}/"),
-        Kind::File => format!("\n  {name}  ({} bytes)", item.bytes),
-        Kind::Symlink => format!("\n  {name}  (a link that leads nowhere here)"),
-        Kind::Special => format!("\n  {name}  (no regular file)"),
+        EntryKind::Directory => format!("\n  {name}/"),
+        EntryKind::File => format!("\n  {name}  ({} bytes)", item.bytes),
+        EntryKind::Symlink => format!("\n  {name}  (a link that leads nowhere here)"),
+        EntryKind::Special => format!("\n  {name}  (no regular file)"),
     }
 }
 
-fn entry(shown: &str, item: &Item) -> Value {
-    let (names, is_readable) = item.readable();
+fn entry_json(shown: &str, item: &ListedEntry) -> Value {
+    let (names, is_readable) = item.display_names();
     let mut entry = json!({
         "name": names.last(),
         "path": format!("{shown}/{}", names.join("/")),
@@ -200,25 +215,27 @@ fn entry(shown: &str, item: &Item) -> Value {
 }
 
 /// The names of the last entry, as bytes: no name has a slash in it, and not every name is text.
-fn write_cursor(names: &[OsString]) -> String {
+fn encode_cursor(names: &[OsString]) -> String {
     let bytes: Vec<&[u8]> = names.iter().map(|name| name.as_encoded_bytes()).collect();
     URL_SAFE_NO_PAD.encode(bytes.join(&b'/'))
 }
 
-fn read_cursor(cursor: &str) -> Result<Vec<OsString>, ToolError> {
-    let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| bad_cursor())?;
+fn decode_cursor(cursor: &str) -> Result<Vec<OsString>, ToolError> {
+    let bytes = URL_SAFE_NO_PAD
+        .decode(cursor)
+        .map_err(|_| invalid_cursor())?;
     bytes
         .split(|byte| *byte == b'/')
-        .map(|name| os_name(name).ok_or_else(bad_cursor))
+        .map(|name| os_name(name).ok_or_else(invalid_cursor))
         .collect()
 }
 
-fn bad_cursor() -> ToolError {
+fn invalid_cursor() -> ToolError {
     ToolError::new(
-        Code::InvalidArguments,
+        ToolErrorCode::InvalidArguments,
         "`cursor` is none that skills_ls gave",
     )
-    .hint("call skills_ls without one")
+    .with_hint("call skills_ls without one")
 }
 
 #[cfg(unix)]

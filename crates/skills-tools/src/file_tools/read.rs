@@ -5,24 +5,24 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{FileTools, Place};
-use crate::definition::{Annotations, Definition};
-use crate::files::failure;
+use super::{FileTools, ResolvedPath};
+use crate::files::io_error;
 use crate::files::media::media_type;
-use crate::files::open::{self, Found};
-use crate::files::read::Source;
-use crate::files::text::{Coding, Edges};
-use crate::hidden::canonical;
-use crate::path::VirtualPath;
+use crate::files::open::{self, OpenedFile};
+use crate::files::read::FileSource;
+use crate::files::text::{SlicePosition, TextEncoding};
+use crate::hidden_dirs::canonicalize_existing;
 use crate::schema;
-use crate::{Code, Outcome, ToolError};
+use crate::tool_definition::{Annotations, ToolDefinition};
+use crate::virtual_path::VirtualPath;
+use crate::{ToolError, ToolErrorCode, ToolOutput};
 
 const DEFAULT_BYTES: u64 = 256 << 10;
 const MAX_BYTES: u64 = 4 << 20;
 const DEFAULT_LINES: u64 = 2_000;
 const MAX_LINES: u64 = 100_000;
 /// The longest character, so that every call gets on.
-const LONGEST_CHARACTER: u64 = 4;
+const MAX_CHARACTER_BYTES: u64 = 4;
 
 /// The arguments of `skills_read`.
 #[derive(Debug, Deserialize)]
@@ -58,24 +58,24 @@ enum Encoding {
 }
 
 /// What is given back of a file.
-struct Part {
+struct ReadPart {
     content: String,
     encoding: &'static str,
     offset: u64,
-    next: Option<u64>,
+    next_offset: Option<u64>,
 }
 
-pub(crate) fn definition() -> Definition {
-    Definition {
+pub(crate) fn definition() -> ToolDefinition {
+    ToolDefinition {
         name: "skills_read".to_owned(),
         title: "Read a file".to_owned(),
         description:
             "Reads a text file, or with encoding `base64` any file. `skills/NAME` alone is the skill's SKILL.md. Long files come in \
                       parts: pass the `next_offset` of one as the `offset` of the next."
                 .to_owned(),
-        input_schema: schema::input(
+        input_schema: schema::input_schema(
             json!({
-                "path": schema::path("The file."),
+                "path": schema::path_schema("The file."),
                 "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "Where to begin, in `unit`s."},
                 "limit": {"type": "integer", "minimum": 1, "maximum": MAX_BYTES,
                           "description": "How much; 262144 bytes or 2000 lines when nothing is said, at most 4194304 or 100000."},
@@ -84,7 +84,7 @@ pub(crate) fn definition() -> Definition {
             }),
             &["path"],
         ),
-        output_schema: schema::output(
+        output_schema: schema::output_schema(
             json!({
                 "path": {"type": "string"},
                 "content": {"type": "string"},
@@ -98,80 +98,87 @@ pub(crate) fn definition() -> Definition {
             }),
             &["path", "content", "encoding", "mime_type", "size", "sha256", "offset", "next_offset", "truncated"],
         ),
-        annotations: Annotations::LOOKS,
+        annotations: Annotations::READ_ONLY,
     }
 }
 
 impl FileTools {
     /// Reads a file or a part of it.
-    pub(crate) fn read(&self, arguments: &ReadArguments) -> Result<Outcome, ToolError> {
-        let limit = limit(arguments)?;
+    pub(crate) fn read(&self, arguments: &ReadArguments) -> Result<ToolOutput, ToolError> {
+        let limit = effective_limit(arguments)?;
         let mut place = self.resolve(&VirtualPath::parse(&arguments.path)?)?;
         if let (Some(skill), true) = (&place.skill, place.parts.is_empty()) {
             place.parts.push(skill.file_name.clone());
-            place.shown = format!("{}/{}", place.shown, skill.file_name);
+            place.display = format!("{}/{}", place.display, skill.file_name);
         }
-        let mut source = self.source(&place)?;
+        let mut source = self.open_source(&place)?;
         let part = match (arguments.encoding, arguments.unit) {
             (Encoding::Base64, Unit::Bytes) => {
-                base64(&mut source, arguments.offset, limit, &place)?
+                read_base64(&mut source, arguments.offset, limit, &place)?
             }
             (Encoding::Base64, Unit::Lines) => {
                 return Err(
-                    ToolError::new(Code::InvalidArguments, "base64 has no lines")
-                        .hint("use unit `bytes`"),
+                    ToolError::new(ToolErrorCode::InvalidArguments, "base64 has no lines")
+                        .with_hint("use unit `bytes`"),
                 );
             }
-            (_, Unit::Bytes) => bytes(&mut source, arguments.offset, limit, &place)?
-                .ok_or_else(|| binary(&place, &source))?,
-            (_, Unit::Lines) => lines(&mut source, arguments.offset, limit, &place)?
-                .ok_or_else(|| binary(&place, &source))?,
+            (_, Unit::Bytes) => read_bytes(&mut source, arguments.offset, limit, &place)?
+                .ok_or_else(|| binary_file_error(&place, &source))?,
+            (_, Unit::Lines) => read_lines(&mut source, arguments.offset, limit, &place)?
+                .ok_or_else(|| binary_file_error(&place, &source))?,
         };
         let data = json!({
-            "path": place.shown,
+            "path": place.display,
             "content": part.content,
             "encoding": part.encoding,
-            "mime_type": media_type(name_of(&place), part.encoding != "base64"),
+            "mime_type": media_type(file_name(&place), part.encoding != "base64"),
             "size": source.size(),
             "sha256": source.sha256(),
             "offset": part.offset,
-            "next_offset": part.next,
-            "truncated": part.next.is_some(),
+            "next_offset": part.next_offset,
+            "truncated": part.next_offset.is_some(),
         });
-        Ok(Outcome::new(part.content, data))
+        Ok(ToolOutput::new(part.content, data))
     }
 
-    fn source(&self, place: &Place) -> Result<Source, ToolError> {
-        if let Some(bytes) = linked_manifest(place) {
-            self.is_visible(place, &canonical(&place.host))?;
-            return Ok(Source::Whole(bytes));
+    fn open_source(&self, place: &ResolvedPath) -> Result<FileSource, ToolError> {
+        if let Some(bytes) = read_linked_manifest(place) {
+            self.check_visible(place, &canonicalize_existing(&place.host_path))?;
+            return Ok(FileSource::InMemory(bytes));
         }
-        let failed = |error| failure(&error, &place.shown);
-        let refused = |code, message: String| Err(ToolError::new(code, message).at(&place.shown));
-        match open::file(&place.top, &self.real(place)?).map_err(failed)? {
-            Found::File(file, metadata) => Source::of(file, metadata.len()).map_err(failed),
-            Found::Directory => {
-                let error = ToolError::new(
-                    Code::IsADirectory,
-                    format!("'{}' is a directory, use skills_ls() instead", place.shown),
-                );
-                Err(error.at(&place.shown))
+        let failed = |error| io_error(&error, &place.display);
+        let refused =
+            |code, message: String| Err(ToolError::new(code, message).with_path(&place.display));
+        match open::open_file(&place.base_dir, &self.canonicalize(place)?).map_err(failed)? {
+            OpenedFile::File(file, metadata) => {
+                FileSource::from_file(file, metadata.len()).map_err(failed)
             }
-            Found::Special => refused(
-                Code::PermissionDenied,
-                format!("'{}' is no regular file", place.shown),
+            OpenedFile::Directory => {
+                let error = ToolError::new(
+                    ToolErrorCode::IsADirectory,
+                    format!(
+                        "'{}' is a directory, use skills_ls() instead",
+                        place.display
+                    ),
+                );
+                Err(error.with_path(&place.display))
+            }
+            OpenedFile::Special => refused(
+                ToolErrorCode::PermissionDenied,
+                format!("'{}' is no regular file", place.display),
             ),
         }
     }
 }
 
 /// A root may allow that the `SKILL.md` is a symlink out of its skill; nothing else is read there.
-fn linked_manifest(place: &Place) -> Option<Vec<u8>> {
+fn read_linked_manifest(place: &ResolvedPath) -> Option<Vec<u8>> {
     let skill = place.skill.as_ref()?;
     let [name] = place.parts.as_slice() else {
         return None;
     };
-    let is_link = *name == skill.file_name && place.top.symlink_metadata(name).ok()?.is_symlink();
+    let is_link =
+        *name == skill.file_name && place.base_dir.symlink_metadata(name).ok()?.is_symlink();
     if is_link {
         skill.entry.open().ok()?.text().ok()
     } else {
@@ -179,7 +186,7 @@ fn linked_manifest(place: &Place) -> Option<Vec<u8>> {
     }
 }
 
-fn limit(arguments: &ReadArguments) -> Result<u64, ToolError> {
+fn effective_limit(arguments: &ReadArguments) -> Result<u64, ToolError> {
     let (default, max) = match arguments.unit {
         Unit::Bytes => (DEFAULT_BYTES, MAX_BYTES),
         Unit::Lines => (DEFAULT_LINES, MAX_LINES),
@@ -187,50 +194,55 @@ fn limit(arguments: &ReadArguments) -> Result<u64, ToolError> {
     let limit = arguments.limit.unwrap_or(default);
     if !(1..=max).contains(&limit) {
         return Err(ToolError::new(
-            Code::InvalidArguments,
+            ToolErrorCode::InvalidArguments,
             format!("`limit` is from 1 to {max}"),
         ));
     }
     Ok(limit)
 }
 
-fn base64(source: &mut Source, offset: u64, limit: u64, place: &Place) -> Result<Part, ToolError> {
+fn read_base64(
+    source: &mut FileSource,
+    offset: u64,
+    limit: u64,
+    place: &ResolvedPath,
+) -> Result<ReadPart, ToolError> {
     let size = source.size();
     let bytes = source
-        .slice(offset, limit)
-        .map_err(|error| failure(&error, &place.shown))?;
+        .read_at(offset, limit)
+        .map_err(|error| io_error(&error, &place.display))?;
     let end = offset.saturating_add(bytes.len() as u64);
     let next = (end < size && !bytes.is_empty()).then_some(end);
-    Ok(Part {
+    Ok(ReadPart {
         content: STANDARD.encode(&bytes),
         encoding: "base64",
         offset,
-        next,
+        next_offset: next,
     })
 }
 
 /// Nothing when it is no text.
-fn bytes(
-    source: &mut Source,
+fn read_bytes(
+    source: &mut FileSource,
     offset: u64,
     limit: u64,
-    place: &Place,
-) -> Result<Option<Part>, ToolError> {
-    let failed = |error| failure(&error, &place.shown);
+    place: &ResolvedPath,
+) -> Result<Option<ReadPart>, ToolError> {
+    let failed = |error| io_error(&error, &place.display);
     let size = source.size();
-    let (coding, mark) = Coding::of(&source.slice(0, 3).map_err(failed)?);
+    let (coding, mark) = TextEncoding::detect(&source.read_at(0, 3).map_err(failed)?);
     let start = offset.max(mark as u64);
     // Characters of UTF-16 begin at even offsets.
-    let start = if coding == Coding::Utf8 {
+    let start = if coding == TextEncoding::Utf8 {
         start
     } else {
         start.saturating_add(start % 2)
     };
     let slice = source
-        .slice(start, limit.max(LONGEST_CHARACTER))
+        .read_at(start, limit.max(MAX_CHARACTER_BYTES))
         .map_err(failed)?;
     let end = start.saturating_add(slice.len() as u64);
-    let edges = Edges {
+    let edges = SlicePosition {
         is_first: start == mark as u64,
         is_last: end >= size,
     };
@@ -244,35 +256,37 @@ fn bytes(
     } else {
         start.saturating_add(text.start as u64)
     };
-    Ok(Some(Part {
+    Ok(Some(ReadPart {
         content: text.content,
         encoding: coding.as_str(),
         offset,
-        next,
+        next_offset: next,
     }))
 }
 
 /// Nothing when it is no text.
-fn lines(
-    source: &mut Source,
+fn read_lines(
+    source: &mut FileSource,
     offset: u64,
     limit: u64,
-    place: &Place,
-) -> Result<Option<Part>, ToolError> {
-    let Source::Whole(bytes) = source else {
+    place: &ResolvedPath,
+) -> Result<Option<ReadPart>, ToolError> {
+    let FileSource::InMemory(bytes) = source else {
         let error = ToolError::new(
-            Code::TooLarge,
+            ToolErrorCode::TooLarge,
             format!(
                 "'{}' is longer than 16 MiB and is not read by lines",
-                place.shown
+                place.display
             ),
         );
-        return Err(error.at(&place.shown).hint("use unit `bytes`"));
+        return Err(error
+            .with_path(&place.display)
+            .with_hint("use unit `bytes`"));
     };
-    let (coding, mark) = Coding::of(bytes);
+    let (coding, mark) = TextEncoding::detect(bytes);
     let Some(text) = coding.decode(
         &bytes[mark..],
-        Edges {
+        SlicePosition {
             is_first: true,
             is_last: true,
         },
@@ -296,32 +310,34 @@ fn lines(
         }
         if line.len() as u64 > MAX_BYTES {
             let error = ToolError::new(
-                Code::TooLarge,
-                format!("line {number} of '{}' is longer than 4 MiB", place.shown),
+                ToolErrorCode::TooLarge,
+                format!("line {number} of '{}' is longer than 4 MiB", place.display),
             );
-            return Err(error.at(&place.shown).hint("use unit `bytes`"));
+            return Err(error
+                .with_path(&place.display)
+                .with_hint("use unit `bytes`"));
         }
         content.push_str(line);
     }
-    Ok(Some(Part {
+    Ok(Some(ReadPart {
         content,
         encoding: coding.as_str(),
         offset,
-        next,
+        next_offset: next,
     }))
 }
 
-fn binary(place: &Place, source: &Source) -> ToolError {
-    let (mime, size) = (media_type(name_of(place), false), source.size());
+fn binary_file_error(place: &ResolvedPath, source: &FileSource) -> ToolError {
+    let (mime, size) = (media_type(file_name(place), false), source.size());
     let message = format!(
         "'{}' is not a text file (binary file): {mime}, {size} bytes",
-        place.shown
+        place.display
     );
-    ToolError::new(Code::BinaryFile, message)
-        .at(&place.shown)
-        .hint("read it with encoding `base64`, or work on it with a program")
+    ToolError::new(ToolErrorCode::BinaryFile, message)
+        .with_path(&place.display)
+        .with_hint("read it with encoding `base64`, or work on it with a program")
 }
 
-fn name_of(place: &Place) -> &str {
+fn file_name(place: &ResolvedPath) -> &str {
     place.parts.last().map_or("", String::as_str)
 }

@@ -16,8 +16,8 @@ use tempfile::TempDir;
 
 use super::{FileTools, SkillWrites};
 use crate::mount::{Access, Mount, MountTable};
-use crate::path::VirtualPath;
-use crate::{Code, Outcome, ToolError};
+use crate::virtual_path::VirtualPath;
+use crate::{ToolError, ToolErrorCode, ToolOutput};
 
 const PDF: &str = "---\nname: pdf\ndescription: Reads PDF files.\n---\n# PDF\n";
 const NOTE: &str = "---\nname: note\ndescription: A draft.\n---\n";
@@ -59,32 +59,32 @@ impl Lab {
             .root(Root::new(path.join("skills"), Scope::Repo))
             .root(Root::new(path.join("drafts"), Scope::User).trust(Trust::Untrusted))
             .build();
-        let workspace = Mount::writable("anything", path.join("work")).mirrored();
+        let workspace = Mount::writable("anything", path.join("work")).with_host_path();
         let mounts = vec![
             Mount::read_only("data", path.join("data")),
             Mount::writable("out", path.join("out")).quota_bytes(10),
         ];
         let table = MountTable::new(Some(workspace), mounts).unwrap();
-        let tools = adjust(FileTools::new(runtime, table).drafts(Some(path.join("drafts"))));
+        let tools = adjust(FileTools::new(runtime, table).drafts_dir(Some(path.join("drafts"))));
         Self { held, top, tools }
     }
 
-    fn ls(&self, arguments: Value) -> Result<Outcome, ToolError> {
+    fn ls(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
         self.checked(self.tools.ls(&serde_json::from_value(arguments).unwrap()))
     }
 
-    fn read(&self, arguments: Value) -> Result<Outcome, ToolError> {
+    fn read(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
         self.checked(self.tools.read(&serde_json::from_value(arguments).unwrap()))
     }
 
-    fn write(&self, arguments: Value) -> Result<Outcome, ToolError> {
+    fn write(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
         self.checked(
             self.tools
                 .write(&serde_json::from_value(arguments).unwrap()),
         )
     }
 
-    fn create(&self, arguments: Value) -> Result<Outcome, ToolError> {
+    fn create(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
         self.checked(
             self.tools
                 .create(&serde_json::from_value(arguments).unwrap()),
@@ -92,7 +92,7 @@ impl Lab {
     }
 
     /// Whatever a tool says, no path of this machine is in it.
-    fn checked(&self, result: Result<Outcome, ToolError>) -> Result<Outcome, ToolError> {
+    fn checked(&self, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
         let path = self.held.path().to_string_lossy().into_owned();
         let said = match &result {
             Ok(outcome) => format!(
@@ -116,12 +116,12 @@ impl Lab {
 }
 
 #[track_caller]
-fn done(result: Result<Outcome, ToolError>) {
+fn done(result: Result<ToolOutput, ToolError>) {
     assert!(!result.unwrap().is_error);
 }
 
 #[track_caller]
-fn code(result: Result<Outcome, ToolError>) -> Code {
+fn code(result: Result<ToolOutput, ToolError>) -> ToolErrorCode {
     result.expect_err("it is refused").code
 }
 
@@ -156,7 +156,10 @@ fn no_tool_takes_a_path_that_leads_elsewhere() {
         for result in results {
             let code = code(result);
             assert!(
-                matches!(code, Code::InvalidPath | Code::PathOutsideMounts),
+                matches!(
+                    code,
+                    ToolErrorCode::InvalidPath | ToolErrorCode::PathOutsideMounts
+                ),
                 "{path:?}: {code:?}"
             );
         }
@@ -171,13 +174,13 @@ fn wrong_skills_are_answered_with_the_right_ones() {
     assert_eq!(
         (error.code, error.message.as_str(), error.hint.as_deref()),
         (
-            Code::SkillNotFound,
+            ToolErrorCode::SkillNotFound,
             "skill 'pfd' not found",
             Some("did you mean pdf?")
         )
     );
     assert_eq!(
-        Outcome::from(error).text,
+        ToolOutput::from(error).text,
         "Error: skill 'pfd' not found\nHint: did you mean pdf?"
     );
 }
@@ -201,7 +204,7 @@ fn a_mirrored_mount_is_reached_by_its_own_path() {
         .tools
         .read(&serde_json::from_value(json!({"path": data})).unwrap())
         .unwrap_err();
-    assert_eq!(error.code, Code::PathOutsideMounts);
+    assert_eq!(error.code, ToolErrorCode::PathOutsideMounts);
 }
 
 #[test]
@@ -227,7 +230,7 @@ fn definitions_are_valid_schemas_and_fit_the_results() {
     for (definition, result) in cases {
         jsonschema::meta::validate(&definition.input_schema).unwrap();
         let schema = jsonschema::validator_for(&definition.output_schema).unwrap();
-        let outcome = result.unwrap_or_else(Outcome::from);
+        let outcome = result.unwrap_or_else(ToolOutput::from);
         assert!(
             schema.is_valid(&outcome.structured),
             "{}: {}",
@@ -266,21 +269,24 @@ fn places_say_where_programs_find_them() {
             .resolve(&VirtualPath::parse(path).unwrap())
             .unwrap();
         assert_eq!(
-            (&place.host, place.shown.as_str(), place.access),
+            (&place.host_path, place.display.as_str(), place.access),
             (&top.join(host), shown, access)
         );
-        assert!(place.directory().is_ok());
+        assert!(place.open_directory().is_ok());
         assert_eq!(place.skill.is_some(), path.starts_with("skills"));
     }
     let file = lab
         .tools
         .resolve(&VirtualPath::parse("data/facts.txt").unwrap())
         .unwrap();
-    assert_eq!(file.directory().unwrap_err().code, Code::NotADirectory);
+    assert_eq!(
+        file.open_directory().unwrap_err().code,
+        ToolErrorCode::NotADirectory
+    );
     let error = lab
         .tools
         .resolve(&VirtualPath::parse("skills").unwrap())
         .map(|_| ())
         .unwrap_err();
-    assert_eq!(error.code, Code::IsADirectory);
+    assert_eq!(error.code, ToolErrorCode::IsADirectory);
 }

@@ -9,14 +9,14 @@ use serde::Deserialize;
 use serde_json::json;
 use skills_runtime::manifest::Document;
 
-use super::{FileTools, Place};
-use crate::definition::{Annotations, Definition};
-use crate::files::guard;
-use crate::files::write::{self, Mode, Writing, Written};
+use super::{FileTools, ResolvedPath};
+use crate::files::sensitive;
+use crate::files::write::{self, WriteMode, WriteRequest, WriteResult};
 use crate::mount::Access;
-use crate::path::VirtualPath;
 use crate::schema;
-use crate::{Code, Outcome, ToolError};
+use crate::tool_definition::{Annotations, ToolDefinition};
+use crate::virtual_path::VirtualPath;
+use crate::{ToolError, ToolErrorCode, ToolOutput};
 use skills_runtime::policy::folded;
 
 /// The most that one call writes: 1 MiB.
@@ -31,7 +31,7 @@ pub(crate) struct WriteArguments {
     #[serde(default)]
     encoding: Encoding,
     #[serde(default)]
-    mode: WriteMode,
+    mode: ModeArgument,
     if_match: Option<String>,
     executable: Option<bool>,
 }
@@ -47,15 +47,15 @@ enum Encoding {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum WriteMode {
+enum ModeArgument {
     #[default]
     Overwrite,
     Create,
     Append,
 }
 
-pub(crate) fn definition() -> Definition {
-    Definition {
+pub(crate) fn definition() -> ToolDefinition {
+    ToolDefinition {
         name: "skills_write".to_owned(),
         title: "Write a file".to_owned(),
         description:
@@ -63,9 +63,9 @@ pub(crate) fn definition() -> Definition {
                       the new one, never half of it; an `append` that fails may have added a part. Of skills only drafts are written to, \
                       unless the host allows more."
                 .to_owned(),
-        input_schema: schema::input(
+        input_schema: schema::input_schema(
             json!({
-                "path": schema::path("The file."),
+                "path": schema::path_schema("The file."),
                 "content": {"type": "string", "description": "What is to be in it; of `append`, what is added. At most 1048576 bytes."},
                 "encoding": {"enum": ["utf-8", "base64"], "default": "utf-8", "description": "How `content` is written."},
                 "mode": {"enum": ["overwrite", "create", "append"], "default": "overwrite",
@@ -76,7 +76,7 @@ pub(crate) fn definition() -> Definition {
             }),
             &["path", "content"],
         ),
-        output_schema: schema::output(
+        output_schema: schema::output_schema(
             json!({
                 "path": {"type": "string"},
                 "bytes_written": {"type": "integer"},
@@ -85,46 +85,49 @@ pub(crate) fn definition() -> Definition {
             }),
             &["path", "bytes_written", "sha256", "created"],
         ),
-        annotations: Annotations::REPLACES,
+        annotations: Annotations::DESTRUCTIVE,
     }
 }
 
 impl FileTools {
     /// Writes a file.
-    pub(crate) fn write(&self, arguments: &WriteArguments) -> Result<Outcome, ToolError> {
-        let content = content(arguments)?;
+    pub(crate) fn write(&self, arguments: &WriteArguments) -> Result<ToolOutput, ToolError> {
+        let content = decode_content(arguments)?;
         let place = self.resolve(&VirtualPath::parse(&arguments.path)?)?;
-        check_place(&place)?;
-        self.is_writable(&place)?;
-        let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        check_target(&place)?;
+        self.check_writable(&place)?;
+        let _one_at_a_time = self
+            .write_lock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let bytes = content.len() as u64;
         place
             .quota
-            .take(bytes)
-            .map_err(|left| over_quota(&place, left))?;
-        let written =
-            write_to(&place, &content, arguments).inspect_err(|_| place.quota.give_back(bytes))?;
-        if place.skill.is_some() || self.reaches_skills() {
-            self.looks.anew();
+            .reserve(bytes)
+            .map_err(|left| quota_error(&place, left))?;
+        let written = write_content(&place, &content, arguments)
+            .inspect_err(|_| place.quota.release(bytes))?;
+        if place.skill.is_some() || self.may_overlap_skills() {
+            self.catalog_cache.refresh();
         }
-        let data = json!({"path": place.shown, "bytes_written": bytes, "sha256": written.sha256, "created": written.is_new});
-        let mut outcome = Outcome::new(
-            format!("Successfully wrote {bytes} bytes to '{}'", place.shown),
+        let data = json!({"path": place.display, "bytes_written": bytes, "sha256": written.sha256, "created": written.is_new});
+        let mut outcome = ToolOutput::new(
+            format!("Successfully wrote {bytes} bytes to '{}'", place.display),
             data,
         );
-        outcome.files = vec![place.shown];
+        outcome.files = vec![place.display];
         Ok(outcome)
     }
 }
 
-fn content(arguments: &WriteArguments) -> Result<Cow<'_, [u8]>, ToolError> {
+fn decode_content(arguments: &WriteArguments) -> Result<Cow<'_, [u8]>, ToolError> {
     let content = match arguments.encoding {
         Encoding::Utf8 => Cow::Borrowed(arguments.content.as_bytes()),
         Encoding::Base64 => {
             let decoded = STANDARD.decode(&arguments.content);
             Cow::Owned(decoded.map_err(|_| {
                 ToolError::new(
-                    Code::InvalidArguments,
+                    ToolErrorCode::InvalidArguments,
                     "`content` is no base64 with padding",
                 )
             })?)
@@ -135,22 +138,24 @@ fn content(arguments: &WriteArguments) -> Result<Cow<'_, [u8]>, ToolError> {
             "{} bytes are more than the 1048576 that one call writes",
             content.len()
         );
-        return Err(ToolError::new(Code::TooLarge, message)
-            .hint("write the first part, then the rest with mode `append`"));
+        return Err(ToolError::new(ToolErrorCode::TooLarge, message)
+            .with_hint("write the first part, then the rest with mode `append`"));
     }
     Ok(content)
 }
 
-fn check_place(place: &Place) -> Result<(), ToolError> {
+fn check_target(place: &ResolvedPath) -> Result<(), ToolError> {
     let refused = |code, message: String, hint: &str| {
-        Err(ToolError::new(code, message).at(&place.shown).hint(hint))
+        Err(ToolError::new(code, message)
+            .with_path(&place.display)
+            .with_hint(hint))
     };
-    let shown = &place.shown;
+    let shown = &place.display;
     match (place.access, &place.skill) {
         (Access::ReadWrite, _) => {}
         (Access::ReadOnly, None) => {
             return refused(
-                Code::ReadOnly,
+                ToolErrorCode::ReadOnly,
                 format!("'{shown}' may only be read"),
                 "write to the workspace instead",
             );
@@ -158,7 +163,7 @@ fn check_place(place: &Place) -> Result<(), ToolError> {
         (Access::ReadOnly, Some(_)) => {
             let hint = "make a skill of your own with skills_create, or write to the workspace";
             return refused(
-                Code::ReadOnly,
+                ToolErrorCode::ReadOnly,
                 format!("'{shown}' is part of a skill that may only be read"),
                 hint,
             );
@@ -166,22 +171,22 @@ fn check_place(place: &Place) -> Result<(), ToolError> {
     }
     if place.parts.is_empty() {
         return refused(
-            Code::IsADirectory,
+            ToolErrorCode::IsADirectory,
             format!("'{shown}' is a directory"),
             "name a file in it",
         );
     }
-    if let Some(name) = guard::protected(&place.parts) {
+    if let Some(name) = sensitive::protected_component(&place.parts) {
         let hint = "it changes what runs or holds secrets: ask the user to change it";
         return refused(
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
             format!("'{shown}' is not written, because of '{name}' in it"),
             hint,
         );
     }
-    if let Some(name) = other_spelling(place) {
+    if let Some(name) = find_case_variant(place) {
         return refused(
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
             format!("'{shown}' would be taken for '{name}'"),
             &format!("write to '{name}'"),
         );
@@ -190,7 +195,7 @@ fn check_place(place: &Place) -> Result<(), ToolError> {
 }
 
 /// Two spellings of one name are one file on some disks.
-fn other_spelling(place: &Place) -> Option<&str> {
+fn find_case_variant(place: &ResolvedPath) -> Option<&str> {
     let file_name = place.skill.as_ref()?.file_name.as_str();
     let [name] = place.parts.as_slice() else {
         return None;
@@ -198,34 +203,37 @@ fn other_spelling(place: &Place) -> Option<&str> {
     (name != file_name && folded(name) == folded(file_name)).then_some(file_name)
 }
 
-fn over_quota(place: &Place, left: u64) -> ToolError {
+fn quota_error(place: &ResolvedPath, left: u64) -> ToolError {
     let message = format!(
         "only {left} bytes may still be written below '{}'",
-        place.shown.split('/').next().unwrap_or_default()
+        place.display.split('/').next().unwrap_or_default()
     );
-    ToolError::new(Code::TooLarge, message).at(&place.shown)
+    ToolError::new(ToolErrorCode::TooLarge, message).with_path(&place.display)
 }
 
-fn write_to(
-    place: &Place,
+fn write_content(
+    place: &ResolvedPath,
     content: &[u8],
     arguments: &WriteArguments,
-) -> Result<Written, ToolError> {
+) -> Result<WriteResult, ToolError> {
     let Some((name, above)) = place.parts.split_last() else {
-        return Err(ToolError::new(Code::IsADirectory, "it is a directory"));
+        return Err(ToolError::new(
+            ToolErrorCode::IsADirectory,
+            "it is a directory",
+        ));
     };
     let parent = match arguments.if_match {
-        None => write::parent(&place.top, above, &place.shown)?,
-        Some(_) => write::known_parent(&place.top, above, &place.shown)?,
+        None => write::create_parent(&place.base_dir, above, &place.display)?,
+        Some(_) => write::open_parent(&place.base_dir, above, &place.display)?,
     };
     let mode = match arguments.mode {
-        WriteMode::Overwrite => Mode::Overwrite,
-        WriteMode::Create => Mode::Create,
-        WriteMode::Append => Mode::Append,
+        ModeArgument::Overwrite => WriteMode::Overwrite,
+        ModeArgument::Create => WriteMode::Create,
+        ModeArgument::Append => WriteMode::Append,
     };
     let (if_match, executable) = (arguments.if_match.as_deref(), arguments.executable);
-    let writing = Writing {
-        shown: &place.shown,
+    let writing = WriteRequest {
+        display_path: &place.display,
         content,
         mode,
         if_match,
@@ -236,24 +244,24 @@ fn write_to(
         .as_ref()
         .is_some_and(|skill| above.is_empty() && *name == skill.file_name);
     if !is_manifest {
-        return write::write(&parent, name, &writing);
+        return write::write_file(&parent, name, &writing);
     }
-    let old = if mode == Mode::Append {
-        write::read_small(&parent, name, &place.shown)?.unwrap_or_default()
+    let old = if mode == WriteMode::Append {
+        write::read_small(&parent, name, &place.display)?.unwrap_or_default()
     } else {
         Vec::new()
     };
     let whole = [old.as_slice(), content].concat();
     check_manifest(place, &whole)?;
-    let mode = if mode == Mode::Append {
-        Mode::Overwrite
+    let mode = if mode == WriteMode::Append {
+        WriteMode::Overwrite
     } else {
         mode
     };
-    write::write(
+    write::write_file(
         &parent,
         name,
-        &Writing {
+        &WriteRequest {
             content: &whole,
             mode,
             ..writing
@@ -262,13 +270,16 @@ fn write_to(
 }
 
 /// A skill stays the skill that it was.
-fn check_manifest(place: &Place, bytes: &[u8]) -> Result<(), ToolError> {
-    let refused =
-        |message: String| ToolError::new(Code::InvalidArguments, message).at(&place.shown);
+fn check_manifest(place: &ResolvedPath, bytes: &[u8]) -> Result<(), ToolError> {
+    let refused = |message: String| {
+        ToolError::new(ToolErrorCode::InvalidArguments, message).with_path(&place.display)
+    };
     if bytes.len() > MAX_BYTES {
-        return Err(
-            ToolError::new(Code::TooLarge, "a SKILL.md has at most 1048576 bytes").at(&place.shown),
-        );
+        return Err(ToolError::new(
+            ToolErrorCode::TooLarge,
+            "a SKILL.md has at most 1048576 bytes",
+        )
+        .with_path(&place.display));
     }
     let document = Document::parse(bytes)
         .map_err(|error| refused(format!("that would be no skill any more: {error}")))?;
@@ -281,7 +292,7 @@ fn check_manifest(place: &Place, bytes: &[u8]) -> Result<(), ToolError> {
     );
     if old != Some(new) {
         return Err(refused("that would change the skill's name".to_owned())
-            .hint("keep `name`; make another skill with skills_create"));
+            .with_hint("keep `name`; make another skill with skills_create"));
     }
     Ok(())
 }

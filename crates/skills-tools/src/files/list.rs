@@ -9,65 +9,65 @@ use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, DirEntry, Metadata};
 use cap_std::time::SystemTime;
 
-use crate::hidden::Hidden;
-use crate::path::{problem, shown};
+use crate::hidden_dirs::HiddenDirs;
+use crate::virtual_path::{escape_for_display, invalid_part_reason};
 
 /// How far a listing goes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bounds {
+pub(crate) struct ListLimits {
     /// A directory with more entries is not listed.
     pub(crate) max_entries: usize,
     /// The most entries that a listing of everything below looks at.
-    pub(crate) max_seen: usize,
+    pub(crate) max_visited: usize,
 }
 
-impl Bounds {
+impl ListLimits {
     /// What hosts get: 1,000,000 in one directory, 20,000 below one.
     pub(crate) const DEFAULT: Self = Self {
         max_entries: 1_000_000,
-        max_seen: 20_000,
+        max_visited: 20_000,
     };
 }
 
 /// What is listed.
-pub(crate) struct Ground<'a> {
+pub(crate) struct ListRoot<'a> {
     /// The directory that links must stay in.
-    pub(crate) top: &'a Dir,
+    pub(crate) root: &'a Dir,
     /// Where `top` is on this machine.
-    pub(crate) base: PathBuf,
+    pub(crate) root_path: PathBuf,
     /// What of it is not listed.
-    pub(crate) hidden: Hidden,
+    pub(crate) hidden: HiddenDirs,
     /// Where the directory that is listed is below it.
-    pub(crate) at: PathBuf,
+    pub(crate) relative_path: PathBuf,
     pub(crate) directory: &'a Dir,
 }
 
 /// Which names are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dotted {
-    Listed,
-    Hidden,
+pub(crate) enum HiddenFiles {
+    Include,
+    Exclude,
 }
 
 /// Part of a listing.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     /// In the order of the names' bytes, directories before what is in them.
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<ListedEntry>,
     /// How many there are on all pages together.
     pub(crate) total: usize,
     /// Whether there are more behind this page.
     pub(crate) has_more: bool,
     /// Whether something was left out of all pages.
-    pub(crate) is_cut: bool,
+    pub(crate) is_truncated: bool,
 }
 
 /// One entry.
 #[derive(Debug)]
-pub(crate) struct Item {
+pub(crate) struct ListedEntry {
     /// Its names below the directory that is listed.
     pub(crate) names: Vec<OsString>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: EntryKind,
     pub(crate) bytes: u64,
     /// In seconds since 1970.
     pub(crate) modified: Option<i64>,
@@ -76,7 +76,7 @@ pub(crate) struct Item {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     File,
     Directory,
     /// A symlink that leads nowhere or out of the mount.
@@ -86,12 +86,12 @@ pub(crate) enum Kind {
 
 /// Lists one directory behind the name `after`, in memory for one page only; nothing when it has
 /// too many entries.
-pub(crate) fn one(
-    ground: &Ground<'_>,
-    dotted: Dotted,
+pub(crate) fn list_directory(
+    ground: &ListRoot<'_>,
+    dotted: HiddenFiles,
     after: Option<&OsStr>,
     limit: usize,
-    bounds: Bounds,
+    bounds: ListLimits,
 ) -> Result<Option<Page>> {
     let mut names = BTreeSet::new();
     let (mut total, mut has_more) = (0, false);
@@ -101,7 +101,7 @@ pub(crate) fn one(
         }
         let entry = entry?;
         let name = entry.file_name();
-        if is_left_out(&name, dotted) || ground.is_hidden(&entry, &[]) {
+        if is_excluded(&name, dotted) || ground.is_hidden(&entry, &[]) {
             continue;
         }
         total += 1;
@@ -116,58 +116,58 @@ pub(crate) fn one(
     }
     let items = names
         .into_iter()
-        .filter_map(|name| Item::of(ground, ground.directory, vec![name]))
+        .filter_map(|name| ListedEntry::read(ground, ground.directory, vec![name]))
         .collect();
     Ok(Some(Page {
         items,
         total,
         has_more,
-        is_cut: false,
+        is_truncated: false,
     }))
 }
 
 /// Lists what lies below a directory, `depth` directories deep, behind the entry `after`.
-pub(crate) fn below(
-    ground: &Ground<'_>,
-    dotted: Dotted,
+pub(crate) fn list_recursive(
+    ground: &ListRoot<'_>,
+    dotted: HiddenFiles,
     depth: usize,
     after: Option<&[OsString]>,
     limit: usize,
-    bounds: Bounds,
+    bounds: ListLimits,
 ) -> Page {
     let mut walk = Walk {
-        ground,
-        dotted,
+        root: ground,
+        hidden_files: dotted,
         after,
         limit,
-        left: bounds.max_seen,
+        remaining: bounds.max_visited,
         page: Page::default(),
     };
-    walk.one(ground.directory, &[], depth);
+    walk.visit_directory(ground.directory, &[], depth);
     walk.page
 }
 
 struct Walk<'a> {
-    ground: &'a Ground<'a>,
-    dotted: Dotted,
+    root: &'a ListRoot<'a>,
+    hidden_files: HiddenFiles,
     after: Option<&'a [OsString]>,
     limit: usize,
-    left: usize,
+    remaining: usize,
     page: Page,
 }
 
 impl Walk<'_> {
-    fn one(&mut self, directory: &Dir, above: &[OsString], depth: usize) {
-        let Some(names) = self.names(directory, above) else {
-            self.page.is_cut = true;
+    fn visit_directory(&mut self, directory: &Dir, above: &[OsString], depth: usize) {
+        let Some(names) = self.read_names(directory, above) else {
+            self.page.is_truncated = true;
             return;
         };
         for name in names {
             let names = [above, std::slice::from_ref(&name)].concat();
-            let Some(item) = Item::of(self.ground, directory, names.clone()) else {
+            let Some(item) = ListedEntry::read(self.root, directory, names.clone()) else {
                 continue;
             };
-            let enters = item.kind == Kind::Directory && !item.is_symlink && depth > 1;
+            let enters = item.kind == EntryKind::Directory && !item.is_symlink && depth > 1;
             self.page.total += 1;
             if self.after.is_none_or(|after| names.as_slice() > after) {
                 if self.page.items.len() < self.limit {
@@ -178,8 +178,8 @@ impl Walk<'_> {
             }
             if enters {
                 match directory.open_dir_nofollow(&name) {
-                    Ok(inner) => self.one(&inner, &names, depth - 1),
-                    Err(_) => self.page.is_cut = true,
+                    Ok(inner) => self.visit_directory(&inner, &names, depth - 1),
+                    Err(_) => self.page.is_truncated = true,
                 }
             }
         }
@@ -187,13 +187,13 @@ impl Walk<'_> {
 
     /// The names in a directory, or nothing when they would be too many: half of them would be
     /// whichever the disk names first.
-    fn names(&mut self, directory: &Dir, above: &[OsString]) -> Option<BTreeSet<OsString>> {
+    fn read_names(&mut self, directory: &Dir, above: &[OsString]) -> Option<BTreeSet<OsString>> {
         let mut names = BTreeSet::new();
         for entry in directory.entries().ok()? {
-            self.left = self.left.checked_sub(1)?;
+            self.remaining = self.remaining.checked_sub(1)?;
             let entry = entry.ok()?;
             let name = entry.file_name();
-            if !is_left_out(&name, self.dotted) && !self.ground.is_hidden(&entry, above) {
+            if !is_excluded(&name, self.hidden_files) && !self.root.is_hidden(&entry, above) {
                 names.insert(name);
             }
         }
@@ -201,7 +201,7 @@ impl Walk<'_> {
     }
 }
 
-impl Ground<'_> {
+impl ListRoot<'_> {
     /// Says whether an entry of the directory with the names `above` is hidden, or a symlink that
     /// leads to what is.
     fn is_hidden(&self, entry: &DirEntry, above: &[OsString]) -> bool {
@@ -210,31 +210,31 @@ impl Ground<'_> {
         }
         let path = above
             .iter()
-            .fold(self.at.clone(), |path, name| path.join(name))
+            .fold(self.relative_path.clone(), |path, name| path.join(name))
             .join(entry.file_name());
         let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
         let target = if is_link {
-            self.top.canonicalize(&path).ok()
+            self.root.canonicalize(&path).ok()
         } else {
             None
         };
-        self.hidden.holds(&self.base.join(&path))
-            || target.is_some_and(|target| self.hidden.holds(&self.base.join(target)))
+        self.hidden.contains(&self.root_path.join(&path))
+            || target.is_some_and(|target| self.hidden.contains(&self.root_path.join(target)))
     }
 }
 
-impl Item {
+impl ListedEntry {
     /// Looks at an entry; one that vanished meanwhile is none.
-    fn of(ground: &Ground<'_>, directory: &Dir, names: Vec<OsString>) -> Option<Self> {
+    fn read(ground: &ListRoot<'_>, directory: &Dir, names: Vec<OsString>) -> Option<Self> {
         let own = directory.symlink_metadata(names.last()?).ok()?;
         let is_symlink = own.is_symlink();
         let path = || {
             names
                 .iter()
-                .fold(ground.at.clone(), |path, name| path.join(name))
+                .fold(ground.relative_path.clone(), |path, name| path.join(name))
         };
         let target = if is_symlink {
-            ground.top.metadata(path()).ok()
+            ground.root.metadata(path()).ok()
         } else {
             None
         };
@@ -245,8 +245,8 @@ impl Item {
                 .ok()?;
             i64::try_from(since.as_secs()).ok()
         });
-        let (kind, is_executable) = (Kind::of(metadata), is_executable(metadata));
-        let bytes = if kind == Kind::File {
+        let (kind, is_executable) = (EntryKind::from_metadata(metadata), is_executable(metadata));
+        let bytes = if kind == EntryKind::File {
             metadata.len()
         } else {
             0
@@ -262,15 +262,15 @@ impl Item {
     }
 
     /// Returns the names as text, and whether a path can be written with them.
-    pub(crate) fn readable(&self) -> (Vec<String>, bool) {
-        let names: Vec<(String, bool)> = self.names.iter().map(|name| readable(name)).collect();
+    pub(crate) fn display_names(&self) -> (Vec<String>, bool) {
+        let names: Vec<(String, bool)> = self.names.iter().map(|name| display_name(name)).collect();
         let all = names.iter().all(|(_, is_readable)| *is_readable);
         (names.into_iter().map(|(name, _)| name).collect(), all)
     }
 }
 
-impl Kind {
-    fn of(metadata: &Metadata) -> Self {
+impl EntryKind {
+    fn from_metadata(metadata: &Metadata) -> Self {
         match () {
             () if metadata.is_dir() => Self::Directory,
             () if metadata.is_file() => Self::File,
@@ -289,15 +289,15 @@ impl Kind {
     }
 }
 
-fn is_left_out(name: &OsStr, dotted: Dotted) -> bool {
-    dotted == Dotted::Hidden && name.as_encoded_bytes().starts_with(b".")
+fn is_excluded(name: &OsStr, dotted: HiddenFiles) -> bool {
+    dotted == HiddenFiles::Exclude && name.as_encoded_bytes().starts_with(b".")
 }
 
 /// Writes a name out so that nothing in it is invisible or looks like something else.
-fn readable(name: &OsStr) -> (String, bool) {
+fn display_name(name: &OsStr) -> (String, bool) {
     match name.to_str() {
-        Some(name) if problem(name).is_none() => (name.to_owned(), true),
-        Some(name) => (shown(name), false),
+        Some(name) if invalid_part_reason(name).is_none() => (name.to_owned(), true),
+        Some(name) => (escape_for_display(name), false),
         None => (name.as_encoded_bytes().escape_ascii().to_string(), false),
     }
 }

@@ -10,7 +10,7 @@ use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 /// Finds where a path really is below `top`, following symlinks that stay in it.
 ///
 /// What is judged is what is opened: the result is walked again without following anything.
-pub(crate) fn real(top: &Dir, parts: &[String]) -> Result<Vec<OsString>> {
+pub(crate) fn canonicalize(top: &Dir, parts: &[String]) -> Result<Vec<OsString>> {
     if parts.is_empty() {
         return Ok(Vec::new());
     }
@@ -25,7 +25,7 @@ pub(crate) fn real(top: &Dir, parts: &[String]) -> Result<Vec<OsString>> {
 }
 
 /// Opens a directory by a path without symlinks.
-pub(crate) fn directory(top: &Dir, parts: &[OsString]) -> Result<Dir> {
+pub(crate) fn open_directory(top: &Dir, parts: &[OsString]) -> Result<Dir> {
     let mut directory = top.try_clone()?;
     for part in parts {
         directory = directory.open_dir_nofollow(part)?;
@@ -34,7 +34,7 @@ pub(crate) fn directory(top: &Dir, parts: &[OsString]) -> Result<Dir> {
 }
 
 /// What is at the end of a path.
-pub(crate) enum Found {
+pub(crate) enum OpenedFile {
     /// A regular file, opened for reading.
     File(File, Metadata),
     /// A directory.
@@ -45,36 +45,36 @@ pub(crate) enum Found {
 
 /// Opens a regular file by a path without symlinks. Never waits for a writer, and never touches a
 /// device.
-pub(crate) fn file(top: &Dir, parts: &[OsString]) -> Result<Found> {
+pub(crate) fn open_file(top: &Dir, parts: &[OsString]) -> Result<OpenedFile> {
     let Some((name, above)) = parts.split_last() else {
-        return Ok(Found::Directory);
+        return Ok(OpenedFile::Directory);
     };
-    let parent = directory(top, above)?;
+    let parent = open_directory(top, above)?;
     let metadata = parent.symlink_metadata(name)?;
     if metadata.is_dir() {
-        return Ok(Found::Directory);
+        return Ok(OpenedFile::Directory);
     }
     if metadata.is_symlink() {
         return Err(Error::from(ErrorKind::PermissionDenied));
     }
     if !metadata.is_file() {
-        return Ok(Found::Special);
+        return Ok(OpenedFile::Special);
     }
     let mut options = OpenOptions::new();
     options.read(true);
-    never_wait(&mut options);
+    set_nonblocking(&mut options);
     let file = parent.open_with(name, &options)?;
     let metadata = file.metadata()?;
     Ok(if metadata.is_file() {
-        Found::File(file, metadata)
+        OpenedFile::File(file, metadata)
     } else {
-        Found::Special
+        OpenedFile::Special
     })
 }
 
 /// Makes opening follow no symlink at the end of the path, and wait for nobody at the other end of
 /// a pipe.
-pub(crate) fn never_wait(options: &mut OpenOptions) {
+pub(crate) fn set_nonblocking(options: &mut OpenOptions) {
     options.follow(FollowSymlinks::No);
     #[cfg(unix)]
     {

@@ -7,53 +7,53 @@ use cap_std::fs::File;
 use sha2::{Digest, Sha256};
 
 /// Longer files are neither kept nor hashed: 16 MiB.
-pub(crate) const MAX_WHOLE_BYTES: u64 = 16 << 20;
+pub(crate) const MAX_IN_MEMORY_BYTES: u64 = 16 << 20;
 
 /// A file that is being read.
-pub(crate) enum Source {
+pub(crate) enum FileSource {
     /// All of it.
-    Whole(Vec<u8>),
+    InMemory(Vec<u8>),
     /// A long one, and its length.
-    Long(File, u64),
+    Streamed(File, u64),
 }
 
-impl Source {
+impl FileSource {
     /// Takes what an open file of `size` bytes holds.
-    pub(crate) fn of(mut file: File, size: u64) -> Result<Self> {
-        if size > MAX_WHOLE_BYTES {
-            return Ok(Self::Long(file, size));
+    pub(crate) fn from_file(mut file: File, size: u64) -> Result<Self> {
+        if size > MAX_IN_MEMORY_BYTES {
+            return Ok(Self::Streamed(file, size));
         }
         let mut bytes = Vec::new();
         (&mut file)
-            .take(MAX_WHOLE_BYTES + 1)
+            .take(MAX_IN_MEMORY_BYTES + 1)
             .read_to_end(&mut bytes)?;
         // It grew meanwhile.
         let length = bytes.len() as u64;
-        Ok(if length > MAX_WHOLE_BYTES {
-            Self::Long(file, length)
+        Ok(if length > MAX_IN_MEMORY_BYTES {
+            Self::Streamed(file, length)
         } else {
-            Self::Whole(bytes)
+            Self::InMemory(bytes)
         })
     }
 
     pub(crate) fn size(&self) -> u64 {
         match self {
-            Self::Whole(bytes) => bytes.len() as u64,
-            Self::Long(_, size) => *size,
+            Self::InMemory(bytes) => bytes.len() as u64,
+            Self::Streamed(_, size) => *size,
         }
     }
 
     pub(crate) fn sha256(&self) -> Option<String> {
         match self {
-            Self::Whole(bytes) => Some(sha256(bytes)),
-            Self::Long(..) => None,
+            Self::InMemory(bytes) => Some(sha256(bytes)),
+            Self::Streamed(..) => None,
         }
     }
 
     /// Reads at most `length` bytes from `offset` on.
-    pub(crate) fn slice(&mut self, offset: u64, length: u64) -> Result<Cow<'_, [u8]>> {
+    pub(crate) fn read_at(&mut self, offset: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         match self {
-            Self::Whole(bytes) => {
+            Self::InMemory(bytes) => {
                 let start = usize::try_from(offset)
                     .unwrap_or(usize::MAX)
                     .min(bytes.len());
@@ -63,8 +63,8 @@ impl Source {
                 Ok(Cow::Borrowed(&bytes[start..end]))
             }
             // Systems refuse to go to places that no file can have.
-            Self::Long(_, size) if offset >= *size => Ok(Cow::Borrowed(&[])),
-            Self::Long(file, _) => {
+            Self::Streamed(_, size) if offset >= *size => Ok(Cow::Borrowed(&[])),
+            Self::Streamed(file, _) => {
                 file.seek(SeekFrom::Start(offset))?;
                 let mut bytes = Vec::new();
                 file.take(length).read_to_end(&mut bytes)?;

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use cap_fs_ext::{DirExt, MetadataExt};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
-use super::open::never_wait;
+use super::open::set_nonblocking;
 
 /// How old something is before it can be abandoned: longer than any write takes, for machines that
 /// share a directory and no locks.
@@ -23,27 +23,30 @@ const ABANDONED_AFTER: Duration = Duration::from_secs(600);
 const MAX_SWEPT: usize = 4_096;
 
 /// A directory under its temporary name, locked until this is dropped.
-pub(crate) struct Temporary {
+pub(crate) struct TemporaryDirectory {
     pub(crate) name: String,
     _lock: File,
 }
 
 /// Makes a new file; it is locked until it is closed.
-pub(super) fn file(parent: &Dir, options: &OpenOptions) -> io::Result<(File, String)> {
-    make(parent, |name| parent.open_with(name, options))
+pub(super) fn create_file(parent: &Dir, options: &OpenOptions) -> io::Result<(File, String)> {
+    create_unique(parent, |name| parent.open_with(name, options))
 }
 
 /// Makes a new directory.
-pub(crate) fn directory(parent: &Dir) -> io::Result<Temporary> {
-    let (lock, name) = make(parent, |name| {
+pub(crate) fn create_directory(parent: &Dir) -> io::Result<TemporaryDirectory> {
+    let (lock, name) = create_unique(parent, |name| {
         parent.create_dir(name)?;
-        readable(parent, name)
+        open_for_lock(parent, name)
     })?;
-    Ok(Temporary { name, _lock: lock })
+    Ok(TemporaryDirectory { name, _lock: lock })
 }
 
 /// Makes something under a name that is free, and locks it.
-fn make(parent: &Dir, make: impl Fn(&str) -> io::Result<File>) -> io::Result<(File, String)> {
+fn create_unique(
+    parent: &Dir,
+    make: impl Fn(&str) -> io::Result<File>,
+) -> io::Result<(File, String)> {
     loop {
         let name = next_name();
         let made = match make(&name) {
@@ -51,7 +54,7 @@ fn make(parent: &Dir, make: impl Fn(&str) -> io::Result<File>) -> io::Result<(Fi
             made => made?,
         };
         // A sweep of another process may have been faster than the lock, and has removed it then.
-        if lock(&made)? != Lock::Others && is_at(parent, &name, &made)? {
+        if try_lock(&made)? != LockResult::HeldByOther && is_at(parent, &name, &made)? {
             sweep_once(parent, &made);
             return Ok((made, name));
         }
@@ -80,37 +83,37 @@ fn is_temporary(name: &str) -> bool {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lock {
-    Ours,
-    Others,
+enum LockResult {
+    Acquired,
+    HeldByOther,
     /// The file system knows no locks, or the system none of this kind.
-    None,
+    Unsupported,
 }
 
 /// Locks the open file, not the descriptor: the lock stays until the last copy is closed.
 #[cfg(unix)]
-fn lock(file: &File) -> io::Result<Lock> {
+fn try_lock(file: &File) -> io::Result<LockResult> {
     Ok(match file.try_clone()?.into_std().try_lock() {
-        Ok(()) => Lock::Ours,
-        Err(std::fs::TryLockError::WouldBlock) => Lock::Others,
-        Err(std::fs::TryLockError::Error(_)) => Lock::None,
+        Ok(()) => LockResult::Acquired,
+        Err(std::fs::TryLockError::WouldBlock) => LockResult::HeldByOther,
+        Err(std::fs::TryLockError::Error(_)) => LockResult::Unsupported,
     })
 }
 
 /// Elsewhere a lock would keep others from reading the file.
 #[cfg(not(unix))]
-fn lock(_file: &File) -> io::Result<Lock> {
-    Ok(Lock::None)
+fn try_lock(_file: &File) -> io::Result<LockResult> {
+    Ok(LockResult::Unsupported)
 }
 
 /// Opens a file or directory for reading, which is enough to lock it.
-fn readable(parent: &Dir, name: &str) -> io::Result<File> {
+fn open_for_lock(parent: &Dir, name: &str) -> io::Result<File> {
     if parent.symlink_metadata(name)?.is_dir() {
         return parent.open_dir_nofollow(name)?.open(".");
     }
     let mut options = OpenOptions::new();
     options.read(true);
-    never_wait(&mut options);
+    set_nonblocking(&mut options);
     parent.open_with(name, &options)
 }
 
@@ -167,8 +170,8 @@ fn remove_abandoned(parent: &Dir, name: &str, own: &Metadata) -> io::Result<()> 
     if !is_candidate {
         return Ok(());
     }
-    let file = readable(parent, name)?;
-    if lock(&file)? != Lock::Ours || !is_at(parent, name, &file)? {
+    let file = open_for_lock(parent, name)?;
+    if try_lock(&file)? != LockResult::Acquired || !is_at(parent, name, &file)? {
         return Ok(());
     }
     if metadata.is_dir() {
@@ -206,7 +209,7 @@ mod tests {
     }
 
     fn make_old(parent: &Dir, name: &str) {
-        let file = readable(parent, name).unwrap().into_std();
+        let file = open_for_lock(parent, name).unwrap().into_std();
         file.set_modified(SystemTime::now() - 2 * ABANDONED_AFTER)
             .unwrap();
     }
@@ -236,10 +239,13 @@ mod tests {
             .for_each(|name| make_old(&parent, name));
         parent.symlink("target", ".skills-3-1.tmp").unwrap();
         // In use by another process, for which another open file stands here.
-        let used =
-            [".skills-1-2.tmp", ".skills-2-2.tmp"].map(|name| readable(&parent, name).unwrap());
-        assert!(used.iter().all(|used| lock(used).unwrap() == Lock::Ours));
-        let (_file, own) = file(&parent, &write_new()).unwrap();
+        let used = [".skills-1-2.tmp", ".skills-2-2.tmp"]
+            .map(|name| open_for_lock(&parent, name).unwrap());
+        assert!(
+            used.iter()
+                .all(|used| try_lock(used).unwrap() == LockResult::Acquired)
+        );
+        let (_file, own) = create_file(&parent, &write_new()).unwrap();
         let mut left: Vec<String> = parent
             .entries()
             .unwrap()
@@ -265,8 +271,8 @@ mod tests {
     fn what_is_being_made_is_locked() {
         let held = tempfile::tempdir().unwrap();
         let parent = Dir::open_ambient_dir(held.path(), ambient_authority()).unwrap();
-        let (_file, name) = file(&parent, &write_new()).unwrap();
-        let made = directory(&parent).unwrap();
+        let (_file, name) = create_file(&parent, &write_new()).unwrap();
+        let made = create_directory(&parent).unwrap();
         for name in [&name, &made.name] {
             make_old(&parent, name);
             let metadata = parent.symlink_metadata(name).unwrap();

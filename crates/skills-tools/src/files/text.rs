@@ -2,7 +2,7 @@
 
 /// How a file's text is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Coding {
+pub(crate) enum TextEncoding {
     Utf8,
     Utf16Little,
     Utf16Big,
@@ -10,7 +10,7 @@ pub(crate) enum Coding {
 
 /// Text, and which bytes of the slice it came from.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Text {
+pub(crate) struct DecodedText {
     pub(crate) content: String,
     /// So many bytes at the beginning belong to a character that began before the slice.
     pub(crate) start: usize,
@@ -20,14 +20,14 @@ pub(crate) struct Text {
 
 /// Where a slice stands in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Edges {
+pub(crate) struct SlicePosition {
     pub(crate) is_first: bool,
     pub(crate) is_last: bool,
 }
 
-impl Coding {
+impl TextEncoding {
     /// Tells the coding by the byte order mark, and how long that is.
-    pub(crate) fn of(head: &[u8]) -> (Self, usize) {
+    pub(crate) fn detect(head: &[u8]) -> (Self, usize) {
         match head {
             [0xEF, 0xBB, 0xBF, ..] => (Self::Utf8, 3),
             [0xFF, 0xFE, ..] => (Self::Utf16Little, 2),
@@ -46,16 +46,16 @@ impl Coding {
 
     /// Reads a slice of a file as text; nothing when it is none. Characters that the edges cut are
     /// left out.
-    pub(crate) fn decode(self, bytes: &[u8], edges: Edges) -> Option<Text> {
+    pub(crate) fn decode(self, bytes: &[u8], edges: SlicePosition) -> Option<DecodedText> {
         match self {
-            Self::Utf8 => utf8(bytes, edges),
-            Self::Utf16Little => utf16(bytes, edges, u16::from_le_bytes),
-            Self::Utf16Big => utf16(bytes, edges, u16::from_be_bytes),
+            Self::Utf8 => decode_utf8(bytes, edges),
+            Self::Utf16Little => decode_utf16(bytes, edges, u16::from_le_bytes),
+            Self::Utf16Big => decode_utf16(bytes, edges, u16::from_be_bytes),
         }
     }
 }
 
-fn utf8(bytes: &[u8], edges: Edges) -> Option<Text> {
+fn decode_utf8(bytes: &[u8], edges: SlicePosition) -> Option<DecodedText> {
     let is_inner = |byte: &&u8| **byte & 0xC0 == 0x80;
     let start = if edges.is_first {
         0
@@ -70,14 +70,18 @@ fn utf8(bytes: &[u8], edges: Edges) -> Option<Text> {
     };
     let content = std::str::from_utf8(&rest[..end]).ok()?.to_owned();
     // No text has a NUL in it, and what is all zeros is no text.
-    (!content.contains('\0')).then_some(Text {
+    (!content.contains('\0')).then_some(DecodedText {
         content,
         start,
         end: start + end,
     })
 }
 
-fn utf16(bytes: &[u8], edges: Edges, unit: fn([u8; 2]) -> u16) -> Option<Text> {
+fn decode_utf16(
+    bytes: &[u8],
+    edges: SlicePosition,
+    unit: fn([u8; 2]) -> u16,
+) -> Option<DecodedText> {
     let mut units: Vec<u16> = bytes
         .chunks_exact(2)
         .map(|pair| unit([pair[0], pair[1]]))
@@ -91,7 +95,7 @@ fn utf16(bytes: &[u8], edges: Edges, unit: fn([u8; 2]) -> u16) -> Option<Text> {
     let end = units.len() - usize::from(!edges.is_last && units.last().is_some_and(is_high));
     units.truncate(end);
     let content = String::from_utf16(units.get(skipped..)?).ok()?;
-    Some(Text {
+    Some(DecodedText {
         content,
         start: 2 * skipped,
         end: 2 * end,
@@ -106,15 +110,15 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_told() {
-        let whole = Edges {
+        let whole = SlicePosition {
             is_first: true,
             is_last: true,
         };
         for bytes in [&b"a\0b"[..], b"\xff", b"\xc3", b"\x80a"] {
-            assert_eq!(Coding::Utf8.decode(bytes, whole), None, "{bytes:?}");
+            assert_eq!(TextEncoding::Utf8.decode(bytes, whole), None, "{bytes:?}");
         }
-        assert_eq!(Coding::Utf16Little.decode(b"a\0b", whole), None);
-        assert_eq!(Coding::Utf16Little.decode(b"\x00\xd8", whole), None);
+        assert_eq!(TextEncoding::Utf16Little.decode(b"a\0b", whole), None);
+        assert_eq!(TextEncoding::Utf16Little.decode(b"\x00\xd8", whole), None);
     }
 
     proptest! {
@@ -122,11 +126,11 @@ mod tests {
         fn slices_of_any_length_put_together_are_the_text(text in "[a-zé漢🦀]{0,40}", step in 4_usize..9) {
             let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
             let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
-            for (coding, bytes) in [(Coding::Utf8, text.clone().into_bytes()), (Coding::Utf16Little, little), (Coding::Utf16Big, big)] {
+            for (coding, bytes) in [(TextEncoding::Utf8, text.clone().into_bytes()), (TextEncoding::Utf16Little, little), (TextEncoding::Utf16Big, big)] {
                 let (mut together, mut at) = (String::new(), 0);
                 while at < bytes.len() {
                     let end = (at + step).min(bytes.len());
-                    let edges = Edges { is_first: at == 0, is_last: end == bytes.len() };
+                    let edges = SlicePosition { is_first: at == 0, is_last: end == bytes.len() };
                     let part = coding.decode(&bytes[at..end], edges).unwrap();
                     prop_assert_eq!(part.start, 0);
                     prop_assert!(part.end > 0);

@@ -5,17 +5,17 @@ use std::io::{ErrorKind, Read, Write};
 use cap_fs_ext::{DirExt, MetadataExt};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
-use super::open::never_wait;
-use super::read::{MAX_WHOLE_BYTES, sha256};
-use super::{failure, temporary};
-use crate::{Code, ToolError};
+use super::open::set_nonblocking;
+use super::read::{MAX_IN_MEMORY_BYTES, sha256};
+use super::{io_error, temporary};
+use crate::{ToolError, ToolErrorCode};
 
 /// What is to be written.
-pub(crate) struct Writing<'a> {
+pub(crate) struct WriteRequest<'a> {
     /// The path that errors show.
-    pub(crate) shown: &'a str,
+    pub(crate) display_path: &'a str,
     pub(crate) content: &'a [u8],
-    pub(crate) mode: Mode,
+    pub(crate) mode: WriteMode,
     /// The SHA-256 that the file must have.
     pub(crate) if_match: Option<&'a str>,
     /// Whether it may be run; unchanged when nothing is said.
@@ -24,7 +24,7 @@ pub(crate) struct Writing<'a> {
 
 /// What happens to a file that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum WriteMode {
     Overwrite,
     Create,
     Append,
@@ -32,71 +32,77 @@ pub(crate) enum Mode {
 
 /// What was written.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct WriteResult {
     /// Of the whole file, when it is not longer than 16 MiB.
     pub(crate) sha256: Option<String>,
     pub(crate) is_new: bool,
 }
 
 /// Opens the directory of these parts, and makes what is missing of it. No symlink is followed.
-pub(crate) fn parent(top: &Dir, parts: &[String], shown: &str) -> Result<Dir, ToolError> {
-    walk(top, parts, shown, made)
+pub(crate) fn create_parent(top: &Dir, parts: &[String], shown: &str) -> Result<Dir, ToolError> {
+    walk_parents(top, parts, shown, open_or_create_dir)
 }
 
 /// Opens the directory of these parts for a file that has to be there already, and makes nothing.
 /// No symlink is followed.
-pub(crate) fn known_parent(top: &Dir, parts: &[String], shown: &str) -> Result<Dir, ToolError> {
-    walk(top, parts, shown, |_, _| Err(ErrorKind::NotFound.into())).map_err(|error| {
+pub(crate) fn open_parent(top: &Dir, parts: &[String], shown: &str) -> Result<Dir, ToolError> {
+    walk_parents(top, parts, shown, |_, _| Err(ErrorKind::NotFound.into())).map_err(|error| {
         match error.code {
-            Code::NotFound => conflict(shown, "is not there any more"),
+            ToolErrorCode::NotFound => conflict_error(shown, "is not there any more"),
             _ => error,
         }
     })
 }
 
-fn walk(
+fn walk_parents(
     top: &Dir,
     parts: &[String],
     shown: &str,
     missing: fn(&Dir, &str) -> std::io::Result<Dir>,
 ) -> Result<Dir, ToolError> {
-    let mut directory = top.try_clone().map_err(|error| failure(&error, shown))?;
+    let mut directory = top.try_clone().map_err(|error| io_error(&error, shown))?;
     for part in parts {
         directory = match directory.open_dir_nofollow(part) {
             Err(error) if error.kind() == ErrorKind::NotFound => missing(&directory, part),
             opened => opened,
         }
-        .map_err(|error| refused_part(&directory, part, shown, &error))?;
+        .map_err(|error| parent_error(&directory, part, shown, &error))?;
     }
     Ok(directory)
 }
 
 /// Writes a file of one directory.
-pub(crate) fn write(parent: &Dir, name: &str, writing: &Writing<'_>) -> Result<Written, ToolError> {
-    let old = existing(parent, name, writing.shown)?;
-    if old.is_some() && writing.mode == Mode::Create {
+pub(crate) fn write_file(
+    parent: &Dir,
+    name: &str,
+    writing: &WriteRequest<'_>,
+) -> Result<WriteResult, ToolError> {
+    let old = check_existing(parent, name, writing.display_path)?;
+    if old.is_some() && writing.mode == WriteMode::Create {
         let error = ToolError::new(
-            Code::AlreadyExists,
-            format!("'{}' exists already", writing.shown),
+            ToolErrorCode::AlreadyExists,
+            format!("'{}' exists already", writing.display_path),
         );
         return Err(error
-            .at(writing.shown)
-            .hint("use mode `overwrite` or `append`, or another path"));
+            .with_path(writing.display_path)
+            .with_hint("use mode `overwrite` or `append`, or another path"));
     }
     check_match(parent, name, old.as_ref(), writing)?;
-    if old.is_some() && writing.mode == Mode::Append {
+    if old.is_some() && writing.mode == WriteMode::Append {
         return append(parent, name, writing);
     }
     match replace(parent, name, old.as_ref(), writing) {
-        Ok(()) => Ok(Written {
+        Ok(()) => Ok(WriteResult {
             sha256: Some(sha256(writing.content)),
             is_new: old.is_none(),
         }),
         // Somebody made the file meanwhile, and what is in it stays.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists && writing.mode == Mode::Append => {
+        Err(error)
+            if error.kind() == ErrorKind::AlreadyExists && writing.mode == WriteMode::Append =>
+        {
             append(parent, name, writing)
         }
-        Err(error) => Err(failure(&error, writing.shown)),
+        Err(error) => Err(io_error(&error, writing.display_path)),
     }
 }
 
@@ -106,75 +112,77 @@ pub(crate) fn read_small(
     name: &str,
     shown: &str,
 ) -> Result<Option<Vec<u8>>, ToolError> {
-    if existing(parent, name, shown)?.is_none() {
+    if check_existing(parent, name, shown)?.is_none() {
         return Ok(None);
     }
     let mut options = OpenOptions::new();
     options.read(true);
-    never_wait(&mut options);
+    set_nonblocking(&mut options);
     let file = parent
         .open_with(name, &options)
-        .map_err(|error| failure(&error, shown))?;
+        .map_err(|error| io_error(&error, shown))?;
     let mut bytes = Vec::new();
-    file.take(MAX_WHOLE_BYTES + 1)
+    file.take(MAX_IN_MEMORY_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| failure(&error, shown))?;
-    if bytes.len() as u64 > MAX_WHOLE_BYTES {
-        return Err(
-            ToolError::new(Code::TooLarge, format!("'{shown}' is longer than 16 MiB")).at(shown),
-        );
+        .map_err(|error| io_error(&error, shown))?;
+    if bytes.len() as u64 > MAX_IN_MEMORY_BYTES {
+        return Err(ToolError::new(
+            ToolErrorCode::TooLarge,
+            format!("'{shown}' is longer than 16 MiB"),
+        )
+        .with_path(shown));
     }
     Ok(Some(bytes))
 }
 
 /// Somebody else may make it in between.
-fn made(directory: &Dir, part: &str) -> std::io::Result<Dir> {
+fn open_or_create_dir(directory: &Dir, part: &str) -> std::io::Result<Dir> {
     match directory.create_dir(part) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         _ => directory.open_dir_nofollow(part),
     }
 }
 
-fn refused_part(directory: &Dir, part: &str, shown: &str, error: &std::io::Error) -> ToolError {
+fn parent_error(directory: &Dir, part: &str, shown: &str, error: &std::io::Error) -> ToolError {
     match directory.symlink_metadata(part) {
-        Ok(metadata) if metadata.is_symlink() => link(shown),
-        _ => failure(error, shown),
+        Ok(metadata) if metadata.is_symlink() => symlink_error(shown),
+        _ => io_error(error, shown),
     }
 }
 
-fn link(shown: &str) -> ToolError {
+fn symlink_error(shown: &str) -> ToolError {
     let error = ToolError::new(
-        Code::PermissionDenied,
+        ToolErrorCode::PermissionDenied,
         format!("nothing is written through the symbolic link on the way to '{shown}'"),
     );
     error
-        .at(shown)
-        .hint("write to the path that the link leads to")
+        .with_path(shown)
+        .with_hint("write to the path that the link leads to")
 }
 
 /// Looks at what is there, and refuses what is no plain file of its own.
-fn existing(parent: &Dir, name: &str, shown: &str) -> Result<Option<Metadata>, ToolError> {
+fn check_existing(parent: &Dir, name: &str, shown: &str) -> Result<Option<Metadata>, ToolError> {
     let metadata = match parent.symlink_metadata(name) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failure(&error, shown)),
+        Err(error) => return Err(io_error(&error, shown)),
     };
     let refused =
-        |code, what: &str| Err(ToolError::new(code, format!("'{shown}' {what}")).at(shown));
+        |code, what: &str| Err(ToolError::new(code, format!("'{shown}' {what}")).with_path(shown));
     if metadata.is_symlink() {
-        return Err(link(shown));
+        return Err(symlink_error(shown));
     }
     if metadata.is_dir() {
-        return refused(Code::IsADirectory, "is a directory");
+        return refused(ToolErrorCode::IsADirectory, "is a directory");
     }
-    plain(&metadata).map_or(Ok(Some(metadata)), |what| {
-        refused(Code::PermissionDenied, what)
+    unwritable_reason(&metadata).map_or(Ok(Some(metadata)), |what| {
+        refused(ToolErrorCode::PermissionDenied, what)
     })
 }
 
 /// Says why a file is not written to: a write to a hard link changes what has another name
 /// elsewhere.
-fn plain(metadata: &Metadata) -> Option<&'static str> {
+fn unwritable_reason(metadata: &Metadata) -> Option<&'static str> {
     match metadata.is_file() {
         false => Some("is no regular file"),
         true if metadata.nlink() > 1 => {
@@ -188,12 +196,12 @@ fn check_match(
     parent: &Dir,
     name: &str,
     old: Option<&Metadata>,
-    writing: &Writing<'_>,
+    writing: &WriteRequest<'_>,
 ) -> Result<(), ToolError> {
     let Some(wanted) = writing.if_match else {
         return Ok(());
     };
-    let shown = writing.shown;
+    let shown = writing.display_path;
     let found = match old {
         Some(_) => read_small(parent, name, shown)?,
         None => None,
@@ -203,57 +211,61 @@ fn check_match(
         Some(_) => "has changed since it was read",
         None => "is not there any more",
     };
-    Err(conflict(shown, problem))
+    Err(conflict_error(shown, problem))
 }
 
-fn conflict(shown: &str, problem: &str) -> ToolError {
+fn conflict_error(shown: &str, problem: &str) -> ToolError {
     let hint = "read it again with skills_read and use its new sha256";
-    ToolError::new(Code::Conflict, format!("'{shown}' {problem}"))
-        .at(shown)
-        .hint(hint)
+    ToolError::new(ToolErrorCode::Conflict, format!("'{shown}' {problem}"))
+        .with_path(shown)
+        .with_hint(hint)
 }
 
 /// Adds to the end of a file without copying it. Once that is done, it is not reported as a
 /// failure.
-fn append(parent: &Dir, name: &str, writing: &Writing<'_>) -> Result<Written, ToolError> {
-    let failed = |error: std::io::Error| failure(&error, writing.shown);
+fn append(parent: &Dir, name: &str, writing: &WriteRequest<'_>) -> Result<WriteResult, ToolError> {
+    let failed = |error: std::io::Error| io_error(&error, writing.display_path);
     let mut options = OpenOptions::new();
     options.append(true);
-    never_wait(&mut options);
+    set_nonblocking(&mut options);
     let mut file = parent.open_with(name, &options).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     // It may be another file than the one that was looked at.
-    if let Some(what) = plain(&metadata) {
+    if let Some(what) = unwritable_reason(&metadata) {
         return Err(ToolError::new(
-            Code::PermissionDenied,
-            format!("'{}' {what}", writing.shown),
+            ToolErrorCode::PermissionDenied,
+            format!("'{}' {what}", writing.display_path),
         )
-        .at(writing.shown));
+        .with_path(writing.display_path));
     }
     file.write_all(writing.content)
         .and_then(|()| file.sync_all())
         .map_err(failed)?;
-    permit(&file, Some(&metadata), writing.executable).map_err(|_| not_permitted(writing.shown))?;
-    let is_small = metadata.len().saturating_add(writing.content.len() as u64) <= MAX_WHOLE_BYTES;
+    set_mode(&file, Some(&metadata), writing.executable)
+        .map_err(|_| permission_error(writing.display_path))?;
+    let is_small =
+        metadata.len().saturating_add(writing.content.len() as u64) <= MAX_IN_MEMORY_BYTES;
     // Not everybody who may add to a file may read it.
     let whole = if is_small {
-        read_small(parent, name, writing.shown).ok().flatten()
+        read_small(parent, name, writing.display_path)
+            .ok()
+            .flatten()
     } else {
         None
     };
-    Ok(Written {
+    Ok(WriteResult {
         sha256: whole.map(|bytes| sha256(&bytes)),
         is_new: false,
     })
 }
 
-fn not_permitted(shown: &str) -> ToolError {
+fn permission_error(shown: &str) -> ToolError {
     let message = format!(
         "the content was added to '{shown}', but whether the file may be run could not be changed"
     );
-    ToolError::new(Code::PermissionDenied, message)
-        .at(shown)
-        .hint("do not add it again")
+    ToolError::new(ToolErrorCode::PermissionDenied, message)
+        .with_path(shown)
+        .with_hint("do not add it again")
 }
 
 /// Writes beside the file and renames, so that a crash leaves the old one or the new one.
@@ -261,23 +273,23 @@ fn replace(
     parent: &Dir,
     name: &str,
     old: Option<&Metadata>,
-    writing: &Writing<'_>,
+    writing: &WriteRequest<'_>,
 ) -> std::io::Result<()> {
-    let (mut file, temporary) = beside(parent, old)?;
+    let (mut file, temporary) = create_temp(parent, old)?;
     let filled = file
         .write_all(writing.content)
-        .and_then(|()| permit(&file, old, writing.executable))
+        .and_then(|()| set_mode(&file, old, writing.executable))
         .and_then(|()| file.sync_all());
     let published = filled.and_then(|()| match writing.mode {
-        Mode::Create | Mode::Append => publish_new(parent, &temporary, name),
-        Mode::Overwrite => parent.rename(&temporary, parent, name),
+        WriteMode::Create | WriteMode::Append => publish_new(parent, &temporary, name),
+        WriteMode::Overwrite => parent.rename(&temporary, parent, name),
     });
     if published.is_err() {
         // What cannot be removed is a file with a strange name, and the error is worth more.
         let _ = parent.remove_file(&temporary);
     }
     published?;
-    sync(parent);
+    sync_directory(parent);
     Ok(())
 }
 
@@ -296,28 +308,28 @@ fn publish_new(parent: &Dir, temporary: &str, name: &str) -> std::io::Result<()>
 
 /// Makes a new file under a temporary name, which is not taken for abandoned until it is closed.
 /// Until it has the mode of the old one, nobody else opens it.
-fn beside(parent: &Dir, old: Option<&Metadata>) -> std::io::Result<(File, String)> {
+fn create_temp(parent: &Dir, old: Option<&Metadata>) -> std::io::Result<(File, String)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     if old.is_some() {
-        keep_private(&mut options);
+        set_private_mode(&mut options);
     }
-    temporary::file(parent, &options)
+    temporary::create_file(parent, &options)
 }
 
 #[cfg(unix)]
-fn keep_private(options: &mut OpenOptions) {
+fn set_private_mode(options: &mut OpenOptions) {
     use cap_std::fs::OpenOptionsExt;
     options.mode(0o600);
 }
 
 #[cfg(not(unix))]
-fn keep_private(_options: &mut OpenOptions) {}
+fn set_private_mode(_options: &mut OpenOptions) {}
 
 /// Gives a file the mode of the old one, and what is said of running it; does nothing when it has
 /// that already.
 #[cfg(unix)]
-fn permit(file: &File, old: Option<&Metadata>, executable: Option<bool>) -> std::io::Result<()> {
+fn set_mode(file: &File, old: Option<&Metadata>, executable: Option<bool>) -> std::io::Result<()> {
     use cap_std::fs::{Permissions, PermissionsExt};
     if old.is_none() && executable.is_none() {
         return Ok(());
@@ -338,12 +350,16 @@ fn permit(file: &File, old: Option<&Metadata>, executable: Option<bool>) -> std:
 }
 
 #[cfg(not(unix))]
-fn permit(_file: &File, _old: Option<&Metadata>, _executable: Option<bool>) -> std::io::Result<()> {
+fn set_mode(
+    _file: &File,
+    _old: Option<&Metadata>,
+    _executable: Option<bool>,
+) -> std::io::Result<()> {
     Ok(())
 }
 
 /// Makes the new name last. Not every file system can, and then the content is safe all the same.
-pub(crate) fn sync(directory: &Dir) {
+pub(crate) fn sync_directory(directory: &Dir) {
     #[cfg(unix)]
     if let Ok(directory) = directory.try_clone() {
         let _ = directory.into_std_file().sync_all();
@@ -358,10 +374,10 @@ mod tests {
 
     use super::*;
 
-    const WRITING: Writing<'_> = Writing {
-        shown: "a",
+    const WRITING: WriteRequest<'_> = WriteRequest {
+        display_path: "a",
         content: b"new",
-        mode: Mode::Overwrite,
+        mode: WriteMode::Overwrite,
         if_match: None,
         executable: None,
     };
@@ -376,11 +392,11 @@ mod tests {
     #[test]
     fn a_crash_before_the_rename_leaves_the_old_file() {
         let (_held, directory) = directory();
-        let (mut file, _) = beside(&directory, None).unwrap();
+        let (mut file, _) = create_temp(&directory, None).unwrap();
         file.write_all(b"ne").unwrap();
         drop(file);
         assert_eq!(directory.read_to_string("a").unwrap(), "old");
-        assert!(!write(&directory, "a", &WRITING).unwrap().is_new);
+        assert!(!write_file(&directory, "a", &WRITING).unwrap().is_new);
         assert_eq!(directory.read_to_string("a").unwrap(), "new");
     }
 
@@ -389,7 +405,7 @@ mod tests {
     fn names_that_somebody_guessed_are_not_followed() {
         let (_held, directory) = directory();
         directory.write("canary", "alive").unwrap();
-        let (_, now) = beside(&directory, None).unwrap();
+        let (_, now) = create_temp(&directory, None).unwrap();
         let number: u64 = now
             .trim_end_matches(".tmp")
             .rsplit('-')
@@ -405,7 +421,7 @@ mod tests {
                 )
                 .unwrap();
         }
-        assert!(!write(&directory, "a", &WRITING).unwrap().is_new);
+        assert!(!write_file(&directory, "a", &WRITING).unwrap().is_new);
         assert_eq!(
             (
                 directory.read_to_string("a").unwrap().as_str(),
@@ -418,7 +434,7 @@ mod tests {
     #[test]
     fn a_new_file_takes_the_place_of_none() {
         let (_held, directory) = directory();
-        let (_, temporary) = beside(&directory, None).unwrap();
+        let (_, temporary) = create_temp(&directory, None).unwrap();
         assert_eq!(
             publish_new(&directory, &temporary, "a").unwrap_err().kind(),
             ErrorKind::AlreadyExists
@@ -436,8 +452,8 @@ mod tests {
     #[test]
     fn appending_takes_the_place_of_no_file_that_came_meanwhile() {
         let (_held, directory) = directory();
-        let writing = Writing {
-            mode: Mode::Append,
+        let writing = WriteRequest {
+            mode: WriteMode::Append,
             ..WRITING
         };
         // As when it was looked for before somebody made it.
@@ -458,12 +474,12 @@ mod tests {
     fn of_many_who_begin_a_file_by_appending_none_loses_what_it_wrote() {
         let (_held, directory) = directory();
         let append = |name: &str, line: &str| {
-            let writing = Writing {
+            let writing = WriteRequest {
                 content: line.as_bytes(),
-                mode: Mode::Append,
+                mode: WriteMode::Append,
                 ..WRITING
             };
-            write(&directory, name, &writing)
+            write_file(&directory, name, &writing)
                 .is_ok()
                 .then(|| line.to_owned())
         };
@@ -500,9 +516,9 @@ mod tests {
             .set_permissions("a", Permissions::from_mode(0o640))
             .unwrap();
         let old = directory.metadata("a").unwrap();
-        let (file, _) = beside(&directory, Some(&old)).unwrap();
+        let (file, _) = create_temp(&directory, Some(&old)).unwrap();
         assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
-        permit(&file, Some(&old), None).unwrap();
+        set_mode(&file, Some(&old), None).unwrap();
         assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o640);
     }
 
@@ -521,7 +537,7 @@ mod tests {
         // The clock of files stands still for some milliseconds, but not for as many calls as
         // these.
         for _ in 0..10_000 {
-            permit(&file, Some(&file.metadata().unwrap()), Some(false)).unwrap();
+            set_mode(&file, Some(&file.metadata().unwrap()), Some(false)).unwrap();
         }
         assert_eq!(changed(), before);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use skills_runtime::{Catalog, Entry};
 
-use super::Library;
+use super::Publisher;
 
 /// The most that are offered at once.
 const MAX_VALUES: usize = 100;
@@ -19,7 +19,7 @@ pub struct Completion {
     pub has_more: bool,
 }
 
-impl Library {
+impl Publisher {
     /// Completes the name of a skill. No more skills are looked at than are offered.
     pub(crate) fn complete_skill(&self, catalog: &Catalog, prefix: &str) -> Completion {
         let names = catalog
@@ -28,19 +28,19 @@ impl Library {
             .map(Entry::name)
             .map(AsRef::<str>::as_ref);
         let fitting: BTreeSet<&str> = names.filter(|name| name.starts_with(prefix)).collect();
-        Completion::of(
+        Completion::from_values(
             fitting
                 .into_iter()
-                .filter(|name| self.one(catalog, name).is_ok()),
+                .filter(|name| self.publish_one(catalog, name).is_ok()),
         )
     }
 
     /// Completes the path of a file of a skill; a skill that is not published has none.
     pub(crate) fn complete_path(&self, catalog: &Catalog, skill: &str, prefix: &str) -> Completion {
-        let Ok(publication) = self.one(catalog, skill) else {
+        let Ok(publication) = self.publish_one(catalog, skill) else {
             return Completion::default();
         };
-        Completion::of(
+        Completion::from_values(
             publication
                 .files()
                 .iter()
@@ -51,7 +51,7 @@ impl Library {
 }
 
 impl Completion {
-    fn of<'a>(mut values: impl Iterator<Item = &'a str>) -> Self {
+    fn from_values<'a>(mut values: impl Iterator<Item = &'a str>) -> Self {
         let offered = values
             .by_ref()
             .take(MAX_VALUES)

@@ -1,6 +1,6 @@
 //! Why a file of a published skill is not given.
 
-use crate::path::shown;
+use crate::virtual_path::escape_for_display;
 
 /// Why a file of a published skill is not given. No path of this machine is in it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -17,34 +17,38 @@ pub enum PublicationErrorKind {
     /// No skill of the name is published.
     NotPublished,
     /// The publication has no such file.
-    NoSuchFile,
+    FileNotFound,
     /// The file changes all the time; the same request may succeed later.
-    Changing,
+    Unstable,
 }
 
 impl PublicationError {
     pub(super) fn not_published(name: &str) -> Self {
         Self {
             kind: PublicationErrorKind::NotPublished,
-            message: format!("no skill '{}' is published", shown(name)),
+            message: format!("no skill '{}' is published", escape_for_display(name)),
         }
     }
 
-    pub(super) fn no_such_file(name: &str, path: &str) -> Self {
+    pub(super) fn file_not_found(name: &str, path: &str) -> Self {
         Self {
-            kind: PublicationErrorKind::NoSuchFile,
-            message: format!("the skill '{}' has no file '{}'", shown(name), shown(path)),
+            kind: PublicationErrorKind::FileNotFound,
+            message: format!(
+                "the skill '{}' has no file '{}'",
+                escape_for_display(name),
+                escape_for_display(path)
+            ),
         }
     }
 
-    pub(super) fn changing(name: &str, path: &str) -> Self {
+    pub(super) fn unstable(name: &str, path: &str) -> Self {
         let message = format!(
             "the file '{}' of the skill '{}' changes while it is read; try again",
-            shown(path),
-            shown(name)
+            escape_for_display(path),
+            escape_for_display(name)
         );
         Self {
-            kind: PublicationErrorKind::Changing,
+            kind: PublicationErrorKind::Unstable,
             message,
         }
     }

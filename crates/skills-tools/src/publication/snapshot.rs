@@ -10,13 +10,13 @@ use skills_runtime::Entry;
 use skills_runtime::discovery::{SKILL_FILE, SkillFiles, Stamp, StampedFile, StampedListing};
 use skills_runtime::manifest::{Document, Fence, MAX_FILE_BYTES};
 
-use super::refusal::Refusal;
-use super::{MAX_BYTES, MAX_FILES, Publication, PublishedFile};
+use super::unpublished::UnpublishedReason;
+use super::{MAX_BYTES, MAX_FILES, PublishedFile, PublishedSkill};
 use crate::file_tools::FileTools;
 use crate::files::media::media_type;
-use crate::files::open::{self, Found};
+use crate::files::open::{self, OpenedFile};
 use crate::files::read::sha256;
-use crate::path::problem;
+use crate::virtual_path::invalid_part_reason;
 
 /// How often a skill whose files change meanwhile is looked at.
 pub(super) const MAX_ATTEMPTS: usize = 3;
@@ -24,44 +24,44 @@ pub(super) const MAX_ATTEMPTS: usize = 3;
 /// A publication, and how the files looked that it was made of.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
-    pub(crate) publication: Arc<Publication>,
+    pub(crate) skill: Arc<PublishedSkill>,
     listing: StampedListing,
 }
 
 /// What the last consistent look at a skill came to.
 #[derive(Debug, Clone)]
-pub(crate) enum Known {
+pub(crate) enum CachedCapture {
     Published(Arc<Snapshot>),
-    Refused(Arc<Refused>),
+    Unpublished(Arc<CachedRefusal>),
 }
 
 /// Why nothing is published of a skill whose files looked so.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct CachedRefusal {
     name: String,
-    pub(crate) refusal: Arc<Refusal>,
+    pub(crate) reason: Arc<UnpublishedReason>,
     listing: StampedListing,
 }
 
-impl Known {
+impl CachedCapture {
     /// Looks at a skill and reads what is not known from `before`. When nothing has changed since
     /// then, that is given back.
     ///
     /// The files are listed, read and listed again; what changes in between is looked at anew.
-    pub(crate) fn take(
+    pub(crate) fn capture(
         entry: &Entry,
         tools: &FileTools,
         before: Option<&Self>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, UnpublishedReason> {
         let name = entry.name().as_str();
         let before = before.filter(|before| before.name() == name);
         for _ in 0..MAX_ATTEMPTS {
-            let files = entry.open().map_err(|_| Refusal::Closed)?;
-            let listing = files.stamped().map_err(|_| Refusal::Closed)?;
+            let files = entry.open().map_err(|_| UnpublishedReason::Unlistable)?;
+            let listing = files.stamped().map_err(|_| UnpublishedReason::Unlistable)?;
             if let Some(before) = before.filter(|before| before.is_current(&files, &listing)) {
                 return Ok(before.clone());
             }
-            let made = publish(
+            let made = build_snapshot(
                 entry,
                 tools,
                 &files,
@@ -71,57 +71,57 @@ impl Known {
             let is_same = files.stamped().is_ok_and(|now| now == listing);
             match made {
                 // Whatever went wrong while something changed may be no more than that.
-                Err(Refusal::Changing) => {}
+                Err(UnpublishedReason::Unstable) => {}
                 _ if !is_same => {}
                 Ok(publication) => {
                     return Ok(Self::Published(Arc::new(Snapshot {
-                        publication: Arc::new(publication),
+                        skill: Arc::new(publication),
                         listing,
                     })));
                 }
                 Err(refusal) => {
                     let (name, refusal) = (name.to_owned(), Arc::new(refusal));
-                    return Ok(Self::Refused(Arc::new(Refused {
+                    return Ok(Self::Unpublished(Arc::new(CachedRefusal {
                         name,
-                        refusal,
+                        reason: refusal,
                         listing,
                     })));
                 }
             }
         }
-        Err(Refusal::Changing)
+        Err(UnpublishedReason::Unstable)
     }
 
     pub(crate) fn snapshot(&self) -> Option<&Snapshot> {
         match self {
             Self::Published(snapshot) => Some(snapshot),
-            Self::Refused(_) => None,
+            Self::Unpublished(_) => None,
         }
     }
 
     fn name(&self) -> &str {
         match self {
-            Self::Published(snapshot) => &snapshot.publication.name,
-            Self::Refused(refused) => &refused.name,
+            Self::Published(snapshot) => &snapshot.skill.name,
+            Self::Unpublished(refused) => &refused.name,
         }
     }
 
     /// Says whether all files look as they did, and a new look would come to the same.
     fn is_current(&self, files: &SkillFiles, now: &StampedListing) -> bool {
         match self {
-            Self::Published(snapshot) => is_still(&snapshot.listing, now),
-            Self::Refused(refused) => {
-                is_still(&refused.listing, now) && refused.is_as_before(files)
+            Self::Published(snapshot) => is_unchanged(&snapshot.listing, now),
+            Self::Unpublished(refused) => {
+                is_unchanged(&refused.listing, now) && refused.is_unchanged(files)
             }
         }
     }
 }
 
-impl Refused {
+impl CachedRefusal {
     /// Whatever kept a file from being read may be gone without a trace in how it looks.
-    fn is_as_before(&self, files: &SkillFiles) -> bool {
-        match &*self.refusal {
-            Refusal::Unreadable { path } => read(files, path, |_| true).is_err(),
+    fn is_unchanged(&self, files: &SkillFiles) -> bool {
+        match &*self.reason {
+            UnpublishedReason::Unreadable { path } => read_listed(files, path, |_| true).is_err(),
             _ => true,
         }
     }
@@ -129,7 +129,7 @@ impl Refused {
 
 impl Snapshot {
     /// What is known of a file that looks as it did.
-    fn known(&self, now: &StampedFile) -> Option<&PublishedFile> {
+    fn unchanged_file(&self, now: &StampedFile) -> Option<&PublishedFile> {
         let index = self
             .listing
             .files
@@ -142,7 +142,7 @@ impl Snapshot {
             .stamp
             .is_still(Some(now.stamp));
         if is_still {
-            self.publication.file(&now.path)
+            self.skill.file(&now.path)
         } else {
             None
         }
@@ -150,7 +150,7 @@ impl Snapshot {
 }
 
 /// Says whether all files look as they did, and none can have changed unseen.
-fn is_still(before: &StampedListing, now: &StampedListing) -> bool {
+fn is_unchanged(before: &StampedListing, now: &StampedListing) -> bool {
     let is_still = |(before, now): (&StampedFile, &StampedFile)| {
         before.path == now.path && before.stamp.is_still(Some(now.stamp))
     };
@@ -161,82 +161,88 @@ fn is_still(before: &StampedListing, now: &StampedListing) -> bool {
 
 /// Reads a file that is listed, and no other: no symlink on the way, and none that looks otherwise
 /// by now.
-pub(super) fn read(
+pub(super) fn read_listed(
     files: &SkillFiles,
     path: &str,
     is_listed: impl Fn(Stamp) -> bool,
-) -> Result<Vec<u8>, Refusal> {
-    let unreadable = || Refusal::Unreadable {
+) -> Result<Vec<u8>, UnpublishedReason> {
+    let unreadable = || UnpublishedReason::Unreadable {
         path: path.to_owned(),
     };
     let parts: Vec<OsString> = path.split('/').map(OsString::from).collect();
-    let (file, stamp) = match open::file(files.directory(), &parts) {
-        Ok(Found::File(file, metadata)) => (file, Stamp::of_metadata(&metadata)),
-        Ok(Found::Directory | Found::Special) => return Err(Refusal::Changing),
+    let (file, stamp) = match open::open_file(files.directory(), &parts) {
+        Ok(OpenedFile::File(file, metadata)) => (file, Stamp::of_metadata(&metadata)),
+        Ok(OpenedFile::Directory | OpenedFile::Special) => return Err(UnpublishedReason::Unstable),
         Err(_) => return Err(unreadable()),
     };
     if !is_listed(stamp) {
-        return Err(Refusal::Changing);
+        return Err(UnpublishedReason::Unstable);
     }
-    let content = whole(file, stamp.bytes()).map_err(|_| unreadable())?;
+    let content = read_exact(file, stamp.bytes()).map_err(|_| unreadable())?;
     if content.len() as u64 == stamp.bytes() {
         Ok(content)
     } else {
-        Err(Refusal::Changing)
+        Err(UnpublishedReason::Unstable)
     }
 }
 
 /// Reads what was written only a moment ago twice: while one long write goes on, the file looks the
 /// same from its beginning to its end.
-fn steady(stamp: Stamp, read: impl Fn() -> Result<Vec<u8>, Refusal>) -> Result<Vec<u8>, Refusal> {
+fn read_stable(
+    stamp: Stamp,
+    read: impl Fn() -> Result<Vec<u8>, UnpublishedReason>,
+) -> Result<Vec<u8>, UnpublishedReason> {
     let content = read()?;
     let is_settled = stamp.is_still(Some(stamp));
     if is_settled || read()? == content {
         Ok(content)
     } else {
-        Err(Refusal::Changing)
+        Err(UnpublishedReason::Unstable)
     }
 }
 
 /// One byte more than there should be tells that it grew.
-fn whole(file: File, bytes: u64) -> std::io::Result<Vec<u8>> {
+fn read_exact(file: File, bytes: u64) -> std::io::Result<Vec<u8>> {
     let mut content = Vec::with_capacity(usize::try_from(bytes.min(MAX_BYTES)).unwrap_or_default());
     file.take(bytes.saturating_add(1))
         .read_to_end(&mut content)?;
     Ok(content)
 }
 
-fn publish(
+fn build_snapshot(
     entry: &Entry,
     tools: &FileTools,
     files: &SkillFiles,
     listing: &StampedListing,
     before: Option<&Snapshot>,
-) -> Result<Publication, Refusal> {
-    let listed = listed(entry, tools, listing)?;
+) -> Result<PublishedSkill, UnpublishedReason> {
+    let listed = select_files(entry, tools, listing)?;
     let read_now = |file: &StampedFile| {
-        steady(file.stamp, || {
-            read(files, &file.path, |stamp| stamp == file.stamp)
+        read_stable(file.stamp, || {
+            read_listed(files, &file.path, |stamp| stamp == file.stamp)
         })
     };
     let skill_file = listed
         .iter()
         .find(|file| file.path == SKILL_FILE)
-        .ok_or(Refusal::SkillFile)?;
+        .ok_or(UnpublishedReason::IrregularSkillFile)?;
     if skill_file.stamp.bytes() > MAX_FILE_BYTES {
-        return Err(Refusal::SkillFileLength);
+        return Err(UnpublishedReason::SkillFileTooLarge);
     }
     let text = read_now(skill_file)?;
-    let (description, frontmatter) = fields(&text, entry.name().as_str())?;
-    let published = listed
-        .iter()
-        .map(|file| match before.and_then(|before| before.known(file)) {
-            _ if file.path == SKILL_FILE => Ok(PublishedFile::of(&file.path, &text)),
-            Some(known) => Ok(known.clone()),
-            None => read_now(file).map(|content| PublishedFile::of(&file.path, &content)),
-        });
+    let (description, frontmatter) = parse_frontmatter(&text, entry.name().as_str())?;
+    let published =
+        listed.iter().map(
+            |file| match before.and_then(|before| before.unchanged_file(file)) {
+                _ if file.path == SKILL_FILE => Ok(PublishedFile::from_content(&file.path, &text)),
+                Some(known) => Ok(known.clone()),
+                None => {
+                    read_now(file).map(|content| PublishedFile::from_content(&file.path, &content))
+                }
+            },
+        );
     let files = published.collect::<Result<_, _>>()?;
-    Ok(Publication {
+    Ok(PublishedSkill {
         name: entry.name().to_string(),
         description,
         frontmatter,
@@ -245,38 +251,41 @@ fn publish(
 }
 
 /// The files that are given away, when they are not too many.
-fn listed<'a>(
+fn select_files<'a>(
     entry: &Entry,
     tools: &FileTools,
     listing: &'a StampedListing,
-) -> Result<Vec<&'a StampedFile>, Refusal> {
+) -> Result<Vec<&'a StampedFile>, UnpublishedReason> {
     if listing.truncated {
-        return Err(Refusal::Cut);
+        return Err(UnpublishedReason::TooManyEntries);
     }
-    let hidden = tools.hidden();
+    let hidden = tools.hidden_dirs();
     let is_given = |file: &&StampedFile| {
         let parts: Vec<&str> = file.path.split('/').collect();
         // What the tools for files take for no path, or do not read, is not read this way either.
-        parts.iter().all(|part| problem(part).is_none())
-            && !tools.is_withheld(&parts)
-            && !hidden.holds(&entry.directory().join(&file.path))
+        parts.iter().all(|part| invalid_part_reason(part).is_none())
+            && !tools.is_key_file(&parts)
+            && !hidden.contains(&entry.directory().join(&file.path))
     };
     let files: Vec<&StampedFile> = listing.files.iter().filter(is_given).collect();
     let bytes = files
         .iter()
         .fold(0_u64, |sum, file| sum.saturating_add(file.stamp.bytes()));
     match files.len() {
-        files if files > MAX_FILES => Err(Refusal::Files { files }),
-        _ if bytes > MAX_BYTES => Err(Refusal::Bytes { bytes }),
+        files if files > MAX_FILES => Err(UnpublishedReason::TooManyFiles { files }),
+        _ if bytes > MAX_BYTES => Err(UnpublishedReason::TooLarge { bytes }),
         _ => Ok(files),
     }
 }
 
 /// Reads the fields as everybody does. What the file forbids by now counts, not what it said when
 /// the skill was found.
-fn fields(text: &[u8], name: &str) -> Result<(String, Map<String, Value>), Refusal> {
+fn parse_frontmatter(
+    text: &[u8],
+    name: &str,
+) -> Result<(String, Map<String, Value>), UnpublishedReason> {
     if !Document::parse(text)?.manifest().model_invocable() {
-        return Err(Refusal::ForNobody);
+        return Err(UnpublishedReason::NotInvocable);
     }
     let fields = Fence::of_file(text)?.plain()?;
     let written = |field| {
@@ -284,20 +293,20 @@ fn fields(text: &[u8], name: &str) -> Result<(String, Map<String, Value>), Refus
             .get(field)
             .and_then(Value::as_str)
             .filter(|text| !text.trim().is_empty())
-            .ok_or(Refusal::Field(field))
+            .ok_or(UnpublishedReason::MissingField(field))
     };
     let (found, description) = (
         written("name")?.to_owned(),
         written("description")?.to_owned(),
     );
     if found != name {
-        return Err(Refusal::NameDiffers { written: found });
+        return Err(UnpublishedReason::NameMismatch { written: found });
     }
     Ok((description, fields))
 }
 
 impl PublishedFile {
-    fn of(path: &str, content: &[u8]) -> Self {
+    fn from_content(path: &str, content: &[u8]) -> Self {
         let is_text = std::str::from_utf8(content).is_ok_and(|text| !text.contains('\0'));
         let name = path.rsplit('/').next().unwrap_or(path);
         Self {
@@ -317,7 +326,7 @@ mod tests {
     use super::*;
 
     /// Reads these contents, one after the other; the last one from then on.
-    fn read_of(contents: &'static [&'static str]) -> (Result<Vec<u8>, Refusal>, usize) {
+    fn read_of(contents: &'static [&'static str]) -> (Result<Vec<u8>, UnpublishedReason>, usize) {
         let count = Cell::new(0);
         let next = || {
             let content = contents[count.get().min(contents.len() - 1)];
@@ -325,13 +334,13 @@ mod tests {
             Ok(content.as_bytes().to_vec())
         };
         // It says of itself that the file may have been written in that very moment.
-        (steady(Stamp::default(), next), count.get())
+        (read_stable(Stamp::default(), next), count.get())
     }
 
     #[test]
     fn what_is_being_written_over_is_not_taken() {
         let (torn, _) = read_of(&["newnewold", "newnewnew"]);
-        assert!(matches!(torn, Err(Refusal::Changing)), "{torn:?}");
+        assert!(matches!(torn, Err(UnpublishedReason::Unstable)), "{torn:?}");
         let (whole, reads) = read_of(&["newnewnew"]);
         assert_eq!((whole.unwrap(), reads), (b"newnewnew".to_vec(), 2));
     }

@@ -9,7 +9,7 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// What a skill says its scripts need, and where it says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Needed {
+pub(crate) struct DeclaredDependencies {
     /// The file in the skill.
     pub(crate) file: String,
     /// The first few names; none when the file cannot be read as what it is.
@@ -22,23 +22,26 @@ const MAX_NAMES: usize = 5;
 /// Finds what is needed by `script`, or by any command of the skill when none is named.
 ///
 /// A file that cannot be read needs something that nobody knows: it counts.
-pub(crate) fn needed(files: &SkillFiles, script: Option<&str>) -> Option<Needed> {
+pub(crate) fn find_declared(
+    files: &SkillFiles,
+    script: Option<&str>,
+) -> Option<DeclaredDependencies> {
     let python = ["scripts/pyproject.toml", "pyproject.toml"]
         .into_iter()
-        .find_map(|file| read(files, file, of_pyproject));
+        .find_map(|file| read_file(files, file, parse_pyproject));
     let python = python.or_else(|| {
         ["scripts/requirements.txt", "requirements.txt"]
             .into_iter()
-            .find_map(|file| read(files, file, of_requirements))
+            .find_map(|file| read_file(files, file, parse_requirements))
     });
     let node = || {
         ["scripts/package.json", "package.json"]
             .into_iter()
-            .find_map(|file| read(files, file, of_package))
+            .find_map(|file| read_file(files, file, parse_package_json))
     };
     match script {
         Some(script) if script.ends_with(".py") => {
-            python.or_else(|| read(files, script, of_script))
+            python.or_else(|| read_file(files, script, parse_inline_metadata))
         }
         Some(script) if is_node(script) => node(),
         _ => python.or_else(node),
@@ -52,7 +55,11 @@ fn is_node(script: &str) -> bool {
 }
 
 /// Reads one file; one that is not there needs nothing.
-fn read(files: &SkillFiles, file: &str, names: fn(&str) -> Option<Vec<String>>) -> Option<Needed> {
+fn read_file(
+    files: &SkillFiles,
+    file: &str,
+    names: fn(&str) -> Option<Vec<String>>,
+) -> Option<DeclaredDependencies> {
     if !files.contains(file) {
         return None;
     }
@@ -68,14 +75,14 @@ fn read(files: &SkillFiles, file: &str, names: fn(&str) -> Option<Vec<String>>) 
         None if file.ends_with(".py") => return None,
         _ => Vec::new(),
     };
-    Some(Needed {
+    Some(DeclaredDependencies {
         file: file.to_owned(),
         names,
     })
 }
 
 /// `project.dependencies`, and the dependencies of Poetry.
-fn of_pyproject(text: &str) -> Option<Vec<String>> {
+fn parse_pyproject(text: &str) -> Option<Vec<String>> {
     let table: toml::Table = text.parse().ok()?;
     let listed = table
         .get("project")
@@ -100,7 +107,7 @@ fn of_pyproject(text: &str) -> Option<Vec<String>> {
     Some(names)
 }
 
-fn of_requirements(text: &str) -> Option<Vec<String>> {
+fn parse_requirements(text: &str) -> Option<Vec<String>> {
     let lines = text
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default().trim());
@@ -112,7 +119,7 @@ fn of_requirements(text: &str) -> Option<Vec<String>> {
     )
 }
 
-fn of_package(text: &str) -> Option<Vec<String>> {
+fn parse_package_json(text: &str) -> Option<Vec<String>> {
     let package: serde_json::Value = serde_json::from_str(text).ok()?;
     let names = ["dependencies", "optionalDependencies"]
         .into_iter()
@@ -121,7 +128,7 @@ fn of_package(text: &str) -> Option<Vec<String>> {
 }
 
 /// The block `# /// script` of a Python script (PEP 723).
-fn of_script(text: &str) -> Option<Vec<String>> {
+fn parse_inline_metadata(text: &str) -> Option<Vec<String>> {
     let mut lines = text
         .lines()
         .skip_while(|line| line.trim_end() != "# /// script")
@@ -151,7 +158,7 @@ fn of_script(text: &str) -> Option<Vec<String>> {
     )
 }
 
-impl fmt::Display for Needed {
+impl fmt::Display for DeclaredDependencies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.names.is_empty() {
             return write!(
@@ -184,33 +191,35 @@ mod tests {
     #[test]
     fn each_way_to_declare_is_read() {
         assert_eq!(
-            of_pyproject("[project]\nname='x'\ndependencies = ['pandas>=2', 'httpx']").unwrap(),
+            parse_pyproject("[project]\nname='x'\ndependencies = ['pandas>=2', 'httpx']").unwrap(),
             ["pandas>=2", "httpx"]
         );
         assert_eq!(
-            of_pyproject("[project]\nname='x'\ndependencies = []").unwrap(),
+            parse_pyproject("[project]\nname='x'\ndependencies = []").unwrap(),
             [""; 0]
         );
         assert_eq!(
-            of_pyproject("[tool.poetry.dependencies]\npython='^3'\nrich='1'").unwrap(),
+            parse_pyproject("[tool.poetry.dependencies]\npython='^3'\nrich='1'").unwrap(),
             ["rich"]
         );
-        assert_eq!(of_pyproject("not = [toml"), None);
+        assert_eq!(parse_pyproject("not = [toml"), None);
         assert_eq!(
-            of_requirements("# none\n\n-r other.txt\nrequests==2 # why\n").unwrap(),
+            parse_requirements("# none\n\n-r other.txt\nrequests==2 # why\n").unwrap(),
             ["-r other.txt", "requests==2"]
         );
         assert_eq!(
-            of_package(r#"{"dependencies": {"left-pad": "1"}, "devDependencies": {"x": "1"}}"#)
-                .unwrap(),
+            parse_package_json(
+                r#"{"dependencies": {"left-pad": "1"}, "devDependencies": {"x": "1"}}"#
+            )
+            .unwrap(),
             ["left-pad"]
         );
         let script = "#!/usr/bin/env python3\n# /// script\n# requires-python = '>=3.11'\n# dependencies = [\n#   'rich',\n# ]\n# ///\nprint()\n";
-        assert_eq!(of_script(script).unwrap(), ["rich"]);
+        assert_eq!(parse_inline_metadata(script).unwrap(), ["rich"]);
         assert_eq!(
-            of_script("# /// script\n# dependencies = ['rich']\nprint()\n").unwrap(),
+            parse_inline_metadata("# /// script\n# dependencies = ['rich']\nprint()\n").unwrap(),
             [""; 0]
         );
-        assert_eq!(of_script("print()\n").unwrap(), [""; 0]);
+        assert_eq!(parse_inline_metadata("print()\n").unwrap(), [""; 0]);
     }
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use skills_runtime::SkillRuntime;
 
-use super::engine::{DEFAULT_TIMEOUT, ScriptArguments};
-use super::{Programs, Sessions};
+use super::run_skill_script::{DEFAULT_TIMEOUT, ScriptArguments};
+use super::{ProgramTools, SessionDirectories};
 use crate::file_tools::FileTools;
 use crate::mount::MountTable;
-use crate::overrides::Overrides;
-use crate::{CallContext, NewScripts, ScriptResult, ToolError};
+use crate::overrides::OverrideStore;
+use crate::{CallContext, DefaultScriptState, ScriptResult, ToolError};
 
 /// Runs scripts of skills from Rust, as the tool `run_skill_script` does.
 ///
@@ -30,7 +30,7 @@ use crate::{CallContext, NewScripts, ScriptResult, ToolError};
 /// # }
 /// ```
 pub struct ScriptExecutor {
-    programs: Arc<Programs>,
+    programs: Arc<ProgramTools>,
     timeout: Duration,
     context: CallContext,
 }
@@ -41,17 +41,17 @@ impl ScriptExecutor {
     #[must_use]
     pub fn new(runtime: SkillRuntime) -> Self {
         let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
-        let programs = Programs {
+        let programs = ProgramTools {
             runtime,
             files,
-            overrides: Arc::new(Overrides::in_memory()),
-            new_scripts: NewScripts::default(),
-            sessions: Sessions::default(),
+            overrides: Arc::new(OverrideStore::in_memory()),
+            default_script_state: DefaultScriptState::default(),
+            sessions: SessionDirectories::default(),
         };
-        Self::sharing(Arc::new(programs))
+        Self::with_programs(Arc::new(programs))
     }
 
-    pub(crate) fn sharing(programs: Arc<Programs>) -> Self {
+    pub(crate) fn with_programs(programs: Arc<ProgramTools>) -> Self {
         Self {
             programs,
             timeout: Duration::from_secs(DEFAULT_TIMEOUT),
@@ -92,12 +92,12 @@ impl ScriptExecutor {
             Value::Null => Map::new(),
             _ => {
                 return Err(ToolError::new(
-                    crate::Code::InvalidArguments,
+                    crate::ToolErrorCode::InvalidArguments,
                     "the arguments of a script are one JSON object",
                 ));
             }
         };
-        let looks = Arc::clone(&self.programs.files.looks);
+        let looks = Arc::clone(&self.programs.files.catalog_cache);
         // The disk is looked at aside; when that fails, so does what follows, with its reason.
         let _ = tokio::task::spawn_blocking(move || looks.catalog()).await;
         let arguments = ScriptArguments {
@@ -108,7 +108,7 @@ impl ScriptExecutor {
             stdin: None,
         };
         self.programs
-            .engine(arguments, self.timeout, &self.context)
+            .execute_script(arguments, self.timeout, &self.context)
             .await
     }
 }

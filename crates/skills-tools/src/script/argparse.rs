@@ -1,16 +1,16 @@
 //! The arguments of a Python script, as its own calls of `add_argument` say. The script is not run.
 
+mod argument_type;
 mod call;
 mod literal;
-mod shape;
 
 use serde_json::Value;
 
-use super::argument::{Argument, Form, is_name};
-use super::lexer::{Lexer, Token};
-use super::{ScriptWarning, schema, warning::short};
-use call::{Call, calls};
-use shape::{Shape, fits};
+use super::argument::{Argument, ArgumentStyle, is_argument_name};
+use super::python_lexer::{Lexer, Token};
+use super::{ScriptWarning, schema, warning::truncate_name};
+use argument_type::{ArgumentType, is_of_type};
+use call::{Call, find_calls};
 
 /// The longest source that is read, in bytes.
 pub(crate) const MAX_SOURCE_BYTES: usize = 256 * 1024;
@@ -20,26 +20,29 @@ pub(crate) const MAX_ARGUMENTS: usize = 100;
 /// Names that make a parser another than its calls of `add_argument` say: commands have arguments
 /// of their own, other prefixes make other words options, and words that name files are replaced by
 /// what the files hold.
-const BEYOND_US: [&str; 3] = ["add_subparsers", "prefix_chars", "fromfile_prefix_chars"];
+const UNSUPPORTED_NAMES: [&str; 3] = ["add_subparsers", "prefix_chars", "fromfile_prefix_chars"];
 
 /// Reads the arguments out of source of at most 256 KiB; nothing when there are none, or when they
 /// depend on more than constants can say.
 ///
 /// A keyword whose value is no constant is taken as not there.
-pub(super) fn arguments(source: &str, warnings: &mut Vec<ScriptWarning>) -> Option<Vec<Argument>> {
+pub(super) fn parse_arguments(
+    source: &str,
+    warnings: &mut Vec<ScriptWarning>,
+) -> Option<Vec<Argument>> {
     if source.len() > MAX_SOURCE_BYTES || !source.contains("add_argument") {
         return None;
     }
     let tokens: Vec<_> = Lexer::new(source).collect();
     if tokens
         .iter()
-        .any(|token| matches!(token, Token::Name(name) if BEYOND_US.contains(name)))
+        .any(|token| matches!(token, Token::Name(name) if UNSUPPORTED_NAMES.contains(name)))
     {
         return None;
     }
     let mut arguments: Vec<Argument> = Vec::new();
     let mut lost_a_place = false;
-    for (index, call) in calls(&tokens).enumerate() {
+    for (index, call) in find_calls(&tokens).enumerate() {
         if index == MAX_ARGUMENTS {
             warnings.push(ScriptWarning::TooManyArguments {
                 limit: MAX_ARGUMENTS,
@@ -47,55 +50,55 @@ pub(super) fn arguments(source: &str, warnings: &mut Vec<ScriptWarning>) -> Opti
             lost_a_place = true;
             break;
         }
-        let flags = flags(&call).unwrap_or_default();
-        if flags.iter().any(|flag| is_number(flag)) {
+        let flags = option_strings(&call).unwrap_or_default();
+        if flags.iter().any(|flag| looks_like_number(flag)) {
             return None;
         }
         match read(&call, &flags, warnings) {
             Some(argument) if arguments.iter().any(|other| other.name == argument.name) => {
-                lost_a_place |= is_place(&call, &flags);
-                warnings.push(ScriptWarning::ArgumentTwice {
+                lost_a_place |= may_take_positional(&call, &flags);
+                warnings.push(ScriptWarning::DuplicateArgument {
                     argument: argument.name,
                 });
             }
             Some(argument) => arguments.push(argument),
-            None => lost_a_place |= is_place(&call, &flags),
+            None => lost_a_place |= may_take_positional(&call, &flags),
         }
     }
     // Words without an option reach the right argument only when all of their places are known.
     let has_places = arguments
         .iter()
-        .any(|argument| matches!(argument.form, Form::Positional { .. }));
+        .any(|argument| matches!(argument.style, ArgumentStyle::Positional { .. }));
     let is_sure = !lost_a_place || !has_places;
     (is_sure && !arguments.is_empty()).then_some(arguments)
 }
 
 /// Says whether an option string makes the parser take numbers below zero for options.
-fn is_number(flag: &str) -> bool {
+fn looks_like_number(flag: &str) -> bool {
     flag.strip_prefix('-')
         .is_some_and(|bare| bare.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
 /// Says whether an argument may take a word that has no option before it. What takes the rest of
 /// the line leaves the others their words.
-fn is_place(call: &Call<'_, '_>, flags: &[String]) -> bool {
+fn may_take_positional(call: &Call<'_, '_>, flags: &[String]) -> bool {
     flags.first().is_none_or(|flag| !flag.starts_with('-'))
-        && call.name("nargs") != Some("REMAINDER")
+        && call.keyword_name("nargs") != Some("REMAINDER")
 }
 
 /// Returns the option strings, or the name of a positional argument; nothing when one is no
 /// constant.
-fn flags(call: &Call<'_, '_>) -> Option<Vec<String>> {
+fn option_strings(call: &Call<'_, '_>) -> Option<Vec<String>> {
     let texts = call
         .values
         .iter()
-        .map(|tokens| match literal::literal(tokens)? {
+        .map(|tokens| match literal::parse_literal(tokens)? {
             Value::String(text) => Some(text),
             _ => None,
         });
     let flags: Vec<_> = texts.collect::<Option<_>>()?;
     if flags.is_empty() {
-        call.text("dest").map(|dest| vec![dest])
+        call.keyword_text("dest").map(|dest| vec![dest])
     } else {
         Some(flags)
     }
@@ -113,7 +116,7 @@ fn read(
         .find(|flag| flag.starts_with("--"))
         .unwrap_or(first);
     let is_option = word.starts_with('-');
-    let action = call.text("action");
+    let action = call.keyword_text("action");
     if matches!(action.as_deref(), Some("help" | "version")) {
         return None;
     }
@@ -121,48 +124,48 @@ fn read(
         .strip_prefix("--")
         .or_else(|| word.strip_prefix('-'))
         .unwrap_or(word);
-    let name = match call.text("dest") {
+    let name = match call.keyword_text("dest") {
         Some(dest) => dest,
         None if is_option => bare.replace('-', "_"),
         None => bare.to_owned(),
     };
     let shape = if is_option {
-        Shape::option(call, action.as_deref(), word)
+        ArgumentType::option(call, action.as_deref(), word)
     } else {
-        Shape::positional(call, action.as_deref())
+        ArgumentType::positional(call, action.as_deref())
     };
-    let Some(shape) = shape.filter(|_| is_name(&name) && is_name(bare)) else {
-        warnings.push(ScriptWarning::Inexpressible {
-            argument: short(&name),
+    let Some(shape) = shape.filter(|_| is_argument_name(&name) && is_argument_name(bare)) else {
+        warnings.push(ScriptWarning::UnsupportedArgument {
+            argument: truncate_name(&name),
         });
         return None;
     };
-    let required = match shape.form {
-        Form::Positional { least, .. } => least > 0,
-        _ => call.literal("required") == Some(true.into()),
+    let required = match shape.style {
+        ArgumentStyle::Positional { min: least, .. } => least > 0,
+        _ => call.keyword_literal("required") == Some(true.into()),
     };
     let default = call
-        .literal("default")
-        .filter(|default| fits(default, shape.kind));
-    let description = help(call, default.as_ref());
+        .keyword_literal("default")
+        .filter(|default| is_of_type(default, shape.json_type));
+    let description = help_text(call, default.as_ref());
     let mut written = shape.keywords;
     if let Some(default) = default {
         written.insert("default".to_owned(), default);
     }
-    let keywords = schema::keywords(&name, shape.kind, &written, warnings);
+    let keywords = schema::parse_keywords(&name, shape.json_type, &written, warnings);
     Some(Argument {
         name,
-        kind: shape.kind,
+        json_type: shape.json_type,
         required,
         description,
         keywords,
-        form: shape.form,
+        style: shape.style,
     })
 }
 
 /// Returns the help with its default filled in, as the script itself would print it.
-fn help(call: &Call<'_, '_>, default: Option<&Value>) -> Option<String> {
-    let mut help = call.text("help")?;
+fn help_text(call: &Call<'_, '_>, default: Option<&Value>) -> Option<String> {
+    let mut help = call.keyword_text("help")?;
     if let Some(default) = default {
         let default = default
             .as_str()
@@ -170,7 +173,7 @@ fn help(call: &Call<'_, '_>, default: Option<&Value>) -> Option<String> {
         // Once: many times a long default would be longer than any source.
         help = help.replacen("%(default)s", &default, 1);
     }
-    schema::description(&help.replace("%%", "%"))
+    schema::clean_description(&help.replace("%%", "%"))
 }
 
 #[cfg(test)]
@@ -190,9 +193,9 @@ mod tests {
             .iter()
             .map(|call| format!("p.add_argument({call})\n"))
             .collect();
-        let (arguments, warnings) = Arguments::of(None, &source, Language::Python);
+        let (arguments, warnings) = Arguments::from_script(None, &source, Language::Python);
         (
-            schema::schema(&arguments),
+            schema::input_schema(&arguments),
             warnings
                 .iter()
                 .map(|warning| format!("{warning}\n"))
@@ -289,13 +292,13 @@ mod tests {
             "p.add_argument('a b')\np.add_argument('file')",
             "add_argument('--a')",
         ] {
-            let (arguments, _) = Arguments::of(None, source, Language::Python);
-            assert_eq!(schema::schema(&arguments), open, "{source}");
+            let (arguments, _) = Arguments::from_script(None, source, Language::Python);
+            assert_eq!(schema::input_schema(&arguments), open, "{source}");
         }
         let long = format!("p.add_argument('--a')\n{}", "#".repeat(MAX_SOURCE_BYTES));
         assert_eq!(
-            Arguments::of(None, &long, Language::Python).0,
-            Arguments::Open
+            Arguments::from_script(None, &long, Language::Python).0,
+            Arguments::Unknown
         );
     }
 
@@ -364,12 +367,12 @@ mod tests {
                 "p.add_argument('{}",
                 piece.repeat(MAX_SOURCE_BYTES / piece.len() - 10)
             );
-            let _ = arguments(&source, &mut Vec::new());
+            let _ = parse_arguments(&source, &mut Vec::new());
             let source = format!(
                 "'''{}'''\np.add_argument('--a')",
                 piece.repeat(MAX_SOURCE_BYTES / piece.len() - 20)
             );
-            let _ = arguments(&source, &mut Vec::new());
+            let _ = parse_arguments(&source, &mut Vec::new());
         }
         assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     }
@@ -391,8 +394,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_source_is_read(source in python()) {
-            let (arguments, _) = Arguments::of(None, &source, Language::Python);
-            let schema = schema::schema(&arguments);
+            let (arguments, _) = Arguments::from_script(None, &source, Language::Python);
+            let schema = schema::input_schema(&arguments);
             prop_assert!(jsonschema::options().build(&schema).is_ok(), "{schema}");
         }
     }

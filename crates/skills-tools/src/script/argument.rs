@@ -3,17 +3,17 @@
 use serde_json::{Map, Value};
 use skills_runtime::manifest::{ScriptArg, ScriptSpec};
 
-use super::{Language, ScriptWarning, argparse, schema, warning::short};
+use super::{Language, ScriptWarning, argparse, schema, warning::truncate_name};
 
 /// What is known of the arguments of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Arguments {
     /// Nothing: whatever is given goes to standard input as one JSON object.
-    Open,
+    Unknown,
     /// What the skill's `scripts` block says.
-    Listed(Vec<Argument>),
+    Declared(Vec<Argument>),
     /// What the script's own calls of `add_argument` say, read without running it.
-    Derived(Vec<Argument>),
+    Inferred(Vec<Argument>),
 }
 
 /// One argument of a script.
@@ -22,7 +22,7 @@ pub(crate) struct Argument {
     /// Its name in the schema: a letter or `_`, then at most 63 letters, digits, `_` and `-`.
     pub(crate) name: String,
     /// What it may be.
-    pub(crate) kind: Kind,
+    pub(crate) json_type: JsonType,
     /// Whether it has to be given.
     pub(crate) required: bool,
     /// What it means: one line of at most 300 characters.
@@ -30,12 +30,12 @@ pub(crate) struct Argument {
     /// The keywords of its schema beyond `type` and `description`, checked.
     pub(crate) keywords: Map<String, Value>,
     /// How it is passed.
-    pub(crate) form: Form,
+    pub(crate) style: ArgumentStyle,
 }
 
 /// The types of JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub(crate) enum JsonType {
     /// Text.
     String,
     /// A whole number.
@@ -52,13 +52,13 @@ pub(crate) enum Kind {
 
 /// How an argument becomes words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ArgumentStyle {
     /// `--city Taipei`, once for each item of a list.
     Option(String),
     /// The word alone when the value is `when`; else `otherwise`, if there is one.
     Flag {
         /// The option.
-        word: String,
+        option: String,
         /// The value that it stands for.
         when: bool,
         /// The option for the other value.
@@ -66,45 +66,44 @@ pub(crate) enum Form {
     },
     /// `--on True`, and `--on=` for false, since Python's `bool` takes any text but the empty one
     /// for true.
-    NonEmpty(String),
+    EmptyIsFalse(String),
     /// `--cities Taipei Tainan`, for lists of at least `least` items; shorter ones are left out.
-    Together {
+    ManyValues {
         /// The option.
-        word: String,
+        option: String,
         /// The shortest list that the script takes.
-        least: usize,
+        min: usize,
     },
     /// `--city '["Taipei"]'`.
     Json(String),
     /// `Taipei`: its place in the list says which argument it is.
     Positional {
         /// The fewest words that the script takes for it.
-        least: usize,
+        min: usize,
         /// The most.
-        most: usize,
+        max: usize,
     },
 }
 
 impl Arguments {
     /// Learns the arguments from the skill's `scripts` block, else from Python source.
-    pub(crate) fn of(
+    pub(crate) fn from_script(
         spec: Option<&ScriptSpec>,
         source: &str,
         language: Language,
     ) -> (Self, Vec<ScriptWarning>) {
         let mut warnings = Vec::new();
         let arguments = match (spec.and_then(|spec| spec.args.as_deref()), language) {
-            (Some(args), _) => Self::Listed(listed(args, &mut warnings)),
-            (None, Language::Python) => {
-                argparse::arguments(source, &mut warnings).map_or(Self::Open, Self::Derived)
-            }
-            (None, Language::Shell) => Self::Open,
+            (Some(args), _) => Self::Declared(parse_declared(args, &mut warnings)),
+            (None, Language::Python) => argparse::parse_arguments(source, &mut warnings)
+                .map_or(Self::Unknown, Self::Inferred),
+            (None, Language::Shell) => Self::Unknown,
         };
         (arguments, warnings)
     }
 }
 
-impl Kind {
+impl JsonType {
     /// Returns the type's name in a schema.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -118,7 +117,7 @@ impl Kind {
     }
 
     /// Reads a type's name, in the words of JSON Schema or of Python.
-    pub(crate) fn read(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         Some(match name.trim().to_ascii_lowercase().as_str() {
             "string" | "str" => Self::String,
             "integer" | "int" => Self::Integer,
@@ -132,7 +131,7 @@ impl Kind {
 }
 
 /// Says whether a name cannot be taken for anything but a name.
-pub(super) fn is_name(name: &str) -> bool {
+pub(super) fn is_argument_name(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name
@@ -140,49 +139,52 @@ pub(super) fn is_name(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-fn listed(args: &[ScriptArg], warnings: &mut Vec<ScriptWarning>) -> Vec<Argument> {
+fn parse_declared(args: &[ScriptArg], warnings: &mut Vec<ScriptWarning>) -> Vec<Argument> {
     let mut arguments: Vec<Argument> = Vec::new();
     for arg in args {
-        let name = || short(&arg.name);
-        if !is_name(&arg.name) {
-            warnings.push(ScriptWarning::ArgumentName { argument: name() });
+        let name = || truncate_name(&arg.name);
+        if !is_argument_name(&arg.name) {
+            warnings.push(ScriptWarning::InvalidArgumentName { argument: name() });
         } else if arguments.iter().any(|other| other.name == arg.name) {
-            warnings.push(ScriptWarning::ArgumentTwice { argument: name() });
+            warnings.push(ScriptWarning::DuplicateArgument { argument: name() });
         } else {
-            arguments.push(read(arg, warnings));
+            arguments.push(parse_argument(arg, warnings));
         }
     }
     arguments
 }
 
-fn read(arg: &ScriptArg, warnings: &mut Vec<ScriptWarning>) -> Argument {
-    let kind = Kind::read(&arg.kind).unwrap_or_else(|| {
+fn parse_argument(arg: &ScriptArg, warnings: &mut Vec<ScriptWarning>) -> Argument {
+    let kind = JsonType::parse(&arg.kind).unwrap_or_else(|| {
         warnings.push(ScriptWarning::UnknownType {
             argument: arg.name.clone(),
-            kind: short(&arg.kind),
+            kind: truncate_name(&arg.kind),
         });
-        Kind::String
+        JsonType::String
     });
     let is = |key: &str, value: Value| arg.written.get(key) == Some(&value);
     let word = format!("--{}", arg.name);
     let form = match kind {
-        _ if is("style", "json".into()) => Form::Json(word),
-        Kind::Boolean => {
+        _ if is("style", "json".into()) => ArgumentStyle::Json(word),
+        JsonType::Boolean => {
             let otherwise = is("negatable", true.into()).then(|| format!("--no-{}", arg.name));
-            Form::Flag {
-                word,
+            ArgumentStyle::Flag {
+                option: word,
                 when: true,
                 otherwise,
             }
         }
-        _ => Form::Option(word),
+        _ => ArgumentStyle::Option(word),
     };
     Argument {
         name: arg.name.clone(),
-        kind,
+        json_type: kind,
         required: arg.required,
-        description: arg.description.as_deref().and_then(schema::description),
-        keywords: schema::keywords(&arg.name, kind, &arg.written, warnings),
-        form,
+        description: arg
+            .description
+            .as_deref()
+            .and_then(schema::clean_description),
+        keywords: schema::parse_keywords(&arg.name, kind, &arg.written, warnings),
+        style: form,
     }
 }

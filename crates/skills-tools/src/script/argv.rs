@@ -5,7 +5,7 @@ mod positional;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::argument::{Argument, Arguments, Form};
+use super::argument::{Argument, ArgumentStyle, Arguments};
 
 /// The most bytes of all words together, each with the byte that ends it.
 pub(crate) const MAX_ARGV_BYTES: usize = 128 * 1024;
@@ -14,7 +14,7 @@ pub(crate) const MAX_WORD_BYTES: usize = 64 * 1024;
 
 /// What is passed to a script.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Passed {
+pub(crate) struct ScriptArgv {
     /// The words behind the script's name.
     pub(crate) args: Vec<String>,
     /// What the script reads from standard input.
@@ -23,7 +23,7 @@ pub(crate) struct Passed {
 
 /// Why arguments cannot be passed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum PassError {
+pub(crate) enum ArgvError {
     /// The script has no such argument.
     #[error("the script has no argument {argument:?}")]
     Unknown {
@@ -76,36 +76,39 @@ pub(crate) enum PassError {
 /// where one could be taken for something else. A value is a word of its own, as it is; one that
 /// starts with `-` stands behind its option and a `=`. What is null is left out. Without a list
 /// everything goes to standard input as one JSON object, and no word is passed.
-pub(crate) fn pass(given: &Map<String, Value>, arguments: &Arguments) -> Result<Passed, PassError> {
+pub(crate) fn build_argv(
+    given: &Map<String, Value>,
+    arguments: &Arguments,
+) -> Result<ScriptArgv, ArgvError> {
     let arguments = match arguments {
-        Arguments::Open => {
-            return Ok(Passed {
+        Arguments::Unknown => {
+            return Ok(ScriptArgv {
                 args: Vec::new(),
                 stdin: Some(Value::Object(given.clone()).to_string()),
             });
         }
-        Arguments::Listed(arguments) | Arguments::Derived(arguments) => arguments,
+        Arguments::Declared(arguments) | Arguments::Inferred(arguments) => arguments,
     };
     if let Some(unknown) = given
         .keys()
         .find(|name| !arguments.iter().any(|argument| argument.name == **name))
     {
-        return Err(PassError::Unknown {
+        return Err(ArgvError::Unknown {
             argument: unknown.clone(),
         });
     }
-    let mut words = Words::default();
+    let mut words = ArgvBuilder::default();
     for argument in arguments {
         if let Some(value) = given.get(&argument.name).filter(|value| !value.is_null()) {
             words.argument = &argument.name;
-            words.option(argument, value)?;
+            words.push_argument(argument, value)?;
         }
     }
-    positional::pass(given, arguments, &mut words)?;
+    positional::push_positionals(given, arguments, &mut words)?;
     if words.bytes > MAX_ARGV_BYTES {
-        return Err(PassError::TooLong { bytes: words.bytes });
+        return Err(ArgvError::TooLong { bytes: words.bytes });
     }
-    Ok(Passed {
+    Ok(ScriptArgv {
         args: words.words,
         stdin: None,
     })
@@ -113,25 +116,25 @@ pub(crate) fn pass(given: &Map<String, Value>, arguments: &Arguments) -> Result<
 
 /// Words as they come together.
 #[derive(Default)]
-struct Words<'a> {
+struct ArgvBuilder<'a> {
     words: Vec<String>,
     bytes: usize,
     /// The argument that the words belong to.
     argument: &'a str,
     /// Whether an option came that takes whatever words follow it.
-    is_open: bool,
+    has_open_option: bool,
 }
 
-impl Words<'_> {
-    fn push(&mut self, word: String) -> Result<(), PassError> {
+impl ArgvBuilder<'_> {
+    fn push(&mut self, word: String) -> Result<(), ArgvError> {
         let argument = || self.argument.to_owned();
         if word.contains('\0') {
-            return Err(PassError::Nul {
+            return Err(ArgvError::Nul {
                 argument: argument(),
             });
         }
         if word.len() > MAX_WORD_BYTES {
-            return Err(PassError::WordTooLong {
+            return Err(ArgvError::WordTooLong {
                 argument: argument(),
                 bytes: word.len(),
             });
@@ -141,12 +144,12 @@ impl Words<'_> {
         Ok(())
     }
 
-    fn option(&mut self, argument: &Argument, value: &Value) -> Result<(), PassError> {
-        match (&argument.form, value) {
-            (Form::Positional { .. }, _) => Ok(()),
+    fn push_argument(&mut self, argument: &Argument, value: &Value) -> Result<(), ArgvError> {
+        match (&argument.style, value) {
+            (ArgumentStyle::Positional { .. }, _) => Ok(()),
             (
-                Form::Flag {
-                    word,
+                ArgumentStyle::Flag {
+                    option: word,
                     when,
                     otherwise,
                 },
@@ -159,27 +162,35 @@ impl Words<'_> {
                 };
                 word.map_or(Ok(()), |word| self.push(word.clone()))
             }
-            (Form::NonEmpty(word), Value::Bool(false)) => self.push(format!("{word}=")),
-            (Form::NonEmpty(word), Value::Bool(true)) => self.value(word, "True".to_owned()),
-            (Form::Json(word), value) => self.value(word, value.to_string()),
-            (Form::Together { word, least }, Value::Array(items)) => {
-                self.together(word, *least, items)
+            (ArgumentStyle::EmptyIsFalse(word), Value::Bool(false)) => {
+                self.push(format!("{word}="))
             }
-            (Form::Option(word), Value::Array(items)) => items
-                .iter()
-                .try_for_each(|item| self.value(word, text(item))),
+            (ArgumentStyle::EmptyIsFalse(word), Value::Bool(true)) => {
+                self.push_value(word, "True".to_owned())
+            }
+            (ArgumentStyle::Json(word), value) => self.push_value(word, value.to_string()),
             (
-                Form::Option(word)
-                | Form::NonEmpty(word)
-                | Form::Flag { word, .. }
-                | Form::Together { word, .. },
+                ArgumentStyle::ManyValues {
+                    option: word,
+                    min: least,
+                },
+                Value::Array(items),
+            ) => self.push_many(word, *least, items),
+            (ArgumentStyle::Option(word), Value::Array(items)) => items
+                .iter()
+                .try_for_each(|item| self.push_value(word, to_word(item))),
+            (
+                ArgumentStyle::Option(word)
+                | ArgumentStyle::EmptyIsFalse(word)
+                | ArgumentStyle::Flag { option: word, .. }
+                | ArgumentStyle::ManyValues { option: word, .. },
                 value,
-            ) => self.value(word, text(value)),
+            ) => self.push_value(word, to_word(value)),
         }
     }
 
     /// Passes one value behind its option.
-    fn value(&mut self, option: &str, value: String) -> Result<(), PassError> {
+    fn push_value(&mut self, option: &str, value: String) -> Result<(), ArgvError> {
         if value.starts_with('-') {
             return self.push(format!("{option}={value}"));
         }
@@ -188,19 +199,19 @@ impl Words<'_> {
     }
 
     /// Passes all items behind one option.
-    fn together(&mut self, option: &str, least: usize, items: &[Value]) -> Result<(), PassError> {
+    fn push_many(&mut self, option: &str, least: usize, items: &[Value]) -> Result<(), ArgvError> {
         if items.len() < least {
             return Ok(());
         }
-        self.is_open = true;
+        self.has_open_option = true;
         if let [item] = items {
-            return self.value(option, text(item));
+            return self.push_value(option, to_word(item));
         }
         self.push(option.to_owned())?;
         for item in items {
-            let text = text(item);
-            if text.starts_with('-') && !(item.is_number() && is_plain_number(&text)) {
-                return Err(PassError::LeadingHyphen {
+            let text = to_word(item);
+            if text.starts_with('-') && !(item.is_number() && is_negative_number(&text)) {
+                return Err(ArgvError::LeadingHyphen {
                     argument: self.argument.to_owned(),
                 });
             }
@@ -211,7 +222,7 @@ impl Words<'_> {
 }
 
 /// Writes a value as one word: text as it is, numbers in full, the rest as JSON.
-fn text(value: &Value) -> String {
+fn to_word(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         // Whole numbers may come as `3.0`, which is a whole number to JSON Schema and to no `int`.
@@ -224,7 +235,7 @@ fn text(value: &Value) -> String {
 }
 
 /// Says whether a word below zero is taken for a number and not for an option.
-fn is_plain_number(word: &str) -> bool {
+fn is_negative_number(word: &str) -> bool {
     word.strip_prefix('-')
         .is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
         && word[1..]
@@ -238,11 +249,11 @@ mod tests {
     use serde_json::json;
 
     use super::super::Language;
-    use super::super::block::tests::specs;
+    use super::super::spec_match::tests::specs;
     use super::*;
 
     fn listed(args: &str) -> Arguments {
-        Arguments::of(
+        Arguments::from_script(
             specs(&format!("  a:\n    args: [{args}]")).first(),
             "",
             Language::Shell,
@@ -255,11 +266,11 @@ mod tests {
             .iter()
             .map(|call| format!("p.add_argument({call})\n"))
             .collect();
-        Arguments::of(None, &source, Language::Python).0
+        Arguments::from_script(None, &source, Language::Python).0
     }
 
-    fn try_pass(arguments: &Arguments, given: Value) -> Result<Passed, PassError> {
-        pass(given.as_object().unwrap(), arguments)
+    fn try_pass(arguments: &Arguments, given: Value) -> Result<ScriptArgv, ArgvError> {
+        build_argv(given.as_object().unwrap(), arguments)
     }
 
     fn check(arguments: &Arguments, given: Value, expected: &[&str]) {
@@ -448,17 +459,18 @@ mod tests {
         );
         assert!(matches!(
             try_pass(&arguments, json!({"many": ["a"], "last": "b", "end": "c"})),
-            Err(PassError::Ambiguous { argument }) if argument == "many"
+            Err(ArgvError::Ambiguous { argument }) if argument == "many"
         ));
         assert!(matches!(
             try_pass(&arguments, json!({"many": ["a"]})),
-            Err(PassError::Ambiguous { .. })
+            Err(ArgvError::Ambiguous { .. })
         ));
     }
 
     #[test]
     fn nothing_known_goes_to_standard_input() {
-        let passed = try_pass(&Arguments::Open, json!({"--help": "-x", "a": [1, "天"]})).unwrap();
+        let passed =
+            try_pass(&Arguments::Unknown, json!({"--help": "-x", "a": [1, "天"]})).unwrap();
         assert_eq!(passed.args, [""; 0]);
         assert_eq!(
             passed.stdin.as_deref(),
@@ -526,7 +538,7 @@ mod tests {
             if !last {
                 given.insert("two".to_owned(), json!(two));
             }
-            let words = pass(&given, &arguments).unwrap().args;
+            let words = build_argv(&given, &arguments).unwrap().args;
             let mut expected = vec![("--one".to_owned(), one)];
             expected.extend(two.into_iter().map(|item| ("--two".to_owned(), item)));
             prop_assert_eq!(read_back(&words), expected);
@@ -535,14 +547,14 @@ mod tests {
         #[test]
         fn names_never_inject(name in "(-{0,2}[a-z= ]{0,4}|\\PC{0,4})", value in "\\PC{0,4}") {
             let specs = specs(&format!("  a:\n    args:\n      - {{name: {}, type: string}}", json!(name)));
-            let (arguments, warnings) = Arguments::of(specs.first(), "", Language::Shell);
+            let (arguments, warnings) = Arguments::from_script(specs.first(), "", Language::Shell);
             let bare = name.trim_start_matches('-');
             let given = Map::from_iter([(bare.to_owned(), json!(value))]);
-            match pass(&given, &arguments) {
+            match build_argv(&given, &arguments) {
                 Ok(passed) => prop_assert_eq!(read_back(&passed.args), [(format!("--{bare}"), value)]),
                 Err(error) => {
-                    prop_assert_eq!(error, PassError::Unknown { argument: bare.to_owned() });
-                    prop_assert_eq!(warnings, [super::super::ScriptWarning::ArgumentName { argument: bare.to_owned() }]);
+                    prop_assert_eq!(error, ArgvError::Unknown { argument: bare.to_owned() });
+                    prop_assert_eq!(warnings, [super::super::ScriptWarning::InvalidArgumentName { argument: bare.to_owned() }]);
                 }
             }
         }
@@ -552,7 +564,7 @@ mod tests {
             let arguments = derived(&["'source'", "'--n', type=int", "'more', nargs='*'"]);
             let given = json!({"more": more, "n": n, "source": source});
             let places: Vec<_> = std::iter::once(source).chain(more).collect();
-            let words = match pass(given.as_object().unwrap(), &arguments) {
+            let words = match build_argv(given.as_object().unwrap(), &arguments) {
                 Ok(passed) => passed.args,
                 Err(error) => {
                     prop_assert!(places.iter().any(|word| word == "--"), "{}", error);

@@ -2,13 +2,13 @@
 
 use skills_runtime::manifest::ScriptSpec;
 
-use super::lexer::{Lexer, Token};
+use super::python_lexer::{Lexer, Token};
 use super::{Language, stem, text::one_line};
 
 /// The longest description of a tool, in characters.
 pub(crate) const MAX_DESCRIPTION_CHARS: usize = 1024;
 /// How many lines of a shell script are searched for its description.
-const SHELL_LINES: usize = 20;
+const MAX_SHELL_LINES: usize = 20;
 
 /// Returns what a model is told of a script: one line of at most 1024 characters without hidden
 /// ones.
@@ -17,7 +17,7 @@ const SHELL_LINES: usize = 20;
 /// docstring of a Python module, `# Description:` in the leading comments of Python or the first 20
 /// lines of a shell script. Else it is `Execute {script_name} from {skill_name}`, where the
 /// script's name is the file's name without its ending, as in the tool's name.
-pub(crate) fn describe(
+pub(crate) fn tool_description(
     spec: Option<&ScriptSpec>,
     source: &str,
     language: Language,
@@ -34,7 +34,11 @@ pub(crate) fn describe(
     written
         .and_then(line)
         .or_else(|| docstring().and_then(line))
-        .or_else(|| comment(source, language).map(str::to_owned).and_then(line))
+        .or_else(|| {
+            description_comment(source, language)
+                .map(str::to_owned)
+                .and_then(line)
+        })
         .unwrap_or_else(|| {
             one_line(
                 &format!("Execute {} from {skill}", stem(file)),
@@ -52,7 +56,7 @@ pub(crate) fn docstring(source: &str) -> Option<String> {
         match tokens.next() {
             Some(Token::Symbol('(')) if text.is_none() => open += 1,
             Some(Token::Symbol(')')) if text.is_some() && open > 0 => open -= 1,
-            Some(Token::Text(more)) => text.get_or_insert_default().push_str(&more),
+            Some(Token::StringLiteral(more)) => text.get_or_insert_default().push_str(&more),
             Some(Token::Newline | Token::Symbol(';')) | None if open == 0 => break,
             _ => return None,
         }
@@ -65,17 +69,17 @@ pub(crate) fn docstring(source: &str) -> Option<String> {
 }
 
 /// Returns what stands behind `# Description:`, in letters of either case.
-fn comment(source: &str, language: Language) -> Option<&str> {
+fn description_comment(source: &str, language: Language) -> Option<&str> {
     let lines = source.trim_start_matches('\u{FEFF}').lines().map(str::trim);
     match language {
         Language::Python => lines
             .take_while(|line| line.is_empty() || line.starts_with('#'))
-            .find_map(description),
-        Language::Shell => lines.take(SHELL_LINES).find_map(description),
+            .find_map(parse_description_line),
+        Language::Shell => lines.take(MAX_SHELL_LINES).find_map(parse_description_line),
     }
 }
 
-fn description(line: &str) -> Option<&str> {
+fn parse_description_line(line: &str) -> Option<&str> {
     let text = line.strip_prefix('#')?.trim_start_matches('#').trim_start();
     let (head, rest) = text.split_at_checked("description:".len())?;
     let rest = rest.trim();
@@ -129,8 +133,9 @@ mod tests {
 
     #[test]
     fn comments_describe_scripts_without_a_docstring() {
-        let describe =
-            |source: &str, file: &str| describe(None, source, Language::of(file), file, "weather");
+        let describe = |source: &str, file: &str| {
+            tool_description(None, source, Language::of(file), file, "weather")
+        };
         assert_eq!(
             describe(
                 "#!/bin/sh\n## DESCRIPTION:  Counts\u{200B} words \n",
@@ -168,7 +173,7 @@ mod tests {
     #[test]
     fn a_description_is_one_capped_line() {
         let source = format!("'''{}'''", "word\u{202E} ".repeat(1000));
-        let line = describe(None, &source, Language::Python, "a.py", "s");
+        let line = tool_description(None, &source, Language::Python, "a.py", "s");
         assert_eq!(line.chars().count(), MAX_DESCRIPTION_CHARS);
         assert!(line.ends_with('…') && !line.contains('\u{202E}'), "{line}");
     }

@@ -3,7 +3,7 @@
 use jsonschema::PatternOptions;
 use serde_json::{Map, Value, json};
 
-use super::argument::{Argument, Arguments, Form, Kind};
+use super::argument::{Argument, ArgumentStyle, Arguments, JsonType};
 use super::{ScriptWarning, text};
 
 /// The longest description of an argument, in characters.
@@ -17,12 +17,12 @@ const MAX_VALUES: usize = 100;
 ///
 /// Known arguments are the only ones that may be given. Nothing known: any object. Derived schemas
 /// say so in `x-derived`.
-pub(crate) fn schema(arguments: &Arguments) -> Value {
+pub(crate) fn input_schema(arguments: &Arguments) -> Value {
     match arguments {
-        Arguments::Open => json!({"type": "object", "additionalProperties": true}),
-        Arguments::Listed(arguments) => Value::Object(closed(arguments)),
-        Arguments::Derived(arguments) => {
-            let mut schema = closed(arguments);
+        Arguments::Unknown => json!({"type": "object", "additionalProperties": true}),
+        Arguments::Declared(arguments) => Value::Object(closed_object(arguments)),
+        Arguments::Inferred(arguments) => {
+            let mut schema = closed_object(arguments);
             schema.insert("x-derived".to_owned(), "argparse".into());
             Value::Object(schema)
         }
@@ -30,7 +30,7 @@ pub(crate) fn schema(arguments: &Arguments) -> Value {
 }
 
 /// Makes a description fit to stand before a model; nothing when nothing is left of it.
-pub(super) fn description(written: &str) -> Option<String> {
+pub(super) fn clean_description(written: &str) -> Option<String> {
     Some(text::one_line(written, MAX_DESCRIPTION_CHARS)).filter(|line| !line.is_empty())
 }
 
@@ -39,36 +39,36 @@ pub(super) fn description(written: &str) -> Option<String> {
 ///
 /// What is there but cannot be used gives a warning: left in, it would make the schema invalid or
 /// bring hidden text before the model.
-pub(super) fn keywords(
+pub(super) fn parse_keywords(
     argument: &str,
-    kind: Kind,
+    kind: JsonType,
     written: &Map<String, Value>,
     warnings: &mut Vec<ScriptWarning>,
 ) -> Map<String, Value> {
     let mut found = Map::new();
     for keyword in KEYWORDS
         .iter()
-        .filter(|keyword| keyword.kinds.is_empty() || keyword.kinds.contains(&kind))
+        .filter(|keyword| keyword.types.is_empty() || keyword.types.contains(&kind))
     {
         let Some(value) = keyword
-            .written
+            .aliases
             .iter()
             .find_map(|name| written.get(*name))
             .filter(|value| !value.is_null())
         else {
             continue;
         };
-        match (keyword.read)(value) {
+        match (keyword.parse)(value) {
             Some(value) => {
                 found.insert(keyword.name.to_owned(), value);
             }
-            None => warnings.push(ScriptWarning::Keyword {
+            None => warnings.push(ScriptWarning::InvalidKeyword {
                 argument: argument.to_owned(),
                 keyword: keyword.name,
             }),
         }
     }
-    if kind == Kind::Array {
+    if kind == JsonType::Array {
         found
             .entry("items")
             .or_insert_with(|| json!({"type": "string"}));
@@ -81,65 +81,90 @@ struct Keyword {
     /// Its name in JSON Schema.
     name: &'static str,
     /// The names that skills write.
-    written: &'static [&'static str],
+    aliases: &'static [&'static str],
     /// The types that it belongs to; none for all.
-    kinds: &'static [Kind],
+    types: &'static [JsonType],
     /// Reads its value, if it can be used.
-    read: fn(&Value) -> Option<Value>,
+    parse: fn(&Value) -> Option<Value>,
 }
 
 const fn keyword(
     name: &'static str,
     written: &'static [&'static str],
-    kinds: &'static [Kind],
+    kinds: &'static [JsonType],
     read: fn(&Value) -> Option<Value>,
 ) -> Keyword {
     Keyword {
         name,
-        written,
-        kinds,
-        read,
+        aliases: written,
+        types: kinds,
+        parse: read,
     }
 }
 
-const NUMBERS: &[Kind] = &[Kind::Integer, Kind::Number];
-const TEXT: &[Kind] = &[Kind::String];
-const LISTS: &[Kind] = &[Kind::Array];
+const NUMBER_TYPES: &[JsonType] = &[JsonType::Integer, JsonType::Number];
+const STRING_TYPES: &[JsonType] = &[JsonType::String];
+const ARRAY_TYPES: &[JsonType] = &[JsonType::Array];
 
 static KEYWORDS: &[Keyword] = &[
-    keyword("default", &["default"], &[], plain),
-    keyword("enum", &["enum", "choices"], &[], values),
-    keyword("minimum", &["minimum", "min"], NUMBERS, number),
-    keyword("maximum", &["maximum", "max"], NUMBERS, number),
+    keyword("default", &["default"], &[], plain_value),
+    keyword("enum", &["enum", "choices"], &[], enum_values),
+    keyword("minimum", &["minimum", "min"], NUMBER_TYPES, finite_number),
+    keyword("maximum", &["maximum", "max"], NUMBER_TYPES, finite_number),
     keyword(
         "exclusiveMinimum",
         &["exclusiveMinimum", "exclusive_minimum"],
-        NUMBERS,
-        number,
+        NUMBER_TYPES,
+        finite_number,
     ),
     keyword(
         "exclusiveMaximum",
         &["exclusiveMaximum", "exclusive_maximum"],
-        NUMBERS,
-        number,
+        NUMBER_TYPES,
+        finite_number,
     ),
-    keyword("multipleOf", &["multipleOf", "multiple_of"], NUMBERS, step),
-    keyword("minLength", &["minLength", "min_length"], TEXT, count),
-    keyword("maxLength", &["maxLength", "max_length"], TEXT, count),
-    keyword("pattern", &["pattern"], TEXT, pattern),
-    keyword("format", &["format"], TEXT, format_name),
-    keyword("items", &["items"], LISTS, items),
-    keyword("minItems", &["minItems", "min_items"], LISTS, count),
-    keyword("maxItems", &["maxItems", "max_items"], LISTS, count),
+    keyword(
+        "multipleOf",
+        &["multipleOf", "multiple_of"],
+        NUMBER_TYPES,
+        multiple_of,
+    ),
+    keyword(
+        "minLength",
+        &["minLength", "min_length"],
+        STRING_TYPES,
+        length_limit,
+    ),
+    keyword(
+        "maxLength",
+        &["maxLength", "max_length"],
+        STRING_TYPES,
+        length_limit,
+    ),
+    keyword("pattern", &["pattern"], STRING_TYPES, linear_pattern),
+    keyword("format", &["format"], STRING_TYPES, format_name),
+    keyword("items", &["items"], ARRAY_TYPES, item_schema),
+    keyword(
+        "minItems",
+        &["minItems", "min_items"],
+        ARRAY_TYPES,
+        length_limit,
+    ),
+    keyword(
+        "maxItems",
+        &["maxItems", "max_items"],
+        ARRAY_TYPES,
+        length_limit,
+    ),
     keyword(
         "uniqueItems",
         &["uniqueItems", "unique_items"],
-        LISTS,
-        truth,
+        ARRAY_TYPES,
+        boolean,
     ),
 ];
 
-fn closed(arguments: &[Argument]) -> Map<String, Value> {
+fn closed_object(arguments: &[Argument]) -> Map<String, Value> {
     let required: Vec<_> = arguments
         .iter()
         .filter(|argument| argument.required)
@@ -147,7 +172,7 @@ fn closed(arguments: &[Argument]) -> Map<String, Value> {
         .collect();
     let properties: Map<_, _> = arguments
         .iter()
-        .map(|argument| (argument.name.clone(), property(argument)))
+        .map(|argument| (argument.name.clone(), property_schema(argument)))
         .collect();
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());
@@ -159,16 +184,18 @@ fn closed(arguments: &[Argument]) -> Map<String, Value> {
     schema
 }
 
-fn property(argument: &Argument) -> Value {
+fn property_schema(argument: &Argument) -> Value {
     let mut property = Map::new();
-    property.insert("type".to_owned(), argument.kind.as_str().into());
+    property.insert("type".to_owned(), argument.json_type.as_str().into());
     if let Some(description) = &argument.description {
         property.insert("description".to_owned(), description.as_str().into());
     }
     property.extend(argument.keywords.clone());
     // A list that the script takes only with something in it.
-    if let (Kind::Array, Form::Together { least, .. } | Form::Positional { least, .. }) =
-        (argument.kind, &argument.form)
+    if let (
+        JsonType::Array,
+        ArgumentStyle::ManyValues { min: least, .. } | ArgumentStyle::Positional { min: least, .. },
+    ) = (argument.json_type, &argument.style)
         && *least > 0
     {
         property
@@ -179,52 +206,52 @@ fn property(argument: &Argument) -> Value {
 }
 
 /// A value of which every text is plain, and that is no longer than a text may be.
-fn plain(value: &Value) -> Option<Value> {
+fn plain_value(value: &Value) -> Option<Value> {
     let is_plain = match value {
-        Value::String(value) => text::is_plain(value, MAX_VALUE_CHARS),
+        Value::String(value) => text::is_displayable(value, MAX_VALUE_CHARS),
         Value::Array(values) => {
             values.len() <= MAX_VALUES
                 && values
                     .iter()
-                    .all(|value| !value.is_array() && plain(value).is_some())
+                    .all(|value| !value.is_array() && plain_value(value).is_some())
         }
-        Value::Object(_) => text::is_plain(&value.to_string(), MAX_VALUE_CHARS),
+        Value::Object(_) => text::is_displayable(&value.to_string(), MAX_VALUE_CHARS),
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
     };
     is_plain.then(|| value.clone())
 }
 
-fn values(value: &Value) -> Option<Value> {
+fn enum_values(value: &Value) -> Option<Value> {
     let values = value
         .as_array()
         .filter(|values| !values.is_empty() && values.len() <= MAX_VALUES)?;
     let is_scalar =
-        |value: &Value| !value.is_array() && !value.is_object() && plain(value).is_some();
+        |value: &Value| !value.is_array() && !value.is_object() && plain_value(value).is_some();
     values.iter().all(is_scalar).then(|| value.clone())
 }
 
-fn number(value: &Value) -> Option<Value> {
+fn finite_number(value: &Value) -> Option<Value> {
     value.is_number().then(|| value.clone())
 }
 
-fn step(value: &Value) -> Option<Value> {
+fn multiple_of(value: &Value) -> Option<Value> {
     value
         .as_f64()
         .filter(|step| *step > 0.0)
         .map(|_| value.clone())
 }
 
-fn count(value: &Value) -> Option<Value> {
+fn length_limit(value: &Value) -> Option<Value> {
     value.as_u64().map(Value::from)
 }
 
-fn truth(value: &Value) -> Option<Value> {
+fn boolean(value: &Value) -> Option<Value> {
     value.as_bool().map(Value::from)
 }
 
 /// A pattern of the engine whose time is linear in the text.
-fn pattern(value: &Value) -> Option<Value> {
-    plain(value).filter(Value::is_string)?;
+fn linear_pattern(value: &Value) -> Option<Value> {
+    plain_value(value).filter(Value::is_string)?;
     let schema = json!({ "pattern": value });
     jsonschema::options()
         .with_pattern_options(PatternOptions::regex())
@@ -241,17 +268,17 @@ fn format_name(value: &Value) -> Option<Value> {
 }
 
 /// `string`, or `{type: string, enum: […]}`. Deeper schemas are not taken over.
-fn items(value: &Value) -> Option<Value> {
+fn item_schema(value: &Value) -> Option<Value> {
     let written = value.as_object();
     let kind = value
         .as_str()
         .or_else(|| written?.get("type")?.as_str())
-        .and_then(Kind::read)?;
+        .and_then(JsonType::parse)?;
     let mut items = Map::from_iter([("type".to_owned(), kind.as_str().into())]);
     if let Some(value) =
         written.and_then(|written| written.get("enum").or_else(|| written.get("choices")))
     {
-        items.insert("enum".to_owned(), values(value)?);
+        items.insert("enum".to_owned(), enum_values(value)?);
     }
     Some(items.into())
 }
@@ -259,15 +286,15 @@ fn items(value: &Value) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::super::Language;
-    use super::super::block::tests::specs;
+    use super::super::spec_match::tests::specs;
     use super::*;
 
     /// Reads the arguments of one script, in YAML, and returns the schema and the warnings.
     fn read(args: &str) -> (Value, Vec<String>) {
         let indented: String = args.lines().map(|line| format!("      {line}\n")).collect();
         let specs = specs(&format!("  a:\n    args:\n{indented}"));
-        let (arguments, warnings) = Arguments::of(specs.first(), "", Language::Shell);
-        let schema = schema(&arguments);
+        let (arguments, warnings) = Arguments::from_script(specs.first(), "", Language::Shell);
+        let schema = input_schema(&arguments);
         jsonschema::options()
             .with_pattern_options(PatternOptions::regex())
             .build(&schema)
@@ -337,7 +364,7 @@ mod tests {
     #[test]
     fn nothing_known_is_open_and_no_arguments_is_closed() {
         assert_eq!(
-            schema(&Arguments::Open),
+            input_schema(&Arguments::Unknown),
             json!({"type": "object", "additionalProperties": true})
         );
         assert_eq!(

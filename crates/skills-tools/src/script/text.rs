@@ -23,7 +23,7 @@ pub(super) fn one_line(text: &str, max_chars: usize) -> String {
         before = c;
         chars += 1;
         if chars > max_chars {
-            return cut(&line, max_chars);
+            return truncate(&line, max_chars);
         }
     }
     line
@@ -31,11 +31,11 @@ pub(super) fn one_line(text: &str, max_chars: usize) -> String {
 
 /// Says whether a value may stand before a model as it is: nothing hidden, and at most `max_chars`
 /// characters.
-pub(super) fn is_plain(text: &str, max_chars: usize) -> bool {
+pub(super) fn is_displayable(text: &str, max_chars: usize) -> bool {
     text.chars().take(max_chars + 1).count() <= max_chars && one_line(text, max_chars) == text
 }
 
-fn cut(line: &str, max_chars: usize) -> String {
+fn truncate(line: &str, max_chars: usize) -> String {
     let kept: String = line.chars().take(max_chars.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
 }
@@ -63,9 +63,9 @@ mod tests {
 
     #[test]
     fn only_plain_values_are_plain() {
-        assert!(is_plain("Taipei City", 20));
-        assert!(!is_plain("Taipei\nCity", 20));
-        assert!(!is_plain("Tai\u{200B}pei", 20));
-        assert!(!is_plain("Taipei", 5));
+        assert!(is_displayable("Taipei City", 20));
+        assert!(!is_displayable("Taipei\nCity", 20));
+        assert!(!is_displayable("Tai\u{200B}pei", 20));
+        assert!(!is_displayable("Taipei", 5));
     }
 }

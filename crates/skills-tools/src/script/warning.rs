@@ -10,13 +10,13 @@ pub(crate) enum ScriptWarning {
     #[error(
         "argument {argument:?} is left out: a name starts with a letter or `_` and has at most 64 letters, digits, `_` and `-`"
     )]
-    ArgumentName {
+    InvalidArgumentName {
         /// The name.
         argument: String,
     },
     /// The name was there before; the first one counts.
     #[error("argument {argument:?} is listed twice: the first counts")]
-    ArgumentTwice {
+    DuplicateArgument {
         /// The name.
         argument: String,
     },
@@ -30,7 +30,7 @@ pub(crate) enum ScriptWarning {
     },
     /// The value of a keyword cannot be used, so the keyword is left out.
     #[error("`{keyword}` of argument {argument:?} cannot be used")]
-    Keyword {
+    InvalidKeyword {
         /// The argument.
         argument: String,
         /// The keyword.
@@ -38,7 +38,7 @@ pub(crate) enum ScriptWarning {
     },
     /// An argument of the script itself that cannot be given as data is left out.
     #[error("argument {argument:?} of the script cannot be given as data and is left out")]
-    Inexpressible {
+    UnsupportedArgument {
         /// The argument.
         argument: String,
     },
@@ -49,8 +49,8 @@ pub(crate) enum ScriptWarning {
         limit: usize,
     },
     /// The `scripts` block speaks of a script that is not there.
-    #[error("`scripts` speaks of {entry:?}, which is no file of the skill{}", hint(nearest.as_deref()))]
-    NoSuchScript {
+    #[error("`scripts` speaks of {entry:?}, which is no file of the skill{}", nearest_hint(nearest.as_deref()))]
+    UnknownScript {
         /// The entry.
         entry: String,
         /// The file whose name is most like it.
@@ -58,7 +58,7 @@ pub(crate) enum ScriptWarning {
     },
 }
 
-fn hint(nearest: Option<&str>) -> String {
+fn nearest_hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |file| format!("; {file:?} is the nearest"))
 }
 
@@ -66,6 +66,6 @@ fn hint(nearest: Option<&str>) -> String {
 const MAX_NAME_CHARS: usize = 64;
 
 /// Cuts a name of a skill's making to what a warning can show.
-pub(super) fn short(name: &str) -> String {
+pub(super) fn truncate_name(name: &str) -> String {
     name.chars().take(MAX_NAME_CHARS).collect()
 }

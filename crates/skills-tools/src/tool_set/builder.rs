@@ -6,16 +6,16 @@ use std::sync::Arc;
 use skills_runtime::policy::protected_by;
 use skills_runtime::{Root, SkillRuntime};
 
-use super::{Shared, ToolSet};
+use super::{Inner, ToolSet};
+use crate::catalog_tools::CatalogTools;
 use crate::file_tools::FileTools;
-use crate::hidden::canonical;
-use crate::knowledge::Knowledge;
+use crate::hidden_dirs::canonicalize_existing;
 use crate::mount::{Access, MountTable};
-use crate::overrides::Overrides;
-use crate::publication::Library;
-use crate::registry::{ScriptFinder, Terms};
-use crate::run::{Programs, Sessions};
-use crate::{KeyFiles, Mount, MountError, SkillWrites};
+use crate::overrides::OverrideStore;
+use crate::publication::Publisher;
+use crate::registry::{RegistryOptions, ScriptScanner};
+use crate::run::{ProgramTools, SessionDirectories};
+use crate::{KeyFileAccess, Mount, MountError, SkillWrites};
 
 /// Puts a [`ToolSet`] together.
 ///
@@ -23,36 +23,36 @@ use crate::{KeyFiles, Mount, MountError, SkillWrites};
 /// kept in memory, new scripts are tools, a missing variable is told and hinders nothing, keys and
 /// secrets are not read, drafts alone are written.
 #[must_use]
-pub struct Builder {
+pub struct ToolSetBuilder {
     runtime: SkillRuntime,
     workspace: Option<Mount>,
     mounts: Vec<Mount>,
-    drafts: Option<PathBuf>,
-    kept: Vec<PathBuf>,
+    drafts_dir: Option<PathBuf>,
+    protected_paths: Vec<PathBuf>,
     skill_writes: SkillWrites,
-    key_files: KeyFiles,
-    overrides: Overrides,
-    terms: Terms,
-    boxes: Vec<Toolbox>,
+    key_file_access: KeyFileAccess,
+    overrides: OverrideStore,
+    registry_options: RegistryOptions,
+    groups: Vec<ToolGroup>,
 }
 
 /// Groups of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Toolbox {
+pub enum ToolGroup {
     /// `skills_ls`, `skills_read`, `skills_write`, `skills_create`, `skills_run`, `skills_bash`.
-    Skills,
+    Workspace,
     /// `run_skill_script`.
-    Engine,
+    ScriptExecutor,
     /// `search_skills`, `load_skill`, `read_skill_resource`: for models without access to files.
-    Knowledge,
+    Catalog,
     /// A tool for each script of a skill.
-    Scripts,
+    ScriptTools,
 }
 
 /// Whether scripts that nobody said anything of are tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum NewScripts {
+pub enum DefaultScriptState {
     /// They are.
     #[default]
     Enabled,
@@ -73,7 +73,7 @@ pub enum MissingEnv {
 /// Why tools cannot be put together.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct BuildError(#[from] Repr);
+pub struct ToolSetBuildError(#[from] Repr);
 
 #[derive(Debug, thiserror::Error)]
 enum Repr {
@@ -97,36 +97,36 @@ enum Repr {
     ScratchInMount { mount: String, scratch: PathBuf },
 }
 
-impl Builder {
+impl ToolSetBuilder {
     pub(super) fn new(runtime: SkillRuntime) -> Self {
         Self {
             runtime,
             workspace: None,
             mounts: Vec::new(),
-            drafts: None,
-            kept: Vec::new(),
+            drafts_dir: None,
+            protected_paths: Vec::new(),
             skill_writes: SkillWrites::default(),
-            key_files: KeyFiles::default(),
-            overrides: Overrides::in_memory(),
-            terms: Terms {
-                new_scripts: NewScripts::default(),
+            key_file_access: KeyFileAccess::default(),
+            overrides: OverrideStore::in_memory(),
+            registry_options: RegistryOptions {
+                default_script_state: DefaultScriptState::default(),
                 missing_env: MissingEnv::default(),
             },
-            boxes: vec![
-                Toolbox::Skills,
-                Toolbox::Engine,
-                Toolbox::Knowledge,
-                Toolbox::Scripts,
+            groups: vec![
+                ToolGroup::Workspace,
+                ToolGroup::ScriptExecutor,
+                ToolGroup::Catalog,
+                ToolGroup::ScriptTools,
             ],
         }
     }
 
     /// Chooses the groups of tools, in their order, each once.
-    pub fn toolboxes(mut self, boxes: impl IntoIterator<Item = Toolbox>) -> Self {
-        self.boxes = Vec::new();
+    pub fn tool_groups(mut self, boxes: impl IntoIterator<Item = ToolGroup>) -> Self {
+        self.groups = Vec::new();
         for toolbox in boxes {
-            if !self.boxes.contains(&toolbox) {
-                self.boxes.push(toolbox);
+            if !self.groups.contains(&toolbox) {
+                self.groups.push(toolbox);
             }
         }
         self
@@ -148,15 +148,15 @@ impl Builder {
     /// Sets where new skills are made. It is made with the first of them, and has to be a root of
     /// the runtime that is not trusted, so that new skills are seen and nothing of them runs until
     /// a person moves them to another root. It lies in no mount.
-    pub fn drafts(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.drafts = Some(directory.into());
+    pub fn drafts_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.drafts_dir = Some(directory.into());
         self
     }
 
     /// Names files and directories of the host's own, such as its rules and records, that no tool
     /// writes wherever they are mounted. What programs may write is the policy's to say.
-    pub fn keep(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.kept.extend(paths);
+    pub fn protect(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.protected_paths.extend(paths);
         self
     }
 
@@ -167,26 +167,26 @@ impl Builder {
     }
 
     /// Chooses whether files that look like keys and secrets are read.
-    pub fn key_files(mut self, key_files: KeyFiles) -> Self {
-        self.key_files = key_files;
+    pub fn key_file_access(mut self, key_files: KeyFileAccess) -> Self {
+        self.key_file_access = key_files;
         self
     }
 
     /// Chooses where changes of administrators are kept.
-    pub fn overrides(mut self, overrides: Overrides) -> Self {
+    pub fn overrides(mut self, overrides: OverrideStore) -> Self {
         self.overrides = overrides;
         self
     }
 
     /// Chooses whether scripts that nobody said anything of are tools.
-    pub fn new_scripts(mut self, new_scripts: NewScripts) -> Self {
-        self.terms.new_scripts = new_scripts;
+    pub fn default_script_state(mut self, new_scripts: DefaultScriptState) -> Self {
+        self.registry_options.default_script_state = new_scripts;
         self
     }
 
     /// Chooses what becomes of the scripts of a skill whose `primaryEnv` has no value.
     pub fn missing_env(mut self, missing_env: MissingEnv) -> Self {
-        self.terms.missing_env = missing_env;
+        self.registry_options.missing_env = missing_env;
         self
     }
 
@@ -197,67 +197,75 @@ impl Builder {
     /// root lie in each other, unless skills may be written; when the place for new skills is no
     /// untrusted root, or lies in or around a mount or a trusted root; when a mount holds the
     /// runtime's scratch directory.
-    pub fn build(self) -> Result<ToolSet, BuildError> {
+    pub fn build(self) -> Result<ToolSet, ToolSetBuildError> {
         let table = MountTable::new(self.workspace, self.mounts).map_err(Repr::from)?;
-        let trusted = roots(&self.runtime, Root::is_trusted);
-        if let Some(drafts) = self.drafts.as_deref().map(canonical) {
-            apart(&drafts, &table)?;
-            untrusted(
+        let trusted = canonical_roots(&self.runtime, Root::is_trusted);
+        if let Some(drafts) = self.drafts_dir.as_deref().map(canonicalize_existing) {
+            check_drafts_not_mounted(&drafts, &table)?;
+            check_drafts_root(
                 &drafts,
                 &trusted,
-                &roots(&self.runtime, |root| !root.is_trusted()),
+                &canonical_roots(&self.runtime, |root| !root.is_trusted()),
             )?;
         }
         if self.skill_writes != SkillWrites::All {
-            unwritten(&trusted, &table)?;
+            check_trusted_roots_not_writable(&trusted, &table)?;
         }
-        without_scratch(&canonical(self.runtime.scratch_directory()), &table)?;
-        let files = FileTools::new(self.runtime.clone(), table).drafts(self.drafts);
+        check_scratch_not_mounted(
+            &canonicalize_existing(self.runtime.scratch_directory()),
+            &table,
+        )?;
+        let files = FileTools::new(self.runtime.clone(), table).drafts_dir(self.drafts_dir);
         let files = Arc::new(
             files
-                .kept(self.kept.iter().map(|path| canonical(path)).collect())
+                .protected_paths(
+                    self.protected_paths
+                        .iter()
+                        .map(|path| canonicalize_existing(path))
+                        .collect(),
+                )
                 .skill_writes(self.skill_writes)
-                .key_files(self.key_files),
+                .key_file_access(self.key_file_access),
         );
         let overrides = Arc::new(self.overrides);
-        let programs = Arc::new(Programs {
+        let programs = Arc::new(ProgramTools {
             runtime: self.runtime.clone(),
             files: Arc::clone(&files),
             overrides: Arc::clone(&overrides),
-            new_scripts: self.terms.new_scripts,
-            sessions: Sessions::default(),
+            default_script_state: self.registry_options.default_script_state,
+            sessions: SessionDirectories::default(),
         });
-        let scripts = Arc::new(ScriptFinder::new(
+        let scripts = Arc::new(ScriptScanner::new(
             self.runtime.clone(),
-            Arc::clone(&files.looks),
-            self.terms,
+            Arc::clone(&files.catalog_cache),
+            self.registry_options,
         ));
-        let knowledge = Knowledge {
+        let knowledge = CatalogTools {
             runtime: self.runtime.clone(),
             files: Arc::clone(&files),
         };
-        let library = Library::new(self.runtime.clone(), Arc::clone(&files));
-        let (runtime, terms, boxes) = (self.runtime, self.terms, self.boxes);
+        let library = Publisher::new(self.runtime.clone(), Arc::clone(&files));
+        let (runtime, terms, boxes) = (self.runtime, self.registry_options, self.groups);
         Ok(ToolSet {
-            shared: Arc::new(Shared {
+            inner: Arc::new(Inner {
                 runtime,
                 files,
-                knowledge,
-                library,
-                programs,
-                scripts,
+                catalog_tools: knowledge,
+                publisher: library,
+                program_tools: programs,
+                script_scanner: scripts,
                 overrides,
-                terms,
-                boxes,
+                registry_options: terms,
+                groups: boxes,
             }),
         })
     }
 }
 
 /// Whoever could write drafts as plain files would get around what is asked of a `SKILL.md`.
-fn apart(drafts: &Path, table: &MountTable) -> Result<(), Repr> {
+fn check_drafts_not_mounted(drafts: &Path, table: &MountTable) -> Result<(), Repr> {
     let overlaps = |path: &Path| path.starts_with(drafts) || drafts.starts_with(path);
-    match table.all().find(|mount| overlaps(&mount.path)) {
+    match table.all_mounts().find(|mount| overlaps(&mount.path)) {
         Some(mount) => Err(Repr::DraftsInMount {
             path: drafts.to_owned(),
             mount: mount.name.clone(),
@@ -267,18 +275,22 @@ fn apart(drafts: &Path, table: &MountTable) -> Result<(), Repr> {
 }
 
 /// The roots of a runtime, by where they really lie.
-fn roots(runtime: &SkillRuntime, is_wanted: impl Fn(&Root) -> bool) -> Vec<PathBuf> {
+fn canonical_roots(runtime: &SkillRuntime, is_wanted: impl Fn(&Root) -> bool) -> Vec<PathBuf> {
     runtime
         .discovery()
         .roots()
         .iter()
         .filter(|root| is_wanted(root))
-        .map(|root| canonical(root.path()))
+        .map(|root| canonicalize_existing(root.path()))
         .collect()
 }
 
 /// Refuses drafts that would be skills like others.
-fn untrusted(drafts: &Path, trusted: &[PathBuf], untrusted: &[PathBuf]) -> Result<(), Repr> {
+fn check_drafts_root(
+    drafts: &Path,
+    trusted: &[PathBuf],
+    untrusted: &[PathBuf],
+) -> Result<(), Repr> {
     if let Some(root) = trusted
         .iter()
         .find(|root| root.starts_with(drafts) || drafts.starts_with(root))
@@ -299,9 +311,9 @@ fn untrusted(drafts: &Path, trusted: &[PathBuf], untrusted: &[PathBuf]) -> Resul
 
 /// Refuses a mount through which skills in use could be written. What lies at or below a protected
 /// name (`.claude`, `.agents`, …) is not written anyway, neither by tools nor by programs.
-fn unwritten(trusted: &[PathBuf], table: &MountTable) -> Result<(), Repr> {
+fn check_trusted_roots_not_writable(trusted: &[PathBuf], table: &MountTable) -> Result<(), Repr> {
     for mount in table
-        .all()
+        .all_mounts()
         .filter(|mount| mount.access == Access::ReadWrite)
     {
         let is_protected = |root: &Path| protected_by(root, &mount.path).is_some();
@@ -320,8 +332,11 @@ fn unwritten(trusted: &[PathBuf], table: &MountTable) -> Result<(), Repr> {
 
 /// Refuses a mount around the scratch directory: through it the private copies that run could be
 /// changed, or those of others be read.
-fn without_scratch(scratch: &Path, table: &MountTable) -> Result<(), Repr> {
-    match table.all().find(|mount| scratch.starts_with(&mount.path)) {
+fn check_scratch_not_mounted(scratch: &Path, table: &MountTable) -> Result<(), Repr> {
+    match table
+        .all_mounts()
+        .find(|mount| scratch.starts_with(&mount.path))
+    {
         Some(mount) => Err(Repr::ScratchInMount {
             mount: mount.name.clone(),
             scratch: scratch.to_owned(),

@@ -9,14 +9,14 @@ use skills_runtime::discovery::Trust;
 use skills_runtime::policy::Question;
 use skills_runtime::prompt::{Mode, Modes};
 use skills_runtime::{Answer, Root, Scope, SkillRuntime};
-use skills_tools::{CallContext, Code, Mount, SkillWrites, ToolSet};
+use skills_tools::{CallContext, Mount, SkillWrites, ToolErrorCode, ToolSet};
 
 use crate::fixture::{Host, lacks_walls};
 
 fn refusal(
     host: &Host,
     runtime: skills_runtime::Builder,
-    with: impl FnOnce(skills_tools::Builder) -> skills_tools::Builder,
+    with: impl FnOnce(skills_tools::ToolSetBuilder) -> skills_tools::ToolSetBuilder,
 ) -> String {
     let error = with(ToolSet::builder(runtime.build()))
         .build()
@@ -32,7 +32,7 @@ fn drafts_lie_where_nothing_of_them_is_used() {
     let plain = || SkillRuntime::builder().root(Root::new(host.path("skills"), Scope::Custom));
     let drafts = |below: &str| {
         let path = host.path(below);
-        move |builder: skills_tools::Builder| builder.drafts(path)
+        move |builder: skills_tools::ToolSetBuilder| builder.drafts_dir(path)
     };
     insta::assert_snapshot!(refusal(&host, plain(), drafts("drafts")), @"the drafts of skills (HERE/drafts) have to be a root of the runtime that is not trusted, or what a model makes runs unseen");
     let with_root =
@@ -117,7 +117,7 @@ async fn what_is_the_hosts_own_is_not_written_wherever_it_is_mounted() {
     host.file("workspace/state/rules.toml", "mode = 'strict'");
     let set = host
         .builder(host.runtime())
-        .keep([host.path("workspace/state")])
+        .protect([host.path("workspace/state")])
         .build()
         .unwrap();
     let tools = host.wrap(set);
@@ -126,7 +126,8 @@ async fn what_is_the_hosts_own_is_not_written_wherever_it_is_mounted() {
             .call("skills_write", json!({"path": path, "content": "x"}))
             .await;
         assert!(
-            outcome.is(Code::PermissionDenied) || outcome.is(Code::IsADirectory),
+            outcome.has_code(ToolErrorCode::PermissionDenied)
+                || outcome.has_code(ToolErrorCode::IsADirectory),
             "{path}: {}",
             outcome.text
         );
@@ -176,7 +177,7 @@ async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
         let outcome = tools.call("skills_read", json!({"path": path})).await;
         let message = format!("'workspace/{path}' is hidden: the host keeps its own state there");
         assert!(
-            outcome.is(Code::PermissionDenied) && outcome.text.contains(&message),
+            outcome.has_code(ToolErrorCode::PermissionDenied) && outcome.text.contains(&message),
             "{path}: {}",
             outcome.text
         );
@@ -187,7 +188,7 @@ async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
                 .call("skills_ls", json!({"path": path, "recursive": recursive}))
                 .await;
             assert!(
-                outcome.is(Code::PermissionDenied),
+                outcome.has_code(ToolErrorCode::PermissionDenied),
                 "{path}: {}",
                 outcome.text
             );
@@ -196,7 +197,7 @@ async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
             .call("skills_bash", json!({"command": "ls", "cwd": path}))
             .await;
         assert!(
-            outcome.is(Code::PermissionDenied),
+            outcome.has_code(ToolErrorCode::PermissionDenied),
             "{path}: {}",
             outcome.text
         );
@@ -206,7 +207,7 @@ async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
             .call("skills_write", json!({"path": path, "content": "x"}))
             .await;
         assert!(
-            outcome.is(Code::PermissionDenied),
+            outcome.has_code(ToolErrorCode::PermissionDenied),
             "{path}: {}",
             outcome.text
         );
@@ -247,13 +248,13 @@ async fn what_the_host_hides_is_neither_read_nor_listed_nor_written() {
         tools
             .call("skills_read", json!({"path": "data/mcp-token"}))
             .await
-            .is(Code::PermissionDenied)
+            .has_code(ToolErrorCode::PermissionDenied)
     );
     assert!(
         tools
             .call("skills_ls", json!({"path": "data"}))
             .await
-            .is(Code::PermissionDenied)
+            .has_code(ToolErrorCode::PermissionDenied)
     );
 }
 
@@ -285,7 +286,11 @@ async fn a_mount_that_was_exchanged_leads_nowhere() {
     fs::rename(host.path("ref"), host.path("gone")).unwrap();
     std::os::unix::fs::symlink(host.path("private"), host.path("ref")).unwrap();
     let outcome = tools.call("skills_run", look).await;
-    assert!(outcome.is(Code::Conflict), "{}", outcome.text);
+    assert!(
+        outcome.has_code(ToolErrorCode::Conflict),
+        "{}",
+        outcome.text
+    );
     // The handle of the file tools is that of the directory that the host meant.
     assert_eq!(
         tools.text("skills_read", json!({"path": "ref/a"})).await,
@@ -312,7 +317,7 @@ async fn a_link_to_a_script_is_no_script() {
             .call("skills_run", json!({"name": "demo", "command": command}))
             .await;
         assert!(
-            outcome.is(Code::ScriptNotFound),
+            outcome.has_code(ToolErrorCode::ScriptNotFound),
             "{command}: {}",
             outcome.text
         );
@@ -412,8 +417,13 @@ async fn words_that_look_like_places_stay_words() {
 
 /// Whether programs have a file tree of their own here.
 fn is_isolated() -> bool {
-    let [(_, scripts), _] = SkillRuntime::builder().build().sandboxes();
-    scripts.is_ok_and(|report| report.lines().iter().any(|line| line.contains("isolated")))
+    let [(_, scripts), _] = SkillRuntime::builder().build().probe_backends();
+    scripts.is_ok_and(|report| {
+        report
+            .to_lines()
+            .iter()
+            .any(|line| line.contains("isolated"))
+    })
 }
 
 #[tokio::test]

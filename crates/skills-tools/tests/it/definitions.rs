@@ -5,7 +5,7 @@ use std::fs;
 
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
-use skills_tools::{CallContext, Code, Definition, Flavour, Toolbox};
+use skills_tools::{CallContext, ToolDefinition, ToolErrorCode, ToolFormat, ToolGroup};
 
 use crate::fixture::{Host, Tools};
 
@@ -22,11 +22,11 @@ fn host() -> Host {
     host
 }
 
-fn definitions(tools: &Tools) -> Vec<Definition> {
+fn definitions(tools: &Tools) -> Vec<ToolDefinition> {
     tools.set.definitions().unwrap()
 }
 
-fn property<'a>(definitions: &'a [Definition], tool: &str, name: &str) -> &'a Value {
+fn property<'a>(definitions: &'a [ToolDefinition], tool: &str, name: &str) -> &'a Value {
     let definition = definitions
         .iter()
         .find(|definition| definition.name == tool)
@@ -36,7 +36,7 @@ fn property<'a>(definitions: &'a [Definition], tool: &str, name: &str) -> &'a Va
 
 #[test]
 fn every_tool_is_told_as_mcp_has_it() {
-    assert_json_snapshot!("mcp", host().tools().set.render(Flavour::Mcp).unwrap());
+    assert_json_snapshot!("mcp", host().tools().set.render(ToolFormat::Mcp).unwrap());
 }
 
 #[test]
@@ -44,11 +44,11 @@ fn other_hosts_are_told_the_same_in_their_way() {
     let host = host();
     let tools = host.tools();
     let one = |flavour| tools.set.render(flavour).unwrap().pop().unwrap();
-    assert_json_snapshot!("openai", one(Flavour::OpenAi));
-    assert_json_snapshot!("anthropic", one(Flavour::Anthropic));
+    assert_json_snapshot!("openai", one(ToolFormat::OpenAi));
+    assert_json_snapshot!("anthropic", one(ToolFormat::Anthropic));
     let all = definitions(&tools).len();
     assert_eq!(
-        [Flavour::Mcp, Flavour::OpenAi, Flavour::Anthropic].map(|flavour| tools
+        [ToolFormat::Mcp, ToolFormat::OpenAi, ToolFormat::Anthropic].map(|flavour| tools
             .set
             .render(flavour)
             .unwrap()
@@ -62,7 +62,7 @@ fn schemas_are_schemas_and_names_are_names() {
     let host = host();
     let definitions = definitions(&host.tools());
     for definition in &definitions {
-        let Definition {
+        let ToolDefinition {
             name,
             input_schema,
             output_schema,
@@ -98,7 +98,7 @@ fn the_same_skills_give_the_same_bytes() {
     let host = host();
     let tools = host.tools();
     let told =
-        |tools: &Tools| serde_json::to_string(&tools.set.render(Flavour::Mcp).unwrap()).unwrap();
+        |tools: &Tools| serde_json::to_string(&tools.set.render(ToolFormat::Mcp).unwrap()).unwrap();
     let first = told(&tools);
     assert_eq!(told(&tools), first);
     assert_eq!(told(&host.tools()), first);
@@ -177,7 +177,7 @@ async fn no_arguments_are_an_empty_object() {
     assert!(tools.text("skills_ls", Value::Null).await.contains("a.txt"));
     let missing = tools.call("skills_read", Value::Null).await;
     assert!(
-        missing.is(Code::InvalidArguments)
+        missing.has_code(ToolErrorCode::InvalidArguments)
             && missing.text.contains("\"path\" is a required property"),
         "{}",
         missing.text
@@ -196,7 +196,7 @@ async fn an_integer_may_have_a_point() {
         tools
             .call("skills_ls", json!({"limit": 1.5}))
             .await
-            .is(Code::InvalidArguments)
+            .has_code(ToolErrorCode::InvalidArguments)
     );
 }
 
@@ -207,7 +207,7 @@ async fn arguments_that_do_not_fit_name_every_mistake_and_nothing_is_done() {
     let check = async |tool: &str, arguments: Value, mistakes: &[&str]| {
         let outcome = tools.call(tool, arguments.clone()).await;
         assert!(
-            outcome.is(Code::InvalidArguments),
+            outcome.has_code(ToolErrorCode::InvalidArguments),
             "{tool} {arguments}: {}",
             outcome.text
         );
@@ -346,10 +346,10 @@ async fn a_tool_that_there_is_not_is_the_mistake_of_the_host() {
 #[tokio::test]
 async fn only_the_chosen_tools_are_told_and_called() {
     let host = host();
-    let with = |boxes: &[Toolbox]| {
+    let with = |boxes: &[ToolGroup]| {
         host.wrap(
             host.builder(host.runtime())
-                .toolboxes(boxes.iter().copied())
+                .tool_groups(boxes.iter().copied())
                 .build()
                 .unwrap(),
         )
@@ -362,9 +362,15 @@ async fn only_the_chosen_tools_are_told_and_called() {
             .join(" ")
     };
     assert_eq!(names(&with(&[])), "");
-    assert_eq!(names(&with(&[Toolbox::Engine])), "run_skill_script");
-    assert_eq!(names(&with(&[Toolbox::Scripts])), "skill__demo__greet");
-    let knowledge = with(&[Toolbox::Knowledge, Toolbox::Engine]);
+    assert_eq!(
+        names(&with(&[ToolGroup::ScriptExecutor])),
+        "run_skill_script"
+    );
+    assert_eq!(
+        names(&with(&[ToolGroup::ScriptTools])),
+        "skill__demo__greet"
+    );
+    let knowledge = with(&[ToolGroup::Catalog, ToolGroup::ScriptExecutor]);
     assert_eq!(
         names(&knowledge),
         "search_skills load_skill read_skill_resource run_skill_script"

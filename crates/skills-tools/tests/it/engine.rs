@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skills_tools::{CallContext, Code, Outcome, ScriptExecutor};
+use skills_tools::{CallContext, ScriptExecutor, ToolErrorCode, ToolOutput};
 
 use crate::fixture::{Host, Tools, lacks_walls};
 
@@ -16,7 +16,7 @@ fn host(script: &str) -> Host {
     host
 }
 
-async fn run(tools: &Tools, script: &str, args: Value) -> Outcome {
+async fn run(tools: &Tools, script: &str, args: Value) -> ToolOutput {
     tools
         .call(
             "run_skill_script",
@@ -26,7 +26,7 @@ async fn run(tools: &Tools, script: &str, args: Value) -> Outcome {
 }
 
 /// Runs a script that does not succeed, and returns why.
-async fn failure(source: &str) -> (Outcome, String) {
+async fn failure(source: &str) -> (ToolOutput, String) {
     let outcome = run(&host(source).tools(), "main", json!({})).await;
     assert!(outcome.is_error, "{}", outcome.text);
     let message = outcome.structured["error"]["message"]
@@ -72,7 +72,7 @@ async fn what_one_word_cannot_hold_is_refused_and_standard_input_takes_it() {
     let long = "x".repeat(200 * 1024);
     let refused = run(&tools, "main", json!({"long": long})).await;
     assert!(
-        refused.is(Code::TooLarge) && refused.structured.get("raw").is_none(),
+        refused.has_code(ToolErrorCode::TooLarge) && refused.structured.get("raw").is_none(),
         "{}",
         refused.text
     );
@@ -177,7 +177,8 @@ async fn scripts_that_fail_are_results_with_what_they_said() {
     }
     let (outcome, message) = failure("print(1/0)\n").await;
     assert!(
-        outcome.is(Code::Failed) && message.ends_with("ZeroDivisionError: division by zero"),
+        outcome.has_code(ToolErrorCode::Failed)
+            && message.ends_with("ZeroDivisionError: division by zero"),
         "{message}"
     );
     assert!(
@@ -186,7 +187,7 @@ async fn scripts_that_fail_are_results_with_what_they_said() {
     );
     let (outcome, message) = failure("def broken(:\n").await;
     assert!(
-        outcome.is(Code::Failed) && message.ends_with("SyntaxError: invalid syntax"),
+        outcome.has_code(ToolErrorCode::Failed) && message.ends_with("SyntaxError: invalid syntax"),
         "{message}"
     );
     let (outcome, message) = failure("import sys\nsys.exit(3)\n").await;
@@ -206,7 +207,7 @@ async fn scripts_that_fail_are_results_with_what_they_said() {
     );
     let (outcome, message) = failure("import ctypes\nctypes.string_at(0)\n").await;
     assert!(
-        outcome.is(Code::Failed)
+        outcome.has_code(ToolErrorCode::Failed)
             && outcome.structured["exit_code"].is_null()
             && message.starts_with("the script was stopped: "),
         "{message}"
@@ -226,7 +227,11 @@ async fn a_script_that_does_not_end_is_stopped_at_its_deadline() {
             json!({"skill_name": "demo", "script_name": "main", "timeout": 1}),
         )
         .await;
-    assert!(outcome.is(Code::TimedOut), "{}", outcome.text);
+    assert!(
+        outcome.has_code(ToolErrorCode::TimedOut),
+        "{}",
+        outcome.text
+    );
     assert_eq!(
         outcome.text,
         "Error: Script execution timed out after 1 seconds"
@@ -338,7 +343,11 @@ async fn a_path_of_the_machine_is_no_name_of_a_skill() {
             .call("run_skill_script", given, &CallContext::default())
             .await
             .unwrap();
-        assert!(outcome.is(Code::SkillNotFound), "{}", outcome.text);
+        assert!(
+            outcome.has_code(ToolErrorCode::SkillNotFound),
+            "{}",
+            outcome.text
+        );
         assert_eq!(
             outcome.structured.as_object().unwrap().len(),
             1,
@@ -423,11 +432,11 @@ async fn rust_code_gets_failures_as_results_and_errors_when_nothing_ran() {
         .unwrap();
     assert!(missing.error.unwrap().ends_with("KeyError: 'by'"));
     for (skill, script, args, code) in [
-        ("demo", "main", json!([1]), Code::InvalidArguments),
-        ("demo", "main", json!("{}"), Code::InvalidArguments),
-        ("demo", "gone", json!({}), Code::ScriptNotFound),
-        ("demo", "../main", json!({}), Code::InvalidPath),
-        ("gone", "main", json!({}), Code::SkillNotFound),
+        ("demo", "main", json!([1]), ToolErrorCode::InvalidArguments),
+        ("demo", "main", json!("{}"), ToolErrorCode::InvalidArguments),
+        ("demo", "gone", json!({}), ToolErrorCode::ScriptNotFound),
+        ("demo", "../main", json!({}), ToolErrorCode::InvalidPath),
+        ("gone", "main", json!({}), ToolErrorCode::SkillNotFound),
     ] {
         assert_eq!(
             executor

@@ -125,7 +125,7 @@ async fn a_secret_of_the_host_is_taken_out_of_what_is_told() {
     let runtime = host
         .runtime()
         .secrets(secrets())
-        .rules(Rules::default().rule(allow));
+        .policy(Rules::default().rule(allow));
     let tools = host.wrap(host.builder(runtime).build().unwrap());
     let outcome = run(&tools, "scripts/key.py").await;
     assert_eq!(outcome.text, "14 [redacted API_KEY]\n[redacted API_KEY]");
@@ -200,7 +200,7 @@ fn attempts(lines: &[String]) -> String {
 }
 
 /// Fails when anything worked, or nothing was tried.
-fn all_refused(outcome: &skills_tools::Outcome, count: usize) {
+fn all_refused(outcome: &skills_tools::ToolOutput, count: usize) {
     let lines: Vec<&str> = outcome.text.lines().collect();
     assert_eq!(lines.len(), count, "{}", outcome.text);
     assert!(
@@ -404,7 +404,7 @@ async fn a_run_leaves_its_skill_as_it_was() {
     }
 }
 
-async fn run_engine(tools: &Tools, script: &str) -> skills_tools::Outcome {
+async fn run_engine(tools: &Tools, script: &str) -> skills_tools::ToolOutput {
     tools
         .call(
             "run_skill_script",

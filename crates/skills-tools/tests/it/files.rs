@@ -1,7 +1,7 @@
 //! The tools for files, as a model uses them one after the other.
 
 use serde_json::{Value, json};
-use skills_tools::Code;
+use skills_tools::ToolErrorCode;
 
 use crate::fixture::Host;
 
@@ -43,7 +43,12 @@ async fn a_file_is_written_read_and_listed() {
     let listed = tools.call("skills_ls", json!({})).await;
     assert_eq!(names(&listed.structured["entries"]), ["output"]);
     let stale = json!({"path": "output/result.txt", "content": "x", "if_match": "0".repeat(64)});
-    assert!(tools.call("skills_write", stale).await.is(Code::Conflict));
+    assert!(
+        tools
+            .call("skills_write", stale)
+            .await
+            .has_code(ToolErrorCode::Conflict)
+    );
     assert_eq!(
         std::fs::read_to_string(host.path("workspace/output/result.txt")).unwrap(),
         "Hello 世界\n"
@@ -61,7 +66,7 @@ async fn what_is_too_long_to_write_comes_in_parts() {
         )
         .await;
     assert!(
-        written.is(Code::TooLarge) && written.text.contains("with mode `append`"),
+        written.has_code(ToolErrorCode::TooLarge) && written.text.contains("with mode `append`"),
         "{}",
         written.text
     );
@@ -122,7 +127,7 @@ async fn a_draft_is_made_written_read_and_listed_and_nothing_of_it_runs() {
         )
         .await;
     assert!(
-        run.is(Code::ApprovalRequired) && run.structured.get("stdout").is_none(),
+        run.has_code(ToolErrorCode::ApprovalRequired) && run.structured.get("stdout").is_none(),
         "{}",
         run.text
     );
@@ -133,7 +138,7 @@ async fn a_draft_is_made_written_read_and_listed_and_nothing_of_it_runs() {
         )
         .await;
     assert!(
-        engine.is(Code::ApprovalRequired) && engine.structured.get("raw").is_none(),
+        engine.has_code(ToolErrorCode::ApprovalRequired) && engine.structured.get("raw").is_none(),
         "{}",
         engine.text
     );
@@ -147,7 +152,7 @@ async fn a_draft_is_made_written_read_and_listed_and_nothing_of_it_runs() {
         tools
             .call("skills_create", draft)
             .await
-            .is(Code::AlreadyExists)
+            .has_code(ToolErrorCode::AlreadyExists)
     );
 }
 
@@ -221,7 +226,11 @@ async fn an_adopted_skill_is_read_and_not_written() {
                 json!({"path": path, "content": "print(2)\n"}),
             )
             .await;
-        assert!(written.is(Code::ReadOnly), "{path}: {}", written.text);
+        assert!(
+            written.has_code(ToolErrorCode::ReadOnly),
+            "{path}: {}",
+            written.text
+        );
     }
     assert_eq!(
         std::fs::read_to_string(host.path("skills/demo/scripts/a.py")).unwrap(),

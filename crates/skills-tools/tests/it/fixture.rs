@@ -7,7 +7,7 @@ use serde_json::Value;
 use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{Effect, Layer, Rule};
 use skills_runtime::{Builder as RuntimeBuilder, Root, Rules, Scope, SkillRuntime};
-use skills_tools::{Builder, CallContext, Mount, Outcome, ToolSet};
+use skills_tools::{CallContext, Mount, ToolOutput, ToolSet, ToolSetBuilder};
 use tempfile::TempDir;
 
 pub(crate) struct Host {
@@ -55,10 +55,10 @@ impl Host {
             .scratch_directory(self.path("scratch"))
     }
 
-    pub(crate) fn builder(&self, runtime: RuntimeBuilder) -> Builder {
+    pub(crate) fn builder(&self, runtime: RuntimeBuilder) -> ToolSetBuilder {
         ToolSet::builder(runtime.build())
             .workspace(Mount::writable("workspace", self.path("workspace")))
-            .drafts(self.path("drafts"))
+            .drafts_dir(self.path("drafts"))
     }
 
     /// The tools with the default rules.
@@ -75,7 +75,7 @@ impl Host {
     }
 
     pub(crate) fn tools_with(&self, rules: Rules) -> Tools {
-        self.wrap(self.builder(self.runtime().rules(rules)).build().unwrap())
+        self.wrap(self.builder(self.runtime().policy(rules)).build().unwrap())
     }
 
     pub(crate) fn wrap(&self, set: ToolSet) -> Tools {
@@ -102,7 +102,7 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    pub(crate) async fn call(&self, name: &str, arguments: Value) -> Outcome {
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> ToolOutput {
         self.call_in(name, arguments, &CallContext::default()).await
     }
 
@@ -111,7 +111,7 @@ impl Tools {
         name: &str,
         arguments: Value,
         context: &CallContext,
-    ) -> Outcome {
+    ) -> ToolOutput {
         let outcome = self
             .set
             .call(name, arguments.clone(), context)
@@ -130,7 +130,7 @@ impl Tools {
     }
 
     /// The data fit the schema that the tool promises.
-    fn check_data(&self, name: &str, outcome: &Outcome) {
+    fn check_data(&self, name: &str, outcome: &ToolOutput) {
         let definitions = self.set.definitions().unwrap();
         let definition = definitions
             .iter()
@@ -173,6 +173,6 @@ pub(crate) fn lacks_walls() -> bool {
             std::thread::current().name().unwrap_or("a test")
         )
     };
-    let [(_, scripts), _] = SkillRuntime::builder().build().sandboxes();
+    let [(_, scripts), _] = SkillRuntime::builder().build().probe_backends();
     scripts.inspect_err(skip).is_err()
 }

@@ -1,7 +1,7 @@
 //! The tools by which a model without file access finds and reads skills.
 
 use serde_json::{Value, json};
-use skills_tools::Code;
+use skills_tools::ToolErrorCode;
 
 use crate::fixture::{Host, Tools};
 
@@ -209,7 +209,11 @@ async fn a_skill_that_models_may_not_choose_is_not_told() {
         .tools()
         .call("load_skill", json!({"name": "secret"}))
         .await;
-    assert!(refused.is(Code::PermissionDenied), "{}", refused.text);
+    assert!(
+        refused.has_code(ToolErrorCode::PermissionDenied),
+        "{}",
+        refused.text
+    );
 }
 
 #[tokio::test]
@@ -225,7 +229,8 @@ async fn a_name_that_no_skill_has_is_answered_with_the_nearest() {
     ] {
         let unknown = tools.call(tool, arguments).await;
         assert!(
-            unknown.is(Code::SkillNotFound) && unknown.text.contains("did you mean weather"),
+            unknown.has_code(ToolErrorCode::SkillNotFound)
+                && unknown.text.contains("did you mean weather"),
             "{tool}: {}",
             unknown.text
         );
@@ -260,7 +265,7 @@ async fn paths_are_taken_and_told_as_instructions_write_them() {
     );
     let refused = read("a/../b").await;
     assert!(
-        refused.is(Code::InvalidPath)
+        refused.has_code(ToolErrorCode::InvalidPath)
             && refused
                 .text
                 .starts_with("Error: 'a/../b' is no path: `..` is not taken\n"),
@@ -299,7 +304,8 @@ async fn names_are_listed_while_they_are_few() {
         .call("load_skill", json!({"name": "wether"}))
         .await;
     assert!(
-        unknown.is(Code::SkillNotFound) && unknown.text.contains("did you mean weather"),
+        unknown.has_code(ToolErrorCode::SkillNotFound)
+            && unknown.text.contains("did you mean weather"),
         "{}",
         unknown.text
     );
@@ -345,18 +351,22 @@ async fn files_of_a_skill_are_read_in_parts_and_as_bytes() {
         (&json!("4567"), &json!(8))
     );
     let binary = read(json!({"name": "gcd", "path": "assets/logo.bin"})).await;
-    assert!(binary.is(Code::BinaryFile), "{}", binary.text);
+    assert!(
+        binary.has_code(ToolErrorCode::BinaryFile),
+        "{}",
+        binary.text
+    );
     let bytes = read(json!({"name": "gcd", "path": "assets/logo.bin", "encoding": "base64"})).await;
     assert_eq!(bytes.structured["content"], "AJ+Slg==");
     assert!(
         read(json!({"name": "gcd", "path": "references"}))
             .await
-            .is(Code::IsADirectory)
+            .has_code(ToolErrorCode::IsADirectory)
     );
     assert!(
         read(json!({"name": "gcd", "path": "gone.md"}))
             .await
-            .is(Code::NotFound)
+            .has_code(ToolErrorCode::NotFound)
     );
 }
 
@@ -447,7 +457,11 @@ async fn no_name_and_no_path_leads_out_of_a_skill() {
         "gcd\0",
     ] {
         let loaded = tools.call("load_skill", json!({"name": name})).await;
-        assert!(loaded.is(Code::SkillNotFound), "{name:?}: {}", loaded.text);
+        assert!(
+            loaded.has_code(ToolErrorCode::SkillNotFound),
+            "{name:?}: {}",
+            loaded.text
+        );
     }
     assert_eq!(
         tools

@@ -7,7 +7,10 @@ use std::thread;
 use serde_json::json;
 use skills_runtime::discovery::Trust;
 use skills_runtime::{Root, Scope, SkillRuntime};
-use skills_tools::{CallContext, Code, NewScripts, Override, OverrideError, Overrides, ToolSet};
+use skills_tools::{
+    CallContext, DefaultScriptState, OverrideError, OverrideStore, ToolErrorCode, ToolOverride,
+    ToolSet,
+};
 
 use crate::fixture::{Host, lacks_walls};
 
@@ -30,7 +33,7 @@ fn file(host: &Host) -> PathBuf {
 /// The tools of a process that keeps changes in the host's file.
 fn process(host: &Host) -> ToolSet {
     host.builder(host.runtime())
-        .overrides(Overrides::in_file(file(host)))
+        .overrides(OverrideStore::in_file(file(host)))
         .build()
         .unwrap()
 }
@@ -47,14 +50,14 @@ fn scripts(set: &ToolSet) -> String {
         .collect()
 }
 
-fn describe(text: &str) -> Override {
-    let mut change = Override::default();
+fn describe(text: &str) -> ToolOverride {
+    let mut change = ToolOverride::default();
     change.description = Some(text.to_owned());
     change
 }
 
 fn turn_off(set: &ToolSet, name: &str) {
-    set.change_script_tool(name, Override::off()).unwrap();
+    set.set_override(name, ToolOverride::disable()).unwrap();
 }
 
 #[test]
@@ -75,7 +78,7 @@ fn of_three_scripts_one_that_is_turned_off_stays_off() {
     fs::remove_file(host.path("skills/demo/scripts/b.py")).unwrap();
     assert_eq!(scripts(&set), "ac");
     assert_eq!(
-        set.change_script_tool("skill__demo__b", Override::on())
+        set.set_override("skill__demo__b", ToolOverride::enable())
             .unwrap_err()
             .to_string(),
         "no script's tool is named \"skill__demo__b\""
@@ -86,7 +89,7 @@ fn of_three_scripts_one_that_is_turned_off_stays_off() {
         "ac",
         "after it went and came back"
     );
-    set.change_script_tool("skill__demo__b", Override::on())
+    set.set_override("skill__demo__b", ToolOverride::enable())
         .unwrap();
     assert_eq!(scripts(&process(&host)), "abc");
 }
@@ -114,7 +117,11 @@ async fn a_script_that_is_turned_off_runs_by_no_tool() {
                 json!({"skill_name": "demo", "script_name": name}),
             )
             .await;
-        assert!(engine.is(Code::DeniedByPolicy), "{}", engine.text);
+        assert!(
+            engine.has_code(ToolErrorCode::DeniedByPolicy),
+            "{}",
+            engine.text
+        );
         assert_eq!(
             engine.structured["error"]["message"],
             "an administrator turned the script 'b.py' off"
@@ -130,7 +137,7 @@ async fn a_script_that_is_turned_off_runs_by_no_tool() {
             .call("skills_run", json!({"name": "demo", "command": command}))
             .await;
         assert!(
-            run.is(Code::DeniedByPolicy) && run.structured.get("stdout").is_none(),
+            run.has_code(ToolErrorCode::DeniedByPolicy) && run.structured.get("stdout").is_none(),
             "{command}: {}",
             run.text
         );
@@ -151,19 +158,19 @@ async fn descriptions_and_deadlines_are_changed_one_by_one() {
             .description
     };
     assert_eq!(told(&set), "Says a.");
-    set.change_script_tool("skill__demo__a", describe("Does what A does."))
+    set.set_override("skill__demo__a", describe("Does what A does."))
         .unwrap();
     turn_off(&set, "skill__demo__a");
-    set.change_script_tool("skill__demo__a", Override::on())
+    set.set_override("skill__demo__a", ToolOverride::enable())
         .unwrap();
     assert_eq!(told(&process(&host)), "Does what A does.");
-    set.change_script_tool("skill__demo__a", Override::default())
+    set.set_override("skill__demo__a", ToolOverride::default())
         .unwrap();
     assert_eq!(told(&set), "Does what A does.");
 
-    let mut change = Override::default();
+    let mut change = ToolOverride::default();
     change.timeout_ms = Some(1500);
-    set.change_script_tool("skill__demo__slow", change).unwrap();
+    set.set_override("skill__demo__slow", change).unwrap();
     if lacks_walls() {
         return;
     }
@@ -180,13 +187,16 @@ async fn new_scripts_wait_for_an_administrator_where_the_host_wants_that() {
     let process = || {
         let builder = host
             .builder(host.runtime())
-            .overrides(Overrides::in_file(file(&host)));
-        builder.new_scripts(NewScripts::Disabled).build().unwrap()
+            .overrides(OverrideStore::in_file(file(&host)));
+        builder
+            .default_script_state(DefaultScriptState::Disabled)
+            .build()
+            .unwrap()
     };
     let set = process();
     assert_eq!(scripts(&set), "");
     assert_eq!(set.allowed_tools("demo").unwrap(), [""; 0]);
-    set.change_script_tool("skill__demo__c", Override::on())
+    set.set_override("skill__demo__c", ToolOverride::enable())
         .unwrap();
     host.script("demo", "d.py", "print('d')\n");
     assert_eq!(scripts(&process()), "c");
@@ -241,9 +251,9 @@ async fn what_cannot_be_read_stops_all_scripts() {
         let set = process(&host);
         let errors: Vec<OverrideError> = [
             set.definitions().unwrap_err(),
-            set.notes().unwrap_err(),
+            set.warnings().unwrap_err(),
             set.allowed_tools("demo").unwrap_err(),
-            set.change_script_tool("skill__demo__a", Override::on())
+            set.set_override("skill__demo__a", ToolOverride::enable())
                 .unwrap_err(),
         ]
         .into();
@@ -257,7 +267,11 @@ async fn what_cannot_be_read_stops_all_scripts() {
                 .call(tool, arguments, &CallContext::default())
                 .await
                 .unwrap();
-            assert!(outcome.is(Code::Internal), "{}", outcome.text);
+            assert!(
+                outcome.has_code(ToolErrorCode::Internal),
+                "{}",
+                outcome.text
+            );
             assert!(
                 outcome.text.starts_with(
                     "Error: what administrators changed cannot be read, so nothing runs"
@@ -301,7 +315,7 @@ fn writers_at_the_same_time_keep_what_the_others_wrote() {
                 let set = process(host);
                 let name = format!("skill__demo__{letter}");
                 for turn in 0..20 {
-                    set.change_script_tool(&name, describe(&format!("{letter} {turn}")))
+                    set.set_override(&name, describe(&format!("{letter} {turn}")))
                         .unwrap();
                 }
             });
@@ -332,7 +346,7 @@ fn another_root_with_a_skill_of_the_same_name_is_another_skill() {
         .root(drafts);
     let other = host
         .builder(runtime)
-        .overrides(Overrides::in_file(file(&host)))
+        .overrides(OverrideStore::in_file(file(&host)))
         .build()
         .unwrap();
     assert_eq!(scripts(&other), "a");
@@ -351,7 +365,7 @@ fn a_root_is_the_same_however_it_is_spelled() {
         .root(drafts);
     let other = host
         .builder(runtime)
-        .overrides(Overrides::in_file(file(&host)))
+        .overrides(OverrideStore::in_file(file(&host)))
         .build()
         .unwrap();
     assert_eq!(scripts(&other), "bc");
@@ -362,13 +376,13 @@ fn what_was_changed_can_be_taken_back() {
     let host = host();
     let set = process(&host);
     turn_off(&set, "skill__demo__a");
-    assert!(set.reset_script_tool("skill__demo__a").unwrap());
-    assert!(!set.reset_script_tool("skill__demo__a").unwrap());
+    assert!(set.clear_override("skill__demo__a").unwrap());
+    assert!(!set.clear_override("skill__demo__a").unwrap());
     assert_eq!(scripts(&process(&host)), "abc");
-    let mut none = Override::default();
+    let mut none = ToolOverride::default();
     none.timeout_ms = Some(0);
     assert!(
-        set.change_script_tool("skill__demo__a", none)
+        set.set_override("skill__demo__a", none)
             .unwrap_err()
             .to_string()
             .contains("a deadline of nothing")
@@ -444,7 +458,7 @@ fn turning_one_off_gives_its_name_to_no_other() {
                 .cloned()
                 .collect::<Vec<_>>()
         );
-        set.change_script_tool(name, Override::on()).unwrap();
+        set.set_override(name, ToolOverride::enable()).unwrap();
     }
     assert_eq!(names(), before);
 }

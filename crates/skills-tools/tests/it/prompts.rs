@@ -3,7 +3,7 @@
 use skills_runtime::SkillRuntime;
 use skills_runtime::discovery::Selector;
 use skills_runtime::prompt::{Mode, Modes};
-use skills_tools::{Code, ToolSet, Toolbox};
+use skills_tools::{ToolErrorCode, ToolGroup, ToolSet};
 
 use crate::fixture::Host;
 
@@ -48,7 +48,7 @@ fn a_user_calls_what_is_for_users() {
     for name in ["hidden", "off", "twin", "draft", "none", "../plain"] {
         assert_eq!(
             set.prompt(name, "").unwrap_err().code,
-            Code::SkillNotFound,
+            ToolErrorCode::SkillNotFound,
             "{name}"
         );
     }
@@ -78,7 +78,7 @@ fn a_call_gives_the_text_and_the_request() {
     assert!(!prompted.text.contains(&*host.path("").to_string_lossy()));
     assert_eq!(prompted.request, "Use the skill manual: a.txt \"b c\"");
     assert_eq!(
-        (prompted.description.as_str(), prompted.is_cut),
+        (prompted.description.as_str(), prompted.is_truncated),
         ("Does it.", false)
     );
     assert_eq!(
@@ -92,28 +92,28 @@ fn a_call_gives_the_text_and_the_request() {
             "line\n".repeat(40_000)
         ),
     );
-    assert!(set.prompt("manual", "").unwrap().is_cut);
+    assert!(set.prompt("manual", "").unwrap().is_truncated);
 }
 
 #[test]
 fn the_guide_tells_of_the_tools_that_are_on() {
-    let guide = |boxes: &[Toolbox]| {
+    let guide = |boxes: &[ToolGroup]| {
         let builder = ToolSet::builder(SkillRuntime::builder().build());
         builder
-            .toolboxes(boxes.iter().copied())
+            .tool_groups(boxes.iter().copied())
             .build()
             .unwrap()
             .guide()
     };
     let all = guide(&[
-        Toolbox::Skills,
-        Toolbox::Engine,
-        Toolbox::Knowledge,
-        Toolbox::Scripts,
+        ToolGroup::Workspace,
+        ToolGroup::ScriptExecutor,
+        ToolGroup::Catalog,
+        ToolGroup::ScriptTools,
     ]);
     assert!(all.len() < 2_500, "{}", all.len());
     insta::assert_snapshot!("guide", all);
-    let knowledge = guide(&[Toolbox::Knowledge]);
+    let knowledge = guide(&[ToolGroup::Catalog]);
     assert!(
         knowledge.contains("`load_skill`")
             && !knowledge.contains("skills_")

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use skills_runtime::discovery::Nested;
 use skills_runtime::{Root, Scope, SkillRuntime};
-use skills_tools::{KeyFiles, Publication, PublicationErrorKind, ToolSet};
+use skills_tools::{KeyFileAccess, PublicationErrorKind, PublishedSkill, ToolSet};
 
 use crate::fixture::Host;
 
@@ -29,7 +29,7 @@ fn set(host: &Host) -> ToolSet {
     host.builder(host.runtime()).build().unwrap()
 }
 
-fn paths(publication: &Publication) -> Vec<&str> {
+fn paths(publication: &PublishedSkill) -> Vec<&str> {
     publication.files().iter().map(|file| file.path()).collect()
 }
 
@@ -38,7 +38,7 @@ fn read(set: &ToolSet, skill: &str, path: &str) -> Result<Vec<u8>, PublicationEr
     let given = set
         .published_file(skill, path)
         .map_err(|error| error.kind())?;
-    let listed = given.publication().file(path).unwrap();
+    let listed = given.skill().file(path).unwrap();
     assert_eq!(given.file(), listed);
     assert_eq!(
         (listed.bytes(), listed.sha256()),
@@ -59,8 +59,8 @@ fn a_skill_is_published_with_all_its_files_and_its_whole_frontmatter() {
     host.file("skills/demo/assets/a b%20c.bin", [0, 159, 146])
         .file("skills/demo/empty", "");
     let set = set(&host);
-    let publications = set.publications();
-    assert_eq!(publications.notes, [""; 0]);
+    let publications = set.published_skills();
+    assert_eq!(publications.warnings, [""; 0]);
     let [demo] = publications.skills.as_slice() else {
         panic!("{publications:?}")
     };
@@ -103,7 +103,7 @@ fn a_skill_is_published_with_all_its_files_and_its_whole_frontmatter() {
         Ok(vec![0, 159, 146])
     );
     assert_eq!(read(&set, "demo", "empty"), Ok(Vec::new()));
-    assert_eq!(set.publication("demo").as_deref(), Some(&**demo));
+    assert_eq!(set.published_skill("demo").as_deref(), Some(&**demo));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn line_ends_of_windows_are_taken_as_they_are() {
     host.file("skills/demo/SKILL.md", &text);
     let set = set(&host);
     assert_eq!(
-        set.publication("demo").unwrap().description(),
+        set.published_skill("demo").unwrap().description(),
         "About demo.\nMore.\n"
     );
     assert_eq!(read(&set, "demo", "SKILL.md"), Ok(text.into_bytes()));
@@ -154,7 +154,7 @@ fn what_is_left_out_cannot_be_read_either() {
     .unwrap();
     let set = set(&host);
     assert_eq!(
-        paths(&set.publication("demo").unwrap()),
+        paths(&set.published_skill("demo").unwrap()),
         ["SKILL.md", "good.txt"]
     );
     let never = [
@@ -178,7 +178,7 @@ fn what_is_left_out_cannot_be_read_either() {
     {
         assert_eq!(
             read(&set, "demo", path),
-            Err(PublicationErrorKind::NoSuchFile),
+            Err(PublicationErrorKind::FileNotFound),
             "{path:?}"
         );
     }
@@ -188,7 +188,7 @@ fn what_is_left_out_cannot_be_read_either() {
             Err(PublicationErrorKind::NotPublished),
             "{name:?}"
         );
-        assert_eq!(set.publication(name), None);
+        assert_eq!(set.published_skill(name), None);
     }
     let told = set
         .published_file("demo", "a\u{202e}b")
@@ -205,11 +205,11 @@ fn keys_are_given_where_the_host_lets_them_be_read() {
         .file("skills/demo/.env", "A=1");
     let set = host
         .builder(host.runtime())
-        .key_files(KeyFiles::Readable)
+        .key_file_access(KeyFileAccess::Allow)
         .build()
         .unwrap();
     assert_eq!(
-        paths(&set.publication("demo").unwrap()),
+        paths(&set.published_skill("demo").unwrap()),
         ["SKILL.md", "tls.key"]
     );
     assert_eq!(read(&set, "demo", "tls.key"), Ok(b"example".to_vec()));
@@ -229,7 +229,7 @@ fn a_skill_in_a_skill_is_part_of_it_and_may_be_one_of_its_own() {
             .build()
             .unwrap();
         assert_eq!(read(&set, "outer", "inner/data.txt"), Ok(b"data".to_vec()));
-        let publications = set.publications();
+        let publications = set.published_skills();
         publications
             .skills
             .iter()
@@ -248,7 +248,7 @@ fn a_file_that_changes_after_it_was_listed_is_given_as_it_is_listed_now() {
         .file("skills/demo/data", "first")
         .file("skills/demo/gone", "x");
     let set = set(&host);
-    let first = set.publication("demo").unwrap();
+    let first = set.published_skill("demo").unwrap();
     host.file("skills/demo/data", "other")
         .file("skills/demo/new", "new");
     fs::remove_file(host.path("skills/demo/gone")).unwrap();
@@ -256,9 +256,9 @@ fn a_file_that_changes_after_it_was_listed_is_given_as_it_is_listed_now() {
     assert_eq!(read(&set, "demo", "new"), Ok(b"new".to_vec()));
     assert_eq!(
         read(&set, "demo", "gone"),
-        Err(PublicationErrorKind::NoSuchFile)
+        Err(PublicationErrorKind::FileNotFound)
     );
-    let now = set.publication("demo").unwrap();
+    let now = set.published_skill("demo").unwrap();
     assert_ne!(now.file("data"), first.file("data"));
     assert_eq!(paths(&now), ["SKILL.md", "data", "new"]);
 
@@ -268,13 +268,16 @@ fn a_file_that_changes_after_it_was_listed_is_given_as_it_is_listed_now() {
         Err(PublicationErrorKind::NotPublished)
     );
     host.skill("demo", "x-new: 1\n");
-    assert_eq!(set.publication("demo").unwrap().frontmatter()["x-new"], 1);
+    assert_eq!(
+        set.published_skill("demo").unwrap().frontmatter()["x-new"],
+        1
+    );
     fs::remove_dir_all(host.path("skills/demo")).unwrap();
     assert_eq!(
         read(&set, "demo", "data"),
         Err(PublicationErrorKind::NotPublished)
     );
-    assert_eq!(set.publications().skills, []);
+    assert_eq!(set.published_skills().skills, []);
 }
 
 #[test]
@@ -284,8 +287,8 @@ fn what_has_not_changed_is_not_taken_anew() {
     let set = set(&host);
     let again = || {
         (
-            set.publication("demo").unwrap(),
-            set.publications().skills.remove(0),
+            set.published_skill("demo").unwrap(),
+            set.published_skills().skills.remove(0),
         )
     };
     // Files that are this young are read again, until they are old enough.
@@ -295,7 +298,7 @@ fn what_has_not_changed_is_not_taken_anew() {
         .unwrap();
     assert!(Arc::ptr_eq(&one, &two));
     assert!(Arc::ptr_eq(
-        set.published_file("demo", "data").unwrap().publication(),
+        set.published_file("demo", "data").unwrap().skill(),
         &one
     ));
     host.file("skills/demo/data", "other");

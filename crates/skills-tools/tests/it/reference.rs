@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 use skills_runtime::SkillRuntime;
-use skills_tools::{Definition, ToolSet};
+use skills_tools::{ToolDefinition, ToolSet};
 
 use crate::fixture::tree;
 
@@ -26,13 +26,13 @@ fn the_page_says_what_the_definitions_say() {
     );
 }
 
-fn page(definitions: &[Definition]) -> String {
+fn page(definitions: &[ToolDefinition]) -> String {
     let mut page =
         "# Reference of the tools\n\nMade from the definitions; see [tools](tools.md) for what they mean. Tools of scripts come on top, under \
          [names](tools.md#scripts-as-tools) made of skill and script.\n"
             .to_owned();
     for definition in definitions {
-        let Definition {
+        let ToolDefinition {
             name,
             title,
             description,

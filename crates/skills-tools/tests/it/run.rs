@@ -9,7 +9,7 @@ mod workspace;
 
 use serde_json::{Value, json};
 use skills_runtime::SkillRuntime;
-use skills_tools::Outcome;
+use skills_tools::ToolOutput;
 
 use crate::fixture::{Host, Tools};
 
@@ -27,14 +27,14 @@ pub(crate) fn kit(scripts: &[(&str, &str)]) -> Host {
 }
 
 /// Runs a command of the skill `kit`.
-pub(crate) async fn run(tools: &Tools, command: &str) -> Outcome {
+pub(crate) async fn run(tools: &Tools, command: &str) -> ToolOutput {
     tools
         .call("skills_run", json!({"name": "kit", "command": command}))
         .await
 }
 
 /// Runs a command in a directory.
-pub(crate) async fn bash(tools: &Tools, command: &str, cwd: &str) -> Outcome {
+pub(crate) async fn bash(tools: &Tools, command: &str, cwd: &str) -> ToolOutput {
     tools
         .call("skills_bash", json!({"command": command, "cwd": cwd}))
         .await
@@ -46,7 +46,7 @@ pub(crate) fn quoted(word: &str) -> String {
 }
 
 /// What a program wrote, as JSON.
-pub(crate) fn printed(outcome: &Outcome) -> Value {
+pub(crate) fn printed(outcome: &ToolOutput) -> Value {
     let stdout = outcome.structured["stdout"].as_str().unwrap_or_default();
     serde_json::from_str(stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.text))
 }
@@ -54,10 +54,10 @@ pub(crate) fn printed(outcome: &Outcome) -> Value {
 /// Whether programs see a file tree of their own here, where virtual paths lead somewhere; says so
 /// when they do not.
 pub(crate) fn sees_virtual_paths() -> bool {
-    let [(_, scripts), _] = SkillRuntime::builder().build().sandboxes();
+    let [(_, scripts), _] = SkillRuntime::builder().build().probe_backends();
     let is_there = scripts.is_ok_and(|report| {
         report
-            .layers()
+            .restrictions()
             .iter()
             .any(|layer| layer.name() == "signals" && layer.detail().contains("do not exist"))
     });

@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use serde_json::{Value, json};
 use skills_runtime::discovery::Precedence;
 use skills_runtime::{Root, Scope, is_hidden};
-use skills_tools::{CallContext, Code, Definition, Outcome};
+use skills_tools::{CallContext, ToolDefinition, ToolErrorCode, ToolOutput};
 
 use crate::fixture::{Host, Tools, lacks_walls};
 
@@ -27,7 +27,7 @@ fn host(extra: &str, file: &str, source: &str) -> Host {
     host
 }
 
-fn script_tools(tools: &Tools) -> Vec<Definition> {
+fn script_tools(tools: &Tools) -> Vec<ToolDefinition> {
     tools
         .set
         .definitions()
@@ -51,12 +51,12 @@ fn description(extra: &str, file: &str, source: &str) -> String {
         .description
 }
 
-fn data(outcome: &Outcome) -> Value {
+fn data(outcome: &ToolOutput) -> Value {
     serde_json::from_str(&outcome.text).unwrap_or_else(|_| panic!("{}", outcome.text))
 }
 
 /// Runs the tool of `main`.
-async fn run(tools: &Tools, arguments: Value) -> Outcome {
+async fn run(tools: &Tools, arguments: Value) -> ToolOutput {
     tools.call("skill__demo__main", arguments).await
 }
 
@@ -97,7 +97,7 @@ fn files_of_scripts_are_tools_and_what_is_passed_over_is_noted() {
         "in byte order of the files"
     );
     assert_eq!(tools.set.allowed_tools("demo").unwrap(), names);
-    let notes = tools.set.notes().unwrap().join("\n");
+    let notes = tools.set.warnings().unwrap().join("\n");
     assert!(
         notes.contains(
             "script \"a.sh\" of skill \"demo\" becomes the tool skill__demo__a__333b9cf43b0e6ef6: several scripts would be named skill__demo__a"
@@ -327,7 +327,11 @@ async fn what_cannot_be_passed_is_refused_before_anything_starts() {
         json!({"city": "x".repeat(65 * 1024)}),
     ] {
         let outcome = run(&tools, given).await;
-        assert!(outcome.is(Code::InvalidArguments), "{}", outcome.text);
+        assert!(
+            outcome.has_code(ToolErrorCode::InvalidArguments),
+            "{}",
+            outcome.text
+        );
         assert_eq!(
             outcome.structured.as_object().unwrap().len(),
             1,
@@ -388,7 +392,11 @@ print(args.place, args.days, args.loud)
         "-x -2 True"
     );
     let missing = run(&tools, json!({"days": 1})).await;
-    assert!(missing.is(Code::InvalidArguments), "{}", missing.text);
+    assert!(
+        missing.has_code(ToolErrorCode::InvalidArguments),
+        "{}",
+        missing.text
+    );
 }
 
 #[tokio::test]
@@ -465,10 +473,10 @@ fn scripts_are_listed_again_when_a_file_looks_another_way() {
         host.script("demo", "b.sh", "echo\n");
         tools
             .set
-            .change_script_tool("skill__demo__a", skills_tools::Override::off())
+            .set_override("skill__demo__a", skills_tools::ToolOverride::disable())
             .unwrap();
         check("demo__b other__c");
-        assert!(tools.set.reset_script_tool("skill__demo__a").unwrap());
+        assert!(tools.set.clear_override("skill__demo__a").unwrap());
         fs::remove_dir_all(host.path("skills/other/scripts")).unwrap();
         fs::rename(
             host.path("skills/demo/scripts/b.sh"),

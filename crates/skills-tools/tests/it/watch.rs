@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use skills_runtime::Rules;
 use skills_runtime::discovery::WatchOptions;
-use skills_tools::{SkillWrites, Watching};
+use skills_tools::{SkillWrites, WatchHandle};
 
 use crate::fixture::{Host, Tools};
 
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Watches with such a quiet time, and waits until calls rely on it; nothing where the system does
 /// not report all that happens.
-fn watch(tools: &Tools, quiet: Duration) -> Option<(Watching, Receiver<()>)> {
+fn watch(tools: &Tools, quiet: Duration) -> Option<(WatchHandle, Receiver<()>)> {
     let (sender, changes) = channel();
     let mut options = WatchOptions::default();
     (options.quiet, options.poll) = (quiet, Some(PATIENCE * 10));
@@ -178,7 +178,7 @@ async fn what_is_not_reported_is_seen_soon() {
 async fn what_the_tools_write_is_there_at_once() {
     let host = Host::new();
     host.skill("demo", "").script("demo", "a.py", "print(1)\n");
-    let builder = host.builder(host.runtime().rules(Rules::default()));
+    let builder = host.builder(host.runtime().policy(Rules::default()));
     let tools = host.wrap(builder.skill_writes(SkillWrites::All).build().unwrap());
     let Some((_watching, _changes)) = watch(&tools, PATIENCE) else {
         return;
@@ -286,7 +286,7 @@ fn a_watch_may_end_where_it_is_told_of_a_change() {
     host.skill("demo", "");
     let tools = host.tools();
     let (sender, told) = channel();
-    let handle = std::sync::Arc::new(std::sync::Mutex::new(None::<Watching>));
+    let handle = std::sync::Arc::new(std::sync::Mutex::new(None::<WatchHandle>));
     let of_thread = std::sync::Arc::clone(&handle);
     let mut options = WatchOptions::default();
     options.quiet = Duration::from_millis(20);

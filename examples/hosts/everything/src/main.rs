@@ -10,8 +10,8 @@ use serde_json::json;
 use skills_runtime::audit::{Log, verify};
 use skills_runtime::policy::{Capability, Effect, Layer, Question, Rule};
 use skills_runtime::{
-    Answer, ExecutionOptions, FileApprovals, InputFile, Root, Rules, Scope, Secrets, SessionEnd,
-    SkillRuntime, Workspace,
+    Answer, ExecutionOptions, FileApprovalStore, InputFile, Root, Rules, Scope, Secrets,
+    SessionEnd, SkillRuntime, Workspace,
 };
 
 const SCRIPT: &str = "import json, os\n\
@@ -32,9 +32,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .rule(Rule::new(Effect::Deny, Layer::Admin, Capability::Network).source("administrator"));
     let runtime = SkillRuntime::builder()
         .root(Root::new(place.path().join("skills"), Scope::User))
-        .rules(rules)
+        .policy(rules)
         .approver(Arc::new(ask))
-        .approvals(Arc::new(FileApprovals::new(
+        .approval_store(Arc::new(FileApprovalStore::new(
             place.path().join("approvals.json"),
         )))
         .secrets(Secrets::from_env_text("SIGNING_KEY='correct horse'\nOTHER_KEY=not-declared\n").0)
@@ -51,14 +51,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .execute(ExecutionOptions::default().workspace(Workspace::Private(vec![report])))
         .await?;
     println!("{:?}: {}", artifacts.exit_status, artifacts.output);
-    for file in &artifacts.files.files {
+    for file in &artifacts.output_files.files {
         println!(
             "made {}: {}",
             file.path,
             String::from_utf8_lossy(file.content.as_deref().unwrap_or_default())
         );
     }
-    if let SessionEnd::Done(summary) = session.finish(json!("three words")).await? {
+    if let SessionEnd::Finished(summary) = session.finish(json!("three words")).await? {
         println!(
             "{} (forked: {}) says {}",
             summary.skill, summary.is_forked, summary.summary

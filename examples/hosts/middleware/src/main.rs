@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{Layer, Target};
 use skills_runtime::{Root, Rules, Scope, SkillRuntime};
-use skills_tools::{CallContext, Flavour, Mount, ToolSet};
+use skills_tools::{CallContext, Mount, ToolFormat, ToolSet};
 
 /// What a model would answer, one call after the other; the real one gets the definitions and each
 /// result.
@@ -49,17 +49,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runtime = SkillRuntime::builder()
         .root(Root::new("examples/skills", Scope::Custom))
         .root(Root::new(place.path().join("drafts"), Scope::User).trust(Trust::Untrusted))
-        .rules(rules)
+        .policy(rules)
         .build();
     let tools = ToolSet::builder(runtime)
         .workspace(Mount::writable("workspace", &workspace))
-        .drafts(place.path().join("drafts"))
+        .drafts_dir(place.path().join("drafts"))
         .build()?;
 
     println!(
         "{} tools for the request, {} notes for the operator",
-        tools.render(Flavour::OpenAi)?.len(),
-        tools.notes()?.len()
+        tools.render(ToolFormat::OpenAi)?.len(),
+        tools.warnings()?.len()
     );
     let context = CallContext::default().session("conversation-1");
     for (name, arguments) in model() {

@@ -8,7 +8,7 @@
 #[expect(clippy::disallowed_methods, reason = "an example makes its own script")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     use skills_policy::{Decision, Effect, Layer, Mode, Request, Rule, Rules};
-    use skills_sandbox::{Job, Program, Sandbox, ScriptKind};
+    use skills_sandbox::{Job, Program, Sandbox, ScriptType};
     use skills_sandbox_linux::LinuxSandbox;
 
     let place = tempfile::tempdir()?;
@@ -37,10 +37,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
     let outcome = sandbox
-        .run(Job::new(grants, Program::script(ScriptKind::Shell, script)))
+        .run(Job::new(grants, Program::script(ScriptType::Shell, script)))
         .await?;
     print!("{}{}", outcome.stdout.text(), outcome.stderr.text());
-    for layer in outcome.report.layers() {
+    for layer in outcome.enforcement.restrictions() {
         println!("  {layer}");
     }
     Ok(())

@@ -29,8 +29,8 @@ pub(crate) enum Scope {
 
 /// How a client writes its servers down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Format {
-    pub(crate) language: Language,
+pub(crate) struct ConfigFormat {
+    pub(crate) language: ConfigLanguage,
     /// The key that holds the servers.
     pub(crate) section: &'static str,
     /// What an entry says of its transport, where it says so.
@@ -39,7 +39,7 @@ pub(crate) struct Format {
 
 /// What a file is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Language {
+pub(crate) enum ConfigLanguage {
     /// JSON, perhaps with comments and trailing commas.
     Json,
     /// TOML.
@@ -70,9 +70,9 @@ impl Client {
     }
 
     /// Returns how the client writes its servers down.
-    pub(crate) fn format(self) -> Format {
-        let json = |section, transport| Format {
-            language: Language::Json,
+    pub(crate) fn format(self) -> ConfigFormat {
+        let json = |section, transport| ConfigFormat {
+            language: ConfigLanguage::Json,
             section,
             transport,
         };
@@ -80,8 +80,8 @@ impl Client {
             Self::Claude | Self::Cursor => json("mcpServers", Some("stdio")),
             Self::VsCode => json("servers", Some("stdio")),
             Self::Gemini => json("mcpServers", None),
-            Self::Codex => Format {
-                language: Language::Toml,
+            Self::Codex => ConfigFormat {
+                language: ConfigLanguage::Toml,
                 section: "mcp_servers",
                 transport: None,
             },
@@ -105,7 +105,7 @@ impl Client {
     }
 
     /// Returns what is left to do for the server to be started.
-    pub(crate) fn what_is_next(self, scope: Scope) -> &'static str {
+    pub(crate) fn next_step(self, scope: Scope) -> &'static str {
         match (self, scope) {
             (Self::Claude, Scope::User) => "start Claude Code anew; `/mcp` lists it",
             (Self::Claude, Scope::Project) => {

@@ -4,15 +4,15 @@ use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value, json};
 
-use super::client::{Format, Language};
-use super::plan::{Change, Entry, PlanError, is_ours};
+use super::client::{ConfigFormat, ConfigLanguage};
+use super::config_edit::{ConfigEditError, EntryChange, ServerEntry, is_this_program};
 
 /// The keys of a server that is reached over a network, which clients prefer to a command.
-const REMOTE: [&str; 3] = ["url", "httpUrl", "serverUrl"];
+const REMOTE_KEYS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
 
 /// Comments and trailing commas are usual in the files of editors; whatever else JSON does not know
 /// is a mistake.
-const OPTIONS: ParseOptions = ParseOptions {
+const PARSE_OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
     allow_loose_object_property_names: false,
@@ -26,85 +26,92 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 /// Puts an entry into a text.
-pub(crate) fn edit(
+pub(crate) fn edit_json(
     text: &str,
-    format: Format,
-    entry: &Entry,
-) -> Result<(String, Change), PlanError> {
-    let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| PlanError::Syntax {
-        language: Language::Json,
-        line: error.line_display(),
-        message: error.kind().to_string(),
-    })?;
+    format: ConfigFormat,
+    entry: &ServerEntry,
+) -> Result<(String, EntryChange), ConfigEditError> {
+    let root =
+        CstRootNode::parse(text, &PARSE_OPTIONS).map_err(|error| ConfigEditError::Syntax {
+            language: ConfigLanguage::Json,
+            line: error.line_display(),
+            message: error.kind().to_string(),
+        })?;
     let top = root
         .object_value_or_create()
-        .ok_or(PlanError::NoTable { key: None })?;
-    let wanted = wanted(format, entry);
-    let change = match only(&top, format.section)? {
+        .ok_or(ConfigEditError::NotATable { key: None })?;
+    let wanted = entry_value(format, entry);
+    let change = match single_property(&top, format.section)? {
         None => {
             top.append(
                 format.section,
-                CstInputValue::Object(vec![(entry.name.clone(), input(&wanted))]),
+                CstInputValue::Object(vec![(entry.name.clone(), to_cst(&wanted))]),
             );
-            Change::Added
+            EntryChange::Added
         }
         Some(section) => {
-            let servers = section.object_value().ok_or_else(|| PlanError::NoTable {
-                key: Some(format.section.to_owned()),
-            })?;
-            put(&servers, entry, &wanted)?
+            let servers = section
+                .object_value()
+                .ok_or_else(|| ConfigEditError::NotATable {
+                    key: Some(format.section.to_owned()),
+                })?;
+            put_entry(&servers, entry, &wanted)?
         }
     };
     Ok((root.to_string(), change))
 }
 
 /// Puts an entry among the others.
-fn put(servers: &CstObject, entry: &Entry, wanted: &Value) -> Result<Change, PlanError> {
-    let Some(server) = only(servers, &entry.name)? else {
-        servers.append(&entry.name, input(wanted));
-        return Ok(Change::Added);
+fn put_entry(
+    servers: &CstObject,
+    entry: &ServerEntry,
+    wanted: &Value,
+) -> Result<EntryChange, ConfigEditError> {
+    let Some(server) = single_property(servers, &entry.name)? else {
+        servers.append(&entry.name, to_cst(wanted));
+        return Ok(EntryChange::Added);
     };
     let Some(object) = server
         .object_value()
-        .filter(|object| is_this(object, entry))
+        .filter(|object| is_same_server(object, entry))
     else {
-        server.set_value(input(wanted));
-        return Ok(Change::Replaced);
+        server.set_value(to_cst(wanted));
+        return Ok(EntryChange::Replaced);
     };
-    let mut change = Change::Nothing;
+    let mut change = EntryChange::Unchanged;
     for (key, value) in wanted.as_object().into_iter().flatten() {
-        let there = only(&object, key)?;
-        match there.as_ref().map(read) {
+        let there = single_property(&object, key)?;
+        match there.as_ref().map(property_value) {
             Some(old) if old == *value => continue,
             // A server with a command is one over standard input and output, also where that is not
             // said.
             None if key == "type" => continue,
             Some(_) => there
                 .into_iter()
-                .for_each(|there| there.set_value(input(value))),
-            None => drop(object.append(key, input(value))),
+                .for_each(|there| there.set_value(to_cst(value))),
+            None => drop(object.append(key, to_cst(value))),
         }
-        change = Change::Updated;
+        change = EntryChange::Updated;
     }
     Ok(change)
 }
 
 /// Says whether an entry starts this program.
-fn is_this(object: &CstObject, entry: &Entry) -> bool {
+fn is_same_server(object: &CstObject, entry: &ServerEntry) -> bool {
     let values: Map<String, Value> = object
         .properties()
         .iter()
-        .filter_map(|property| Some((property.decoded_name()?, read(property))))
+        .filter_map(|property| Some((property.decoded_name()?, property_value(property))))
         .collect();
     let first = values
         .get("args")
         .and_then(|arguments| arguments.get(0))
         .and_then(Value::as_str);
-    let is_remote = REMOTE.iter().any(|key| values.contains_key(*key));
-    !is_remote && is_ours(entry, values.get("command").and_then(Value::as_str), first)
+    let is_remote = REMOTE_KEYS.iter().any(|key| values.contains_key(*key));
+    !is_remote && is_this_program(entry, values.get("command").and_then(Value::as_str), first)
 }
 
-fn wanted(format: Format, entry: &Entry) -> Value {
+fn entry_value(format: ConfigFormat, entry: &ServerEntry) -> Value {
     let mut wanted = Map::new();
     wanted.extend(
         format
@@ -117,39 +124,42 @@ fn wanted(format: Format, entry: &Entry) -> Value {
 }
 
 /// Finds the one property of a name. Of two, programs take one or the other.
-fn only(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, PlanError> {
+fn single_property(
+    object: &CstObject,
+    name: &str,
+) -> Result<Option<CstObjectProp>, ConfigEditError> {
     let mut found = object
         .properties()
         .into_iter()
         .filter(|property| property.decoded_name().as_deref() == Some(name));
     match (found.next(), found.next()) {
-        (_, Some(_)) => Err(PlanError::Twice {
+        (_, Some(_)) => Err(ConfigEditError::DuplicateKey {
             key: name.to_owned(),
         }),
         (first, None) => Ok(first),
     }
 }
 
-fn read(property: &CstObjectProp) -> Value {
+fn property_value(property: &CstObjectProp) -> Value {
     // A value that was parsed once is parsed again.
     property
         .value()
-        .and_then(|value| parse_to_serde_value(&value.to_string(), &OPTIONS).ok())
+        .and_then(|value| parse_to_serde_value(&value.to_string(), &PARSE_OPTIONS).ok())
         .unwrap_or_default()
 }
 
 /// Turns text, lists and tables into what is written; an entry has nothing else.
-fn input(value: &Value) -> CstInputValue {
+fn to_cst(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
         Value::Bool(value) => CstInputValue::Bool(*value),
         Value::Number(value) => CstInputValue::Number(value.to_string()),
         Value::String(value) => CstInputValue::String(value.clone()),
-        Value::Array(values) => CstInputValue::Array(values.iter().map(input).collect()),
+        Value::Array(values) => CstInputValue::Array(values.iter().map(to_cst).collect()),
         Value::Object(values) => CstInputValue::Object(
             values
                 .iter()
-                .map(|(key, value)| (key.clone(), input(value)))
+                .map(|(key, value)| (key.clone(), to_cst(value)))
                 .collect(),
         ),
     }

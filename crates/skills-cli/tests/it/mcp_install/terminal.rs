@@ -3,48 +3,52 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use super::Place;
 
-/// Answers the question at a terminal of its own, when something was done; returns the exit code
-/// and what the terminal showed.
+/// Ends what a terminal shows.
+const END: &str = "<end>";
+
+/// Answers the question at a terminal of its own, after `meanwhile`; returns the exit code and what
+/// the terminal showed.
 fn answered(mut command: Command, answer: &str, meanwhile: impl FnOnce()) -> (i32, String) {
     let pty = nix::pty::openpty(None, None).unwrap();
+    // Held until all was read: when the last holder closes a terminal, output can be lost.
+    let mut held = File::from(pty.slave.try_clone().unwrap());
     command
         .stdin(pty.slave.try_clone().unwrap())
         .stderr(pty.slave)
         .stdout(Stdio::null());
     let mut child = command.spawn().unwrap();
-    // The other end is closed when nobody but the child holds it.
-    drop(command);
     let mut terminal = File::from(pty.master);
     let mut screen = terminal.try_clone().unwrap();
     let (asked, was_asked) = channel();
     let reader = std::thread::spawn(move || {
-        let (mut shown, mut part) = (Vec::new(), [0; 1024]);
-        while let Ok(count @ 1..) = screen.read(&mut part) {
-            shown.extend_from_slice(&part[..count]);
-            if String::from_utf8_lossy(&shown).contains("Write this?") {
+        let (mut shown, mut part) = (String::new(), [0; 1024]);
+        while !shown.ends_with(END) {
+            let count = screen.read(&mut part).unwrap();
+            shown.push_str(&String::from_utf8_lossy(&part[..count]));
+            if shown.contains("Write this?") {
                 let _ = asked.send(());
             }
         }
-        String::from_utf8_lossy(&shown).replace("\r\n", "\n")
+        shown.replace("\r\n", "\n")
     });
-    let mut next = was_asked.recv().is_ok();
-    meanwhile();
-    // What is typed before the question is read counts for nothing, so it is typed until it is
-    // heard.
-    while next && child.try_wait().unwrap().is_none() {
-        let _ = terminal.write_all(format!("{answer}\n").as_bytes());
-        next = was_asked.recv_timeout(Duration::from_millis(100))
-            != Err(RecvTimeoutError::Disconnected);
+    let mut is_asked = false;
+    while !is_asked && child.try_wait().unwrap().is_none() {
+        is_asked = was_asked.recv_timeout(Duration::from_millis(100)).is_ok();
     }
-    (
-        child.wait().unwrap().code().unwrap(),
-        reader.join().unwrap(),
-    )
+    meanwhile();
+    // Input that was typed before the prompt reads it is discarded, so it is typed until it is read.
+    while is_asked && child.try_wait().unwrap().is_none() {
+        let _ = terminal.write_all(format!("{answer}\n").as_bytes());
+        let _ = was_asked.recv_timeout(Duration::from_millis(100));
+    }
+    let code = child.wait().unwrap().code().unwrap();
+    held.write_all(END.as_bytes()).unwrap();
+    (code, reader.join().unwrap())
 }
 
 #[test]

@@ -40,7 +40,7 @@ async fn bodies_that_are_too_long_are_refused() {
 #[tokio::test]
 async fn bodies_up_to_the_limit_are_read() {
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#;
-    let server = Server::start(|http| http.max_body_bytes(body.len())).await;
+    let server = Server::start(|http| http.max_request_body_bytes(body.len())).await;
     assert_ne!(Call::post(body).send(server.address).await.status(), 413);
     assert_eq!(
         Call::post(format!("{body} "))
@@ -76,7 +76,7 @@ async fn bodies_of_too_many_values_are_refused() {
 
 #[tokio::test]
 async fn long_bodies_that_do_not_come_keep_out_no_short_ones() {
-    let server = Server::start(|http| http.concurrency(1)).await;
+    let server = Server::start(|http| http.max_concurrent_requests(1)).await;
     let head = Call::post("").with("content-length", &(4 << 20).to_string());
     let bytes = String::from_utf8(head.bytes())
         .unwrap()

@@ -1,6 +1,6 @@
 //! Who is let in.
 
-use skills_mcp::Token;
+use skills_mcp::BearerToken;
 
 use super::client::Call;
 use super::probe::Server;
@@ -11,8 +11,8 @@ const TWO: &str = "fedcba9876543210fedcba9876543210";
 #[tokio::test]
 async fn only_known_hosts_and_origins_are_answered() {
     let server = Server::start(|http| {
-        http.host("tools.example:8443")
-            .origin("https://app.example")
+        http.allow_host("tools.example:8443")
+            .allow_origin("https://app.example")
     })
     .await;
     for path in ["/healthz", "/mcp"] {
@@ -78,8 +78,9 @@ async fn a_target_with_another_host_is_refused() {
 
 #[tokio::test]
 async fn tokens_say_who_asks() {
-    let tokens = Token::parse_file(&format!("ci: {ONE}\nlaptop: {TWO}")).unwrap();
-    let server = Server::start(|http| tokens.into_iter().fold(http, skills_mcp::Http::token)).await;
+    let tokens = BearerToken::parse_file(&format!("ci: {ONE}\nlaptop: {TWO}")).unwrap();
+    let server =
+        Server::start(|http| tokens.into_iter().fold(http, skills_mcp::HttpServer::token)).await;
     for (token, name) in [(ONE, "ci"), (TWO, "laptop")] {
         let call = Call::tool("whoami").with("authorization", &format!("Bearer {token}"));
         assert_eq!(call.send(server.address).await.text(), name);
@@ -96,7 +97,7 @@ async fn tokens_say_who_asks() {
 
 #[tokio::test]
 async fn nobody_else_is_answered() {
-    let server = Server::start(|http| http.token(Token::new("ci", ONE).unwrap())).await;
+    let server = Server::start(|http| http.token(BearerToken::new("ci", ONE).unwrap())).await;
     let none = r#"Bearer realm="skills""#;
     let wrong = r#"Bearer realm="skills", error="invalid_token""#;
     let reply = Call::tool("whoami").send(server.address).await;
@@ -138,7 +139,7 @@ async fn nobody_else_is_answered() {
 
 #[tokio::test]
 async fn nothing_secret_goes_on_to_the_handler() {
-    let server = Server::start(|http| http.token(Token::new("ci", ONE).unwrap())).await;
+    let server = Server::start(|http| http.token(BearerToken::new("ci", ONE).unwrap())).await;
     let call = Call::tool("head")
         .with("authorization", &format!("Bearer {ONE}"))
         .with("cookie", "a=b")

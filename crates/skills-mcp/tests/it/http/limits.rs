@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use skills_mcp::Token;
+use skills_mcp::BearerToken;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -15,7 +15,7 @@ const SHORT: Duration = Duration::from_millis(200);
 
 #[tokio::test]
 async fn heads_that_do_not_come_close_the_connection() {
-    let server = Server::start(|http| http.head_timeout(SHORT)).await;
+    let server = Server::start(|http| http.header_read_timeout(SHORT)).await;
     for begun in [
         "",
         "POST /mcp HT",
@@ -38,7 +38,7 @@ async fn heads_that_do_not_come_close_the_connection() {
 
 #[tokio::test]
 async fn bodies_that_do_not_come_are_given_up() {
-    let server = Server::start(|http| http.body_timeout(SHORT)).await;
+    let server = Server::start(|http| http.request_body_timeout(SHORT)).await;
     let bytes = Call::tool("whoami").bytes();
     let reply = Open::send(server.address, &bytes[..bytes.len() - 1])
         .await
@@ -50,7 +50,7 @@ async fn bodies_that_do_not_come_are_given_up() {
 
 #[tokio::test]
 async fn clients_that_do_not_read_lose_their_connection() {
-    let server = Server::start(|http| http.write_timeout(SHORT).connections(1)).await;
+    let server = Server::start(|http| http.write_timeout(SHORT).max_connections(1)).await;
     let mut deaf = TcpStream::connect(server.address).await.unwrap();
     let flood = Call::new("GET", "/healthz")
         .without("connection")
@@ -77,7 +77,7 @@ async fn heads_that_are_too_long_are_refused() {
 
 #[tokio::test]
 async fn connections_wait_for_a_place() {
-    let server = Server::start(|http| http.connections(2).head_timeout(SHORT)).await;
+    let server = Server::start(|http| http.max_connections(2).header_read_timeout(SHORT)).await;
     let mut idle = vec![];
     for _ in 0..20 {
         idle.push(Open::send(server.address, b"").await);
@@ -90,11 +90,18 @@ async fn connections_wait_for_a_place() {
 
 #[tokio::test]
 async fn principals_have_limits_of_their_own() {
-    let [one, two] = ["ci", "laptop"].map(|name| Token::generate(name).unwrap());
-    let server =
-        Server::start(|http| http.token(one.clone()).token(two.clone()).concurrency(1)).await;
-    let call = |tool: &str, token: &Token| {
-        Call::tool(tool).with("authorization", &format!("Bearer {}", token.reveal()))
+    let [one, two] = ["ci", "laptop"].map(|name| BearerToken::generate(name).unwrap());
+    let server = Server::start(|http| {
+        http.token(one.clone())
+            .token(two.clone())
+            .max_concurrent_requests(1)
+    })
+    .await;
+    let call = |tool: &str, token: &BearerToken| {
+        Call::tool(tool).with(
+            "authorization",
+            &format!("Bearer {}", token.expose_secret()),
+        )
     };
     let waiting = Open::send(server.address, &call("wait", &one).bytes()).await;
     heard(&server.probe.started).await;
@@ -114,7 +121,7 @@ async fn principals_have_limits_of_their_own() {
 
 #[tokio::test]
 async fn streams_hold_their_place_to_the_end() {
-    let server = Server::start(|http| http.concurrency(1)).await;
+    let server = Server::start(|http| http.max_concurrent_requests(1)).await;
     let mut telling = Open::send(server.address, &Call::tool("tell").bytes()).await;
     let head = telling.until("notifications/progress").await;
     assert!(
@@ -134,7 +141,7 @@ async fn streams_hold_their_place_to_the_end() {
 
 #[tokio::test]
 async fn answers_hold_their_place_until_they_are_read() {
-    let server = Server::start(|http| http.concurrency(1)).await;
+    let server = Server::start(|http| http.max_concurrent_requests(1)).await;
     let mut unread = Open::send(server.address, &Call::tool("long").bytes()).await;
     unread.until("HTTP/1.1 200").await;
     assert_eq!(

@@ -9,7 +9,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use skills_mcp::{Http, HttpError, Principal};
+use skills_mcp::{HttpError, HttpServer, Principal};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -58,7 +58,7 @@ impl ServerHandler for Probe {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let text = match request.name.as_ref() {
-            "whoami" => Principal::of(&context.extensions).to_string(),
+            "whoami" => Principal::from_extensions(&context.extensions).to_string(),
             "head" => format!(
                 "{:?}",
                 context
@@ -105,8 +105,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) async fn start(change: impl FnOnce(Http) -> Http) -> Self {
-        let bound = change(Http::new("127.0.0.1:0".parse().unwrap()))
+    pub(super) async fn start(change: impl FnOnce(HttpServer) -> HttpServer) -> Self {
+        let bound = change(HttpServer::new("127.0.0.1:0".parse().unwrap()))
             .bind()
             .await
             .unwrap();
@@ -122,7 +122,7 @@ impl Server {
                 std::future::pending().await
             }
         };
-        let task = tokio::spawn(bound.serve_until(handlers, told(stopped), told(hurried)));
+        let task = tokio::spawn(bound.serve_with_shutdown(handlers, told(stopped), told(hurried)));
         Self {
             address,
             probe,

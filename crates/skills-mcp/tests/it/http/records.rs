@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex};
 
-use skills_mcp::Token;
+use skills_mcp::BearerToken;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -88,10 +88,15 @@ impl Visit for Line {
 async fn each_request_is_told_once_without_its_secrets() {
     let lines = Lines::default();
     let _kept = tracing::subscriber::set_default(lines.clone());
-    let token = Token::generate("ci").unwrap();
+    let token = BearerToken::generate("ci").unwrap();
     let server = Server::start(|http| http.token(token.clone())).await;
     lines.wake(&server).await;
-    let mine = |call: Call| call.with("authorization", &format!("Bearer {}", token.reveal()));
+    let mine = |call: Call| {
+        call.with(
+            "authorization",
+            &format!("Bearer {}", token.expose_secret()),
+        )
+    };
 
     Call::new("GET", "/healthz?why=private")
         .send(server.address)
@@ -125,19 +130,19 @@ async fn each_request_is_told_once_without_its_secrets() {
     );
     let requests: Vec<_> = own
         .iter()
-        .filter(|line| line.starts_with("http::record "))
+        .filter(|line| line.starts_with("http::access_log "))
         .map(String::as_str)
         .collect();
     let told = [
-        r#"http::record message=request method="GET" path="/healthz" status=200"#.to_owned(),
-        r#"http::record message=request method="other" path="other" status=404"#.to_owned(),
-        r#"http::record message=request method="POST" path="/mcp" status=401"#.to_owned(),
-        r#"http::record message=request method="POST" path="/mcp" status=200 principal="ci""#
+        r#"http::access_log message=request method="GET" path="/healthz" status=200"#.to_owned(),
+        r#"http::access_log message=request method="other" path="other" status=404"#.to_owned(),
+        r#"http::access_log message=request method="POST" path="/mcp" status=401"#.to_owned(),
+        r#"http::access_log message=request method="POST" path="/mcp" status=200 principal="ci""#
             .to_owned(),
         format!(
-            r#"http::record message=request method="POST" path="/mcp" status=200 principal="ci" session={session_field}"#
+            r#"http::access_log message=request method="POST" path="/mcp" status=200 principal="ci" session={session_field}"#
         ),
-        r#"http::record message=request method="POST" path="/mcp" principal="ci""#.to_owned(),
+        r#"http::access_log message=request method="POST" path="/mcp" principal="ci""#.to_owned(),
     ];
     assert_eq!(
         requests, told,
@@ -150,6 +155,6 @@ async fn each_request_is_told_once_without_its_secrets() {
         );
     }
     for line in lines.0.lock().unwrap().iter() {
-        assert!(!line.contains(token.reveal()), "{line}");
+        assert!(!line.contains(token.expose_secret()), "{line}");
     }
 }

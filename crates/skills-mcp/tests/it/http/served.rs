@@ -3,18 +3,17 @@
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
-use skills_mcp::{Http, Server, SpentInDirectory, Token};
+use skills_mcp::{BearerToken, DirectoryReplayCache, HttpServer, Server};
 
 use super::client::{Call, Open};
 use crate::fixture::{Host, lacks_walls};
 
 /// Serves until the test ends.
-async fn serve(server: Server, tokens: &[Token]) -> SocketAddr {
-    let http = tokens
-        .iter()
-        .fold(Http::new("127.0.0.1:0".parse().unwrap()), |http, token| {
-            http.token(token.clone())
-        });
+async fn serve(server: Server, tokens: &[BearerToken]) -> SocketAddr {
+    let http = tokens.iter().fold(
+        HttpServer::new("127.0.0.1:0".parse().unwrap()),
+        |http, token| http.token(token.clone()),
+    );
     let bound = http.bind().await.unwrap();
     let address = bound.address();
     tokio::spawn(bound.serve(move || server.connection(), std::future::pending()));
@@ -58,17 +57,20 @@ async fn a_question_finds_its_answer_at_any_server_and_for_its_caller_alone() {
         return;
     }
     let host = host();
-    let tokens = ["alice", "bob"].map(|name| Token::generate(name).unwrap());
+    let tokens = ["alice", "bob"].map(|name| BearerToken::generate(name).unwrap());
     let mut addresses = Vec::new();
     for _ in 0..2 {
         let server = Server::builder(host.tools(&[]))
-            .key([7; 32])
-            .spent(SpentInDirectory::new(host.path("spent")))
-            .several_callers();
+            .request_state_key([7; 32])
+            .replay_cache(DirectoryReplayCache::new(host.path("spent")))
+            .multi_user();
         addresses.push(serve(server.build().unwrap(), &tokens).await);
     }
-    let by = |token: &Token, call: Call| {
-        call.with("authorization", &format!("Bearer {}", token.reveal()))
+    let by = |token: &BearerToken, call: Call| {
+        call.with(
+            "authorization",
+            &format!("Bearer {}", token.expose_secret()),
+        )
     };
     for tool in [
         json!({"name": "skill__greet__hello", "arguments": {}}),

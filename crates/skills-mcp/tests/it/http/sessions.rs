@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skills_mcp::Token;
+use skills_mcp::BearerToken;
 
 use super::client::{Call, Open};
 use super::probe::{Server, heard};
@@ -65,7 +65,7 @@ async fn a_session_begins_answers_and_ends() {
 
 #[tokio::test]
 async fn a_session_ends_though_all_streams_are_taken() {
-    let server = Server::start(|http| http.streams(1)).await;
+    let server = Server::start(|http| http.max_streams(1)).await;
     let id = begin(&server, |call| call).await;
     let mut listening = Open::send(
         server.address,
@@ -94,10 +94,13 @@ async fn a_session_ends_though_all_streams_are_taken() {
 
 #[tokio::test]
 async fn sessions_are_their_owners_alone() {
-    let [one, two] = ["ci", "laptop"].map(|name| Token::generate(name).unwrap());
+    let [one, two] = ["ci", "laptop"].map(|name| BearerToken::generate(name).unwrap());
     let server = Server::start(|http| http.token(one.clone()).token(two.clone())).await;
-    let by = |token: &Token, call: Call| {
-        call.with("authorization", &format!("Bearer {}", token.reveal()))
+    let by = |token: &BearerToken, call: Call| {
+        call.with(
+            "authorization",
+            &format!("Bearer {}", token.expose_secret()),
+        )
     };
     let id = begin(&server, |call| by(&one, call)).await;
     assert_eq!(
@@ -135,7 +138,7 @@ async fn sessions_are_their_owners_alone() {
 
 #[tokio::test]
 async fn silent_sessions_make_room() {
-    let server = Server::start(|http| http.sessions(2)).await;
+    let server = Server::start(|http| http.max_sessions(2)).await;
     let [first, second] = [
         begin(&server, |call| call).await,
         begin(&server, |call| call).await,
@@ -166,10 +169,14 @@ async fn silent_sessions_make_room() {
 
 #[tokio::test]
 async fn no_principal_takes_all_sessions() {
-    let [one, two] = ["ci", "laptop"].map(|name| Token::generate(name).unwrap());
-    let server = Server::start(|http| http.token(one.clone()).token(two.clone()).sessions(4)).await;
-    let by = |token: &Token, call: Call| {
-        call.with("authorization", &format!("Bearer {}", token.reveal()))
+    let [one, two] = ["ci", "laptop"].map(|name| BearerToken::generate(name).unwrap());
+    let server =
+        Server::start(|http| http.token(one.clone()).token(two.clone()).max_sessions(4)).await;
+    let by = |token: &BearerToken, call: Call| {
+        call.with(
+            "authorization",
+            &format!("Bearer {}", token.expose_secret()),
+        )
     };
     let theirs = begin(&server, |call| by(&two, call)).await;
     let mut listening = vec![];
@@ -203,7 +210,7 @@ async fn no_principal_takes_all_sessions() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn sessions_that_begin_at_once_are_all_kept() {
-    let server = Arc::new(Server::start(|http| http.sessions(1_000)).await);
+    let server = Arc::new(Server::start(|http| http.max_sessions(1_000)).await);
     let tasks: Vec<_> = (0..16)
         .map(|_| {
             let server = server.clone();
@@ -221,7 +228,7 @@ async fn sessions_that_begin_at_once_are_all_kept() {
 
 #[tokio::test]
 async fn sessions_in_use_stay() {
-    let server = Server::start(|http| http.sessions(1)).await;
+    let server = Server::start(|http| http.max_sessions(1)).await;
     let id = begin(&server, |call| call).await;
     let waiting = Open::send(server.address, &call(&id, "wait", 1).bytes()).await;
     heard(&server.probe.started).await;
@@ -238,7 +245,7 @@ async fn sessions_in_use_stay() {
 
 #[tokio::test]
 async fn answers_and_cancellations_come_through_when_all_places_are_taken() {
-    let server = Server::start(|http| http.concurrency(1)).await;
+    let server = Server::start(|http| http.max_concurrent_requests(1)).await;
     let id = begin(&server, |call| call).await;
     let _waiting = Open::send(server.address, &call(&id, "wait", 1).bytes()).await;
     heard(&server.probe.started).await;
@@ -282,7 +289,7 @@ async fn ids_are_not_used_twice_at_once() {
 
 #[tokio::test]
 async fn without_sessions_each_request_stands_alone() {
-    let server = Server::start(|http| http.sessions(0)).await;
+    let server = Server::start(|http| http.max_sessions(0)).await;
     let reply = Call::initialize().send(server.address).await;
     assert_eq!(
         (reply.status(), reply.header("mcp-session-id")),

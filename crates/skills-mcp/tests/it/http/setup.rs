@@ -1,9 +1,9 @@
 //! Which servers there can be.
 
-use skills_mcp::{Http, HttpErrorKind, Token};
+use skills_mcp::{BearerToken, HttpErrorKind, HttpServer};
 
-async fn check(change: impl FnOnce(Http) -> Http, address: &str, kind: HttpErrorKind) {
-    let error = change(Http::new(address.parse().unwrap()))
+async fn check(change: impl FnOnce(HttpServer) -> HttpServer, address: &str, kind: HttpErrorKind) {
+    let error = change(HttpServer::new(address.parse().unwrap()))
         .bind()
         .await
         .unwrap_err();
@@ -13,8 +13,8 @@ async fn check(change: impl FnOnce(Http) -> Http, address: &str, kind: HttpError
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-fn token(name: &str) -> Token {
-    Token::new(name, SECRET).unwrap()
+fn token(name: &str) -> BearerToken {
+    BearerToken::new(name, SECRET).unwrap()
 }
 
 #[tokio::test]
@@ -22,13 +22,13 @@ async fn addresses_that_others_reach_need_leave_a_token_and_a_name() {
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
         check(|http| http, address, HttpErrorKind::RemoteNotAllowed).await;
         check(
-            |http| http.token(token("ci")).host("a.example"),
+            |http| http.token(token("ci")).allow_host("a.example"),
             address,
             HttpErrorKind::RemoteNotAllowed,
         )
         .await;
         check(
-            |http| http.allow_remote().host("a.example"),
+            |http| http.allow_remote().allow_host("a.example"),
             address,
             HttpErrorKind::NoToken,
         )
@@ -44,24 +44,29 @@ async fn addresses_that_others_reach_need_leave_a_token_and_a_name() {
 
 #[tokio::test]
 async fn what_is_no_host_or_origin_or_cannot_be_told_apart_is_refused() {
-    check(|http| http.host("*"), "127.0.0.1:0", HttpErrorKind::Names).await;
     check(
-        |http| http.origin("null"),
+        |http| http.allow_host("*"),
         "127.0.0.1:0",
-        HttpErrorKind::Names,
+        HttpErrorKind::InvalidHostOrOrigin,
+    )
+    .await;
+    check(
+        |http| http.allow_origin("null"),
+        "127.0.0.1:0",
+        HttpErrorKind::InvalidHostOrOrigin,
     )
     .await;
     check(
         |http| http.token(token("ci")).token(token("laptop")),
         "127.0.0.1:0",
-        HttpErrorKind::Tokens,
+        HttpErrorKind::DuplicateToken,
     )
     .await;
 }
 
 #[tokio::test]
 async fn an_address_that_is_taken_cannot_be_had() {
-    let first = Http::new("127.0.0.1:0".parse().unwrap())
+    let first = HttpServer::new("127.0.0.1:0".parse().unwrap())
         .bind()
         .await
         .unwrap();

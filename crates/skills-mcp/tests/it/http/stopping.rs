@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use skills_mcp::Http;
+use skills_mcp::HttpServer;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -47,7 +47,7 @@ async fn a_client_that_goes_amid_a_stream_cancels_its_request() {
 
 #[tokio::test]
 async fn requests_may_finish_while_the_server_stops() {
-    let server = Server::start(|http| http.drain(PATIENCE)).await;
+    let server = Server::start(|http| http.shutdown_timeout(PATIENCE)).await;
     let (address, probe) = (server.address, server.probe.clone());
     let waiting = Open::send(address, &Call::tool("wait").bytes()).await;
     heard(&probe.started).await;
@@ -68,7 +68,7 @@ async fn requests_may_finish_while_the_server_stops() {
 
 #[tokio::test]
 async fn requests_that_do_not_finish_are_cancelled() {
-    let server = Server::start(|http| http.drain(Duration::from_millis(50))).await;
+    let server = Server::start(|http| http.shutdown_timeout(Duration::from_millis(50))).await;
     let probe = server.probe.clone();
     let waiting = Open::send(server.address, &Call::tool("wait").bytes()).await;
     heard(&probe.started).await;
@@ -84,7 +84,7 @@ async fn requests_that_do_not_finish_are_cancelled() {
 
 #[tokio::test]
 async fn streams_end_when_the_server_stops() {
-    let server = Server::start(|http| http.drain(PATIENCE * 10)).await;
+    let server = Server::start(|http| http.shutdown_timeout(PATIENCE * 10)).await;
     let begun = Call::initialize().send(server.address).await;
     let get = Call::get().with("mcp-session-id", begun.header("mcp-session-id").unwrap());
     let mut listening = Open::send(server.address, &get.bytes()).await;
@@ -103,7 +103,7 @@ async fn streams_end_when_the_server_stops() {
 
 #[tokio::test]
 async fn subscriptions_may_say_that_they_end() {
-    let server = Server::start(|http| http.concurrency(1)).await;
+    let server = Server::start(|http| http.max_concurrent_requests(1)).await;
     let probe = server.probe.clone();
     let mut subscribed = Open::send(server.address, &Call::subscribe().bytes()).await;
     subscribed
@@ -124,7 +124,7 @@ async fn subscriptions_may_say_that_they_end() {
 
 #[tokio::test]
 async fn subscriptions_that_do_not_end_are_cut_short() {
-    let server = Server::start(|http| http.drain(PATIENCE * 10)).await;
+    let server = Server::start(|http| http.shutdown_timeout(PATIENCE * 10)).await;
     let probe = server.probe.clone();
     let subscribed = Open::send(server.address, &Call::subscribe().bytes()).await;
     heard(&probe.started).await;
@@ -143,7 +143,7 @@ async fn subscriptions_that_do_not_end_are_cut_short() {
 
 #[tokio::test]
 async fn a_server_that_stops_can_be_told_to_hurry() {
-    let server = Server::start(|http| http.drain(PATIENCE * 10)).await;
+    let server = Server::start(|http| http.shutdown_timeout(PATIENCE * 10)).await;
     let (address, probe) = (server.address, server.probe.clone());
     let waiting = Open::send(address, &Call::tool("wait").bytes()).await;
     heard(&probe.started).await;
@@ -164,12 +164,12 @@ async fn a_server_that_stops_can_be_told_to_hurry() {
 
 #[tokio::test]
 async fn hurry_alone_stops_nothing() {
-    let bound = Http::new("127.0.0.1:0".parse().unwrap())
+    let bound = HttpServer::new("127.0.0.1:0".parse().unwrap())
         .bind()
         .await
         .unwrap();
     let address = bound.address();
-    tokio::spawn(bound.serve_until(
+    tokio::spawn(bound.serve_with_shutdown(
         Probe::default,
         std::future::pending(),
         std::future::ready(()),

@@ -3,26 +3,26 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use skills_sandbox::conformance::{Answer, CASES, Case, Column, Skipped};
-use skills_sandbox::{Report, Status};
+use skills_sandbox::conformance::{AttemptResult, CASES, Case, BackendVariant, Skipped};
+use skills_sandbox::{EnforcementReport, EnforcementStatus};
 use skills_sandbox_linux::Isolation;
 
 use super::attempts::Tried;
 
 pub(crate) struct Answers {
-    column: Column,
+    column: BackendVariant,
     pub(crate) tier: Isolation,
-    answers: BTreeMap<u8, Result<Answer, Skipped>>,
+    answers: BTreeMap<u8, Result<AttemptResult, Skipped>>,
     since: Instant,
 }
 
 impl Answers {
-    pub(crate) fn new(column: Column, tier: Isolation) -> Self {
+    pub(crate) fn new(column: BackendVariant, tier: Isolation) -> Self {
         Self { column, tier, answers: BTreeMap::new(), since: Instant::now() }
     }
 
     pub(crate) fn is_isolated(&self) -> bool {
-        self.column == Column::Isolated
+        self.column == BackendVariant::LinuxNamespaces
     }
 
     /// Says which group is through, and after how long, for whoever wants to see it.
@@ -36,7 +36,7 @@ impl Answers {
     }
 
     /// Notes an observation. A case may be observed in several ways, and one that is not as expected decides.
-    pub(crate) fn observe(&mut self, number: u8, what: &str, answer: Answer) {
+    pub(crate) fn observe(&mut self, number: u8, what: &str, answer: AttemptResult) {
         let case = Self::case(number);
         let is_right = case.expected(self.column).contains(&answer);
         if !is_right {
@@ -48,24 +48,24 @@ impl Answers {
     }
 
     /// Notes an observation that is as the table says when `is_so`, else a hole.
-    pub(crate) fn holds(&mut self, number: u8, what: &str, answer: Answer, is_so: bool) {
-        let otherwise = if answer == Answer::Works { Answer::Denied } else { Answer::Works };
+    pub(crate) fn holds(&mut self, number: u8, what: &str, answer: AttemptResult, is_so: bool) {
+        let otherwise = if answer == AttemptResult::Succeeded { AttemptResult::Denied } else { AttemptResult::Succeeded };
         self.observe(number, what, if is_so { answer } else { otherwise });
     }
 
     /// What works although it should not: it must be in the report that this layer does not hold all.
-    pub(crate) fn reported(&mut self, number: u8, report: &Report, layer: &str) {
-        let is_reported = report.layers().iter().any(|known| known.name() == layer && known.status() != Status::Enforced);
-        self.observe(number, &format!("layer {layer} of the report"), if is_reported { Answer::Visible } else { Answer::Works });
+    pub(crate) fn reported(&mut self, number: u8, report: &EnforcementReport, layer: &str) {
+        let is_reported = report.restrictions().iter().any(|known| known.name() == layer && known.status() != EnforcementStatus::Enforced);
+        self.observe(number, &format!("layer {layer} of the report"), if is_reported { AttemptResult::Reported } else { AttemptResult::Succeeded });
     }
 
     /// Notes attempts of which each must have failed.
     pub(crate) fn denied(&mut self, tried: &[Tried]) {
         for Tried { case, code, result } in tried {
             match result {
-                Ok(value) => self.observe(*case, &format!("{code} gave {value}"), Answer::Works),
-                Err(error) if is_wall(code, error) => self.observe(*case, code, Answer::Denied),
-                Err(error) => self.observe(*case, &format!("{code} failed, but not at a wall: {error}"), Answer::Works),
+                Ok(value) => self.observe(*case, &format!("{code} gave {value}"), AttemptResult::Succeeded),
+                Err(error) if is_wall(code, error) => self.observe(*case, code, AttemptResult::Denied),
+                Err(error) => self.observe(*case, &format!("{code} failed, but not at a wall: {error}"), AttemptResult::Succeeded),
             }
         }
     }
@@ -74,7 +74,7 @@ impl Answers {
     pub(crate) fn without_effect(&mut self, number: u8, tried: &[Tried]) {
         let mut tried = tried.iter().filter(|tried| tried.case == number).peekable();
         assert!(tried.peek().is_some(), "case {number} was not tried");
-        let answer = if tried.all(|tried| tried.result.is_err()) { Answer::Denied } else { Answer::NoEffect };
+        let answer = if tried.all(|tried| tried.result.is_err()) { AttemptResult::Denied } else { AttemptResult::NoEffect };
         self.observe(number, "seen from outside", answer);
     }
 
@@ -83,11 +83,11 @@ impl Answers {
     }
 
     /// Returns what a case was answered so far.
-    pub(crate) fn of(&self, number: u8) -> Option<Answer> {
+    pub(crate) fn of(&self, number: u8) -> Option<AttemptResult> {
         self.answers.get(&number)?.as_ref().ok().copied()
     }
 
-    pub(crate) fn finish(self) -> BTreeMap<u8, Result<Answer, Skipped>> {
+    pub(crate) fn finish(self) -> BTreeMap<u8, Result<AttemptResult, Skipped>> {
         self.answers
     }
 }

@@ -1,6 +1,6 @@
 //! Many attempts in one script of each language.
 
-use skills_sandbox::{Outcome, Report, Sandbox};
+use skills_sandbox::{RunOutput, EnforcementReport, Sandbox};
 use skills_sandbox_linux::LinuxSandbox;
 
 use crate::skill::Skill;
@@ -50,7 +50,7 @@ async function all() {
 ";
 
 /// Runs Python expressions or statements, for cases; `prelude` comes before them.
-pub(crate) async fn python<C: AsRef<str>>(skill: &Skill, prelude: &str, attempts: &[(u8, C)]) -> (Vec<Tried>, Report) {
+pub(crate) async fn python<C: AsRef<str>>(skill: &Skill, prelude: &str, attempts: &[(u8, C)]) -> (Vec<Tried>, EnforcementReport) {
     python_in(&skill.sandbox(), skill, prelude, attempts).await
 }
 
@@ -60,7 +60,7 @@ pub(crate) async fn python_in<C: AsRef<str>>(
     skill: &Skill,
     prelude: &str,
     attempts: &[(u8, C)],
-) -> (Vec<Tried>, Report) {
+) -> (Vec<Tried>, EnforcementReport) {
     let mut script = format!("{PYTHON}{prelude}\n");
     for (index, (_, code)) in attempts.iter().enumerate() {
         script.push_str(&format!("attempt({index}, {})\n", quoted(code.as_ref())));
@@ -84,9 +84,9 @@ pub(crate) async fn shell<C: AsRef<str>>(skill: &Skill, attempts: &[(u8, C)]) ->
     read(skill.run(skill.job("main.sh", &script)).await, attempts).0
 }
 
-fn read<C: AsRef<str>>(outcome: Outcome, attempts: &[(u8, C)]) -> (Vec<Tried>, Report) {
+fn read<C: AsRef<str>>(outcome: RunOutput, attempts: &[(u8, C)]) -> (Vec<Tried>, EnforcementReport) {
     let (text, errors) = (outcome.stdout.text(), outcome.stderr.text());
-    assert!(outcome.ending.is_success(), "{:?}\n{text}\n{errors}", outcome.ending);
+    assert!(outcome.termination.is_success(), "{:?}\n{text}\n{errors}", outcome.termination);
     let lines = text.lines().map(|line| line.splitn(3, '\t').collect::<Vec<_>>());
     let mut found: Vec<(usize, Result<String, String>)> = Vec::new();
     for line in lines {
@@ -101,7 +101,7 @@ fn read<C: AsRef<str>>(outcome: Outcome, attempts: &[(u8, C)]) -> (Vec<Tried>, R
     assert_eq!(found.len(), attempts.len(), "{text}\n{errors}");
     let tried =
         found.into_iter().map(|(index, result)| Tried { case: attempts[index].0, code: attempts[index].1.as_ref().to_owned(), result });
-    (tried.collect(), outcome.report)
+    (tried.collect(), outcome.enforcement)
 }
 
 /// Writes a text as Python and shells of scripts here read it.

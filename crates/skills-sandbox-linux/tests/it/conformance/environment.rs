@@ -7,8 +7,8 @@ use std::os::unix::fs::MetadataExt;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use skills_policy::{Decision, Layer, Origin, Request, Rules, VariablePattern};
-use skills_sandbox::conformance::Answer;
-use skills_sandbox::{Job, Program, ScriptKind};
+use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::{Job, Program, ScriptType};
 
 use super::answers::Answers;
 use super::attempts::{node, of_case, python, shell};
@@ -61,7 +61,7 @@ fn of_the_host(answers: &mut Answers) {
     assert!(said.iter().any(|line| line.starts_with("HOME=")), "{said:?}");
     for line in &said {
         let name = line.trim_start_matches("declare -x ").trim_start_matches("export ").split('=').next().unwrap_or_default();
-        answers.holds(68, line, Answer::Denied, DOCUMENTED.contains(&name) && !line.contains("canary"));
+        answers.holds(68, line, AttemptResult::Denied, DOCUMENTED.contains(&name) && !line.contains("canary"));
     }
 }
 
@@ -85,18 +85,18 @@ async fn of_the_skill(answers: &mut Answers) {
         // Even where rules allow all variables, none of these comes from a skill.
         let rules = Rules::default().allow(Layer::User, all.clone());
         if let Decision::Granted(grants) = rules.decide(&request) {
-            let job = Job::new(grants, Program::script(ScriptKind::Shell, "/main.sh")).secret(name, "/evil");
-            answers.holds(69, name, Answer::Denied, job.is_err());
+            let job = Job::new(grants, Program::script(ScriptType::Shell, "/main.sh")).secret_env(name, "/evil");
+            answers.holds(69, name, AttemptResult::Denied, job.is_err());
         } else {
-            answers.observe(69, name, Answer::Denied);
+            answers.observe(69, name, AttemptResult::Denied);
         }
     }
     // Those that the backend sets are its own, whoever else sets them.
     let skill = planted(answers.tier);
     let job = skill.job("main.sh", "echo \"$PATH $HOME $TMPDIR $PYTHONNOUSERSITE\"");
-    let job = ["PATH", "HOME", "TMPDIR", "PYTHONNOUSERSITE"].iter().fold(job, |job, name| job.environment(*name, "/evil"));
+    let job = ["PATH", "HOME", "TMPDIR", "PYTHONNOUSERSITE"].iter().fold(job, |job, name| job.env(*name, "/evil"));
     let said = skill.run(job).await.stdout.text();
-    answers.holds(69, &said, Answer::Denied, said.contains("/usr/bin") && !said.contains("/evil"));
+    answers.holds(69, &said, AttemptResult::Denied, said.contains("/usr/bin") && !said.contains("/evil"));
 }
 
 async fn descriptors(answers: &mut Answers) {
@@ -111,7 +111,7 @@ async fn descriptors(answers: &mut Answers) {
     // bash keeps the script itself at 255.
     let numbers: Vec<(u8, String)> = (3..200).map(|number| (70, format!(": <&{number} || : >&{number}"))).collect();
     answers.denied(&shell(&skill, &numbers).await);
-    if has(ScriptKind::Node) {
+    if has(ScriptType::Node) {
         let found = secret.metadata().unwrap();
         let code = format!(
             "(() => {{ for (let fd = 3; fd < 1024; fd++) {{ let s; try {{ s = fs.fstatSync(fd); }} catch {{ continue; }} \
@@ -173,7 +173,7 @@ async fn terminals(answers: &mut Answers) {
     fcntl(&pty.slave, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
     for end in &mut [pty.master, pty.slave].map(File::from) {
         let came = end.read(&mut [0; 16]).map_err(|error| error.kind());
-        answers.holds(72, &format!("{came:?} came into the terminal"), Answer::Denied, came == Err(ErrorKind::WouldBlock));
+        answers.holds(72, &format!("{came:?} came into the terminal"), AttemptResult::Denied, came == Err(ErrorKind::WouldBlock));
     }
 }
 
@@ -184,6 +184,6 @@ async fn sequences(answers: &mut Answers) {
         .replace("\\u{1b}", "\\x1b");
     let script = script.replace("\\u{7}", "\\x07").replace("\\u{9b}", "\\x9b").replace("\\u{202e}", "\\u202e");
     let outcome = skill.python(&script).await;
-    let is_same = outcome.stdout.bytes() == bytes.as_bytes() && outcome.stderr.bytes() == bytes.as_bytes();
-    answers.holds(73, &format!("{:?}", outcome.stdout.text()), Answer::Works, is_same);
+    let is_same = outcome.stdout.head() == bytes.as_bytes() && outcome.stderr.head() == bytes.as_bytes();
+    answers.holds(73, &format!("{:?}", outcome.stdout.text()), AttemptResult::Succeeded, is_same);
 }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use skills_sandbox::ScriptKind;
-use skills_sandbox::conformance::Answer;
+use skills_sandbox::ScriptType;
+use skills_sandbox::conformance::AttemptResult;
 
 use super::answers::Answers;
 use super::attempts::{Tried, node, of_case, python, shell};
@@ -89,10 +89,10 @@ async fn reading(answers: &mut Answers) {
             Ok(listed) => {
                 let beside = ["outside", "sibling", "scratch", "'home'", "'root'", "'var'", "'boot'", "'opt'", "'sys'", "'run'", "'srv'"];
                 let shown = format!("{code}: {listed}");
-                answers.holds(3, &shown, Answer::Contained, answers.is_isolated() && !beside.iter().any(|name| listed.contains(name)));
+                answers.holds(3, &shown, AttemptResult::Contained, answers.is_isolated() && !beside.iter().any(|name| listed.contains(name)));
             }
             Err(_) if answers.is_isolated() => {}
-            Err(_) => answers.observe(3, code, Answer::Denied),
+            Err(_) => answers.observe(3, code, AttemptResult::Denied),
         }
     }
 }
@@ -122,7 +122,7 @@ async fn other_languages(answers: &mut Answers) {
     .await;
     answers.denied(&tried);
     fs::remove_file(skill.path("skill/main.sh")).unwrap();
-    if has(ScriptKind::Node) {
+    if has(ScriptType::Node) {
         let tried = node(
             &skill,
             &[
@@ -153,7 +153,7 @@ fn without_times(fingerprint: &str) -> String {
 fn unchanged(answers: &mut Answers, cases: &[u8], before: &str, after: &str) {
     if before != after {
         for case in cases {
-            answers.observe(*case, &format!("something changed:\n{before}\n->\n{after}"), Answer::Works);
+            answers.observe(*case, &format!("something changed:\n{before}\n->\n{after}"), AttemptResult::Succeeded);
         }
     }
 }
@@ -209,10 +209,10 @@ async fn changing(answers: &mut Answers) {
         answers.holds(
             5,
             "the skill's files",
-            Answer::Denied,
+            AttemptResult::Denied,
             names("skill") == 5 && fs::read(skill.path("skill/SKILL.md")).unwrap() == b"skill",
         );
-        answers.holds(6, "the directory above", Answer::Denied, names("") == 5);
+        answers.holds(6, "the directory above", AttemptResult::Denied, names("") == 5);
     }
 }
 
@@ -247,12 +247,12 @@ async fn metadata(answers: &mut Answers) {
     if before == (fingerprint(&skill.path("outside")), fingerprint(&skill.path("skill/SKILL.md"))) {
         answers.without_effect(8, &tried);
     } else {
-        answers.observe(8, "the files changed", Answer::Works);
+        answers.observe(8, "the files changed", AttemptResult::Succeeded);
     }
     for tried in tried.iter().filter(|tried| tried.case == 9) {
         match tried.result {
             Ok(_) => answers.reported(9, &report, "metadata"),
-            Err(_) if answers.is_isolated() => answers.observe(9, &tried.code, Answer::Denied),
+            Err(_) if answers.is_isolated() => answers.observe(9, &tried.code, AttemptResult::Denied),
             Err(_) => {}
         }
     }
@@ -297,7 +297,7 @@ async fn granted(answers: &mut Answers) {
     let owner = fs::metadata(skill.path("workspace/made.txt")).map(|file| file.uid()).ok();
     let is_ours = owner == Some(fs::metadata("/proc/self").unwrap().uid());
     let content = fs::read_to_string(skill.path("workspace/made.txt")).unwrap_or_default();
-    answers.holds(11, &format!("{made:?} owned by {owner:?}"), Answer::Works, made[0].result.is_ok() && is_ours && content == "made");
+    answers.holds(11, &format!("{made:?} owned by {owner:?}"), AttemptResult::Succeeded, made[0].result.is_ok() && is_ours && content == "made");
     answers.denied(&devices);
 }
 
@@ -317,8 +317,8 @@ async fn temporary(answers: &mut Answers) {
     let shown = format!("{errors:?}");
     assert!(fs::metadata(&left).is_err(), "it is on the host: {shown}");
     match errors.as_slice() {
-        [Err("ENOENT"), Ok(_), Err("ENOSPC")] => answers.observe(15, &shown, Answer::Contained),
-        [Err("EACCES"), Err("EACCES"), Err("EACCES")] => answers.observe(15, &shown, Answer::Denied),
-        _ => answers.observe(15, &shown, Answer::Works),
+        [Err("ENOENT"), Ok(_), Err("ENOSPC")] => answers.observe(15, &shown, AttemptResult::Contained),
+        [Err("EACCES"), Err("EACCES"), Err("EACCES")] => answers.observe(15, &shown, AttemptResult::Denied),
+        _ => answers.observe(15, &shown, AttemptResult::Succeeded),
     }
 }

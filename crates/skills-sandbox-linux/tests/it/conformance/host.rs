@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use skills_policy::{Capability, Decision, Layer, Request, Rules};
-use skills_sandbox::{Job, Program, Sandbox, ScriptKind};
+use skills_sandbox::{Job, Program, Sandbox, ScriptType};
 use skills_sandbox_linux::{Isolation, LinuxSandbox};
 
 use super::scene::{has, planted};
@@ -56,12 +56,12 @@ async fn environment(tier: Isolation) {
     let skill = planted(tier);
     let mut scripts =
         vec![("main.py", "import os\nfor name in os.environ: print(name + '=' + os.environ[name])"), ("main.sh", "export -p")];
-    if has(ScriptKind::Node) {
+    if has(ScriptType::Node) {
         scripts.push(("main.js", "for (const name in process.env) console.log(`${name}=${process.env[name]}`)"));
     }
     for (name, script) in scripts {
         let outcome = skill.run(skill.job(name, script)).await;
-        assert!(outcome.ending.is_success(), "{}", outcome.stderr.text());
+        assert!(outcome.termination.is_success(), "{}", outcome.stderr.text());
         outcome.stdout.text().lines().for_each(say);
     }
 }
@@ -78,7 +78,7 @@ async fn killed(tier: Isolation) {
                   while True:\n    open(name, 'a').write('x')\n    time.sleep(0.02)";
     fs::write(&path, script).unwrap();
     let sandbox = LinuxSandbox::new(root.join("scratch")).isolation(tier);
-    let _ = sandbox.run(Job::new(grants, Program::script(ScriptKind::Python, path))).await;
+    let _ = sandbox.run(Job::new(grants, Program::script(ScriptType::Python, path))).await;
 }
 
 /// A thousand runs, 64 at a time, of a host that has a good deal of memory; then it counts what is left.
@@ -90,14 +90,14 @@ async fn many(tier: Isolation) {
     let skill = Arc::new(Skill::new(tier));
     let job = skill.job("main.sh", "read -r line; echo \"$line$line\"; echo \"$line\" >&2");
     // What is made once per process is not left behind by a run.
-    skill.run(job.clone().input(b"0\n".to_vec())).await.ending.is_success().then_some(()).unwrap();
+    skill.run(job.clone().stdin(b"0\n".to_vec())).await.termination.is_success().then_some(()).unwrap();
     let before = left(&skill);
     let places = Arc::new(tokio::sync::Semaphore::new(AT_ONCE));
     let mut runs = tokio::task::JoinSet::new();
     for number in 0..RUNS {
         let (skill, job, place) = (Arc::clone(&skill), job.clone(), Arc::clone(&places).acquire_owned().await.unwrap());
         runs.spawn(async move {
-            let outcome = skill.run(job.input(format!("{number}\n").into_bytes())).await;
+            let outcome = skill.run(job.stdin(format!("{number}\n").into_bytes())).await;
             drop(place);
             (number, outcome.stdout.text(), outcome.stderr.text())
         });
@@ -151,9 +151,9 @@ async fn nested(tier: Isolation) {
     }
     let directory = Path::new("/proc/self/cwd").canonicalize().unwrap_or_else(|_| std::env::current_dir().unwrap());
     let Decision::Granted(grants) = Rules::default().decide(&Request::new(&directory)) else { panic!("granted") };
-    let job = Job::new(grants, Program::script(ScriptKind::Shell, directory.join("inner.sh")));
+    let job = Job::new(grants, Program::script(ScriptType::Shell, directory.join("inner.sh")));
     match sandbox.run(job).await {
-        Ok(outcome) => say(format!("ran {} {:?}", outcome.stdout.text().trim(), outcome.report)),
+        Ok(outcome) => say(format!("ran {} {:?}", outcome.stdout.text().trim(), outcome.enforcement)),
         Err(error) => say(format!("refused: {error}")),
     }
 }

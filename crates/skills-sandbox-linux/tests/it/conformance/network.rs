@@ -2,8 +2,8 @@
 
 use std::net::{TcpListener, UdpSocket};
 
-use skills_sandbox::conformance::Answer;
-use skills_sandbox::{ErrorKind, Sandbox, ScriptKind};
+use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::{ErrorKind, Sandbox, ScriptType};
 
 use super::answers::Answers;
 use super::attempts::{node, of_case, python, shell};
@@ -87,7 +87,7 @@ async fn nothing(answers: &mut Answers) {
     let by_shell =
         [(32, device("127.0.0.1", tcp_port)), (33, format!("echo x > /dev/udp/127.0.0.1/{udp_port}")), (36, device("::1", six_port))];
     answers.denied(&shell(&skill, &by_shell).await);
-    if has(ScriptKind::Node) {
+    if has(ScriptType::Node) {
         let tried = node(
             &skill,
             &[
@@ -103,9 +103,9 @@ async fn nothing(answers: &mut Answers) {
         .await;
         answers.denied(&tried);
     }
-    answers.holds(32, "visits by TCP", Answer::Denied, tcp.visits() == 0);
-    answers.holds(33, "visits by UDP", Answer::Denied, udp.visits() == 0);
-    answers.holds(36, "visits by IPv6", Answer::Denied, six.is_none_or(|listener| listener.visits() == 0));
+    answers.holds(32, "visits by TCP", AttemptResult::Denied, tcp.visits() == 0);
+    answers.holds(33, "visits by UDP", AttemptResult::Denied, udp.visits() == 0);
+    answers.holds(36, "visits by IPv6", AttemptResult::Denied, six.is_none_or(|listener| listener.visits() == 0));
 }
 
 const FAMILIES: &[&str] = &[
@@ -132,7 +132,7 @@ async fn beside_the_proxy(answers: &mut Answers) {
     if !answers.is_isolated() {
         let error = skill.sandbox().run(skill.job("main.py", "")).await.map(|outcome| outcome.stdout.text()).unwrap_err();
         for case in [43, 45] {
-            answers.holds(case, &error.to_string(), Answer::Refused, error.kind() == ErrorKind::Refused);
+            answers.holds(case, &error.to_string(), AttemptResult::Rejected, error.kind() == ErrorKind::Rejected);
         }
         return;
     }
@@ -173,6 +173,6 @@ async fn beside_the_proxy(answers: &mut Answers) {
     );
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     answers.denied(&tried);
-    answers.holds(43, "visits", Answer::Denied, tcp.visits() == 0);
-    answers.holds(45, "visits", Answer::Denied, beside.is_none_or(|listener| listener.visits() == 0));
+    answers.holds(43, "visits", AttemptResult::Denied, tcp.visits() == 0);
+    answers.holds(45, "visits", AttemptResult::Denied, beside.is_none_or(|listener| listener.visits() == 0));
 }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use skills_sandbox::conformance::Answer;
+use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{ErrorKind, Sandbox};
 
 use super::answers::Answers;
@@ -168,7 +168,7 @@ pub(crate) async fn answer(answers: &mut Answers) {
     if !answers.is_isolated() {
         let error = skill.sandbox().run(skill.job("main.py", "")).await.map(|outcome| outcome.stdout.text()).unwrap_err();
         for case in 38..=42 {
-            answers.holds(case, &error.to_string(), Answer::Refused, error.kind() == ErrorKind::Refused);
+            answers.holds(case, &error.to_string(), AttemptResult::Rejected, error.kind() == ErrorKind::Rejected);
         }
         return;
     }
@@ -180,20 +180,20 @@ pub(crate) async fn answer(answers: &mut Answers) {
     let attempts: Vec<(u8, &str)> = of_case(38, REACHING).collect();
     let (tried, _) = python_in(&sandbox, &skill, &prelude, &attempts).await;
     for tried in &tried {
-        answers.holds(38, &format!("{tried:?}"), Answer::Works, tried.result.is_ok());
+        answers.holds(38, &format!("{tried:?}"), AttemptResult::Succeeded, tried.result.is_ok());
     }
     // A tunnel is dialled when it is known what goes through it: nothing went.
-    answers.holds(38, &format!("{} dialled", dialled()), Answer::Works, dialled() == 3);
+    answers.holds(38, &format!("{} dialled", dialled()), AttemptResult::Succeeded, dialled() == 3);
 
     let attempts: Vec<(u8, &str)> = HIDING.iter().flat_map(|(case, codes)| of_case(*case, codes)).collect();
     let (tried, report) = python_in(&sandbox, &skill, &prelude, &attempts).await;
     let (others, hidden): (Vec<_>, Vec<_>) = tried.into_iter().partition(|tried| tried.case == 38);
     answers.denied(&hidden);
     for tried in &others {
-        answers.holds(38, &format!("{tried:?}"), Answer::Works, tried.result.is_err());
+        answers.holds(38, &format!("{tried:?}"), AttemptResult::Succeeded, tried.result.is_err());
     }
     for case in [39, 41, 42] {
-        answers.holds(case, &format!("{} dialled; {:?}", dialled(), report.layers()), Answer::Denied, dialled() == 3);
+        answers.holds(case, &format!("{} dialled; {:?}", dialled(), report.restrictions()), AttemptResult::Denied, dialled() == 3);
     }
 
     let attempts: Vec<(u8, &str)> = of_case(40, PRIVATE).collect();
@@ -204,6 +204,6 @@ pub(crate) async fn answer(answers: &mut Answers) {
     let (tried, _) = python_in(&sandbox, &skill, &prelude, &attempts).await;
     let reached = tried.iter().filter(|tried| tried.result.is_ok()).count();
     let private = outside.private();
-    answers.holds(40, &format!("{reached} of 8, {private} of them private"), Answer::Denied, reached == 4 && private == 0);
+    answers.holds(40, &format!("{reached} of 8, {private} of them private"), AttemptResult::Denied, reached == 4 && private == 0);
     answers.through("listed hosts");
 }

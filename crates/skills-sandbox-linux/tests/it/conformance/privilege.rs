@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use skills_sandbox::conformance::Answer;
-use skills_sandbox::{Ending, Outcome};
+use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::{Termination, RunOutput};
 
 use super::answers::Answers;
 use super::attempts::{of_case, python, quoted};
@@ -179,7 +179,7 @@ async fn denied(answers: &mut Answers) {
     // Writing there may work in a place of the run's own.
     let _ = python(&skill, &prelude, &[(93, "open(SHARED, 'w').write('script')")]).await;
     let is_same = shared.is_none_or(|file| fs::read(file.path()).unwrap() == b"host");
-    answers.holds(93, "seen from outside", Answer::Denied, is_same);
+    answers.holds(93, "seen from outside", AttemptResult::Denied, is_same);
 }
 
 async fn setuid(answers: &mut Answers) {
@@ -208,7 +208,7 @@ async fn setuid(answers: &mut Answers) {
     if special == 0 {
         answers.without_effect(81, &tried);
     } else {
-        answers.observe(81, &format!("{special} files run as their owner"), Answer::Works);
+        answers.observe(81, &format!("{special} files run as their owner"), AttemptResult::Succeeded);
     }
 }
 
@@ -238,7 +238,7 @@ async fn own_code(answers: &mut Answers) {
     .into();
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     for tried in &tried {
-        answers.holds(tried.case, &format!("{tried:?}"), Answer::Contained, tried.result.is_err());
+        answers.holds(tried.case, &format!("{tried:?}"), AttemptResult::Contained, tried.result.is_err());
     }
     // They do run, so that it was the walls that held.
     let works = [
@@ -254,12 +254,12 @@ async fn own_code(answers: &mut Answers) {
         answers.holds(
             tried.case,
             &format!("{tried:?}"),
-            Answer::Contained,
+            AttemptResult::Contained,
             tried.result.as_ref().is_ok_and(|text| ["'skill'", "0"].contains(&text.as_str())),
         );
     }
-    answers.holds(87, "its daemon", Answer::Contained, heart(&skill) > 0 && stops(&skill).await);
-    answers.holds(87, "visits", Answer::Contained, super::scene::Visits::visits(&listener) == 0);
+    answers.holds(87, "its daemon", AttemptResult::Contained, heart(&skill) > 0 && stops(&skill).await);
+    answers.holds(87, "visits", AttemptResult::Contained, super::scene::Visits::visits(&listener) == 0);
 }
 
 async fn conventions(answers: &mut Answers) {
@@ -277,9 +277,9 @@ async fn conventions(answers: &mut Answers) {
                   code.write(bytes([0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0xc3]))\naddress = ctypes.addressof(ctypes.c_char.from_buffer(code))\n\
                   print('before', flush=True)\nprint('after', ctypes.CFUNCTYPE(ctypes.c_int)(address)())";
     let outcome = skill.python(script).await;
-    let is_killed = matches!(outcome.ending, Ending::Signalled { .. }) && outcome.stdout.text() == "before\n";
+    let is_killed = matches!(outcome.termination, Termination::Signaled { .. }) && outcome.stdout.text() == "before\n";
     // A kernel that knows no 32-bit code kills it for that.
-    answers.holds(89, &format!("{:?} {}", outcome.ending, outcome.stdout.text()), Answer::Denied, is_killed);
+    answers.holds(89, &format!("{:?} {}", outcome.termination, outcome.stdout.text()), AttemptResult::Denied, is_killed);
 }
 
 async fn narrower(answers: &mut Answers) {
@@ -298,7 +298,7 @@ async fn narrower(answers: &mut Answers) {
     match &tried[0].result {
         Err(error) if ["ENOSYS", "EOPNOTSUPP"].contains(&error.as_str()) => answers.skip(91, "the kernel has no Landlock"),
         result => {
-            answers.holds(91, &format!("{tried:?}"), Answer::Works, result.is_ok() && tried[1..].iter().all(|tried| tried.result.is_err()))
+            answers.holds(91, &format!("{tried:?}"), AttemptResult::Succeeded, result.is_ok() && tried[1..].iter().all(|tried| tried.result.is_err()))
         }
     }
 }
@@ -311,10 +311,10 @@ async fn nested(answers: &mut Answers) {
     fs::write(skill.path("skill/inner.sh"), "echo inner > ../workspace/inner; echo inner").unwrap();
     let arguments: Vec<String> = host::command("", answers.tier).get_args().map(|argument| quoted(argument.to_str().unwrap())).collect();
     let script = format!("export SKILLS_TEST_TASK=nested SKILLS_TEST_TIER=Strongest\nexec ./host {}", arguments.join(" "));
-    let Outcome { ending, stdout, stderr, .. } = skill.run(skill.job("main.sh", &script)).await;
+    let RunOutput { termination: ending, stdout, stderr, .. } = skill.run(skill.job("main.sh", &script)).await;
     let said = host::said(&stdout.text());
     let shown = format!("{ending:?} {said:?} {}", stderr.text());
     let has = |start: &str| said.iter().any(|line| line.starts_with(start));
     let is_refused = has("refused: ") && !Path::new(&skill.path("workspace/inner")).exists();
-    answers.holds(92, &shown, Answer::Refused, is_refused && has("no wall: ") && ending.is_success());
+    answers.holds(92, &shown, AttemptResult::Rejected, is_refused && has("no wall: ") && ending.is_success());
 }

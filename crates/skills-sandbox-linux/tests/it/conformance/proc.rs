@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use skills_sandbox::ScriptKind;
-use skills_sandbox::conformance::Answer;
+use skills_sandbox::ScriptType;
+use skills_sandbox::conformance::AttemptResult;
 
 use super::answers::Answers;
 use super::attempts::{node, of_case, python, shell};
@@ -51,7 +51,7 @@ async fn others(answers: &mut Answers) {
     answers.denied(&tried);
     let path = |file: &str| format!("/proc/{}/{file}", numbers[1]);
     answers.denied(&shell(&skill, &[(26, format!("read -r line < {}", path("status"))), (26, format!("cd {}", path("root")))]).await);
-    if has(ScriptKind::Node) {
+    if has(ScriptType::Node) {
         let file = path("environ");
         answers.denied(
             &node(&skill, &[(26, format!("fs.readFileSync('{file}')")), (27, "fs.readFileSync('/proc/self/root/etc/shadow')".into())])
@@ -60,10 +60,10 @@ async fn others(answers: &mut Answers) {
     }
     let (tried, _) = python(&skill, "", &[(29, "sorted(name for name in os.listdir('/proc') if name.isdigit())")]).await;
     match &tried[0].result {
-        Ok(listed) => answers.holds(29, listed, Answer::Contained, listed == "['1']"),
-        Err(error) => answers.observe(29, error, Answer::Denied),
+        Ok(listed) => answers.holds(29, listed, AttemptResult::Contained, listed == "['1']"),
+        Err(error) => answers.observe(29, error, AttemptResult::Denied),
     }
-    answers.holds(26, "the other process", Answer::Denied, victim.is_alive());
+    answers.holds(26, "the other process", AttemptResult::Denied, victim.is_alive());
 }
 
 /// What would be written is what is there, or nothing: a wall that is missing must not harm the machine that finds it out.
@@ -114,5 +114,5 @@ async fn settings(answers: &mut Answers) {
     .collect();
     let (tried, _) = python(&skill, "", &attempts).await;
     answers.denied(&tried);
-    answers.holds(28, "the host's settings", Answer::Denied, before == (host(), fs::read_to_string("/proc/self/cgroup").unwrap()));
+    answers.holds(28, "the host's settings", AttemptResult::Denied, before == (host(), fs::read_to_string("/proc/self/cgroup").unwrap()));
 }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use skills_sandbox::conformance::Answer;
-use skills_sandbox::{Ending, Sandbox, ScriptKind};
+use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::{Termination, Sandbox, ScriptType};
 
 use super::answers::Answers;
 use super::attempts::{node, of_case, python};
@@ -75,7 +75,7 @@ async fn signals(answers: &mut Answers) {
     let debugging: Vec<_> = tried.into_iter().filter(|tried| tried.case == 51).collect();
     answers.denied(&debugging);
     if victim.is_alive() {
-        answers.observe(50, "the other process lives", Answer::NoEffect);
+        answers.observe(50, "the other process lives", AttemptResult::NoEffect);
     } else {
         answers.reported(50, &report, "signals");
     }
@@ -85,17 +85,17 @@ async fn daemons(answers: &mut Answers) {
     let mut skill = planted(answers.tier).tool("Write").tool("Bash");
     skill.limits.wall_time = Duration::from_millis(2_500);
     let outcome = skill.python(&format!("{DAEMON}while True: time.sleep(1)")).await;
-    let is_late = outcome.ending == Ending::TimedOut { limit_ms: 2_500 };
-    answers.holds(52, &format!("{:?}", outcome.ending), Answer::Contained, is_late && heart(&skill) > 0 && stops(&skill).await);
+    let is_late = outcome.termination == Termination::TimedOut { limit_ms: 2_500 };
+    answers.holds(52, &format!("{:?}", outcome.termination), AttemptResult::Contained, is_late && heart(&skill) > 0 && stops(&skill).await);
 
     let skill = planted(answers.tier).tool("Write").tool("Bash");
     let started = Instant::now();
     let outcome = skill.python(DAEMON).await;
     // The daemon holds both output pipes, so the run would last as long as it.
     let is_soon = started.elapsed() < skill.limits.wall_time / 2;
-    let is_well = outcome.ending.is_success() && outcome.stdout.text() == "started\n";
-    answers.holds(54, &format!("{:?} {}", started.elapsed(), outcome.stderr.text()), Answer::Contained, is_soon && is_well);
-    answers.holds(53, &format!("{:?}", outcome.ending), Answer::Contained, is_well && heart(&skill) > 0 && stops(&skill).await);
+    let is_well = outcome.termination.is_success() && outcome.stdout.text() == "started\n";
+    answers.holds(54, &format!("{:?} {}", started.elapsed(), outcome.stderr.text()), AttemptResult::Contained, is_soon && is_well);
+    answers.holds(53, &format!("{:?}", outcome.termination), AttemptResult::Contained, is_well && heart(&skill) > 0 && stops(&skill).await);
 
     // Others' processes come and go while runs end in all ways; whoever gets a number anew must not be killed for its last owner.
     let mut others: Vec<Victim> = Vec::new();
@@ -113,7 +113,7 @@ async fn daemons(answers: &mut Answers) {
             let _ = skill.sandbox().run(job).await;
         }
     }
-    answers.holds(56, "other processes live", Answer::NoEffect, others.iter_mut().all(Victim::is_alive));
+    answers.holds(56, "other processes live", AttemptResult::NoEffect, others.iter_mut().all(Victim::is_alive));
 }
 
 /// A host of its own begins a run with a daemon, and is killed.
@@ -133,9 +133,9 @@ async fn host_killed(answers: &mut Answers) {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let is_script_dead = std::fs::metadata(skill.path("workspace/script")).unwrap().len() == script;
     if !is_script_dead {
-        answers.observe(55, "the script lives on", Answer::Works);
+        answers.observe(55, "the script lives on", AttemptResult::Succeeded);
     } else if stops(&skill).await {
-        answers.observe(55, "all of it is dead", Answer::Contained);
+        answers.observe(55, "all of it is dead", AttemptResult::Contained);
     } else {
         let report = scene::report(&skill).await;
         answers.reported(55, &report, "host-death");
@@ -153,8 +153,8 @@ async fn deaf(answers: &mut Answers) {
     ] {
         let started = Instant::now();
         let outcome = skill.python(script).await;
-        let is_late = outcome.ending == Ending::TimedOut { limit_ms: 700 } && started.elapsed() < Duration::from_secs(10);
-        answers.holds(57, &format!("{:?} {}", outcome.ending, outcome.stderr.text()), Answer::Contained, is_late);
+        let is_late = outcome.termination == Termination::TimedOut { limit_ms: 700 } && started.elapsed() < Duration::from_secs(10);
+        answers.holds(57, &format!("{:?} {}", outcome.termination, outcome.stderr.text()), AttemptResult::Contained, is_late);
     }
 }
 
@@ -192,9 +192,9 @@ async fn spawning(answers: &mut Answers) {
         "echo spawned & wait",
     ] {
         let outcome = skill.run(skill.job("main.sh", &format!("{code}\n"))).await;
-        answers.holds(58, &format!("{code}: {}", outcome.stdout.text()), Answer::Denied, !outcome.stdout.text().contains("spawned"));
+        answers.holds(58, &format!("{code}: {}", outcome.stdout.text()), AttemptResult::Denied, !outcome.stdout.text().contains("spawned"));
     }
-    if has(ScriptKind::Node) {
+    if has(ScriptType::Node) {
         let tried = node(
             &skill,
             &[
@@ -238,7 +238,7 @@ async fn inherited(answers: &mut Answers) {
     let found = tried.remove(0).result.unwrap();
     let is_bounded = answers.is_isolated() || nix::unistd::geteuid().is_root();
     let expected = if is_bounded { "([0, 0, 0, 0, 0, 0], 1, 2, [])" } else { "([0, 0, 0, 0, 0, 0], 1, 2, [" };
-    answers.holds(59, &found, Answer::Denied, found.starts_with(expected));
+    answers.holds(59, &found, AttemptResult::Denied, found.starts_with(expected));
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     answers.denied(&tried);
 }

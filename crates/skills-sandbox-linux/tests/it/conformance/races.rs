@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use skills_policy::{Decision, Grants, Request, Rules};
-use skills_sandbox::conformance::Answer;
-use skills_sandbox::{Job, Program, Sandbox, ScriptKind};
+use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::{Job, Program, Sandbox, ScriptType};
 
 use super::answers::Answers;
 use super::attempts::{of_case, python};
@@ -83,7 +83,7 @@ async fn links(answers: &mut Answers) {
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     answers.denied(&tried);
     for case in [17, 19, 20] {
-        answers.holds(case, "files outside", Answer::Denied, before == fingerprint(&skill.path("outside")));
+        answers.holds(case, "files outside", AttemptResult::Denied, before == fingerprint(&skill.path("outside")));
     }
 }
 
@@ -112,14 +112,14 @@ async fn swapped(answers: &mut Answers) {
             Ok(outcome) => match outcome.stdout.text().as_str() {
                 "own\n" => own += 1,
                 "" => refused += 1,
-                other => answers.observe(18, &format!("it read {other:?}"), Answer::Works),
+                other => answers.observe(18, &format!("it read {other:?}"), AttemptResult::Succeeded),
             },
             Err(_) => refused += 1,
         }
     }
     stop.store(true, Ordering::Relaxed);
     flipper.join().unwrap();
-    answers.observe(18, &format!("{own} runs saw their own, {refused} nothing"), Answer::Denied);
+    answers.observe(18, &format!("{own} runs saw their own, {refused} nothing"), AttemptResult::Denied);
 }
 
 async fn protected(answers: &mut Answers) {
@@ -144,7 +144,7 @@ async fn protected(answers: &mut Answers) {
     let (tried, report) = python(&skill, &places(&skill), &attempts).await;
     let after = (fingerprint(&skill.path("workspace/.git/config")), fingerprint(&skill.path("workspace/.git/hooks")));
     if before == after && tried.iter().all(|tried| tried.result.is_err()) {
-        answers.observe(21, "all failed", Answer::Denied);
+        answers.observe(21, "all failed", AttemptResult::Denied);
     } else {
         answers.reported(21, &report, "protected");
     }
@@ -163,13 +163,13 @@ async fn symlinked(answers: &mut Answers) {
     fs::write(skill.path("skill/main.sh"), "echo ran").unwrap();
     symlink(skill.path("skill"), skill.path("alias")).unwrap();
     let run = async |root: PathBuf| {
-        let job = Job::new(granted(&root), Program::script(ScriptKind::Shell, root.join("main.sh")));
+        let job = Job::new(granted(&root), Program::script(ScriptType::Shell, root.join("main.sh")));
         skill.sandbox().run(job).await
     };
     let refused = run(skill.path("alias")).await.map(|outcome| outcome.stdout.text()).map_err(|error| error.to_string());
-    answers.holds(22, &format!("{refused:?}"), Answer::Refused, refused.as_ref().is_err_and(|error| error.contains("symlink")));
+    answers.holds(22, &format!("{refused:?}"), AttemptResult::Rejected, refused.as_ref().is_err_and(|error| error.contains("symlink")));
     let resolved = run(skill.path("alias").canonicalize().unwrap()).await.unwrap().stdout.text();
-    answers.holds(22, "the resolved path", Answer::Refused, resolved == "ran\n");
+    answers.holds(22, "the resolved path", AttemptResult::Rejected, resolved == "ran\n");
 }
 
 async fn artefacts(answers: &mut Answers) {
@@ -194,7 +194,7 @@ async fn artefacts(answers: &mut Answers) {
         skill.leftovers() == 0,
         before == fingerprint(&skill.path("outside")),
     ];
-    answers.holds(23, &format!("{facts:?} {}", outcome.stderr.text()), Answer::Contained, facts.iter().all(|fact| *fact));
+    answers.holds(23, &format!("{facts:?} {}", outcome.stderr.text()), AttemptResult::Contained, facts.iter().all(|fact| *fact));
 }
 
 /// Symlinks with the names that the last run's directory had, and others like it, lead to a file that must stay as it is.
@@ -205,14 +205,14 @@ async fn temporary(answers: &mut Answers) {
     let mut names: Vec<String> = (0..20).map(|number| format!("skill-{number:06}")).collect();
     for round in 0..4 {
         let outcome = skill.python(script).await;
-        answers.holds(24, &outcome.stderr.text(), Answer::NoEffect, outcome.ending.is_success());
+        answers.holds(24, &outcome.stderr.text(), AttemptResult::NoEffect, outcome.termination.is_success());
         names.push(format!("{}{round}", outcome.stdout.text().trim()));
         names.push(outcome.stdout.text().trim().to_owned());
         for name in names.drain(..) {
             // In memory every run's own is called the same; its name is laid once.
             let _ = symlink(skill.path("outside"), skill.path("scratch").join(name));
         }
-        answers.holds(24, "the symlinks lead to nothing that changed", Answer::NoEffect, before == fingerprint(&skill.path("outside")));
+        answers.holds(24, "the symlinks lead to nothing that changed", AttemptResult::NoEffect, before == fingerprint(&skill.path("outside")));
     }
 }
 
@@ -229,10 +229,10 @@ async fn odd_paths(answers: &mut Answers) {
         let _ = fs::write(root.join("main.sh"), script);
         // The rules or the backend may refuse such a path; if not, the walls are those of any other.
         let Decision::Granted(grants) = Rules::default().decide(&Request::new(&root)) else { continue };
-        let outcome = skill.sandbox().run(Job::new(grants, Program::script(ScriptKind::Shell, root.join("main.sh")))).await;
+        let outcome = skill.sandbox().run(Job::new(grants, Program::script(ScriptType::Shell, root.join("main.sh")))).await;
         let said = outcome.map(|outcome| outcome.stdout.text()).map_err(|error| error.to_string());
         let is_text = std::str::from_utf8(name).is_ok() && is_made;
         let is_so = if is_text { said == Ok("ran\n".to_owned()) } else { said.is_err() };
-        answers.holds(25, &format!("{:?}: {said:?}", &name[..name.len().min(24)]), Answer::NoEffect, is_so);
+        answers.holds(25, &format!("{:?}: {said:?}", &name[..name.len().min(24)]), AttemptResult::NoEffect, is_so);
     }
 }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
-use skills_sandbox::conformance::Answer;
-use skills_sandbox::{Ending, Job, Sandbox, ScriptKind};
+use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::{Termination, Job, Sandbox, ScriptType};
 
 use super::answers::Answers;
 use super::attempts::python;
@@ -29,11 +29,11 @@ async fn processes(answers: &mut Answers) {
     let script = "import os, time\nmade = 0\ntry:\n    while made < 150:\n        if os.fork() == 0:\n            time.sleep(60)\n            os._exit(0)\n        \
                   made += 1\nexcept OSError: pass\nprint(made, flush=True)";
     let outcome = skill.python(script).await;
-    let made: u64 = outcome.stdout.text().trim().parse().unwrap_or_else(|_| panic!("{:?} {}", outcome.ending, outcome.stderr.text()));
+    let made: u64 = outcome.stdout.text().trim().parse().unwrap_or_else(|_| panic!("{:?} {}", outcome.termination, outcome.stderr.text()));
     if made <= MOST {
-        answers.observe(60, "stopped in time", Answer::Contained);
+        answers.observe(60, "stopped in time", AttemptResult::Contained);
     } else {
-        answers.reported(60, &outcome.report, "processes");
+        answers.reported(60, &outcome.enforcement, "processes");
     }
     for _ in 0..10 {
         if alive(&skill).is_empty() {
@@ -41,7 +41,7 @@ async fn processes(answers: &mut Answers) {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    answers.observe(60, "processes are left a second after the end", Answer::Works);
+    answers.observe(60, "processes are left a second after the end", AttemptResult::Succeeded);
 }
 
 /// How much memory the hog takes unless something stops it.
@@ -91,9 +91,9 @@ async fn memory(answers: &mut Answers) {
     for way in WAYS {
         let mut skill = planted(answers.tier).tool("Write");
         skill.limits.scratch_bytes = 64 << 20;
-        hog(answers, &skill, skill.job("main.py", HOG).argument("hog").argument(way)).await;
+        hog(answers, &skill, skill.job("main.py", HOG).arg("hog").arg(way)).await;
     }
-    if has(ScriptKind::Node) {
+    if has(ScriptType::Node) {
         // What Node can take by itself, and what a program can in its place: that is under the same limits and the same filter.
         let takes = ["Buffer.alloc(step, 1)", "new Uint8Array(new SharedArrayBuffer(step)).fill(1)"];
         for take in takes.into_iter().chain(WAYS) {
@@ -112,8 +112,8 @@ async fn memory(answers: &mut Answers) {
                           if (signal) console.log('stopped by', signal);\n"
                     .to_owned(),
             };
-            let job = skill.job("main.js", &script).argument(skill.path("skill/hog.py").to_str().unwrap());
-            hog(answers, &skill, job.argument("hog").argument(take)).await;
+            let job = skill.job("main.js", &script).arg(skill.path("skill/hog.py").to_str().unwrap());
+            hog(answers, &skill, job.arg("hog").arg(take)).await;
         }
     }
     together(answers).await;
@@ -121,9 +121,9 @@ async fn memory(answers: &mut Answers) {
 
 /// Runs a job that takes memory, and measures from outside how much all of its processes have.
 async fn hog(answers: &mut Answers, skill: &Skill, job: Job) {
-    let what = format!("{:?}", job.arguments());
+    let what = format!("{:?}", job.args());
     let [held, measured] = ["held", "measured"].map(|name| skill.path("workspace").join(name));
-    let job = job.argument(skill.path("workspace").to_str().unwrap()).argument(TAKEN.to_string());
+    let job = job.arg(skill.path("workspace").to_str().unwrap()).arg(TAKEN.to_string());
     let sandbox = skill.sandbox();
     let (mut run, mut most) = (sandbox.run(job), 0);
     let outcome = loop {
@@ -139,10 +139,10 @@ async fn hog(answers: &mut Answers, skill: &Skill, job: Job) {
             }
         }
     };
-    let shown = format!("{what}: {} MiB, {:?}: {}{}", most >> 20, outcome.ending, outcome.stdout.text(), outcome.stderr.text());
-    assert!(held.exists() || !outcome.ending.is_success() || shown.contains("stopped by SIGKILL"), "{shown}");
-    let is_contained = most <= skill.limits.memory_bytes + BEYOND || matches!(outcome.ending, Ending::MemoryLimit { .. });
-    answers.holds(61, &shown, Answer::Contained, is_contained && most > 0);
+    let shown = format!("{what}: {} MiB, {:?}: {}{}", most >> 20, outcome.termination, outcome.stdout.text(), outcome.stderr.text());
+    assert!(held.exists() || !outcome.termination.is_success() || shown.contains("stopped by SIGKILL"), "{shown}");
+    let is_contained = most <= skill.limits.memory_bytes + BEYOND || matches!(outcome.termination, Termination::MemoryLimit { .. });
+    answers.holds(61, &shown, AttemptResult::Contained, is_contained && most > 0);
 }
 
 /// How much memory the processes of a skill have, shares of what they share included, but not what files of a disk stand for.
@@ -185,10 +185,10 @@ async fn together(answers: &mut Answers) {
     let outcome = skill.python(TOGETHER).await;
     let together = outcome.stdout.text();
     if together == "4\n" {
-        answers.reported(62, &outcome.report, "memory");
+        answers.reported(62, &outcome.enforcement, "memory");
     } else {
-        let is_stopped = matches!(outcome.ending, Ending::MemoryLimit { .. }) || together.len() == 2;
-        answers.holds(62, &format!("{:?} {together} {}", outcome.ending, outcome.stderr.text()), Answer::Contained, is_stopped);
+        let is_stopped = matches!(outcome.termination, Termination::MemoryLimit { .. }) || together.len() == 2;
+        answers.holds(62, &format!("{:?} {together} {}", outcome.termination, outcome.stderr.text()), AttemptResult::Contained, is_stopped);
     }
 }
 
@@ -199,11 +199,11 @@ async fn disk(answers: &mut Answers) {
                    def many():\n    for number in range(70_000): os.close(os.open(home + '/f%d' % number, os.O_CREAT | os.O_WRONLY))";
     if answers.is_isolated() {
         let (tried, _) = python(&skill, prelude, &[(63, "fill()"), (63, "many()")]).await;
-        answers.holds(63, &format!("{tried:?}"), Answer::Contained, tried.iter().all(|tried| tried.result == Err("ENOSPC".to_owned())));
+        answers.holds(63, &format!("{tried:?}"), AttemptResult::Contained, tried.iter().all(|tried| tried.result == Err("ENOSPC".to_owned())));
     } else {
         for attempt in ["fill()", "many()"] {
             let outcome = skill.python(&format!("import os\nhome = os.environ['HOME']\n{prelude}\n{attempt}")).await;
-            answers.holds(63, &format!("{:?}", outcome.ending), Answer::Contained, matches!(outcome.ending, Ending::DiskLimit(_)));
+            answers.holds(63, &format!("{:?}", outcome.termination), AttemptResult::Contained, matches!(outcome.termination, Termination::DiskLimit(_)));
         }
     }
     answers.holds(63, "left in the scratch directory", answers.of(63).unwrap(), skill.leftovers() == 0);
@@ -241,25 +241,25 @@ async fn time(answers: &mut Answers) {
         [skill.job("main.py", threads), skill.job("main.sh", "for i in 1 2 3 4; do (while :; do :; done) & done; while :; do :; done")]
     {
         let outcome = skill.run(job).await;
-        let is_late = outcome.ending == Ending::TimedOut { limit_ms: 800 } && outcome.duration < Duration::from_secs(10);
-        answers.holds(65, &format!("{:?}", outcome.ending), Answer::Contained, is_late);
+        let is_late = outcome.termination == Termination::TimedOut { limit_ms: 800 } && outcome.duration < Duration::from_secs(10);
+        answers.holds(65, &format!("{:?}", outcome.termination), AttemptResult::Contained, is_late);
     }
     skill.limits.wall_time = Duration::from_millis(1_000);
     let outcome = skill.python("import time\ntime.sleep(3600)").await;
     // A fifth of a second is the contract; a machine that does other things too may be later, but never earlier.
     let is_timely = (Duration::from_millis(1_000)..Duration::from_millis(2_500)).contains(&outcome.duration);
-    let shown = format!("{:?} after {:?}", outcome.ending, outcome.duration);
-    answers.holds(66, &shown, Answer::Contained, outcome.ending == Ending::TimedOut { limit_ms: 1_000 } && is_timely);
+    let shown = format!("{:?} after {:?}", outcome.termination, outcome.duration);
+    answers.holds(66, &shown, AttemptResult::Contained, outcome.termination == Termination::TimedOut { limit_ms: 1_000 } && is_timely);
 }
 
 async fn core(answers: &mut Answers) {
     let skill = planted(answers.tier).tool("Write");
     let script = "import os, resource\nprint(resource.getrlimit(resource.RLIMIT_CORE), flush=True)\nos.chdir('../workspace')\nos.abort()";
     let outcome = skill.python(script).await;
-    let is_crash = matches!(outcome.ending, Ending::Signalled { .. }) && outcome.stdout.text() == "(1, 1)\n";
+    let is_crash = matches!(outcome.termination, Termination::Signaled { .. }) && outcome.stdout.text() == "(1, 1)\n";
     let names: Vec<_> = ["workspace", "skill", ""].iter().flat_map(|place| fs::read_dir(skill.path(place)).unwrap()).collect();
     let has_core = names.iter().any(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("core"));
-    answers.holds(67, &format!("{:?} {}", outcome.ending, outcome.stdout.text()), Answer::NoEffect, is_crash && !has_core);
+    answers.holds(67, &format!("{:?} {}", outcome.termination, outcome.stdout.text()), AttemptResult::NoEffect, is_crash && !has_core);
 }
 
 /// What is counted for the user or the machine, so that one run could take it from all others.

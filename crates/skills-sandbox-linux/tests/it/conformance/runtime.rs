@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::task::Poll;
 
-use skills_sandbox::conformance::Answer;
-use skills_sandbox::interpreter::Interpreters;
-use skills_sandbox::{ErrorKind, Report, Sandbox, ScriptKind, Status};
+use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::interpreter::ProgramFinder;
+use skills_sandbox::{ErrorKind, EnforcementReport, Sandbox, ScriptType, EnforcementStatus};
 use skills_sandbox_linux::{Isolation, Step};
 
 use super::answers::Answers;
@@ -21,7 +21,7 @@ pub(crate) async fn answer(answers: &mut Answers) {
     many(answers);
     thread_ends(answers).await;
     interpreters(answers).await;
-    answers.observe(100, "this is no macOS", Answer::Absent);
+    answers.observe(100, "this is no macOS", AttemptResult::NotApplicable);
     answers.through("runtime");
     honest(answers).await;
 }
@@ -32,11 +32,11 @@ async fn no_wall(answers: &mut Answers) {
         let skill = planted(answers.tier).tool("Write");
         let job = skill.job("main.py", "open('../workspace/ran', 'w')");
         let sandbox = skill.sandbox().isolation(isolation).without_walls();
-        let errors = [sandbox.probe().map(|_| ()), sandbox.accepts(&skill.grants()), sandbox.run(job).await.map(|_| ())];
+        let errors = [sandbox.probe().map(|_| ()), sandbox.check_grants(&skill.grants()), sandbox.run(job).await.map(|_| ())];
         for error in errors {
             let is_told = error.as_ref().is_err_and(|error| error.kind() == ErrorKind::Unavailable && error.hint().is_some());
             let shown = format!("{isolation:?}: {error:?}");
-            answers.holds(94, &shown, Answer::Refused, is_told && !skill.path("workspace/ran").exists() && skill.leftovers() == 0);
+            answers.holds(94, &shown, AttemptResult::Rejected, is_told && !skill.path("workspace/ran").exists() && skill.leftovers() == 0);
         }
     }
 }
@@ -53,7 +53,7 @@ async fn faults(answers: &mut Answers) {
         let job = skill.job("main.py", "open('../workspace/ran', 'w')");
         let failed = skill.sandbox().fault(step).run(job).await;
         let is_so = failed.is_err() && !skill.path("workspace/ran").exists() && skill.leftovers() == 0;
-        answers.holds(95, &format!("{step:?}: {failed:?}"), Answer::Refused, is_so);
+        answers.holds(95, &format!("{step:?}: {failed:?}"), AttemptResult::Rejected, is_so);
     }
 }
 
@@ -61,7 +61,7 @@ fn many(answers: &mut Answers) {
     let output = host::command("many", answers.tier).stderr(Stdio::piped()).output().unwrap();
     let said = host::said(&String::from_utf8_lossy(&output.stdout));
     let shown = format!("{said:?} {}", String::from_utf8_lossy(&output.stderr));
-    answers.holds(96, &shown, Answer::Works, said == ["mixed 0", "nothing left", "memory true"]);
+    answers.holds(96, &shown, AttemptResult::Succeeded, said == ["mixed 0", "nothing left", "memory true"]);
 }
 
 /// A run is begun on a thread that ends while the script still runs.
@@ -94,7 +94,7 @@ async fn thread_ends(answers: &mut Answers) {
     });
     std::fs::write(skill.path("workspace/go"), "").unwrap();
     let outcome = begun.unwrap().await.unwrap();
-    answers.holds(97, &format!("{:?}", outcome.ending), Answer::Works, outcome.stdout.text() == "went on\n" && outcome.ending.is_success());
+    answers.holds(97, &format!("{:?}", outcome.termination), AttemptResult::Succeeded, outcome.stdout.text() == "went on\n" && outcome.termination.is_success());
 }
 
 /// The cases that put each wall of a report to the test.
@@ -116,18 +116,18 @@ const PROVOKED: [(&str, &[u8]); 13] = [
 
 /// Whatever a report calls enforced must have been attacked above, and have held.
 async fn honest(answers: &mut Answers) {
-    let mut reports: Vec<Report> = Vec::new();
+    let mut reports: Vec<EnforcementReport> = Vec::new();
     for tools in [&[][..], &["Write"], &["Bash"], &["Bash(cat:*)"], &["WebFetch(domain:skills.example)"]] {
         let skill = tools.iter().fold(planted(answers.tier), |skill, tool| skill.tool(tool));
         if let Ok(outcome) = skill.sandbox().run(skill.job("main.sh", ":")).await {
-            reports.push(outcome.report);
+            reports.push(outcome.enforcement);
         }
     }
     let provoked: BTreeMap<&str, &[u8]> = PROVOKED.into();
-    for layer in reports.iter().flat_map(Report::layers).filter(|layer| layer.status() == Status::Enforced) {
+    for layer in reports.iter().flat_map(EnforcementReport::restrictions).filter(|layer| layer.status() == EnforcementStatus::Enforced) {
         let cases = provoked.get(layer.name()).copied().unwrap_or_default();
-        let held = cases.iter().all(|case| answers.of(*case).is_some_and(Answer::is_held));
-        answers.holds(98, &format!("{layer}, provoked by {cases:?}"), Answer::Works, held && !cases.is_empty());
+        let held = cases.iter().all(|case| answers.of(*case).is_some_and(AttemptResult::is_blocked));
+        answers.holds(98, &format!("{layer}, provoked by {cases:?}"), AttemptResult::Succeeded, held && !cases.is_empty());
     }
 }
 
@@ -149,18 +149,18 @@ async fn interpreters(answers: &mut Answers) {
         let mut skill = planted(answers.tier);
         skill.limits.memory_bytes = 512 << 20;
         let job = skill.job("main.py", "import ssl, json, sqlite3, sys, ctypes, decimal, zlib\nprint(json.dumps([sys.prefix, sqlite3.connect(':memory:').execute('select 1').fetchone()]))");
-        let sandbox = skill.sandbox().interpreters(Interpreters::default().interpreter(ScriptKind::Python, python));
+        let sandbox = skill.sandbox().interpreters(ProgramFinder::default().override_interpreter(ScriptType::Python, python));
         let outcome = sandbox.run(job).await;
         let said = outcome.map(|outcome| (outcome.stdout.text(), outcome.stderr.text()));
         let prefix = python.parent().and_then(Path::parent).unwrap().display().to_string();
         let is_so = said.as_ref().is_ok_and(|(out, _)| out.contains(&prefix) && out.contains("[1]"));
-        answers.holds(99, &format!("{}: {said:?}", python.display()), Answer::Works, is_so);
+        answers.holds(99, &format!("{}: {said:?}", python.display()), AttemptResult::Succeeded, is_so);
     }
     let skill = Skill::new(answers.tier);
-    if has(ScriptKind::Node) {
+    if has(ScriptType::Node) {
         let outcome =
             skill.run(skill.job("main.js", "console.log(require('crypto').createHash('sha256').update('x').digest('hex').length)")).await;
-        answers.holds(99, &format!("{outcome:?}"), Answer::Works, outcome.stdout.text() == "64\n");
+        answers.holds(99, &format!("{outcome:?}"), AttemptResult::Succeeded, outcome.stdout.text() == "64\n");
     }
 }
 

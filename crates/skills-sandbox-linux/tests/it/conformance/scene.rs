@@ -8,8 +8,8 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command};
 
-use skills_sandbox::ScriptKind;
-use skills_sandbox::interpreter::Interpreters;
+use skills_sandbox::ScriptType;
+use skills_sandbox::interpreter::ProgramFinder;
 use skills_sandbox_linux::Isolation;
 
 use crate::skill::Skill;
@@ -59,8 +59,8 @@ pub(crate) fn fingerprint(path: &Path) -> String {
 }
 
 /// Says whether this machine runs such scripts; if not, on standard error.
-pub(crate) fn has(kind: ScriptKind) -> bool {
-    Interpreters::default().find(kind).inspect_err(|error| eprintln!("skipped the attempts by {kind:?}: {error}")).is_ok()
+pub(crate) fn has(kind: ScriptType) -> bool {
+    ProgramFinder::default().find_interpreter(kind).inspect_err(|error| eprintln!("skipped the attempts by {kind:?}: {error}")).is_ok()
 }
 
 /// A process of the host's.
@@ -139,8 +139,8 @@ pub(crate) async fn stops(skill: &Skill) -> bool {
 }
 
 /// The report of a run of a skill like this one.
-pub(crate) async fn report(skill: &Skill) -> skills_sandbox::Report {
-    planted(skill.isolation).tool("Write").tool("Bash").run_shell(":").await.report
+pub(crate) async fn report(skill: &Skill) -> skills_sandbox::EnforcementReport {
+    planted(skill.isolation).tool("Write").tool("Bash").run_shell(":").await.enforcement
 }
 
 /// Ends what a host that was killed left of a skill's processes.

@@ -3,8 +3,8 @@
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use skills_sandbox::ScriptKind;
-use skills_sandbox::conformance::Answer;
+use skills_sandbox::ScriptType;
+use skills_sandbox::conformance::AttemptResult;
 
 use super::answers::Answers;
 use super::attempts::{node, of_case, python};
@@ -58,14 +58,14 @@ pub(crate) async fn answer(answers: &mut Answers) {
     let (talk, others): (Vec<_>, Vec<_>) = tried.into_iter().partition(|tried| tried.case == 49);
     answers.denied(&others);
     let talked = format!("{:?}", talk[0].result);
-    answers.holds(49, &talked, Answer::Works, talked == "Ok(\"b'hello'\")");
-    if has(ScriptKind::Node) {
+    answers.holds(49, &talked, AttemptResult::Succeeded, talked == "Ok(\"b'hello'\")");
+    if has(ScriptType::Node) {
         let (agent, helper) = (skill.path("outside/agent"), skill.path("workspace/helper"));
         let connect = |path: &std::path::Path| format!("connect({{ path: '{}' }})", path.display());
         answers.denied(&node(&skill, &[(47, connect(&agent)), (48, connect(&helper))]).await);
     }
     for (case, listener) in [(46, abstracted), (47, agent), (48, shared)] {
-        answers.holds(case, "visits", Answer::Denied, listener.visits() == 0);
+        answers.holds(case, "visits", AttemptResult::Denied, listener.visits() == 0);
     }
     answers.through("local sockets");
 }

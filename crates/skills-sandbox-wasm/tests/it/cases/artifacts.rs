@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_policy::{Decision, Grants, Limits, Request, Rules};
-use skills_sandbox::{Ending, ErrorKind, Job, Outcome, Program, Sandbox};
-use skills_sandbox_wasm::{ArtifactCache, Profile, WasmSandbox};
+use skills_sandbox::{ErrorKind, Job, Program, RunOutput, Sandbox, Termination};
+use skills_sandbox_wasm::{CodeCache, WasmProfile, WasmSandbox};
 use tempfile::TempDir;
 
 use super::fixture;
@@ -27,7 +27,12 @@ impl Shelf {
             directory: tempfile::tempdir().unwrap(),
             program: fixture::nothing(generation).into(),
         };
-        assert!(shelf.code(Profile::Fast).await.starts_with("compiled in "));
+        assert!(
+            shelf
+                .code(WasmProfile::Fast)
+                .await
+                .starts_with("compiled in ")
+        );
         shelf
     }
 
@@ -36,16 +41,16 @@ impl Shelf {
     }
 
     /// Makes what a new process would have: nothing in memory, the cache on disk.
-    fn sandbox(&self, profile: Profile) -> WasmSandbox {
+    fn sandbox(&self, profile: WasmProfile) -> WasmSandbox {
         sandbox(&self.cache(), self.directory.path(), profile)
     }
 
     /// Runs the program in a new sandbox and returns where its code came from.
-    async fn code(&self, profile: Profile) -> String {
+    async fn code(&self, profile: WasmProfile) -> String {
         origin(&self.run(profile).await)
     }
 
-    async fn run(&self, profile: Profile) -> Outcome {
+    async fn run(&self, profile: WasmProfile) -> RunOutput {
         let outcome = self
             .sandbox(profile)
             .run(Job::new(
@@ -54,7 +59,7 @@ impl Shelf {
             ))
             .await
             .unwrap();
-        assert_eq!(outcome.ending, Ending::Exited { code: 0 });
+        assert_eq!(outcome.termination, Termination::Exited { code: 0 });
         outcome
     }
 
@@ -81,40 +86,40 @@ impl Shelf {
     /// Makes sure that what lies in the cache is not used, and that something better lies there
     /// afterwards.
     async fn recovers(&self, what: &str) {
-        let outcome = self.run(Profile::Fast).await;
+        let outcome = self.run(WasmProfile::Fast).await;
         assert!(
             origin(&outcome).starts_with("compiled in "),
             "{what}: {outcome:?}"
         );
         let is_told = outcome
-            .report
-            .layers()
+            .enforcement
+            .restrictions()
             .iter()
             .any(|layer| layer.name() == "code-cache" && layer.detail().contains("deleted"));
         assert_eq!(is_told, what != "removed", "{what}: {outcome:?}");
         assert_eq!(
-            self.code(Profile::Fast).await,
+            self.code(WasmProfile::Fast).await,
             CACHED,
             "{what}: not put back"
         );
     }
 }
 
-fn sandbox(cache: &Path, scratch: &Path, profile: Profile) -> WasmSandbox {
+fn sandbox(cache: &Path, scratch: &Path, profile: WasmProfile) -> WasmSandbox {
     WasmSandbox::new(scratch)
         .profile(profile)
-        .cache(ArtifactCache::open(cache).unwrap())
+        .code_cache(CodeCache::open(cache).unwrap())
 }
 
-fn origin(outcome: &Outcome) -> String {
-    outcome.report.fact_named("code").unwrap().to_owned()
+fn origin(outcome: &RunOutput) -> String {
+    outcome.enforcement.field_value("code").unwrap().to_owned()
 }
 
 #[tokio::test]
 async fn case_32_damaged_code_is_compiled_anew() {
     for &generation in Generation::ALL {
         let shelf = Shelf::filled(generation).await;
-        assert_eq!(shelf.code(Profile::Fast).await, CACHED);
+        assert_eq!(shelf.code(WasmProfile::Fast).await, CACHED);
         let good = std::fs::read(shelf.artifact()).unwrap();
         let noise: Vec<u8> = (0..good.len()).map(|at| (at * 31 % 251) as u8).collect();
         let longer = [good.as_slice(), b"more"].concat();
@@ -144,7 +149,7 @@ async fn case_33_code_with_one_changed_bit_never_runs() {
         let mut changed = good.clone();
         changed[at] ^= 1 << (at % 8);
         std::fs::write(shelf.artifact(), changed).unwrap();
-        let code = shelf.code(Profile::Fast).await;
+        let code = shelf.code(WasmProfile::Fast).await;
         assert!(code.starts_with("compiled in "), "byte {at}: {code}");
     }
 }
@@ -153,13 +158,13 @@ async fn case_33_code_with_one_changed_bit_never_runs() {
 #[tokio::test]
 async fn case_34_code_for_another_engine_is_not_taken() {
     let shelf = Shelf::filled(Generation::P2).await;
-    let counted = Profile::Deterministic { seed: 1 };
+    let counted = WasmProfile::Deterministic { seed: 1 };
     assert!(shelf.code(counted).await.starts_with("compiled in "));
     let [one, two]: [PathBuf; 2] = shelf.artifacts().try_into().unwrap();
     let (first, second) = (std::fs::read(&one).unwrap(), std::fs::read(&two).unwrap());
     std::fs::write(&one, second).unwrap();
     std::fs::write(&two, first).unwrap();
-    for profile in [Profile::Fast, counted] {
+    for profile in [WasmProfile::Fast, counted] {
         let code = shelf.code(profile).await;
         assert!(code.starts_with("compiled in "), "{profile:?}: {code}");
         assert_eq!(shelf.code(profile).await, CACHED, "{profile:?}");
@@ -182,14 +187,14 @@ async fn case_35_a_file_that_is_cut_while_its_code_runs_stops_nobody() {
     // Puts it into the cache; a second sandbox takes it from there.
     assert_eq!(
         shelf
-            .sandbox(Profile::Fast)
+            .sandbox(WasmProfile::Fast)
             .run(job())
             .await
             .unwrap()
-            .ending,
-        Ending::TimedOut { limit_ms: 3_000 }
+            .termination,
+        Termination::TimedOut { limit_ms: 3_000 }
     );
-    let sandbox = shelf.sandbox(Profile::Fast);
+    let sandbox = shelf.sandbox(WasmProfile::Fast);
     let nothing = || {
         Job::new(
             Grants::none(),
@@ -198,17 +203,31 @@ async fn case_35_a_file_that_is_cut_while_its_code_runs_stops_nobody() {
     };
     let cut = async {
         // The endless one runs since this one had its turn.
-        assert!(sandbox.run(nothing()).await.unwrap().ending.is_success());
+        assert!(
+            sandbox
+                .run(nothing())
+                .await
+                .unwrap()
+                .termination
+                .is_success()
+        );
         for artifact in shelf.artifacts() {
             std::fs::write(artifact, b"cut").unwrap();
         }
-        assert!(sandbox.run(nothing()).await.unwrap().ending.is_success());
+        assert!(
+            sandbox
+                .run(nothing())
+                .await
+                .unwrap()
+                .termination
+                .is_success()
+        );
     };
     let (outcome, ()) = tokio::join!(sandbox.run(job()), cut);
     let outcome = outcome.unwrap();
     assert_eq!(
-        (outcome.ending.clone(), origin(&outcome).as_str()),
-        (Ending::TimedOut { limit_ms: 3_000 }, CACHED)
+        (outcome.termination.clone(), origin(&outcome).as_str()),
+        (Termination::TimedOut { limit_ms: 3_000 }, CACHED)
     );
 }
 
@@ -232,12 +251,12 @@ async fn case_35_no_program_is_granted_the_cache() {
     for workspace in [shelf.cache(), shelf.directory.path().to_owned()] {
         let grants = grants(skill.path(), Some(&workspace), &Limits::default());
         let refused = shelf
-            .sandbox(Profile::Fast)
+            .sandbox(WasmProfile::Fast)
             .run(Job::new(grants, Program::Wasm(Arc::clone(&shelf.program))))
             .await;
         assert_eq!(
             refused.unwrap_err().kind(),
-            ErrorKind::Refused,
+            ErrorKind::Rejected,
             "{}",
             workspace.display()
         );
@@ -286,8 +305,8 @@ async fn another_process() {
         return;
     }
     let scratch = tempfile::tempdir().unwrap();
-    let job = Job::new(Grants::none(), Program::Wasm(Generation::P2.guest())).argument("input");
-    let outcome = sandbox(&directory.join("cache"), scratch.path(), Profile::Fast)
+    let job = Job::new(Grants::none(), Program::Wasm(Generation::P2.guest())).arg("input");
+    let outcome = sandbox(&directory.join("cache"), scratch.path(), WasmProfile::Fast)
         .run(job)
         .await
         .unwrap();

@@ -1,6 +1,6 @@
 //! Runs that somebody cancels.
 
-use skills_sandbox::{Cancellation, Ending};
+use skills_sandbox::{CancellationToken, Termination};
 
 use super::fixture;
 use super::lab::{Generation, Lab};
@@ -9,15 +9,15 @@ use super::lab::{Generation, Lab};
 async fn case_41_what_is_cancelled_before_it_begins_does_not_run() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
-        let cancellation = Cancellation::new();
+        let cancellation = CancellationToken::new();
         cancellation.cancel();
         let outcome = lab
             .run_job(lab.job(&["echo"]).cancellation(cancellation))
             .await
             .unwrap();
         assert_eq!(
-            (outcome.ending, outcome.stdout.text().as_str()),
-            (Ending::Cancelled, ""),
+            (outcome.termination, outcome.stdout.text().as_str()),
+            (Termination::Cancelled, ""),
             "{generation:?}"
         );
     }
@@ -28,7 +28,7 @@ async fn case_41_a_run_that_is_cancelled_ends_and_hinders_nobody() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         for action in ["spin", "sleep", "fill"] {
-            let cancellation = Cancellation::new();
+            let cancellation = CancellationToken::new();
             let run = lab.run_job(
                 lab.job(&[action, "1000000"])
                     .cancellation(cancellation.clone()),
@@ -40,8 +40,8 @@ async fn case_41_a_run_that_is_cancelled_ends_and_hinders_nobody() {
             };
             let (outcome, ()) = tokio::join!(run, cancel);
             assert_eq!(
-                outcome.unwrap().ending,
-                Ending::Cancelled,
+                outcome.unwrap().termination,
+                Termination::Cancelled,
                 "{generation:?}: {action}"
             );
         }
@@ -54,14 +54,14 @@ async fn case_41_a_run_that_is_cancelled_ends_and_hinders_nobody() {
 async fn case_41_another_thread_may_cancel() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
-        let cancellation = Cancellation::new();
+        let cancellation = CancellationToken::new();
         let job = lab
             .job_of(fixture::endless(generation))
             .cancellation(cancellation.clone());
         let cancel = std::thread::spawn(move || cancellation.cancel());
         assert_eq!(
-            lab.run_job(job).await.unwrap().ending,
-            Ending::Cancelled,
+            lab.run_job(job).await.unwrap().termination,
+            Termination::Cancelled,
             "{generation:?}"
         );
         cancel.join().unwrap();

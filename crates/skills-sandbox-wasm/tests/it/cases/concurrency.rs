@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use skills_policy::Grants;
-use skills_sandbox::{Ending, Job, Program, Sandbox};
+use skills_sandbox::{Job, Program, Sandbox, Termination};
 use skills_sandbox_wasm::WasmSandbox;
 use tempfile::TempDir;
 
@@ -36,13 +36,13 @@ async fn case_40_a_thousand_runs_at_once_all_get_their_turn() {
         for _ in 0..RUNS {
             let (sandbox, job) = (sandbox.clone(), job(&bytes));
             tasks.push(tokio::spawn(async move {
-                sandbox.run(job).await.map(|outcome| outcome.ending)
+                sandbox.run(job).await.map(|outcome| outcome.termination)
             }));
         }
         for task in tasks {
             assert_eq!(
                 task.await.unwrap().unwrap(),
-                Ending::Exited { code: 0 },
+                Termination::Exited { code: 0 },
                 "{generation:?}"
             );
         }
@@ -66,8 +66,8 @@ async fn case_41_a_run_that_is_dropped_gives_everything_back() {
         for _ in 0..200 {
             tokio::select! {
                 biased;
-                outcome = sandbox.run(job(&endless)) => panic!("{generation:?}: it never ends by itself: {}", outcome.unwrap().ending),
-                outcome = sandbox.run(job(&nothing)) => assert!(outcome.unwrap().ending.is_success()),
+                outcome = sandbox.run(job(&endless)) => panic!("{generation:?}: it never ends by itself: {}", outcome.unwrap().termination),
+                outcome = sandbox.run(job(&nothing)) => assert!(outcome.unwrap().termination.is_success()),
             }
         }
         assert_eq!(
@@ -82,14 +82,14 @@ async fn case_41_a_run_that_is_dropped_gives_everything_back() {
 async fn case_41_a_run_that_is_dropped_while_it_waits_gives_everything_back() {
     for &generation in Generation::ALL {
         let (sandbox, scratch) = sandbox();
-        let sleep = || job(&generation.guest()).argument("sleep");
-        let input = || job(&generation.guest()).argument("input");
-        assert!(sandbox.run(input()).await.unwrap().ending.is_success());
+        let sleep = || job(&generation.guest()).arg("sleep");
+        let input = || job(&generation.guest()).arg("input");
+        assert!(sandbox.run(input()).await.unwrap().termination.is_success());
         for _ in 0..20 {
             tokio::select! {
                 biased;
-                outcome = sandbox.run(sleep()) => panic!("{generation:?}: it never ends by itself: {}", outcome.unwrap().ending),
-                outcome = sandbox.run(input()) => assert!(outcome.unwrap().ending.is_success()),
+                outcome = sandbox.run(sleep()) => panic!("{generation:?}: it never ends by itself: {}", outcome.unwrap().termination),
+                outcome = sandbox.run(input()) => assert!(outcome.unwrap().termination.is_success()),
             }
         }
         assert_eq!(
@@ -105,12 +105,12 @@ async fn case_41_a_run_that_is_dropped_while_it_waits_gives_everything_back() {
 async fn case_41_a_run_that_is_dropped_while_it_is_compiled_hinders_nobody() {
     for &generation in Generation::ALL {
         let (sandbox, scratch) = sandbox();
-        let input = || job(&generation.guest()).argument("input");
+        let input = || job(&generation.guest()).arg("input");
         let nothing: Arc<[u8]> = fixture::nothing(generation).into();
         tokio::select! {
             biased;
             _ = sandbox.run(input()) => eprintln!("skipped the middle of compiling: it was done too soon"),
-            outcome = sandbox.run(job(&nothing)) => assert!(outcome.unwrap().ending.is_success()),
+            outcome = sandbox.run(job(&nothing)) => assert!(outcome.unwrap().termination.is_success()),
         }
         let outcome = sandbox.run(input()).await.unwrap();
         assert_eq!(outcome.stdout.text(), "ok: 0 bytes\n", "{generation:?}");

@@ -4,8 +4,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use skills_policy::Grants;
-use skills_sandbox::{Ending, Job, Outcome, Program, Sandbox};
-use skills_sandbox_wasm::{Profile, WasmSandbox};
+use skills_sandbox::{Job, Program, RunOutput, Sandbox, Termination};
+use skills_sandbox_wasm::{WasmProfile, WasmSandbox};
 use tempfile::TempDir;
 
 use super::fixture;
@@ -13,23 +13,23 @@ use super::lab::Generation;
 
 /// A sandbox for each way of running, so that each guest is compiled once for each.
 static REPEATABLE: LazyLock<(WasmSandbox, TempDir)> =
-    LazyLock::new(|| sandbox(Profile::Deterministic { seed: 1 }));
+    LazyLock::new(|| sandbox(WasmProfile::Deterministic { seed: 1 }));
 static OTHERWISE: LazyLock<(WasmSandbox, TempDir)> =
-    LazyLock::new(|| sandbox(Profile::Deterministic { seed: 2 }));
-static FAST: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| sandbox(Profile::Fast));
+    LazyLock::new(|| sandbox(WasmProfile::Deterministic { seed: 2 }));
+static FAST: LazyLock<(WasmSandbox, TempDir)> = LazyLock::new(|| sandbox(WasmProfile::Fast));
 
-fn sandbox(profile: Profile) -> (WasmSandbox, TempDir) {
+fn sandbox(profile: WasmProfile) -> (WasmSandbox, TempDir) {
     let scratch = tempfile::tempdir().unwrap();
     (WasmSandbox::new(scratch.path()).profile(profile), scratch)
 }
 
-async fn run(sandbox: &WasmSandbox, bytes: Arc<[u8]>, arguments: &[&str]) -> Outcome {
+async fn run(sandbox: &WasmSandbox, bytes: Arc<[u8]>, arguments: &[&str]) -> RunOutput {
     let job = Job::new(Grants::none(), Program::Wasm(bytes));
     sandbox
         .run(
             arguments
                 .iter()
-                .fold(job, |job, argument| job.argument(*argument)),
+                .fold(job, |job, argument| job.arg(*argument)),
         )
         .await
         .unwrap()
@@ -38,7 +38,11 @@ async fn run(sandbox: &WasmSandbox, bytes: Arc<[u8]>, arguments: &[&str]) -> Out
 /// Returns the lines with what may differ between two runs: clocks, random numbers.
 async fn entropy(sandbox: &WasmSandbox, generation: Generation) -> Vec<String> {
     let outcome = run(sandbox, generation.guest(), &["entropy"]).await;
-    assert_eq!(outcome.ending, Ending::Exited { code: 0 }, "{generation:?}");
+    assert_eq!(
+        outcome.termination,
+        Termination::Exited { code: 0 },
+        "{generation:?}"
+    );
     outcome.stdout.text().lines().map(str::to_owned).collect()
 }
 
@@ -90,7 +94,7 @@ async fn case_42_the_same_steps_are_counted() {
         let mut counted = Vec::new();
         for _ in 0..2 {
             let outcome = run(&REPEATABLE.0, generation.guest(), &["entropy"]).await;
-            counted.push(outcome.report.fact_named("steps").map(str::to_owned));
+            counted.push(outcome.enforcement.field_value("steps").map(str::to_owned));
         }
         assert!(
             counted[0].is_some() && counted[0] == counted[1],
@@ -116,8 +120,8 @@ async fn case_42_what_is_no_number_has_one_form() {
             );
             let bytes = fixture::command(generation, &core).into();
             assert_eq!(
-                run(&REPEATABLE.0, bytes, &[]).await.ending,
-                Ending::Exited { code: 0 },
+                run(&REPEATABLE.0, bytes, &[]).await.termination,
+                Termination::Exited { code: 0 },
                 "{generation:?}: {probe}"
             );
         }
@@ -131,8 +135,8 @@ async fn case_42_an_endless_loop_is_stopped() {
         let running = run(&REPEATABLE.0, fixture::endless(generation).into(), &[]);
         tokio::select! {
             biased;
-            outcome = running => panic!("{generation:?}: it never ends by itself: {}", outcome.ending),
-            outcome = run(&REPEATABLE.0, fixture::nothing(generation).into(), &[]) => assert!(outcome.ending.is_success()),
+            outcome = running => panic!("{generation:?}: it never ends by itself: {}", outcome.termination),
+            outcome = run(&REPEATABLE.0, fixture::nothing(generation).into(), &[]) => assert!(outcome.termination.is_success()),
         }
         let lab = super::lab::Lab::in_time(generation, Duration::from_secs(1)).await;
         let outcome = REPEATABLE
@@ -141,8 +145,8 @@ async fn case_42_an_endless_loop_is_stopped() {
             .await
             .unwrap();
         assert_eq!(
-            outcome.ending,
-            Ending::TimedOut { limit_ms: 1_000 },
+            outcome.termination,
+            Termination::TimedOut { limit_ms: 1_000 },
             "{generation:?}"
         );
     }

@@ -1,6 +1,6 @@
 //! Programs that end badly.
 
-use skills_sandbox::Ending;
+use skills_sandbox::Termination;
 
 use super::fixture;
 use super::lab::{Generation, Lab, kind};
@@ -11,7 +11,7 @@ use super::lab::{Generation, Lab, kind};
 async fn case_02_endless_recursion_of_a_compiled_program_traps() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
-        let ending = kind(&lab.run(&["recurse"]).await.ending);
+        let ending = kind(&lab.run(&["recurse"]).await.termination);
         assert!(
             ["trapped", "stack-overflow"].contains(&ending.as_str()),
             "{generation:?}: {ending}"
@@ -30,7 +30,7 @@ async fn case_02_endless_recursion_overflows_the_stack() {
                (func (export "run") (result i32) (call $deeper (i32.const 0)))"#,
         );
         assert_eq!(
-            kind(&lab.run_bytes(&recursion).await.unwrap().ending),
+            kind(&lab.run_bytes(&recursion).await.unwrap().termination),
             "stack-overflow",
             "{generation:?}"
         );
@@ -44,15 +44,15 @@ async fn case_23_exit_codes_are_kept() {
         let lab = Lab::new(generation);
         for code in [0, 3, 255] {
             assert_eq!(
-                lab.run(&["exit", &code.to_string()]).await.ending,
-                Ending::Exited { code },
+                lab.run(&["exit", &code.to_string()]).await.termination,
+                Termination::Exited { code },
                 "{generation:?}"
             );
         }
         // Failure without a code.
         assert_eq!(
-            lab.run(&["fail"]).await.ending,
-            Ending::Exited { code: 1 },
+            lab.run(&["fail"]).await.termination,
+            Termination::Exited { code: 1 },
             "{generation:?}"
         );
     }
@@ -63,7 +63,7 @@ async fn case_24_a_panic_traps_and_its_message_is_kept() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         let panicked = lab.run(&["panic"]).await;
-        assert_eq!(kind(&panicked.ending), "trapped", "{generation:?}");
+        assert_eq!(kind(&panicked.termination), "trapped", "{generation:?}");
         assert!(
             panicked.stderr.text().contains("as asked"),
             "{generation:?}: {}",
@@ -74,7 +74,7 @@ async fn case_24_a_panic_traps_and_its_message_is_kept() {
             r#"(func (export "run") (result i32) unreachable)"#,
         );
         assert_eq!(
-            kind(&lab.run_bytes(&unreachable).await.unwrap().ending),
+            kind(&lab.run_bytes(&unreachable).await.unwrap().termination),
             "trapped",
             "{generation:?}"
         );
@@ -98,7 +98,7 @@ async fn case_25_there_are_no_processes_and_no_threads() {
             .expect_err("memory for threads");
         assert_eq!(
             error.kind(),
-            skills_sandbox::ErrorKind::Load,
+            skills_sandbox::ErrorKind::InvalidProgram,
             "{generation:?}: {error}"
         );
     }

@@ -14,7 +14,7 @@ async fn case_18_nothing_of_the_host_is_in_the_environment() {
         let lab = Lab::new(generation);
         assert_eq!(lab.attempt(&["environment"]).await, "");
         assert_eq!(lab.attempt(&["echo"]).await, "[]");
-        let job = lab.job(&["environment"]).environment("SKILL_ID", "pdf");
+        let job = lab.job(&["environment"]).env("SKILL_ID", "pdf");
         assert_eq!(
             lab.run_job(job).await.unwrap().stdout.text(),
             "SKILL_ID=pdf\n"
@@ -27,12 +27,12 @@ async fn case_21_input_ends() {
     for &generation in Generation::ALL {
         let lab = Lab::in_time(generation, Duration::from_secs(10)).await;
         assert_eq!(lab.attempt(&["input"]).await, "ok: 0 bytes");
-        let not_text = lab.job(&["input"]).input(vec![0xff, 0, 0xfe]);
+        let not_text = lab.job(&["input"]).stdin(vec![0xff, 0, 0xfe]);
         assert_eq!(
             lab.run_job(not_text).await.unwrap().stdout.text(),
             "ok: 3 bytes\n"
         );
-        let large = lab.job(&["input"]).input(vec![b'x'; 3 << 20]);
+        let large = lab.job(&["input"]).stdin(vec![b'x'; 3 << 20]);
         assert_eq!(
             lab.run_job(large).await.unwrap().stdout.text(),
             "ok: 3145728 bytes\n"
@@ -46,8 +46,8 @@ async fn case_39_a_name_has_one_value() {
         let lab = Lab::new(generation);
         let job = lab
             .job(&["environment"])
-            .environment("SKILL_INPUT", "first")
-            .environment("SKILL_INPUT", "second");
+            .env("SKILL_INPUT", "first")
+            .env("SKILL_INPUT", "second");
         assert_eq!(
             lab.run_job(job).await.unwrap().stdout.text(),
             "SKILL_INPUT=second\n"
@@ -63,7 +63,7 @@ async fn case_39_a_large_value_arrives_whole_or_not_at_all() {
         let value = "x".repeat(1 << 20);
         // Whoever refuses it says so before anything runs.
         if let Ok(outcome) = lab
-            .run_job(lab.job(&["environment"]).environment("SKILL_INPUT", &value))
+            .run_job(lab.job(&["environment"]).env("SKILL_INPUT", &value))
             .await
         {
             assert_eq!(
@@ -80,7 +80,7 @@ async fn case_39_a_value_with_a_zero_byte_is_refused_before_anything_runs() {
     for &generation in Generation::ALL {
         let lab = Lab::new(generation);
         let ran = lab
-            .run_job(lab.job(&["environment"]).environment("SKILL_INPUT", "a\0b"))
+            .run_job(lab.job(&["environment"]).env("SKILL_INPUT", "a\0b"))
             .await;
         assert!(
             ran.is_err(),

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use skills_policy::{Capability, Decision, Grants, Layer, Limits, Request, Rules};
-use skills_sandbox::{Ending, Job, Outcome, Program, Sandbox, SandboxError};
+use skills_sandbox::{Job, Program, RunOutput, Sandbox, SandboxError, Termination};
 use skills_sandbox_wasm::WasmSandbox;
 use tempfile::TempDir;
 
@@ -125,25 +125,25 @@ impl Lab {
         let job = Job::new(self.grants(), Program::Wasm(self.generation.guest()));
         arguments
             .iter()
-            .fold(job, |job, argument| job.argument(*argument))
+            .fold(job, |job, argument| job.arg(*argument))
     }
 
     /// Runs the guest.
-    pub(crate) async fn run(&self, arguments: &[&str]) -> Outcome {
+    pub(crate) async fn run(&self, arguments: &[&str]) -> RunOutput {
         self.run_job(self.job(arguments)).await.unwrap()
     }
 
     /// Runs a job beside others.
-    pub(crate) async fn start(job: Job) -> Result<Outcome, SandboxError> {
+    pub(crate) async fn start(job: Job) -> Result<RunOutput, SandboxError> {
         SANDBOX.0.run(job).await
     }
 
-    pub(crate) async fn run_job(&self, job: Job) -> Result<Outcome, SandboxError> {
+    pub(crate) async fn run_job(&self, job: Job) -> Result<RunOutput, SandboxError> {
         SANDBOX.0.run(job).await
     }
 
     /// Runs the bytes of another program.
-    pub(crate) async fn run_bytes(&self, bytes: &[u8]) -> Result<Outcome, SandboxError> {
+    pub(crate) async fn run_bytes(&self, bytes: &[u8]) -> Result<RunOutput, SandboxError> {
         self.run_job(self.job_of(bytes.to_vec())).await
     }
 
@@ -156,10 +156,10 @@ impl Lab {
     pub(crate) async fn attempt(&self, arguments: &[&str]) -> String {
         let outcome = self.run(arguments).await;
         assert!(
-            outcome.ending.is_success(),
+            outcome.termination.is_success(),
             "{:?}: {arguments:?}: {}, {}",
             self.generation,
-            outcome.ending,
+            outcome.termination,
             outcome.stderr.text()
         );
         outcome.stdout.text().trim().to_owned()
@@ -217,7 +217,7 @@ fn tree(path: &Path, seen: &mut Vec<String>) {
 }
 
 /// Returns the one word that stands for an ending.
-pub(crate) fn kind(ending: &Ending) -> String {
+pub(crate) fn kind(ending: &Termination) -> String {
     serde_json::to_value(ending).unwrap()["kind"]
         .as_str()
         .unwrap()

@@ -1,12 +1,12 @@
 //! Programs that want more than there is.
 
-use skills_sandbox::Ending;
+use skills_sandbox::Termination;
 
 use super::fixture;
 use super::lab::{Generation, Lab, kind};
 
 const MEMORY_BYTES: u64 = 32 << 20;
-const MEMORY_LIMIT: Ending = Ending::MemoryLimit {
+const MEMORY_LIMIT: Termination = Termination::MemoryLimit {
     limit_bytes: MEMORY_BYTES,
 };
 
@@ -17,12 +17,12 @@ fn lab(generation: Generation) -> Lab {
 }
 
 /// Runs a core module's fields and returns how it ended.
-async fn ending(generation: Generation, core: &str) -> Ending {
+async fn ending(generation: Generation, core: &str) -> Termination {
     lab(generation)
         .run_bytes(&fixture::command(generation, core))
         .await
         .unwrap()
-        .ending
+        .termination
 }
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn case_03_memory_is_bounded() {
     for &generation in Generation::ALL {
         let lab = lab(generation);
         assert_eq!(
-            lab.run(&["allocate"]).await.ending,
+            lab.run(&["allocate"]).await.termination,
             MEMORY_LIMIT,
             "{generation:?}"
         );
@@ -58,7 +58,7 @@ async fn case_05_a_huge_table_does_not_start() {
             .run_bytes(&fixture::command(generation, core))
             .await;
         assert!(
-            !ran.is_ok_and(|outcome| outcome.ending.is_success()),
+            !ran.is_ok_and(|outcome| outcome.termination.is_success()),
             "{generation:?}: it ran"
         );
     }
@@ -73,7 +73,7 @@ async fn case_05_a_table_does_not_grow_without_bound() {
                 (i32.ne (table.grow $table (ref.null func) (i32.const 10000000)) (i32.const -1)))"#;
         assert_eq!(
             ending(generation, core).await,
-            Ending::Exited { code: 0 },
+            Termination::Exited { code: 0 },
             "{generation:?}"
         );
     }
@@ -100,7 +100,7 @@ async fn case_06_several_memories_are_counted_together() {
         );
         assert_eq!(
             ending(generation, &one_by_one).await,
-            Ending::Exited { code: 0 },
+            Termination::Exited { code: 0 },
             "{generation:?}"
         );
     }
@@ -113,10 +113,10 @@ async fn case_22_handles_are_bounded() {
         for attempt in [["open", "/skill/data.txt"], ["wait-many", ""]] {
             let outcome = lab.run(&attempt).await;
             assert_eq!(
-                kind(&outcome.ending),
+                kind(&outcome.termination),
                 "handle-limit",
                 "{generation:?}: {attempt:?}: {}",
-                outcome.ending
+                outcome.termination
             );
         }
         lab.still_works().await;
@@ -130,7 +130,7 @@ async fn case_36_many_and_overlapping_segments_do_no_harm() {
         let many = "(data (i32.const 65528) \"12345678\")".repeat(32 << 10);
         assert_eq!(
             ending(generation, &format!("(memory 1) {many} {run}")).await,
-            Ending::Exited { code: 0 },
+            Termination::Exited { code: 0 },
             "{generation:?}"
         );
         let beyond = r#"(data (i32.const 65529) "12345678")"#;
@@ -149,7 +149,7 @@ async fn case_36_many_and_overlapping_segments_do_no_harm() {
         let table = format!("(table 10 funcref) (func $f) {elements} {run}");
         assert_eq!(
             ending(generation, &table).await,
-            Ending::Exited { code: 0 },
+            Termination::Exited { code: 0 },
             "{generation:?}"
         );
     }
@@ -165,9 +165,9 @@ async fn case_38_one_call_gets_a_bounded_number_of_random_bytes() {
             let outcome = lab.run(&["random", bytes]).await;
             let cut = outcome.stdout.text() == "ok: 65536 bytes\n";
             assert!(
-                cut || kind(&outcome.ending) == "trapped",
+                cut || kind(&outcome.termination) == "trapped",
                 "{generation:?}: {}",
-                outcome.ending
+                outcome.termination
             );
         }
     }
@@ -182,10 +182,10 @@ async fn case_38_one_call_takes_a_bounded_text() {
             .await;
         let outcome = lab.run(&["long-path", "50000000"]).await;
         assert_eq!(
-            kind(&outcome.ending),
+            kind(&outcome.termination),
             "trapped",
             "{generation:?}: {}",
-            outcome.ending
+            outcome.termination
         );
         lab.still_works().await;
     }

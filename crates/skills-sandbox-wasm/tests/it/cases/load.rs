@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skills_sandbox::{Ending, ErrorKind};
+use skills_sandbox::{ErrorKind, Termination};
 use skills_sandbox_wasm::MAX_COMPONENT_BYTES;
 
 use super::fixture;
@@ -15,10 +15,10 @@ const RUN: &str = r#"(func (export "run") (result i32) i32.const 0)"#;
 /// Returns why `bytes` are not loaded.
 async fn refusal(bytes: &[u8]) -> String {
     let error = match Lab::new(Generation::P2).run_bytes(bytes).await {
-        Ok(outcome) => panic!("it ran: {}", outcome.ending),
+        Ok(outcome) => panic!("it ran: {}", outcome.termination),
         Err(error) => error,
     };
-    assert_eq!(error.kind(), ErrorKind::Load, "{error}");
+    assert_eq!(error.kind(), ErrorKind::InvalidProgram, "{error}");
     error.to_string()
 }
 
@@ -90,8 +90,8 @@ async fn case_27_a_module_for_preview_1_runs() {
     );
     let outcome = Lab::new(Generation::P2).run_bytes(&hello).await.unwrap();
     assert_eq!(
-        (outcome.ending, outcome.stdout.text().as_str()),
-        (Ending::Exited { code: 0 }, "hello\n")
+        (outcome.termination, outcome.stdout.text().as_str()),
+        (Termination::Exited { code: 0 }, "hello\n")
     );
 }
 
@@ -106,8 +106,8 @@ async fn case_27_a_module_for_preview_1_may_fail() {
             .run_bytes(&exit)
             .await
             .unwrap()
-            .ending;
-        assert_eq!(ending, Ending::Exited { code: seen });
+            .termination;
+        assert_eq!(ending, Termination::Exited { code: seen });
     }
 }
 
@@ -176,7 +176,7 @@ async fn case_31_what_takes_long_to_compile_counts_as_running_long() {
     }
     let lab = Lab::in_time(Generation::P2, Duration::from_millis(20)).await;
     let outcome = lab.run_bytes(&bomb()).await.unwrap();
-    assert_eq!(outcome.ending, Ending::TimedOut { limit_ms: 20 });
+    assert_eq!(outcome.termination, Termination::TimedOut { limit_ms: 20 });
     lab.still_works().await;
     let again = Arc::new(bomb());
     let tasks: Vec<_> = (0..8)
@@ -186,16 +186,19 @@ async fn case_31_what_takes_long_to_compile_counts_as_running_long() {
     for task in tasks {
         let ending = task.await.unwrap();
         assert!(
-            matches!(ending, Ending::Exited { code: 0 } | Ending::TimedOut { .. }),
+            matches!(
+                ending,
+                Termination::Exited { code: 0 } | Termination::TimedOut { .. }
+            ),
             "{ending}"
         );
     }
 }
 
-async fn wait_for(bytes: Arc<Vec<u8>>) -> Ending {
+async fn wait_for(bytes: Arc<Vec<u8>>) -> Termination {
     Lab::new(Generation::P2)
         .run_bytes(&bytes)
         .await
         .unwrap()
-        .ending
+        .termination
 }

@@ -1,6 +1,6 @@
 //! Programs that write without end.
 
-use skills_sandbox::{Captured, Ending};
+use skills_sandbox::{CapturedOutput, Termination};
 
 use super::lab::{Generation, Lab};
 
@@ -13,9 +13,9 @@ fn lab(generation: Generation) -> Lab {
     lab
 }
 
-fn is_cut(captured: &Captured) {
-    assert!(captured.is_truncated() && captured.bytes().iter().all(|byte| *byte == b'x'));
-    assert_eq!(captured.bytes().len() + captured.tail().len(), KEPT_BYTES);
+fn is_cut(captured: &CapturedOutput) {
+    assert!(captured.is_truncated() && captured.head().iter().all(|byte| *byte == b'x'));
+    assert_eq!(captured.head().len() + captured.tail().len(), KEPT_BYTES);
     // What is written in one piece may go over the limit.
     assert!(
         captured.total_bytes() < FLOOD_BYTES + (1 << 20),
@@ -29,8 +29,8 @@ async fn case_07_a_flood_of_output_is_stopped_and_its_ends_are_kept() {
     for &generation in Generation::ALL {
         let outcome = lab(generation).run(&["flood"]).await;
         assert_eq!(
-            outcome.ending,
-            Ending::OutputLimit {
+            outcome.termination,
+            Termination::OutputLimit {
                 limit_bytes: FLOOD_BYTES
             },
             "{generation:?}"
@@ -49,8 +49,8 @@ async fn case_07_a_flood_that_does_not_mind_is_stopped_as_well() {
         lab.limits.wall_time = std::time::Duration::from_secs(10);
         let outcome = lab.run(&["flood-on"]).await;
         assert_eq!(
-            outcome.ending,
-            Ending::OutputLimit {
+            outcome.termination,
+            Termination::OutputLimit {
                 limit_bytes: FLOOD_BYTES
             },
             "{generation:?}"
@@ -64,8 +64,8 @@ async fn case_08_a_flood_of_errors_is_stopped_by_a_limit_of_its_own() {
     for &generation in Generation::ALL {
         let outcome = lab(generation).run(&["flood-stderr"]).await;
         assert_eq!(
-            outcome.ending,
-            Ending::OutputLimit {
+            outcome.termination,
+            Termination::OutputLimit {
                 limit_bytes: FLOOD_BYTES
             },
             "{generation:?}"

@@ -27,9 +27,9 @@ async fn refuses_at_once(generation: Generation, lab: &Lab, path: &str) {
         let outcome = lab.run(&[action, path]).await;
         let said: String = outcome.stdout.text().chars().take(40).collect();
         assert!(
-            outcome.ending.is_success() && said.starts_with("refused: "),
+            outcome.termination.is_success() && said.starts_with("refused: "),
             "{generation:?}: {action} {path}: {}, {said}",
-            outcome.ending
+            outcome.termination
         );
     }
 }

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use skills_sandbox::Ending;
+use skills_sandbox::Termination;
 
 use super::fixture;
 use super::lab::{Generation, Lab};
 
 const LIMIT: Duration = Duration::from_secs(1);
-const TIMED_OUT: Ending = Ending::TimedOut { limit_ms: 1_000 };
+const TIMED_OUT: Termination = Termination::TimedOut { limit_ms: 1_000 };
 /// Far more than any machine needs to stop a program, far less than the programs would take.
 const SOON: Duration = Duration::from_secs(30);
 
@@ -18,7 +18,7 @@ async fn case_01_an_endless_loop_is_stopped_and_what_it_wrote_is_kept() {
         let lab = Lab::in_time(generation, LIMIT).await;
         let outcome = lab.run(&["spin"]).await;
         assert_eq!(
-            (&outcome.ending, outcome.stdout.text().as_str()),
+            (&outcome.termination, outcome.stdout.text().as_str()),
             (&TIMED_OUT, "spinning\n"),
             "{generation:?}"
         );
@@ -40,7 +40,7 @@ async fn case_01_an_endless_start_is_stopped() {
             .run_bytes(&fixture::command(generation, core))
             .await
             .unwrap();
-        assert_eq!(outcome.ending, TIMED_OUT, "{generation:?}");
+        assert_eq!(outcome.termination, TIMED_OUT, "{generation:?}");
     }
 }
 
@@ -50,7 +50,7 @@ async fn case_19_a_sleep_ends_with_the_time_of_the_run() {
         let lab = Lab::in_time(generation, LIMIT).await;
         let started = Instant::now();
         assert_eq!(
-            lab.run(&["sleep"]).await.ending,
+            lab.run(&["sleep"]).await.termination,
             TIMED_OUT,
             "{generation:?}"
         );
@@ -70,7 +70,7 @@ async fn case_37_filling_all_memory_again_and_again_is_stopped() {
         let lab = Lab::in_time(generation, LIMIT).await;
         let outcome = lab.run(&["fill", "200000000"]).await;
         assert_eq!(
-            (&outcome.ending, outcome.stdout.text().as_str()),
+            (&outcome.termination, outcome.stdout.text().as_str()),
             (&TIMED_OUT, "filling\n"),
             "{generation:?}"
         );

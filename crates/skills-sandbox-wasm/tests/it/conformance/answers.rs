@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use skills_sandbox::conformance::{Answer, CASES, Column, Skipped};
+use skills_sandbox::conformance::{AttemptResult, BackendVariant, CASES, Skipped};
 
 use crate::cases::lab::Lab;
 
 #[derive(Default)]
-pub(crate) struct Answers(BTreeMap<u8, Answer>);
+pub(crate) struct Answers(BTreeMap<u8, AttemptResult>);
 
-fn expected(number: u8) -> &'static [Answer] {
+fn expected(number: u8) -> &'static [AttemptResult] {
     CASES
         .iter()
         .find(|case| case.number == number)
         .unwrap()
-        .expected(Column::Wasm)
+        .expected(BackendVariant::Wasm)
 }
 
 impl Answers {
     /// Notes an observation. A case may be observed in several ways, and one that is not as
     /// expected decides.
-    pub(crate) fn observe(&mut self, number: u8, what: &str, answer: Answer) {
+    pub(crate) fn observe(&mut self, number: u8, what: &str, answer: AttemptResult) {
         let is_right = expected(number).contains(&answer);
         if !is_right {
             eprintln!("case {number}: {answer}: {what}");
@@ -31,11 +31,11 @@ impl Answers {
     }
 
     /// Notes an observation that is as the table says when `is_so`, else a hole.
-    pub(crate) fn holds(&mut self, number: u8, what: &str, answer: Answer, is_so: bool) {
-        let otherwise = if answer == Answer::Works {
-            Answer::Denied
+    pub(crate) fn holds(&mut self, number: u8, what: &str, answer: AttemptResult, is_so: bool) {
+        let otherwise = if answer == AttemptResult::Succeeded {
+            AttemptResult::Denied
         } else {
-            Answer::Works
+            AttemptResult::Succeeded
         };
         self.observe(number, what, if is_so { answer } else { otherwise });
     }
@@ -53,23 +53,23 @@ impl Answers {
             self.holds(
                 number,
                 &format!("{words:?}: {said}"),
-                Answer::Denied,
+                AttemptResult::Denied,
                 said.starts_with("refused: "),
             );
         }
     }
 
     /// Returns what a case was answered so far.
-    pub(crate) fn of(&self, number: u8) -> Option<Answer> {
+    pub(crate) fn of(&self, number: u8) -> Option<AttemptResult> {
         self.0.get(&number).copied()
     }
 
     /// Adds what cannot be tried.
-    pub(crate) fn finish(self) -> BTreeMap<u8, Result<Answer, Skipped>> {
+    pub(crate) fn finish(self) -> BTreeMap<u8, Result<AttemptResult, Skipped>> {
         let absent = CASES
             .iter()
-            .filter(|case| case.expected(Column::Wasm) == [Answer::Absent])
-            .map(|case| (case.number, Answer::Absent));
+            .filter(|case| case.expected(BackendVariant::Wasm) == [AttemptResult::NotApplicable])
+            .map(|case| (case.number, AttemptResult::NotApplicable));
         absent
             .chain(self.0)
             .map(|(number, answer)| (number, Ok(answer)))

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use skills_sandbox::conformance::Answer;
+use skills_sandbox::conformance::AttemptResult;
 
 use super::answers::Answers;
 use super::scene::{asked_for, everywhere, planted, words};
@@ -140,10 +140,15 @@ async fn changing(answers: &mut Answers, generation: Generation) {
         )
         .await;
     let after = (lab.tree("skill"), lab.tree("outside"));
-    answers.holds(5, "the skill's files", Answer::Denied, before.0 == after.0);
+    answers.holds(
+        5,
+        "the skill's files",
+        AttemptResult::Denied,
+        before.0 == after.0,
+    );
     let is_same = before.1 == after.1 && !places[..2].iter().any(|place| place.exists());
-    answers.holds(6, "files outside", Answer::Denied, is_same);
-    answers.holds(7, "files outside", Answer::Denied, is_same);
+    answers.holds(6, "files outside", AttemptResult::Denied, is_same);
+    answers.holds(7, "files outside", AttemptResult::Denied, is_same);
 }
 
 async fn metadata(answers: &mut Answers, generation: Generation) {
@@ -170,7 +175,7 @@ async fn metadata(answers: &mut Answers, generation: Generation) {
     answers.holds(
         8,
         "seen from outside",
-        Answer::Denied,
+        AttemptResult::Denied,
         before == (lab.tree("skill"), lab.tree("outside")),
     );
     answers
@@ -211,7 +216,7 @@ async fn granted(answers: &mut Answers, generation: Generation) {
     answers.holds(
         10,
         "seen from outside",
-        Answer::Denied,
+        AttemptResult::Denied,
         before == lab.tree("workspace"),
     );
     let lab = lab.writing();
@@ -219,7 +224,7 @@ async fn granted(answers: &mut Answers, generation: Generation) {
     let made = fs::metadata(lab.path("workspace/made.txt"));
     let is_ours = made.is_ok_and(|made| made.uid() == fs::metadata(lab.path("")).unwrap().uid());
     let is_so = is_ours && fs::read(lab.path("workspace/made.txt")).unwrap() == b"written";
-    answers.holds(11, &said, Answer::Works, is_so);
+    answers.holds(11, &said, AttemptResult::Succeeded, is_so);
 }
 
 async fn devices(answers: &mut Answers, generation: Generation) {
@@ -295,5 +300,5 @@ async fn temporary(answers: &mut Answers, generation: Generation) {
         .denied(15, &lab, &[vec!["pour", left.to_str().unwrap(), "1000"]])
         .await;
     let is_same = !left.exists() && fs::read(hosts.path()).unwrap() == b"host";
-    answers.holds(15, "seen from outside", Answer::Denied, is_same);
+    answers.holds(15, "seen from outside", AttemptResult::Denied, is_same);
 }

@@ -2,7 +2,7 @@
 
 use std::net::{TcpListener, UdpSocket};
 
-use skills_sandbox::conformance::Answer;
+use skills_sandbox::conformance::AttemptResult;
 
 use super::answers::Answers;
 use super::network::nobody;
@@ -36,7 +36,12 @@ async fn listed(answers: &mut Answers, generation: Generation) {
         } else {
             went == (vec![], vec![])
         };
-        answers.holds(38, &format!("{authority}: {said:?}"), Answer::Works, is_so);
+        answers.holds(
+            38,
+            &format!("{authority}: {said:?}"),
+            AttemptResult::Succeeded,
+            is_so,
+        );
     }
 }
 
@@ -110,7 +115,7 @@ async fn disguised(answers: &mut Answers, generation: Generation) {
             answers.holds(
                 *case,
                 &format!("{authority:?}: {said:?}"),
-                Answer::Denied,
+                AttemptResult::Denied,
                 is_so,
             );
         }
@@ -133,7 +138,12 @@ async fn private(answers: &mut Answers, generation: Generation) {
             .fetch(generation, &["http", "inside.example", "/"])
             .await;
         let is_so = said.text == "DestinationIpProhibited" && lab.went().1.is_empty();
-        answers.holds(40, &format!("{address}: {said:?}"), Answer::Denied, is_so);
+        answers.holds(
+            40,
+            &format!("{address}: {said:?}"),
+            AttemptResult::Denied,
+            is_so,
+        );
     }
     // A name that is public when it is looked at first, and private later.
     lab.name("rebind.example", &[&["127.0.0.1", PUBLIC], &["127.0.0.1"]]);
@@ -143,7 +153,12 @@ async fn private(answers: &mut Answers, generation: Generation) {
     let dialled = lab.went().1;
     let is_so =
         dialled == [format!("{PUBLIC}:80")] && said.text.ends_with("DestinationIpProhibited");
-    answers.holds(40, &format!("{dialled:?} {said:?}"), Answer::Denied, is_so);
+    answers.holds(
+        40,
+        &format!("{dialled:?} {said:?}"),
+        AttemptResult::Denied,
+        is_so,
+    );
 }
 
 async fn smuggled(answers: &mut Answers, generation: Generation) {
@@ -193,7 +208,7 @@ async fn smuggled(answers: &mut Answers, generation: Generation) {
         answers.holds(
             42,
             &format!("{attempt:?}: {said:?} {requests:?}"),
-            Answer::Denied,
+            AttemptResult::Denied,
             is_so,
         );
     }
@@ -226,7 +241,7 @@ async fn directly(answers: &mut Answers) {
             answers.holds(
                 43,
                 &format!("{attempt:?}: {said}"),
-                Answer::Denied,
+                AttemptResult::Denied,
                 said.starts_with("refused: "),
             );
         }
@@ -236,7 +251,7 @@ async fn directly(answers: &mut Answers) {
     answers.holds(
         43,
         "visits",
-        Answer::Denied,
+        AttemptResult::Denied,
         nobody(tcp.accept()) && nobody(udp.recv(&mut [0; 16])),
     );
 }

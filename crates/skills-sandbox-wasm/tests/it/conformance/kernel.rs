@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use skills_sandbox::conformance::Answer;
+use skills_sandbox::conformance::AttemptResult;
 
 use super::answers::Answers;
 use super::scene::{asked_for, everywhere, planted};
@@ -103,7 +103,7 @@ pub(crate) async fn answer(answers: &mut Answers) {
         answers.holds(
             93,
             "seen from outside",
-            Answer::Denied,
+            AttemptResult::Denied,
             shared.is_none_or(|file| fs::read(file.path()).unwrap() == b"host"),
         );
     }

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use skills_policy::{Capability, Decision, Layer, Request, Rules};
-use skills_sandbox::conformance::Answer;
+use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Job, Program, Sandbox};
 use skills_sandbox_wasm::WasmSandbox;
 
@@ -43,8 +43,8 @@ async fn a_host_of_its_own() {
         panic!("granted")
     };
     let job = Job::new(grants, Program::Wasm(Generation::P2.guest()))
-        .argument("beat")
-        .argument("/workspace/heart");
+        .arg("beat")
+        .arg("/workspace/heart");
     let outcome = WasmSandbox::new(root.join("scratch")).run(job).await;
     panic!("it ended: {outcome:?}");
 }
@@ -80,5 +80,5 @@ pub(crate) async fn answer(answers: &mut Answers) {
     let last = beats();
     // Thirty times as long as between two beats.
     tokio::time::sleep(Duration::from_millis(300)).await;
-    answers.holds(55, "its heart", Answer::Contained, beats() == last);
+    answers.holds(55, "its heart", AttemptResult::Contained, beats() == last);
 }

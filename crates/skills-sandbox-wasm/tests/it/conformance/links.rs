@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use skills_policy::{Decision, Grants, Request, Rules};
-use skills_sandbox::conformance::Answer;
+use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{Job, Program, Sandbox};
 use skills_sandbox_wasm::WasmSandbox;
 
@@ -106,7 +106,7 @@ async fn links(answers: &mut Answers, generation: Generation) {
     let is_same = before == (lab.tree("outside"), lab.tree("skill"));
     [16, 17, 19, 20]
         .iter()
-        .for_each(|case| answers.holds(*case, "files outside", Answer::Denied, is_same));
+        .for_each(|case| answers.holds(*case, "files outside", AttemptResult::Denied, is_same));
 }
 
 /// Somebody exchanges the granted directory for a symlink and back, a thousand times at least,
@@ -148,7 +148,7 @@ async fn swapped(answers: &mut Answers, generation: Generation) {
         match ran.as_deref() {
             Ok("ok: own\n") => own += 1,
             Ok(said) if !said.starts_with("refused: ") => {
-                answers.observe(18, &format!("it read {said:?}"), Answer::Works)
+                answers.observe(18, &format!("it read {said:?}"), AttemptResult::Succeeded)
             }
             _ => refused += 1,
         }
@@ -158,7 +158,7 @@ async fn swapped(answers: &mut Answers, generation: Generation) {
     answers.observe(
         18,
         &format!("{own} runs saw their own, {refused} nothing"),
-        Answer::Denied,
+        AttemptResult::Denied,
     );
 }
 
@@ -183,7 +183,7 @@ async fn protected(answers: &mut Answers, generation: Generation) {
     answers.holds(
         21,
         "seen from outside",
-        Answer::Denied,
+        AttemptResult::Denied,
         before == lab.tree("workspace/.git"),
     );
 }
@@ -202,8 +202,8 @@ async fn symlinked(answers: &mut Answers, generation: Generation) {
     symlink(lab.path("skill"), lab.path("alias")).unwrap();
     let job = |root: &std::path::Path| {
         Job::new(granted(root).unwrap(), Program::Wasm(generation.guest()))
-            .argument("raw-read")
-            .argument("/skill/data.txt")
+            .arg("raw-read")
+            .arg("/skill/data.txt")
     };
     let refused = lab
         .run_job(job(&lab.path("alias")))
@@ -213,7 +213,7 @@ async fn symlinked(answers: &mut Answers, generation: Generation) {
     answers.holds(
         22,
         &format!("{refused:?}"),
-        Answer::Refused,
+        AttemptResult::Rejected,
         refused
             .as_ref()
             .is_err_and(|error| error.contains("symlink")),
@@ -227,7 +227,7 @@ async fn symlinked(answers: &mut Answers, generation: Generation) {
     answers.holds(
         22,
         "the resolved path",
-        Answer::Refused,
+        AttemptResult::Rejected,
         resolved == "ok: data\n",
     );
 }
@@ -258,7 +258,7 @@ async fn artefacts(answers: &mut Answers, generation: Generation) {
         && lab.path("workspace/sparse").exists()
         && !has_special
         && before == lab.tree("outside");
-    answers.holds(23, &made, Answer::Contained, is_so);
+    answers.holds(23, &made, AttemptResult::Contained, is_so);
 }
 
 /// Symlinks with the names that the last runs' directories had, and others like it, lead to a file
@@ -302,7 +302,7 @@ async fn temporary(answers: &mut Answers) {
         answers.holds(
             24,
             &said,
-            Answer::NoEffect,
+            AttemptResult::NoEffect,
             said == "ok: written\n" && before == lab.tree("outside"),
         );
     }
@@ -333,7 +333,7 @@ async fn odd_paths(answers: &mut Answers, generation: Generation) {
         for words in attempts {
             let job = words.iter().fold(
                 Job::new(grants.clone(), Program::Wasm(generation.guest())),
-                |job, word| job.argument(word),
+                |job, word| job.arg(word),
             );
             let said = lab
                 .run_job(job)
@@ -348,7 +348,7 @@ async fn odd_paths(answers: &mut Answers, generation: Generation) {
             answers.holds(
                 25,
                 &format!("{:?} {words:?}: {said:?}", &name[..name.len().min(24)]),
-                Answer::NoEffect,
+                AttemptResult::NoEffect,
                 is_so,
             );
         }

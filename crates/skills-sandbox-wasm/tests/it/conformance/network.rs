@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::net::UnixListener;
 
-use skills_sandbox::conformance::Answer;
+use skills_sandbox::conformance::AttemptResult;
 
 use super::answers::Answers;
 use super::scene::{planted, words};
@@ -86,11 +86,11 @@ async fn four(answers: &mut Answers, generation: Generation) {
             ]]),
         )
         .await;
-    answers.holds(32, "visits", Answer::Denied, nobody(tcp.accept()));
+    answers.holds(32, "visits", AttemptResult::Denied, nobody(tcp.accept()));
     answers.holds(
         33,
         "datagrams",
-        Answer::Denied,
+        AttemptResult::Denied,
         nobody(udp.recv(&mut [0; 16])),
     );
 }
@@ -112,7 +112,12 @@ async fn six(answers: &mut Answers, generation: Generation) {
     answers.denied(36, &lab, &attempts).await;
     for listener in listener.iter().chain([&four]) {
         listener.set_nonblocking(true).unwrap();
-        answers.holds(36, "visits", Answer::Denied, nobody(listener.accept()));
+        answers.holds(
+            36,
+            "visits",
+            AttemptResult::Denied,
+            nobody(listener.accept()),
+        );
     }
 }
 
@@ -135,6 +140,11 @@ async fn local(answers: &mut Answers, generation: Generation) {
     }
     for listener in listeners {
         listener.set_nonblocking(true).unwrap();
-        answers.holds(47, "visits", Answer::Denied, nobody(listener.accept()));
+        answers.holds(
+            47,
+            "visits",
+            AttemptResult::Denied,
+            nobody(listener.accept()),
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Streams and endings: cases 73 and 75 to 79.
 
-use skills_sandbox::conformance::Answer;
-use skills_sandbox::{Captured, Ending};
+use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::{CapturedOutput, Termination};
 
 use super::answers::Answers;
 use super::scene::planted;
@@ -25,18 +25,18 @@ async fn floods(answers: &mut Answers, generation: Generation) {
     };
     for action in ["flood", "flood-stderr"].iter().chain(more) {
         let outcome = lab.run(&[action]).await;
-        let kept = |captured: &Captured| captured.bytes().len() + captured.tail().len();
+        let kept = |captured: &CapturedOutput| captured.head().len() + captured.tail().len();
         let is_cut = outcome.stdout.is_truncated() || outcome.stderr.is_truncated();
         let is_bounded =
             kept(&outcome.stdout) <= 10_000 && kept(&outcome.stderr) <= 10_000 && is_cut;
-        let is_stopped = outcome.ending
-            == Ending::OutputLimit {
+        let is_stopped = outcome.termination
+            == Termination::OutputLimit {
                 limit_bytes: 256 << 10,
             };
         answers.holds(
             75,
-            &format!("{action}: {:?}", outcome.ending),
-            Answer::Contained,
+            &format!("{action}: {:?}", outcome.termination),
+            AttemptResult::Contained,
             is_bounded && is_stopped,
         );
     }
@@ -45,25 +45,30 @@ async fn floods(answers: &mut Answers, generation: Generation) {
 async fn endings(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation);
     let outcome = lab
-        .run_job(lab.job(&["environment"]).input(vec![b'x'; 10 << 20]))
+        .run_job(lab.job(&["environment"]).stdin(vec![b'x'; 10 << 20]))
         .await
         .unwrap();
-    let is_so = outcome.ending.is_success() && outcome.stdout.text().is_empty();
-    answers.holds(77, &format!("{:?}", outcome.ending), Answer::Works, is_so);
+    let is_so = outcome.termination.is_success() && outcome.stdout.text().is_empty();
+    answers.holds(
+        77,
+        &format!("{:?}", outcome.termination),
+        AttemptResult::Succeeded,
+        is_so,
+    );
     for code in [200, 139] {
-        let ending = lab.run(&["exit", &code.to_string()]).await.ending;
+        let ending = lab.run(&["exit", &code.to_string()]).await.termination;
         answers.holds(
             79,
             &format!("{ending}"),
-            Answer::Works,
-            ending == Ending::Exited { code },
+            AttemptResult::Succeeded,
+            ending == Termination::Exited { code },
         );
     }
-    let ending = lab.run(&["panic"]).await.ending;
+    let ending = lab.run(&["panic"]).await.termination;
     answers.holds(
         79,
         &format!("{ending}"),
-        Answer::Works,
+        AttemptResult::Succeeded,
         kind(&ending) == "trapped",
     );
 }
@@ -78,28 +83,28 @@ async fn bytes(answers: &mut Answers) {
             .to_vec();
     for (case, bytes) in [(73, sequences), (76, odd)] {
         let stdout = lab
-            .run_job(lab.job(&["copy"]).input(bytes.clone()))
+            .run_job(lab.job(&["copy"]).stdin(bytes.clone()))
             .await
             .unwrap()
             .stdout;
         answers.holds(
             case,
-            &format!("{:?}", stdout.bytes()),
-            Answer::Works,
-            stdout.bytes() == bytes && !stdout.is_truncated(),
+            &format!("{:?}", stdout.head()),
+            AttemptResult::Succeeded,
+            stdout.head() == bytes && !stdout.is_truncated(),
         );
     }
     let outcome = lab
-        .run_job(lab.job(&["close"]).input(b"unread".to_vec()))
+        .run_job(lab.job(&["close"]).stdin(b"unread".to_vec()))
         .await
         .unwrap();
     let said = (outcome.stdout.text(), outcome.stderr.text());
-    let is_so = (said.0.as_str(), said.1.as_str(), &outcome.ending)
-        == ("before", "after", &Ending::Exited { code: 4 });
+    let is_so = (said.0.as_str(), said.1.as_str(), &outcome.termination)
+        == ("before", "after", &Termination::Exited { code: 4 });
     answers.holds(
         78,
-        &format!("{said:?} {:?}", outcome.ending),
-        Answer::Works,
+        &format!("{said:?} {:?}", outcome.termination),
+        AttemptResult::Succeeded,
         is_so,
     );
 }

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::time::Duration;
 
 use skills_policy::{Decision, Layer, Origin, Request, Rules, VariablePattern};
-use skills_sandbox::conformance::Answer;
-use skills_sandbox::{Ending, Job, Program};
+use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::{Job, Program, Termination};
 
 use super::answers::Answers;
 use super::scene::{asked_for, everywhere, planted, words};
@@ -48,14 +48,14 @@ async fn memory(answers: &mut Answers, generation: Generation) {
         lab.run_bytes(&several).await.unwrap(),
         lab.run_bytes(&at_once).await.unwrap(),
     ] {
-        let is_stopped = outcome.ending
-            == Ending::MemoryLimit {
+        let is_stopped = outcome.termination
+            == Termination::MemoryLimit {
                 limit_bytes: 32 << 20,
             };
         answers.holds(
             61,
-            &format!("{:?}", outcome.ending),
-            Answer::Contained,
+            &format!("{:?}", outcome.termination),
+            AttemptResult::Contained,
             is_stopped,
         );
     }
@@ -76,7 +76,7 @@ async fn disk(answers: &mut Answers, generation: Generation) {
         answers.holds(
             63,
             &format!("{attempt:?}: {said}"),
-            Answer::Contained,
+            AttemptResult::Contained,
             said.starts_with("refused: "),
         );
     }
@@ -84,7 +84,7 @@ async fn disk(answers: &mut Answers, generation: Generation) {
     answers.holds(
         63,
         &format!("{written} bytes in the workspace"),
-        Answer::Contained,
+        AttemptResult::Contained,
         written <= 8 << 20,
     );
 
@@ -100,14 +100,14 @@ async fn disk(answers: &mut Answers, generation: Generation) {
     answers.holds(
         64,
         &format!("a file of {length} bytes"),
-        Answer::Denied,
+        AttemptResult::Denied,
         length <= 1 << 20,
     );
-    let ending = lab.run(&["open", "/skill/data.txt"]).await.ending;
+    let ending = lab.run(&["open", "/skill/data.txt"]).await.termination;
     answers.holds(
         64,
         &format!("too many files: {ending}"),
-        Answer::Denied,
+        AttemptResult::Denied,
         kind(&ending) == "handle-limit",
     );
 }
@@ -117,13 +117,13 @@ async fn time(answers: &mut Answers, generation: Generation) {
     lab.limits.wall_time = Duration::from_secs(1);
     for (case, action) in [(65, "spin"), (66, "sleep")] {
         let outcome = lab.run(&[action]).await;
-        let is_late = outcome.ending == Ending::TimedOut { limit_ms: 1_000 };
+        let is_late = outcome.termination == Termination::TimedOut { limit_ms: 1_000 };
         let is_timely = outcome.duration >= Duration::from_secs(1)
             && outcome.duration < Duration::from_secs(60);
         answers.holds(
             case,
-            &format!("{:?} after {:?}", outcome.ending, outcome.duration),
-            Answer::Contained,
+            &format!("{:?} after {:?}", outcome.termination, outcome.duration),
+            AttemptResult::Contained,
             is_late && is_timely,
         );
     }
@@ -132,11 +132,11 @@ async fn time(answers: &mut Answers, generation: Generation) {
 async fn crash(answers: &mut Answers, generation: Generation) {
     let lab = planted(generation).writing();
     let before = lab.tree("");
-    let ending = lab.run(&["panic"]).await.ending;
+    let ending = lab.run(&["panic"]).await.termination;
     answers.holds(
         67,
         &format!("{ending}"),
-        Answer::NoEffect,
+        AttemptResult::NoEffect,
         kind(&ending) == "trapped" && before == lab.tree(""),
     );
 }
@@ -148,7 +148,7 @@ async fn variables(answers: &mut Answers, generation: Generation) {
         "the host has an environment"
     );
     let said = lab.attempt(&["environment"]).await;
-    answers.holds(68, &said, Answer::Denied, said.is_empty());
+    answers.holds(68, &said, AttemptResult::Denied, said.is_empty());
     let all: VariablePattern = "*".parse().unwrap();
     for name in [
         "LD_PRELOAD",
@@ -166,11 +166,11 @@ async fn variables(answers: &mut Answers, generation: Generation) {
             .allow(Layer::User, all.clone())
             .decide(&request)
         else {
-            answers.observe(69, name, Answer::Denied);
+            answers.observe(69, name, AttemptResult::Denied);
             continue;
         };
-        let job = Job::new(grants, Program::Wasm(generation.guest())).secret(name, "/evil");
-        answers.holds(69, name, Answer::Denied, job.is_err());
+        let job = Job::new(grants, Program::Wasm(generation.guest())).secret_env(name, "/evil");
+        answers.holds(69, name, AttemptResult::Denied, job.is_err());
     }
 }
 
@@ -182,7 +182,7 @@ async fn terminals(answers: &mut Answers) {
     answers.holds(
         70,
         &said,
-        Answer::Denied,
+        AttemptResult::Denied,
         said == "ok: /skill /workspace /work",
     );
     let numbers = (0..32)
@@ -196,7 +196,7 @@ async fn terminals(answers: &mut Answers) {
     answers.denied(70, &lab, &asked_for(&numbers)).await;
     drop(open);
     let said = lab.attempt(&["terminals"]).await;
-    answers.holds(71, &said, Answer::Denied, said == "0 of 3");
+    answers.holds(71, &said, AttemptResult::Denied, said == "0 of 3");
     answers
         .denied(
             71,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use skills_sandbox::conformance::Answer;
-use skills_sandbox::{Sandbox, Status};
+use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox::{EnforcementStatus, Sandbox};
 use skills_sandbox_wasm::WasmSandbox;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -50,7 +50,7 @@ async fn failing(answers: &mut Answers, generation: Generation) {
         answers.holds(
             95,
             &format!("{what}: {failed:?}"),
-            Answer::Refused,
+            AttemptResult::Rejected,
             failed.is_err(),
         );
     }
@@ -65,7 +65,7 @@ async fn failing(answers: &mut Answers, generation: Generation) {
     answers.holds(
         95,
         &format!("no scratch: {ran:?}"),
-        Answer::Refused,
+        AttemptResult::Rejected,
         !ran.is_ok_and(|said| said.starts_with("ok: ")),
     );
 }
@@ -87,7 +87,7 @@ async fn many(answers: &mut Answers) {
             let _place = places.acquire_owned().await.unwrap();
             let own = number.to_string();
             let job = if number % 2 == 0 {
-                lab.job(&["echo", &own]).input(own.clone().into_bytes())
+                lab.job(&["echo", &own]).stdin(own.clone().into_bytes())
             } else {
                 lab.job(&["write", "/work/x"])
             };
@@ -109,7 +109,7 @@ async fn many(answers: &mut Answers) {
     answers.holds(
         96,
         &format!("{right} right, {left} left"),
-        Answer::Works,
+        AttemptResult::Succeeded,
         (right, left) == (1_000, 0),
     );
 }
@@ -142,8 +142,13 @@ async fn thread_ends(answers: &mut Answers) {
     });
     fs::write(lab.path("workspace/go"), "").unwrap();
     let outcome = begun.unwrap().await.unwrap();
-    let is_so = outcome.stdout.text() == "went on\n" && outcome.ending.is_success();
-    answers.holds(97, &format!("{:?}", outcome.ending), Answer::Works, is_so);
+    let is_so = outcome.stdout.text() == "went on\n" && outcome.termination.is_success();
+    answers.holds(
+        97,
+        &format!("{:?}", outcome.termination),
+        AttemptResult::Succeeded,
+        is_so,
+    );
 }
 
 /// The cases that put each wall of a report to the test.
@@ -167,11 +172,11 @@ async fn honest(answers: &mut Answers) {
             .writing()
             .run(&["list", "/skill"])
             .await
-            .report;
+            .enforcement;
         for layer in report
-            .layers()
+            .restrictions()
             .iter()
-            .filter(|layer| layer.status() == Status::Enforced)
+            .filter(|layer| layer.status() == EnforcementStatus::Enforced)
         {
             let cases = PROVOKED
                 .iter()
@@ -179,11 +184,11 @@ async fn honest(answers: &mut Answers) {
                 .map_or(&[][..], |(_, cases)| cases);
             let held = cases
                 .iter()
-                .all(|case| answers.of(*case).is_some_and(Answer::is_held));
+                .all(|case| answers.of(*case).is_some_and(AttemptResult::is_blocked));
             answers.holds(
                 98,
                 &format!("{layer}, provoked by {cases:?}"),
-                Answer::Works,
+                AttemptResult::Succeeded,
                 held && !cases.is_empty(),
             );
         }

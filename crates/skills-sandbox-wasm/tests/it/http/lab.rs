@@ -8,8 +8,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use skills_policy::{Decision, Effect, Grants, Layer, Limits, Request, Rule, Rules};
-use skills_sandbox::egress::Outside;
-use skills_sandbox::{Job, Outcome, Program, Sandbox, SandboxError};
+use skills_sandbox::egress::Connector;
+use skills_sandbox::{Job, Program, RunOutput, Sandbox, SandboxError};
 use skills_sandbox_wasm::{HttpLimits, WasmSandbox};
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -99,7 +99,7 @@ struct World {
     counts: watch::Sender<(usize, usize)>,
 }
 
-impl Outside for World {
+impl Connector for World {
     fn resolve<'a>(
         &'a self,
         host: &'a str,
@@ -182,7 +182,7 @@ impl Lab {
         let sandbox = SANDBOX
             .0
             .clone()
-            .outside(world.clone())
+            .connector(world.clone())
             .root_certificates([AUTHORITY.to_vec()])
             .http_limits(limits);
         let lab = Self {
@@ -198,7 +198,7 @@ impl Lab {
     pub(crate) fn public(patterns: &[&str]) -> Self {
         let lab = Self::new(patterns);
         Self {
-            sandbox: SANDBOX.0.clone().outside(lab.world.clone()),
+            sandbox: SANDBOX.0.clone().connector(lab.world.clone()),
             ..lab
         }
     }
@@ -274,10 +274,10 @@ impl Lab {
         let job = Job::new(self.grants.clone(), Program::Wasm(program));
         arguments
             .iter()
-            .fold(job, |job, argument| job.argument(*argument))
+            .fold(job, |job, argument| job.arg(*argument))
     }
 
-    pub(crate) async fn run(&self, job: Job) -> Result<Outcome, SandboxError> {
+    pub(crate) async fn run(&self, job: Job) -> Result<RunOutput, SandboxError> {
         timeout(PATIENCE, self.sandbox.run(job))
             .await
             .expect("the run does not end")
@@ -290,11 +290,11 @@ impl Lab {
         assert!(
             stderr.is_empty(),
             "{arguments:?}: {stderr} {:?}",
-            outcome.ending
+            outcome.termination
         );
         let layer = outcome
-            .report
-            .layers()
+            .enforcement
+            .restrictions()
             .iter()
             .find(|layer| layer.name() == "network")
             .unwrap();

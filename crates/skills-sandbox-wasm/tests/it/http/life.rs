@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skills_sandbox::egress::Outside;
-use skills_sandbox::{Ending, Job, Program, Sandbox};
+use skills_sandbox::egress::Connector;
+use skills_sandbox::{Job, Program, Sandbox, Termination};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -85,8 +85,8 @@ async fn connections_end_with_the_time_of_a_run() {
             .await
             .unwrap();
         assert_eq!(
-            outcome.ending,
-            Ending::TimedOut { limit_ms: 500 },
+            outcome.termination,
+            Termination::TimedOut { limit_ms: 500 },
             "{generation:?}"
         );
         lab.until(1, 1).await;
@@ -101,7 +101,7 @@ async fn sockets_stay_closed() {
     let program = Program::Wasm(Arc::from(
         include_bytes!("../../guest/probe.wasm").as_slice(),
     ));
-    let job = Job::new(job.grants().clone(), program).argument("connect");
+    let job = Job::new(job.grants().clone(), program).arg("connect");
     let outcome = timeout(PATIENCE, lab.run(job)).await.unwrap().unwrap();
     assert_eq!(outcome.stdout.text(), "refused: PermissionDenied\n");
 }
@@ -109,7 +109,7 @@ async fn sockets_stay_closed() {
 /// A host whose own code fails.
 struct Fails;
 
-impl Outside for Fails {
+impl Connector for Fails {
     fn resolve<'a>(
         &'a self,
         _: &'a str,
@@ -130,7 +130,7 @@ impl Outside for Fails {
 async fn case_41_a_panic_of_this_host_ends_its_run_alone() {
     for generation in Generation::ALL {
         let lab = Lab::new(&["a.example"]);
-        let failing = lab.sandbox().outside(Arc::new(Fails));
+        let failing = lab.sandbox().connector(Arc::new(Fails));
         let outcome = timeout(
             PATIENCE,
             failing.run(lab.job(*generation, &["http", "a.example", "/"])),
@@ -139,7 +139,7 @@ async fn case_41_a_panic_of_this_host_ends_its_run_alone() {
         .unwrap()
         .unwrap();
         assert!(
-            matches!(&outcome.ending, Ending::HostPanicked { message } if message.contains("as asked")),
+            matches!(&outcome.termination, Termination::HostPanic { message } if message.contains("as asked")),
             "{generation:?}: {outcome:?}"
         );
         lab.answers(OK).await;

@@ -56,7 +56,7 @@ async fn requests_are_counted() {
         "200 [content-length=2] 2 \"hi\"\n200 [content-length=2] 2 \"hi\"\nConnectionLimitReached";
     let seen = "reached a.example (2); stopped: too many requests (1)";
     check(
-        limits().requests(2),
+        limits().max_requests(2),
         Script::Answer(OK.to_owned()),
         &["times=3"],
         expected,
@@ -67,7 +67,7 @@ async fn requests_are_counted() {
 
 #[tokio::test]
 async fn connections_at_a_time_are_counted() {
-    let lab = Lab::limited(&["a.example"], limits().connections(2));
+    let lab = Lab::limited(&["a.example"], limits().max_connections(2));
     lab.answers(OK).await;
     let said = lab
         .fetch(
@@ -99,7 +99,7 @@ async fn connections_at_a_time_are_counted() {
 #[tokio::test]
 async fn heads_of_requests_are_short() {
     let script = || Script::Answer(OK.to_owned());
-    let limit = limits().head_bytes(1_000);
+    let limit = limits().max_head_bytes(1_000);
     let value = "x".repeat(1_000);
     check(
         limit,
@@ -143,7 +143,7 @@ async fn heads_of_answers_are_short() {
         ));
         let expected = format!("HttpResponseHeaderSectionSize(Some({limit}))");
         check(
-            limits().head_bytes(limit),
+            limits().max_head_bytes(limit),
             script,
             &[],
             &expected,
@@ -158,7 +158,7 @@ async fn bodies_of_requests_are_short() {
     let seen = "reached a.example (1); stopped: too many bytes (1)";
     let ok = "200 [content-length=2] 2 \"hi\"";
     check(
-        limits().request_body_bytes(10_000),
+        limits().max_request_body_bytes(10_000),
         Script::Answer(OK.to_owned()),
         &["body=10000"],
         ok,
@@ -166,7 +166,7 @@ async fn bodies_of_requests_are_short() {
     )
     .await;
     check(
-        limits().request_body_bytes(10_000),
+        limits().max_request_body_bytes(10_000),
         Script::Answer(OK.to_owned()),
         &["body=10001"],
         "HttpRequestBodySize(Some(10000))",
@@ -174,7 +174,7 @@ async fn bodies_of_requests_are_short() {
     )
     .await;
     check(
-        limits().request_body_bytes(10_000),
+        limits().max_request_body_bytes(10_000),
         Script::Answer(OK.to_owned()),
         &["body=500000"],
         "HttpRequestBodySize(Some(10000))",
@@ -183,7 +183,7 @@ async fn bodies_of_requests_are_short() {
     .await;
     let announced = &["body=20000", "header=Content-Length:20000"];
     check(
-        limits().request_body_bytes(10_000),
+        limits().max_request_body_bytes(10_000),
         Script::Silent,
         announced,
         "HttpRequestBodySize(Some(10000))",
@@ -194,7 +194,7 @@ async fn bodies_of_requests_are_short() {
 
 #[tokio::test]
 async fn bodies_of_answers_are_short() {
-    let limit = limits().response_body_bytes(1_000);
+    let limit = limits().max_response_body_bytes(1_000);
     let seen = "reached a.example (1); stopped: too many bytes (1)";
     check(
         limit,
@@ -237,7 +237,7 @@ async fn bodies_of_answers_are_short() {
 async fn bytes_are_counted_over_all_connections_each_way() {
     let line = format!("200 [content-length=3000] 3000 {:?}", "y".repeat(80));
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n".len() as u64;
-    let limit = limits().bytes_each_way(2 * (3_000 + head));
+    let limit = limits().bytes_per_direction(2 * (3_000 + head));
     for generation in Generation::ALL {
         let lab = Lab::limited(&["a.example"], limit);
         lab.serve(80, Below::Nothing, answer(&"y".repeat(3_000)))
@@ -258,7 +258,7 @@ async fn bytes_are_counted_over_all_connections_each_way() {
     }
     let seen = "reached a.example (1); stopped: too many bytes (1)";
     check(
-        limits().bytes_each_way(9_000),
+        limits().bytes_per_direction(9_000),
         Script::Silent,
         &["body=100000"],
         "HttpRequestBodySize(Some(9000))",
@@ -270,7 +270,7 @@ async fn bytes_are_counted_over_all_connections_each_way() {
 #[tokio::test]
 async fn resolvers_and_hosts_that_do_not_answer_are_given_up() {
     for generation in Generation::ALL {
-        let lab = Lab::limited(&["*.example"], limits().dial_time(SHORT));
+        let lab = Lab::limited(&["*.example"], limits().connect_timeout(SHORT));
         lab.name("slow.example", &[]);
         let said = lab.fetch(*generation, &["http", "slow.example", "/"]).await;
         assert_eq!(
@@ -316,7 +316,7 @@ async fn hosts_that_fall_silent_are_given_up() {
     let seen = "reached a.example (1); stopped: nothing went for too long (1)";
     let begin = || Script::Begin("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi".to_owned());
     check(
-        limits().idle_time(SHORT),
+        limits().idle_timeout(SHORT),
         Script::Silent,
         &[],
         "ConnectionReadTimeout",
@@ -324,7 +324,7 @@ async fn hosts_that_fall_silent_are_given_up() {
     )
     .await;
     check(
-        limits().idle_time(SHORT),
+        limits().idle_timeout(SHORT),
         begin(),
         &[],
         "after 2 bytes: ConnectionReadTimeout",
@@ -350,7 +350,7 @@ async fn hosts_that_fall_silent_are_given_up() {
     )
     .await;
     check(
-        limits().idle_time(SHORT),
+        limits().idle_timeout(SHORT),
         Script::Silent,
         &["first=99999999"],
         "ConnectionReadTimeout",
@@ -358,7 +358,7 @@ async fn hosts_that_fall_silent_are_given_up() {
     )
     .await;
     check(
-        limits().idle_time(SHORT),
+        limits().idle_timeout(SHORT),
         begin(),
         &["between=99999999"],
         "after 2 bytes: ConnectionReadTimeout",

@@ -1,6 +1,8 @@
 //! Attempts on files.
 
-use super::{ABSENT, CONTAINED, DENIED, NO_EFFECT, REFUSED, Row, VISIBLE, WORKS, row};
+use super::{
+    CONTAINED, DENIED, NO_EFFECT, NOT_APPLICABLE, REJECTED, REPORTED, Row, SUCCEEDED, row,
+};
 
 pub(super) const FILES: &[Row] = &[
     row(
@@ -19,7 +21,7 @@ pub(super) const FILES: &[Row] = &[
         3,
         "list-outside",
         "List the root, a home directory and the directory above the skill.",
-        [CONTAINED, DENIED, VISIBLE, DENIED],
+        [CONTAINED, DENIED, REPORTED, DENIED],
     ),
     row(
         4,
@@ -55,7 +57,7 @@ pub(super) const FILES: &[Row] = &[
         9,
         "stat-outside",
         "Ask for size and times of a file outside.",
-        [DENIED, VISIBLE, DENIED, DENIED],
+        [DENIED, REPORTED, DENIED, DENIED],
     ),
     row(
         10,
@@ -67,13 +69,13 @@ pub(super) const FILES: &[Row] = &[
         11,
         "write-granted",
         "Write to a directory that was granted for writing; the file is its host's own.",
-        [WORKS; 4],
+        [SUCCEEDED; 4],
     ),
     row(
         12,
         "make-device",
         "Make devices in writable directories, and open what was made.",
-        [DENIED, DENIED, DENIED, ABSENT],
+        [DENIED, DENIED, DENIED, NOT_APPLICABLE],
     ),
     row(
         13,
@@ -91,7 +93,7 @@ pub(super) const FILES: &[Row] = &[
         15,
         "shared-temporary",
         "Find the host's temporary files, leave some there, fill the disk.",
-        [CONTAINED, DENIED, VISIBLE, DENIED],
+        [CONTAINED, DENIED, REPORTED, DENIED],
     ),
 ];
 
@@ -130,13 +132,13 @@ pub(super) const RACES: &[Row] = &[
         21,
         "move-protected-away",
         "Change a protected file of a writable directory by moving it, or what is above it, away and back.",
-        [DENIED, VISIBLE, DENIED, DENIED],
+        [DENIED, REPORTED, DENIED, DENIED],
     ),
     row(
         22,
         "symlinked-skill",
         "Give a run a skill by a path that leads through a symlink.",
-        [REFUSED, REFUSED, WORKS, REFUSED],
+        [REJECTED, REJECTED, SUCCEEDED, REJECTED],
     ),
     row(
         23,
@@ -169,7 +171,7 @@ pub(super) const KERNEL: &[Row] = &[
         27,
         "links-of-processes",
         "Climb out through links to roots and directories, reopen descriptors with more rights.",
-        [DENIED, DENIED, ABSENT, DENIED],
+        [DENIED, DENIED, NOT_APPLICABLE, DENIED],
     ),
     row(
         28,
@@ -187,12 +189,12 @@ pub(super) const KERNEL: &[Row] = &[
         30,
         "control-groups",
         "Leave the control group, or set what the kernel starts when it is empty.",
-        [DENIED, DENIED, ABSENT, DENIED],
+        [DENIED, DENIED, NOT_APPLICABLE, DENIED],
     ),
     row(
         31,
         "own-identity",
         "Map more users, allow groups, escape the killer of processes without memory.",
-        [DENIED, DENIED, ABSENT, DENIED],
+        [DENIED, DENIED, NOT_APPLICABLE, DENIED],
     ),
 ];

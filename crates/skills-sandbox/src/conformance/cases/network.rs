@@ -1,6 +1,6 @@
 //! Attempts on sockets.
 
-use super::{ABSENT, DENIED, REFUSED, Row, WORKS, row};
+use super::{DENIED, NOT_APPLICABLE, REJECTED, Row, SUCCEEDED, row};
 
 pub(super) const NETWORK: &[Row] = &[
     row(
@@ -43,49 +43,49 @@ pub(super) const NETWORK: &[Row] = &[
         38,
         "listed-host",
         "Reach a listed host through the proxy, another one, and both directly.",
-        [WORKS, REFUSED, WORKS, WORKS],
+        [SUCCEEDED, REJECTED, SUCCEEDED, SUCCEEDED],
     ),
     row(
         39,
         "disguised-host",
         "Name another host so that it looks like a listed one.",
-        [DENIED, REFUSED, DENIED, DENIED],
+        [DENIED, REJECTED, DENIED, DENIED],
     ),
     row(
         40,
         "private-answer",
         "Let a listed name lead to private addresses, from the start or later.",
-        [DENIED, REFUSED, DENIED, DENIED],
+        [DENIED, REJECTED, DENIED, DENIED],
     ),
     row(
         41,
         "odd-addresses",
         "Write addresses as one number, in octal, in hexadecimal, inside IPv6.",
-        [DENIED, REFUSED, DENIED, DENIED],
+        [DENIED, REJECTED, DENIED, DENIED],
     ),
     row(
         42,
         "smuggled-request",
         "Hide a second host or request in one for a listed host; ask for other ports.",
-        [DENIED, REFUSED, DENIED, DENIED],
+        [DENIED, REJECTED, DENIED, DENIED],
     ),
     row(
         43,
         "ignored-proxy",
         "Clear the variables that name the proxy and connect directly.",
-        [DENIED, REFUSED, DENIED, DENIED],
+        [DENIED, REJECTED, DENIED, DENIED],
     ),
     row(
         44,
         "other-families",
         "Make sockets of other families: virtual machines, kernel, radio, crypto.",
-        [DENIED, DENIED, DENIED, ABSENT],
+        [DENIED, DENIED, DENIED, NOT_APPLICABLE],
     ),
     row(
         45,
         "port-of-proxy",
         "Connect to the proxy's port at another address.",
-        [DENIED, REFUSED, DENIED, ABSENT],
+        [DENIED, REJECTED, DENIED, NOT_APPLICABLE],
     ),
 ];
 
@@ -94,7 +94,7 @@ pub(super) const LOCAL_SOCKETS: &[Row] = &[
         46,
         "abstract-socket",
         "Connect to a local socket that has a name and no file.",
-        [DENIED, DENIED, ABSENT, ABSENT],
+        [DENIED, DENIED, NOT_APPLICABLE, NOT_APPLICABLE],
     ),
     row(
         47,
@@ -106,12 +106,12 @@ pub(super) const LOCAL_SOCKETS: &[Row] = &[
         48,
         "passed-descriptor",
         "Let a helper that listens in a shared directory pass a descriptor in.",
-        [DENIED, DENIED, DENIED, ABSENT],
+        [DENIED, DENIED, DENIED, NOT_APPLICABLE],
     ),
     row(
         49,
         "socket-pair",
         "Talk to a process of the run's own through a pair of sockets.",
-        [WORKS, WORKS, WORKS, ABSENT],
+        [SUCCEEDED, SUCCEEDED, SUCCEEDED, NOT_APPLICABLE],
     ),
 ];

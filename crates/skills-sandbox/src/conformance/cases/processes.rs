@@ -1,55 +1,58 @@
 //! Attempts on processes, resources and what is inherited.
 
-use super::{ABSENT, CONTAINED, COUNTED, DENIED, NO_EFFECT, Row, SCOPED, VISIBLE, WORKS, row};
+use super::{
+    CONTAINED, CONTAINED_OR_REPORTED, DENIED, NO_EFFECT, NO_EFFECT_OR_REPORTED, NOT_APPLICABLE,
+    REPORTED, Row, SUCCEEDED, row,
+};
 
 pub(super) const PROCESSES: &[Row] = &[
     row(
         50,
         "signals",
         "Send signals to the host, to others of its processes and to all at once.",
-        [NO_EFFECT, SCOPED, NO_EFFECT, ABSENT],
+        [NO_EFFECT, NO_EFFECT_OR_REPORTED, NO_EFFECT, NOT_APPLICABLE],
     ),
     row(
         51,
         "debug-host",
         "Trace the host, read its memory, take its descriptors.",
-        [DENIED, DENIED, DENIED, ABSENT],
+        [DENIED, DENIED, DENIED, NOT_APPLICABLE],
     ),
     row(
         52,
         "daemon-outlives-deadline",
         "Leave a daemon in a session of its own, and run into the deadline.",
-        [CONTAINED, CONTAINED, COUNTED, ABSENT],
+        [CONTAINED, CONTAINED, CONTAINED_OR_REPORTED, NOT_APPLICABLE],
     ),
     row(
         53,
         "daemon-outlives-exit",
         "Leave a daemon in a session of its own, and end well.",
-        [CONTAINED, CONTAINED, COUNTED, ABSENT],
+        [CONTAINED, CONTAINED, CONTAINED_OR_REPORTED, NOT_APPLICABLE],
     ),
     row(
         54,
         "pipe-kept-open",
         "Leave a process that holds the output open, and end.",
-        [CONTAINED, CONTAINED, CONTAINED, ABSENT],
+        [CONTAINED, CONTAINED, CONTAINED, NOT_APPLICABLE],
     ),
     row(
         55,
         "host-killed",
         "Live on after the host was killed without warning.",
-        [CONTAINED, COUNTED, VISIBLE, CONTAINED],
+        [CONTAINED, CONTAINED_OR_REPORTED, REPORTED, CONTAINED],
     ),
     row(
         56,
         "number-reused",
         "Be killed when the number already belongs to another process.",
-        [NO_EFFECT, NO_EFFECT, NO_EFFECT, ABSENT],
+        [NO_EFFECT, NO_EFFECT, NO_EFFECT, NOT_APPLICABLE],
     ),
     row(
         57,
         "deaf-script",
         "Ignore requests to end, or stop oneself, until the deadline.",
-        [CONTAINED, CONTAINED, CONTAINED, ABSENT],
+        [CONTAINED, CONTAINED, CONTAINED, NOT_APPLICABLE],
     ),
     row(
         58,
@@ -70,31 +73,41 @@ pub(super) const RESOURCES: &[Row] = &[
         60,
         "fork-bomb",
         "Make processes without end.",
-        [COUNTED, COUNTED, VISIBLE, ABSENT],
+        [
+            CONTAINED_OR_REPORTED,
+            CONTAINED_OR_REPORTED,
+            REPORTED,
+            NOT_APPLICABLE,
+        ],
     ),
     row(
         61,
         "memory-hog",
         "Take more memory than is allowed: private, shared, of devices and files, hidden from the limits.",
-        [CONTAINED, CONTAINED, VISIBLE, CONTAINED],
+        [CONTAINED, CONTAINED, REPORTED, CONTAINED],
     ),
     row(
         62,
         "memory-of-many",
         "Take more memory than is allowed with several processes together.",
-        [COUNTED, COUNTED, VISIBLE, ABSENT],
+        [
+            CONTAINED_OR_REPORTED,
+            CONTAINED_OR_REPORTED,
+            REPORTED,
+            NOT_APPLICABLE,
+        ],
     ),
     row(
         63,
         "disk-fill",
         "Fill the scratch space with bytes, and with a great many files.",
-        [CONTAINED, CONTAINED, VISIBLE, CONTAINED],
+        [CONTAINED, CONTAINED, REPORTED, CONTAINED],
     ),
     row(
         64,
         "raise-limits",
         "Write a file that is too large, open too many, raise the limits.",
-        [DENIED, DENIED, VISIBLE, DENIED],
+        [DENIED, DENIED, REPORTED, DENIED],
     ),
     row(
         65,
@@ -113,7 +126,7 @@ pub(super) const RESOURCES: &[Row] = &[
         101,
         "pools-of-all",
         "Use up what the kernel has once for the machine or the user: contexts of asynchronous I/O, watches, buffers of pipes, timers.",
-        [DENIED, DENIED, ABSENT, ABSENT],
+        [DENIED, DENIED, NOT_APPLICABLE, NOT_APPLICABLE],
     ),
 ];
 
@@ -146,18 +159,18 @@ pub(super) const ENVIRONMENT: &[Row] = &[
         72,
         "type-into-terminal",
         "Put characters into the input of a terminal, change what drives it.",
-        [DENIED, DENIED, DENIED, ABSENT],
+        [DENIED, DENIED, DENIED, NOT_APPLICABLE],
     ),
     row(
         73,
         "escape-sequences",
         "Write sequences that steer a terminal; they arrive as bytes like others.",
-        [WORKS; 4],
+        [SUCCEEDED; 4],
     ),
     row(
         74,
         "keyring",
         "Read keys that the kernel keeps for the host's session.",
-        [DENIED, DENIED, ABSENT, ABSENT],
+        [DENIED, DENIED, NOT_APPLICABLE, NOT_APPLICABLE],
     ),
 ];

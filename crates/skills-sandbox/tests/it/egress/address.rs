@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use skills_sandbox::egress::{Internet, Outside, is_public};
+use skills_sandbox::egress::{Connector, SystemConnector, is_public};
 
 const PRIVATE: &[&str] = &[
     "0.0.0.0",
@@ -120,7 +120,7 @@ fn public_addresses_are_known() {
 #[tokio::test]
 async fn addresses_of_this_machine_are_not_reached() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let refused = Internet
+    let refused = SystemConnector
         .connect(listener.local_addr().unwrap())
         .await
         .unwrap_err();

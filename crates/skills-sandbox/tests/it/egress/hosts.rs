@@ -1,7 +1,7 @@
 //! Which hosts are reached: cases that every sandbox with a list of hosts must answer.
 
 use insta::assert_snapshot;
-use skills_sandbox::egress::{Reason, environment};
+use skills_sandbox::egress::{RejectReason, proxy_env};
 
 use super::lab::{Lab, PUBLIC, SOCKS_GRANTED, SOCKS_REFUSED, hello, socks};
 
@@ -143,7 +143,7 @@ async fn case_39_names_that_only_look_listed_are_refused() {
         lab.assert_nothing_left(host);
     }
     let summary = lab.summary();
-    assert_eq!((summary.reached().len(), summary.refused().len()), (0, 16));
+    assert_eq!((summary.reached().len(), summary.rejected().len()), (0, 16));
     assert!(
         summary
             .to_string()
@@ -384,14 +384,17 @@ async fn case_42_ports_other_than_those_of_the_web_are_closed() {
         );
     }
     lab.assert_nothing_left("ports");
-    assert_eq!(lab.summary().refused()[1].reason, Reason::NotAHost);
+    assert_eq!(
+        lab.summary().rejected()[1].reason,
+        RejectReason::InvalidHost
+    );
 }
 
 /// Case 43: that there is no way past the proxy is the backend's to see to; no variable points to
 /// one either.
 #[test]
 fn case_43_the_environment_makes_no_exception() {
-    let lines: Vec<String> = environment(3128)
+    let lines: Vec<String> = proxy_env(3128)
         .into_iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use skills_policy::{Decision, Effect, HostList, Layer, Network, Request, Rule, Rules};
-use skills_sandbox::egress::{Outside, Proxy, ProxyLimits, Summary};
+use skills_sandbox::egress::{Connector, Proxy, ProxyLimits, ProxySummary};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -29,7 +29,7 @@ struct World {
     dialled: Mutex<Vec<String>>,
 }
 
-impl Outside for World {
+impl Connector for World {
     fn resolve<'a>(
         &'a self,
         host: &'a str,
@@ -97,7 +97,7 @@ impl Lab {
 
     pub(crate) async fn limited(patterns: &[&str], limits: ProxyLimits) -> Self {
         let world = Arc::new(World::default());
-        let outside: Arc<dyn Outside> = world.clone();
+        let outside: Arc<dyn Connector> = world.clone();
         let proxy = Proxy::new(list(patterns), outside).limits(limits);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -186,7 +186,7 @@ impl Lab {
         assert_eq!(self.went(), (vec![], vec![]), "{what:?}");
     }
 
-    pub(crate) fn summary(&self) -> Summary {
+    pub(crate) fn summary(&self) -> ProxySummary {
         self.proxy.log().summary()
     }
 

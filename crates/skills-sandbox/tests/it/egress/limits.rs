@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_sandbox::egress::{Limit, ProxyLimits, Summary};
+use skills_sandbox::egress::{ExceededLimit, ProxyLimits, ProxySummary};
 
 use super::lab::{Lab, hello, socks};
 
 const SHORT: Duration = Duration::from_millis(50);
 const AT: &str = "93.184.216.34:443";
 
-fn limits(summary: &Summary) -> Vec<(Limit, u64)> {
+fn limits(summary: &ProxySummary) -> Vec<(ExceededLimit, u64)> {
     summary
-        .limits()
+        .limit_hits()
         .iter()
         .map(|entry| (entry.limit, entry.count))
         .collect()
@@ -29,12 +29,12 @@ fn tunnel() -> Vec<u8> {
 
 #[tokio::test]
 async fn more_connections_than_allowed_are_closed() {
-    let lab = Lab::limited(&["a.example"], ProxyLimits::default().connections(1)).await;
+    let lab = Lab::limited(&["a.example"], ProxyLimits::default().max_connections(1)).await;
     let mut first = lab.connect().await;
     first.say([5, 1, 0]).await;
     assert_eq!(first.hear().await, [5, 0]);
     assert_eq!(lab.talk(socks(b"a.example", 443)).await, "");
-    assert_eq!(limits(&lab.summary()), [(Limit::Connections, 1)]);
+    assert_eq!(limits(&lab.summary()), [(ExceededLimit::Connections, 1)]);
     drop(first);
     // When it has gone, there is room again.
     while lab.talk(socks(b"b.example", 443)).await.is_empty() {}
@@ -42,7 +42,7 @@ async fn more_connections_than_allowed_are_closed() {
 
 #[tokio::test]
 async fn heads_that_are_too_long_are_refused() {
-    let lab = Lab::limited(&["a.example"], ProxyLimits::default().head_bytes(200)).await;
+    let lab = Lab::limited(&["a.example"], ProxyLimits::default().max_head_bytes(200)).await;
     let long = lab
         .talk(format!(
             "GET http://a.example/{} HTTP/1.1\r\n",
@@ -60,7 +60,7 @@ async fn heads_that_are_too_long_are_refused() {
     ]
     .concat();
     assert!(lab.talk(long_hello).await.ends_with("established\r\n\r\n"));
-    assert_eq!(limits(&lab.summary()), [(Limit::HeadBytes, 2)]);
+    assert_eq!(limits(&lab.summary()), [(ExceededLimit::HeadBytes, 2)]);
     assert_eq!(lab.went().1, Vec::<String>::new());
 }
 
@@ -68,7 +68,7 @@ async fn heads_that_are_too_long_are_refused() {
 async fn heads_that_are_too_slow_are_refused() {
     let lab = Lab::limited(
         &["a.example"],
-        ProxyLimits::default().head_time(Duration::from_secs(1)),
+        ProxyLimits::default().head_timeout(Duration::from_secs(1)),
     )
     .await;
     let (page, nothing, socks, hello) = tokio::join!(
@@ -83,20 +83,20 @@ async fn heads_that_are_too_slow_are_refused() {
     );
     assert_eq!((nothing.as_str(), socks.as_str()), ("", ""));
     assert!(hello.ends_with("established\r\n\r\n"), "{hello}");
-    assert_eq!(limits(&lab.summary()), [(Limit::HeadTime, 4)]);
+    assert_eq!(limits(&lab.summary()), [(ExceededLimit::HeadTimeout, 4)]);
     assert_eq!(lab.went().1, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn idle_connections_are_closed() {
-    let lab = Lab::limited(&["a.example"], ProxyLimits::default().idle_time(SHORT)).await;
+    let lab = Lab::limited(&["a.example"], ProxyLimits::default().idle_timeout(SHORT)).await;
     let server = lab.server(AT, "never", "").await;
     assert!(lab.talk(tunnel()).await.ends_with("established\r\n\r\n"));
     server.await.unwrap();
     let server = lab.server("93.184.216.34:80", "never", "").await;
     lab.get("http://a.example/", "a.example").await;
     server.await.unwrap();
-    assert_eq!(limits(&lab.summary()), [(Limit::IdleTime, 2)]);
+    assert_eq!(limits(&lab.summary()), [(ExceededLimit::IdleTimeout, 2)]);
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn bytes_are_counted_over_all_connections_each_way() {
     let hello_bytes = hello(Some("a.example"), 999).len() as u64;
     let lab = Lab::limited(
         &["a.example"],
-        ProxyLimits::default().bytes_each_way(hello_bytes * 2),
+        ProxyLimits::default().bytes_per_direction(hello_bytes * 2),
     )
     .await;
     for (answer, passed) in [("server", true), ("server", true), ("server", false)] {
@@ -113,7 +113,7 @@ async fn bytes_are_counted_over_all_connections_each_way() {
         server.await.unwrap();
     }
     let summary = lab.summary();
-    assert_eq!(limits(&summary), [(Limit::Bytes, 1)]);
+    assert_eq!(limits(&summary), [(ExceededLimit::Bytes, 1)]);
     assert_eq!(
         (summary.sent_bytes(), summary.received_bytes()),
         (hello_bytes * 2, 12)
@@ -174,10 +174,10 @@ async fn the_summary_is_bounded_and_harmless() {
         lab.talk(socks(format!("x{number}").as_bytes(), 443)).await;
     }
     let summary = lab.summary();
-    assert_eq!((summary.refused().len(), summary.left_out()), (16, (0, 6)));
-    assert_eq!(summary.refused()[0].host.as_deref(), Some("?]0;x????"));
+    assert_eq!((summary.rejected().len(), summary.omitted()), (16, (0, 6)));
+    assert_eq!(summary.rejected()[0].host.as_deref(), Some("?]0;x????"));
     assert_eq!(
-        summary.refused()[1].host.as_ref().map(String::len),
+        summary.rejected()[1].host.as_ref().map(String::len),
         Some(254)
     );
     assert!(
@@ -190,13 +190,13 @@ async fn the_summary_is_bounded_and_harmless() {
 
 #[tokio::test]
 async fn limits_are_written_like_hosts() {
-    let lab = Lab::limited(&["a.example"], ProxyLimits::default().head_bytes(200)).await;
+    let lab = Lab::limited(&["a.example"], ProxyLimits::default().max_head_bytes(200)).await;
     lab.talk(format!(
         "GET http://a.example/{} HTTP/1.1\r\n",
         "x".repeat(4000)
     ))
     .await;
     let written = serde_json::to_value(lab.summary()).unwrap();
-    assert_eq!(written["limits"][0]["count"], 1, "{written}");
-    assert!(written["limits"][0]["limit"].is_string(), "{written}");
+    assert_eq!(written["limit_hits"][0]["count"], 1, "{written}");
+    assert!(written["limit_hits"][0]["limit"].is_string(), "{written}");
 }

@@ -44,7 +44,7 @@ fn a_new_skill_is_a_draft_that_is_listed_read_and_written() {
         lab.tools.runtime.get_skill("my-tool").is_err(),
         "nothing of it runs"
     );
-    assert_eq!(code(lab.create(arguments)), Code::AlreadyExists);
+    assert_eq!(code(lab.create(arguments)), ToolErrorCode::AlreadyExists);
     assert_eq!(lab.text("drafts/my-tool/scripts/main.py"), "print(2)\n");
     assert_eq!(
         lab.top.read_dir("drafts").unwrap().count(),
@@ -77,7 +77,7 @@ fn wrong_names_are_refused_with_the_rule() {
     for name in names {
         assert_eq!(
             code(lab.create(json!({"name": name, "description": "x", "instructions": ""}))),
-            Code::InvalidName,
+            ToolErrorCode::InvalidName,
             "{name:?}"
         );
     }
@@ -118,11 +118,11 @@ fn a_description_never_breaks_out_of_its_field() {
     ] {
         assert_eq!(
             code(create(description)),
-            Code::InvalidArguments,
+            ToolErrorCode::InvalidArguments,
             "{description:?}"
         );
     }
-    assert_eq!(code(create(&"x".repeat(1025))), Code::TooLarge);
+    assert_eq!(code(create(&"x".repeat(1025))), ToolErrorCode::TooLarge);
     let description = "a: b # 'c' \"d\" --- - {e} [f] *g &h !i |j >k %l @m `n` ~ null";
     done(create(description));
     let document = Document::parse(lab.text("drafts/x/SKILL.md").as_bytes()).unwrap();
@@ -140,28 +140,52 @@ fn what_else_is_wrong_makes_nothing() {
         (
             "instructions",
             json!("---\nname: other\n---\n"),
-            Code::InvalidArguments,
+            ToolErrorCode::InvalidArguments,
         ),
-        ("instructions", json!("x".repeat(65537)), Code::TooLarge),
-        ("license", json!("a\nb"), Code::InvalidArguments),
-        ("metadata", json!({"a": "b\nc"}), Code::InvalidArguments),
-        ("scripts", json!({"../evil": ""}), Code::InvalidArguments),
-        ("scripts", json!({"/tmp/evil": ""}), Code::InvalidArguments),
-        ("scripts", json!({".env": ""}), Code::InvalidArguments),
-        ("scripts", json!({"-rf": ""}), Code::InvalidArguments),
-        ("scripts", json!({"": ""}), Code::InvalidArguments),
+        (
+            "instructions",
+            json!("x".repeat(65537)),
+            ToolErrorCode::TooLarge,
+        ),
+        ("license", json!("a\nb"), ToolErrorCode::InvalidArguments),
+        (
+            "metadata",
+            json!({"a": "b\nc"}),
+            ToolErrorCode::InvalidArguments,
+        ),
+        (
+            "scripts",
+            json!({"../evil": ""}),
+            ToolErrorCode::InvalidArguments,
+        ),
+        (
+            "scripts",
+            json!({"/tmp/evil": ""}),
+            ToolErrorCode::InvalidArguments,
+        ),
+        (
+            "scripts",
+            json!({".env": ""}),
+            ToolErrorCode::InvalidArguments,
+        ),
+        (
+            "scripts",
+            json!({"-rf": ""}),
+            ToolErrorCode::InvalidArguments,
+        ),
+        ("scripts", json!({"": ""}), ToolErrorCode::InvalidArguments),
         (
             "scripts",
             json!({"a": "", "A.py": ""}),
-            Code::InvalidArguments,
+            ToolErrorCode::InvalidArguments,
         ),
         (
             "scripts",
             json!({"a": "x".repeat((1 << 20) + 1)}),
-            Code::TooLarge,
+            ToolErrorCode::TooLarge,
         ),
-        ("name", json!("pdf"), Code::AlreadyExists),
-        ("name", json!("note"), Code::AlreadyExists),
+        ("name", json!("pdf"), ToolErrorCode::AlreadyExists),
+        ("name", json!("note"), ToolErrorCode::AlreadyExists),
     ];
     for (field, value, expected) in cases {
         let mut arguments = base.clone();
@@ -184,7 +208,7 @@ fn whatever_has_the_name_stays() {
     for name in ["directory", "file"] {
         assert_eq!(
             code(lab.create(json!({"name": name, "description": "x", "instructions": ""}))),
-            Code::AlreadyExists
+            ToolErrorCode::AlreadyExists
         );
     }
     assert_eq!(lab.text("drafts/file"), "mine");
@@ -194,11 +218,11 @@ fn whatever_has_the_name_stays() {
 fn the_host_says_whether_skills_are_made() {
     let arguments = json!({"name": "new", "description": "x", "instructions": ""});
     assert_eq!(
-        code(Lab::with(|tools| tools.drafts(None)).create(arguments.clone())),
-        Code::ReadOnly
+        code(Lab::with(|tools| tools.drafts_dir(None)).create(arguments.clone())),
+        ToolErrorCode::ReadOnly
     );
     assert_eq!(
         code(Lab::with(|tools| tools.skill_writes(SkillWrites::Never)).create(arguments)),
-        Code::ReadOnly
+        ToolErrorCode::ReadOnly
     );
 }

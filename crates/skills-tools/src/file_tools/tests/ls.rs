@@ -1,7 +1,7 @@
 //! `skills_ls`.
 
 use super::*;
-use crate::files::list::Bounds;
+use crate::files::list::ListLimits;
 
 #[test]
 fn texts_are_those_of_the_reference() {
@@ -25,12 +25,15 @@ fn texts_are_those_of_the_reference() {
     let error = lab.ls(json!({"path": "b.txt"})).unwrap_err();
     assert_eq!(
         (error.code, error.message.as_str()),
-        (Code::NotADirectory, "'workspace/b.txt' is not a directory")
+        (
+            ToolErrorCode::NotADirectory,
+            "'workspace/b.txt' is not a directory"
+        )
     );
     let error = lab.ls(json!({"path": "nope"})).unwrap_err();
     assert_eq!(
         (error.code, error.message.as_str()),
-        (Code::NotFound, "path 'workspace/nope' not found")
+        (ToolErrorCode::NotFound, "path 'workspace/nope' not found")
     );
 }
 
@@ -47,7 +50,7 @@ fn without_a_workspace_the_skills_are_the_root() {
     );
     assert_eq!(
         code(tools.ls(&serde_json::from_value(json!({"path": "src"})).unwrap())),
-        Code::PathOutsideMounts
+        ToolErrorCode::PathOutsideMounts
     );
 }
 
@@ -81,7 +84,7 @@ fn the_catalogue_says_what_is_used() {
 
 #[test]
 fn an_untrusted_skill_that_is_no_draft_tells_a_model_nothing() {
-    let lab = Lab::with(|tools| tools.drafts(None));
+    let lab = Lab::with(|tools| tools.drafts_dir(None));
     let listed = lab.ls(json!({"path": "skills"})).unwrap();
     assert_eq!(
         listed.text,
@@ -90,7 +93,7 @@ fn an_untrusted_skill_that_is_no_draft_tells_a_model_nothing() {
     assert!(!listed.structured.to_string().contains("A draft."));
     assert_eq!(
         code(lab.read(json!({"path": "skills/note/SKILL.md"}))),
-        Code::SkillNotFound
+        ToolErrorCode::SkillNotFound
     );
 }
 
@@ -129,9 +132,9 @@ fn large_directories_come_page_by_page_without_gaps() {
     );
     let error = Lab {
         tools: FileTools {
-            bounds: Bounds {
+            list_limits: ListLimits {
                 max_entries: 4999,
-                max_seen: 10,
+                max_visited: 10,
             },
             ..lab.tools
         },
@@ -139,15 +142,15 @@ fn large_directories_come_page_by_page_without_gaps() {
     }
     .ls(json!({}))
     .unwrap_err();
-    assert_eq!(error.code, Code::TooLarge);
+    assert_eq!(error.code, ToolErrorCode::TooLarge);
 }
 
 #[test]
 fn recursion_is_bounded_and_says_so() {
     let lab = Lab::with(|tools| FileTools {
-        bounds: Bounds {
+        list_limits: ListLimits {
             max_entries: 100,
-            max_seen: 4,
+            max_visited: 4,
         },
         ..tools
     });
@@ -174,9 +177,18 @@ fn recursion_is_bounded_and_says_so() {
         lab.ls(json!({"recursive": true})).unwrap().structured["truncated"],
         json!(true)
     );
-    assert_eq!(code(lab.ls(json!({"depth": 9}))), Code::InvalidArguments);
-    assert_eq!(code(lab.ls(json!({"limit": 1001}))), Code::InvalidArguments);
-    assert_eq!(code(lab.ls(json!({"cursor": "!"}))), Code::InvalidArguments);
+    assert_eq!(
+        code(lab.ls(json!({"depth": 9}))),
+        ToolErrorCode::InvalidArguments
+    );
+    assert_eq!(
+        code(lab.ls(json!({"limit": 1001}))),
+        ToolErrorCode::InvalidArguments
+    );
+    assert_eq!(
+        code(lab.ls(json!({"cursor": "!"}))),
+        ToolErrorCode::InvalidArguments
+    );
 }
 
 #[cfg(unix)]
@@ -251,10 +263,10 @@ fn links_are_shown_and_not_followed_out() {
     );
     assert_eq!(
         code(lab.ls(json!({"path": "away"}))),
-        Code::PermissionDenied
+        ToolErrorCode::PermissionDenied
     );
     assert_eq!(
         code(lab.ls(json!({"path": "root/etc"}))),
-        Code::PermissionDenied
+        ToolErrorCode::PermissionDenied
     );
 }

@@ -3,7 +3,7 @@
 use skills_runtime::discovery::FileLinks;
 
 use super::*;
-use crate::file_tools::KeyFiles;
+use crate::file_tools::KeyFileAccess;
 
 #[test]
 fn a_text_is_given_as_it_is() {
@@ -118,11 +118,11 @@ fn an_offset_inside_a_character_begins_behind_it() {
     }
     assert_eq!(
         code(lab.read(json!({"path": "a", "limit": 0}))),
-        Code::InvalidArguments
+        ToolErrorCode::InvalidArguments
     );
     assert_eq!(
         code(lab.read(json!({"path": "a", "limit": 4194305}))),
-        Code::InvalidArguments
+        ToolErrorCode::InvalidArguments
     );
 }
 
@@ -140,10 +140,13 @@ fn much_is_given_in_parts_and_a_sparse_file_costs_nothing() {
         eprintln!("skipped much_is_given_in_parts_and_a_sparse_file_costs_nothing: {error}");
         return;
     }
-    assert_eq!(code(lab.read(json!({"path": "sparse"}))), Code::BinaryFile);
+    assert_eq!(
+        code(lab.read(json!({"path": "sparse"}))),
+        ToolErrorCode::BinaryFile
+    );
     assert_eq!(
         code(lab.read(json!({"path": "sparse", "unit": "lines"}))),
-        Code::TooLarge
+        ToolErrorCode::TooLarge
     );
     let part = lab
         .read(json!({"path": "sparse", "encoding": "base64", "limit": 3, "offset": 5_u64 << 30}))
@@ -168,11 +171,11 @@ fn key_files_are_read_only_when_the_host_says_so() {
         lab.top.write(format!("work/{name}"), "secret").unwrap();
         assert_eq!(
             code(lab.read(json!({"path": name}))),
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
             "{name}"
         );
     }
-    let lab = Lab::with(|tools| tools.key_files(KeyFiles::Readable));
+    let lab = Lab::with(|tools| tools.key_file_access(KeyFileAccess::Allow));
     lab.top.write("work/.env", "secret").unwrap();
     assert_eq!(lab.read(json!({"path": ".env"})).unwrap().text, "secret");
 }
@@ -188,7 +191,7 @@ fn links_lead_nowhere_else() {
     assert_eq!(lab.read(json!({"path": "inner"})).unwrap().text, "inside");
     assert_eq!(
         code(lab.read(json!({"path": "harmless"}))),
-        Code::PermissionDenied
+        ToolErrorCode::PermissionDenied
     );
     lab.top
         .symlink_contents("../outside/canary", "work/file")
@@ -218,7 +221,7 @@ fn links_lead_nowhere_else() {
     ] {
         assert_eq!(
             code(lab.read(json!({"path": path}))),
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
             "{path}"
         );
     }
@@ -234,17 +237,17 @@ fn pipes_and_sockets_are_not_waited_for() {
     for name in ["pipe", "socket"] {
         assert_eq!(
             code(lab.read(json!({"path": name}))),
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
             "{name}"
         );
         assert_eq!(
             code(lab.write(json!({"path": name, "content": "x"}))),
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
             "{name}"
         );
         assert_eq!(
             code(lab.write(json!({"path": name, "content": "x", "mode": "append"}))),
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
             "{name}"
         );
     }
@@ -271,5 +274,8 @@ fn a_manifest_that_a_root_lets_lie_elsewhere_is_read_and_nothing_else_there() {
     );
     let read = |path: &str| tools.read(&serde_json::from_value(json!({"path": path})).unwrap());
     assert_eq!(read("skills/linked").unwrap().text, text);
-    assert_eq!(code(read("skills/linked/other.md")), Code::PermissionDenied);
+    assert_eq!(
+        code(read("skills/linked/other.md")),
+        ToolErrorCode::PermissionDenied
+    );
 }

@@ -33,7 +33,7 @@ fn modes_do_what_they_say() {
     let lab = Lab::new();
     let write = |mode: &str| lab.write(json!({"path": "a", "content": "x", "mode": mode}));
     assert_eq!(write("create").unwrap().structured["created"], json!(true));
-    assert_eq!(code(write("create")), Code::AlreadyExists);
+    assert_eq!(code(write("create")), ToolErrorCode::AlreadyExists);
     let appended = write("append").unwrap().structured;
     assert_eq!(
         (&appended["sha256"], &appended["created"]),
@@ -52,66 +52,75 @@ fn what_is_refused_leaves_the_old_file() {
     let cases = [
         (
             json!({"path": "a", "content": "x".repeat((1 << 20) + 1)}),
-            Code::TooLarge,
+            ToolErrorCode::TooLarge,
         ),
         (
             json!({"path": "a", "content": "x", "if_match": sha256(b"other")}),
-            Code::Conflict,
+            ToolErrorCode::Conflict,
         ),
         (
             json!({"path": "gone", "content": "x", "if_match": sha256(b"old")}),
-            Code::Conflict,
+            ToolErrorCode::Conflict,
         ),
         (
             json!({"path": "e/f/gone", "content": "x", "if_match": sha256(b"old")}),
-            Code::Conflict,
+            ToolErrorCode::Conflict,
         ),
         (
             json!({"path": "a", "content": "?", "encoding": "base64"}),
-            Code::InvalidArguments,
+            ToolErrorCode::InvalidArguments,
         ),
-        (json!({"path": "a/b", "content": "x"}), Code::NotADirectory),
-        (json!({"path": "d", "content": "x"}), Code::IsADirectory),
-        (json!({"path": "", "content": "x"}), Code::IsADirectory),
+        (
+            json!({"path": "a/b", "content": "x"}),
+            ToolErrorCode::NotADirectory,
+        ),
+        (
+            json!({"path": "d", "content": "x"}),
+            ToolErrorCode::IsADirectory,
+        ),
+        (
+            json!({"path": "", "content": "x"}),
+            ToolErrorCode::IsADirectory,
+        ),
         (
             json!({"path": "skills", "content": "x"}),
-            Code::IsADirectory,
+            ToolErrorCode::IsADirectory,
         ),
         (
             json!({"path": "data/facts.txt", "content": "x"}),
-            Code::ReadOnly,
+            ToolErrorCode::ReadOnly,
         ),
         (
             json!({"path": "skills/pdf/SKILL.md", "content": PDF}),
-            Code::ReadOnly,
+            ToolErrorCode::ReadOnly,
         ),
         (
             json!({"path": "skills/none/x", "content": "x"}),
-            Code::SkillNotFound,
+            ToolErrorCode::SkillNotFound,
         ),
         (
             json!({"path": ".git/hooks/pre-commit", "content": "x"}),
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
         ),
         (
             json!({"path": "sub/.ENV", "content": "x"}),
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
         ),
         (
             json!({"path": ".bashrc", "content": "x"}),
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
         ),
         (
             json!({"path": "sub/.npmrc", "content": "x"}),
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
         ),
         (
             json!({"path": ".github/workflows/ci.yml", "content": "x"}),
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
         ),
         (
             json!({"path": ".\u{17f}\u{17f}h/authorized_keys", "content": "x"}),
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
         ),
     ];
     for (arguments, expected) in cases {
@@ -145,11 +154,11 @@ fn a_quota_ends() {
     done(lab.write(json!({"path": "out/a", "content": "123456"})));
     assert_eq!(
         code(lab.write(json!({"path": "out/a", "content": "12345"}))),
-        Code::TooLarge
+        ToolErrorCode::TooLarge
     );
     assert_eq!(
         code(lab.write(json!({"path": "out/a/b", "content": "1234"}))),
-        Code::NotADirectory
+        ToolErrorCode::NotADirectory
     );
     done(lab.write(json!({"path": "out/b", "content": "1234"})));
     assert_eq!(
@@ -173,14 +182,14 @@ fn a_draft_stays_a_skill_of_its_name() {
     ] {
         assert_eq!(
             code(write("SKILL.md", content)),
-            Code::InvalidArguments,
+            ToolErrorCode::InvalidArguments,
             "{content:?}"
         );
     }
     for spelling in ["skill.md", "S\u{212a}ILL.md", "\u{17f}kill.MD"] {
         assert_eq!(
             code(write(spelling, NOTE)),
-            Code::PermissionDenied,
+            ToolErrorCode::PermissionDenied,
             "{spelling}"
         );
     }
@@ -208,7 +217,7 @@ fn the_host_says_which_skills_are_written_to() {
     let lab = Lab::with(|tools| tools.skill_writes(SkillWrites::Never));
     assert_eq!(
         code(lab.write(json!({"path": "skills/note/a", "content": "x"}))),
-        Code::ReadOnly
+        ToolErrorCode::ReadOnly
     );
     let lab = Lab::with(|tools| tools.skill_writes(SkillWrites::All));
     done(lab.write(json!({"path": "skills/pdf/a", "content": "x"})));
@@ -295,7 +304,11 @@ fn nothing_is_written_through_links() {
             let error = lab
                 .write(json!({"path": path, "content": "x", "mode": mode}))
                 .unwrap_err();
-            assert_eq!(error.code, Code::PermissionDenied, "{path} {mode}: {error}");
+            assert_eq!(
+                error.code,
+                ToolErrorCode::PermissionDenied,
+                "{path} {mode}: {error}"
+            );
         }
     }
     assert!(lab.is_outside_untouched());

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::lexer::Token;
-use super::literal::literal;
+use super::super::python_lexer::Token;
+use super::literal::parse_literal;
 
 /// One call of `add_argument`.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Call<'t, 'a> {
 
 /// Finds the calls, in their order. A call inside another is part of that; one that does not end is
 /// none.
-pub(super) fn calls<'t, 'a>(tokens: &'t [Token<'a>]) -> impl Iterator<Item = Call<'t, 'a>> {
+pub(super) fn find_calls<'t, 'a>(tokens: &'t [Token<'a>]) -> impl Iterator<Item = Call<'t, 'a>> {
     let mut rest = tokens;
     std::iter::from_fn(move || {
         let start = rest.windows(3).position(|three| {
@@ -27,14 +27,14 @@ pub(super) fn calls<'t, 'a>(tokens: &'t [Token<'a>]) -> impl Iterator<Item = Cal
                 ]
         })?;
         let inside = &rest[start + 3..];
-        let end = closing(inside)?;
+        let end = closing_bracket(inside)?;
         rest = &inside[end..];
-        Some(Call::read(&inside[..end]))
+        Some(Call::parse(&inside[..end]))
     })
 }
 
 impl<'t, 'a> Call<'t, 'a> {
-    fn read(tokens: &'t [Token<'a>]) -> Self {
+    fn parse(tokens: &'t [Token<'a>]) -> Self {
         let mut call = Self {
             values: Vec::new(),
             keywords: Vec::new(),
@@ -63,7 +63,7 @@ impl<'t, 'a> Call<'t, 'a> {
         call
     }
 
-    fn tokens(&self, keyword: &str) -> Option<&'t [Token<'a>]> {
+    fn keyword_tokens(&self, keyword: &str) -> Option<&'t [Token<'a>]> {
         self.keywords
             .iter()
             .find(|(name, _)| *name == keyword)
@@ -71,21 +71,21 @@ impl<'t, 'a> Call<'t, 'a> {
     }
 
     /// Returns the value of a keyword, if it is a constant.
-    pub(super) fn literal(&self, keyword: &str) -> Option<Value> {
-        self.tokens(keyword).and_then(literal)
+    pub(super) fn keyword_literal(&self, keyword: &str) -> Option<Value> {
+        self.keyword_tokens(keyword).and_then(parse_literal)
     }
 
     /// Returns the value of a keyword, if it is constant text.
-    pub(super) fn text(&self, keyword: &str) -> Option<String> {
-        match self.literal(keyword)? {
+    pub(super) fn keyword_text(&self, keyword: &str) -> Option<String> {
+        match self.keyword_literal(keyword)? {
             Value::String(text) => Some(text),
             _ => None,
         }
     }
 
     /// Returns the last name of a keyword's value, if that is a name, with or without dots.
-    pub(super) fn name(&self, keyword: &str) -> Option<&'a str> {
-        let tokens = self.tokens(keyword)?;
+    pub(super) fn keyword_name(&self, keyword: &str) -> Option<&'a str> {
+        let tokens = self.keyword_tokens(keyword)?;
         let is_dotted = tokens.iter().enumerate().all(|(at, token)| match token {
             Token::Name(_) => at % 2 == 0,
             token => at % 2 == 1 && *token == Token::Symbol('.'),
@@ -98,7 +98,7 @@ impl<'t, 'a> Call<'t, 'a> {
 }
 
 /// Finds the bracket that closes the one before these tokens.
-fn closing(tokens: &[Token<'_>]) -> Option<usize> {
+fn closing_bracket(tokens: &[Token<'_>]) -> Option<usize> {
     let mut depth = 0_usize;
     tokens.iter().position(|token| match token {
         Token::Symbol('(' | '[' | '{') => {

@@ -2,42 +2,44 @@
 
 use serde_json::{Number, Value};
 
-use super::super::lexer::Token;
+use super::super::python_lexer::Token;
 
 /// How deep lists may lie in lists.
 const MAX_DEPTH: usize = 4;
 
 /// Reads an expression that is a constant: text, a number, a truth, `None`, or a list, tuple or set
 /// of such. Nothing else is guessed at.
-pub(super) fn literal(tokens: &[Token<'_>]) -> Option<Value> {
-    let (value, rest) = value(tokens, MAX_DEPTH)?;
+pub(super) fn parse_literal(tokens: &[Token<'_>]) -> Option<Value> {
+    let (value, rest) = parse_value(tokens, MAX_DEPTH)?;
     rest.is_empty().then_some(value)
 }
 
 /// Reads a constant off the front.
-fn value<'t, 'a>(tokens: &'t [Token<'a>], depth: usize) -> Option<(Value, &'t [Token<'a>])> {
+fn parse_value<'t, 'a>(tokens: &'t [Token<'a>], depth: usize) -> Option<(Value, &'t [Token<'a>])> {
     let (first, rest) = tokens.split_first()?;
     match first {
-        Token::Text(_) => Some(text(tokens)),
-        Token::Number(written) => Some((Value::Number(number(written, "")?), rest)),
+        Token::StringLiteral(_) => Some(parse_strings(tokens)),
+        Token::Number(written) => Some((Value::Number(parse_number(written, "")?), rest)),
         Token::Symbol('-') => match rest.split_first()? {
-            (Token::Number(written), rest) => Some((Value::Number(number(written, "-")?), rest)),
+            (Token::Number(written), rest) => {
+                Some((Value::Number(parse_number(written, "-")?), rest))
+            }
             _ => None,
         },
         Token::Name("True") => Some((true.into(), rest)),
         Token::Name("False") => Some((false.into(), rest)),
         Token::Name("None") => Some((Value::Null, rest)),
-        Token::Symbol('(') => items(rest, ')', depth),
-        Token::Symbol('[') => items(rest, ']', depth),
-        Token::Symbol('{') => items(rest, '}', depth),
+        Token::Symbol('(') => parse_items(rest, ')', depth),
+        Token::Symbol('[') => parse_items(rest, ']', depth),
+        Token::Symbol('{') => parse_items(rest, '}', depth),
         _ => None,
     }
 }
 
 /// Strings that stand beside each other are one.
-fn text<'t, 'a>(mut tokens: &'t [Token<'a>]) -> (Value, &'t [Token<'a>]) {
+fn parse_strings<'t, 'a>(mut tokens: &'t [Token<'a>]) -> (Value, &'t [Token<'a>]) {
     let mut text = String::new();
-    while let Some((Token::Text(more), rest)) = tokens.split_first() {
+    while let Some((Token::StringLiteral(more), rest)) = tokens.split_first() {
         text.push_str(more);
         tokens = rest;
     }
@@ -45,7 +47,7 @@ fn text<'t, 'a>(mut tokens: &'t [Token<'a>]) -> (Value, &'t [Token<'a>]) {
 }
 
 /// Reads up to the closing bracket. One value in round brackets without a comma is that value.
-fn items<'t, 'a>(
+fn parse_items<'t, 'a>(
     mut tokens: &'t [Token<'a>],
     close: char,
     depth: usize,
@@ -68,14 +70,14 @@ fn items<'t, 'a>(
         if !values.is_empty() && !comma {
             return None;
         }
-        let (item, rest) = value(tokens, depth)?;
+        let (item, rest) = parse_value(tokens, depth)?;
         values.push(item);
         comma = rest.first() == Some(&Token::Symbol(','));
         tokens = if comma { &rest[1..] } else { rest };
     }
 }
 
-fn number(written: &str, sign: &str) -> Option<Number> {
+fn parse_number(written: &str, sign: &str) -> Option<Number> {
     let plain = written.replace('_', "");
     let radix = |prefix: [&str; 2], radix| {
         let digits = prefix
@@ -108,13 +110,15 @@ fn number(written: &str, sign: &str) -> Option<Number> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::lexer::Lexer;
+    use super::super::super::python_lexer::Lexer;
     use super::*;
 
     fn check(source: &str, expected: Option<&str>) {
         let tokens: Vec<_> = Lexer::new(source).collect();
         assert_eq!(
-            literal(&tokens).map(|value| value.to_string()).as_deref(),
+            parse_literal(&tokens)
+                .map(|value| value.to_string())
+                .as_deref(),
             expected,
             "{source}"
         );

@@ -2,30 +2,30 @@
 
 use serde_json::{Map, Value};
 
-use super::super::argument::{Argument, Form};
-use super::{PassError, Words, text};
+use super::super::argument::{Argument, ArgumentStyle};
+use super::{ArgvBuilder, ArgvError, to_word};
 
 /// Passes positional arguments, if the script takes each word for what it is.
-pub(super) fn pass<'a>(
+pub(super) fn push_positionals<'a>(
     given: &Map<String, Value>,
     arguments: &'a [Argument],
-    words: &mut Words<'a>,
-) -> Result<(), PassError> {
-    let places: Vec<Place<'_>> = arguments
+    words: &mut ArgvBuilder<'a>,
+) -> Result<(), ArgvError> {
+    let places: Vec<PositionalArgument<'_>> = arguments
         .iter()
-        .filter_map(|argument| Place::of(argument, given.get(&argument.name)))
+        .filter_map(|argument| PositionalArgument::try_new(argument, given.get(&argument.name)))
         .collect();
     let mut left: usize = places.iter().map(|place| place.words.len()).sum();
     if left == 0 {
         return Ok(());
     }
     // Each argument takes as many words as leave the later ones their fewest.
-    let mut later: usize = places.iter().map(|place| place.least).sum();
+    let mut later: usize = places.iter().map(|place| place.min).sum();
     for place in &places {
-        later -= place.least;
-        let taken = left.saturating_sub(later).min(place.most);
-        if taken != place.words.len() || taken < place.least {
-            return Err(PassError::Ambiguous {
+        later -= place.min;
+        let taken = left.saturating_sub(later).min(place.max);
+        if taken != place.words.len() || taken < place.min {
+            return Err(ArgvError::Ambiguous {
                 argument: place.argument.to_owned(),
             });
         }
@@ -35,14 +35,14 @@ pub(super) fn pass<'a>(
         .iter()
         .flat_map(|place| &place.words)
         .any(|word| word.starts_with('-'));
-    if starts_with_hyphen || words.is_open {
+    if starts_with_hyphen || words.has_open_option {
         words.push("--".to_owned())?;
     }
     for place in places {
         words.argument = place.argument;
         // argparse drops the first `--` of each positional argument, in some versions everywhere.
         if place.words.iter().any(|word| word == "--") {
-            return Err(PassError::LeadingHyphen {
+            return Err(ArgvError::LeadingHyphen {
                 argument: place.argument.to_owned(),
             });
         }
@@ -55,27 +55,31 @@ pub(super) fn pass<'a>(
 }
 
 /// A positional argument with the words given for it.
-struct Place<'a> {
+struct PositionalArgument<'a> {
     argument: &'a str,
-    least: usize,
-    most: usize,
+    min: usize,
+    max: usize,
     words: Vec<String>,
 }
 
-impl<'a> Place<'a> {
-    fn of(argument: &'a Argument, value: Option<&Value>) -> Option<Self> {
-        let Form::Positional { least, most } = argument.form else {
+impl<'a> PositionalArgument<'a> {
+    fn try_new(argument: &'a Argument, value: Option<&Value>) -> Option<Self> {
+        let ArgumentStyle::Positional {
+            min: least,
+            max: most,
+        } = argument.style
+        else {
             return None;
         };
         let words = match value {
             None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(items)) => items.iter().map(text).collect(),
-            Some(value) => vec![text(value)],
+            Some(Value::Array(items)) => items.iter().map(to_word).collect(),
+            Some(value) => vec![to_word(value)],
         };
         Some(Self {
             argument: &argument.name,
-            least,
-            most,
+            min: least,
+            max: most,
             words,
         })
     }

@@ -64,7 +64,7 @@ fn every_content_that_is_given_is_listed() {
         .file("skills/demo/data", "000000000")
         .file("skills/demo/still", "still");
     let set = set(&host);
-    assert!(set.publication("demo").is_some());
+    assert!(set.published_skill("demo").is_some());
     let path = host.path("skills/demo/data");
     // As long as before most times, and now and then cut to nothing on the way.
     let change = |round: usize| match round % 10 {
@@ -73,7 +73,7 @@ fn every_content_that_is_given_is_listed() {
     };
     let look = || {
         match read(&set, "demo", "data") {
-            Ok(_) | Err(PublicationErrorKind::Changing) => {}
+            Ok(_) | Err(PublicationErrorKind::Unstable) => {}
             Err(other) => panic!("{other:?}"),
         }
         // What stays as it was listed can be read whatever else changes.
@@ -93,7 +93,7 @@ fn what_is_written_at_once_after_a_look_shows_at_the_next() {
         let content = format!("{round:09}");
         in_place(&host.path("skills/demo/data"), &content);
         assert_eq!(
-            set.publication("demo")
+            set.published_skill("demo")
                 .unwrap()
                 .file("data")
                 .unwrap()
@@ -124,7 +124,7 @@ fn the_frontmatter_is_that_of_the_text_that_is_listed() {
         fs::rename(&beside, &path).unwrap();
     };
     while_changing(change, || {
-        for publication in set.publications().skills {
+        for publication in set.published_skills().skills {
             let digest = publication.file("SKILL.md").unwrap().sha256();
             assert_eq!(
                 known.get(digest).map(String::as_str),

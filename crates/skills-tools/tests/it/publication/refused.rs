@@ -14,14 +14,14 @@ use crate::fixture::Host;
 fn notes(host: &Host, runtime: skills_runtime::Builder) -> String {
     host.skill("good", "");
     let set = host.builder(runtime).build().unwrap();
-    let publications = set.publications();
+    let publications = set.published_skills();
     let names: Vec<&str> = publications
         .skills
         .iter()
         .map(|skill| skill.name())
         .collect();
     assert_eq!(names, ["good"]);
-    let told = publications.notes.join("\n");
+    let told = publications.warnings.join("\n");
     assert!(!told.contains(&*host.path("").to_string_lossy()), "{told}");
     told
 }
@@ -53,7 +53,7 @@ fn names_that_clients_refuse() {
         );
     host.skill("good", "");
     let set = set(&host);
-    let publications = set.publications();
+    let publications = set.published_skills();
     let names: Vec<&str> = publications
         .skills
         .iter()
@@ -64,7 +64,7 @@ fn names_that_clients_refuse() {
         ["good", "named"],
         "the directory's name does not matter"
     );
-    insta::assert_snapshot!(publications.notes.join("\n"), @r#"
+    insta::assert_snapshot!(publications.warnings.join("\n"), @r#"
     skill '7' is not published and is served by tools only: `name` in its SKILL.md is missing or no text
     skill 'Upper' is not published and is served by tools only: its name is not 1 to 64 of a-z, 0-9 and single inner hyphens
     skill 'a--b' is not published and is served by tools only: its name is not 1 to 64 of a-z, 0-9 and single inner hyphens
@@ -169,14 +169,14 @@ fn skills_that_are_too_large() {
         host.file(&format!("skills/limit/{number}"), "");
     }
     let set = set(&host);
-    let publications = set.publications();
+    let publications = set.published_skills();
     let sizes: Vec<_> = publications
         .skills
         .iter()
         .map(|skill| (skill.name(), skill.files().len()))
         .collect();
     assert_eq!(sizes, [("limit", 512)]);
-    insta::assert_snapshot!(publications.notes.join("\n"), @r#"
+    insta::assert_snapshot!(publications.warnings.join("\n"), @r#"
     skill 'deep' is not published and is served by tools only: it nests deeper than 8 directories, has more than 1000 files, or a part of it cannot be listed
     skill 'endless' is not published and is served by tools only: it nests deeper than 8 directories, has more than 1000 files, or a part of it cannot be listed
     skill 'large' is not published and is served by tools only: it has 17825846 bytes, at most 16777216 are published
@@ -185,7 +185,7 @@ fn skills_that_are_too_large() {
     // What is left out does not count.
     host.file("skills/limit/tls.key", "")
         .file("skills/limit/.more/x", "");
-    assert_eq!(paths(&set.publication("limit").unwrap()).len(), 512);
+    assert_eq!(paths(&set.published_skill("limit").unwrap()).len(), 512);
 }
 
 #[test]

@@ -50,7 +50,7 @@ async fn another_mount_is_a_place_too() {
         return;
     }
     let host = host();
-    let runtime = host.runtime().rules(Rules::default().rule(spawn("ls")));
+    let runtime = host.runtime().policy(Rules::default().rule(spawn("ls")));
     let tools = host.wrap(
         host.builder(runtime)
             .mount(Mount::read_only("data", host.path("data")))
@@ -168,7 +168,7 @@ async fn without_a_workspace_only_named_places_are_left() {
     let host = host();
     let runtime = host
         .runtime()
-        .rules(Rules::default().rule(spawn("pwd")))
+        .policy(Rules::default().rule(spawn("pwd")))
         .build();
     let tools = host.wrap(skills_tools::ToolSet::builder(runtime).build().unwrap());
     for cwd in ["", "workspace", "sub"] {

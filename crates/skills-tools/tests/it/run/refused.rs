@@ -1,7 +1,7 @@
 //! What does not run, whoever asks.
 
 use serde_json::json;
-use skills_tools::Override;
+use skills_tools::ToolOverride;
 
 use super::{SHOW, bash, kit, run};
 use crate::fixture::lacks_walls;
@@ -135,7 +135,7 @@ async fn a_script_that_is_turned_off_runs_by_no_name() {
     let tools = host.tools();
     tools
         .set
-        .change_script_tool("skill__kit__off", Override::off())
+        .set_override("skill__kit__off", ToolOverride::disable())
         .unwrap();
     for start in [
         "",
@@ -187,7 +187,7 @@ async fn a_script_that_is_turned_off_runs_by_no_name() {
     assert_eq!(run(&tools, "scripts/on.py").await.text, "on");
     tools
         .set
-        .change_script_tool("skill__kit__off", Override::on())
+        .set_override("skill__kit__off", ToolOverride::enable())
         .unwrap();
     assert_eq!(run(&tools, "scripts/off.py").await.text, "ran");
 }

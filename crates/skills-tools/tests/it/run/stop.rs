@@ -4,8 +4,8 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use skills_runtime::Cancellation;
-use skills_tools::{CallContext, Outcome};
+use skills_runtime::CancellationToken;
+use skills_tools::{CallContext, ToolOutput};
 
 use super::{kit, run};
 use crate::fixture::{Host, Tools, lacks_walls};
@@ -49,7 +49,7 @@ async fn all_are_gone(host: &Host) {
     }
 }
 
-async fn limited(tools: &Tools, command: &str) -> Outcome {
+async fn limited(tools: &Tools, command: &str) -> ToolOutput {
     tools
         .call(
             "skills_run",
@@ -135,7 +135,7 @@ async fn when_the_program_ends_its_children_die() {
         let arguments = json!({"name": "kit", "command": "scripts/hold.py", "timeout": 10});
         let outcome = tools.call("skills_run", arguments).await;
         assert!(
-            outcome.text == "started" || outcome.is(skills_tools::Code::TimedOut),
+            outcome.text == "started" || outcome.has_code(skills_tools::ToolErrorCode::TimedOut),
             "{}",
             outcome.text
         );
@@ -168,7 +168,7 @@ async fn what_is_cancelled_is_stopped_and_shows_what_it_wrote() {
     }
     let host = holding("if os.fork() == 0:\n    attempt(os.setsid)\n    linger('a')\nlinger('b')");
     let tools = host.allowing(&["spawn", &host.write_rule()]);
-    let cancellation = Cancellation::new();
+    let cancellation = CancellationToken::new();
     let context = CallContext::default().cancellation(cancellation.clone());
     let begun = Instant::now();
     let has_begun = || host.path("workspace/a").exists() && host.path("workspace/b").exists();

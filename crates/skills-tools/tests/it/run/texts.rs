@@ -3,8 +3,8 @@
 use insta::assert_snapshot;
 use serde_json::json;
 use skills_runtime::policy::{Effect, Layer, Rule};
-use skills_runtime::{Answer, FileApprovals, Rules};
-use skills_tools::Outcome;
+use skills_runtime::{Answer, FileApprovalStore, Rules};
+use skills_tools::ToolOutput;
 
 use super::{SHOW, bash, kit, run};
 use crate::fixture::{Host, Tools, lacks_walls};
@@ -135,7 +135,7 @@ async fn the_unknown_is_named_with_what_may_be_meant() {
 async fn a_denial_says_whether_somebody_could_still_allow_it() {
     let host = kit(&[("show.py", SHOW)]);
     let tools = host.tools();
-    let told = |outcome: Outcome| {
+    let told = |outcome: ToolOutput| {
         format!(
             "{} {}\n{}",
             outcome.code().unwrap(),
@@ -240,11 +240,11 @@ async fn a_denial_tells_no_path_of_this_machine() {
 async fn a_broken_store_of_approvals_is_not_shown() {
     let host = kit(&[]);
     host.file("state/approvals.json", "{ not JSON");
-    let store = std::sync::Arc::new(FileApprovals::new(host.path("state/approvals.json")));
+    let store = std::sync::Arc::new(FileApprovalStore::new(host.path("state/approvals.json")));
     for answer in [Answer::Always, Answer::Deny] {
         let runtime = host
             .runtime()
-            .approvals(store.clone())
+            .approval_store(store.clone())
             .approver(std::sync::Arc::new(answer));
         let tools = host.wrap(host.builder(runtime).build().unwrap());
         for arguments in [

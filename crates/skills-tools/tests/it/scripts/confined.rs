@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::json;
 use skills_runtime::policy::{Effect, Layer, Rule};
 use skills_runtime::{Limits, Rules, Secrets};
-use skills_tools::{CallContext, Code, MissingEnv};
+use skills_tools::{CallContext, MissingEnv, ToolErrorCode};
 
 use super::{ECHO, block, data, host, names, run};
 use crate::fixture::{Host, Tools, lacks_walls};
@@ -35,7 +35,11 @@ async fn the_deadline_of_the_block_stops_a_script() {
         json!({}),
     )
     .await;
-    assert!(outcome.is(Code::TimedOut), "{}", outcome.text);
+    assert!(
+        outcome.has_code(ToolErrorCode::TimedOut),
+        "{}",
+        outcome.text
+    );
     assert_eq!(outcome.text, "Script execution timed out after 1 seconds");
     assert_eq!(
         (
@@ -65,7 +69,7 @@ async fn children_that_linger_do_not_keep_a_call() {
     )
     .await;
     assert!(
-        alone.is(Code::Failed) && alone.text.contains("PermissionError"),
+        alone.has_code(ToolErrorCode::Failed) && alone.text.contains("PermissionError"),
         "nobody allowed it: {}",
         alone.text
     );
@@ -143,7 +147,7 @@ fn with_keys(host: &Host, allowed: &[&str]) -> Tools {
     let runtime = host
         .runtime()
         .secrets(secrets)
-        .rules(allowed.iter().fold(Rules::default(), allow));
+        .policy(allowed.iter().fold(Rules::default(), allow));
     host.wrap(host.builder(runtime).build().unwrap())
 }
 
@@ -179,7 +183,11 @@ async fn declared_keys_arrive_where_they_are_allowed_and_are_not_told() {
         "nobody allowed it: {}",
         asked.text
     );
-    assert!(asked.is(Code::ApprovalRequired), "{}", asked.text);
+    assert!(
+        asked.has_code(ToolErrorCode::ApprovalRequired),
+        "{}",
+        asked.text
+    );
 }
 
 #[tokio::test]
@@ -192,7 +200,7 @@ async fn variables_that_change_what_runs_are_never_passed() {
     let tools = with_keys(&host, &["env:LD_PRELOAD", "env:PATH"]);
     let outcome = run(&tools, json!({})).await;
     assert!(
-        outcome.is(Code::DeniedByPolicy),
+        outcome.has_code(ToolErrorCode::DeniedByPolicy),
         "whatever the rules say: {}",
         outcome.text
     );
@@ -219,7 +227,7 @@ fn a_key_that_is_needed_most_and_missing_is_noted() {
     let note = "Skill demo 缺少環境變數 BAIDU_API_KEY，script tools 可能無法正常運作";
     let tools = host.tools();
     assert_eq!(
-        (tools.set.notes().unwrap(), names(&tools)),
+        (tools.set.warnings().unwrap(), names(&tools)),
         (vec![note.to_owned()], vec!["skill__demo__main".to_owned()])
     );
     let skipping = host.wrap(
@@ -229,7 +237,7 @@ fn a_key_that_is_needed_most_and_missing_is_noted() {
             .unwrap(),
     );
     assert_eq!(
-        (skipping.set.notes().unwrap(), names(&skipping)),
+        (skipping.set.warnings().unwrap(), names(&skipping)),
         (vec![note.to_owned()], Vec::new())
     );
     let secrets = Secrets::default().with("BAIDU_API_KEY", "key-0123456789");
@@ -240,7 +248,7 @@ fn a_key_that_is_needed_most_and_missing_is_noted() {
             .unwrap(),
     );
     assert_eq!(
-        (having.set.notes().unwrap(), names(&having).len()),
+        (having.set.warnings().unwrap(), names(&having).len()),
         (Vec::new(), 1)
     );
 }
@@ -301,7 +309,7 @@ async fn a_conversation_that_fills_its_directory_is_stopped() {
     };
     assert_eq!(say(&one, "nothing").await.text.trim_end(), "done");
     let filled = say(&one, "fill").await;
-    assert!(filled.is(Code::TooLarge), "{}", filled.text);
+    assert!(filled.has_code(ToolErrorCode::TooLarge), "{}", filled.text);
     assert_eq!(filled.text, "private workspace over its quota of 8 MiB");
     let directory = fs::read_dir(host.path("scratch"))
         .unwrap()
@@ -314,7 +322,7 @@ async fn a_conversation_that_fills_its_directory_is_stopped() {
         .map(|entry| entry.unwrap().metadata().unwrap().len())
         .sum();
     assert!((8 << 20..1 << 30).contains(&bytes), "{bytes}");
-    assert!(say(&one, "nothing").await.is(Code::TooLarge));
+    assert!(say(&one, "nothing").await.has_code(ToolErrorCode::TooLarge));
     assert_eq!(say(&two, "nothing").await.text.trim_end(), "done");
 }
 

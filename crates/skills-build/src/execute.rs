@@ -1,0 +1,61 @@
+//! Does what a plan says.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "starts the compilers of an author's own source"
+)]
+
+use std::process::{Command, Stdio};
+
+use crate::error::{BuildError, Repr};
+use crate::files;
+use crate::invocation::Invocation;
+use crate::plan::{BuildDirs, Plan};
+
+/// Writes the files, starts the programs, and returns the artifact.
+pub(crate) fn execute(
+    plan: &Plan,
+    places: &BuildDirs,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<u8>, BuildError> {
+    for (path, content) in &plan.files {
+        files::write(&places.stage_dir.join(path), content)?;
+    }
+    plan.commands
+        .iter()
+        .try_for_each(|command| run_command(command, progress))?;
+    files::read(&plan.artifact)
+}
+
+/// Says what is started, waits for its end, and passes on what it says.
+///
+/// # Errors
+/// When the program cannot be started or ends badly; then everything that it printed is in the
+/// error.
+pub(crate) fn run_command(
+    invocation: &Invocation,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(), BuildError> {
+    progress(&format!("$ {invocation}"));
+    let mut command = Command::new(&invocation.program);
+    command
+        .args(&invocation.args)
+        .current_dir(&invocation.current_dir)
+        .stdin(Stdio::null());
+    command.envs(invocation.envs.iter().map(|(name, value)| (name, value)));
+    let output = command
+        .output()
+        .map_err(|error| BuildError::io(&invocation.program, "cannot be started", error))?;
+    let told = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() {
+        told.lines().for_each(progress);
+        return Ok(());
+    }
+    let printed = format!("{}{told}", String::from_utf8_lossy(&output.stdout));
+    let program = invocation.name().into_owned();
+    Err(Repr::CompileFailed {
+        program,
+        status: output.status.to_string(),
+        output: printed.trim_end().to_owned(),
+    }
+    .into())
+}

@@ -1,0 +1,280 @@
+//! Looks for the tools of a language.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "asks compilers for their versions and targets"
+)]
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::{BuildError, Repr};
+use crate::files;
+use crate::source::Source;
+use crate::tool::{MissingTool, Tool};
+use crate::toolchain::{InstalledTool, RustToolchain, Toolchain};
+
+/// The target that Rust skills are built for.
+pub(crate) const RUST_TARGET: &str = "wasm32-wasip2";
+/// Where a directory of tools keeps its programs: npm and virtual environments of Python, on
+/// Windows too.
+const PROGRAM_SUBDIRECTORIES: [&str; 7] = [
+    "",
+    "bin",
+    "Scripts",
+    "node_modules/.bin",
+    "python/bin",
+    "python/Scripts",
+    ".venv/bin",
+];
+/// Where an author's own tools lie beside the source.
+const LOCAL_TOOL_DIRECTORIES: [&str; 3] = ["node_modules/.bin", ".venv/bin", ".venv/Scripts"];
+
+/// Where tools are looked for: in directories of tools, then in the directories of a search path,
+/// in this order; before them, those that are packages of JavaScript and Python, beside the source.
+#[derive(Debug, Clone, Default)]
+pub struct ToolFinder {
+    directories: Vec<PathBuf>,
+    search_path: Vec<PathBuf>,
+}
+
+/// Whether what lies beside a source is taken for a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalTools {
+    /// esbuild, componentize-qjs and componentize-py are looked for in `node_modules` and `.venv`
+    /// of the source first.
+    Allow,
+    /// Nothing of the source is started, as for checks.
+    Ignore,
+}
+
+impl ToolFinder {
+    /// Looks in the directories of a search path; relative ones are passed over.
+    #[must_use]
+    pub fn new(search_path: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self {
+            directories: Vec::new(),
+            search_path: search_path
+                .into_iter()
+                .filter(|path| path.is_absolute())
+                .collect(),
+        }
+    }
+
+    /// Looks in a directory of tools as well, before the search path: in it, its `bin`, its
+    /// `node_modules/.bin` and its `python/bin`.
+    #[must_use]
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directories.push(directory.into());
+        self
+    }
+
+    /// Finds all tools that a source needs. `progress` gets a line for each program that is asked
+    /// for its version.
+    ///
+    /// # Errors
+    /// When tools are missing: all of them are named.
+    pub fn find(
+        &self,
+        source: &Source,
+        beside: LocalTools,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Toolchain, BuildError> {
+        let given = self.search_directories();
+        let mut found = Toolchain {
+            search_path: self.search_path(),
+            ..Toolchain::default()
+        };
+        let mut asker = VersionProbe {
+            directory: &source.directory,
+            search_path: self.search_path(),
+            progress,
+        };
+        let mut missing = Vec::new();
+        for tool in Tool::for_language(source.language) {
+            let own = LOCAL_TOOL_DIRECTORIES
+                .iter()
+                .map(|place| source.directory.join(place));
+            let own = own.filter(|_| beside == LocalTools::Allow && tool.is_project_local());
+            match find_installed(
+                *tool,
+                &own.chain(given.iter().cloned()).collect::<Vec<_>>(),
+                &mut asker,
+            ) {
+                Some(installed) => drop(found.tools.insert(*tool, installed)),
+                None => missing.push(MissingTool(*tool)),
+            }
+        }
+        // Without the compiler nothing can be said of its target.
+        if missing.contains(&MissingTool(Tool::Rustc)) {
+            missing.retain(|missing| missing.0 != Tool::RustTarget);
+        }
+        if !missing.is_empty() {
+            return Err(Repr::MissingTool { missing }.into());
+        }
+        if let (Some(rustc), Some(cargo)) =
+            (found.tools.get(&Tool::Rustc), found.tools.get(&Tool::Cargo))
+        {
+            found.rust = Some(RustToolchain::detect(rustc, cargo, &mut asker));
+        }
+        Ok(found)
+    }
+
+    /// Finds the program of one name, which is never one beside a source.
+    pub(crate) fn find_program(&self, name: &str) -> Option<PathBuf> {
+        find_first(&self.search_directories(), name)
+    }
+
+    /// Returns the `PATH` that programs are started with. Nothing beside a source is in it: what a
+    /// tool starts by name is not chosen there.
+    pub(crate) fn search_path(&self) -> OsString {
+        // A directory whose name holds the separator cannot be in it.
+        let is_nameable = |place: &PathBuf| std::env::join_paths([place]).is_ok();
+        std::env::join_paths(self.search_directories().into_iter().filter(is_nameable))
+            .unwrap_or_default()
+    }
+
+    fn search_directories(&self) -> Vec<PathBuf> {
+        let given = self.directories.iter().flat_map(|directory| {
+            PROGRAM_SUBDIRECTORIES
+                .iter()
+                .map(move |place| directory.join(place))
+        });
+        given
+            .filter(|place| place.is_dir())
+            .chain(self.search_path.iter().cloned())
+            .collect()
+    }
+}
+
+fn find_installed(
+    tool: Tool,
+    places: &[PathBuf],
+    asker: &mut VersionProbe<'_>,
+) -> Option<InstalledTool> {
+    let program = tool
+        .programs()
+        .iter()
+        .find_map(|name| find_first(places, name))?;
+    let version = match tool {
+        Tool::RustTarget => {
+            let library = asker.output(
+                &program,
+                &["--print", "target-libdir", "--target", RUST_TARGET],
+            )?;
+            return (!files::file_names(Path::new(library.trim()))
+                .ok()?
+                .is_empty())
+            .then_some(InstalledTool {
+                program,
+                version: RUST_TARGET.to_owned(),
+            });
+        }
+        // It has no option for that, but npm knows.
+        Tool::ComponentizeQjs => npm_version(&program),
+        Tool::Zig => asker.output(&program, &["version"]),
+        _ => asker.output(&program, &["--version"]),
+    };
+    let line = version
+        .as_deref()
+        .and_then(|version| version.lines().next())
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    let line = line.unwrap_or("unknown");
+    let bare = line.strip_prefix(tool.as_str()).unwrap_or(line).trim();
+    Some(InstalledTool {
+        program,
+        version: bare.to_owned(),
+    })
+}
+
+impl RustToolchain {
+    fn detect(rustc: &InstalledTool, cargo: &InstalledTool, asker: &mut VersionProbe<'_>) -> Self {
+        let version = asker
+            .output(&rustc.program, &["--version", "--verbose"])
+            .unwrap_or_default();
+        let commit = version
+            .lines()
+            .find_map(|line| line.strip_prefix("commit-hash: "))
+            .unwrap_or("unknown")
+            .to_owned();
+        let sysroot = asker
+            .output(&rustc.program, &["--print", "sysroot"])
+            .unwrap_or_default();
+        let manifest = asker.output(
+            &cargo.program,
+            &["locate-project", "--workspace", "--message-format", "plain"],
+        );
+        let workspace =
+            manifest.and_then(|manifest| Some(Path::new(manifest.trim()).parent()?.to_owned()));
+        Self {
+            sysroot: PathBuf::from(sysroot.trim()),
+            commit,
+            workspace,
+        }
+    }
+}
+
+fn find_first(places: &[PathBuf], name: &str) -> Option<PathBuf> {
+    let suffixes: &[&str] = if cfg!(windows) {
+        &[".exe", ".cmd", ""]
+    } else {
+        &[""]
+    };
+    let named = places.iter().flat_map(|place| {
+        suffixes
+            .iter()
+            .map(move |suffix| place.join(format!("{name}{suffix}")))
+    });
+    named.into_iter().find(|path| is_program(path))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// Asks programs for what they know, and says so.
+struct VersionProbe<'a> {
+    directory: &'a Path,
+    search_path: OsString,
+    progress: &'a mut dyn FnMut(&str),
+}
+
+impl VersionProbe<'_> {
+    /// Returns what a program prints when it ends well.
+    fn output(&mut self, program: &Path, arguments: &[&str]) -> Option<String> {
+        (self.progress)(&format!("$ {} {}", program.display(), arguments.join(" ")));
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(self.directory)
+            .env("PATH", &self.search_path)
+            .stdin(Stdio::null());
+        let output = command
+            .output()
+            .ok()
+            .filter(|output| output.status.success())?;
+        String::from_utf8(output.stdout).ok()
+    }
+}
+
+/// Reads the version in the `package.json` that belongs to a program, which npm links to.
+fn npm_version(program: &Path) -> Option<String> {
+    let real = program.canonicalize().ok()?;
+    let package = real
+        .ancestors()
+        .skip(1)
+        .take(3)
+        .map(|directory| directory.join("package.json"))
+        .find(|path| path.is_file())?;
+    let parsed: serde_json::Value = serde_json::from_slice(&files::read(&package).ok()?).ok()?;
+    parsed["version"].as_str().map(str::to_owned)
+}

@@ -1,0 +1,173 @@
+//! Turns the environment into places to look.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this crate is where the environment is read"
+)]
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use skills_runtime::discovery::{
+    Discovery, FileLinks, InactiveReason, Limits, Profile, Rule, Selector, Surroundings, Trust,
+    project_directories,
+};
+use skills_runtime::{Catalog, Root, Scope};
+
+use crate::arguments::Arguments;
+use crate::input::{self, InputError};
+use crate::output::Output;
+
+/// What makes a directory the root of a project.
+pub(crate) const PROJECT_MARKERS: [&str; 1] = [".git"];
+
+/// Looks in the directories that were named, else where the profile says, under the rules of the
+/// command line.
+pub(crate) fn build_discovery(arguments: &Arguments) -> anyhow::Result<Discovery> {
+    // A default root may be absent; one that was named may not.
+    arguments
+        .root
+        .iter()
+        .try_for_each(|root| input::resolve_directory(root).map(drop))?;
+    let profile = find_profile(arguments.profile.as_deref())?;
+    let surroundings = root_environment(arguments);
+    let discovery = profile.discovery(&surroundings);
+    let mut roots = discovery.roots().to_vec();
+    if !arguments.root.is_empty() {
+        // A root keeps the path that it was given, which others may name its skills by.
+        let mut paths: Vec<PathBuf> = arguments
+            .root
+            .iter()
+            .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
+            .collect();
+        let mut seen = std::collections::HashSet::new();
+        paths.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
+        roots = paths
+            .into_iter()
+            .map(|path| profile.read(Root::new(path, Scope::Custom)))
+            .collect();
+    }
+    if arguments.follow_skill_links {
+        roots = roots
+            .into_iter()
+            .map(|root| root.file_links(FileLinks::Follow))
+            .collect();
+    }
+    let mut limits = Limits::default();
+    limits.max_directories = arguments.max_directories.unwrap_or(limits.max_directories);
+    limits.max_entries = arguments.max_entries.unwrap_or(limits.max_entries);
+    let disabled = arguments
+        .disable
+        .iter()
+        .map(|pattern| Rule::disable(parse_selector(pattern), "--disable"));
+    Ok(discovery.with_roots(roots).limits(limits).rules(disabled))
+}
+
+/// Says which `--disable` fits no skill: a switch for safety that does nothing must not look as if
+/// it did.
+pub(crate) fn warn_unused_disable(arguments: &[String], catalog: &Catalog, output: &Output) {
+    for text in arguments {
+        let rule = Rule::disable(parse_selector(text), "--disable");
+        let fits = catalog
+            .inactive()
+            .iter()
+            .any(|inactive| matches!(inactive.reason(), InactiveReason::Disabled { rule: by } if *by == rule.clone().resolved()));
+        if !fits {
+            output.status(&format!("--disable {text}: no skill fits"));
+        }
+    }
+}
+
+/// Finds the profile of roots; `universal` when none is named.
+pub(crate) fn find_profile(name: Option<&str>) -> anyhow::Result<Profile> {
+    let Some(name) = name else {
+        return Ok(Profile::Universal);
+    };
+    Profile::named(name).ok_or_else(|| {
+        let names = Profile::ALL.map(Profile::as_str).join(", ");
+        anyhow!(InputError::new(format!(
+            "no places to look are known of the profile {name:?}; there are: {names}"
+        )))
+    })
+}
+
+/// A path, a pattern or a name.
+pub(crate) fn parse_selector(text: &str) -> Selector {
+    if text.contains(['*', '?']) {
+        Selector::Pattern(text.to_owned())
+    } else if text.contains(std::path::is_separator) {
+        Selector::Path(PathBuf::from(text))
+    } else {
+        Selector::Name(text.to_owned())
+    }
+}
+
+/// Returns the directories of the project, the innermost first.
+pub(crate) fn project_dirs() -> Vec<PathBuf> {
+    env::current_dir()
+        .map(|directory| project_directories(&directory, &PROJECT_MARKERS))
+        .unwrap_or_default()
+}
+
+fn root_environment(arguments: &Arguments) -> Surroundings {
+    // Empty and relative values are mistakes, and the working directory is nobody's home.
+    let set = |name| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let mut surroundings = Surroundings::default();
+    surroundings.project = project_dirs();
+    surroundings.home = env::home_dir().filter(|home| home.is_absolute());
+    surroundings.codex_home = set("CODEX_HOME");
+    surroundings.claude_config = set("CLAUDE_CONFIG_DIR");
+    surroundings.config = set("XDG_CONFIG_HOME");
+    surroundings.openclaw_state = set("OPENCLAW_STATE_DIR");
+    let listed = env::var_os("COPILOT_SKILLS_DIRS").unwrap_or_default();
+    let listed = listed.to_string_lossy();
+    surroundings.copilot_directories = listed
+        .split(',')
+        .map(|path| PathBuf::from(path.trim()))
+        .filter(|path| path.is_absolute())
+        .collect();
+    surroundings.project_trust = if arguments.trust_project {
+        Trust::Trusted
+    } else {
+        Trust::Untrusted
+    };
+    surroundings
+}
+
+/// Returns the directory that a command starts in.
+pub(crate) fn current_dir() -> anyhow::Result<PathBuf> {
+    Ok(env::current_dir()?)
+}
+
+/// Returns where private scratch directories are made.
+pub(crate) fn scratch_dir() -> PathBuf {
+    env::temp_dir()
+}
+
+/// Says whether a program of this name is on the `PATH`.
+pub(crate) fn is_on_path(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    !program.contains(std::path::is_separator)
+        && env::split_paths(&path).any(|directory| is_program(&directory.join(program)))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file() || path.with_extension("exe").is_file()
+}
+
+/// Says whether a variable is set and not empty.
+pub(crate) fn is_env_set(variable: &str) -> bool {
+    env::var_os(variable).is_some_and(|value| !value.is_empty())
+}

@@ -1,0 +1,335 @@
+//! Rules in files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use skills_runtime::Rules;
+use skills_runtime::policy::{Effect, Layer, Mode, NewContent, PolicyFile, Rule};
+
+use crate::directories::{PolicyPaths, is_world_writable};
+use crate::input::{self, InputError};
+
+/// The longest file with rules, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The rules of all files, and which files there were.
+pub(crate) struct LoadedPolicy {
+    pub(crate) rules: Rules,
+    pub(crate) files: Vec<(Layer, PathBuf)>,
+}
+
+/// Reads the files that there are. The mode, what new content needs, and the limits are those of
+/// the user, or of the administrator where the user says nothing; the administrator and the project
+/// only make them stricter.
+pub(crate) fn load_policy(
+    places: &PolicyPaths,
+    trust_project: bool,
+) -> anyhow::Result<LoadedPolicy> {
+    let admin = std::iter::once((Layer::Admin, &places.admin));
+    let user = places.user.iter().map(|path| (Layer::User, path));
+    let project = places.project.iter().map(|path| (Layer::Project, path));
+    let mut rules = Rules::default();
+    let (mut files, mut read) = (Vec::new(), Vec::new());
+    for (layer, path) in admin.chain(user).chain(project) {
+        let Some(file) = read_file(layer, path)? else {
+            continue;
+        };
+        for rule in file.rules() {
+            rules = rules.with_rules(expand_spellings(rule)?);
+        }
+        rules = rules.narrow(file.limits());
+        files.push((layer, path.clone()));
+        read.push((layer, file));
+    }
+    let chosen = |layer: Layer| {
+        read.iter()
+            .filter(move |(of, _)| *of == layer)
+            .map(|(_, file)| file)
+    };
+    let mode = chosen(Layer::User)
+        .chain(chosen(Layer::Admin))
+        .find_map(PolicyFile::mode)
+        .unwrap_or_default();
+    let content = chosen(Layer::User)
+        .chain(chosen(Layer::Admin))
+        .find_map(PolicyFile::new_content)
+        .unwrap_or_default();
+    let narrowing = || chosen(Layer::Admin).chain(chosen(Layer::Project));
+    let mode = narrowing()
+        .filter_map(PolicyFile::mode)
+        .fold(mode, stricter_mode);
+    let content = narrowing()
+        .filter_map(PolicyFile::new_content)
+        .fold(content, stricter_new_content);
+    rules = rules.mode(mode).new_content(content);
+    Ok(LoadedPolicy {
+        rules: if trust_project {
+            rules.trust_project()
+        } else {
+            rules
+        },
+        files,
+    })
+}
+
+/// Reads one file; nothing when there is none.
+fn read_file(layer: Layer, path: &Path) -> anyhow::Result<Option<PolicyFile>> {
+    match path.symlink_metadata() {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(None);
+        }
+        // A project may have been written by anybody, and leads nowhere else.
+        Ok(metadata) if layer == Layer::Project && metadata.is_symlink() => {
+            return Err(
+                InputError::new(format!("the rules in {} are a symlink", path.display())).into(),
+            );
+        }
+        _ => {}
+    }
+    // Rules that cannot be read may forbid something.
+    let text = input::read_text_file(path, MAX_BYTES)?;
+    if is_world_writable(path) {
+        return Err(anyhow!(InputError::new(format!(
+            "anybody may change the rules in {}; run `chmod o-w` on it and its directory",
+            path.display()
+        ))));
+    }
+    let file = PolicyFile::parse(&text, layer, &path.display().to_string());
+    Ok(Some(
+        file.map_err(|error| InputError::new(error.to_string()))?,
+    ))
+}
+
+/// Reads a rule; one about a path is about the place as well that the path leads to.
+pub(crate) fn parse_rule(
+    effect: Effect,
+    layer: Layer,
+    text: &str,
+    source: &str,
+) -> anyhow::Result<Vec<Rule>> {
+    let rule = Rule::parse(effect, layer, text)
+        .map_err(|error| InputError::new(format!("{source}: {error}")))?;
+    expand_spellings(&rule.source(source))
+}
+
+/// Returns a rule for each spelling of the path that it is about, and of the directory that it is
+/// restricted to.
+fn expand_spellings(rule: &Rule) -> anyhow::Result<Vec<Rule>> {
+    let mut all = vec![rule.clone()];
+    for path in rule
+        .target()
+        .path()
+        .map(path_spellings)
+        .unwrap_or_default()
+        .into_iter()
+        .skip(1)
+    {
+        let target = rule
+            .target()
+            .with_path(path)
+            .map_err(|error| InputError::new(format!("{rule}: {error}")))?;
+        all.push(rule.about(target));
+    }
+    let directories = rule.directory().map(path_spellings).unwrap_or_default();
+    if directories.is_empty() {
+        return Ok(all);
+    }
+    let within = |rule: &Rule| {
+        directories
+            .iter()
+            .map(|directory| rule.clone().within(directory))
+            .collect::<Vec<_>>()
+    };
+    Ok(all.iter().flat_map(within).collect())
+}
+
+/// A path as it is written, and where it leads, or would lead if what is missing of it was made.
+pub(crate) fn path_spellings(path: &Path) -> Vec<PathBuf> {
+    let mut missing = PathBuf::new();
+    for there in path.ancestors() {
+        if let Ok(canonical) = there.canonicalize() {
+            let leads = if missing.as_os_str().is_empty() {
+                canonical
+            } else {
+                canonical.join(&missing)
+            };
+            return if leads == path {
+                vec![leads]
+            } else {
+                vec![path.to_owned(), leads]
+            };
+        }
+        let Some(name) = there.file_name() else { break };
+        missing = if missing.as_os_str().is_empty() {
+            PathBuf::from(name)
+        } else {
+            Path::new(name).join(&missing)
+        };
+    }
+    vec![path.to_owned()]
+}
+
+fn stricter_mode(a: Mode, b: Mode) -> Mode {
+    let rank = |mode| {
+        [Mode::Strict, Mode::Ask, Mode::Trusted]
+            .iter()
+            .position(|known| *known == mode)
+    };
+    if rank(b) < rank(a) { b } else { a }
+}
+
+fn stricter_new_content(a: NewContent, b: NewContent) -> NewContent {
+    let rank = |content| {
+        [NewContent::Ask, NewContent::AskWithPower, NewContent::Allow]
+            .iter()
+            .position(|known| *known == content)
+    };
+    if rank(b) < rank(a) { b } else { a }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn files(admin: &str, user: &str, project: &str) -> (tempfile::TempDir, PolicyPaths) {
+        let directory = tempfile::tempdir().unwrap();
+        let place = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            if !text.is_empty() {
+                fs::write(&path, text).unwrap();
+            }
+            path
+        };
+        let files = PolicyPaths {
+            admin: place("admin", admin),
+            user: Some(place("user", user)),
+            project: vec![place("project", project)],
+        };
+        (directory, files)
+    }
+
+    fn told(admin: &str, user: &str, project: &str) -> String {
+        let (directory, files) = files(admin, user, project);
+        let told = match load_policy(&files, false) {
+            Ok(read) => {
+                let rules = read.rules.rules().iter().map(|rule| format!("{rule}\n"));
+                format!("{}{:?}", rules.collect::<String>(), read.rules.undecided())
+            }
+            Err(error) => format!("{error:#}"),
+        };
+        told.replace(&directory.path().display().to_string(), "DIR")
+    }
+
+    #[test]
+    fn layers_are_read_in_their_order() {
+        let user = "mode = \"trusted\"\nallow = [\"spawn:git\"]\n[[within]]\ndirectory = \"/skills/weather\"\nallow = [\"network:api.example.com\"]\n";
+        insta::assert_snapshot!(told("deny = [\"network:*.internal\"]", user, "mode = \"ask\"\nask = [\"write\"]"), @r"
+        allow read (built-in)
+        deny network:*.internal (admin, DIR/admin)
+        allow spawn:git (user, DIR/user)
+        allow network:api.example.com within /skills/weather (user, DIR/user)
+        ask write (project, DIR/project)
+        Ask
+        ");
+        assert!(
+            told("", "", "mode = \"trusted\"").ends_with("Ask"),
+            "a project does not trust itself"
+        );
+        assert!(told("mode = \"strict\"", user, "").ends_with("Strict"));
+        assert!(told("", "", "").ends_with("Ask"));
+    }
+
+    #[test]
+    fn the_example_of_the_documentation_is_read() {
+        let page = include_str!("../../../docs/policy.md");
+        let example = page
+            .split("```toml\n")
+            .nth(1)
+            .and_then(|rest| rest.split("```").next())
+            .unwrap();
+        let (_directory, files) = files("", example, "");
+        let read = load_policy(&files, false).unwrap();
+        assert_eq!((read.files.len(), read.rules.rules().len()), (1, 5));
+    }
+
+    #[test]
+    fn mistakes_are_named_with_file_and_line() {
+        insta::assert_snapshot!(told("", "allow = [\"spawn\"]\nalow = []", ""), @"DIR/user:2: unknown field `alow`, expected one of `mode`, `new-content`, `allow`, `ask`, `deny`, `within`, `limits`");
+        insta::assert_snapshot!(told("", "allow = [\"exec:x\"]", ""), @r#"DIR/user: "exec:x" is no permission: write `read`, `write`, `spawn`, `network` or `env`, and perhaps `:` and what of it"#);
+        insta::assert_snapshot!(told("", "[[within]]\ndirectory = \"x\"", ""), @r#"DIR/user: `directory` must be an absolute path without `..`, not "x""#);
+        insta::assert_snapshot!(told("", "allow = [", ""), @"DIR/user:1: unclosed array, expected `]`");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_rule_about_a_symlink_is_about_what_it_leads_to() {
+        let directory = tempfile::tempdir().unwrap();
+        let real = directory.path().canonicalize().unwrap().join("real");
+        fs::create_dir(&real).unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let rules = parse_rule(
+            Effect::Deny,
+            Layer::User,
+            &format!("read:{}", link.display()),
+            "x",
+        )
+        .unwrap();
+        assert!(
+            rules
+                .iter()
+                .any(|rule| rule.to_string() == format!("deny read:{} (user, x)", real.display())),
+            "{rules:?}"
+        );
+        let rules = parse_rule(
+            Effect::Deny,
+            Layer::User,
+            &format!("write:{}/not/yet", link.display()),
+            "x",
+        )
+        .unwrap();
+        assert!(
+            rules.iter().any(|rule| rule.to_string()
+                == format!("deny write:{}/not/yet (user, x)", real.display())),
+            "{rules:?}"
+        );
+    }
+
+    /// Somebody else's project must not stop the command, or fill the memory.
+    #[cfg(unix)]
+    #[test]
+    fn rules_of_a_project_are_small_regular_files() {
+        let (directory, files) = files("", "", "");
+        let project = directory.path().join("project");
+        std::os::unix::fs::symlink("/dev/zero", &project).unwrap();
+        assert!(load_policy(&files, false).is_err());
+        fs::remove_file(&project).unwrap();
+        nix::unistd::mkfifo(&project, nix::sys::stat::Mode::S_IRUSR).unwrap();
+        assert!(load_policy(&files, false).is_err());
+        fs::remove_file(&project).unwrap();
+        fs::write(&project, " ".repeat(2 << 20)).unwrap();
+        assert!(load_policy(&files, false).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn rules_that_anybody_may_change_are_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_directory, files) = files("", "allow = []", "");
+        fs::set_permissions(
+            files.user.as_ref().unwrap(),
+            fs::Permissions::from_mode(0o666),
+        )
+        .unwrap();
+        assert!(load_policy(&files, false).is_err());
+    }
+}

@@ -1,0 +1,139 @@
+//! What skills need and this machine does not have.
+
+use serde_json::{Value, json};
+use skills_runtime::Entry;
+use skills_runtime::policy::changes_execution;
+use skills_runtime::prompt::{Needs, Present, Question, Session};
+
+use crate::discovery_config;
+
+/// This machine, as far as a command can see it: no client and its servers.
+struct LocalHost;
+
+impl Present for LocalHost {
+    fn has_server(&self, _key: &str) -> bool {
+        false
+    }
+
+    fn may_be_given(&self, variable: &str) -> bool {
+        !changes_execution(variable)
+    }
+
+    fn has_variable(&self, name: &str) -> bool {
+        discovery_config::is_env_set(name)
+    }
+
+    fn has_program(&self, name: &str) -> bool {
+        discovery_config::is_on_path(name)
+    }
+
+    /// Only a client knows its settings; what cannot be looked up is not missed.
+    fn has_setting(&self, _path: &str) -> bool {
+        true
+    }
+
+    fn system(&self) -> &str {
+        match std::env::consts::OS {
+            "macos" => "darwin",
+            "windows" => "win32",
+            other => other,
+        }
+    }
+}
+
+/// Finds what skills need and this machine does not have.
+pub(crate) fn unmet_requirements<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Needs {
+    Needs::of(entries, &LocalHost)
+}
+
+/// Says what is missing, a sentence each; MCP servers are left out, since only a client has some.
+pub(crate) fn describe(needs: &Needs) -> Vec<String> {
+    let mut told: Vec<String> = needs
+        .unusable
+        .iter()
+        .map(|unusable| unusable.reason.clone())
+        .collect();
+    told.extend(
+        needs
+            .programs
+            .iter()
+            .map(|program| match program.any_of.as_slice() {
+                [only] => format!("needs the program `{only}`, which is not on the PATH"),
+                several => format!(
+                    "needs one of the programs `{}`, none is on the PATH",
+                    several.join("`, `")
+                ),
+            }),
+    );
+    let required = needs
+        .variables
+        .iter()
+        .filter(|variable| variable.is_required);
+    told.extend(required.map(|variable| {
+        format!(
+            "needs the environment variable `{}`, which is not set",
+            variable.name
+        )
+    }));
+    told
+}
+
+/// Says what MCP servers a client would be asked to install.
+pub(crate) fn describe_servers(needs: &Needs) -> Vec<String> {
+    let skills = |names: &[String]| names.join(", ");
+    needs
+        .servers
+        .iter()
+        .map(|server| {
+            format!(
+                "{} wants the MCP server {} ({} {})",
+                skills(&server.skills),
+                server.name,
+                server.transport,
+                server.locator
+            )
+        })
+        .collect()
+}
+
+/// What is missing and what a client would ask, as JSON output shows it.
+pub(crate) fn to_json(needs: &Needs) -> Value {
+    let question = |question: &Question| {
+        json!({
+            "id": question.id, "header": question.header, "text": question.text, "details": question.details, "options": question.options,
+            "secret": question.is_secret,
+        })
+    };
+    let questions: Vec<Value> = Session::default()
+        .questions(needs, "1")
+        .iter()
+        .map(question)
+        .collect();
+    let servers: Vec<Value> = (needs.servers.iter())
+        .map(|server| {
+            json!({"name": server.name, "key": server.key, "transport": server.transport, "locator": server.locator, "skills": server.skills})
+        })
+        .collect();
+    let variables: Vec<Value> = (needs.variables.iter())
+        .map(|variable| {
+            let (name, description, required) = (&variable.name, &variable.description, variable.is_required);
+            json!({"name": name, "description": description, "required": required, "skills": variable.skills})
+        })
+        .collect();
+    let programs: Vec<Value> = (needs.programs.iter())
+        .map(|program| {
+            let installs: Vec<Value> = program
+                .installs
+                .iter()
+                .map(|install| Value::Object(install.written.clone()))
+                .collect();
+            json!({"any_of": program.any_of, "installs": installs, "skills": program.skills})
+        })
+        .collect();
+    let unusable: Vec<Value> = needs
+        .unusable
+        .iter()
+        .map(|unusable| json!({"skill": unusable.skill, "message": unusable.reason}))
+        .collect();
+    json!({"servers": servers, "variables": variables, "programs": programs, "unusable": unusable, "questions": questions})
+}

@@ -1,0 +1,137 @@
+//! From the command line to a run.
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use skills_runtime::policy::{Effect, Layer, Rule, Target, is_variable_name};
+use skills_runtime::{Builder, ExecutionOptions, Secrets, Workspace};
+
+use crate::arguments::ExecutionArgs;
+use crate::directories;
+use crate::input::{self, InputError};
+use crate::output::Output;
+use crate::policy_config;
+
+/// The longest `.env` file, in bytes.
+const MAX_ENV_FILE: u64 = 1 << 20;
+
+/// Puts the rules of all layers, the secrets, the approvals and the records into a runtime.
+pub(crate) fn configure_runtime(
+    builder: Builder,
+    what: &ExecutionArgs,
+    trust_project: bool,
+    output: &Output,
+) -> anyhow::Result<Builder> {
+    let mut rules = policy_config::load_policy(&directories::policy_paths(), trust_project)?.rules;
+    for text in &what.allow {
+        rules = rules.with_rules(policy_config::parse_rule(
+            Effect::Allow,
+            Layer::Session,
+            text,
+            "--allow",
+        )?);
+    }
+    // Whoever names a path to write on the command line has been asked.
+    for path in &what.write {
+        let target = Target::write(canonicalize(path)?)
+            .map_err(|error| InputError::new(format!("--write: {error}")))?;
+        rules = rules.rule(Rule::new(Effect::Allow, Layer::Session, target).source("--write"));
+    }
+    // Whoever may write rules, approvals or records may do anything.
+    for path in directories::write_protected_paths()
+        .iter()
+        .flat_map(|path| policy_config::path_spellings(path))
+    {
+        if let Ok(target) = Target::write(path) {
+            rules = rules.rule(
+                Rule::new(Effect::Deny, Layer::BuiltIn, target)
+                    .source("rules, approvals and records of this command"),
+            );
+        }
+    }
+    let hidden = directories::hidden_dirs();
+    let builder = builder
+        .policy(rules)
+        .hide(hidden)
+        .secrets(read_env_files(what, output)?);
+    directories::with_state(builder)
+}
+
+/// Reads what is to run, and what it is offered.
+pub(crate) fn execution_options(what: &ExecutionArgs) -> anyhow::Result<ExecutionOptions> {
+    let mut options = ExecutionOptions::default();
+    if let Some(argument) = &what.input {
+        options.input = input::read_json(argument, "--input")?;
+    }
+    options.timeout_ms = what.timeout;
+    options.memory_bytes = what.memory.map(|mib| mib << 20);
+    options.scratch_bytes = what.scratch.map(|mib| mib << 20);
+    options.script.clone_from(&what.script);
+    options.workspace = match &what.workspace {
+        Some(directory) => Workspace::Directory(input::resolve_directory(directory)?),
+        None => Workspace::None,
+    };
+    options.readable_paths = what
+        .read
+        .iter()
+        .map(|path| canonicalize(path))
+        .collect::<anyhow::Result<_>>()?;
+    options.writable_paths = what
+        .write
+        .iter()
+        .map(|path| canonicalize(path))
+        .collect::<anyhow::Result<_>>()?;
+    options.dropped_capabilities = what
+        .without
+        .iter()
+        .map(|dropped| (*dropped).into())
+        .collect();
+    for text in &what.env {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, value.to_owned()),
+            None => {
+                let value = directories::env_var(text).ok_or_else(|| {
+                    anyhow!(InputError::new(format!("--env {text}: it is not set here")))
+                })?;
+                (text.as_str(), value)
+            }
+        };
+        if !is_variable_name(name) {
+            return Err(
+                InputError::new(format!("--env {name}: that is no name of a variable")).into(),
+            );
+        }
+        options = options.env(name, value);
+    }
+    Ok(options)
+}
+
+fn canonicalize(path: &Path) -> anyhow::Result<std::path::PathBuf> {
+    path.canonicalize()
+        .with_context(|| InputError::new(format!("{}: no such file or directory", path.display())))
+}
+
+/// Reads the `.env` files; later ones win. Nothing in them is shown.
+fn read_env_files(what: &ExecutionArgs, output: &Output) -> anyhow::Result<Secrets> {
+    let mut all = Vec::new();
+    for path in &what.env_file {
+        let text = input::read_text_file(path, MAX_ENV_FILE)?;
+        let (secrets, problems) = Secrets::from_env_text(&text);
+        for problem in problems {
+            output.status(&format!("warning: {}: {problem}", path.display()));
+        }
+        if directories::is_readable_by_others(path) {
+            output.status(&format!(
+                "warning: others may read {}; run `chmod 600` on it",
+                path.display()
+            ));
+        }
+        let names: Vec<String> = secrets.names().map(str::to_owned).collect();
+        all.extend(
+            names
+                .into_iter()
+                .filter_map(|name| Some((name.clone(), secrets.get(&name)?.clone()))),
+        );
+    }
+    Ok(all.into_iter().collect())
+}

@@ -1,0 +1,93 @@
+//! The tools of a host, from the command line.
+
+use skills_runtime::discovery::{Depth, Trust};
+use skills_runtime::{Builder, Root, Scope};
+use skills_tools::{Mount, OverrideStore, ToolSet};
+
+use crate::arguments::{ExecutionArgs, Host};
+use crate::input::{self, InputError};
+use crate::output::Output;
+use crate::{directories, run_setup};
+
+/// Where drafts lie.
+pub(crate) fn drafts_dir(
+    given: Option<&std::path::PathBuf>,
+) -> anyhow::Result<Option<std::path::PathBuf>> {
+    given
+        .map(std::path::absolute)
+        .transpose()
+        .map_err(Into::into)
+        .map(|given| given.or_else(directories::drafts_dir))
+}
+
+/// The root of the drafts: they are seen, and nothing of them is used.
+pub(crate) fn draft_root(drafts: &std::path::Path) -> Root {
+    Root::new(drafts, Scope::User)
+        .trust(Trust::Untrusted)
+        .depth(Depth::Children)
+}
+
+/// Puts the tools together, with nobody's leave to run anything: for a look at them.
+pub(crate) fn inspection_tools(builder: Builder, host: &Host) -> anyhow::Result<ToolSet> {
+    build_tools(builder, host)
+}
+
+/// Puts the tools together under the rules of all layers, with records and approvals.
+pub(crate) fn callable_tools(
+    builder: Builder,
+    host: &Host,
+    what: ExecutionArgs,
+    trust_project: bool,
+    output: &Output,
+) -> anyhow::Result<ToolSet> {
+    let writable = host
+        .mount
+        .iter()
+        .filter(|mount| mount.is_writable)
+        .map(|mount| &mount.directory);
+    let write = host.workspace.iter().chain(writable).cloned().collect();
+    build_tools(
+        run_setup::configure_runtime(
+            builder,
+            &ExecutionArgs { write, ..what },
+            trust_project,
+            output,
+        )?,
+        host,
+    )
+}
+
+fn build_tools(builder: Builder, host: &Host) -> anyhow::Result<ToolSet> {
+    let drafts = drafts_dir(host.drafts.as_ref())?;
+    let builder = drafts
+        .iter()
+        .fold(builder, |builder, drafts| builder.root(draft_root(drafts)));
+    let tools = ToolSet::builder(builder.build());
+    let tools = match &host.workspace {
+        Some(directory) => tools.workspace(Mount::writable(
+            "workspace",
+            input::resolve_directory(directory)?,
+        )),
+        None => tools,
+    };
+    let tools = host
+        .mount
+        .iter()
+        .fold(tools, |tools, mount| tools.mount(mount.to_mount()));
+    let tools = drafts
+        .into_iter()
+        .fold(tools, skills_tools::ToolSetBuilder::drafts_dir);
+    let tools = tools.protect(
+        directories::write_protected_paths()
+            .into_iter()
+            .chain(directories::overrides_path()),
+    );
+    let tools = directories::overrides_path()
+        .into_iter()
+        .fold(tools, |tools, path| {
+            tools.overrides(OverrideStore::in_file(path))
+        });
+    tools
+        .build()
+        .map_err(|error| InputError::new(error.to_string()).into())
+}

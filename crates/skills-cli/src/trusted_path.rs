@@ -1,0 +1,52 @@
+//! Which directories of the `PATH` interpreters are taken from.
+#![cfg(unix)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this crate is where the environment is read"
+)]
+
+use std::env;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use nix::unistd::{getegid, geteuid};
+use skills_runtime::discovery::project_directories;
+
+use crate::discovery_config::PROJECT_MARKERS;
+
+/// Returns the absolute directories of the `PATH` in which nobody but this user and the
+/// administrator may put programs, and which lie neither in the project nor in the working
+/// directory: what one skill may write there would be another's interpreter.
+pub(crate) fn trusted_dirs() -> Vec<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let here = env::current_dir()
+        .and_then(|here| here.canonicalize())
+        .unwrap_or_else(|_| PathBuf::from("/"));
+    let project = project_directories(&here, &PROJECT_MARKERS);
+    let is_outside = |directory: &Path| {
+        !directory.starts_with(&here) && !project.iter().any(|part| directory.starts_with(part))
+    };
+    let is_trusted = |directory: &PathBuf| {
+        let real = directory.canonicalize();
+        real.is_ok_and(|real| {
+            is_outside(directory) && is_outside(&real) && real.ancestors().all(is_trusted_dir)
+        })
+    };
+    env::split_paths(&path)
+        .filter(|directory| directory.is_absolute())
+        .filter(is_trusted)
+        .collect()
+}
+
+/// Says whether only this user and the administrator may put something else in a directory's place,
+/// or change it. What cannot be looked at is not.
+fn is_trusted_dir(directory: &Path) -> bool {
+    const STICKY: u32 = 0o1000;
+    directory.metadata().is_ok_and(|found| {
+        let is_owned = found.uid() == 0 || found.uid() == geteuid().as_raw();
+        let by_group =
+            found.mode() & 0o020 != 0 && found.gid() != 0 && found.gid() != getegid().as_raw();
+        let by_anybody = found.mode() & 0o002 != 0;
+        is_owned && (found.mode() & STICKY != 0 || !by_group && !by_anybody)
+    })
+}

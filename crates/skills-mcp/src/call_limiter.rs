@@ -1,0 +1,80 @@
+//! How many calls of one caller are answered at a time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::Principal;
+
+/// How many calls of one caller are answered at a time.
+pub(crate) struct CallLimiter {
+    max: usize,
+    running: Arc<Mutex<HashMap<Principal, usize>>>,
+}
+
+/// A call that is being answered; it counts as long as this lives.
+pub(crate) struct CallPermit {
+    principal: Principal,
+    running: Arc<Mutex<HashMap<Principal, usize>>>,
+}
+
+impl CallLimiter {
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            max: most,
+            running: Arc::default(),
+        }
+    }
+
+    /// Begins a call; nothing when the caller has too many already.
+    pub(crate) fn try_acquire(&self, principal: &Principal) -> Option<CallPermit> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = running.entry(principal.clone()).or_default();
+        if *count >= self.max {
+            return None;
+        }
+        *count += 1;
+        Some(CallPermit {
+            principal: principal.clone(),
+            running: Arc::clone(&self.running),
+        })
+    }
+
+    pub(crate) fn max(&self) -> usize {
+        self.max
+    }
+}
+
+impl Drop for CallPermit {
+    fn drop(&mut self) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = running.get_mut(&self.principal) {
+            *count -= 1;
+            if *count == 0 {
+                running.remove(&self.principal);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_caller_has_turns_of_its_own() {
+        let turns = CallLimiter::new(2);
+        let (alice, bob) = (Principal::new("alice"), Principal::new("bob"));
+        let first = turns.try_acquire(&alice);
+        let second = turns.try_acquire(&alice);
+        assert!(first.is_some() && second.is_some());
+        assert!(turns.try_acquire(&alice).is_none());
+        assert!(turns.try_acquire(&bob).is_some());
+        drop(first);
+        assert!(turns.try_acquire(&alice).is_some());
+        drop(second);
+        assert!(
+            turns.running.lock().unwrap().is_empty(),
+            "nobody is remembered who has no call"
+        );
+    }
+}

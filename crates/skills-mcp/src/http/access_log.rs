@@ -1,0 +1,83 @@
+//! One line for each request.
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use http::{Method, Request, StatusCode};
+use sha2::{Digest as _, Sha256};
+
+use crate::principal::Principal;
+
+/// What is told of a request once it is over: when its answer ended, or the client went away.
+///
+/// Never a token, a query, a body or a header, and of a session only a part of its digest.
+#[derive(Debug)]
+pub(super) struct AccessLogEntry {
+    method: &'static str,
+    path: &'static str,
+    started: Instant,
+    status: Option<StatusCode>,
+    principal: Option<Principal>,
+    session: Option<String>,
+}
+
+impl AccessLogEntry {
+    pub(super) fn new<B>(request: &Request<B>, known: &[&'static str]) -> Self {
+        let path = known
+            .iter()
+            .find(|&&path| path == request.uri().path())
+            .copied()
+            .unwrap_or("other");
+        Self {
+            method: method_name(request.method()),
+            path,
+            started: Instant::now(),
+            status: None,
+            principal: None,
+            session: None,
+        }
+    }
+
+    pub(super) fn principal(&mut self, principal: &Principal) {
+        self.principal = Some(principal.clone());
+    }
+
+    pub(super) fn session(&mut self, id: &str) {
+        let digest = Sha256::digest(id);
+        let part = digest.iter().take(6).fold(String::new(), |mut text, byte| {
+            _ = write!(text, "{byte:02x}");
+            text
+        });
+        self.session = Some(part);
+    }
+
+    pub(super) fn status(&mut self, status: StatusCode) {
+        self.status = Some(status);
+    }
+}
+
+impl Drop for AccessLogEntry {
+    fn drop(&mut self) {
+        tracing::info!(
+            method = self.method,
+            path = self.path,
+            status = self.status.map(|status| status.as_u16()),
+            duration_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            principal = self.principal.as_ref().map(Principal::as_str),
+            session = self.session.as_deref(),
+            "request"
+        );
+    }
+}
+
+/// Returns a method by name. Others are any text that a client likes.
+fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::DELETE => "DELETE",
+        Method::HEAD => "HEAD",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}

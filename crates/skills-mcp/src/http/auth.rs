@@ -1,0 +1,193 @@
+//! Who a request is from.
+
+use std::sync::Arc;
+
+use http::header::{AUTHORIZATION, HeaderMap};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+use super::HttpLimits;
+use super::body_budget::BodyBudget;
+use super::error::{HttpError, Repr};
+use super::headers::single_value;
+use super::principal_limits::PrincipalLimits;
+use super::rejection::Rejection;
+use super::token::BearerToken;
+use crate::principal::Principal;
+
+/// The tokens that are taken, and whose they are.
+///
+/// Only the digests are kept: they have one length, so that comparing them tells nothing about a
+/// secret, nor how long it is.
+#[derive(Debug)]
+pub(super) enum Authenticator {
+    /// No token is asked for.
+    Anonymous(Arc<PrincipalLimits>),
+    /// One of these must be shown.
+    Tokens(Vec<(TokenDigest, Arc<PrincipalLimits>)>),
+}
+
+impl Authenticator {
+    /// Makes the ring of some tokens, which have different names and secrets; without any, the
+    /// server is open.
+    pub(super) fn new(tokens: &[BearerToken], limits: &HttpLimits) -> Result<Self, HttpError> {
+        for (index, token) in tokens.iter().enumerate() {
+            for other in &tokens[..index] {
+                if other.name() == token.name() {
+                    return Err(Repr::DuplicateTokenName {
+                        name: token.name().to_owned(),
+                    }
+                    .into());
+                }
+                if other.expose_secret() == token.expose_secret() {
+                    return Err(Repr::DuplicateTokenSecret {
+                        first: other.name().to_owned(),
+                        second: token.name().to_owned(),
+                    }
+                    .into());
+                }
+            }
+        }
+        let room = BodyBudget::new(tokens.len(), limits.max_request_body_bytes);
+        let account = |principal| Arc::new(PrincipalLimits::new(principal, limits, &room));
+        if tokens.is_empty() {
+            return Ok(Self::Anonymous(account(Principal::local())));
+        }
+        let key = |token: &BearerToken| {
+            (
+                Sha256::digest(token.expose_secret()).into(),
+                account(Principal::new(token.name())),
+            )
+        };
+        Ok(Self::Tokens(tokens.iter().map(key).collect()))
+    }
+
+    /// Returns how many principals there are.
+    pub(super) fn principal_count(&self) -> usize {
+        match self {
+            Self::Anonymous(_) => 1,
+            Self::Tokens(keys) => keys.len(),
+        }
+    }
+
+    /// Returns whose request it is.
+    pub(super) fn authenticate(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<&Arc<PrincipalLimits>, Rejection> {
+        match self {
+            Self::Anonymous(account) => Ok(account),
+            Self::Tokens(keys) => find_token(keys, bearer_token(headers)?),
+        }
+    }
+}
+
+type TokenDigest = [u8; 32];
+
+/// Returns the token of the one `Authorization` field, whose scheme is `Bearer` in any case.
+fn bearer_token(headers: &HeaderMap) -> Result<&[u8], Rejection> {
+    let Some(field) = single_value(headers, &AUTHORIZATION)? else {
+        return Err(Rejection::MissingToken);
+    };
+    let (scheme, token) = field
+        .as_bytes()
+        .split_at_checked("Bearer ".len())
+        .ok_or(Rejection::MissingToken)?;
+    if scheme.eq_ignore_ascii_case(b"bearer ") {
+        Ok(token.trim_ascii())
+    } else {
+        Err(Rejection::MissingToken)
+    }
+}
+
+/// Compares with every key, found or not, so that the time tells nothing.
+fn find_token<'a>(
+    keys: &'a [(TokenDigest, Arc<PrincipalLimits>)],
+    token: &[u8],
+) -> Result<&'a Arc<PrincipalLimits>, Rejection> {
+    let shown: TokenDigest = Sha256::digest(token).into();
+    let mut found = None;
+    for (sum, account) in keys {
+        if bool::from(sum.ct_eq(&shown)) {
+            found = Some(account);
+        }
+    }
+    found.ok_or(Rejection::InvalidToken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "0123456789abcdef0123456789abcdef";
+    const TWO: &str = "fedcba9876543210fedcba9876543210";
+
+    fn check(authorization: &[&str]) -> Result<String, Rejection> {
+        let tokens = [
+            BearerToken::new("ci", ONE).unwrap(),
+            BearerToken::new("laptop", TWO).unwrap(),
+        ];
+        let ring = Authenticator::new(&tokens, &HttpLimits::default()).unwrap();
+        let headers = authorization
+            .iter()
+            .map(|value| (AUTHORIZATION, value.parse().unwrap()))
+            .collect();
+        ring.authenticate(&headers)
+            .map(|account| account.principal.to_string())
+    }
+
+    #[test]
+    fn tokens_say_who_asks() {
+        assert_eq!(check(&[&format!("Bearer {ONE}")]), Ok("ci".to_owned()));
+        assert_eq!(check(&[&format!("bEARER  {TWO}")]), Ok("laptop".to_owned()));
+    }
+
+    #[test]
+    fn nothing_else_does() {
+        for none in [
+            &[][..],
+            &[""],
+            &["Bearer"],
+            &[ONE],
+            &[&format!("Basic {ONE}")],
+            &[&format!("Bearer:{ONE}")],
+        ] {
+            assert_eq!(check(none), Err(Rejection::MissingToken), "{none:?}");
+        }
+        for wrong in [
+            "Bearer  ",
+            "Bearer x",
+            &format!("Bearer {}", &ONE[..31]),
+            &format!("Bearer {ONE}0"),
+            &format!("Bearer {ONE},{TWO}"),
+        ] {
+            assert_eq!(check(&[wrong]), Err(Rejection::InvalidToken), "{wrong:?}");
+        }
+        let twice = format!("Bearer {ONE}");
+        assert_eq!(
+            check(&[&twice, &twice]),
+            Err(Rejection::DuplicateHeader(AUTHORIZATION))
+        );
+    }
+
+    #[test]
+    fn tokens_that_cannot_be_told_apart_are_refused() {
+        let ring = |tokens: &[(&str, &str)]| {
+            let tokens: Vec<_> = tokens
+                .iter()
+                .map(|(name, secret)| BearerToken::new(name, secret).unwrap())
+                .collect();
+            Authenticator::new(&tokens, &HttpLimits::default())
+                .map(|_| ())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            ring(&[("ci", ONE), ("ci", TWO)]),
+            Err("two tokens have the name ci".to_owned())
+        );
+        assert_eq!(
+            ring(&[("ci", ONE), ("laptop", ONE)]),
+            Err("the tokens ci and laptop are the same".to_owned())
+        );
+    }
+}

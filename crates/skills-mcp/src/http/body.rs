@@ -1,0 +1,93 @@
+//! The body of a request.
+
+use axum::body::{Body, Bytes};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderMap};
+use http_body_util::BodyExt as _;
+
+use super::HttpLimits;
+use super::body_budget::{BodyBudget, BodyPermit, UNBUDGETED_BYTES};
+use super::rejection::Rejection;
+
+/// A body, and the room that it takes.
+#[derive(Debug, Default)]
+pub(super) struct BufferedBody {
+    pub(super) bytes: Bytes,
+    pub(super) permit: Option<BodyPermit>,
+}
+
+impl BufferedBody {
+    /// Reads a body of JSON.
+    pub(super) async fn read(
+        headers: &HeaderMap,
+        body: Body,
+        limits: &HttpLimits,
+        room: &BodyBudget,
+    ) -> Result<Self, Rejection> {
+        if !is_json_content_type(headers) {
+            return Err(Rejection::UnsupportedMediaType);
+        }
+        let limit = limits.max_request_body_bytes;
+        let declared = headers
+            .get(CONTENT_LENGTH)
+            .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+        let length = declared.map_or(limit, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        if headers.contains_key(EXPECT) && declared.is_some() && length > limit {
+            return Err(Rejection::TooLarge { limit });
+        }
+        let collected = collect_body(body, limit, room, length.min(limit));
+        tokio::time::timeout(limits.request_body_timeout, collected)
+            .await
+            .unwrap_or(Err(Rejection::BodyTimeout))
+    }
+}
+
+/// Keeps up to the limit, and reads a little beyond it for nothing: a client that is still sending
+/// when the connection closes never sees why.
+async fn collect_body(
+    mut body: Body,
+    limit: usize,
+    room: &BodyBudget,
+    length: usize,
+) -> Result<BufferedBody, Rejection> {
+    let mut kept = Vec::new();
+    let mut taken = None;
+    let mut seen = 0_usize;
+    while let Some(frame) = body.frame().await {
+        let Ok(bytes) = frame.map_err(|_| Rejection::IncompleteBody)?.into_data() else {
+            continue;
+        };
+        seen = seen.saturating_add(bytes.len());
+        if seen <= limit {
+            if seen > UNBUDGETED_BYTES && taken.is_none() {
+                taken = Some(room.acquire(length).await?);
+            }
+            kept.extend_from_slice(&bytes);
+            continue;
+        }
+        (kept, taken) = (Vec::new(), None);
+        if seen > limit.saturating_mul(MAX_DISCARDED_BYTES) {
+            break;
+        }
+    }
+    if seen > limit {
+        Err(Rejection::TooLarge { limit })
+    } else {
+        Ok(BufferedBody {
+            bytes: kept.into(),
+            permit: taken,
+        })
+    }
+}
+
+const MAX_DISCARDED_BYTES: usize = 4;
+
+fn is_json_content_type(headers: &HeaderMap) -> bool {
+    let media_type = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    media_type
+        .split(';')
+        .next()
+        .is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+}

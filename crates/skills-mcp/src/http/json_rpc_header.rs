@@ -1,0 +1,194 @@
+//! The outside of a message.
+
+use serde::Deserialize;
+
+use super::rejection::Rejection;
+
+/// What of a message must be known before the protocol reads it.
+///
+/// Reading it passes over everything else without keeping it, so however deep a message is nested,
+/// this costs no memory.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct JsonRpcHeader {
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    id: Option<JsonRpcId>,
+}
+
+/// The id of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+#[serde(untagged)]
+pub(super) enum JsonRpcId {
+    /// A whole number.
+    Number(i64),
+    /// Any text.
+    String(String),
+}
+
+/// What a message is for, as far as limits go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MessageKind {
+    /// It begins a session.
+    Initialize,
+    /// It keeps a stream open until the client has enough.
+    Subscribe,
+    /// It wants one answer.
+    Request,
+    /// It is an answer itself, or wants none.
+    Notification,
+}
+
+impl JsonRpcHeader {
+    /// Reads a body, which may have so many values.
+    pub(super) fn parse(body: &[u8], max_values: usize) -> Result<Self, Rejection> {
+        if body.trim_ascii_start().first() == Some(&b'[') {
+            return Err(Rejection::BatchNotSupported);
+        }
+        if count_values(body) > max_values {
+            return Err(Rejection::TooManyValues { limit: max_values });
+        }
+        serde_json::from_slice(body).map_err(|error| {
+            if error.is_data() {
+                Rejection::InvalidMessage
+            } else {
+                Rejection::InvalidJson
+            }
+        })
+    }
+
+    pub(super) fn kind(&self) -> MessageKind {
+        match self.request_id().and(self.method.as_deref()) {
+            None => MessageKind::Notification,
+            Some("initialize") => MessageKind::Initialize,
+            Some("subscriptions/listen") => MessageKind::Subscribe,
+            Some(_) => MessageKind::Request,
+        }
+    }
+
+    /// Returns the id if the message is a request; an answer to one of the server's has an id of
+    /// the server.
+    pub(super) fn request_id(&self) -> Option<&JsonRpcId> {
+        self.method.as_ref().and(self.id.as_ref())
+    }
+}
+
+/// Counts the values of a text of JSON, give or take a few.
+///
+/// The protocol keeps each of them on its own, and shortly twice. That takes a hundred times the
+/// length of a body of nothing but `[]`.
+fn count_values(text: &[u8]) -> usize {
+    let (mut values, mut quoted, mut escaped) = (1, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' | b',' if !quoted => values += 1,
+            _ => {}
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: &[u8]) -> Result<JsonRpcHeader, Rejection> {
+        JsonRpcHeader::parse(body, usize::MAX)
+    }
+
+    #[test]
+    fn values_are_counted() {
+        for (text, number) in [
+            ("1", 1),
+            ("[]", 2),
+            (r#"{"a":[1,2],"b":3}"#, 5),
+            (r#""[[,\"{{,""#, 1),
+            (r#"["\\",1]"#, 3),
+        ] {
+            assert_eq!(count_values(text.as_bytes()), number, "{text}");
+        }
+        assert_eq!(
+            JsonRpcHeader::parse(b"[1,2]", 1),
+            Err(Rejection::BatchNotSupported)
+        );
+        assert_eq!(
+            JsonRpcHeader::parse(br#"{"id":[1,2]}"#, 3),
+            Err(Rejection::TooManyValues { limit: 3 })
+        );
+    }
+
+    #[test]
+    fn messages_say_what_they_are_for() {
+        let purpose = |method: &str| {
+            read(format!(r#"{{"method":"{method}","id":1}}"#).as_bytes())
+                .unwrap()
+                .kind()
+        };
+        assert_eq!(purpose("initialize"), MessageKind::Initialize);
+        assert_eq!(purpose("subscriptions/listen"), MessageKind::Subscribe);
+        assert_eq!(purpose("tools/call"), MessageKind::Request);
+        let told = |text: &str| read(text.as_bytes()).unwrap().kind();
+        assert_eq!(told(r#"{"id":1,"result":{}}"#), MessageKind::Notification);
+        assert_eq!(
+            told(r#"{"method":"subscriptions/listen"}"#),
+            MessageKind::Notification,
+            "without an id it is no request"
+        );
+        let id = |text: &str| read(text.as_bytes()).unwrap().request_id().cloned();
+        assert_eq!(
+            id(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#),
+            Some(JsonRpcId::String("a".to_owned()))
+        );
+        assert_eq!(
+            id(r#"{"id":-7,"params":{"id":[1,{}]},"method":"ping"}"#),
+            Some(JsonRpcId::Number(-7))
+        );
+        assert_eq!(id(r#"{"id":7,"result":{}}"#), None, "an answer");
+        assert_eq!(id(r#"{"method":"notifications/initialized"}"#), None);
+    }
+
+    #[test]
+    fn what_is_no_message_is_told_so() {
+        for syntax in ["", "x", "{", r#"{"id":1"#, "{}{}", "{'id':1}"] {
+            assert_eq!(
+                read(syntax.as_bytes()),
+                Err(Rejection::InvalidJson),
+                "{syntax}"
+            );
+        }
+        for message in [
+            "1",
+            "null",
+            r#""x""#,
+            r#"{"id":1.5,"method":"ping"}"#,
+            r#"{"id":1,"id":2}"#,
+            r#"{"method":7}"#,
+        ] {
+            assert_eq!(
+                read(message.as_bytes()),
+                Err(Rejection::InvalidMessage),
+                "{message}"
+            );
+        }
+        assert_eq!(
+            read(br#" [{"id":1,"method":"ping"}]"#),
+            Err(Rejection::BatchNotSupported)
+        );
+    }
+
+    #[test]
+    fn depth_costs_nothing() {
+        let deep = format!(
+            r#"{{"method":"ping","id":1,"params":{}{}}}"#,
+            "[".repeat(1_000_000),
+            "]".repeat(1_000_000)
+        );
+        assert_eq!(
+            read(deep.as_bytes()).unwrap().request_id(),
+            Some(&JsonRpcId::Number(1))
+        );
+    }
+}

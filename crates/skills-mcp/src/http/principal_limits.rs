@@ -1,0 +1,119 @@
+//! What one principal may use up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use governor::clock::{Clock as _, DefaultClock};
+use governor::{DefaultDirectRateLimiter, Quota};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::HttpLimits;
+use super::body_budget::BodyBudget;
+use super::rejection::Rejection;
+use crate::principal::Principal;
+
+/// A principal and what is left of its limits.
+#[derive(Debug)]
+pub(super) struct PrincipalLimits {
+    pub(super) principal: Principal,
+    rate: DefaultDirectRateLimiter,
+    requests: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+    /// For the bodies of its requests.
+    pub(super) body_budget: BodyBudget,
+}
+
+impl PrincipalLimits {
+    pub(super) fn new(principal: Principal, limits: &HttpLimits, room: &BodyBudget) -> Self {
+        let permits = |number: usize| Arc::new(Semaphore::new(number.min(Semaphore::MAX_PERMITS)));
+        Self {
+            principal,
+            rate: DefaultDirectRateLimiter::direct(Quota::per_second(limits.requests_per_second)),
+            requests: permits(limits.max_concurrent_requests),
+            streams: permits(limits.max_streams),
+            body_budget: room.for_principal(),
+        }
+    }
+
+    /// Counts a request, unless too many came of late.
+    pub(super) fn check_rate(&self) -> Result<(), Rejection> {
+        self.rate.check().map_err(|until| {
+            let wait = until.wait_time_from(DefaultClock::default().now());
+            Rejection::RateLimited {
+                seconds: wait.as_secs() + 1,
+            }
+        })
+    }
+
+    /// Takes one of the places for requests that are being answered, until the permit is dropped.
+    ///
+    /// A client may have the last byte of an answer a moment before its place is given back, so
+    /// this waits that long.
+    pub(super) async fn acquire_request(&self) -> Result<OwnedSemaphorePermit, Rejection> {
+        let place =
+            tokio::time::timeout(RELEASE_GRACE, self.requests.clone().acquire_owned()).await;
+        place
+            .ok()
+            .and_then(Result::ok)
+            .ok_or(Rejection::TooManyConcurrent)
+    }
+
+    /// Takes one of the places for streams that are listened to, until the permit is dropped.
+    pub(super) fn acquire_stream(&self) -> Result<OwnedSemaphorePermit, Rejection> {
+        self.streams
+            .clone()
+            .try_acquire_owned()
+            .map_err(|_| Rejection::TooManyConcurrent)
+    }
+}
+
+const RELEASE_GRACE: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+
+    fn account(limits: &HttpLimits) -> PrincipalLimits {
+        PrincipalLimits::new(
+            Principal::local(),
+            limits,
+            &BodyBudget::new(1, limits.max_request_body_bytes),
+        )
+    }
+
+    #[test]
+    fn floods_are_stopped() {
+        let account = account(&HttpLimits {
+            requests_per_second: NonZeroU32::MIN,
+            ..HttpLimits::default()
+        });
+        assert_eq!(account.check_rate(), Ok(()));
+        let refused = (0..1_000).find_map(|_| account.check_rate().err());
+        assert!(
+            matches!(refused, Some(Rejection::RateLimited { seconds: 1 | 2 })),
+            "{refused:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn places_are_given_back() {
+        let account = account(&HttpLimits {
+            max_concurrent_requests: 1,
+            max_streams: 1,
+            ..HttpLimits::default()
+        });
+        let call = account.acquire_request().await.unwrap();
+        assert!(matches!(
+            account.acquire_request().await,
+            Err(Rejection::TooManyConcurrent)
+        ));
+        assert!(
+            account.acquire_stream().is_ok(),
+            "streams do not take the places of calls"
+        );
+        drop(call);
+        assert!(account.acquire_request().await.is_ok());
+    }
+}

@@ -1,0 +1,454 @@
+//! What a request goes through on its way to the protocol, and its answer on the way back.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue,
+    PROXY_AUTHORIZATION, X_CONTENT_TYPE_OPTIONS,
+};
+use http::request::Parts;
+use http::{Method, StatusCode, Version};
+use http_body_util::{BodyExt as _, Full};
+use rmcp::ServerHandler;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
+
+use super::HttpLimits;
+use super::access_log::AccessLogEntry;
+use super::auth::Authenticator;
+use super::body::BufferedBody;
+use super::headers::{SESSION_ID, is_stateless_version, single_value};
+use super::hosts::AllowedHosts;
+use super::json_rpc_header::{JsonRpcHeader, MessageKind};
+use super::origins::AllowedOrigins;
+use super::principal_limits::PrincipalLimits;
+use super::rejection::Rejection;
+use super::response_guard::attach_guard;
+use super::sessions::{SessionGuard, SessionOwners};
+
+/// Everything between a connection and a handler of the protocol.
+pub(super) struct HttpService<H> {
+    allowed_hosts: AllowedHosts,
+    allowed_origins: AllowedOrigins,
+    authenticator: Authenticator,
+    limits: HttpLimits,
+    sessions: Option<SessionOwners>,
+    phases: ShutdownPhases,
+    /// Answers what ends by itself: it may finish while the server stops.
+    requests: McpService<H>,
+    /// Answers what the client subscribes to: it has a moment to end by itself when the server
+    /// stops.
+    subscriptions: McpService<H>,
+    /// Keeps the streams of sessions open, which have no end of their own: they end as soon as the
+    /// server stops.
+    streams: McpService<H>,
+}
+
+/// Makes what answers one session, or one request that belongs to none.
+pub(super) type HandlerFactory<H> = Arc<dyn Fn() -> H + Send + Sync>;
+
+type McpService<H> = StreamableHttpService<H, LocalSessionManager>;
+
+/// The steps of the end.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ShutdownPhases {
+    /// No request is taken any more.
+    pub(super) draining: CancellationToken,
+    /// Subscriptions that did not end by themselves are cut short.
+    pub(super) subscriptions_closed: CancellationToken,
+    /// Those that are not answered by now will not be.
+    pub(super) aborted: CancellationToken,
+}
+
+impl<H: ServerHandler> HttpService<H> {
+    pub(super) fn new(
+        hosts: AllowedHosts,
+        origins: AllowedOrigins,
+        keyring: Authenticator,
+        limits: HttpLimits,
+        handlers: HandlerFactory<H>,
+        stages: ShutdownPhases,
+    ) -> Self {
+        let sessions = (limits.max_sessions > 0).then(|| {
+            SessionOwners::new(
+                limits.max_sessions,
+                keyring.principal_count(),
+                limits.session_idle_timeout,
+            )
+        });
+        let kept = sessions
+            .as_ref()
+            .map_or_else(Arc::default, SessionOwners::manager);
+        let protocol = |end: &CancellationToken| {
+            let handlers = Arc::clone(&handlers);
+            let config = StreamableHttpServerConfig::default()
+                .disable_allowed_hosts() // Checked before, for every path.
+                .with_legacy_session_mode(limits.max_sessions > 0)
+                .with_json_response(true)
+                .with_max_request_body_bytes(limits.max_request_body_bytes)
+                .with_cancellation_token(end.clone());
+            StreamableHttpService::new(move || Ok(handlers()), kept.clone(), config)
+        };
+        let [calls, subscriptions, streams] = [
+            &stages.aborted,
+            &stages.subscriptions_closed,
+            &stages.draining,
+        ]
+        .map(protocol);
+        Self {
+            allowed_hosts: hosts,
+            allowed_origins: origins,
+            authenticator: keyring,
+            limits,
+            sessions,
+            phases: stages,
+            requests: calls,
+            subscriptions,
+            streams,
+        }
+    }
+
+    /// Makes the service that connections are served with.
+    pub(super) fn into_router(self) -> Router {
+        let front = Arc::new(self);
+        Router::new().fallback(move |request: Request| {
+            let front = front.clone();
+            async move { front.handle(request).await }
+        })
+    }
+
+    async fn handle(&self, request: Request) -> Response {
+        let mut record = AccessLogEntry::new(&request, &[MCP_PATH, HEALTH_PATH]);
+        let (mut response, held) = match self.route(request, &mut record).await {
+            Ok(answer) => answer,
+            Err(refusal) => (refusal.into_response(), None),
+        };
+        let headers = response.headers_mut();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        record.status(response.status());
+        // Of a stream it is told once it is over.
+        let record = is_event_stream(response.headers()).then_some(record);
+        if held.is_some() || record.is_some() {
+            attach_guard(response, (held, record))
+        } else {
+            response
+        }
+    }
+
+    async fn route(
+        &self,
+        request: Request,
+        record: &mut AccessLogEntry,
+    ) -> Result<GuardedResponse, Rejection> {
+        if request.version() != Version::HTTP_11 {
+            return Err(Rejection::UnsupportedHttpVersion);
+        }
+        self.allowed_hosts.check(&request)?;
+        self.allowed_origins.check(request.headers())?;
+        match request.uri().path() {
+            MCP_PATH => self.handle_mcp(request, record).await,
+            HEALTH_PATH => self
+                .handle_health(request.method())
+                .map(|response| (response, None)),
+            _ => Err(Rejection::NotFound),
+        }
+    }
+
+    fn handle_health(&self, method: &Method) -> Result<Response, Rejection> {
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            return Err(Rejection::MethodNotAllowed);
+        }
+        if self.phases.draining.is_cancelled() {
+            return Err(Rejection::ShuttingDown);
+        }
+        let mut response = Response::new(Body::from("ok"));
+        response.headers_mut().insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("text/plain; charset=utf-8"),
+        );
+        Ok(response)
+    }
+
+    async fn handle_mcp(
+        &self,
+        request: Request,
+        record: &mut AccessLogEntry,
+    ) -> Result<GuardedResponse, Rejection> {
+        let account = self.authenticator.authenticate(request.headers())?;
+        record.principal(&account.principal);
+        if self.phases.draining.is_cancelled() {
+            return Err(Rejection::ShuttingDown);
+        }
+        account.check_rate()?;
+        let (mut parts, body) = request.into_parts();
+        strip_credentials(&mut parts);
+        parts.extensions.insert(account.principal.clone());
+        if parts.method == Method::POST {
+            let payload =
+                BufferedBody::read(&parts.headers, body, &self.limits, &account.body_budget)
+                    .await?;
+            self.handle_post(account, parts, payload, record).await
+        } else {
+            // Whoever ends a session has to get in when all streams are taken.
+            let place = (parts.method == Method::GET)
+                .then(|| account.acquire_stream())
+                .transpose()?;
+            let visit = self.enter_session(&mut parts.headers, account, None, record)?;
+            let is_end = parts.method == Method::DELETE;
+            let mut response = self
+                .forward(&self.streams, parts, BufferedBody::default())
+                .await?;
+            // There are clients that take anything else for a failure.
+            if is_end && response.status() == StatusCode::ACCEPTED {
+                *response.status_mut() = StatusCode::NO_CONTENT;
+            }
+            Ok((
+                response,
+                Some(ResponseGuard {
+                    _permit: place,
+                    _session: visit,
+                }),
+            ))
+        }
+    }
+
+    async fn handle_post(
+        &self,
+        account: &PrincipalLimits,
+        mut parts: Parts,
+        payload: BufferedBody,
+        record: &mut AccessLogEntry,
+    ) -> Result<GuardedResponse, Rejection> {
+        let envelope = JsonRpcHeader::parse(&payload.bytes, self.limits.max_json_values())?;
+        // What tells something takes no place: a call may wait for just that.
+        let (place, service) = match envelope.kind() {
+            MessageKind::Subscribe => (Some(account.acquire_stream()?), &self.subscriptions),
+            MessageKind::Initialize | MessageKind::Request => {
+                (Some(account.acquire_request().await?), &self.requests)
+            }
+            MessageKind::Notification => (None, &self.requests),
+        };
+        let visit = self.enter_session(&mut parts.headers, account, Some(&envelope), record)?;
+        let response = match (envelope.kind(), &self.sessions) {
+            (MessageKind::Initialize, Some(sessions)) if visit.is_none() => {
+                self.initialize(sessions, account, parts, payload, record)
+                    .await?
+            }
+            _ => self.forward(service, parts, payload).await?,
+        };
+        Ok((
+            response,
+            Some(ResponseGuard {
+                _permit: place,
+                _session: visit,
+            }),
+        ))
+    }
+
+    /// Begins a session in a task of its own: if the client went meanwhile, the library would keep
+    /// one that nobody has.
+    async fn initialize(
+        &self,
+        sessions: &SessionOwners,
+        account: &PrincipalLimits,
+        parts: Parts,
+        payload: BufferedBody,
+        record: &mut AccessLogEntry,
+    ) -> Result<Response, Rejection> {
+        let (sessions, principal) = (sessions.clone(), account.principal.clone());
+        let (service, stopping) = (self.requests.clone(), self.phases.draining.clone());
+        let begun = tokio::spawn(async move {
+            let beginning = sessions.reserve(&principal).await?;
+            let response = forward(&service, &stopping, parts, payload).await?;
+            let id = response
+                .headers()
+                .get(SESSION_ID)
+                .and_then(|id| id.to_str().ok())
+                .map(str::to_owned);
+            if let Some(id) = &id {
+                beginning.commit(id);
+            }
+            Ok((response, id))
+        });
+        let (response, id) = begun.await.unwrap_or(Err(Rejection::Internal))?;
+        if let Some(id) = id {
+            record.session(&id);
+        }
+        Ok(response)
+    }
+
+    /// Enters the session that the head names, if sessions are known to it and to the server; else
+    /// the name is taken away, so that nothing behind can take it for one.
+    fn enter_session(
+        &self,
+        headers: &mut HeaderMap,
+        account: &PrincipalLimits,
+        envelope: Option<&JsonRpcHeader>,
+        record: &mut AccessLogEntry,
+    ) -> Result<Option<SessionGuard>, Rejection> {
+        let sessions = if is_stateless_version(headers)? {
+            None
+        } else {
+            self.sessions.as_ref()
+        };
+        let Some(sessions) = sessions else {
+            headers.remove(SESSION_ID);
+            return Ok(None);
+        };
+        let Some(id) = single_value(headers, &SESSION_ID)? else {
+            return Ok(None);
+        };
+        let id = id.to_str().map_err(|_| Rejection::SessionNotFound)?;
+        record.session(id);
+        sessions
+            .enter(
+                id,
+                &account.principal,
+                envelope.and_then(JsonRpcHeader::request_id),
+            )
+            .map(Some)
+    }
+
+    async fn forward(
+        &self,
+        service: &McpService<H>,
+        parts: Parts,
+        payload: BufferedBody,
+    ) -> Result<Response, Rejection> {
+        forward(service, &self.phases.draining, parts, payload).await
+    }
+}
+
+/// What an answer takes up until its end.
+struct ResponseGuard {
+    _permit: Option<OwnedSemaphorePermit>,
+    _session: Option<SessionGuard>,
+}
+
+type GuardedResponse = (Response, Option<ResponseGuard>);
+
+const MCP_PATH: &str = "/mcp";
+const HEALTH_PATH: &str = "/healthz";
+
+async fn forward<H: ServerHandler>(
+    service: &McpService<H>,
+    stopping: &CancellationToken,
+    parts: Parts,
+    payload: BufferedBody,
+) -> Result<Response, Rejection> {
+    let BufferedBody {
+        bytes,
+        permit: room,
+    } = payload;
+    // The library drops the body once it has taken it apart.
+    let body = Full::new(bytes).map_frame(move |frame| {
+        let _room = &room;
+        frame
+    });
+    let response = service.handle(Request::from_parts(parts, body)).await;
+    match response.status() {
+        // The library tells what failed, which is nobody's business, and how it ends when it is
+        // told to.
+        StatusCode::INTERNAL_SERVER_ERROR if stopping.is_cancelled() => {
+            Err(Rejection::ShuttingDown)
+        }
+        StatusCode::INTERNAL_SERVER_ERROR => Err(Rejection::Internal),
+        // The type of the body was right, so it was the message that was not.
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Err(Rejection::InvalidMessage),
+        _ => Ok(response.map(Body::new)),
+    }
+}
+
+/// Handlers get the head. None of them needs what only opens the door, and a head is soon shown in
+/// some record.
+fn strip_credentials(parts: &mut Parts) {
+    for name in [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE] {
+        parts.headers.remove(name);
+    }
+    if let Some(session) = parts.headers.get_mut(SESSION_ID) {
+        session.set_sensitive(true);
+    }
+}
+
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use http::header::HOST;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    struct Silent;
+
+    impl ServerHandler for Silent {}
+
+    async fn status(stages: &ShutdownPhases, method: Method, path: &str) -> StatusCode {
+        let local = Ipv4Addr::LOCALHOST.into();
+        let limits = HttpLimits::default();
+        let (hosts, origins) = (
+            AllowedHosts::new(local, &[]).unwrap(),
+            AllowedOrigins::new(local, &[]).unwrap(),
+        );
+        let keyring = Authenticator::new(&[], &limits).unwrap();
+        let router = HttpService::new(
+            hosts,
+            origins,
+            keyring,
+            limits,
+            Arc::new(|| Silent),
+            stages.clone(),
+        )
+        .into_router();
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(HOST, "localhost")
+            .body(Body::empty())
+            .unwrap();
+        router.oneshot(request).await.unwrap().status()
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_about_to_stop_says_so() {
+        let stages = ShutdownPhases::default();
+        assert_eq!(
+            status(&stages, Method::GET, HEALTH_PATH).await,
+            StatusCode::OK
+        );
+        assert_eq!(
+            status(&stages, Method::HEAD, HEALTH_PATH).await,
+            StatusCode::OK
+        );
+        assert_eq!(
+            status(&stages, Method::POST, HEALTH_PATH).await,
+            StatusCode::METHOD_NOT_ALLOWED
+        );
+        stages.draining.cancel();
+        assert_eq!(
+            status(&stages, Method::GET, HEALTH_PATH).await,
+            StatusCode::SERVICE_UNAVAILABLE
+        );
+        assert_eq!(
+            status(&stages, Method::POST, MCP_PATH).await,
+            StatusCode::SERVICE_UNAVAILABLE
+        );
+        assert_eq!(
+            status(&stages, Method::GET, "/").await,
+            StatusCode::NOT_FOUND
+        );
+    }
+}

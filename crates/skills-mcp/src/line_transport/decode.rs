@@ -1,0 +1,370 @@
+//! What a line says.
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta,
+    ProtocolVersion, RequestId,
+};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+
+/// What a line says.
+pub(super) enum Decoded {
+    Message(Box<ClientJsonRpcMessage>),
+    /// Nothing that anybody waits for an answer to.
+    Ignored,
+    /// Something wrong; with an id, a request that waits for an answer.
+    Invalid {
+        id: Option<RequestId>,
+        error: ErrorData,
+    },
+}
+
+/// What of a message can be read though the rest cannot. The rest is passed over, so that its depth
+/// costs nothing.
+#[derive(Deserialize)]
+struct MessageHead {
+    #[serde(default, deserialize_with = "deserialize_present")]
+    id: Option<Option<RequestId>>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default, deserialize_with = "deserialize_present")]
+    result: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "deserialize_present")]
+    error: Option<IgnoredAny>,
+}
+
+/// `null` is there as well.
+fn deserialize_present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+/// Reads a line without its end.
+pub(super) fn decode_line(line: &[u8]) -> Decoded {
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return Decoded::Ignored;
+    }
+    if line.first() == Some(&b'[') {
+        return Decoded::Invalid {
+            id: None,
+            error: ErrorData::invalid_request("one message at a time", None),
+        };
+    }
+    let error = match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
+        Ok(message) => return Decoded::Message(Box::new(message)),
+        Err(error) => error,
+    };
+    let Ok(head) = serde_json::from_slice::<MessageHead>(line) else {
+        let code = if error.is_data() {
+            ErrorCode::INVALID_REQUEST
+        } else {
+            ErrorCode::PARSE_ERROR
+        };
+        return Decoded::Invalid {
+            id: None,
+            error: ErrorData::new(code, "this is no message", None),
+        };
+    };
+    match head {
+        MessageHead {
+            method: Some(_),
+            id: Some(id),
+            ..
+        } => Decoded::Invalid {
+            id,
+            error: ErrorData::invalid_request(
+                "the request cannot be read: it is nested too deeply, or its text is no Unicode, or its parts are no request's",
+                None,
+            ),
+        },
+        MessageHead {
+            method: Some(_), ..
+        } => Decoded::Ignored,
+        // Whoever asked waits for it.
+        MessageHead {
+            result,
+            error,
+            id: Some(Some(id)),
+            ..
+        } if result.is_some() || error.is_some() => {
+            let error = ErrorData::invalid_request("the answer cannot be read", None);
+            Decoded::Message(Box::new(ClientJsonRpcMessage::error(error, Some(id))))
+        }
+        MessageHead { result, error, .. } if result.is_some() || error.is_some() => {
+            Decoded::Ignored
+        }
+        // Whose id it would be, nobody knows.
+        MessageHead { .. } => Decoded::Invalid {
+            id: None,
+            error: ErrorData::invalid_request("this is no message of the protocol", None),
+        },
+    }
+}
+
+/// Says whether the protocol's library settles with this request how it goes on. Before, it takes
+/// requests alone, and ends at anything else.
+pub(super) fn completes_negotiation(request: &ClientRequest, versions: &[ProtocolVersion]) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        other => {
+            let meta = other.get_meta();
+            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28)
+                .is_empty()
+                && meta
+                    .protocol_version()
+                    .is_some_and(|version| versions.contains(&version))
+        }
+    }
+}
+
+/// Returns the request that a notification gives up.
+pub(super) fn cancelled_request_id(notification: &ClientNotification) -> Option<&RequestId> {
+    match notification {
+        ClientNotification::CancelledNotification(cancelled) => {
+            cancelled.params.request_id.as_ref()
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn line_too_long_error(limit: usize) -> ErrorData {
+    ErrorData::invalid_request(format!("a message has at most {limit} bytes"), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A JSON value of few levels.
+    fn any_json() -> impl Strategy<Value = Value> {
+        let scalar = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            "[ -~é\u{0}]{0,8}".prop_map(Value::from),
+        ];
+        scalar.prop_recursive(3, 12, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                proptest::collection::vec(
+                    (
+                        "(_meta|name|cursor|protocolVersion|requestId|[a-z]{0,4})",
+                        inner
+                    ),
+                    0..4
+                )
+                .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn any_id() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            any::<i64>().prop_map(Value::from),
+            "[ -~]{0,6}".prop_map(Value::from)
+        ]
+    }
+
+    /// The parts of a message, some of them wrong or missing.
+    fn any_message() -> impl Strategy<Value = Value> {
+        let method = prop_oneof![
+            "(initialize|ping|tools/call|tools/list|notifications/cancelled|[a-z/]{0,8})"
+                .prop_map(Value::from),
+            any_json()
+        ];
+        let version = prop_oneof![4 => Just(json!("2.0")), 1 => any_json()];
+        let part = |strategy: BoxedStrategy<Value>| proptest::option::of(strategy);
+        let id = prop_oneof![3 => any_id(), 1 => any_json()];
+        (
+            part(version.boxed()),
+            part(id.boxed()),
+            part(method.boxed()),
+            part(any_json().boxed()),
+            part(any_json().boxed()),
+        )
+            .prop_map(|(version, id, method, params, result)| {
+                let parts = [
+                    ("jsonrpc", version),
+                    ("id", id),
+                    ("method", method),
+                    ("params", params),
+                    ("result", result),
+                ];
+                parts
+                    .into_iter()
+                    .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+                    .collect()
+            })
+    }
+
+    /// The id of a request or answer that was read, or that is refused.
+    fn id_of(read: &Decoded) -> Option<Value> {
+        let id = match read {
+            Decoded::Message(message) => match &**message {
+                ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+                ClientJsonRpcMessage::Response(response) => Some(response.id.clone()),
+                ClientJsonRpcMessage::Error(error) => error.id.clone(),
+                ClientJsonRpcMessage::Notification(_) => None,
+            },
+            Decoded::Ignored => None,
+            Decoded::Invalid { id, .. } => id.clone(),
+        };
+        id.map(|id| serde_json::to_value(id).unwrap())
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read(line in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode_line(&line);
+        }
+
+        /// A request whose id can be read is read or refused under this id, whatever else is in it,
+        /// and white space around it changes nothing.
+        #[test]
+        fn requests_are_read_or_refused_by_their_ids(message in any_message(), id in any_id(), method in "[a-z/]{1,12}", indent in "[ \t\r]{0,3}") {
+            let mut message = message;
+            message["id"] = id.clone();
+            message["method"] = Value::from(method);
+            let line = format!("{indent}{message}{indent}");
+            let read = decode_line(line.as_bytes());
+            prop_assert!(!matches!(read, Decoded::Ignored), "{}", line);
+            prop_assert_eq!(id_of(&read), Some(id), "{}", line);
+        }
+
+        /// No id is made up: what is answered or given to the server bears the id that is in the
+        /// line.
+        #[test]
+        fn ids_are_those_of_the_line(message in any_message()) {
+            if let Some(id) = id_of(&decode_line(message.to_string().as_bytes())) {
+                prop_assert_eq!(Some(&id), message.get("id"), "{}", message);
+            }
+        }
+
+        /// A part of a line is never another request.
+        #[test]
+        fn a_line_that_is_cut_is_no_message(message in any_message(), cut in 0usize..200) {
+            let line = message.to_string();
+            let cut = &line.as_bytes()[..cut.min(line.len() - 1)];
+            prop_assert!(matches!(decode_line(cut), Decoded::Ignored | Decoded::Invalid { id: None, .. }), "{:?}", cut);
+        }
+    }
+
+    fn check(line: &str, expected: &str) {
+        let read = match decode_line(line.as_bytes()) {
+            Decoded::Message(_) => "message".to_owned(),
+            Decoded::Ignored => "nothing".to_owned(),
+            Decoded::Invalid { id, error } => format!(
+                "{} {}",
+                error.code.0,
+                id.map_or_else(|| "-".to_owned(), |id| id.to_string())
+            ),
+        };
+        assert_eq!(read, expected, "{line}");
+    }
+
+    #[test]
+    fn every_request_can_be_answered() {
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "message");
+        check(
+            r#" {"jsonrpc":"2.0","method":"notifications/initialized"} "#,
+            "message",
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x","arguments":{"a":"\ud800"}}}"#,
+            "-32600 a",
+        );
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        check(
+            &format!(r#"{{"jsonrpc":"2.0","id":7,"method":"x","params":{{"a":{deep}}}}}"#),
+            "-32600 7",
+        );
+        check(r#"{"jsonrpc":"1.0","id":3,"method":"ping"}"#, "-32600 3");
+        check(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, "-32600 -");
+    }
+
+    #[test]
+    fn what_is_no_request_is_answered_to_nobody() {
+        check("", "nothing");
+        check("\r", "nothing");
+        for broken in ["{", "x", "\u{0}", r#"{"id":1,"method":"ping""#] {
+            check(broken, "-32700 -");
+        }
+        check("[]", "-32600 -");
+        check("1", "-32600 -");
+        check(r#"{"id":1.5,"method":"ping"}"#, "-32600 -");
+        check(
+            r#"{"jsonrpc":"2.0","method":"notifications/x","params":"\ud800"}"#,
+            "nothing",
+        );
+        check(r#"{"jsonrpc":"2.0","result":{"a":"\ud800"}}"#, "nothing");
+        check(r#"{"jsonrpc":"2.0","id":null,"error":"no"}"#, "nothing");
+        // The id may be that of a question of the server, or of another request.
+        check(r#"{"id":3}"#, "-32600 -");
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_read_is_a_failure_for_whoever_asked() {
+        for parts in [
+            r#""error":"no""#,
+            r#""error":{"message":"no code"}"#,
+            r#""error":null"#,
+            r#""result":{"a":"\ud800"}"#,
+        ] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":4,{parts}}}"#);
+            let Decoded::Message(message) = decode_line(line.as_bytes()) else {
+                panic!("{line}")
+            };
+            let ClientJsonRpcMessage::Error(error) = *message else {
+                panic!("{line}")
+            };
+            assert_eq!(
+                (error.id, error.error.code),
+                (Some(RequestId::Number(4)), ErrorCode::INVALID_REQUEST)
+            );
+        }
+    }
+
+    #[test]
+    fn some_requests_settle_how_it_goes_on() {
+        let check = |method: &str, meta: &str, expected: bool| {
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"_meta":{meta}}}}}"#
+            );
+            let Decoded::Message(message) = decode_line(line.as_bytes()) else {
+                panic!("{line}")
+            };
+            let ClientJsonRpcMessage::Request(request) = *message else {
+                panic!("{line}")
+            };
+            assert_eq!(
+                completes_negotiation(&request.request, ProtocolVersion::KNOWN_VERSIONS),
+                expected,
+                "{line}"
+            );
+        };
+        let meta = |version: &str| {
+            format!(
+                r#"{{"io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{{}}}}"#
+            )
+        };
+        for (method, settles) in [
+            ("server/discover", false),
+            ("ping", false),
+            ("tools/list", true),
+            ("no/such", true),
+        ] {
+            check(method, &meta("2026-07-28"), settles);
+        }
+        check("tools/list", &meta("2099-01-01"), false);
+        check("tools/list", "{}", false);
+        // One without the parts of a greeting is none.
+        check("initialize", "{}", false);
+    }
+}

@@ -1,0 +1,90 @@
+//! Requests count as long as they are worked on.
+
+use std::borrow::Cow;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use rmcp::model::{ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerResult};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ErrorData, RoleServer, Service};
+
+use super::in_flight::InFlight;
+
+/// A service whose requests count as long as it works on them, even when nobody waits any more.
+pub(crate) struct InFlightService<S> {
+    service: S,
+    in_flight: Arc<InFlight>,
+}
+
+impl<S> InFlightService<S> {
+    pub(super) fn new(service: S, open: Arc<InFlight>) -> Self {
+        Self {
+            service,
+            in_flight: open,
+        }
+    }
+}
+
+impl<S: Service<RoleServer>> Service<RoleServer> for InFlightService<S> {
+    async fn handle_request(
+        &self,
+        request: ClientRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        let work = self.in_flight.start_work(&context.id);
+        let result = catch_panics(self.service.handle_request(request, context)).await;
+        work.complete();
+        result
+    }
+
+    async fn handle_notification(
+        &self,
+        notification: ClientNotification,
+        context: NotificationContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.service
+            .handle_notification(notification, context)
+            .await
+    }
+
+    fn get_info(&self) -> ServerConfig {
+        self.service.get_info()
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        self.service.supported_protocol_versions()
+    }
+}
+
+/// Whoever waits is answered, even by what fails in a way that nobody thought of.
+async fn catch_panics(
+    work: impl Future<Output = Result<ServerResult, ErrorData>>,
+) -> Result<ServerResult, ErrorData> {
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))).unwrap_or_else(|_| {
+            tracing::error!("the work on a request panicked");
+            Poll::Ready(Err(ErrorData::internal_error(
+                "the server failed; nothing more is known",
+                None,
+            )))
+        })
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_panics_is_answered() {
+        let error = catch_panics(async { panic!("as it should") })
+            .await
+            .unwrap_err();
+        assert_eq!(error.code, rmcp::model::ErrorCode::INTERNAL_ERROR);
+    }
+}

@@ -1,0 +1,205 @@
+//! Lines of bounded length.
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+
+/// The longest line that is read: 16 MiB.
+pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
+
+/// Lines of an input.
+pub(super) struct LineReader<R> {
+    input: BufReader<R>,
+    line: Vec<u8>,
+    max_bytes: usize,
+    /// Whether what comes belongs to a line that is too long.
+    is_skipping: bool,
+}
+
+/// What came.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A line without its end.
+    Complete(Vec<u8>),
+    /// More than a line may have; the rest of it is passed over.
+    TooLong,
+    /// Nothing more. What stands behind the last end of a line is no line.
+    Eof,
+}
+
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    pub(super) fn new(input: R) -> Self {
+        Self::with_limit(input, MAX_LINE_BYTES)
+    }
+
+    /// Reads lines of at most `max_bytes`, without their ends.
+    fn with_limit(input: R, max_bytes: usize) -> Self {
+        Self {
+            input: BufReader::new(input),
+            line: Vec::new(),
+            max_bytes,
+            is_skipping: false,
+        }
+    }
+
+    /// Reads the next line. When this is dropped, nothing of the line is lost.
+    pub(super) async fn next_line(&mut self) -> Line {
+        loop {
+            let available = match self.input.fill_buf().await {
+                Ok(available) if !available.is_empty() => available,
+                Ok(_) => return Line::Eof,
+                Err(error) => {
+                    tracing::debug!(%error, "the client cannot be read");
+                    return Line::Eof;
+                }
+            };
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let taken = end.unwrap_or(available.len());
+            let is_too_long = self.line.len() + taken > self.max_bytes;
+            if !self.is_skipping && !is_too_long {
+                self.line.extend_from_slice(&available[..taken]);
+            }
+            self.input.consume(taken + usize::from(end.is_some()));
+            match (self.is_skipping, end.is_some()) {
+                (true, true) => self.is_skipping = false,
+                (true, false) => {}
+                (false, is_end) if is_too_long => {
+                    self.is_skipping = !is_end;
+                    self.line = Vec::new();
+                    return Line::TooLong;
+                }
+                (false, true) => return Line::Complete(std::mem::take(&mut self.line)),
+                (false, false) => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::io;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use proptest::prelude::*;
+    use tokio::io::ReadBuf;
+
+    use super::*;
+
+    /// The limit of the properties, in bytes.
+    const SHORT: usize = 12;
+
+    /// An input that comes in pieces, with nothing to read before each.
+    struct Pieces {
+        pieces: VecDeque<Vec<u8>>,
+        is_ready: bool,
+    }
+
+    impl Pieces {
+        fn new(text: &[u8], cuts: &[usize]) -> Self {
+            let (mut pieces, mut rest) = (VecDeque::new(), text);
+            for cut in cuts {
+                let (piece, after) = rest.split_at((*cut).min(rest.len()));
+                pieces.push_back(piece.to_vec());
+                rest = after;
+            }
+            pieces.push_back(rest.to_vec());
+            pieces.retain(|piece| !piece.is_empty());
+            Self {
+                pieces,
+                is_ready: false,
+            }
+        }
+    }
+
+    impl AsyncRead for Pieces {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            self.is_ready = !self.is_ready;
+            if self.is_ready {
+                return Poll::Pending;
+            }
+            if let Some(piece) = self.pieces.pop_front() {
+                let (now, later) = piece.split_at(piece.len().min(buffer.remaining()));
+                buffer.put_slice(now);
+                if !later.is_empty() {
+                    self.pieces.push_front(later.to_vec());
+                }
+            }
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    /// Reads all lines; the future is dropped and made anew whenever there is nothing to read.
+    fn all(mut lines: LineReader<Pieces>) -> Vec<Line> {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut all = Vec::new();
+        while all.last() != Some(&Line::Eof) {
+            assert!(
+                lines.line.capacity() <= 2 * SHORT.max(8),
+                "{} bytes are kept of a line",
+                lines.line.capacity()
+            );
+            let future = std::pin::pin!(lines.next_line());
+            if let Poll::Ready(line) = future.poll(&mut context) {
+                all.push(line);
+            }
+        }
+        all
+    }
+
+    /// What is read, said without reading in pieces.
+    fn expected(text: &[u8]) -> Vec<Line> {
+        let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+        let rest = lines.pop().unwrap_or_default();
+        let line = |line: &[u8]| {
+            if line.len() > SHORT {
+                Line::TooLong
+            } else {
+                Line::Complete(line.to_vec())
+            }
+        };
+        let unended = (rest.len() > SHORT).then_some(Line::TooLong);
+        lines
+            .into_iter()
+            .map(line)
+            .chain(unended)
+            .chain([Line::Eof])
+            .collect()
+    }
+
+    proptest! {
+        /// However the input is cut into pieces, and whenever the reading is given up and begun
+        /// again, the lines are the same, and no more of one is kept than a line may have.
+        #[test]
+        fn lines_do_not_depend_on_how_they_come(
+            text in proptest::collection::vec(prop_oneof![3 => Just(b'x'), 1 => Just(b'\n'), 1 => any::<u8>()], 0..120),
+            cuts in proptest::collection::vec(0usize..30, 0..20),
+        ) {
+            prop_assert_eq!(all(LineReader::with_limit(Pieces::new(&text, &cuts), SHORT)), expected(&text));
+        }
+    }
+
+    #[tokio::test]
+    async fn lines_come_whole_or_not_at_all() {
+        let long = [b"x".repeat(MAX_LINE_BYTES + 1), b"\n".to_vec()].concat();
+        let just = b"y".repeat(MAX_LINE_BYTES);
+        let input = [&b"a\n\nb\r\n"[..], &long, &just, b"\n", &long, b"c\nrest"].concat();
+        let mut lines = LineReader::new(&input[..]);
+        let whole = |text: &[u8]| Line::Complete(text.to_vec());
+        for expected in [
+            whole(b"a"),
+            whole(b""),
+            whole(b"b\r"),
+            Line::TooLong,
+            whole(&just),
+            Line::TooLong,
+            whole(b"c"),
+            Line::Eof,
+        ] {
+            assert!(lines.next_line().await == expected);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Pages of lists that are ordered by name.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rmcp::ErrorData;
+use rmcp::model::PaginatedRequestParams;
+
+/// How many items a page has.
+const PAGE_SIZE: usize = 100;
+
+/// One page, and where the next one begins.
+pub(crate) struct Page<T> {
+    pub(crate) items: Vec<T>,
+    pub(crate) next: Option<String>,
+}
+
+impl<T> Page<T> {
+    /// Takes the page of a list that a client asks for; the list is ordered by names, each of which
+    /// stands there once. A list that changes between two pages loses and doubles nothing that
+    /// stays.
+    ///
+    /// # Errors
+    /// When the cursor is none of ours.
+    pub(crate) fn from_request(
+        list: Vec<T>,
+        name: impl Fn(&T) -> &str,
+        request: Option<PaginatedRequestParams>,
+    ) -> Result<Self, ErrorData> {
+        let after = match request.and_then(|request| request.cursor) {
+            Some(cursor) => Some(decode_cursor(&cursor).ok_or_else(|| {
+                ErrorData::invalid_params("the cursor is none of this server", None)
+            })?),
+            None => None,
+        };
+        let is_later = |item: &T| after.as_deref().is_none_or(|after| name(item) > after);
+        let mut items: Vec<T> = list
+            .into_iter()
+            .filter(is_later)
+            .take(PAGE_SIZE + 1)
+            .collect();
+        let is_more = items.len() > PAGE_SIZE;
+        items.truncate(PAGE_SIZE);
+        let next = items
+            .last()
+            .filter(|_| is_more)
+            .map(|last| encode_cursor(name(last)));
+        Ok(Self { items, next })
+    }
+}
+
+fn encode_cursor(name: &str) -> String {
+    URL_SAFE_NO_PAD.encode(name)
+}
+
+fn decode_cursor(cursor: &str) -> Option<String> {
+    String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(list: &[String], cursor: Option<String>) -> Page<String> {
+        let request = PaginatedRequestParams::default().with_cursor(cursor);
+        Page::from_request(list.to_vec(), |item| item, Some(request)).unwrap()
+    }
+
+    #[test]
+    fn pages_follow_each_other() {
+        let list: Vec<String> = (0..250)
+            .map(|number| format!("skill-{number:03}"))
+            .collect();
+        let (mut seen, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = page(&list, cursor);
+            assert!(page.items.len() <= PAGE_SIZE);
+            seen.extend(page.items);
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, list);
+        assert!(page(&list[..100], None).next.is_none());
+        assert!(page(&[], None).next.is_none());
+        let first = page(&list, None);
+        assert_eq!(page(&list[150..], first.next).items[0], "skill-150");
+    }
+
+    #[test]
+    fn foreign_cursors_are_refused() {
+        for cursor in ["*", "_w", "a b"] {
+            let request = PaginatedRequestParams::default().with_cursor(Some(cursor.to_owned()));
+            assert!(
+                Page::from_request(Vec::<String>::new(), |item| item, Some(request)).is_err(),
+                "{cursor}"
+            );
+        }
+    }
+}

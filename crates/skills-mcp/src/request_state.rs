@@ -1,0 +1,268 @@
+//! State that travels through a client and back.
+
+use std::time::Duration;
+
+use rmcp::model::{RequestStateCodec, SealOptions};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::{Principal, ReplayCache, ServerBuildError};
+
+/// How long an answer is waited for.
+pub(crate) const STATE_TTL: Duration = Duration::from_secs(300);
+/// What keeps these seals apart from any others under the same key.
+const KEY_CONTEXT: &str = "skills-mcp/permission/1";
+
+/// Seals what a client has to bring back, and opens it once.
+pub(crate) struct RequestStateSigner {
+    codec: RequestStateCodec,
+    replay_cache: Box<dyn ReplayCache>,
+    ttl: Duration,
+}
+
+/// What a call is: who calls which tool with which arguments. A seal of one opens for no other.
+pub(crate) struct CallBinding {
+    principal: Principal,
+    digest: [u8; 32],
+}
+
+/// What is sealed: the question that was asked. Not secret; clients can read it.
+#[derive(Serialize, Deserialize)]
+struct SealedState {
+    question: String,
+    nonce: String,
+}
+
+/// Why state that came back counts for nothing. Clients are told no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum StateError {
+    #[error(
+        "requestState is not what this server gave for this call, or it is too old; call again without it"
+    )]
+    Invalid,
+    #[error("requestState was used before; call again without it")]
+    Replayed,
+    #[error(
+        "it cannot be told whether requestState was used before, so it counts for nothing; call again without it"
+    )]
+    ReplayCheckFailed,
+}
+
+impl RequestStateSigner {
+    pub(crate) fn new(
+        key: &[u8],
+        spent: Box<dyn ReplayCache>,
+        lifetime: Duration,
+    ) -> Result<Self, ServerBuildError> {
+        let codec = RequestStateCodec::try_new(key).map_err(|_| {
+            ServerBuildError::key_too_short(RequestStateCodec::MIN_KEY_LENGTH, key.len())
+        })?;
+        Ok(Self {
+            codec,
+            replay_cache: spent,
+            ttl: lifetime,
+        })
+    }
+
+    /// Seals a question that is asked for a call.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub(crate) fn seal(&self, bound: &CallBinding, question: &str) -> Result<String, String> {
+        let sealed = SealedState {
+            question: question.to_owned(),
+            nonce: random_nonce()?,
+        };
+        let options = SealOptions::new()
+            .associated_data(&bound.digest)
+            .ttl(self.ttl);
+        self.codec
+            .seal_json_with(&sealed, &options)
+            .map_err(|error| error.to_string())
+    }
+
+    /// Opens what came back with the same call, which is then spent whatever comes of it. Blocks
+    /// when what was spent is kept in files.
+    ///
+    /// # Errors
+    /// When it was not sealed for this call by this key, is too old, or was opened before.
+    pub(crate) fn open(&self, bound: &CallBinding, state: &str) -> Result<String, StateError> {
+        let sealed: SealedState = self
+            .codec
+            .open_json_with(state, &bound.digest)
+            .map_err(|_| StateError::Invalid)?;
+        match self
+            .replay_cache
+            .use_once(bound.principal.as_str(), &sealed.nonce, self.ttl)
+        {
+            Ok(true) => Ok(sealed.question),
+            Ok(false) => Err(StateError::Replayed),
+            Err(error) => {
+                tracing::error!(%error, "what was answered before cannot be looked up");
+                Err(StateError::ReplayCheckFailed)
+            }
+        }
+    }
+}
+
+impl CallBinding {
+    pub(crate) fn new(principal: &Principal, tool: &str, arguments: &Map<String, Value>) -> Self {
+        let mut of_arguments = Sha256::new();
+        hash_members(&mut of_arguments, arguments);
+        let of_arguments = of_arguments.finalize();
+        let mut hasher = Sha256::new();
+        for part in [
+            KEY_CONTEXT.as_bytes(),
+            principal.as_str().as_bytes(),
+            tool.as_bytes(),
+            &of_arguments,
+        ] {
+            hash_bytes(&mut hasher, part);
+        }
+        Self {
+            principal: principal.clone(),
+            digest: hasher.finalize().into(),
+        }
+    }
+}
+
+/// Takes a value in, so that no other gives the same; without a copy, since it may be large.
+/// Clients may write the members of an object in another order the second time.
+fn hash_value(hasher: &mut Sha256, json: &Value) {
+    match json {
+        Value::Null => hasher.update(b"n"),
+        Value::Bool(bool) => hasher.update(if *bool { b"t" } else { b"f" }),
+        Value::Number(number) => {
+            hasher.update(b"d");
+            hash_bytes(hasher, number.to_string().as_bytes());
+        }
+        Value::String(string) => {
+            hasher.update(b"s");
+            hash_bytes(hasher, string.as_bytes());
+        }
+        Value::Array(items) => {
+            hasher.update(b"a");
+            hasher.update((items.len() as u64).to_be_bytes());
+            items.iter().for_each(|item| hash_value(hasher, item));
+        }
+        Value::Object(object) => hash_members(hasher, object),
+    }
+}
+
+fn hash_members(hasher: &mut Sha256, object: &Map<String, Value>) {
+    let mut members: Vec<(&String, &Value)> = object.iter().collect();
+    members.sort_by_key(|(name, _)| *name);
+    hasher.update(b"o");
+    hasher.update((members.len() as u64).to_be_bytes());
+    for (name, member) in members {
+        hash_bytes(hasher, name.as_bytes());
+        hash_value(hasher, member);
+    }
+}
+
+/// With its length before it no part can reach into the next.
+fn hash_bytes(hasher: &mut Sha256, bytes: &[u8]) {
+    hasher.update((bytes.len() as u64).to_be_bytes());
+    hasher.update(bytes);
+}
+
+fn random_nonce() -> Result<String, String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::MemoryReplayCache;
+
+    fn seal(key: u8) -> RequestStateSigner {
+        RequestStateSigner::new(
+            &[key; 32],
+            Box::new(MemoryReplayCache::default()),
+            STATE_TTL,
+        )
+        .unwrap()
+    }
+
+    fn bound(principal: &str, tool: &str, arguments: &Value) -> CallBinding {
+        CallBinding::new(
+            &Principal::new(principal),
+            tool,
+            arguments.as_object().unwrap(),
+        )
+    }
+
+    #[test]
+    fn a_seal_opens_once_and_for_the_same_call_only() {
+        let arguments =
+            json!({"name": "a", "command": "x", "more": {"z": 1, "a": [1, {"y": 2, "b": 3}]}});
+        let call = || bound("alice", "skills_run", &arguments);
+        let (here, there) = (seal(1), seal(2));
+        let state = here.seal(&call(), "question").unwrap();
+        let others = [
+            bound("bob", "skills_run", &arguments),
+            bound("alice", "skills_bash", &arguments),
+            bound("alice", "skills_run", &json!({"name": "a", "command": "x"})),
+            bound("alice", "skills_run", &json!({})),
+            // Parts do not run into each other.
+            bound("aliceskills", "_run", &arguments),
+        ];
+        for other in others {
+            assert_eq!(here.open(&other, &state), Err(StateError::Invalid));
+        }
+        assert_eq!(there.open(&call(), &state), Err(StateError::Invalid));
+        for broken in [
+            "",
+            "rs1",
+            "rs1.a.b",
+            &state[1..],
+            &state[..state.len() - 1],
+            &format!("{state}A"),
+            &state.to_uppercase(),
+        ] {
+            assert_eq!(
+                here.open(&call(), broken),
+                Err(StateError::Invalid),
+                "{broken}"
+            );
+        }
+        let reordered =
+            json!({"more": {"a": [1, {"b": 3, "y": 2}], "z": 1}, "command": "x", "name": "a"});
+        assert_eq!(
+            here.open(&bound("alice", "skills_run", &reordered), &state)
+                .as_deref(),
+            Ok("question")
+        );
+        assert_eq!(here.open(&call(), &state), Err(StateError::Replayed));
+    }
+
+    #[test]
+    fn what_is_too_old_does_not_open() {
+        let seal = RequestStateSigner::new(
+            &[1; 32],
+            Box::new(MemoryReplayCache::default()),
+            Duration::from_millis(1),
+        )
+        .unwrap();
+        let call = bound("alice", "skills_run", &json!({}));
+        let state = seal.seal(&call, "question").unwrap();
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < Duration::from_millis(3) {
+            std::hint::spin_loop();
+        }
+        assert_eq!(seal.open(&call, &state), Err(StateError::Invalid));
+    }
+
+    #[test]
+    fn a_short_key_is_refused() {
+        assert!(
+            RequestStateSigner::new(&[1; 31], Box::new(MemoryReplayCache::default()), STATE_TTL)
+                .is_err()
+        );
+    }
+}

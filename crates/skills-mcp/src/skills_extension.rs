@@ -1,0 +1,191 @@
+//! The Skills extension (SEP-2640): `skills/list`, `skills/get`, `resources/directory/read`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    CacheScope, DIRECTORY_MIME_TYPE, GetSkillResult, ListSkillsResult, PaginatedRequestParams,
+    ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, Resource, Skill,
+    SkillFrontmatter, SkillResource, SkillResources,
+};
+use serde_json::json;
+use skills_tools::PublishedSkill;
+
+use crate::caller::CACHE_TTL_MS;
+use crate::list_changes::ListKind;
+use crate::pagination::Page;
+use crate::{Server, uri};
+
+/// The file that makes a directory a skill.
+pub(crate) const SKILL_FILE: &str = "SKILL.md";
+
+/// Lists the skills with the digests of all their files.
+pub(crate) async fn list(
+    server: &Server,
+    request: Option<PaginatedRequestParams>,
+) -> Result<ListSkillsResult, ErrorData> {
+    let page = Page::from_request(
+        server.run_blocking(list_and_track).await?,
+        |skill| skill.name(),
+        request,
+    )?;
+    let skills = page.items.iter().map(|skill| skill_entry(skill)).collect();
+    let mut result = ListSkillsResult::with_all_items(skills)
+        .with_ttl_ms(CACHE_TTL_MS)
+        .with_cache_scope(CacheScope::Private);
+    result.next_cursor = page.next;
+    Ok(result)
+}
+
+/// Describes one skill.
+pub(crate) async fn get(server: &Server, uri: String) -> Result<GetSkillResult, ErrorData> {
+    let name = uri::parse_skill_uri(&uri)
+        .filter(|(_, path)| path == SKILL_FILE)
+        .map(|(name, _)| name);
+    let skill = match name {
+        Some(name) => {
+            server
+                .run_blocking(move |server| server.inner.tools.published_skill(&name))
+                .await?
+        }
+        None => None,
+    };
+    let entry = skill
+        .map(|skill| skill_entry(&skill))
+        .filter(|entry| entry.uri == uri);
+    let entry = entry.ok_or_else(|| resource_not_found("no skill is served at this URI", &uri))?;
+    Ok(GetSkillResult::new(entry)
+        .with_ttl_ms(CACHE_TTL_MS)
+        .with_cache_scope(CacheScope::Private))
+}
+
+/// Lists the files and directories that lie in a directory of a skill.
+pub(crate) async fn list_directory(
+    server: &Server,
+    request: ReadResourceDirectoryRequestParams,
+) -> Result<ReadResourceDirectoryResult, ErrorData> {
+    let asked = request.uri.clone();
+    let none = || resource_not_found("no directory is served at this URI", &asked);
+    let (name, path) = uri::parse_skill_uri(&request.uri)
+        .filter(|(name, path)| uri::skill_uri(name, path) == request.uri)
+        .ok_or_else(none)?;
+    let skill = server
+        .run_blocking(move |server| server.inner.tools.published_skill(&name))
+        .await?
+        .ok_or_else(none)?;
+    let children = list_children(&skill, &path);
+    if children.is_empty() {
+        return Err(none());
+    }
+    let page = Page::from_request(
+        children.into_iter().collect(),
+        |(name, _): &(String, Resource)| name,
+        request_page(&request),
+    )?;
+    let items = page
+        .items
+        .into_iter()
+        .map(|(_, resource)| resource)
+        .collect();
+    let mut result = ReadResourceDirectoryResult::with_all_items(items)
+        .with_ttl_ms(CACHE_TTL_MS)
+        .with_cache_scope(CacheScope::Private);
+    result.next_cursor = page.next;
+    Ok(result)
+}
+
+/// Returns the skills that can be published, ordered by name, and notes that clients are told so.
+/// Why others cannot be is logged, once. Blocks on the disk.
+pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
+    let publications = server.inner.tools.published_skills();
+    publications
+        .warnings
+        .iter()
+        .filter(|note| server.inner.log_once.should_log(note))
+        .for_each(|note| tracing::warn!("{note}"));
+    let mut skills = publications.skills;
+    skills.sort_by(|a, b| a.name().cmp(b.name()));
+    // Who read `skills/list` holds the digests of all files.
+    let digests = |skill: &Arc<PublishedSkill>| {
+        skill
+            .files()
+            .iter()
+            .map(|file| file.sha256().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let told: Vec<_> = skills
+        .iter()
+        .map(|skill| (skill.name().to_owned(), skill.summary(), digests(skill)))
+        .collect();
+    server.inner.list_tracker.update(ListKind::Resources, &told);
+    skills
+}
+
+/// The error for a URI that leads nowhere, as the extension wants it in all revisions.
+fn resource_not_found(message: &'static str, uri: &str) -> ErrorData {
+    ErrorData::invalid_params(message, Some(json!({"uri": uri::truncate_for_error(uri)})))
+}
+
+fn skill_entry(skill: &PublishedSkill) -> Skill {
+    let mut frontmatter = SkillFrontmatter::new(skill.name(), skill.description());
+    frontmatter.extra = skill.frontmatter().clone();
+    frontmatter
+        .extra
+        .retain(|key, _| key != "name" && key != "description");
+    let file = |file: &skills_tools::PublishedFile| {
+        SkillResource::new(
+            uri::skill_uri(skill.name(), file.path()),
+            format!("sha256:{}", file.sha256()),
+            file.bytes(),
+        )
+    };
+    let files = skill.files().iter().map(file).collect();
+    Skill::new(
+        uri::skill_uri(skill.name(), SKILL_FILE),
+        frontmatter,
+        SkillResources::Files(files),
+    )
+}
+
+/// What lies in a directory, by name; nothing when there is no such directory.
+fn list_children(skill: &PublishedSkill, directory: &str) -> BTreeMap<String, Resource> {
+    let prefix = if directory.is_empty() {
+        String::new()
+    } else {
+        format!("{directory}/")
+    };
+    let below = skill
+        .files()
+        .iter()
+        .filter_map(|file| Some((file, file.path().strip_prefix(&prefix)?)));
+    let child = |(file, rest): (&skills_tools::PublishedFile, &str)| match rest.split_once('/') {
+        Some((name, _)) => {
+            let resource = Resource::new(
+                uri::skill_uri(skill.name(), &format!("{prefix}{name}")),
+                name,
+            );
+            (
+                name.to_owned(),
+                resource.with_mime_type(DIRECTORY_MIME_TYPE),
+            )
+        }
+        None => {
+            let resource = Resource::new(uri::skill_uri(skill.name(), file.path()), rest);
+            (
+                rest.to_owned(),
+                resource
+                    .with_mime_type(file.media_type())
+                    .with_size(file.bytes()),
+            )
+        }
+    };
+    below.map(child).collect()
+}
+
+fn request_page(request: &ReadResourceDirectoryRequestParams) -> Option<PaginatedRequestParams> {
+    request
+        .cursor
+        .clone()
+        .map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)))
+}

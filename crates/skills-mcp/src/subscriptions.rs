@@ -1,0 +1,106 @@
+//! Telling clients that a list has changed.
+
+use rmcp::RoleServer;
+use rmcp::model::SubscriptionFilter;
+use rmcp::service::{Peer, ServiceError, SubscriptionContext, SubscriptionSendError};
+use tokio_util::sync::CancellationToken;
+
+use crate::Server;
+use crate::list_changes::ListKind;
+use crate::list_watcher;
+
+/// Returns what of a subscription can be served: all lists.
+pub(crate) fn supported_filter(requested: &SubscriptionFilter) -> SubscriptionFilter {
+    let all = SubscriptionFilter::builder()
+        .tools_list_changed()
+        .prompts_list_changed()
+        .resources_list_changed()
+        .build();
+    requested.intersection(&all)
+}
+
+fn requested_lists(filter: &SubscriptionFilter) -> Vec<ListKind> {
+    let wanted = [
+        filter.tools_list_changed,
+        filter.prompts_list_changed,
+        filter.resources_list_changed,
+    ];
+    ListKind::ALL
+        .into_iter()
+        .zip(wanted)
+        .filter(|(_, wanted)| *wanted == Some(true))
+        .map(|(list, _)| list)
+        .collect()
+}
+
+/// Tells a client of 2026-07-28 what it subscribed to, from what it has read on, until it ends the
+/// subscription, has gone, or the server stops. Each subscription says again what has changed since
+/// the client read it: what another one said may have come to nobody.
+pub(crate) async fn serve_subscription(
+    server: &Server,
+    context: &SubscriptionContext,
+    gone: &CancellationToken,
+    seen: [Option<u64>; 3],
+) {
+    let mut listener = server.inner.list_tracker.subscribe();
+    let mut known = listener.borrow().with_seen(seen);
+    let lists = requested_lists(context.accepted());
+    if let Err(error) = server
+        .run_blocking(move |server| list_watcher::refresh_unserved(server, lists.into_iter()))
+        .await
+    {
+        tracing::error!(%error, "a subscription may miss changes");
+    }
+    loop {
+        let now = *listener.borrow_and_update();
+        for list in now.changed_since(known) {
+            let sink = context.sink();
+            let told = match list {
+                ListKind::Tools => sink.notify_tool_list_changed().await,
+                ListKind::Prompts => sink.notify_prompt_list_changed().await,
+                ListKind::Resources => sink.notify_resource_list_changed().await,
+            };
+            match told {
+                // What it did not subscribe to.
+                Ok(()) | Err(SubscriptionSendError::NotificationNotAccepted(_)) => {}
+                Err(_) => return,
+            }
+        }
+        known = now;
+        tokio::select! {
+            () = context.cancelled() => return,
+            () = gone.cancelled() => return,
+            () = server.inner.stop.cancelled() => return,
+            changed = listener.changed() => if changed.is_err() { return },
+        }
+    }
+}
+
+/// Tells a client of an older revision from now on, until it has gone.
+pub(crate) fn notify_legacy(server: &Server, peer: Peer<RoleServer>, gone: CancellationToken) {
+    let mut listener = server.inner.list_tracker.subscribe();
+    tokio::spawn(async move {
+        let mut known = *listener.borrow_and_update();
+        loop {
+            tokio::select! {
+                () = gone.cancelled() => return,
+                changed = listener.changed() => if changed.is_err() { return },
+            }
+            let now = *listener.borrow_and_update();
+            for list in now.changed_since(known) {
+                if notify_list_changed(&peer, list).await.is_err() {
+                    return;
+                }
+            }
+            known = now;
+        }
+    });
+}
+
+async fn notify_list_changed(peer: &Peer<RoleServer>, list: ListKind) -> Result<(), ServiceError> {
+    match list {
+        ListKind::Tools => peer.notify_tool_list_changed().await,
+        ListKind::Prompts => peer.notify_prompt_list_changed().await,
+        ListKind::Resources => peer.notify_resource_list_changed().await,
+    }
+}

@@ -1,0 +1,358 @@
+//! What would run and what it asks for, before anything is decided.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use skills_discovery::Entry;
+use skills_manifest::{HookAction, Manifest};
+use skills_policy::{Capability, Origin, Permission, Request};
+
+use crate::error::{Repr, RuntimeError};
+use crate::requirements::{declared_variables, missing_requirements};
+use crate::run_target::{HOST_COMMAND_NAME, HostTarget, RunTarget, SkillTarget, command_digest};
+use crate::runtime::find_entry;
+use crate::skill_copies::SkillCopy;
+use crate::workspace::ActiveWorkspace;
+use crate::{
+    ExecutionMode, ExecutionOptions, HostCommand, InputProtocol, Secret, SkillRuntime, Workspace,
+    detect_execution_mode,
+};
+
+/// A run before it is decided on.
+pub(crate) struct RunPlan {
+    pub(crate) target: RunTarget,
+    pub(crate) mode: ExecutionMode,
+    pub(crate) options: ExecutionOptions,
+    /// Standard input as the program gets it.
+    pub(crate) input: Vec<u8>,
+    pub(crate) request: Request,
+    /// The variables of the host that the program might be given.
+    pub(crate) variables: Vec<(String, Secret)>,
+    /// Where the workspace lies, when there is one.
+    pub(crate) workspace: Option<PathBuf>,
+}
+
+impl SkillRuntime {
+    /// Finds out what would run and what it asks for. The files of now decide, not those of the
+    /// scan. All paths of `options` are resolved.
+    pub(crate) fn plan(
+        &self,
+        name: &str,
+        options: ExecutionOptions,
+        workspace: Option<&ActiveWorkspace>,
+    ) -> Result<RunPlan, RuntimeError> {
+        let catalog = self.catalog();
+        let entry = find_entry(&catalog, name)?;
+        let failed = |source| {
+            RuntimeError::from(Repr::FileAccess {
+                path: entry.location(),
+                source,
+            })
+        };
+        let files = entry.open().map_err(failed)?;
+        let manifest = files.document().map_err(failed)?.manifest().clone();
+        let unread = manifest.unread_restrictions();
+        if !unread.is_empty() {
+            let (skill, path, fields) =
+                (entry.name().to_string(), entry.location(), unread.to_vec());
+            return Err(Repr::InvalidRestriction {
+                skill,
+                path,
+                fields,
+            }
+            .into());
+        }
+        let mode = detect_execution_mode(entry.name().as_str(), &files, &manifest, &options)?;
+        let declared = declared_variables(&files, &manifest);
+        let variables = self.variables(&declared, &options);
+        let request = build_request(entry, &manifest, &mode, &options);
+        let request = declared.iter().fold(request, |request, name| {
+            request.declares(format!("variable {name}"))
+        });
+        let request = match (workspace, &options.workspace) {
+            (Some(private), Workspace::Private(_)) => request.private_workspace(private.path()),
+            // None is made for a look at what would be.
+            (None, Workspace::Private(_)) => request.private_workspace("/workspace"),
+            (_, Workspace::Session(directory)) => request.private_workspace(directory.path()),
+            _ => request,
+        };
+        let workspace = workspace.map(|workspace| workspace.path().to_owned());
+        let request = variables
+            .iter()
+            .fold(request, |request, (name, _, origin)| {
+                request.variable(name, *origin)
+            });
+        let variables = variables
+            .into_iter()
+            .map(|(name, value, _)| (name, value))
+            .collect();
+        let (input, entry) = (stdin_bytes(&options), entry.clone());
+        let subject = RunTarget::Skill(Box::new(SkillTarget {
+            entry,
+            files: Arc::new(files),
+            manifest,
+        }));
+        let request = self.with_protected_paths(request);
+        Ok(RunPlan {
+            target: subject,
+            mode,
+            options,
+            input,
+            request,
+            variables,
+            workspace,
+        })
+    }
+
+    /// Finds out what a command asks for that works on a directory and for no skill. All paths of
+    /// `options` and `directory` are resolved.
+    pub(crate) fn plan_command(
+        &self,
+        directory: &Path,
+        options: ExecutionOptions,
+    ) -> Result<RunPlan, RuntimeError> {
+        let Some(command) = &options.command else {
+            return Err(Repr::NothingToRun {
+                skill: HOST_COMMAND_NAME.to_owned(),
+            }
+            .into());
+        };
+        let mode = ExecutionMode::Command {
+            program: command.program().to_owned(),
+        };
+        let machine = HostTarget::new(directory, command, &options);
+        let made_up = command_digest(directory, command, &options);
+        let options = ExecutionOptions {
+            current_dir: options
+                .current_dir
+                .clone()
+                .or_else(|| Some(directory.to_owned())),
+            ..options
+        };
+        let variables = self.variables(&std::collections::BTreeSet::new(), &options);
+        let request = Request::of_commands(directory)
+            .named(HOST_COMMAND_NAME)
+            .command(command_line(directory, &mode, &options))
+            .limits(options.limits());
+        let request = request.made_up(made_up).session(options.session.clone());
+        let request = variables.iter().fold(
+            with_host_programs(with_caller_paths(request, &options), &options),
+            |request, (name, _, origin)| request.variable(name, *origin),
+        );
+        let variables = variables
+            .into_iter()
+            .map(|(name, value, _)| (name, value))
+            .collect();
+        let (input, workspace) = (stdin_bytes(&options), Some(directory.to_owned()));
+        let request = self.with_protected_paths(request);
+        Ok(RunPlan {
+            target: RunTarget::Host(machine),
+            mode,
+            options,
+            input,
+            request,
+            variables,
+            workspace,
+        })
+    }
+
+    /// The declared variables that the host or the caller has, and those that the caller gives
+    /// undeclared.
+    fn variables(
+        &self,
+        declared: &std::collections::BTreeSet<String>,
+        options: &ExecutionOptions,
+    ) -> Vec<(String, Secret, Origin)> {
+        let given = options.env.iter().map(|(name, value)| {
+            let origin = if declared.contains(name) {
+                Origin::Caller
+            } else {
+                Origin::Undeclared
+            };
+            (name.clone(), value.clone(), origin)
+        });
+        let secrets = declared
+            .iter()
+            .filter(|name| !options.env.contains_key(*name));
+        let secrets = secrets.filter_map(|name| {
+            Some((
+                name.clone(),
+                self.shared.secrets.get(name)?.clone(),
+                Origin::Secret,
+            ))
+        });
+        given.chain(secrets).collect()
+    }
+
+    /// Hides directories of the host, and protects roots of skills in what may be written: a skill
+    /// must not change another one. Offers of the caller count.
+    pub(crate) fn with_protected_paths(&self, request: Request) -> Request {
+        let is_about_files = |permission: &Permission| permission.path().is_some();
+        let is_write = |permission: &Permission| permission.capability() == Capability::Write;
+        let wanted = request.permissions();
+        let canonical = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        let hidden = self
+            .shared
+            .hidden_directories
+            .iter()
+            .filter(|_| wanted.iter().any(is_about_files));
+        let request = hidden.map(canonical).fold(request, Request::hide);
+        let roots = self
+            .shared
+            .discovery
+            .roots()
+            .iter()
+            .filter(|_| wanted.iter().any(is_write));
+        roots
+            .map(|root| canonical(&root.path().to_owned()))
+            .fold(request, Request::protect)
+    }
+
+    /// Lists what the skill needs and is not here.
+    pub(crate) fn missing_requirements(&self, planned: &RunPlan) -> Vec<String> {
+        let Some(skill) = planned.target.skill() else {
+            return Vec::new();
+        };
+        let has_variable = |name: &str| {
+            planned
+                .variables
+                .iter()
+                .any(|(known, value)| known == name && !value.expose().is_empty())
+        };
+        missing_requirements(
+            &skill.manifest,
+            &self.shared.program_directories,
+            has_variable,
+        )
+    }
+}
+
+impl RunPlan {
+    /// Returns the request for content, of which the copy runs.
+    pub(crate) fn request_for_content(&self, content: Option<&SkillCopy>) -> Request {
+        let request = self.request_for_digest(content.map(|content| content.digest.as_str()));
+        content
+            .and_then(SkillCopy::path)
+            .into_iter()
+            .fold(request, Request::copy)
+    }
+
+    /// Returns the request, for the content with this digest.
+    pub(crate) fn request_for_digest(&self, digest: Option<&str>) -> Request {
+        match digest {
+            Some(digest) => self.request.clone().content(digest),
+            None => self.request.clone(),
+        }
+    }
+}
+
+/// Makes the request: what the skill declares and the caller offers, less what is given up.
+fn build_request(
+    entry: &Entry,
+    manifest: &Manifest,
+    mode: &ExecutionMode,
+    options: &ExecutionOptions,
+) -> Request {
+    let request = Request::new(entry.directory())
+        .named(entry.name().as_str())
+        .command(command_line(entry.directory(), mode, options))
+        .limits(options.limits())
+        .session(options.session.clone());
+    let request = match &options.workspace {
+        Workspace::Directory(directory) => request.workspace(directory),
+        _ => request,
+    };
+    let request = manifest
+        .allowed_tools()
+        .iter()
+        .fold(request, |request, rule| {
+            request.tool(rule.tool(), rule.pattern())
+        });
+    let request = hook_texts(manifest).fold(with_caller_paths(request, options), Request::declares);
+    let request = with_host_programs(request, options);
+    match &options.command {
+        Some(command) => request.made_up(command_digest(entry.directory(), command, options)),
+        None => request,
+    }
+}
+
+/// Adds what the caller offers, less what is given up.
+fn with_caller_paths(request: Request, options: &ExecutionOptions) -> Request {
+    let request = options.readable_paths.iter().fold(request, Request::read);
+    let request = options.writable_paths.iter().fold(request, Request::write);
+    let request = options.hosts.iter().cloned().fold(request, Request::reach);
+    options
+        .dropped_capabilities
+        .iter()
+        .fold(request, |request, capability| request.without(*capability))
+}
+
+/// Adds the programs of the machine that a command starts.
+fn with_host_programs(request: Request, options: &ExecutionOptions) -> Request {
+    match &options.command {
+        None => request,
+        Some(HostCommand::Program(name)) => request.start(name),
+        Some(HostCommand::Shell(_)) => request.start_any(),
+    }
+}
+
+/// What will run, with its arguments.
+fn command_line(base: &Path, mode: &ExecutionMode, options: &ExecutionOptions) -> Vec<String> {
+    let of_command = options.command.iter().flat_map(HostCommand::leading_args);
+    let is_command = options.command.is_some();
+    // Whoever is asked about `sh` has to see what it is given to read.
+    let stdin = options
+        .stdin
+        .as_deref()
+        .filter(|stdin| is_command && !stdin.is_empty())
+        .map(|stdin| {
+            let text = String::from_utf8_lossy(stdin);
+            let shown: String = text.chars().take(MAX_DISPLAYED_INPUT_CHARS).collect();
+            let more = text.len() - shown.len();
+            let cut = if more > 0 {
+                format!(" and {more} bytes that are not shown")
+            } else {
+                String::new()
+            };
+            format!("<<< {shown:?}{cut}")
+        });
+    let starts_in = options
+        .current_dir
+        .as_ref()
+        .filter(|directory| is_command && *directory != base)
+        .map(|directory| format!("(in {})", directory.display()));
+    std::iter::once(mode.program().to_owned())
+        .chain(of_command)
+        .chain(options.args.iter().cloned())
+        .chain(stdin)
+        .chain(starts_in)
+        .collect()
+}
+
+/// So much of a command's standard input is shown to whoever is asked, in characters; of more it is
+/// said that it is more.
+const MAX_DISPLAYED_INPUT_CHARS: usize = 4_096;
+
+/// What the program gets on its standard input.
+fn stdin_bytes(options: &ExecutionOptions) -> Vec<u8> {
+    match (&options.stdin, options.input_protocol) {
+        (Some(bytes), _) => bytes.clone(),
+        (None, InputProtocol::OpenSkills) => options.input.to_string().into_bytes(),
+        (None, InputProtocol::ScriptRunner) => Vec::new(),
+    }
+}
+
+/// The hooks of a skill, each as one text.
+fn hook_texts(manifest: &Manifest) -> impl Iterator<Item = String> {
+    manifest
+        .extensions()
+        .commands
+        .iter()
+        .map(|hook| match &hook.action {
+            HookAction::Command { command, .. } => {
+                let matcher = hook.matcher.as_deref().unwrap_or("*");
+                format!("hook {} {matcher}: {command}", hook.event.as_str())
+            }
+            _ => format!("hook {}", hook.event.as_str()),
+        })
+}

@@ -1,0 +1,55 @@
+//! Finds the interpreters and programs of this machine.
+
+use skills_policy::Spawn;
+use skills_sandbox::interpreter::{ProgramFinder, ResolvedProgram};
+use skills_sandbox::{Job, SandboxError};
+
+use crate::executable_set::{Executable, ExecutableSet};
+
+/// Finds what a job needs. A granted program that is missing is left out, and the plan refuses.
+pub(crate) fn resolve_executables(
+    job: &Job,
+    interpreters: &ProgramFinder,
+) -> Result<ExecutableSet, SandboxError> {
+    let interpreter = interpreters.for_job(job, "seatbelt")?;
+    let heap = interpreter.heap_argument(job.grants().limits().memory_bytes);
+    let interpreter = heap
+        .into_iter()
+        .fold(Executable::from(interpreter), Executable::arg);
+    let mut executables =
+        ExecutableSet::new(interpreter).search_path(interpreters.path_env().split(':'));
+    if let Spawn::Programs(names) = job.grants().spawn() {
+        for name in names {
+            if let Some(program) = interpreters.find_program(name) {
+                executables = executables.program(name, program);
+            }
+        }
+    }
+    Ok(executables)
+}
+
+impl From<ResolvedProgram> for Executable {
+    fn from(found: ResolvedProgram) -> Self {
+        let ResolvedProgram {
+            argv0: name,
+            executable,
+            leading_args: arguments,
+            readable,
+            executable_paths,
+            environment,
+            ..
+        } = found;
+        let successors = executable_paths
+            .into_iter()
+            .filter(|path| *path != executable)
+            .collect();
+        Self {
+            path: executable,
+            argv0: name,
+            args: arguments,
+            envs: environment,
+            readable,
+            exec_targets: successors,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What does not run, and is not tried a second time.
+
+use std::fs;
+use std::path::Path;
+
+use insta::assert_snapshot;
+use skills_policy::{Capability, Decision, Layer, Request, Rules};
+use skills_sandbox::{ErrorKind, Job, Program, Sandbox, ScriptType, Termination};
+
+use super::{Bench, EXECUTE};
+use crate::SeatbeltSandbox;
+
+#[tokio::test]
+async fn a_sandbox_in_a_sandbox_is_told_apart() {
+    let bench = Bench::new(
+        "echo ran",
+        "echo 'sandbox-exec: sandbox_apply: Operation not permitted' >&2; exit 71",
+    );
+    let error = bench.run().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_snapshot!(error, @"no sandbox: seatbelt is not available (already inside a seatbelt sandbox); sandboxes of macOS do not nest: start the host outside of one, or ship a WebAssembly module (wasm/skill.wasm)");
+    bench.assert_clean(1);
+}
+
+#[tokio::test]
+async fn a_profile_that_the_system_refuses_is_an_error() {
+    let bench = Bench::new(
+        "echo ran",
+        "echo 'sandbox-exec: profile:3:1: unbound variable: file-reed' >&2; exit 65",
+    );
+    let error = bench.run().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Setup);
+    assert_snapshot!(std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default(), @"profile:3:1: unbound variable: file-reed");
+    bench.assert_clean(1);
+}
+
+#[tokio::test]
+async fn a_script_with_the_same_exit_code_has_run() {
+    let bench = Bench::new("echo mine >&2; exit 71", EXECUTE);
+    assert_eq!(
+        bench.run().await.unwrap().termination,
+        Termination::Exited { code: 71 }
+    );
+    let bench = Bench::new(
+        "echo out; echo 'sandbox-exec: sandbox_apply: Operation not permitted' >&2; exit 71",
+        EXECUTE,
+    );
+    assert_eq!(
+        bench.run().await.unwrap().termination,
+        Termination::Exited { code: 71 }
+    );
+    let bench = Bench::new(
+        "echo 'sandbox-exec: sandbox_apply: Operation not permitted' >&2",
+        EXECUTE,
+    );
+    assert_eq!(
+        bench.run().await.unwrap().termination,
+        Termination::Exited { code: 0 }
+    );
+}
+
+#[tokio::test]
+async fn all_that_the_launcher_says_is_an_error() {
+    for said in [
+        "sandbox-exec: sandbox_apply: Operation not permitted",
+        "sandbox-exec: execvp() of 'python3' failed: Permission denied",
+        "sandbox-exec: <input string>:1:0:\n\tunbound variable: file-reed",
+        "sandbox-exec: /tmp/openskills-seatbelt-1-0.sb:3:1: unbound: x",
+    ] {
+        let bench = Bench::new(
+            "echo ran",
+            &format!("printf '%s\\n' \"{said}\" >&2; exit 65"),
+        );
+        assert!(bench.run().await.is_err(), "{said}");
+        bench.assert_clean(1);
+    }
+}
+
+#[tokio::test]
+async fn a_script_that_speaks_like_the_launcher_has_run() {
+    for said in [
+        "sandbox-exec: x",
+        "sandbox-exec: profile",
+        "sandbox-exec: profile:3: x",
+        "sandbox-exec: execvp() failed",
+        "sandbox-exec: sandbox_apply: Operation not permitted\nmine",
+        "sandbox-exec: profile:3:1: unbound variable: file-reed\nmine",
+        "mine\nsandbox-exec: sandbox_apply: Operation not permitted",
+    ] {
+        let bench = Bench::new(&format!("printf '%s\\n' \"{said}\" >&2; exit 65"), EXECUTE);
+        assert_eq!(
+            bench.run().await.unwrap().termination,
+            Termination::Exited { code: 65 },
+            "{said}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_launcher_that_cannot_be_started_leaves_nothing() {
+    let bench = Bench::new("echo ran", EXECUTE);
+    let sandbox = |program: &Path| {
+        SeatbeltSandbox::with_stub_launcher(program, bench.path("profiles"), bench.path("scratch"))
+    };
+    fs::write(bench.path("not-executable"), "").unwrap();
+    let job = || bench.job(std::time::Duration::from_secs(60));
+    assert_eq!(
+        sandbox(&bench.path("not-executable"))
+            .run(job())
+            .await
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Setup
+    );
+    let missing = sandbox(Path::new("/nowhere/sandbox-exec"));
+    assert_eq!(
+        missing.run(job()).await.unwrap_err().kind(),
+        ErrorKind::Unavailable
+    );
+    assert_eq!(missing.probe().unwrap_err().kind(), ErrorKind::Unavailable);
+    bench.assert_clean(0);
+}
+
+#[tokio::test]
+async fn what_cannot_be_enforced_is_not_started() {
+    let bench = Bench::new("echo ran", EXECUTE);
+    let program = || Program::script(ScriptType::Shell, bench.path("skill/scripts/run.sh"));
+    let granted = |tool: &str, pattern: Option<&str>| match Rules::default()
+        .allow(Layer::Session, Capability::Spawn)
+        .decide(&Request::new(bench.path("skill")).tool(tool, pattern))
+    {
+        Decision::Granted(grants) => grants,
+        Decision::Denied(denial) => panic!("{denial}"),
+    };
+    let missing = granted("Bash", Some("no-such-program-here:*"));
+    assert_eq!(
+        bench
+            .sandbox()
+            .run(Job::new(missing, program()))
+            .await
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Rejected
+    );
+    let outside = Job::new(
+        granted("Bash", None),
+        Program::script(ScriptType::Shell, bench.path("elsewhere/run.sh")),
+    );
+    assert_eq!(
+        bench.sandbox().run(outside).await.unwrap_err().kind(),
+        ErrorKind::Rejected
+    );
+    bench.assert_clean(0);
+}
+
+#[tokio::test]
+async fn the_probe_says_what_would_stand() {
+    let bench = Bench::new("", EXECUTE);
+    let report = bench.sandbox().probe().unwrap();
+    let names: Vec<&str> = report
+        .restrictions()
+        .iter()
+        .map(skills_sandbox::Restriction::name)
+        .collect();
+    assert_snapshot!(names.join(" "), @"files temporary network processes memory disk python shell node deno ruby perl");
+    bench.assert_clean(0);
+}
+
+#[cfg(not(target_os = "macos"))]
+#[tokio::test]
+async fn other_systems_are_refused() {
+    let bench = Bench::new("echo ran", EXECUTE);
+    let sandbox = SeatbeltSandbox::new(bench.path("scratch"));
+    let error = sandbox
+        .run(bench.job(std::time::Duration::from_secs(60)))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnsupportedPlatform);
+    assert_eq!(sandbox.probe().unwrap_err().to_string(), error.to_string());
+    assert!(
+        error.to_string().contains(std::env::consts::OS)
+            && error
+                .hint()
+                .is_some_and(|hint| hint.contains("WebAssembly"))
+    );
+    bench.assert_clean(0);
+}

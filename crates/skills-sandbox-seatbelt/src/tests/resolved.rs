@@ -1,0 +1,134 @@
+//! Interpreters that were found, as `sandbox-exec` is given them.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::Duration;
+
+use skills_sandbox::interpreter::ProgramFinder;
+use skills_sandbox::{ErrorKind, Sandbox, ScriptType};
+
+use super::{Bench, EXECUTE};
+
+/// What is given behind the options, and the parameters of one kind.
+fn given(bench: &Bench, kind: &str) -> (Vec<String>, Vec<String>) {
+    let arguments = bench
+        .record("arguments")
+        .replace(&bench.path("").display().to_string(), "[top]/");
+    let (options, command) = arguments.split_once("\n--\n").unwrap();
+    let parameters = options
+        .lines()
+        .filter_map(|line| line.strip_prefix(kind)?.split_once('='))
+        .map(|(_, path)| path.to_owned());
+    (
+        command.lines().map(str::to_owned).collect(),
+        parameters.collect(),
+    )
+}
+
+/// Makes an interpreter. What is a script itself is none, so it is a copy of the machine's shell.
+fn interpreter(bench: &Bench, path: &str) {
+    let path = bench.path(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::copy("/bin/sh", &path).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[tokio::test]
+async fn a_virtual_environment_is_called_by_its_own_name() {
+    let bench = Bench::new("echo ran", EXECUTE);
+    interpreter(&bench, "python/bin/python3.11");
+    for directory in ["python/lib/python3.11", "venv/bin", "venv/lib"] {
+        fs::create_dir_all(bench.path(directory)).unwrap();
+    }
+    fs::write(bench.path("python/lib/python3.11/os.py"), "").unwrap();
+    fs::write(
+        bench.path("venv/pyvenv.cfg"),
+        format!("home = {}\n", bench.path("python/bin").display()),
+    )
+    .unwrap();
+    symlink(
+        bench.path("python/bin/python3.11"),
+        bench.path("venv/bin/python3"),
+    )
+    .unwrap();
+    let interpreters = ProgramFinder::default()
+        .override_interpreter(ScriptType::Shell, bench.path("venv/bin/python3"));
+    let outcome = bench
+        .sandbox()
+        .program_finder(interpreters)
+        .run(bench.job(Duration::from_secs(60)))
+        .await
+        .unwrap();
+    assert_eq!(
+        (
+            outcome.stdout.text().as_str(),
+            outcome.stderr.text().as_str()
+        ),
+        ("ran\n", "")
+    );
+    let (command, canonical) = given(&bench, "INTERPRETER");
+    assert_eq!(
+        command,
+        ["[top]/venv/bin/python3", "[top]/skill/scripts/run.sh"]
+    );
+    assert_eq!(canonical, ["[top]/python/bin/python3.11"]);
+    assert_eq!(
+        given(&bench, "LIBRARIES_").1,
+        ["[top]/python", "[top]/venv"]
+    );
+    bench.assert_clean(1);
+}
+
+#[tokio::test]
+async fn arguments_and_the_limit_of_the_heap_come_before_the_script() {
+    let bench = Bench::new("", "exit 0");
+    interpreter(&bench, "node/bin/node");
+    fs::write(bench.path("skill/scripts/run.js"), "").unwrap();
+    let job = bench.job(Duration::from_secs(60));
+    let job = skills_sandbox::Job::new(
+        job.grants().clone(),
+        skills_sandbox::Program::script(ScriptType::Node, bench.path("skill/scripts/run.js")),
+    );
+    let sandbox = bench
+        .sandbox()
+        .program_finder(ProgramFinder::with_search_path([
+            bench.path("node/bin"),
+            "/usr/bin".into(),
+            "/bin".into(),
+        ]));
+    let _ = sandbox.run(job.arg("last")).await.unwrap();
+    let (command, _) = given(&bench, "INTERPRETER");
+    assert_eq!(
+        command,
+        [
+            "[top]/node/bin/node",
+            "--max-old-space-size=256",
+            "[top]/skill/scripts/run.js",
+            "last"
+        ]
+    );
+    assert!(
+        bench
+            .record("environment")
+            .lines()
+            .any(|line| line == format!("PATH={}:/usr/bin:/bin", bench.path("node/bin").display()))
+    );
+}
+
+#[tokio::test]
+async fn an_interpreter_that_is_missing_is_an_error() {
+    let bench = Bench::new("echo ran", EXECUTE);
+    let sandbox = bench
+        .sandbox()
+        .program_finder(ProgramFinder::with_search_path(["/nowhere"]));
+    let error = sandbox
+        .run(bench.job(Duration::from_secs(60)))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(
+        error.to_string().contains("no `bash` or `sh` in /nowhere"),
+        "{error}"
+    );
+    bench.assert_clean(0);
+}

@@ -1,0 +1,99 @@
+//! However a run ends, its group is gone and so are its files.
+
+use std::time::Duration;
+
+use skills_sandbox::{Sandbox, Termination};
+
+use super::{Bench, EXECUTE};
+
+const PULSE: &str = "while :; do echo . >> \"$base/record/pulse\"; sleep 0.02; done";
+
+#[tokio::test]
+async fn the_deadline_kills_the_group() {
+    let bench = Bench::new(
+        "",
+        &format!("trap '' TERM INT HUP; ({PULSE}) & echo begun; wait"),
+    );
+    let outcome = bench
+        .sandbox()
+        .run(bench.job(Duration::from_millis(1_500)))
+        .await
+        .unwrap();
+    assert_eq!(
+        (outcome.termination, outcome.stdout.text().as_str()),
+        (Termination::TimedOut { limit_ms: 1_500 }, "begun\n")
+    );
+    bench.assert_silent().await;
+    bench.assert_clean(1);
+}
+
+#[tokio::test]
+async fn who_forks_twice_dies_with_the_group() {
+    let bench = Bench::new(
+        "",
+        &format!("(({PULSE}) & ); until [ -s \"$base/record/pulse\" ]; do sleep 0.02; done"),
+    );
+    assert_eq!(
+        bench.run().await.unwrap().termination,
+        Termination::Exited { code: 0 }
+    );
+    bench.assert_silent().await;
+    bench.assert_clean(1);
+}
+
+#[tokio::test]
+async fn a_cancelled_run_leaves_nothing() {
+    let bench = Bench::new("", PULSE);
+    let begun = async {
+        while bench.record("pulse").is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        ended = bench.run() => panic!("{ended:?}"),
+        () = begun => {}
+    }
+    bench.assert_silent().await;
+    bench.assert_clean(1);
+}
+
+#[tokio::test]
+async fn a_flood_is_stopped_and_its_beginning_and_end_are_kept() {
+    let bench = Bench::new(
+        "",
+        "while :; do echo 0123456789012345678901234567890123456789; done",
+    );
+    let outcome = bench.run().await.unwrap();
+    assert_eq!(
+        outcome.termination,
+        Termination::OutputLimit {
+            limit_bytes: 1 << 20
+        }
+    );
+    assert_eq!(
+        outcome.stdout.head().len() + outcome.stdout.tail().len(),
+        64
+    );
+    bench.assert_clean(1);
+}
+
+#[tokio::test]
+async fn a_signal_is_told_from_an_exit_code() {
+    let bench = Bench::new("kill -KILL $$", EXECUTE);
+    assert_eq!(
+        bench.run().await.unwrap().termination,
+        Termination::Signaled { signal: 9 }
+    );
+    bench.assert_clean(1);
+}
+
+#[tokio::test]
+async fn runs_at_once_have_profiles_of_their_own() {
+    let bench = Bench::new("cat; sleep 0.2", EXECUTE);
+    let sandbox = bench.sandbox();
+    let run = |input: &str| sandbox.run(bench.job(Duration::from_secs(60)).stdin(input.into()));
+    let (one, two, three) = tokio::join!(run("one"), run("two"), run("three"));
+    let texts = [one, two, three].map(|outcome| outcome.unwrap().stdout.text());
+    assert_eq!(texts, ["one", "two", "three"]);
+    bench.assert_clean(3);
+}

@@ -1,0 +1,206 @@
+//! The directory behind a handle.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::error::{CodeCacheError, TrustFault};
+
+/// The mode of every file: its owner reads and writes.
+const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+/// A pipe is not waited for, and no terminal becomes ours.
+const SAFE_OPEN_FLAGS: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// An open directory that belongs to this user alone; whatever its path names later, files are
+/// those of this one.
+#[derive(Debug)]
+pub(super) struct Directory {
+    handle: OwnedFd,
+    path: PathBuf,
+}
+
+/// A name of the directory.
+pub(super) enum DirectoryEntry {
+    Missing,
+    Untrusted(TrustFault),
+    File { file: OwnedFd, stat: Stat },
+}
+
+impl Directory {
+    /// Opens the directory; none when there is none.
+    pub(super) fn open(path: &Path) -> Result<Option<Self>, CodeCacheError> {
+        let failed = |source| CodeCacheError::io("open", path.to_owned(), source);
+        let refused = |fault| CodeCacheError::untrusted(path.to_owned(), fault);
+        match rustix::fs::open(
+            path,
+            OFlags::RDONLY | OFlags::DIRECTORY | SAFE_OPEN_FLAGS,
+            Mode::empty(),
+        ) {
+            Ok(handle) => {
+                check_trust(
+                    &rustix::fs::fstat(&handle).map_err(failed)?,
+                    FileType::Directory,
+                )
+                .map_err(refused)?;
+                Ok(Some(Self {
+                    handle,
+                    path: path.to_owned(),
+                }))
+            }
+            Err(Errno::NOENT) => Ok(None),
+            // Systems differ in how they refuse symlinks, so what it is says why.
+            Err(errno) => {
+                let stat =
+                    rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+                check_trust(&stat, FileType::Directory).map_err(refused)?;
+                Err(failed(errno))
+            }
+        }
+    }
+
+    /// Opens the directory, after making it and its parents where they are missing.
+    pub(super) fn create(path: &Path) -> Result<Self, CodeCacheError> {
+        if let Some(directory) = Self::open(path)? {
+            return Ok(directory);
+        }
+        let mut builder = std::fs::DirBuilder::new();
+        builder
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .map_err(|error| CodeCacheError::io("make", path.to_owned(), error))?;
+        Self::open(path)?.ok_or_else(|| CodeCacheError::io("open", path.to_owned(), Errno::NOENT))
+    }
+
+    /// Opens a file for reading and looks at it.
+    pub(super) fn lookup(&self, name: &str) -> Result<DirectoryEntry, CodeCacheError> {
+        let failed = |errno| self.io_error("open", name, errno);
+        match rustix::fs::openat(
+            &self.handle,
+            name,
+            OFlags::RDONLY | SAFE_OPEN_FLAGS,
+            Mode::empty(),
+        ) {
+            Ok(file) => {
+                let stat = rustix::fs::fstat(&file).map_err(failed)?;
+                Ok(check_trust(&stat, FileType::RegularFile).map_or_else(
+                    DirectoryEntry::Untrusted,
+                    |()| DirectoryEntry::File { file, stat },
+                ))
+            }
+            Err(Errno::NOENT) => Ok(DirectoryEntry::Missing),
+            Err(errno) => match self.stat(name)? {
+                Some(stat) => check_trust(&stat, FileType::RegularFile).map_or_else(
+                    |fault| Ok(DirectoryEntry::Untrusted(fault)),
+                    |()| Err(failed(errno)),
+                ),
+                None => Ok(DirectoryEntry::Missing),
+            },
+        }
+    }
+
+    /// Makes a file that is not there yet, to write to.
+    pub(super) fn create_new(&self, name: &str) -> Result<OwnedFd, Errno> {
+        rustix::fs::openat(
+            &self.handle,
+            name,
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SAFE_OPEN_FLAGS,
+            FILE_MODE,
+        )
+    }
+
+    /// Opens a file for locking, and makes it when it is missing.
+    pub(super) fn open_or_create(&self, name: &str) -> Result<OwnedFd, Errno> {
+        rustix::fs::openat(
+            &self.handle,
+            name,
+            OFlags::RDWR | OFlags::CREATE | SAFE_OPEN_FLAGS,
+            FILE_MODE,
+        )
+    }
+
+    /// Looks at what a name is, be it a symlink.
+    pub(super) fn stat(&self, name: &str) -> Result<Option<Stat>, CodeCacheError> {
+        match rustix::fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(self.io_error("look at", name, errno)),
+        }
+    }
+
+    /// Removes a file; one that is gone already is removed.
+    pub(super) fn remove(&self, name: &str) -> Result<(), CodeCacheError> {
+        match rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(self.io_error("remove", name, errno)),
+        }
+    }
+
+    /// Lists all names that are text; ours are.
+    pub(super) fn names(&self) -> Result<Vec<String>, CodeCacheError> {
+        let failed = |source| CodeCacheError::io("list", self.path.clone(), source);
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.handle).map_err(failed)? {
+            if let Ok(name) = entry.map_err(failed)?.file_name().to_str() {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Makes the names of the directory survive a loss of power, where the file system can.
+    pub(super) fn sync(&self) -> Result<(), CodeCacheError> {
+        match rustix::fs::fsync(&self.handle) {
+            Ok(()) | Err(Errno::INVAL) => Ok(()),
+            Err(errno) => Err(CodeCacheError::io("sync", self.path.clone(), errno)),
+        }
+    }
+
+    pub(super) fn handle(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+
+    pub(super) fn io_error(
+        &self,
+        action: &'static str,
+        name: &str,
+        source: impl Into<std::io::Error>,
+    ) -> CodeCacheError {
+        CodeCacheError::io(action, self.path.join(name), source)
+    }
+
+    pub(super) fn untrusted(&self, name: &str, fault: TrustFault) -> CodeCacheError {
+        CodeCacheError::untrusted(self.path.join(name), fault)
+    }
+}
+
+/// Says what is wrong with a file or directory that is to hold code.
+#[expect(
+    clippy::unnecessary_cast,
+    reason = "the width of modes differs from system to system"
+)]
+fn check_trust(stat: &Stat, wanted: FileType) -> Result<(), TrustFault> {
+    let (kind, mode) = (
+        FileType::from_raw_mode(stat.st_mode),
+        Mode::from_raw_mode(stat.st_mode),
+    );
+    let user = rustix::process::geteuid().as_raw();
+    match kind {
+        FileType::Symlink => Err(TrustFault::Symlink),
+        _ if kind != wanted => Err(TrustFault::Kind),
+        _ if stat.st_uid != user => Err(TrustFault::Owner {
+            owner: stat.st_uid,
+            user,
+        }),
+        _ if mode.intersects(Mode::RWXG | Mode::RWXO) => Err(TrustFault::Mode {
+            mode: mode.bits() as u32,
+        }),
+        _ => Ok(()),
+    }
+}

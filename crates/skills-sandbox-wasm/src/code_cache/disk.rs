@@ -1,0 +1,149 @@
+//! The cache on Unix: the open directory with the user's key, found when they are needed.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use super::directory::Directory;
+use super::error::{CodeCacheError, Repr};
+use super::key::CacheKey;
+pub(crate) use super::lock::CompileLock;
+use super::mac::MacKey;
+use super::{CacheUsage, Lookup, eviction, load, store};
+
+#[derive(Debug)]
+pub(super) struct DiskStore {
+    path: PathBuf,
+    opened: Mutex<Option<Arc<OpenStore>>>,
+}
+
+/// The directory and its key.
+#[derive(Debug)]
+pub(super) struct OpenStore {
+    pub(super) directory: Directory,
+    mac_key: OnceLock<MacKey>,
+}
+
+impl DiskStore {
+    pub(super) fn new(path: PathBuf) -> Result<Self, CodeCacheError> {
+        if !path.is_absolute() {
+            return Err(Repr::RelativePath { path }.into());
+        }
+        // A slash at the end would follow a symlink that stands before it.
+        let path = path.components().collect();
+        Ok(Self {
+            path,
+            opened: Mutex::default(),
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn load(&self, key: &CacheKey) -> Result<Lookup, CodeCacheError> {
+        self.open_existing()?
+            .map_or(Ok(Lookup::Miss), |opened| load::load(&opened, key))
+    }
+
+    pub(super) fn store(
+        &self,
+        key: &CacheKey,
+        compiled: &[u8],
+        max_bytes: u64,
+    ) -> Result<(), CodeCacheError> {
+        self.with_created_store(|opened| {
+            store::store(opened, key, compiled)
+                .and_then(|()| eviction::evict(&opened.directory, key, max_bytes))
+        })
+    }
+
+    pub(super) fn lock(
+        &self,
+        key: &CacheKey,
+        patience: Duration,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Result<Option<CompileLock>, CodeCacheError> {
+        self.with_created_store(|opened| CompileLock::acquire(opened, key, patience, gives_up))
+    }
+
+    /// Opens the directory anew, as [`clear`](Self::clear) does: the one that is open may have been
+    /// deleted and made again.
+    pub(super) fn usage(&self) -> Result<CacheUsage, CodeCacheError> {
+        Directory::open(&self.path)?.map_or(Ok(CacheUsage::default()), |directory| {
+            eviction::usage(&directory)
+        })
+    }
+
+    pub(super) fn clear(&self) -> Result<CacheUsage, CodeCacheError> {
+        Directory::open(&self.path)?.map_or(Ok(CacheUsage::default()), |directory| {
+            eviction::clear(&directory)
+        })
+    }
+
+    /// Works in a directory that is made when it is missing; once more in a new one when somebody
+    /// deleted the one that was open.
+    fn with_created_store<T>(
+        &self,
+        work: impl Fn(&Arc<OpenStore>) -> Result<T, CodeCacheError>,
+    ) -> Result<T, CodeCacheError> {
+        match work(&self.create()?) {
+            Err(error) if error.is_missing() => {
+                *self.lock_opened() = None;
+                work(&self.create()?)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn create(&self) -> Result<Arc<OpenStore>, CodeCacheError> {
+        let mut kept = self.lock_opened();
+        if let Some(opened) = &*kept {
+            return Ok(Arc::clone(opened));
+        }
+        Ok(Arc::clone(
+            kept.insert(OpenStore::new(Directory::create(&self.path)?)),
+        ))
+    }
+
+    fn open_existing(&self) -> Result<Option<Arc<OpenStore>>, CodeCacheError> {
+        let mut kept = self.lock_opened();
+        if kept.is_none() {
+            *kept = Directory::open(&self.path)?.map(OpenStore::new);
+        }
+        Ok(kept.clone())
+    }
+
+    fn lock_opened(&self) -> MutexGuard<'_, Option<Arc<OpenStore>>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OpenStore {
+    fn new(directory: Directory) -> Arc<Self> {
+        Arc::new(Self {
+            directory,
+            mac_key: OnceLock::new(),
+        })
+    }
+
+    /// Returns the user's key; none when there is none yet.
+    pub(super) fn mac_key(&self) -> Result<Option<&MacKey>, CodeCacheError> {
+        if self.mac_key.get().is_none() {
+            let Some(seal) = MacKey::read(&self.directory)? else {
+                return Ok(None);
+            };
+            return Ok(Some(self.mac_key.get_or_init(|| seal)));
+        }
+        Ok(self.mac_key.get())
+    }
+
+    /// Returns the user's key, which is made when there is none.
+    pub(super) fn create_mac_key(&self) -> Result<&MacKey, CodeCacheError> {
+        if let Some(seal) = self.mac_key.get() {
+            return Ok(seal);
+        }
+        let seal = MacKey::create(&self.directory)?;
+        Ok(self.mac_key.get_or_init(|| seal))
+    }
+}

@@ -1,0 +1,153 @@
+//! Reading an artifact.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+
+use super::directory::DirectoryEntry;
+use super::disk::OpenStore;
+use super::error::{CodeCacheError, Rejection};
+use super::eviction::module_file_name;
+use super::key::CacheKey;
+use super::mac::{Header, MacKey};
+use super::{Lookup, MAX_MODULE_BYTES};
+
+/// How much is read before it is hashed: little enough to be in the processor's cache still.
+const CHUNK_BYTES: u64 = 256 << 10;
+/// How old the time of last use becomes before it is set again, in seconds: a write to the disk for
+/// every load would cost more than it tells.
+const USE_PRECISION_SECONDS: i64 = 3_600;
+
+enum ReadFailure {
+    Rejected(Rejection),
+    Io(io::Error),
+}
+
+pub(super) fn load(opened: &OpenStore, key: &CacheKey) -> Result<Lookup, CodeCacheError> {
+    let name = module_file_name(key);
+    let found = match opened.directory.lookup(&name)? {
+        DirectoryEntry::Missing => return Ok(Lookup::Miss),
+        DirectoryEntry::Untrusted(fault) => Err(ReadFailure::Rejected(Rejection::Untrusted(fault))),
+        DirectoryEntry::File { file, stat } => match opened.mac_key()? {
+            Some(seal) => read(file, &stat, key, seal),
+            None => Err(ReadFailure::Rejected(Rejection::BadMac)),
+        },
+    };
+    match found {
+        Ok(payload) => Ok(Lookup::Hit(payload)),
+        Err(ReadFailure::Io(error)) => Err(opened.directory.io_error("read", &name, error)),
+        Err(ReadFailure::Rejected(rejection)) => {
+            // Where it cannot be removed it will be rejected again; a file that was put in its
+            // place this moment is compiled once more.
+            let _left = opened.directory.remove(&name);
+            Ok(Lookup::Rejected(rejection))
+        }
+    }
+}
+
+/// Reads everything from one descriptor, then verifies what was read.
+fn read(file: OwnedFd, stat: &Stat, key: &CacheKey, seal: &MacKey) -> Result<Vec<u8>, ReadFailure> {
+    let mut file = File::from(file);
+    let actual = u64::try_from(stat.st_size).unwrap_or_default();
+    let limit = MAX_MODULE_BYTES + Header::BYTES as u64;
+    if actual > limit {
+        return Err(Rejection::TooLarge {
+            bytes: actual,
+            limit,
+        }
+        .into());
+    }
+    if actual < Header::BYTES as u64 {
+        return Err(Rejection::LengthMismatch {
+            expected: Header::BYTES as u64,
+            actual,
+        }
+        .into());
+    }
+    let mut header = [0; Header::BYTES];
+    file.read_exact(&mut header)?;
+    let header = Header::from_bytes(header);
+    if !header.has_magic() {
+        return Err(Rejection::UnknownFormat.into());
+    }
+    let expected = header.payload_bytes().saturating_add(Header::BYTES as u64);
+    if actual != expected {
+        return Err(Rejection::LengthMismatch { expected, actual }.into());
+    }
+    if !header.matches_key(key) {
+        return Err(Rejection::KeyMismatch.into());
+    }
+    let payload = read_verified(&mut file, &header, seal)?;
+    update_last_use(&file, stat);
+    Ok(payload)
+}
+
+/// Reads and hashes in turns, into memory that nobody cleared before: two more passes over a large
+/// payload would take half as long again.
+fn read_verified(file: &mut File, header: &Header, seal: &MacKey) -> Result<Vec<u8>, ReadFailure> {
+    let length = usize::try_from(header.payload_bytes()).map_err(|_| Rejection::UnknownFormat)?;
+    let mut payload = Vec::new();
+    payload.try_reserve_exact(length).map_err(io::Error::from)?;
+    let mut sealing = seal.start_mac();
+    while payload.len() < length {
+        let before = payload.len();
+        if file
+            .by_ref()
+            .take(CHUNK_BYTES.min((length - before) as u64))
+            .read_to_end(&mut payload)?
+            == 0
+        {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        sealing = sealing.update(&payload[before..]);
+    }
+    if header.verify_mac(&sealing.finish(header)) {
+        Ok(payload)
+    } else {
+        Err(Rejection::BadMac.into())
+    }
+}
+
+/// Notes that the artifact was used. What cannot be noted makes it leave the cache earlier, no
+/// more.
+fn update_last_use(file: &File, stat: &Stat) {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |age| i64::try_from(age.as_secs()).unwrap_or(i64::MAX));
+    #[expect(
+        clippy::unnecessary_cast,
+        reason = "the width of this field differs from system to system"
+    )]
+    let age = now.saturating_sub(stat.st_mtime as i64);
+    // One from the future, after the clock was set back, would never leave the cache.
+    if !(0..USE_PRECISION_SECONDS).contains(&age) {
+        let time = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
+        let _late = rustix::fs::futimens(
+            file,
+            &Timestamps {
+                last_access: time(UTIME_OMIT),
+                last_modification: time(UTIME_NOW),
+            },
+        );
+    }
+}
+
+impl From<Rejection> for ReadFailure {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
+    }
+}
+
+impl From<io::Error> for ReadFailure {
+    /// A file that became shorter while it was read is not what was stored.
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::UnexpectedEof {
+            Self::Rejected(Rejection::BadMac)
+        } else {
+            Self::Io(error)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Writing an artifact: entirely or not at all.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+use super::directory::Directory;
+use super::disk::OpenStore;
+use super::error::{CodeCacheError, Repr};
+use super::eviction::{TEMPORARY_SUFFIX, module_file_name};
+use super::key::CacheKey;
+use super::mac::Header;
+
+/// How often another name is tried for a temporary file.
+const MAX_NAME_ATTEMPTS: usize = 8;
+
+pub(super) fn store(
+    opened: &OpenStore,
+    key: &CacheKey,
+    compiled: &[u8],
+) -> Result<(), CodeCacheError> {
+    let directory = &opened.directory;
+    let header = Header::new(key, compiled, opened.create_mac_key()?);
+    let temporary = TempFile::new(directory)?;
+    temporary.write(|mut file| {
+        file.write_all(header.as_bytes())?;
+        file.write_all(compiled)
+    })?;
+    temporary.rename(&module_file_name(key))?;
+    directory.sync()
+}
+
+/// A file under a name of its own, which goes with the value. Its lock, held as long as the process
+/// lives, says that it is not left over.
+pub(super) struct TempFile<'a> {
+    directory: &'a Directory,
+    name: String,
+    file: File,
+}
+
+impl<'a> TempFile<'a> {
+    pub(super) fn new(directory: &'a Directory) -> Result<Self, CodeCacheError> {
+        let mut last = Errno::EXIST;
+        for _ in 0..MAX_NAME_ATTEMPTS {
+            let mut random = [0; 8];
+            getrandom::fill(&mut random).map_err(|_| Repr::Random)?;
+            let name = format!("{:016x}{TEMPORARY_SUFFIX}", u64::from_le_bytes(random));
+            match directory.create_new(&name) {
+                Ok(file) => match lock_new_file(&file) {
+                    Ok(()) => {
+                        return Ok(Self {
+                            directory,
+                            name,
+                            file: File::from(file),
+                        });
+                    }
+                    Err(errno) => {
+                        directory.remove(&name)?;
+                        last = errno;
+                    }
+                },
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(directory.io_error("make", &name, errno)),
+            }
+        }
+        Err(directory.io_error("make", "a temporary file", last))
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Writes and waits until it is on the disk.
+    pub(super) fn write(
+        &self,
+        write: impl FnOnce(&File) -> io::Result<()>,
+    ) -> Result<(), CodeCacheError> {
+        let written = write(&self.file).and_then(|()| self.file.sync_all());
+        written.map_err(|error| self.directory.io_error("write", &self.name, error))
+    }
+
+    fn rename(self, name: &str) -> Result<(), CodeCacheError> {
+        let handle = self.directory.handle();
+        rustix::fs::renameat(handle, self.name.as_str(), handle, name)
+            .map_err(|errno| self.directory.io_error("write", name, errno))
+    }
+}
+
+impl Drop for TempFile<'_> {
+    fn drop(&mut self) {
+        let _left_for_a_sweep = self.directory.remove(&self.name);
+    }
+}
+
+/// Locks a new file. A sweep of another process may have taken it for a leftover in the moment
+/// before.
+fn lock_new_file(file: &OwnedFd) -> Result<(), Errno> {
+    rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)?;
+    if rustix::fs::fstat(file)?.st_nlink == 0 {
+        Err(Errno::NOENT)
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_swept_away_is_not_written() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = Directory::create(&parent.path().join("cache")).unwrap();
+        let file = directory.create_new("file").unwrap();
+        lock_new_file(&file).unwrap();
+        let swept = directory.create_new("swept").unwrap();
+        directory.remove("swept").unwrap();
+        assert_eq!(lock_new_file(&swept), Err(Errno::NOENT));
+    }
+}

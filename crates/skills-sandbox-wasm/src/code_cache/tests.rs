@@ -1,0 +1,165 @@
+//! What the cache promises, tried on real files.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests change files behind the cache's back, and start processes"
+)]
+
+mod files;
+mod processes;
+mod sharing;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::{CacheKey, CodeCache, Lookup};
+
+const PAYLOAD: &[u8] = b"compiled code, or so it says";
+/// No wait at all.
+const NOW: Duration = Duration::ZERO;
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A cache in a directory that is not made yet.
+struct Place {
+    parent: TempDir,
+    cache: CodeCache,
+}
+
+impl Place {
+    fn new() -> Self {
+        let parent = tempfile::tempdir().unwrap();
+        let cache = CodeCache::open(parent.path().join("deep/cache")).unwrap();
+        Self { parent, cache }
+    }
+
+    /// With one artifact.
+    fn filled() -> (Self, CacheKey) {
+        let place = Self::new();
+        let key = key("one");
+        place.cache.store(&key, PAYLOAD).unwrap();
+        (place, key)
+    }
+
+    fn file(&self, key: &CacheKey) -> PathBuf {
+        self.cache.directory().join(format!("{key}.artifact"))
+    }
+
+    fn seal(&self) -> PathBuf {
+        self.cache.directory().join("seal.key")
+    }
+
+    /// The cache as another process sees it, which has opened nothing.
+    fn another(&self) -> CodeCache {
+        CodeCache::open(self.cache.directory()).unwrap()
+    }
+
+    /// All names in the directory, in order.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.cache.directory()).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+fn key(content: &str) -> CacheKey {
+    CacheKey::new(
+        &CacheKey::content_hash(content.as_bytes()),
+        &[b"engine", b"version"],
+    )
+}
+
+fn payload(loaded: Result<Lookup, super::CodeCacheError>) -> Vec<u8> {
+    match loaded {
+        Ok(Lookup::Hit(payload)) => payload,
+        other => panic!("no hit but {other:?}"),
+    }
+}
+
+fn mode(path: &std::path::Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+fn set_mode(path: &std::path::Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn what_is_stored_is_loaded() {
+    let place = Place::new();
+    for length in [0, 1, 79, 80, 81, 256 << 10, (256 << 10) + 1, 3 << 20] {
+        let (key, stored) = (key(&length.to_string()), vec![length as u8; length]);
+        place.cache.store(&key, &stored).unwrap();
+        assert!(payload(place.cache.load(&key)) == stored, "{length}");
+        assert!(payload(place.another().load(&key)) == stored, "{length}");
+    }
+}
+
+#[test]
+fn nothing_is_made_before_something_is_stored() {
+    let place = Place::new();
+    assert!(matches!(place.cache.load(&key("one")), Ok(Lookup::Miss)));
+    assert_eq!(place.cache.usage().unwrap(), crate::CacheUsage::default());
+    assert_eq!(place.cache.clear().unwrap(), crate::CacheUsage::default());
+    assert_eq!(fs::read_dir(place.parent.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn everything_belongs_to_this_user_alone() {
+    let (place, key) = Place::filled();
+    assert_eq!(mode(place.cache.directory()), 0o700);
+    assert_eq!([mode(&place.file(&key)), mode(&place.seal())], [0o600; 2]);
+    assert_eq!(
+        place.names(),
+        [format!("{key}.artifact"), "seal.key".into()]
+    );
+}
+
+#[test]
+fn another_part_is_another_key() {
+    let content = CacheKey::content_hash(b"content");
+    let parts: [&[&[u8]]; 7] = [
+        &[],
+        &[b""],
+        &[b"", b""],
+        &[b"ab"],
+        &[b"a", b"b"],
+        &[b"ab", b""],
+        &[b"b", b"a"],
+    ];
+    let mut keys: Vec<_> = parts
+        .iter()
+        .map(|parts| CacheKey::new(&content, parts).to_string())
+        .collect();
+    keys.push(CacheKey::new(&CacheKey::content_hash(b"other"), &[]).to_string());
+    assert!(keys.iter().all(|key| key.len() == 64));
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len(), parts.len() + 1);
+}
+
+#[test]
+fn relative_directories_are_refused() {
+    for path in ["", "cache", "./cache"] {
+        let error = CodeCache::open(path).unwrap_err();
+        assert_eq!(error.kind(), crate::CodeCacheErrorKind::Unsupported);
+    }
+}
+
+#[test]
+fn the_user_s_key_is_not_shown() {
+    let (place, _) = Place::filled();
+    let seal = fs::read(place.seal()).unwrap();
+    let shown = format!("{:?}", place.cache);
+    assert!(
+        shown.contains("Seal") && !shown.contains(&format!("{seal:?}")),
+        "{shown}"
+    );
+}

@@ -1,0 +1,375 @@
+//! Files and directories that are not what they should be.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, chown, symlink};
+use std::path::Path;
+
+use super::super::error::TrustFault;
+use super::super::{CacheKey, CodeCache, CodeCacheErrorKind, Lookup, Rejection};
+use super::{PAYLOAD, Place, key, mode, payload, set_mode};
+
+/// Nobody's number on common systems; root can give files to it.
+const SOMEBODY: u32 = 65_534;
+
+/// Changes the file of an artifact, then expects it to be rejected and deleted.
+#[track_caller]
+fn rejected(change: impl FnOnce(&Path)) -> Rejection {
+    let (place, key) = Place::filled();
+    change(&place.file(&key));
+    let Ok(Lookup::Rejected(rejection)) = place.another().load(&key) else {
+        panic!("not rejected")
+    };
+    assert!(
+        fs::symlink_metadata(place.file(&key)).is_err(),
+        "it is still there after {rejection}"
+    );
+    assert!(matches!(place.cache.load(&key), Ok(Lookup::Miss)));
+    place.cache.store(&key, PAYLOAD).unwrap();
+    assert_eq!(payload(place.cache.load(&key)), PAYLOAD);
+    rejection
+}
+
+/// Expects the whole cache to be refused, for reading and for writing, with this in the message.
+#[track_caller]
+fn refused(cache: &CodeCache, reason: &str) {
+    let key = key("one");
+    for error in [
+        cache.load(&key).unwrap_err(),
+        cache.store(&key, PAYLOAD).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), CodeCacheErrorKind::Untrusted, "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+}
+
+fn is_root(test: &str) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        eprintln!("skipped {test}: only root can give files to somebody else");
+    }
+    root
+}
+
+/// Puts bytes in place of an artifact, expects them to be rejected and deleted, and checks the
+/// reason.
+#[track_caller]
+fn rejected_bytes(
+    place: &Place,
+    key: &CacheKey,
+    bytes: &[u8],
+    reason: impl FnOnce(Rejection) -> bool,
+) {
+    fs::write(place.file(key), bytes).unwrap();
+    set_mode(&place.file(key), 0o600);
+    let Ok(Lookup::Rejected(rejection)) = place.cache.load(key) else {
+        panic!("not rejected")
+    };
+    assert!(reason(rejection), "{rejection}");
+    assert!(
+        !place.file(key).exists(),
+        "it is still there after {rejection}"
+    );
+}
+
+#[test]
+fn every_flipped_byte_is_found() {
+    let (place, key) = Place::filled();
+    let whole = fs::read(place.file(&key)).unwrap();
+    assert_eq!(whole.len(), PAYLOAD.len() + 80);
+    for index in 0..whole.len() {
+        for flip in [0x01, 0x80, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[index] ^= flip;
+            rejected_bytes(&place, &key, &bytes, |rejection| match index {
+                0..8 => rejection == Rejection::UnknownFormat,
+                8..16 => matches!(rejection, Rejection::LengthMismatch { .. }),
+                16..48 => rejection == Rejection::KeyMismatch,
+                _ => rejection == Rejection::BadMac,
+            });
+        }
+    }
+    fs::write(place.file(&key), whole).unwrap();
+    set_mode(&place.file(&key), 0o600);
+    assert_eq!(payload(place.cache.load(&key)), PAYLOAD);
+}
+
+#[test]
+fn every_other_length_is_found() {
+    let (place, key) = Place::filled();
+    let mut bytes = fs::read(place.file(&key)).unwrap();
+    bytes.push(0);
+    let whole = bytes.len() - 1;
+    for length in (0..=bytes.len()).filter(|length| *length != whole) {
+        let is_told = |rejection| matches!(rejection, Rejection::LengthMismatch { actual, .. } if actual == length as u64);
+        rejected_bytes(&place, &key, &bytes[..length], is_told);
+    }
+}
+
+#[test]
+fn bytes_that_were_never_ours_are_rejected() {
+    assert_eq!(
+        rejected(|file| fs::write(file, [0x5a; 4_096]).unwrap()),
+        Rejection::UnknownFormat
+    );
+    assert_eq!(
+        rejected(|file| fs::write(file, b"\x7fELF".repeat(100)).unwrap()),
+        Rejection::UnknownFormat
+    );
+}
+
+#[test]
+fn a_file_too_large_to_be_ours_is_not_read() {
+    // A hole: neither disk nor memory could hold what it pretends to have.
+    let rejection = rejected(|file| {
+        fs::OpenOptions::new()
+            .write(true)
+            .open(file)
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap()
+    });
+    assert!(
+        matches!(rejection, Rejection::TooLarge { bytes, .. } if bytes == 1 << 40),
+        "{rejection}"
+    );
+}
+
+#[test]
+fn the_file_of_another_key_is_rejected() {
+    let (place, one) = Place::filled();
+    let other = key("other");
+    fs::rename(place.file(&one), place.file(&other)).unwrap();
+    assert!(matches!(
+        place.cache.load(&other),
+        Ok(Lookup::Rejected(Rejection::KeyMismatch))
+    ));
+    assert!(!place.file(&other).exists());
+}
+
+#[test]
+fn files_of_another_user_s_key_are_rejected() {
+    let (theirs, key) = Place::filled();
+    let (ours, _) = Place::filled();
+    fs::copy(theirs.file(&key), ours.file(&key)).unwrap();
+    assert!(matches!(
+        ours.cache.load(&key),
+        Ok(Lookup::Rejected(Rejection::BadMac))
+    ));
+    // With their key in place of ours, a process that starts now takes their files, and ours no
+    // more.
+    ours.cache.store(&key, PAYLOAD).unwrap();
+    fs::copy(theirs.seal(), ours.seal()).unwrap();
+    assert!(matches!(
+        ours.another().load(&key),
+        Ok(Lookup::Rejected(Rejection::BadMac))
+    ));
+}
+
+#[test]
+fn without_the_user_s_key_nothing_is_trusted() {
+    let (place, key) = Place::filled();
+    fs::remove_file(place.seal()).unwrap();
+    assert!(matches!(
+        place.another().load(&key),
+        Ok(Lookup::Rejected(Rejection::BadMac))
+    ));
+    assert!(!place.file(&key).exists() && !place.seal().exists());
+}
+
+#[test]
+fn symlinks_are_not_followed() {
+    let rejection = rejected(|file| {
+        let moved = file.with_extension("moved");
+        fs::rename(file, &moved).unwrap();
+        symlink(&moved, file).unwrap();
+    });
+    assert_eq!(rejection, Rejection::Untrusted(TrustFault::Symlink));
+
+    let (place, _) = Place::filled();
+    let moved = place.parent.path().join("moved.key");
+    fs::rename(place.seal(), &moved).unwrap();
+    symlink(&moved, place.seal()).unwrap();
+    refused(&place.another(), "seal.key is not used: it is a symlink");
+
+    let (place, _) = Place::filled();
+    let link = place.parent.path().join("link");
+    symlink(place.cache.directory(), &link).unwrap();
+    for path in [link.clone(), link.join(""), link.join(".")] {
+        refused(
+            &CodeCache::open(path).unwrap(),
+            "it is a symlink; name the directory itself",
+        );
+    }
+}
+
+#[test]
+fn pipes_are_not_waited_for() {
+    let rejection = rejected(|file| {
+        fs::remove_file(file).unwrap();
+        pipe(file);
+    });
+    assert_eq!(rejection, Rejection::Untrusted(TrustFault::Kind));
+
+    let (place, _) = Place::filled();
+    fs::remove_file(place.seal()).unwrap();
+    pipe(&place.seal());
+    refused(
+        &place.another(),
+        "seal.key is not used: it is of another kind",
+    );
+}
+
+fn pipe(path: &Path) {
+    let status = std::process::Command::new("mkfifo")
+        .arg("-m")
+        .arg("600")
+        .arg(path)
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn wide_modes_are_refused() {
+    assert_eq!(
+        rejected(|file| set_mode(file, 0o640)),
+        Rejection::Untrusted(TrustFault::Mode { mode: 0o640 })
+    );
+    for wide in [0o710, 0o701, 0o750, 0o777] {
+        let (place, key) = Place::filled();
+        set_mode(place.cache.directory(), wide);
+        refused(
+            &place.another(),
+            &format!(
+                "others may use it (mode {wide:o}); if nobody else wrote there, run `chmod go= "
+            ),
+        );
+        assert!(
+            place.file(&key).exists(),
+            "a directory that is refused is left alone"
+        );
+        set_mode(place.cache.directory(), 0o700);
+        assert_eq!(payload(place.another().load(&key)), PAYLOAD);
+    }
+    let (place, _) = Place::filled();
+    set_mode(&place.seal(), 0o604);
+    refused(
+        &place.another(),
+        "seal.key is not used: others may use it (mode 604)",
+    );
+}
+
+#[test]
+fn a_key_of_another_length_is_refused() {
+    for length in [0, 31, 33] {
+        let (place, _) = Place::filled();
+        fs::write(place.seal(), vec![7; length]).unwrap();
+        refused(
+            &place.another(),
+            &format!("the key has {length} bytes instead of 32; remove it"),
+        );
+    }
+}
+
+#[test]
+fn things_of_other_users_are_refused() {
+    if !is_root("things_of_other_users_are_refused") {
+        return;
+    }
+    let fault = TrustFault::Owner {
+        owner: SOMEBODY,
+        user: 0,
+    };
+    assert_eq!(
+        rejected(|file| chown(file, Some(SOMEBODY), None).unwrap()),
+        Rejection::Untrusted(fault)
+    );
+    let (place, _) = Place::filled();
+    chown(place.seal(), Some(SOMEBODY), None).unwrap();
+    refused(
+        &place.another(),
+        "seal.key is not used: it belongs to user 65534, not to 0",
+    );
+    let (place, _) = Place::filled();
+    chown(place.cache.directory(), Some(SOMEBODY), None).unwrap();
+    refused(
+        &place.another(),
+        "it belongs to user 65534, not to 0, who runs this; name a directory of your own",
+    );
+}
+
+#[test]
+fn a_directory_of_root_is_refused_to_others() {
+    if rustix::process::geteuid().is_root() {
+        eprintln!("skipped a_directory_of_root_is_refused_to_others: this is root");
+        return;
+    }
+    refused(&CodeCache::open("/").unwrap(), "it belongs to user 0");
+}
+
+#[test]
+fn a_file_in_place_of_the_directory_is_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let file = parent.path().join("cache");
+    fs::write(&file, "").unwrap();
+    refused(&CodeCache::open(&file).unwrap(), "it is of another kind");
+}
+
+#[test]
+fn a_read_only_directory_still_serves_what_it_has() {
+    let (place, one) = Place::filled();
+    set_mode(place.cache.directory(), 0o500);
+    assert_eq!(payload(place.another().load(&one)), PAYLOAD);
+    if rustix::process::geteuid().is_root() {
+        eprintln!(
+            "skipped a part of a_read_only_directory_still_serves_what_it_has: root may write everywhere"
+        );
+    } else {
+        for error in [
+            place.another().store(&key("two"), PAYLOAD).unwrap_err(),
+            place
+                .another()
+                .lock(&one, super::NOW, &|| false)
+                .unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), CodeCacheErrorKind::Io, "{error}");
+        }
+    }
+    set_mode(place.cache.directory(), 0o700);
+    assert_eq!(place.names().len(), 2);
+}
+
+#[test]
+fn a_deleted_directory_is_made_again() {
+    let (place, one) = Place::filled();
+    let seal = fs::read(place.seal()).unwrap();
+    fs::remove_dir_all(place.cache.directory()).unwrap();
+    assert!(matches!(place.cache.load(&one), Ok(Lookup::Miss)));
+    drop(
+        place
+            .cache
+            .lock(&one, super::NOW, &|| false)
+            .unwrap()
+            .expect("nobody has it"),
+    );
+    place.cache.store(&one, PAYLOAD).unwrap();
+    assert_eq!(payload(place.cache.load(&one)), PAYLOAD);
+    assert_eq!(payload(place.another().load(&one)), PAYLOAD);
+    assert_eq!(mode(place.cache.directory()), 0o700);
+    assert_ne!(fs::read(place.seal()).unwrap(), seal, "it is another key");
+}
+
+#[test]
+fn an_artifact_is_replaced_and_never_changed() {
+    let (place, one) = Place::filled();
+    let open = fs::File::open(place.file(&one)).unwrap();
+    let before = open.metadata().unwrap();
+    place.cache.store(&one, b"newer").unwrap();
+    assert_eq!(payload(place.cache.load(&one)), b"newer");
+    assert_ne!(fs::metadata(place.file(&one)).unwrap().ino(), before.ino());
+    let after = open.metadata().unwrap();
+    assert_eq!(
+        (after.len(), after.mtime(), after.nlink()),
+        (before.len(), before.mtime(), 0)
+    );
+}

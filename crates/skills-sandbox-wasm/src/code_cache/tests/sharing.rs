@@ -1,0 +1,277 @@
+//! Room, use and leftovers; threads that share a cache.
+
+use std::fs::{self, File, FileTimes};
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use super::super::directory::Directory;
+use super::super::store::TempFile;
+use super::super::{CacheKey, CodeCache, CodeCacheErrorKind, Lookup};
+use super::{NOW, PATIENCE, PAYLOAD, Place, key, payload};
+
+const THREADS: usize = 8;
+
+fn stored(place: &Place, name: &str, bytes: usize) -> CacheKey {
+    let key = key(name);
+    place
+        .cache
+        .clone()
+        .max_bytes(u64::MAX)
+        .store(&key, &vec![1; bytes])
+        .unwrap();
+    key
+}
+
+/// Makes an artifact look as if it had been used this long ago.
+fn set_age(place: &Place, key: &CacheKey, age: Duration) {
+    let file = File::options().write(true).open(place.file(key)).unwrap();
+    file.set_times(FileTimes::new().set_modified(SystemTime::now() - age))
+        .unwrap();
+}
+
+fn age(place: &Place, key: &CacheKey) -> Duration {
+    fs::metadata(place.file(key))
+        .unwrap()
+        .modified()
+        .unwrap()
+        .elapsed()
+        .unwrap_or_default()
+}
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+#[test]
+fn what_was_used_longest_ago_goes_first() {
+    let place = Place::new();
+    let keys: Vec<_> = (0..4)
+        .map(|index| stored(&place, &format!("old {index}"), 1_000))
+        .collect();
+    for (key, hours) in keys.iter().zip([5, 9, 7, 3]) {
+        set_age(&place, key, HOUR * hours);
+    }
+    // The second is the oldest, but it is used now.
+    assert_eq!(payload(place.cache.load(&keys[1])).len(), 1_000);
+    let newest = key("new");
+    place
+        .cache
+        .clone()
+        .max_bytes(3_500)
+        .store(&newest, &[2; 1_000])
+        .unwrap();
+    let left: Vec<_> = keys.iter().map(|key| place.file(key).exists()).collect();
+    assert_eq!(left, [false, true, false, true]);
+    assert_eq!(payload(place.cache.load(&newest)), [2; 1_000]);
+    let usage = place.cache.usage().unwrap();
+    assert_eq!((usage.modules(), usage.bytes()), (3, 3 * 1_080));
+}
+
+#[test]
+fn what_is_larger_than_the_cache_is_not_stored() {
+    let (place, one) = Place::filled();
+    let small = place.cache.clone().max_bytes(100);
+    let error = small.store(&key("large"), &[0; 101]).unwrap_err();
+    assert_eq!(error.kind(), CodeCacheErrorKind::TooLarge);
+    assert!(place.file(&one).exists());
+    // All others go, but not what was just stored.
+    small.store(&key("fits"), &[0; 100]).unwrap();
+    assert!(!place.file(&one).exists() && place.file(&key("fits")).exists());
+}
+
+#[test]
+fn use_is_noted_only_when_it_was_long_ago() {
+    let (place, one) = Place::filled();
+    set_age(&place, &one, HOUR / 2);
+    assert_eq!(payload(place.cache.load(&one)), PAYLOAD);
+    assert!(age(&place, &one) > HOUR / 4);
+    set_age(&place, &one, HOUR * 2);
+    assert_eq!(payload(place.cache.load(&one)), PAYLOAD);
+    assert!(age(&place, &one) < HOUR / 2);
+}
+
+#[test]
+fn what_is_rejected_does_not_count_as_used() {
+    let (place, one) = Place::filled();
+    set_age(&place, &one, HOUR * 2);
+    let held = File::open(place.file(&one)).unwrap();
+    let mut bytes = fs::read(place.file(&one)).unwrap();
+    bytes.truncate(90);
+    fs::write(place.file(&one), bytes).unwrap();
+    set_age(&place, &one, HOUR * 2);
+    assert!(matches!(place.cache.load(&one), Ok(Lookup::Rejected(_))));
+    assert!(
+        held.metadata()
+            .unwrap()
+            .modified()
+            .unwrap()
+            .elapsed()
+            .unwrap()
+            > HOUR
+    );
+}
+
+#[test]
+fn leftovers_of_dead_processes_go_and_other_files_stay() {
+    let (place, one) = Place::filled();
+    let (part, lock) = ("0123456789abcdef.part", format!("{}.lock", key("dead")));
+    for name in [part, &lock, "notes.txt", "Cargo.lock"] {
+        let path = place.cache.directory().join(name);
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    // Two that are alive: a lock that is held, and a file that is being written, which its writer
+    // has locked.
+    let held = place
+        .cache
+        .lock(&key("held"), NOW, &|| false)
+        .unwrap()
+        .expect("nobody has it");
+    let directory = Directory::open(place.cache.directory()).unwrap().unwrap();
+    let writing = TempFile::new(&directory).unwrap();
+    place.another().store(&key("two"), PAYLOAD).unwrap();
+    let mut expected = vec![
+        format!("{one}.artifact"),
+        format!("{}.artifact", key("two")),
+        format!("{}.lock", key("held")),
+    ];
+    expected.extend([
+        writing.name().to_owned(),
+        "notes.txt".into(),
+        "Cargo.lock".into(),
+        "seal.key".into(),
+    ]);
+    expected.sort_unstable();
+    assert_eq!(place.names(), expected);
+    drop((writing, held));
+    let cleared = place.cache.clear().unwrap();
+    assert_eq!(
+        (cleared.modules(), cleared.bytes()),
+        (2, 2 * (PAYLOAD.len() as u64 + 80))
+    );
+    assert_eq!(place.names(), ["Cargo.lock", "notes.txt", "seal.key"]);
+}
+
+#[test]
+fn a_lock_leaves_nothing_behind() {
+    let place = Place::new();
+    let lock = place
+        .cache
+        .lock(&key("one"), NOW, &|| false)
+        .unwrap()
+        .expect("nobody has it");
+    assert!(
+        place
+            .another()
+            .lock(&key("one"), NOW, &|| false)
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        place
+            .cache
+            .lock(&key("one"), Duration::from_millis(20), &|| false)
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        place
+            .cache
+            .lock(&key("other"), NOW, &|| false)
+            .unwrap()
+            .is_some()
+    );
+    drop(lock);
+    assert!(
+        place
+            .another()
+            .lock(&key("one"), NOW, &|| false)
+            .unwrap()
+            .is_some()
+    );
+    assert_eq!(place.names(), [""; 0]);
+}
+
+#[test]
+fn one_thread_at_a_time_has_the_lock() {
+    let (place, inside, turns) = (Place::new(), AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    let lock = place
+                        .another()
+                        .lock(&key("one"), PATIENCE, &|| false)
+                        .unwrap()
+                        .expect("it is free now and then");
+                    assert_eq!(
+                        inside.fetch_add(1, Ordering::SeqCst),
+                        0,
+                        "two had it at once"
+                    );
+                    std::thread::yield_now();
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                    turns.fetch_add(1, Ordering::SeqCst);
+                    drop(lock);
+                }
+            });
+        }
+    });
+    assert_eq!(turns.into_inner(), THREADS * 25);
+}
+
+#[test]
+fn racers_make_one_key() {
+    for _ in 0..20 {
+        let (place, barrier) = (Place::new(), Barrier::new(THREADS));
+        std::thread::scope(|scope| {
+            for index in 0..THREADS {
+                let (place, barrier) = (&place, &barrier);
+                scope.spawn(move || {
+                    let cache = place.another();
+                    barrier.wait();
+                    cache.store(&key(&index.to_string()), PAYLOAD).unwrap();
+                });
+            }
+        });
+        for index in 0..THREADS {
+            assert_eq!(
+                payload(place.another().load(&key(&index.to_string()))),
+                PAYLOAD
+            );
+        }
+        assert_eq!(place.names().len(), THREADS + 1);
+    }
+}
+
+/// Each thread writes versions that are all one byte, so a mixture of two would show.
+#[test]
+fn readers_see_whole_artifacts_while_others_write() {
+    let (place, one) = Place::filled();
+    let read = |cache: &CodeCache| match cache.load(&one).unwrap() {
+        Lookup::Hit(payload) => payload,
+        other => panic!("{other:?}"),
+    };
+    std::thread::scope(|scope| {
+        for writer in 0..3_u8 {
+            let place = &place;
+            scope.spawn(move || {
+                for round in 0..30_usize {
+                    place
+                        .cache
+                        .store(&one, &vec![writer; 1_000 + round * 10_000])
+                        .unwrap();
+                }
+            });
+        }
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    let payload = read(&place.another());
+                    assert!(payload == PAYLOAD || payload.iter().all(|byte| *byte == payload[0]));
+                }
+            });
+        }
+    });
+    assert_eq!(place.names().len(), 2);
+}

@@ -1,0 +1,230 @@
+//! What parent and child write to each other.
+//!
+//! | request | bytes |
+//! |---|---|
+//! | magic, which changes with this format | 8 |
+//! | key of the authentication code, random | 32 |
+//! | whether steps are counted | 1 |
+//! | memory in bytes, processor time in seconds, length of the component; little-endian | 8 each |
+//! | component | as many |
+//!
+//! | reply | bytes |
+//! |---|---|
+//! | status | 1 |
+//! | authentication code of status and content | 32 |
+//! | compiled code, or the reason why there is none | the rest |
+//!
+//! The authentication code shows that the reply was made by this code for this request and is
+//! complete. It is not there against other users, who cannot write to the pipe, but against a host
+//! that names the wrong program: then nothing is loaded.
+
+use std::io::{self, Read, Write};
+
+use crate::MAX_COMPONENT_BYTES;
+
+use super::command::CompileLimits;
+
+const MAGIC: [u8; 8] = *b"skwasmc1";
+const KEY_BYTES: usize = 32;
+const MAC_BYTES: usize = blake3::OUT_LEN;
+/// The largest compiled code that is accepted. The compiled code of real components is two to three
+/// times as long as the component.
+pub(super) const MAX_REPLY_BYTES: usize = 128 << 20;
+
+/// What comes before the component.
+#[derive(Debug)]
+pub(super) struct CompileRequest {
+    key: [u8; KEY_BYTES],
+    pub(super) counts_fuel: bool,
+    pub(super) memory_bytes: u64,
+    pub(super) cpu_seconds: u64,
+    component_bytes: u64,
+}
+
+/// What came of the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum CompileStatus {
+    /// The content is compiled code.
+    Compiled = 0,
+    /// The component is not valid; the content says why.
+    Invalid = 1,
+    /// The compiler failed; the content says why.
+    Failed = 2,
+}
+
+impl CompileRequest {
+    pub(super) fn new(
+        component: &[u8],
+        counts_steps: bool,
+        limits: &CompileLimits,
+    ) -> io::Result<Self> {
+        let mut key = [0; KEY_BYTES];
+        getrandom::fill(&mut key).map_err(io::Error::other)?;
+        let component_bytes = component.len() as u64;
+        Ok(Self {
+            key,
+            counts_fuel: counts_steps,
+            memory_bytes: limits.memory_bytes,
+            cpu_seconds: limits.cpu_seconds(),
+            component_bytes,
+        })
+    }
+
+    pub(super) fn write(&self, component: &[u8], output: &mut impl Write) -> io::Result<()> {
+        let mut header = Vec::from(MAGIC);
+        header.extend(self.key);
+        header.push(u8::from(self.counts_fuel));
+        for number in [self.memory_bytes, self.cpu_seconds, self.component_bytes] {
+            header.extend(number.to_le_bytes());
+        }
+        output.write_all(&header)?;
+        output.write_all(component)?;
+        output.flush()
+    }
+
+    /// Reads what comes before the component.
+    pub(super) fn read(input: &mut impl Read) -> io::Result<Self> {
+        if read_array::<8>(input)? != MAGIC {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "expected a request of the same version of this program",
+            ));
+        }
+        let key = read_array(input)?;
+        let [counts_steps] = read_array(input)?;
+        let mut number = || read_array(input).map(u64::from_le_bytes);
+        let (memory_bytes, cpu_seconds, component_bytes) = (number()?, number()?, number()?);
+        Ok(Self {
+            key,
+            counts_fuel: counts_steps != 0,
+            memory_bytes,
+            cpu_seconds,
+            component_bytes,
+        })
+    }
+
+    /// Reads the component, which follows.
+    pub(super) fn read_component(&self, input: &mut impl Read) -> io::Result<Vec<u8>> {
+        // An adapter around a core module makes the component longer than the module.
+        let length = usize::try_from(self.component_bytes)
+            .ok()
+            .filter(|bytes| *bytes <= 2 * MAX_COMPONENT_BYTES);
+        let mut component = vec![0; length.ok_or(io::ErrorKind::InvalidData)?];
+        input.read_exact(&mut component)?;
+        Ok(component)
+    }
+
+    pub(super) fn reply(
+        &self,
+        status: CompileStatus,
+        content: &[u8],
+        output: &mut impl Write,
+    ) -> io::Result<()> {
+        output.write_all(&[status as u8])?;
+        output.write_all(self.reply_mac(status, content).as_bytes())?;
+        output.write_all(content)?;
+        output.flush()
+    }
+
+    /// Reads the whole reply and verifies it.
+    ///
+    /// # Errors
+    /// When it ends too soon, is too long, or was not made for this request.
+    pub(super) fn read_reply(&self, input: &mut impl Read) -> io::Result<(CompileStatus, Vec<u8>)> {
+        let [status] = read_array(input)?;
+        let code: [u8; MAC_BYTES] = read_array(input)?;
+        let mut content = Vec::new();
+        input
+            .take(MAX_REPLY_BYTES as u64 + 1)
+            .read_to_end(&mut content)?;
+        let status = [
+            CompileStatus::Compiled,
+            CompileStatus::Invalid,
+            CompileStatus::Failed,
+        ]
+        .into_iter()
+        .find(|known| *known as u8 == status);
+        // Compared as `blake3::Hash`, in constant time.
+        let is_ours = |status: &CompileStatus| {
+            content.len() <= MAX_REPLY_BYTES
+                && self.reply_mac(*status, &content) == blake3::Hash::from_bytes(code)
+        };
+        match status.filter(is_ours) {
+            Some(status) => Ok((status, content)),
+            None => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the answer is not that of a compiler of this version",
+            )),
+        }
+    }
+
+    fn reply_mac(&self, status: CompileStatus, content: &[u8]) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(&[status as u8]).update(content).finalize()
+    }
+}
+
+fn read_array<const N: usize>(input: &mut impl Read) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    input.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn request(component: &[u8]) -> CompileRequest {
+        CompileRequest::new(
+            component,
+            false,
+            &CompileLimits {
+                memory_bytes: 1,
+                timeout: Duration::from_secs(2),
+                threads: 3,
+            },
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_request_is_read_as_it_was_written() {
+        let mut bytes = Vec::new();
+        request(b"component")
+            .write(b"component", &mut bytes)
+            .unwrap();
+        let input = &mut bytes.as_slice();
+        let read = CompileRequest::read(input).unwrap();
+        assert_eq!(
+            (read.memory_bytes, read.cpu_seconds, read.counts_fuel),
+            (1, 9, false)
+        );
+        assert_eq!(read.read_component(input).unwrap(), b"component");
+        CompileRequest::read(&mut &b"#!/bin/sh\n"[..]).unwrap_err();
+    }
+
+    #[test]
+    fn only_a_complete_reply_to_the_same_request_is_accepted() {
+        let asked = request(b"component");
+        let mut bytes = Vec::new();
+        asked
+            .reply(CompileStatus::Compiled, b"code", &mut bytes)
+            .unwrap();
+        assert_eq!(
+            asked.read_reply(&mut bytes.as_slice()).unwrap(),
+            (CompileStatus::Compiled, b"code".to_vec())
+        );
+        let others = request(b"component");
+        others.read_reply(&mut bytes.as_slice()).unwrap_err();
+        for length in 0..bytes.len() {
+            asked.read_reply(&mut &bytes[..length]).unwrap_err();
+        }
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            asked.read_reply(&mut changed.as_slice()).unwrap_err();
+        }
+    }
+}

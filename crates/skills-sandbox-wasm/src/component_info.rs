@@ -1,0 +1,193 @@
+//! What a component or module asks for and offers, read without compiling it.
+
+use std::borrow::Cow;
+
+use wasmparser::{Parser, Payload};
+use wit_component::ComponentEncoder;
+
+use crate::{LoadError, MAX_COMPONENT_BYTES};
+
+const MAGIC: &[u8] = b"\0asm";
+/// The fifth to eighth byte: version and layer.
+const CORE_MODULE: &[u8] = &[1, 0, 0, 0];
+const COMPONENT_LAYER: &[u8] = &[1, 0];
+/// The only module that a core module may import from: the first generation of WASI.
+const PREVIEW1: &str = "wasi_snapshot_preview1";
+/// The interfaces that may be asked for.
+const SUPPORTED_INTERFACES: [&str; 7] = [
+    "wasi:cli/",
+    "wasi:clocks/",
+    "wasi:filesystem/",
+    "wasi:http/",
+    "wasi:io/",
+    "wasi:random/",
+    "wasi:sockets/",
+];
+
+/// The interfaces that send requests.
+const HTTP_CLIENT_INTERFACES: [&str; 3] = [
+    "wasi:http/client@",
+    "wasi:http/handler@",
+    "wasi:http/outgoing-handler@",
+];
+
+/// The generation of WASI by which a component is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WasiVersion {
+    P2,
+    P3,
+}
+
+/// What a component asks for and offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ComponentInfo {
+    pub(crate) wasi_version: WasiVersion,
+    /// Whether it asks for anything of HTTP.
+    pub(crate) imports_http: bool,
+    /// Whether it can send requests; one that only knows the types of HTTP cannot.
+    pub(crate) sends_requests: bool,
+}
+
+/// Makes a component of the bytes, if it is none yet, and says what it asks for.
+pub(crate) fn to_component(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, ComponentInfo), LoadError> {
+    let component = match detect_encoding(bytes)? {
+        Encoding::Component => Cow::Borrowed(bytes),
+        Encoding::CoreModule => Cow::Owned(adapt(bytes)?),
+    };
+    let surface = component_info(&component)?;
+    Ok((component, surface))
+}
+
+/// Says whether the bytes begin as a component does, which needs no adapter.
+pub(crate) fn is_component(bytes: &[u8]) -> bool {
+    matches!(detect_encoding(bytes), Ok(Encoding::Component))
+}
+
+enum Encoding {
+    Component,
+    CoreModule,
+}
+
+/// Says what the bytes are by how they begin.
+fn detect_encoding(bytes: &[u8]) -> Result<Encoding, LoadError> {
+    if bytes.len() > MAX_COMPONENT_BYTES {
+        return Err(LoadError::TooLarge { bytes: bytes.len() });
+    }
+    let Some(rest) = bytes.strip_prefix(MAGIC) else {
+        return Err(match bytes {
+            [] => LoadError::Empty,
+            [0x7f, b'E', b'L', b'F', ..] => LoadError::MachineCode,
+            [first, ..] if first.is_ascii_graphic() || first.is_ascii_whitespace() => {
+                LoadError::Text
+            }
+            _ => LoadError::NotWasm,
+        });
+    };
+    match rest.get(..4) {
+        Some(CORE_MODULE) => Ok(Encoding::CoreModule),
+        Some([_, _, layer @ ..]) if layer == COMPONENT_LAYER => Ok(Encoding::Component),
+        _ => Err(LoadError::UnknownVersion),
+    }
+}
+
+/// Puts the adapter of the first generation of WASI around a core module.
+fn adapt(module: &[u8]) -> Result<Vec<u8>, LoadError> {
+    let (mut unknown, mut has_start) = (Vec::new(), false);
+    for payload in Parser::new(0).parse_all(module) {
+        match payload.map_err(invalid)? {
+            Payload::ImportSection(imports) => {
+                for import in imports.into_imports() {
+                    let import = import.map_err(invalid)?;
+                    if import.module != PREVIEW1 {
+                        unknown.push(format!("{} of {}", import.name, import.module));
+                    }
+                }
+            }
+            Payload::ExportSection(exports) => {
+                for export in exports {
+                    has_start |= export.map_err(invalid)?.name == "_start";
+                }
+            }
+            _ => {}
+        }
+    }
+    if !unknown.is_empty() {
+        return Err(LoadError::UnknownImports { names: unknown });
+    }
+    if !has_start {
+        return Err(LoadError::NoEntryPoint);
+    }
+    let adapter = wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_COMMAND_ADAPTER;
+    let encoder = ComponentEncoder::default().validate(true).module(module);
+    let encoded = encoder
+        .and_then(|encoder| encoder.adapter(PREVIEW1, adapter))
+        .and_then(|mut encoder| encoder.encode());
+    encoded.map_err(|error| LoadError::Invalid {
+        reason: format!("{error:#}"),
+    })
+}
+
+fn component_info(component: &[u8]) -> Result<ComponentInfo, LoadError> {
+    let (mut imports, mut exports, mut depth) = (Vec::new(), Vec::new(), 0usize);
+    for payload in Parser::new(0).parse_all(component) {
+        match payload.map_err(invalid)? {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 0 => {
+                for import in section {
+                    imports.push(import.map_err(invalid)?.name.name.to_owned());
+                }
+            }
+            Payload::ComponentExportSection(section) if depth == 0 => {
+                for export in section {
+                    exports.push(export.map_err(invalid)?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    let unknown: Vec<String> = imports
+        .iter()
+        .filter(|name| {
+            !SUPPORTED_INTERFACES
+                .iter()
+                .any(|offered| name.starts_with(offered))
+        })
+        .cloned()
+        .collect();
+    if !unknown.is_empty() {
+        return Err(LoadError::UnknownImports { names: unknown });
+    }
+    let knows_http = imports.iter().any(|name| name.starts_with("wasi:http/"));
+    if knows_http && !cfg!(feature = "http") {
+        return Err(LoadError::HttpDisabled);
+    }
+    let sends_requests = imports.iter().any(|name| {
+        HTTP_CLIENT_INTERFACES
+            .iter()
+            .any(|sender| name.starts_with(sender))
+    });
+    Ok(ComponentInfo {
+        wasi_version: wasi_version(&exports)?,
+        imports_http: knows_http,
+        sends_requests,
+    })
+}
+
+/// A component of both generations is run by the older one, which is not experimental.
+fn wasi_version(exports: &[String]) -> Result<WasiVersion, LoadError> {
+    let runs = |prefix: &str| exports.iter().any(|name| name.starts_with(prefix));
+    match (runs("wasi:cli/run@0.2."), runs("wasi:cli/run@0.3.")) {
+        (true, _) => Ok(WasiVersion::P2),
+        (false, true) if cfg!(feature = "wasi-p3") => Ok(WasiVersion::P3),
+        (false, true) => Err(LoadError::WasiP3Disabled),
+        (false, false) => Err(LoadError::NoEntryPoint),
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` passes it")]
+fn invalid(error: wasmparser::BinaryReaderError) -> LoadError {
+    LoadError::Invalid {
+        reason: error.to_string(),
+    }
+}

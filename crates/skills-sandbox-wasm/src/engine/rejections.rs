@@ -1,0 +1,49 @@
+//! What was too costly to compile, so that it is not tried again and again.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::LoadError;
+use crate::code_cache::CacheKey;
+
+/// How many are remembered.
+const MAX_REJECTIONS: usize = 256;
+/// How much more time than was not enough must be there for another attempt: twice as much, since
+/// machines are not always equally busy.
+const RETRY_TIME_FACTOR: u32 = 2;
+
+/// The components whose compilation was killed, by content, each with the limit that was reached.
+#[derive(Default)]
+pub(super) struct CompileRejections(Mutex<VecDeque<(CacheKey, LoadError)>>);
+
+impl CompileRejections {
+    pub(super) fn add(&self, key: CacheKey, error: LoadError) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(other, _)| *other != key);
+        if known.len() >= MAX_REJECTIONS {
+            known.pop_front();
+        }
+        known.push_back((key, error));
+    }
+
+    /// Fails with the limit that was reached before, unless there is much more time now.
+    pub(super) fn check(&self, key: &CacheKey, deadline: Option<Instant>) -> Result<(), LoadError> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((_, error)) = known.iter().find(|(other, _)| other == key) else {
+            return Ok(());
+        };
+        let has_more_time = match error {
+            LoadError::CompileTimeout { limit } => deadline.is_none_or(|deadline| {
+                deadline.saturating_duration_since(Instant::now())
+                    >= limit.saturating_mul(RETRY_TIME_FACTOR)
+            }),
+            _ => false,
+        };
+        if has_more_time {
+            Ok(())
+        } else {
+            Err(error.clone())
+        }
+    }
+}

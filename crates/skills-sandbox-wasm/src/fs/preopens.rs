@@ -1,0 +1,156 @@
+//! The directories that a run starts from.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use cap_primitives::ambient_authority;
+use cap_primitives::fs::open_ambient_dir;
+use skills_policy::{Access, Grants};
+use skills_sandbox::{SandboxError, ScratchDir};
+use wasmtime_wasi::filesystem::Dir;
+use wasmtime_wasi::{FsPerms, OpenMode};
+
+use super::is_same_directory;
+use super::protected::{ProtectedPaths, real_path};
+use super::quota::{StoredBytes, WriteQuota};
+
+/// Where the private scratch directory appears.
+pub(crate) const SCRATCH_PATH: &str = "/work";
+
+/// The directories of a run: what was granted, and a private one that is made when it is first
+/// used.
+pub(crate) struct Preopens {
+    granted: Vec<(Dir, String)>,
+    /// Stands for the private directory until that is made.
+    scratch_placeholder: Dir,
+    scratch: Option<(ScratchDir, Dir)>,
+    scratch_parent: Arc<Path>,
+    pub(super) protected: ProtectedPaths,
+    pub(super) quota: Arc<WriteQuota>,
+}
+
+impl Preopens {
+    /// Opens what was granted.
+    ///
+    /// # Errors
+    /// When a granted directory is gone, or what was granted is a file: a program starts from
+    /// directories only. When the path leads through a symlink, so that nobody can lead a grant
+    /// elsewhere after it was decided.
+    pub(crate) fn open(
+        grants: &Grants,
+        parent: Arc<Path>,
+        stored: &StoredBytes,
+    ) -> Result<Self, SandboxError> {
+        let mut granted = Vec::with_capacity(grants.files().len());
+        for file in grants.files() {
+            let opened = open_ambient_dir(file.location(), ambient_authority())
+                .map_err(|error| setup_error(file.path(), error))?;
+            check_location(&opened, file.location())?;
+            granted.push((
+                open_directory(opened, file.access() == Access::ReadWrite),
+                file.guest().to_owned(),
+            ));
+        }
+        let unmade = create_placeholder(&parent)
+            .map_err(|error| SandboxError::setup("making a scratch directory", error))?;
+        Ok(Self {
+            granted,
+            scratch_placeholder: unmade,
+            scratch: None,
+            scratch_parent: parent,
+            protected: ProtectedPaths::new(grants),
+            quota: WriteQuota::new(grants.limits(), stored),
+        })
+    }
+
+    /// Lists them with their names.
+    pub(super) fn list(&self) -> impl Iterator<Item = (Dir, String)> {
+        let private = self
+            .scratch
+            .as_ref()
+            .map_or(&self.scratch_placeholder, |(_, dir)| dir);
+        self.granted
+            .clone()
+            .into_iter()
+            .chain([(private.clone(), SCRATCH_PATH.to_owned())])
+    }
+
+    pub(super) fn is_scratch_placeholder(&self, dir: &Dir) -> bool {
+        is_same_directory(dir, &self.scratch_placeholder)
+    }
+
+    /// Makes the private directory, once.
+    pub(super) fn create_scratch(&mut self) -> io::Result<Dir> {
+        if let Some((_, dir)) = &self.scratch {
+            return Ok(dir.clone());
+        }
+        let scratch = ScratchDir::new(&self.scratch_parent)?;
+        let dir = open_directory(open_ambient_dir(scratch.path(), ambient_authority())?, true);
+        self.protected.set_scratch(&dir.dir)?;
+        self.scratch = Some((scratch, dir.clone()));
+        Ok(dir)
+    }
+
+    /// Takes out the private directory, if there is one.
+    pub(crate) fn take_scratch(&mut self) -> Option<ScratchDir> {
+        self.scratch.take().map(|(scratch, _)| scratch)
+    }
+}
+
+fn open_directory(file: File, is_writable: bool) -> Dir {
+    let (perms, mode) = if is_writable {
+        (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE)
+    } else {
+        (FsPerms::ReadOnly, OpenMode::READ)
+    };
+    // Calls on regular files and directories of a disk do not block for long, and a thread for each
+    // would cost more than they do.
+    Dir::new(file, perms, mode, true)
+}
+
+/// Refuses a directory that does not lie where the grant says; what it is was settled when it was
+/// opened.
+fn check_location(opened: &File, path: &Path) -> Result<(), SandboxError> {
+    match real_path(opened) {
+        Ok(real) if real == path => Ok(()),
+        Ok(_) => Err(SandboxError::rejected(
+            "wasm",
+            format!("{} leads through a symlink", path.display()),
+        )),
+        // Where the system does not say, nothing may be written either.
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(error) => Err(SandboxError::setup("finding a granted directory", error)),
+    }
+}
+
+fn setup_error(path: &Path, error: io::Error) -> SandboxError {
+    if error.kind() == io::ErrorKind::NotADirectory {
+        let path: PathBuf = path.to_owned();
+        return SandboxError::rejected(
+            "wasm",
+            format!(
+                "{} is a file, and WebAssembly programs are given directories only; grant the directory it is in",
+                path.display()
+            ),
+        );
+    }
+    SandboxError::setup("opening a granted directory", error)
+}
+
+/// Returns a directory that was removed while it was open: it is empty, and nothing can be made in
+/// it.
+fn create_placeholder(parent: &Path) -> io::Result<Dir> {
+    static REMOVED: OnceLock<Dir> = OnceLock::new();
+    if let Some(dir) = REMOVED.get() {
+        return Ok(dir.clone());
+    }
+    let scratch = ScratchDir::new(parent)?;
+    let dir = open_directory(
+        open_ambient_dir(scratch.path(), ambient_authority())?,
+        false,
+    );
+    scratch.remove()?;
+    Ok(REMOVED.get_or_init(|| dir).clone())
+}

@@ -1,0 +1,161 @@
+//! How much a run writes.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use skills_policy::Limits;
+use skills_sandbox::{Quota as Bound, QuotaMonitor};
+use tokio::sync::OnceCell;
+
+use super::error_code::FsErrorCode;
+
+/// What making an entry counts for: about what a file system takes for it.
+const ENTRY_BYTES: u64 = 4_096;
+
+/// Counts what a run writes, in all directories together, and what lies in directories with quotas
+/// when it begins. What is written twice counts twice, what is removed stays counted: the sum is
+/// never less than what lies there.
+pub(super) struct WriteQuota {
+    file_bytes: u64,
+    total_bytes: u64,
+    counter: Arc<Counter>,
+}
+
+/// A number of bytes, which begins with those that lay in the directories with quotas.
+#[derive(Default)]
+struct Counter {
+    bytes: AtomicU64,
+    is_measured: OnceCell<()>,
+}
+
+/// The counters of directories with quotas that runs of this process are writing to.
+static SHARED_COUNTERS: Mutex<BTreeMap<Vec<PathBuf>, Weak<Counter>>> = Mutex::new(BTreeMap::new());
+
+/// What lies in the directories with quotas when a run begins. Runs that write to the same
+/// directories at the same time count together.
+pub(crate) struct StoredBytes {
+    max_bytes: u64,
+    counter: Arc<Counter>,
+}
+
+impl StoredBytes {
+    /// Measures the directories, on a thread that may block. One that cannot be measured, or is
+    /// over its quota, has no room.
+    pub(crate) async fn measure(quotas: &[Bound]) -> Self {
+        let max_bytes = quotas
+            .iter()
+            .map(Bound::max_bytes)
+            .min()
+            .unwrap_or(u64::MAX);
+        if quotas.is_empty() {
+            return Self {
+                max_bytes,
+                counter: Arc::default(),
+            };
+        }
+        // Before it is measured, so that nothing is written between the two by a run that counts
+        // elsewhere.
+        let counter = Counter::for_quotas(quotas);
+        let measure = async {
+            let quotas = quotas.to_vec();
+            let measured = tokio::task::spawn_blocking(move || measure_bytes(&quotas))
+                .await
+                .ok()
+                .flatten();
+            counter
+                .bytes
+                .fetch_add(measured.unwrap_or(max_bytes), Ordering::Relaxed);
+        };
+        counter.is_measured.get_or_init(|| measure).await;
+        Self { max_bytes, counter }
+    }
+}
+
+/// Measures; nothing when that cannot be done, or when it is more than a quota.
+fn measure_bytes(quotas: &[Bound]) -> Option<u64> {
+    let monitor = QuotaMonitor::open(quotas).ok()?;
+    Some(
+        monitor
+            .measure()
+            .ok()?
+            .into_iter()
+            .map(|(_, bytes)| bytes)
+            .sum(),
+    )
+}
+
+impl Counter {
+    fn for_quotas(quotas: &[Bound]) -> Arc<Self> {
+        let directories: Vec<PathBuf> = quotas
+            .iter()
+            .map(|quota| quota.directory().to_owned())
+            .collect();
+        let mut shared = SHARED_COUNTERS
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        shared.retain(|_, counter| counter.strong_count() > 0);
+        if let Some(counter) = shared.get(&directories).and_then(Weak::upgrade) {
+            return counter;
+        }
+        let counter = Arc::default();
+        shared.insert(directories, Arc::downgrade(&counter));
+        counter
+    }
+}
+
+impl WriteQuota {
+    pub(super) fn new(limits: &Limits, stored: &StoredBytes) -> Arc<Self> {
+        let total_bytes = limits.scratch_bytes.min(stored.max_bytes);
+        Arc::new(Self {
+            file_bytes: limits.file_bytes,
+            total_bytes,
+            counter: Arc::clone(&stored.counter),
+        })
+    }
+
+    /// Counts one more entry.
+    pub(super) fn count_entry(&self) -> io::Result<()> {
+        self.reserve(ENTRY_BYTES)
+    }
+
+    /// Counts `length` bytes at `offset` of a file.
+    pub(super) fn count_write(&self, offset: u64, length: u64) -> io::Result<()> {
+        self.check_file_length(offset.saturating_add(length))?;
+        self.reserve(length)
+    }
+
+    /// Refuses a file that is longer than files may be.
+    fn check_file_length(&self, end: u64) -> io::Result<()> {
+        if end > self.file_bytes {
+            Err(FsErrorCode::TooLarge.into())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Counts that a file of `from` bytes is given `to` bytes.
+    pub(super) fn count_resize(&self, from: u64, to: u64) -> io::Result<()> {
+        self.check_file_length(to)?;
+        self.reserve(to.saturating_sub(from))
+    }
+
+    /// What is refused does not count.
+    fn reserve(&self, bytes: u64) -> io::Result<()> {
+        let more = |written: u64| {
+            written
+                .checked_add(bytes)
+                .filter(|total| *total <= self.total_bytes)
+        };
+        match self
+            .counter
+            .bytes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+        {
+            Ok(_) => Ok(()),
+            Err(_) => Err(FsErrorCode::NoSpace.into()),
+        }
+    }
+}

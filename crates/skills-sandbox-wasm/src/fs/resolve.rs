@@ -1,0 +1,213 @@
+//! What a call may act on, the same for all generations.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use wasmtime::component::{Resource, ResourceTableError};
+use wasmtime_wasi::FsPerms;
+use wasmtime_wasi::filesystem::{Descriptor, Dir};
+
+use super::FsView;
+use super::error_code::FsErrorCode;
+
+/// Why a call does not happen.
+pub(super) enum AccessError {
+    /// The program is told, by an error code.
+    Errno(io::Error),
+    /// The program is ended: it used a handle that it does not have, or has too many.
+    Trap(wasmtime::Error),
+}
+
+impl From<io::Error> for AccessError {
+    fn from(error: io::Error) -> Self {
+        Self::Errno(error)
+    }
+}
+
+impl From<FsErrorCode> for AccessError {
+    fn from(refusal: FsErrorCode) -> Self {
+        Self::Errno(refusal.into())
+    }
+}
+
+impl From<ResourceTableError> for AccessError {
+    fn from(error: ResourceTableError) -> Self {
+        Self::Trap(error.into())
+    }
+}
+
+/// An entry that may be made, changed or removed, for a call of the library: the directory, the
+/// name in it, and the same directory once more when it was opened for this and has to be
+/// [released](FsView::release).
+pub(super) struct ResolvedEntry {
+    pub(super) fd: Resource<Descriptor>,
+    pub(super) path: String,
+    pub(super) opened_parent: Option<Resource<Descriptor>>,
+}
+
+impl FsView<'_> {
+    /// Returns the directory, which exists from now on.
+    pub(super) fn directory(&mut self, fd: &Resource<Descriptor>) -> Result<Dir, AccessError> {
+        self.ensure_scratch(fd)?
+            .ok_or_else(|| FsErrorCode::NotDirectory.into())
+    }
+
+    /// Makes the private directory when it is this one and was not used before. Returns the
+    /// directory; nothing when the descriptor is a file.
+    pub(super) fn ensure_scratch(
+        &mut self,
+        fd: &Resource<Descriptor>,
+    ) -> Result<Option<Dir>, AccessError> {
+        let Descriptor::Dir(dir) = self.table.get(fd)? else {
+            return Ok(None);
+        };
+        if !self.preopens.is_scratch_placeholder(dir) {
+            return Ok(Some(dir.clone()));
+        }
+        let made = self.preopens.create_scratch()?;
+        *self.table.get_mut(fd)? = Descriptor::Dir(made.clone());
+        Ok(Some(made))
+    }
+
+    /// Returns a file that may be written.
+    pub(super) fn writable_file(
+        &self,
+        fd: &Resource<Descriptor>,
+    ) -> Result<Arc<File>, AccessError> {
+        match self.table.get(fd)? {
+            Descriptor::File(file) if file.perms == FsPerms::ReadWrite => Ok(file.file.clone()),
+            Descriptor::File(_) => Err(FsErrorCode::NotPermitted.into()),
+            Descriptor::Dir(_) => Err(FsErrorCode::BadDescriptor.into()),
+        }
+    }
+
+    /// Makes sure that an entry may be made, changed or removed; `path` is what is changed itself,
+    /// not what it leads to.
+    pub(super) fn resolve_for_modify(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path: String,
+    ) -> Result<ResolvedEntry, AccessError> {
+        let dir = self.directory(&fd)?;
+        let guard = &self.preopens.protected;
+        if dir.perms.write_not_permitted() || guard.is_read_only() {
+            return Ok(ResolvedEntry {
+                fd,
+                path,
+                opened_parent: None,
+            });
+        }
+        let entry = guard.check(&dir.dir, Path::new(&path))?;
+        let path = entry
+            .name
+            .into_os_string()
+            .into_string()
+            .map_err(|_| FsErrorCode::Invalid)?;
+        let held = self.table.push(Descriptor::Dir(Dir::new(
+            entry.parent,
+            dir.perms,
+            dir.open_mode,
+            true,
+        )))?;
+        Ok(ResolvedEntry {
+            fd: Resource::new_borrow(held.rep()),
+            path,
+            opened_parent: Some(held),
+        })
+    }
+
+    /// Makes sure that an entry may be made, and counts it.
+    pub(super) fn resolve_for_create(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path: String,
+    ) -> Result<ResolvedEntry, AccessError> {
+        let entry = self.resolve_for_modify(fd, path)?;
+        let counted = self.preopens.quota.count_entry().map_err(AccessError::from);
+        self.or_release(entry, counted).map(|(entry, ())| entry)
+    }
+
+    /// Goes on with an entry and something else; when there is nothing else, the entry is released.
+    pub(super) fn or_release<T>(
+        &mut self,
+        entry: ResolvedEntry,
+        other: Result<T, AccessError>,
+    ) -> Result<(ResolvedEntry, T), AccessError> {
+        match other {
+            Ok(other) => Ok((entry, other)),
+            Err(failure) => {
+                self.release(entry.opened_parent)?;
+                Err(failure)
+            }
+        }
+    }
+
+    /// Closes what was opened for a call.
+    pub(super) fn release(
+        &mut self,
+        held: Option<Resource<Descriptor>>,
+    ) -> Result<(), AccessError> {
+        if let Some(held) = held {
+            self.table.delete(held)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use skills_policy::{Capability, Decision, Layer, Request, Rules};
+    use wasmtime::component::ResourceTable;
+    use wasmtime_wasi::filesystem::WasiFilesystemCtx;
+
+    use super::*;
+    use crate::fs::{Preopens, StoredBytes};
+
+    #[tokio::test]
+    async fn a_refused_pair_leaves_no_handle_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        for name in ["skill", "workspace"] {
+            std::fs::create_dir(root.join(name)).unwrap();
+        }
+        let rules = Rules::default().allow(Layer::User, Capability::Write);
+        let request = Request::new(root.join("skill"))
+            .workspace(root.join("workspace"))
+            .tool("Write", None);
+        let Decision::Granted(grants) = rules.decide(&request) else {
+            panic!("granted")
+        };
+        let (mut table, mut wasi) = (ResourceTable::new(), WasiFilesystemCtx::default());
+        table.set_max_capacity(8);
+        let mut directories = Preopens::open(
+            &grants,
+            root.as_path().into(),
+            &StoredBytes::measure(&[]).await,
+        )
+        .unwrap();
+        let mut files = FsView {
+            table: &mut table,
+            wasi: &mut wasi,
+            preopens: &mut directories,
+        };
+        let listed = files.list_preopens().unwrap();
+        let (workspace, _) = listed
+            .iter()
+            .find(|(_, name)| name == "/workspace")
+            .unwrap();
+        let fd = || Resource::new_borrow(workspace.rep());
+        for _ in 0..100 {
+            let from = files
+                .resolve_for_modify(fd(), "mine".to_owned())
+                .ok()
+                .unwrap();
+            let to = files.resolve_for_create(fd(), ".git/hooks".to_owned());
+            assert!(matches!(
+                files.or_release(from, to),
+                Err(AccessError::Errno(_))
+            ));
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! How a backend reaches hosts, whatever the run.
+
+use std::sync::{Arc, OnceLock};
+
+use skills_policy::HostList;
+use skills_sandbox::SandboxError;
+use skills_sandbox::egress::{Connector, SystemConnector};
+
+use super::{HttpContext, HttpLimits, TlsConfig};
+
+/// What all gates of a backend share: the outside, whom TLS believes, limits. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct HttpConfig {
+    connector: Arc<dyn Connector>,
+    roots: Option<Arc<[Vec<u8>]>>,
+    limits: HttpLimits,
+    tls_config: Arc<OnceLock<TlsConfig>>,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self {
+            connector: Arc::new(SystemConnector),
+            roots: None,
+            limits: HttpLimits::default(),
+            tls_config: Arc::default(),
+        }
+    }
+}
+
+impl HttpConfig {
+    pub(crate) fn connector(self, outside: Arc<dyn Connector>) -> Self {
+        Self {
+            connector: outside,
+            ..self
+        }
+    }
+
+    /// Believes these certificates, each one in DER, instead of the public authorities.
+    pub(crate) fn root_certificates(self, certificates: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        Self {
+            roots: Some(certificates.into_iter().collect()),
+            tls_config: Arc::default(),
+            ..self
+        }
+    }
+
+    pub(crate) fn limits(self, limits: HttpLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Makes the gate of one run.
+    pub(crate) fn http_context(&self, hosts: &HostList) -> Result<HttpContext, SandboxError> {
+        Ok(HttpContext::new(
+            hosts,
+            Arc::clone(&self.connector),
+            &self.tls_config()?,
+            self.limits,
+        ))
+    }
+
+    /// Reads the root certificates the first time that they are needed.
+    fn tls_config(&self) -> Result<TlsConfig, SandboxError> {
+        if let Some(trust) = self.tls_config.get() {
+            return Ok(trust.clone());
+        }
+        let trust = match &self.roots {
+            None => TlsConfig::with_public_roots()?,
+            Some(roots) => TlsConfig::with_roots(roots)?,
+        };
+        Ok(self.tls_config.get_or_init(|| trust).clone())
+    }
+}

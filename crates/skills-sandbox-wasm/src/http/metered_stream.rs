@@ -1,0 +1,130 @@
+//! A connection whose bytes are counted and whose silence is.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use skills_sandbox::egress::Direction;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::abort::{AbortReason, AbortState};
+use super::limits::HttpLimits;
+
+/// What HTTP is spoken over.
+pub(super) trait IoStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> IoStream for T {}
+
+/// A connection below TLS, so that what is counted is what goes.
+pub(super) struct MeteredStream<S> {
+    stream: S,
+    abort: AbortState,
+    max_bytes: u64,
+    idle_timeout: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+    /// How many bytes of those that wait to be written are counted already.
+    counted_bytes: usize,
+    /// Makes room for another connection when this one is closed.
+    _permit: OwnedSemaphorePermit,
+}
+
+impl<S> MeteredStream<S> {
+    pub(super) fn new(
+        stream: S,
+        fuse: AbortState,
+        limits: &HttpLimits,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        let (most_bytes, idle_time) = (limits.bytes_per_direction, limits.idle_timeout);
+        Self {
+            stream,
+            abort: fuse,
+            max_bytes: most_bytes,
+            idle_timeout: idle_time,
+            timer: None,
+            counted_bytes: 0,
+            _permit: permit,
+        }
+    }
+
+    /// Is ready when nothing has gone either way for too long.
+    fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        let idle_time = self.idle_timeout;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(idle_time)));
+        timer
+            .as_mut()
+            .poll(cx)
+            .map(|()| self.abort.abort_io(AbortReason::IdleTimeout))
+    }
+
+    /// Begins the silence anew. The timer stays: whoever waits to read is woken by it, and is not
+    /// asked again until then.
+    fn reset_idle_timer(&mut self) {
+        if let Some(timer) = &mut self.timer {
+            timer.as_mut().reset(Instant::now() + self.idle_timeout);
+        }
+    }
+
+    fn count_bytes(&self, way: Direction, bytes: usize, cut: AbortReason) -> io::Result<()> {
+        self.abort
+            .log()
+            .count_bytes(way, bytes, self.max_bytes)
+            .map_err(|_| self.abort.abort_io(cut))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for MeteredStream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let Poll::Ready(result) = Pin::new(&mut self.stream).poll_read(cx, buffer) else {
+            return self.poll_idle(cx).map(Err);
+        };
+        self.timer = None;
+        let cut = AbortReason::ReceivedLimit(self.max_bytes);
+        Poll::Ready(result.and_then(|()| {
+            self.count_bytes(Direction::Inbound, buffer.filled().len() - before, cut)
+        }))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for MeteredStream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        // Whoever writes comes back with what was not taken.
+        let fresh = bytes.len().saturating_sub(self.counted_bytes);
+        self.count_bytes(
+            Direction::Outbound,
+            fresh,
+            AbortReason::SentLimit(self.max_bytes),
+        )?;
+        self.counted_bytes += fresh;
+        let Poll::Ready(result) = Pin::new(&mut self.stream).poll_write(cx, bytes) else {
+            return self.poll_idle(cx).map(Err);
+        };
+        self.reset_idle_timer();
+        Poll::Ready(
+            result.inspect(|written| {
+                self.counted_bytes = self.counted_bytes.saturating_sub(*written)
+            }),
+        )
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+        Poll::Ready(Ok(()))
+    }
+}

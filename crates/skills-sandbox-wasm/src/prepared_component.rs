@@ -1,0 +1,132 @@
+//! A program that can be started.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use wasmtime::component::InstancePre;
+use wasmtime::{Engine, Store};
+use wasmtime_wasi::p2;
+#[cfg(feature = "wasi-p3")]
+use wasmtime_wasi::p3;
+
+use crate::component_info::{ComponentInfo, WasiVersion};
+use crate::store_state::StoreState;
+
+/// A compiled component whose imports are all resolved.
+pub(crate) struct PreparedComponent {
+    pub(crate) engine: Engine,
+    pub(crate) info: ComponentInfo,
+    pub(crate) source: CodeSource,
+    /// Whether it runs in places that are kept ready.
+    pub(crate) is_pooled: bool,
+    /// The same for ready places, once it was wanted; nothing when it does not fit there.
+    pub(crate) pooled: OnceLock<Option<SharedComponent>>,
+    /// The same for the engine with room for everything, once it was wanted.
+    pub(crate) on_demand: OnceLock<SharedComponent>,
+    entry_point: EntryPoint,
+}
+
+/// Where the compiled code came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CodeSource {
+    /// It was compiled now.
+    Compiled {
+        elapsed: Duration,
+        diagnostics: CacheDiagnostics,
+    },
+    /// It lay in the cache on disk.
+    Cached,
+    /// An earlier run of this process had it.
+    Memory,
+}
+
+/// What was wrong with the cache on disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CacheDiagnostics {
+    /// Why what lay there was deleted.
+    pub(crate) rejected: Option<String>,
+    /// Why the cache was not used, or nothing was put there.
+    pub(crate) skipped: Option<String>,
+}
+
+enum EntryPoint {
+    P2(p2::bindings::CommandPre<StoreState>),
+    #[cfg(feature = "wasi-p3")]
+    P3(p3::bindings::CommandPre<StoreState>),
+}
+
+impl PreparedComponent {
+    /// Takes a component whose imports are resolved.
+    ///
+    /// # Errors
+    /// When it has no `run` of its generation.
+    pub(crate) fn new(
+        instance: InstancePre<StoreState>,
+        surface: ComponentInfo,
+        origin: CodeSource,
+    ) -> wasmtime::Result<Self> {
+        let engine = instance.engine().clone();
+        let command = match surface.wasi_version {
+            WasiVersion::P2 => EntryPoint::P2(p2::bindings::CommandPre::new(instance)?),
+            #[cfg(feature = "wasi-p3")]
+            WasiVersion::P3 => EntryPoint::P3(p3::bindings::CommandPre::new(instance)?),
+            #[cfg(not(feature = "wasi-p3"))]
+            WasiVersion::P3 => return Err(wasmtime::Error::msg("built without WASI 0.3")),
+        };
+        Ok(Self {
+            engine,
+            info: surface,
+            source: origin,
+            is_pooled: false,
+            pooled: OnceLock::new(),
+            on_demand: OnceLock::new(),
+            entry_point: command,
+        })
+    }
+
+    /// Starts it and waits for its end.
+    pub(crate) async fn call(
+        &self,
+        store: &mut Store<StoreState>,
+    ) -> wasmtime::Result<Result<(), ()>> {
+        match &self.entry_point {
+            EntryPoint::P2(command) => {
+                let command = command.instantiate_async(&mut *store).await?;
+                command.wasi_cli_run().call_run(store).await
+            }
+            #[cfg(feature = "wasi-p3")]
+            EntryPoint::P3(command) => {
+                let command = command.instantiate_async(&mut *store).await?;
+                store
+                    .run_concurrent(async |store| command.wasi_cli_run().call_run(store).await)
+                    .await?
+            }
+        }
+    }
+
+    /// Returns how many bytes of compiled code it has, for all engines.
+    pub(crate) fn code_bytes(&self) -> usize {
+        let code = self.instance_pre().component().image_range();
+        let others = self
+            .pooled
+            .get()
+            .into_iter()
+            .flatten()
+            .chain(self.on_demand.get());
+        others.fold(code.end.addr() - code.start.addr(), |size, other| {
+            size + other.code_bytes()
+        })
+    }
+
+    /// The component, for another engine.
+    pub(crate) fn instance_pre(&self) -> &InstancePre<StoreState> {
+        match &self.entry_point {
+            EntryPoint::P2(command) => command.instance_pre(),
+            #[cfg(feature = "wasi-p3")]
+            EntryPoint::P3(command) => command.instance_pre(),
+        }
+    }
+}
+
+/// What a program is kept as.
+pub(crate) type SharedComponent = Arc<PreparedComponent>;

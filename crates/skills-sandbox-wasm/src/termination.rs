@@ -1,0 +1,96 @@
+//! Tells apart how a run ended: by types, and by messages only where the engine has no type.
+
+use skills_policy::Limits;
+use skills_sandbox::Termination;
+use wasmtime::component::ResourceTableError;
+use wasmtime::{Error, Trap, WasmBacktrace};
+use wasmtime_wasi::I32Exit;
+
+use crate::limiter::RejectedGrowth;
+use crate::run::MAX_COMPONENT_HANDLES;
+use crate::stop_reason::StopReason;
+use crate::store_state::StoreState;
+
+/// The most functions that are named.
+const MAX_FRAMES: usize = 16;
+
+/// Returns how a call of `run` ended.
+pub(crate) fn classify(
+    result: Result<Result<(), ()>, Error>,
+    limits: &Limits,
+    context: &StoreState,
+) -> Termination {
+    let error = match result {
+        Ok(Ok(())) => return Termination::Exited { code: 0 },
+        Ok(Err(())) => return Termination::Exited { code: 1 },
+        Err(error) => error,
+    };
+    if let Some(reason) = error.downcast_ref() {
+        return stop_termination(*reason, limits);
+    }
+    if let Some(I32Exit(code)) = error.downcast_ref() {
+        return Termination::Exited { code: *code };
+    }
+    if matches!(error.downcast_ref(), Some(ResourceTableError::Full)) {
+        return Termination::HandleLimit {
+            limit: context.max_handles as u64,
+        };
+    }
+    if matches!(error.downcast_ref(), Some(Trap::StackOverflow)) {
+        return Termination::StackOverflow;
+    }
+    // The engine's own table of handles has no type for this error.
+    if error
+        .root_cause()
+        .to_string()
+        .ends_with("store handle limit exceeded")
+    {
+        return Termination::HandleLimit {
+            limit: MAX_COMPONENT_HANDLES as u64,
+        };
+    }
+    // Programs that get no memory abort; those that could not even begin were refused by the
+    // engine, which is no trap. Other traps have other reasons.
+    let is_other_trap = error
+        .downcast_ref::<Trap>()
+        .is_some_and(|trap| *trap != Trap::UnreachableCodeReached);
+    match context.limiter.rejected_growth().filter(|_| !is_other_trap) {
+        Some(RejectedGrowth::Memory) => Termination::MemoryLimit {
+            limit_bytes: limits.memory_bytes,
+        },
+        Some(RejectedGrowth::Table) => Termination::Trapped {
+            reason: "it wanted more table elements than programs may have".to_owned(),
+            frames: Vec::new(),
+        },
+        None => trap_termination(&error),
+    }
+}
+
+/// Returns how a run ended that was stopped.
+pub(crate) fn stop_termination(reason: StopReason, limits: &Limits) -> Termination {
+    match reason {
+        StopReason::Deadline => Termination::TimedOut {
+            limit_ms: limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX),
+        },
+        StopReason::Cancelled => Termination::Cancelled,
+        StopReason::OutputLimit => Termination::OutputLimit {
+            limit_bytes: limits.flood_bytes,
+        },
+    }
+}
+
+fn trap_termination(error: &Error) -> Termination {
+    let reason = error
+        .downcast_ref::<Trap>()
+        .map_or_else(|| error.root_cause().to_string(), ToString::to_string);
+    let frames = error
+        .downcast_ref::<WasmBacktrace>()
+        .map_or(&[][..], WasmBacktrace::frames);
+    let names = frames.iter().filter_map(|frame| frame.func_name());
+    // As the author wrote them, without the hash that the compiler adds.
+    let names = names.map(|name| format!("{:#}", rustc_demangle::demangle(name)));
+    Termination::Trapped {
+        reason,
+        frames: names.take(MAX_FRAMES).collect(),
+    }
+}

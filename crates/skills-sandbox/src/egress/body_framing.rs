@@ -1,0 +1,214 @@
+//! Where the body of a request ends.
+
+use super::close_reason::{RejectReason, malformed};
+use super::http_head::Head;
+
+/// The longest size of a chunk in hexadecimal digits, so that it fits 64 bits.
+const MAX_SIZE_DIGITS: u8 = 15;
+
+/// What of a body is still to come. Nothing behind its end belongs to the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BodyFraming {
+    /// As many bytes.
+    Length(u64),
+    /// Chunks, of which this is where we are.
+    Chunked(ChunkState),
+}
+
+/// A place in `size CR LF data CR LF … 0 CR LF CR LF`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChunkState {
+    Size { value: u64, digits: u8 },
+    SizeLf { value: u64 },
+    Data { remaining: u64 },
+    DataCr,
+    DataLf,
+    LastCr,
+    LastLf,
+    End,
+}
+
+impl BodyFraming {
+    pub(super) const EMPTY: Self = Self::Length(0);
+
+    /// Reads what the head says of the body. Two lengths, be they equal, are refused, and a
+    /// transfer encoding other than `chunked`.
+    pub(super) fn from_head(head: &Head) -> Result<Option<Self>, RejectReason> {
+        match (
+            head.unique_value("content-length")?,
+            head.unique_value("transfer-encoding")?,
+        ) {
+            (None, None) => Ok(None),
+            (Some(length), None) => parse_length(length).map(|length| Some(Self::Length(length))),
+            (None, Some(encoding)) if encoding.eq_ignore_ascii_case(b"chunked") => {
+                Ok(Some(Self::Chunked(ChunkState::Size {
+                    value: 0,
+                    digits: 0,
+                })))
+            }
+            (None, Some(_)) => Err(malformed("a transfer encoding other than `chunked`")),
+            (Some(_), Some(_)) => Err(malformed("both a length and a transfer encoding")),
+        }
+    }
+
+    pub(super) fn is_done(self) -> bool {
+        matches!(self, Self::Length(0) | Self::Chunked(ChunkState::End))
+    }
+
+    /// Says how many of `bytes` belong to the body, and moves on. Chunks have no extensions and no
+    /// trailer, so that there is one way to read them.
+    pub(super) fn consume(&mut self, bytes: &[u8]) -> Result<usize, RejectReason> {
+        let mut at = 0;
+        while at < bytes.len() && !self.is_done() {
+            match self {
+                Self::Length(left) | Self::Chunked(ChunkState::Data { remaining: left })
+                    if *left > 0 =>
+                {
+                    let step = (bytes.len() - at).min(usize::try_from(*left).unwrap_or(usize::MAX));
+                    *left -= step as u64;
+                    at += step;
+                }
+                Self::Chunked(chunk) => {
+                    *chunk = chunk.advance(bytes[at])?;
+                    at += 1;
+                }
+                Self::Length(_) => break,
+            }
+            if let Self::Chunked(chunk @ ChunkState::Data { remaining: 0 }) = self {
+                *chunk = ChunkState::DataCr;
+            }
+        }
+        Ok(at)
+    }
+}
+
+impl ChunkState {
+    fn advance(self, byte: u8) -> Result<Self, RejectReason> {
+        match (self, byte) {
+            (Self::Size { value, digits }, _)
+                if byte.is_ascii_hexdigit() && digits < MAX_SIZE_DIGITS =>
+            {
+                let digit = char::from(byte).to_digit(16).unwrap_or_default();
+                Ok(Self::Size {
+                    value: value * 16 + u64::from(digit),
+                    digits: digits + 1,
+                })
+            }
+            (Self::Size { value, digits: 1.. }, b'\r') => Ok(Self::SizeLf { value }),
+            (Self::SizeLf { value: 0 }, b'\n') => Ok(Self::LastCr),
+            (Self::SizeLf { value }, b'\n') => Ok(Self::Data { remaining: value }),
+            (Self::DataCr, b'\r') => Ok(Self::DataLf),
+            (Self::DataLf, b'\n') => Ok(Self::Size {
+                value: 0,
+                digits: 0,
+            }),
+            (Self::LastCr, b'\r') => Ok(Self::LastLf),
+            (Self::LastLf, b'\n') => Ok(Self::End),
+            _ => Err(malformed("a chunk of the body")),
+        }
+    }
+}
+
+/// Reads a length: digits alone, no sign, no list, and few enough to fit.
+fn parse_length(text: &[u8]) -> Result<u64, RejectReason> {
+    let digits = std::str::from_utf8(text)
+        .ok()
+        .filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+    digits
+        .and_then(|digits| digits.parse().ok())
+        .ok_or(malformed("a length that is none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds a body in pieces of `size` and returns what belongs to it.
+    fn taken(fields: &str, bytes: &[u8], size: usize) -> Result<(Vec<u8>, bool), RejectReason> {
+        let (head, _) =
+            Head::parse(format!("POST / HTTP/1.1\r\n{fields}\r\n").as_bytes())?.unwrap();
+        let mut body = BodyFraming::from_head(&head)?.unwrap_or(BodyFraming::EMPTY);
+        let mut all = Vec::new();
+        for piece in bytes.chunks(size) {
+            let length = body.consume(piece)?;
+            all.extend_from_slice(&piece[..length]);
+            if body.is_done() {
+                break;
+            }
+        }
+        Ok((all, body.is_done()))
+    }
+
+    #[test]
+    fn bodies_end_where_they_say_however_they_come() {
+        for size in 1..12 {
+            let check = |fields: &str, bytes: &[u8], expected: &[u8], done: bool| {
+                assert_eq!(
+                    taken(fields, bytes, size),
+                    Ok((expected.to_vec(), done)),
+                    "{fields:?} {size}"
+                );
+            };
+            check("", b"GET / HTTP/1.1\r\n\r\n", b"", true);
+            check("Content-Length: 0\r\n", b"GET", b"", true);
+            check("Content-Length: 3\r\n", b"abcGET", b"abc", true);
+            check("Content-Length: 9\r\n", b"abc", b"abc", false);
+            let chunks = b"3\r\nabc\r\n0a\r\n0123456789\r\n0\r\n\r\n";
+            check(
+                "Transfer-Encoding: Chunked\r\n",
+                &[chunks.as_slice(), b"GET / HTTP/1.1"].concat(),
+                chunks,
+                true,
+            );
+            check(
+                "Transfer-Encoding: chunked\r\n",
+                b"3\r\nab",
+                b"3\r\nab",
+                false,
+            );
+        }
+    }
+
+    #[test]
+    fn smuggling_is_refused() {
+        for fields in [
+            "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",
+            "Content-Length: 3\r\nContent-Length: 3\r\n",
+            "Content-Length: 3, 3\r\n",
+            "Content-Length: +3\r\n",
+            "Content-Length: -1\r\n",
+            "Content-Length: 0x3\r\n",
+            "Content-Length: \r\n",
+            "Content-Length: 99999999999999999999\r\n",
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+            "Transfer-Encoding: gzip, chunked\r\n",
+            "Transfer-Encoding: chunked, identity\r\n",
+            "Transfer-Encoding: xchunked\r\n",
+            "Transfer-Encoding: identity\r\n",
+            "Transfer-Encoding: \"chunked\"\r\n",
+        ] {
+            assert!(taken(fields, b"", 1).is_err(), "{fields:?}");
+        }
+        for bytes in [
+            "3;ext=1\r\nabc\r\n0\r\n\r\n",
+            "3 \r\nabc\r\n0\r\n\r\n",
+            " 3\r\nabc\r\n0\r\n\r\n",
+            "3\nabc\r\n0\r\n\r\n",
+            "3\r\nabcd\r\n0\r\n\r\n",
+            "3\r\nabc\n0\r\n\r\n",
+            "0x3\r\nabc\r\n0\r\n\r\n",
+            "-3\r\nabc\r\n0\r\n\r\n",
+            "\r\nabc\r\n0\r\n\r\n",
+            "0000000000000003\r\nabc\r\n0\r\n\r\n",
+            "0\r\nTrailer: x\r\n\r\n",
+            "0\r\n\n",
+        ] {
+            for size in [1, 2, 64] {
+                assert!(
+                    taken("Transfer-Encoding: chunked\r\n", bytes.as_bytes(), size).is_err(),
+                    "{bytes:?} {size}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Looks for programs in directories.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::cache::ResolutionCache;
+use super::resolve::ResolvedPath;
+use super::resolved_program::ResolvedProgram;
+use super::runtimes::{self, MemoryRlimit};
+use crate::{Job, Program, SandboxError, ScriptType};
+
+/// Where programs are looked for when the caller names no directories.
+const DEFAULT_SEARCH_PATH: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
+/// An error tells of no more paths that were passed over.
+const MAX_REPORTED: usize = 8;
+
+/// Where interpreters and other programs are looked for.
+///
+/// Defaults: the directories `/usr/bin`, `/bin` and `/usr/local/bin`, in this order, no further
+/// ones, and no interpreter chosen for any kind. The environment is never asked. What was found is
+/// kept, for all clones together, until something that led to it changes.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct ProgramFinder {
+    search_path: Vec<PathBuf>,
+    fallback_path: Vec<PathBuf>,
+    overrides: BTreeMap<ScriptType, PathBuf>,
+    cache: ResolutionCache,
+}
+
+impl Default for ProgramFinder {
+    fn default() -> Self {
+        Self::with_search_path(DEFAULT_SEARCH_PATH)
+    }
+}
+
+impl ProgramFinder {
+    /// Looks in these directories instead, in this order; relative ones are passed over.
+    pub fn with_search_path(directories: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        let directories = directories.into_iter().map(Into::into).collect();
+        Self {
+            search_path: directories,
+            fallback_path: Vec::new(),
+            overrides: BTreeMap::new(),
+            cache: ResolutionCache::default(),
+        }
+    }
+
+    /// Looks for an interpreter that is in none of the directories in these as well, in this order;
+    /// relative ones are passed over. Other programs are not looked for there, and they are no part
+    /// of the [`path_variable`](Self::path_env).
+    pub fn with_fallback_path(
+        mut self,
+        directories: impl IntoIterator<Item = impl Into<PathBuf>>,
+    ) -> Self {
+        for directory in directories.into_iter().map(Into::into) {
+            if !self.search_path.contains(&directory) && !self.fallback_path.contains(&directory) {
+                self.fallback_path.push(directory);
+            }
+        }
+        self
+    }
+
+    /// Runs all scripts of a kind by the interpreter at this absolute path, and by no other: that
+    /// of a project's virtual environment, say.
+    pub fn override_interpreter(mut self, kind: ScriptType, path: impl Into<PathBuf>) -> Self {
+        self.overrides.insert(kind, path.into());
+        self
+    }
+
+    /// Finds the interpreter for a kind of script.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable), when there is none: with what was
+    /// looked for and where, what was passed over and why, and how to get one.
+    pub fn find_interpreter(&self, kind: ScriptType) -> Result<ResolvedProgram, SandboxError> {
+        let mut passed = Vec::new();
+        for path in self.candidates(kind) {
+            match self.cache.resolve(&path) {
+                None => {}
+                Some(Ok(program)) if program.is_script => {
+                    passed.push(format!("{}: it is a script itself", path.display()))
+                }
+                Some(Ok(program)) => return Ok(into_interpreter(kind, program)),
+                Some(Err(reason)) => passed.push(format!("{}: {reason}", path.display())),
+            }
+        }
+        Err(self.interpreter_not_found(kind, &passed))
+    }
+
+    /// Finds a program by its bare name; `None` when there is none, or the name is a path.
+    #[must_use]
+    pub fn find_program(&self, name: &str) -> Option<ResolvedProgram> {
+        if name.contains('/') {
+            return None;
+        }
+        let program = candidate_paths(&self.search_path, name)
+            .find_map(|path| self.cache.resolve(&path)?.ok())?;
+        Some(ResolvedProgram {
+            kind: None,
+            memory: MemoryRlimit::for_program(name),
+            ..into_program(program)
+        })
+    }
+
+    /// Finds what is executed for a job: the interpreter of a script, or the program that a command
+    /// names.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find_interpreter); when the grants do not allow the program of a command
+    /// to be started, or there is none of its name; when the job is for another backend.
+    pub fn for_job(
+        &self,
+        job: &Job,
+        backend: &'static str,
+    ) -> Result<ResolvedProgram, SandboxError> {
+        match job.program() {
+            Program::Script { kind, .. } => self.find_interpreter(*kind),
+            Program::Command { name } if !job.grants().spawn().allows_program(name) => Err(
+                SandboxError::rejected(backend, format!("the program {name:?} was not granted")),
+            ),
+            Program::Command { name } => self.find_program(name).ok_or_else(|| {
+                SandboxError::program_not_found(name, &join_paths(self.search_path.iter()))
+            }),
+            Program::Wasm(_) => Err(SandboxError::invalid_program(
+                "this backend runs scripts and commands only",
+            )),
+        }
+    }
+
+    /// Returns the directories as a `PATH`, the further ones left out.
+    #[must_use]
+    pub fn path_env(&self) -> String {
+        self.search_path
+            .iter()
+            .map(|directory| directory.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(":")
+    }
+
+    fn candidates(&self, kind: ScriptType) -> Vec<PathBuf> {
+        match self.overrides.get(&kind) {
+            Some(chosen) => Some(chosen)
+                .filter(|path| path.is_absolute())
+                .into_iter()
+                .cloned()
+                .collect(),
+            None => {
+                let both = [&self.search_path, &self.fallback_path];
+                both.into_iter()
+                    .flat_map(|directories| {
+                        runtimes::program_names(kind)
+                            .iter()
+                            .flat_map(|name| candidate_paths(directories, name))
+                    })
+                    .collect()
+            }
+        }
+    }
+
+    fn interpreter_not_found(&self, kind: ScriptType, passed: &[String]) -> SandboxError {
+        let mut reason = match self.overrides.get(&kind) {
+            Some(chosen) => format!("nothing to run at {}", chosen.display()),
+            None => {
+                let names: Vec<String> = runtimes::program_names(kind)
+                    .iter()
+                    .map(|name| format!("`{name}`"))
+                    .collect();
+                let directories = self.search_path.iter().chain(&self.fallback_path);
+                format!("no {} in {}", names.join(" or "), join_paths(directories))
+            }
+        };
+        if !passed.is_empty() {
+            reason.push_str("; passed over ");
+            reason.push_str(&passed[..passed.len().min(MAX_REPORTED)].join("; "));
+        }
+        SandboxError::unavailable("interpreter", reason, runtimes::install_hint(kind))
+    }
+}
+
+fn candidate_paths(directories: &[PathBuf], name: &str) -> impl Iterator<Item = PathBuf> {
+    directories
+        .iter()
+        .filter(|directory| directory.is_absolute())
+        .map(move |directory| directory.join(name))
+}
+
+fn join_paths<'a>(directories: impl Iterator<Item = &'a PathBuf>) -> String {
+    directories
+        .map(|directory| directory.display().to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn into_interpreter(kind: ScriptType, program: ResolvedPath) -> ResolvedProgram {
+    let name = program
+        .argv0
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    let arguments = runtimes::leading_args(kind, name)
+        .iter()
+        .map(|argument| (*argument).to_owned())
+        .collect();
+    ResolvedProgram {
+        kind: Some(kind),
+        leading_args: arguments,
+        memory: MemoryRlimit::for_script(kind),
+        ..into_program(program)
+    }
+}
+
+fn into_program(program: ResolvedPath) -> ResolvedProgram {
+    let ResolvedPath {
+        argv0: name,
+        executable,
+        readable,
+        executable_paths,
+        environment,
+        is_script: _,
+    } = program;
+    ResolvedProgram {
+        kind: None,
+        argv0: name,
+        executable,
+        leading_args: Vec::new(),
+        readable,
+        executable_paths,
+        environment,
+        memory: MemoryRlimit::AddressSpace,
+    }
+}

@@ -1,0 +1,139 @@
+//! Bounded reads, and what they depended on.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "interpreters are the machine's, not a skill's"
+)]
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::SkipReason;
+
+/// Of no file more than this is read.
+const MAX_BYTES: u64 = 64 * 1024;
+/// Of no directory more entries than this are read.
+const MAX_ENTRIES: usize = 16 * 1024;
+
+/// Reads for one resolution and remembers of what.
+#[derive(Debug, Default)]
+pub(super) struct TrackedFs {
+    dependencies: Vec<(PathBuf, FileState)>,
+}
+
+/// What says that a path is as it was, without reading it: the path's own stamp, and that of what
+/// it leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FileState {
+    link_stamp: Option<FileStamp>,
+    target_stamp: Option<FileStamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FileStamp {
+    device: u64,
+    inode: u64,
+    modified_seconds: i64,
+    modified_nanoseconds: i64,
+}
+
+impl FileState {
+    pub(super) fn read(path: &Path) -> Self {
+        let stamp = |metadata: fs::Metadata| FileStamp {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            modified_seconds: metadata.mtime(),
+            modified_nanoseconds: metadata.mtime_nsec(),
+        };
+        Self {
+            link_stamp: fs::symlink_metadata(path).ok().map(stamp),
+            target_stamp: fs::metadata(path).ok().map(stamp),
+        }
+    }
+}
+
+impl TrackedFs {
+    /// Remembers a path as it is now.
+    pub(super) fn track(&mut self, path: &Path) {
+        if !self.dependencies.iter().any(|(seen, _)| seen == path) {
+            self.dependencies
+                .push((path.to_owned(), FileState::read(path)));
+        }
+    }
+
+    /// Returns all that was looked at, as it was before.
+    pub(super) fn into_dependencies(self) -> Vec<(PathBuf, FileState)> {
+        self.dependencies
+    }
+
+    /// Returns the text of a file; `None` when there is none.
+    pub(super) fn read_text(&mut self, path: &Path) -> Result<Option<String>, SkipReason> {
+        self.track(path);
+        match open(path) {
+            Ok(file) => {
+                let mut bytes = Vec::new();
+                file.take(MAX_BYTES)
+                    .read_to_end(&mut bytes)
+                    .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+                String::from_utf8(bytes)
+                    .map(Some)
+                    .map_err(|_| format!("{} is not text", path.display()))
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
+        }
+    }
+
+    /// Says whether the kernel would run this file by another program.
+    pub(super) fn is_script(&mut self, path: &Path) -> bool {
+        self.track(path);
+        let mut start = [0; 2];
+        open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok()) && start == *b"#!"
+    }
+
+    /// Says whether a path leads to a file.
+    pub(super) fn is_file(&mut self, path: &Path) -> bool {
+        self.track(path);
+        path.is_file()
+    }
+
+    /// Returns the names in a directory, sorted; none when it cannot be listed.
+    pub(super) fn list_names(&mut self, directory: &Path) -> Vec<String> {
+        self.track(directory);
+        let entries = fs::read_dir(directory)
+            .into_iter()
+            .flatten()
+            .take(MAX_ENTRIES)
+            .flatten();
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// Opens a regular file. A pipe must not make anybody wait, so nothing is waited for before it is
+/// known to be a file.
+fn open(path: &Path) -> io::Result<File> {
+    let file = File::from(rustix::fs::open(
+        path,
+        OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY,
+        Mode::empty(),
+    )?);
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"))
+    }
+}

@@ -1,0 +1,197 @@
+//! Files that processes deleted and still hold: they take space, and no walk through a directory
+//! finds them.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what the kernel says of processes is read, nothing of a skill"
+)]
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::QuotaPart;
+
+/// How the kernel ends the path of a file without a name.
+const DELETED_SUFFIX: &[u8] = b" (deleted)";
+const BLOCK_BYTES: u64 = 512;
+/// Flags of a thread, as the kernel numbers them.
+const PF_EXITING: u32 = 0x4;
+const PF_FORKNOEXEC: u32 = 0x40;
+/// How often a thread is tried that may not be examined, and how long is waited between.
+const MAX_ATTEMPTS: u32 = 20;
+const RETRY_DELAY: Duration = Duration::from_millis(5);
+
+/// Counts the bytes of deleted files below `directory` that processes of a run have open or mapped.
+/// A run is a process group and, where its leader is the first process of a process table,
+/// everything in that table.
+///
+/// Of a file that is only mapped the kernel tells no size, so it counts for `max_file_bytes`. A
+/// file whose descriptor is on its way through a socket is not found.
+pub(super) fn deleted_bytes(
+    group: i32,
+    directory: &Path,
+    max_file_bytes: u64,
+) -> Result<u64, QuotaPart> {
+    let table = |process: &Path| fs::read_link(process.join("ns/pid"));
+    let own = table(Path::new("/proc/self")).ok();
+    let inner = table(&Path::new("/proc").join(group.to_string()))
+        .ok()
+        .filter(|inner| Some(inner) != own.as_ref());
+    let mut found = DeletedFileScan {
+        group,
+        directory,
+        open: BTreeSet::new(),
+        mapped: BTreeSet::new(),
+        bytes: 0,
+    };
+    for process in numeric_entries(Path::new("/proc")).unwrap_or_default() {
+        let is_inner = || inner.is_some() && table(&process).ok() == inner;
+        if ThreadStatus::read(&process).is_some_and(|status| status.group == group) || is_inner() {
+            found.scan_process(&process)?;
+        }
+    }
+    let only_mapped = found.mapped.difference(&found.open).count() as u64;
+    Ok(found
+        .bytes
+        .saturating_add(only_mapped.saturating_mul(max_file_bytes)))
+}
+
+struct DeletedFileScan<'a> {
+    group: i32,
+    directory: &'a Path,
+    open: BTreeSet<u64>,
+    mapped: BTreeSet<u64>,
+    bytes: u64,
+}
+
+impl DeletedFileScan<'_> {
+    /// Examines each thread, since threads can have descriptors of their own, and go on when the
+    /// first one has ended.
+    fn scan_process(&mut self, process: &Path) -> Result<(), QuotaPart> {
+        let mut has_mappings = false;
+        for thread in numeric_entries(&process.join("task")).unwrap_or_default() {
+            let mut tries = 0;
+            loop {
+                // The threads of a process share its mappings.
+                let examined = self.scan_descriptors(&thread).and_then(|()| {
+                    if has_mappings {
+                        Ok(true)
+                    } else {
+                        self.scan_mappings(&thread)
+                    }
+                });
+                match examined {
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                    examined => {
+                        has_mappings |= examined.unwrap_or(false);
+                        break;
+                    }
+                }
+                // A thread that is about to end, or to execute its program, is examined by nobody
+                // but root.
+                if is_exiting(&thread) || self.is_before_exec(&thread) {
+                    break;
+                }
+                tries += 1;
+                if tries == MAX_ATTEMPTS {
+                    return Err(QuotaPart::Unreadable);
+                }
+                std::thread::sleep(RETRY_DELAY);
+            }
+        }
+        Ok(())
+    }
+
+    fn scan_descriptors(&mut self, thread: &Path) -> io::Result<()> {
+        for descriptor in numeric_entries(&thread.join("fd"))? {
+            let Ok(path) = fs::read_link(&descriptor) else {
+                continue;
+            };
+            if !self.is_deleted(path.as_os_str().as_bytes()) {
+                continue;
+            }
+            // The link leads to the open file itself, whatever has its path now.
+            let Ok(metadata) = fs::metadata(&descriptor) else {
+                continue;
+            };
+            if metadata.is_file() && metadata.nlink() == 0 && self.open.insert(metadata.ino()) {
+                self.bytes = self
+                    .bytes
+                    .saturating_add(metadata.blocks().saturating_mul(BLOCK_BYTES));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes which deleted files are mapped; says whether the thread had any mappings, which one
+    /// that ends has not.
+    fn scan_mappings(&mut self, thread: &Path) -> io::Result<bool> {
+        let mappings = fs::read(thread.join("maps"))?;
+        for line in mappings.split(|byte| *byte == b'\n') {
+            // Addresses, rights, offset, device, number and path.
+            let mut words = line.splitn(6, |byte| *byte == b' ');
+            let number = words
+                .nth(4)
+                .and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
+            if let (Some(number), Some(path)) = (number, words.next())
+                && self.is_deleted(path.trim_ascii_start())
+            {
+                self.mapped.insert(number);
+            }
+        }
+        Ok(!mappings.is_empty())
+    }
+
+    /// Whether this is the leader, and it has not executed the program yet.
+    fn is_before_exec(&self, thread: &Path) -> bool {
+        let is_leader = thread
+            .file_name()
+            .is_some_and(|name| name.to_str() == Some(&self.group.to_string()));
+        is_leader
+            && ThreadStatus::read(thread).is_some_and(|status| status.flags & PF_FORKNOEXEC != 0)
+    }
+
+    fn is_deleted(&self, path: &[u8]) -> bool {
+        path.strip_suffix(DELETED_SUFFIX)
+            .is_some_and(|path| Path::new(OsStr::from_bytes(path)).starts_with(self.directory))
+    }
+}
+
+/// Lists the entries of a directory of the kernel's whose names are numbers.
+fn numeric_entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_number = |name: &OsStr| name.as_bytes().iter().all(u8::is_ascii_digit);
+    let entries = fs::read_dir(directory)?;
+    Ok(entries
+        .flatten()
+        .filter(|entry| is_number(&entry.file_name()))
+        .map(|entry| entry.path())
+        .collect())
+}
+
+fn is_exiting(thread: &Path) -> bool {
+    ThreadStatus::read(thread).is_none_or(|status| status.flags & PF_EXITING != 0)
+}
+
+/// What the kernel says of a thread to everybody.
+struct ThreadStatus {
+    group: i32,
+    flags: u32,
+}
+
+impl ThreadStatus {
+    /// Reads it; nothing when the thread is gone.
+    fn read(thread: &Path) -> Option<Self> {
+        let status = fs::read_to_string(thread.join("stat")).ok()?;
+        // Behind the name: state, parent, group, session, terminal, its group, flags.
+        let mut words = status.rsplit_once(')')?.1.split_ascii_whitespace();
+        Some(Self {
+            group: words.nth(2)?.parse().ok()?,
+            flags: words.nth(3)?.parse().ok()?,
+        })
+    }
+}

@@ -1,0 +1,184 @@
+//! A private directory for one run.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the directory is ours alone, and whoever was in it has been killed"
+)]
+
+#[cfg(unix)]
+mod directory_lock;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A directory that only one run may use; removed, with all its content, when dropped.
+///
+/// Its name is random and only its owner may enter it (mode 0700). On Unix it is locked as long as
+/// it is used. The kernel gives the lock up when the process dies, however it dies, and the first
+/// directory that a later process makes below the same parent removes what is not locked.
+#[derive(Debug)]
+pub struct ScratchDir {
+    path: PathBuf,
+    is_removed: bool,
+    /// Holds the lock.
+    #[cfg(unix)]
+    _lock: directory_lock::DirectoryLock,
+}
+
+/// How many random characters a name has.
+const RANDOM_CHARS: usize = 12;
+
+impl ScratchDir {
+    /// How the names of all such directories begin.
+    pub const PREFIX: &str = "skills-run-";
+    /// How the names of all such directories end.
+    pub const SUFFIX: &str = ".tmp";
+
+    /// Makes one below `parent`.
+    ///
+    /// # Errors
+    /// When `parent` is missing, full or not writable.
+    #[cfg(unix)]
+    pub fn new(parent: &Path) -> io::Result<Self> {
+        loop {
+            let path = create_directory(parent)?;
+            // A sweep of another process may have been faster than the lock, and has removed it
+            // then.
+            if let Some(owner) = directory_lock::DirectoryLock::acquire(&path)? {
+                owner.sweep_once(parent);
+                return Ok(Self {
+                    path,
+                    is_removed: false,
+                    _lock: owner,
+                });
+            }
+        }
+    }
+
+    /// Makes one below `parent`.
+    ///
+    /// # Errors
+    /// When `parent` is missing, full or not writable.
+    #[cfg(not(unix))]
+    pub fn new(parent: &Path) -> io::Result<Self> {
+        Ok(Self {
+            path: create_directory(parent)?,
+            is_removed: false,
+        })
+    }
+
+    /// Returns its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes it, whatever the run made in it: directories that nobody may enter, or so deep that
+    /// no path leads to their end.
+    ///
+    /// # Errors
+    /// When something in it cannot be removed, because another user owns it or the disk fails.
+    pub fn remove(mut self) -> io::Result<()> {
+        self.is_removed = true;
+        remove_tree(&self.path)
+    }
+}
+
+impl Drop for ScratchDir {
+    fn drop(&mut self) {
+        if !self.is_removed {
+            // A run that was cancelled has nobody left to tell.
+            let _ = remove_tree(&self.path);
+        }
+    }
+}
+
+fn create_directory(parent: &Path) -> io::Result<PathBuf> {
+    let mut builder = tempfile::Builder::new();
+    let builder = builder
+        .prefix(ScratchDir::PREFIX)
+        .suffix(ScratchDir::SUFFIX)
+        .rand_bytes(RANDOM_CHARS);
+    #[cfg(unix)]
+    let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(
+        directory_lock::DIRECTORY_MODE,
+    ));
+    Ok(builder.tempdir_in(parent)?.keep())
+}
+
+/// Removes a directory; the library's way, which goes by handles, comes first, and what it leaves
+/// is taken apart.
+fn remove_tree(path: &Path) -> io::Result<()> {
+    if fs::remove_dir_all(path).is_ok() {
+        return Ok(());
+    }
+    empty_directory(path)?;
+    fs::remove_dir(path)
+}
+
+/// Empties `top`: every directory in it is opened up, its own directories are moved up into `top`,
+/// and then it is removed. So no path grows longer than two names below `top`, and no more than two
+/// directories are open. Symlinks are removed, not followed.
+fn empty_directory(top: &Path) -> io::Result<()> {
+    let mut number = 0u64;
+    loop {
+        let mut entries = fs::read_dir(top)?.peekable();
+        if entries.peek().is_none() {
+            return Ok(());
+        }
+        for entry in entries {
+            let path = entry?.path();
+            if !is_directory(&path)? {
+                fs::remove_file(&path)?;
+                continue;
+            }
+            open_up(&path)?;
+            for child in fs::read_dir(&path)? {
+                let child = child?.path();
+                if is_directory(&child)? {
+                    number = move_up(&child, top, number)?;
+                } else {
+                    fs::remove_file(&child)?;
+                }
+            }
+            fs::remove_dir(&path)?;
+        }
+    }
+}
+
+/// Moves a directory into `top` under a number that is free there; returns the next number.
+fn move_up(child: &Path, top: &Path, mut number: u64) -> io::Result<u64> {
+    // Moving a directory changes the entry in it that leads back.
+    open_up(child)?;
+    loop {
+        let free = top.join(format!("removed-{number}"));
+        number += 1;
+        if fs::symlink_metadata(&free).is_err() {
+            fs::rename(child, free)?;
+            return Ok(number);
+        }
+    }
+}
+
+fn is_directory(path: &Path) -> io::Result<bool> {
+    Ok(fs::symlink_metadata(path)?.is_dir())
+}
+
+#[cfg(unix)]
+fn open_up(path: &Path) -> io::Result<()> {
+    use cap_std::ambient_authority;
+    use cap_std::fs::{Dir, Permissions, PermissionsExt};
+
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    // Below a handle no link leads out, whatever takes the place of the directory. Its mode may
+    // forbid to open the directory itself.
+    Dir::open_ambient_dir(parent, ambient_authority())?
+        .set_permissions(name, Permissions::from_mode(directory_lock::DIRECTORY_MODE))
+}
+
+#[cfg(not(unix))]
+fn open_up(_path: &Path) -> io::Result<()> {
+    Ok(())
+}

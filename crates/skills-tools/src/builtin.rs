@@ -1,0 +1,207 @@
+//! The tools that are always there.
+
+use std::sync::OnceLock;
+
+use serde_json::Value;
+use skills_runtime::{Catalog, SkillRuntime};
+
+use crate::catalog_tools::{load, resource, search, skill_name_schema};
+use crate::file_tools::{create, ls, read, write};
+use crate::run::{run_skill_script, skills_bash, skills_run};
+use crate::schema::ArgumentValidator;
+use crate::tool_definition::ToolDefinition;
+use crate::{ToolError, ToolGroup};
+
+/// A tool that is always there: what a model is told of it and what checks its arguments are made
+/// once, by the first who needs them.
+pub(crate) struct BuiltinTool {
+    pub(crate) kind: BuiltinKind,
+    pub(crate) name: &'static str,
+    define: fn() -> ToolDefinition,
+    definition: OnceLock<ToolDefinition>,
+    validator: OnceLock<Result<ArgumentValidator, ToolError>>,
+}
+
+/// Which tool it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BuiltinKind {
+    Ls,
+    Read,
+    Write,
+    Create,
+    Run,
+    Bash,
+    RunSkillScript,
+    SearchSkills,
+    LoadSkill,
+    ReadSkillResource,
+}
+
+static WORKSPACE_TOOLS: [BuiltinTool; 6] = [
+    BuiltinTool::new(BuiltinKind::Ls, "skills_ls", ls::definition),
+    BuiltinTool::new(BuiltinKind::Read, "skills_read", read::definition),
+    BuiltinTool::new(BuiltinKind::Write, "skills_write", write::definition),
+    BuiltinTool::new(BuiltinKind::Create, "skills_create", create::definition),
+    BuiltinTool::new(BuiltinKind::Run, "skills_run", skills_run::definition),
+    BuiltinTool::new(BuiltinKind::Bash, "skills_bash", skills_bash::definition),
+];
+
+static SCRIPT_EXECUTOR_TOOLS: [BuiltinTool; 1] = [BuiltinTool::new(
+    BuiltinKind::RunSkillScript,
+    "run_skill_script",
+    run_skill_script::definition,
+)];
+
+static CATALOG_TOOLS: [BuiltinTool; 3] = [
+    BuiltinTool::new(
+        BuiltinKind::SearchSkills,
+        "search_skills",
+        search::definition,
+    ),
+    BuiltinTool::new(BuiltinKind::LoadSkill, "load_skill", load::definition),
+    BuiltinTool::new(
+        BuiltinKind::ReadSkillResource,
+        "read_skill_resource",
+        resource::definition,
+    ),
+];
+
+/// The tools of a group, in their order.
+pub(crate) fn builtin_tools(toolbox: ToolGroup) -> &'static [BuiltinTool] {
+    match toolbox {
+        ToolGroup::Workspace => &WORKSPACE_TOOLS,
+        ToolGroup::ScriptExecutor => &SCRIPT_EXECUTOR_TOOLS,
+        ToolGroup::Catalog => &CATALOG_TOOLS,
+        ToolGroup::ScriptTools => &[],
+    }
+}
+
+impl BuiltinTool {
+    const fn new(kind: BuiltinKind, name: &'static str, make: fn() -> ToolDefinition) -> Self {
+        Self {
+            kind,
+            name,
+            define: make,
+            definition: OnceLock::new(),
+            validator: OnceLock::new(),
+        }
+    }
+
+    /// What a model is told of it, with the names of the skills that there are where it takes one.
+    pub(crate) fn definition_with_names(
+        &self,
+        runtime: &SkillRuntime,
+        catalog: &Catalog,
+    ) -> ToolDefinition {
+        let mut definition = self.definition().clone();
+        if matches!(
+            self.kind,
+            BuiltinKind::LoadSkill | BuiltinKind::ReadSkillResource
+        ) {
+            definition.input_schema["properties"]["name"] = skill_name_schema(runtime, catalog);
+        }
+        definition
+    }
+
+    /// Checks arguments and returns them with integers as Rust reads them. The names of skills are
+    /// not checked: the tool itself knows which one was meant.
+    ///
+    /// # Errors
+    /// `invalid_arguments`.
+    pub(crate) fn validate(&self, arguments: Value) -> Result<Value, ToolError> {
+        let schema = &self.definition().input_schema;
+        match self
+            .validator
+            .get_or_init(|| ArgumentValidator::new(schema))
+        {
+            Ok(checker) => checker.validate(&arguments)?,
+            Err(error) => return Err(error.clone()),
+        }
+        Ok(normalize_integers(arguments, schema))
+    }
+
+    /// What is told of it, without the names of skills.
+    pub(crate) fn definition(&self) -> &ToolDefinition {
+        self.definition.get_or_init(self.define)
+    }
+}
+
+/// Writes `10.0` as `10` where the schema asks for an integer: for a schema it is one, for Rust it
+/// is not.
+fn normalize_integers(mut arguments: Value, schema: &Value) -> Value {
+    let is_integer = |name: &str| schema["properties"][name]["type"] == "integer";
+    for (_, value) in arguments
+        .as_object_mut()
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| is_integer(name))
+    {
+        if let Some(integer) = value
+            .as_f64()
+            .filter(|_| value.is_f64())
+            .and_then(exact_integer)
+        {
+            *value = integer.into();
+        }
+    }
+    arguments
+}
+
+/// Up to 2^53 a float has all integers.
+fn exact_integer(number: f64) -> Option<i64> {
+    let is_exact = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
+    is_exact
+        .then(|| format!("{number:.0}").parse().ok())
+        .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_tool_is_found_by_the_name_that_a_model_is_told() {
+        for toolbox in [
+            ToolGroup::Workspace,
+            ToolGroup::ScriptExecutor,
+            ToolGroup::Catalog,
+            ToolGroup::ScriptTools,
+        ] {
+            for tool in builtin_tools(toolbox) {
+                assert_eq!(tool.definition().name, tool.name);
+                assert!(
+                    ArgumentValidator::new(&tool.definition().input_schema).is_ok(),
+                    "{}",
+                    tool.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn integers_are_integers_however_they_are_written() {
+        let schema =
+            json!({"properties": {"limit": {"type": "integer"}, "args": {"type": "object"}}});
+        let cases = [
+            (json!({"limit": 10.0}), json!({"limit": 10})),
+            (json!({"limit": -0.0}), json!({"limit": 0})),
+            (json!({"limit": 1.5}), json!({"limit": 1.5})),
+            (json!({"limit": 1e300}), json!({"limit": 1e300})),
+            (json!({"limit": u64::MAX}), json!({"limit": u64::MAX})),
+            (
+                json!({"args": {"limit": 10.0}, "other": 10.0}),
+                json!({"args": {"limit": 10.0}, "other": 10.0}),
+            ),
+            (json!([10.0]), json!([10.0])),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(
+                normalize_integers(given.clone(), &schema),
+                expected,
+                "{given}"
+            );
+        }
+    }
+}

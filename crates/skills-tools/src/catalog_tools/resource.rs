@@ -1,0 +1,97 @@
+//! `read_skill_resource`: a file of a skill.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::any_skill_name_schema;
+use crate::file_tools::FileTools;
+use crate::file_tools::read::{self, ReadArguments};
+use crate::schema;
+use crate::tool_definition::{Annotations, ToolDefinition};
+use crate::virtual_path::{VirtualPath, escape_for_display};
+use crate::{ToolError, ToolErrorCode, ToolOutput};
+
+/// What a call without a limit reads, as `skills_read` has it.
+const DEFAULT_BYTES: u64 = 256 << 10;
+
+/// The arguments of `read_skill_resource`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ResourceArguments {
+    name: String,
+    path: String,
+    #[serde(default)]
+    offset: u64,
+    limit: Option<u64>,
+    encoding: Option<String>,
+}
+
+pub(crate) fn definition() -> ToolDefinition {
+    let of_read = read::definition();
+    let mut properties = json!({
+        "name": any_skill_name_schema(),
+        "path": {"type": "string", "minLength": 1, "maxLength": 4096, "description": "The file in the skill, such as `references/table.md`."},
+    });
+    for name in ["offset", "limit", "encoding"] {
+        properties[name] = of_read.input_schema["properties"][name].clone();
+    }
+    // There is no choice of lines here.
+    properties["offset"]["description"] = json!("Where to begin, in bytes.");
+    properties["limit"]["description"] = json!(format!(
+        "How many bytes; {DEFAULT_BYTES} when nothing is said."
+    ));
+    ToolDefinition {
+        name: "read_skill_resource".to_owned(),
+        title: "Read a file of a skill".to_owned(),
+        description: "Reads a file of a skill that its instructions name. Long files come in parts: pass the `next_offset` of one as the `offset` of the next."
+            .to_owned(),
+        input_schema: schema::input_schema(properties, &["name", "path"]),
+        output_schema: of_read.output_schema,
+        annotations: Annotations::READ_ONLY,
+    }
+}
+
+impl FileTools {
+    /// Reads a file of a skill.
+    pub(crate) fn read_skill_resource(
+        &self,
+        arguments: &ResourceArguments,
+    ) -> Result<ToolOutput, ToolError> {
+        let ResourceArguments {
+            name,
+            path,
+            offset,
+            limit,
+            encoding,
+        } = arguments;
+        let whole = VirtualPath::in_skill(name, path)?.to_string();
+        if self
+            .find_skill(name)
+            .is_ok_and(|(entry, is_draft)| !is_draft && !self.runtime.is_model_invocable(&entry))
+        {
+            let error = ToolError::new(
+                ToolErrorCode::PermissionDenied,
+                format!("skill '{name}' is not for models to choose"),
+            );
+            return Err(error.with_hint("the user can name it"));
+        }
+        let mut document = json!({"path": whole, "offset": offset});
+        if let Some(limit) = limit {
+            document["limit"] = json!(limit);
+        }
+        if let Some(encoding) = encoding {
+            document["encoding"] = json!(encoding);
+        }
+        let wrong = |error: serde_json::Error| {
+            ToolError::new(ToolErrorCode::InvalidArguments, error.to_string())
+        };
+        let read = self.read(&serde_json::from_value::<ReadArguments>(document).map_err(wrong)?);
+        read.map_err(|error| ToolError {
+            message: error.message.replace(
+                &format!("'{whole}'"),
+                &format!("'{}'", escape_for_display(path)),
+            ),
+            ..error
+        })
+    }
+}

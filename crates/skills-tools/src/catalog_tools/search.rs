@@ -1,0 +1,206 @@
+//! `search_skills`: which skills may help.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use skills_runtime::Entry;
+
+use super::CatalogTools;
+use crate::run::output::strip_terminal_escapes;
+use crate::schema;
+use crate::tool_definition::{Annotations, ToolDefinition};
+use crate::{ToolError, ToolOutput};
+
+const DEFAULT_LIMIT: usize = 10;
+const MAX_LIMIT: usize = 100;
+/// The longest query, in characters.
+const MAX_QUERY_CHARS: usize = 500;
+/// The longest description that is told, in characters.
+const MAX_DESCRIPTION_CHARS: usize = 300;
+
+/// The arguments of `search_skills`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchArguments {
+    #[serde(default)]
+    query: String,
+    limit: Option<usize>,
+    #[serde(default)]
+    offset: usize,
+}
+
+pub(crate) fn definition() -> ToolDefinition {
+    ToolDefinition {
+        name: "search_skills".to_owned(),
+        title: "Search skills".to_owned(),
+        description: "Finds skills by words of their names and descriptions, the best first; without a query it lists them all. Read one with load_skill."
+            .to_owned(),
+        input_schema: schema::input_schema(
+            json!({
+                "query": {"type": "string", "maxLength": MAX_QUERY_CHARS, "default": "", "description": "What you want to do, in a few words."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+                "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "How many to leave out, for the next page."},
+            }),
+            &[],
+        ),
+        output_schema: schema::output_schema(
+            json!({
+                "skills": {"type": "array", "items": {"type": "object", "properties": {
+                    "name": {"type": "string"}, "description": {"type": "string"},
+                }, "required": ["name", "description"]}},
+                "total": {"type": "integer"},
+                "next_offset": {"type": ["integer", "null"]},
+            }),
+            &["skills", "total", "next_offset"],
+        ),
+        annotations: Annotations::READ_ONLY,
+    }
+}
+
+impl CatalogTools {
+    pub(crate) fn search(&self, arguments: &SearchArguments) -> Result<ToolOutput, ToolError> {
+        let catalog = self.files.catalog_cache.catalog();
+        let offered: Vec<&Entry> = catalog
+            .entries()
+            .iter()
+            .filter(|entry| self.runtime.is_model_invocable(entry))
+            .collect();
+        let found = rank(&offered, &arguments.query);
+        let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
+        let page: Vec<Value> = found
+            .iter()
+            .skip(arguments.offset)
+            .take(limit)
+            .map(|entry| json!({"name": entry.name().as_str(), "description": short_description(entry.manifest().description())}))
+            .collect();
+        let next = arguments.offset.saturating_add(page.len());
+        let next = (next < found.len()).then_some(next);
+        let lines = page.iter().map(|skill| {
+            format!(
+                "  {} - {}",
+                string_or_empty(&skill["name"]),
+                string_or_empty(&skill["description"])
+            )
+        });
+        let body = match found.len() {
+            0 if arguments.query.trim().is_empty() => "No skills found".to_owned(),
+            0 => "No skills found for these words; try others, or none to list all".to_owned(),
+            total => format!(
+                "Skills ({total}):\n{}",
+                lines.collect::<Vec<_>>().join("\n")
+            ),
+        };
+        let more = next.map_or_else(String::new, |next| format!("\nMore with offset {next}."));
+        Ok(ToolOutput::new(
+            body + &more,
+            json!({"skills": page, "total": found.len(), "next_offset": next}),
+        ))
+    }
+}
+
+fn string_or_empty(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Writes a description on one line without what nobody sees, and not too long.
+pub(crate) fn short_description(description: &str) -> String {
+    let line = strip_terminal_escapes(description)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    match line.char_indices().nth(MAX_DESCRIPTION_CHARS) {
+        None => line,
+        Some((end, _)) => format!("{}…", &line[..end]),
+    }
+}
+
+/// Orders the skills that have a word of the query: rare words count more than common ones, a word
+/// of the name three times as much as one of the description, the beginning of a word half as much
+/// as the whole. Skills that are as good keep the order of the catalogue.
+fn rank<'a>(entries: &[&'a Entry], query: &str) -> Vec<&'a Entry> {
+    let wanted = tokenize(query);
+    if wanted.is_empty() {
+        return entries.to_vec();
+    }
+    let documents: Vec<[Vec<String>; 2]> = entries
+        .iter()
+        .map(|entry| {
+            [
+                tokenize(entry.name().as_str()),
+                tokenize(entry.manifest().description()),
+            ]
+        })
+        .collect();
+    let mut frequency: BTreeMap<&str, usize> = BTreeMap::new();
+    for word in &wanted {
+        let count = documents
+            .iter()
+            .filter(|fields| {
+                fields
+                    .iter()
+                    .flatten()
+                    .any(|known| match_score(known, word) > 0.0)
+            })
+            .count();
+        frequency.insert(word, count);
+    }
+    let score = |fields: &[Vec<String>; 2]| -> f64 {
+        let of_word = |word: &String| {
+            let count = frequency.get(word.as_str()).copied().unwrap_or_default() as f64;
+            let rarity = (1.0 + (entries.len() as f64 - count + 0.5) / (count + 0.5)).ln();
+            let best = |field: &[String]| {
+                field
+                    .iter()
+                    .map(|known| match_score(known, word))
+                    .fold(0.0, f64::max)
+            };
+            rarity * (3.0 * best(&fields[0]) + best(&fields[1]))
+        };
+        wanted.iter().map(of_word).sum()
+    };
+    let mut scored: Vec<(f64, &Entry)> = documents
+        .iter()
+        .map(score)
+        .zip(entries.iter().copied())
+        .filter(|(score, _)| *score > 0.0)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// How well a word of a skill fits one that is wanted: the whole, or the beginning of at least
+/// three letters.
+fn match_score(known: &str, wanted: &str) -> f64 {
+    let shares = |long: &str, short: &str| short.chars().count() >= 3 && long.starts_with(short);
+    if known == wanted {
+        1.0
+    } else if shares(known, wanted) || shares(wanted, known) {
+        0.5
+    } else {
+        0.0
+    }
+}
+
+/// Words of letters and digits in lower case; of scripts that write no spaces each two letters that
+/// stand together.
+fn tokenize(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for word in text
+        .to_lowercase()
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+    {
+        let characters: Vec<char> = word.chars().collect();
+        if characters.iter().any(|c| is_unspaced_script(*c)) && characters.len() > 2 {
+            words.extend(characters.windows(2).map(|pair| pair.iter().collect()));
+        } else {
+            words.push(word.to_owned());
+        }
+    }
+    words
+}
+
+fn is_unspaced_script(c: char) -> bool {
+    matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}

@@ -1,0 +1,116 @@
+//! The list of skills.
+
+use serde_json::{Value, json};
+use skills_runtime::discovery::Inactive;
+use skills_runtime::{Entry, is_hidden};
+
+use super::invalid_cursor;
+use crate::file_tools::FileTools;
+use crate::{ToolError, ToolOutput};
+
+/// The most characters of a description that are shown.
+const MAX_DESCRIPTION_CHARS: usize = 1024;
+
+impl FileTools {
+    pub(super) fn list_skills(
+        &self,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<ToolOutput, ToolError> {
+        let catalog = self.catalog_cache.catalog();
+        let total = catalog.entries().len() + catalog.inactive().len();
+        let start = cursor.map_or(Ok(0), |cursor| {
+            cursor.parse::<usize>().map_err(|_| invalid_cursor())
+        })?;
+        let used = catalog.entries().iter().skip(start).map(active_row);
+        let unused = catalog
+            .inactive()
+            .iter()
+            .skip(start.saturating_sub(catalog.entries().len()))
+            .map(|inactive| self.inactive_row(inactive));
+        let (lines, entries): (Vec<String>, Vec<Value>) = used.chain(unused).take(limit).unzip();
+        let next = Some(start.saturating_add(entries.len()))
+            .filter(|next| *next < total && !entries.is_empty())
+            .map(|next| next.to_string());
+        let mut text = if total == 0 {
+            "No skills found".to_owned()
+        } else {
+            format!("Skills ({total}):")
+        };
+        text.extend(lines);
+        if let Some(next) = &next {
+            text.push_str(&format!("\n... more: pass cursor \"{next}\""));
+        }
+        let mut data = json!({"path": "skills", "entries": [], "total": total, "next_cursor": next, "truncated": false});
+        data["entries"] = Value::Array(entries);
+        Ok(ToolOutput::new(text, data))
+    }
+
+    /// What an untrusted skill says of itself is nothing for a model, unless the model wrote it.
+    fn inactive_row(&self, inactive: &Inactive) -> (String, Value) {
+        let (entry, reason) = (inactive.entry(), inactive.reason());
+        let is_draft = self.is_draft(entry, reason);
+        let description = if is_draft {
+            display_description(entry)
+        } else {
+            String::new()
+        };
+        let line = match is_draft {
+            true => format!("{}  [draft, not adopted]", skill_line(entry, &description)),
+            false => format!("\n  {}/  [not used: {}]", entry.name(), reason.code()),
+        };
+        let mut data = skill_json(entry, description);
+        data["enabled"] = json!(false);
+        data["reason"] = json!(reason.code());
+        data["draft"] = json!(is_draft);
+        (line, data)
+    }
+}
+
+fn active_row(entry: &Entry) -> (String, Value) {
+    let description = display_description(entry);
+    (
+        skill_line(entry, &description),
+        skill_json(entry, description),
+    )
+}
+
+fn skill_line(entry: &Entry, description: &str) -> String {
+    format!("\n  {}/  - {description}", entry.name())
+}
+
+fn skill_json(entry: &Entry, description: String) -> Value {
+    // Their texts may name paths of this machine.
+    let warnings: Vec<&str> = entry
+        .warnings()
+        .iter()
+        .map(|warning| warning.code())
+        .collect();
+    json!({
+        "name": entry.name().as_str(),
+        "path": format!("skills/{}", entry.name()),
+        "type": "directory",
+        "description": description,
+        "source": entry.scope().as_str(),
+        "enabled": true,
+        "warnings": warnings,
+    })
+}
+
+/// A description on one line, without what nobody sees.
+fn display_description(entry: &Entry) -> String {
+    let mut line = String::new();
+    let mut left = MAX_DESCRIPTION_CHARS;
+    for word in entry.manifest().description().split_whitespace() {
+        let space = if line.is_empty() { "" } else { " " };
+        for c in space
+            .chars()
+            .chain(word.chars().filter(|c| !is_hidden(*c)))
+            .take(left)
+        {
+            line.push(c);
+            left -= 1;
+        }
+    }
+    line
+}

@@ -1,0 +1,324 @@
+//! What a virtual path means here.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+use skills_runtime::Entry;
+use skills_runtime::discovery::{InactiveReason, Lookup};
+
+use super::{FileTools, SkillWrites};
+use crate::files::{io_error, open};
+use crate::hidden_dirs::HiddenDirs;
+use crate::mount::{Access, OpenMount, WriteQuota};
+use crate::virtual_path::{Anchor, VirtualPath, escape_for_display};
+use crate::{ToolError, ToolErrorCode};
+
+/// What a virtual path means.
+pub(crate) enum PathTarget {
+    /// The list of skills.
+    SkillList,
+    /// A place in a directory.
+    Path(Box<ResolvedPath>),
+}
+
+/// A place in a directory; whether something is there is another question.
+pub(crate) struct ResolvedPath {
+    /// The directory that the path cannot leave.
+    pub(crate) base_dir: Arc<Dir>,
+    /// Plain names below it.
+    pub(crate) parts: Vec<String>,
+    pub(crate) access: Access,
+    /// The path that a model sees.
+    pub(crate) display: String,
+    /// The path on this machine, for sandboxes; no model sees it. Below it symlinks were not
+    /// followed yet.
+    pub(crate) host_path: PathBuf,
+    /// The skill that it lies in.
+    pub(crate) skill: Option<ContainingSkill>,
+    pub(crate) quota: Arc<WriteQuota>,
+}
+
+/// The skill that a place lies in.
+pub(crate) struct ContainingSkill {
+    pub(crate) entry: Entry,
+    /// How its `SKILL.md` is spelled.
+    pub(crate) file_name: String,
+}
+
+impl FileTools {
+    /// Finds the place that a path means.
+    ///
+    /// # Errors
+    /// As [`locate`](Self::locate), and `is_a_directory` for the list of skills.
+    pub(crate) fn resolve(&self, path: &VirtualPath) -> Result<ResolvedPath, ToolError> {
+        match self.locate(path)? {
+            PathTarget::Path(place) => Ok(*place),
+            PathTarget::SkillList => {
+                let error = ToolError::new(
+                    ToolErrorCode::IsADirectory,
+                    "'skills' is the list of skills, not a directory of files",
+                );
+                Err(error
+                    .with_path("skills")
+                    .with_hint("list it with skills_ls, then use skills/NAME"))
+            }
+        }
+    }
+
+    /// Finds what a path means.
+    ///
+    /// # Errors
+    /// `path_outside_mounts` when no mount has it, and `skill_not_found`.
+    pub(crate) fn locate(&self, path: &VirtualPath) -> Result<PathTarget, ToolError> {
+        let parts = path.parts();
+        match (path.anchor(), parts.split_first()) {
+            (Anchor::Skills, None) => Ok(PathTarget::SkillList),
+            (Anchor::Skills, Some((name, rest))) => {
+                self.resolve_in_skill(name, rest).map(PathTarget::from_path)
+            }
+            (Anchor::Absolute, _) if self.mounts.find_by_host_path(parts).is_some() => self
+                .mounts
+                .find_by_host_path(parts)
+                .map(|(mount, rest)| PathTarget::from_path(resolve_in_mount(mount, rest)))
+                .ok_or_else(|| self.outside_mounts_error(path, "is gone")),
+            // `/data/x` is what programs know the mount `data` by.
+            (Anchor::Absolute | Anchor::Relative, Some((name, rest)))
+                if self.mounts.find_by_name(name).is_some() =>
+            {
+                self.mounts
+                    .find_by_name(name)
+                    .map(|mount| PathTarget::from_path(resolve_in_mount(mount, rest)))
+                    .ok_or_else(|| self.outside_mounts_error(path, "is gone"))
+            }
+            (Anchor::Absolute, _) => {
+                Err(self.outside_mounts_error(path, "lies in no directory that the tools see"))
+            }
+            (Anchor::Workspace | Anchor::Relative, _) => match self.mounts.workspace() {
+                Some(mount) => Ok(PathTarget::from_path(resolve_in_mount(mount, parts))),
+                None if parts.is_empty() => Ok(PathTarget::SkillList),
+                None => Err(self
+                    .outside_mounts_error(path, "would lie in the workspace, and there is none")),
+            },
+        }
+    }
+
+    fn resolve_in_skill(&self, name: &str, rest: &[String]) -> Result<ResolvedPath, ToolError> {
+        let (entry, is_draft) = self.find_skill(name)?;
+        let gone = || {
+            ToolError::new(
+                ToolErrorCode::SkillNotFound,
+                format!("the files of skill '{name}' cannot be opened"),
+            )
+            .with_path(format!("skills/{name}"))
+        };
+        let files = entry.open().map_err(|_| gone())?;
+        let top = files.directory().try_clone().map_err(|_| gone())?;
+        let may_write = match self.skill_writes {
+            SkillWrites::Never => false,
+            SkillWrites::Drafts => is_draft,
+            SkillWrites::All => true,
+        };
+        Ok(ResolvedPath {
+            base_dir: Arc::new(top),
+            parts: rest.to_vec(),
+            access: if may_write {
+                Access::ReadWrite
+            } else {
+                Access::ReadOnly
+            },
+            display: join_display(&format!("skills/{name}"), rest),
+            host_path: rest
+                .iter()
+                .fold(entry.directory().to_owned(), |path, part| path.join(part)),
+            skill: Some(ContainingSkill {
+                file_name: files.file_name().to_owned(),
+                entry,
+            }),
+            quota: Arc::clone(&self.skill_quota),
+        })
+    }
+
+    /// Finds a skill by its name alone, and whether it is a draft.
+    pub(crate) fn find_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
+        self.catalog_cache.catalog();
+        self.find_cached_skill(name)
+    }
+
+    /// Finds a skill in the catalogue of the last look.
+    pub(crate) fn find_cached_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
+        let (catalog, told) = (self.runtime.catalog(), escape_for_display(name));
+        let error = |message: String| {
+            ToolError::new(ToolErrorCode::SkillNotFound, message)
+                .with_path(format!("skills/{told}"))
+        };
+        match catalog.named(name) {
+            Lookup::Found(entry) => Ok((entry.clone(), false)),
+            Lookup::Inactive(inactive) if self.is_draft(inactive.entry(), inactive.reason()) => {
+                Ok((inactive.entry().clone(), true))
+            }
+            Lookup::Inactive(inactive) => {
+                let reason = inactive.reason().code();
+                Err(error(format!("skill '{told}' is not used here: {reason}"))
+                    .with_hint("list the skills that are with skills_ls of `skills`"))
+            }
+            Lookup::Ambiguous(entries) => Err(error(format!(
+                "{} skills have the name '{told}'",
+                entries.len()
+            ))
+            .with_hint("a person has to rename or disable all but one")),
+            Lookup::Unknown(nearest) => {
+                let hint = match nearest.as_slice() {
+                    [] => "list the skills with skills_ls of `skills`".to_owned(),
+                    names => format!("did you mean {}?", names.join(", ")),
+                };
+                Err(error(format!("skill '{told}' not found")).with_hint(hint))
+            }
+        }
+    }
+
+    /// Whether a skill that is not used is a draft.
+    pub(crate) fn is_draft(&self, entry: &Entry, reason: &InactiveReason) -> bool {
+        let Some(Ok(drafts)) = self.drafts_dir.as_ref().map(|drafts| drafts.canonicalize()) else {
+            return false;
+        };
+        *reason == InactiveReason::Untrusted && entry.directory().parent() == Some(drafts.as_path())
+    }
+
+    fn outside_mounts_error(&self, path: &VirtualPath, problem: &str) -> ToolError {
+        let names: Vec<String> = self
+            .mounts
+            .names()
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect();
+        let error = ToolError::new(
+            ToolErrorCode::PathOutsideMounts,
+            format!("'{path}' {problem}"),
+        );
+        error
+            .with_path(path.to_string())
+            .with_hint(format!("paths begin with one of {}", names.join(", ")))
+    }
+
+    /// Opens a place as a directory, and says where it really is below its
+    /// [`top`](PositionalArgument::base_dir).
+    ///
+    /// # Errors
+    /// As [`PositionalArgument::open_directory`], and `permission_denied` in a hidden directory.
+    pub(crate) fn open_directory(
+        &self,
+        place: &ResolvedPath,
+    ) -> Result<(Dir, Vec<OsString>), ToolError> {
+        self.check_visible(place, &place.host_path)?;
+        let (directory, real) = place.open_directory()?;
+        self.check_visible(place, &place.canonical_host_path(&real))?;
+        Ok((directory, real))
+    }
+
+    /// Refuses a place that really lies in a directory that the host hides.
+    pub(super) fn check_visible(&self, place: &ResolvedPath, real: &Path) -> Result<(), ToolError> {
+        if self.hidden_dirs().contains(real) {
+            let message = format!(
+                "'{}' is hidden: the host keeps its own state there",
+                place.display
+            );
+            return Err(
+                ToolError::new(ToolErrorCode::PermissionDenied, message).with_path(&place.display)
+            );
+        }
+        Ok(())
+    }
+
+    /// Returns what the host hides.
+    pub(crate) fn hidden_dirs(&self) -> HiddenDirs {
+        HiddenDirs::resolve(self.runtime.hidden_directories())
+    }
+
+    /// Finds where an existing path really is, and refuses what the host hides and what holds keys,
+    /// by its own name or that of where a link leads.
+    pub(super) fn canonicalize(&self, place: &ResolvedPath) -> Result<Vec<OsString>, ToolError> {
+        self.check_visible(place, &place.host_path)?;
+        let real = open::canonicalize(&place.base_dir, &place.parts)
+            .map_err(|error| io_error(&error, &place.display))?;
+        self.check_visible(place, &place.canonical_host_path(&real))?;
+        let names: Vec<_> = real.iter().map(|name| name.to_string_lossy()).collect();
+        if self.is_key_file(&names) || self.is_key_file(&place.parts) {
+            let error = ToolError::new(
+                ToolErrorCode::PermissionDenied,
+                format!(
+                    "'{}' may hold keys or secrets and is not read",
+                    place.display
+                ),
+            );
+            return Err(error
+                .with_path(&place.display)
+                .with_hint("ask the user for what you need of it"));
+        }
+        Ok(real)
+    }
+}
+
+impl PathTarget {
+    fn from_path(place: ResolvedPath) -> Self {
+        Self::Path(Box::new(place))
+    }
+}
+
+impl ResolvedPath {
+    /// Returns the path of [`top`](Self::base_dir) on this machine.
+    pub(crate) fn base_path(&self) -> PathBuf {
+        self.host_path
+            .ancestors()
+            .nth(self.parts.len())
+            .map_or_else(|| self.host_path.clone(), PathBuf::from)
+    }
+
+    /// Returns the path on this machine of what really lies at these names below
+    /// [`top`](Self::base_dir).
+    fn canonical_host_path(&self, real: &[OsString]) -> PathBuf {
+        real.iter()
+            .fold(self.base_path(), |path, part| path.join(part))
+    }
+
+    /// Opens the place as a directory, and says where it really is below [`top`](Self::base_dir).
+    ///
+    /// # Errors
+    /// When it is not there, is none, or a link on the way leads out.
+    pub(crate) fn open_directory(&self) -> Result<(Dir, Vec<OsString>), ToolError> {
+        let failed = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotADirectory => ToolError::new(
+                ToolErrorCode::NotADirectory,
+                format!("'{}' is not a directory", self.display),
+            )
+            .with_path(&self.display),
+            _ => io_error(&error, &self.display),
+        };
+        let real = open::canonicalize(&self.base_dir, &self.parts).map_err(failed)?;
+        Ok((
+            open::open_directory(&self.base_dir, &real).map_err(failed)?,
+            real,
+        ))
+    }
+}
+
+fn resolve_in_mount(mount: &OpenMount, parts: &[String]) -> ResolvedPath {
+    ResolvedPath {
+        base_dir: Arc::clone(&mount.directory),
+        parts: parts.to_vec(),
+        access: mount.access,
+        display: join_display(&mount.name, parts),
+        host_path: parts
+            .iter()
+            .fold(mount.path.clone(), |path, part| path.join(part)),
+        skill: None,
+        quota: Arc::clone(&mount.quota),
+    }
+}
+
+fn join_display(start: &str, parts: &[String]) -> String {
+    parts
+        .iter()
+        .fold(start.to_owned(), |path, part| format!("{path}/{part}"))
+}

@@ -1,0 +1,198 @@
+//! Names that are not written or read although their mount allows it.
+
+use std::path::{Path, PathBuf};
+
+use skills_runtime::policy::{folded, protected_by};
+
+/// Endings of files that hold private keys.
+const KEY_EXTENSIONS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".kdbx"];
+/// Beginnings of files that hold private keys or secrets.
+const KEY_PREFIXES: [&str; 5] = [".env", "id_rsa", "id_dsa", "id_ed25519", "id_ecdsa"];
+/// Files that hold passwords and tokens, and directories of such.
+const KEY_PATHS: [&str; 14] = [
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".htpasswd",
+    ".git-credentials",
+    ".git/config",
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".docker",
+    ".kube",
+    ".config/gcloud",
+];
+/// Returns the component of a path for which nothing is written there: what other programs run or
+/// obey later, and what holds secrets.
+///
+/// Case does not count, since it does not on every disk.
+pub(crate) fn protected_component<S: AsRef<str>>(parts: &[S]) -> Option<String> {
+    protected_name(
+        &parts.iter().map(AsRef::as_ref).collect::<PathBuf>(),
+        Path::new(""),
+    )
+}
+
+/// Returns the part of `path` below `base` for which results and files of a model are not written
+/// there: what other programs run or obey later ([`PROTECTED`](skills_runtime::policy::PROTECTED)),
+/// or what holds keys. Case does not count. Nothing is returned for a path that may be written.
+///
+/// ```
+/// use std::path::Path;
+///
+/// let base = Path::new("/home/me");
+/// assert_eq!(skills_tools::protected_name(Path::new("/home/me/.ssh/config"), base).as_deref(), Some(".ssh"));
+/// assert_eq!(skills_tools::protected_name(Path::new("/home/me/report.txt"), base), None);
+/// ```
+#[must_use]
+pub fn protected_name(path: &Path, base: &Path) -> Option<String> {
+    let below = path.strip_prefix(base).unwrap_or(path);
+    let parts: Vec<String> = below
+        .components()
+        .map(|part| folded(&part.as_os_str().to_string_lossy()))
+        .collect();
+    let key = (0..parts.len())
+        .find(|at| starts_with_key_path(&parts[*at..]))
+        .map(|at| parts[at].clone());
+    key.or_else(|| {
+        let protected = protected_by(path, base)?;
+        Some(
+            protected
+                .strip_prefix(base)
+                .unwrap_or(&protected)
+                .to_string_lossy()
+                .into_owned(),
+        )
+    })
+}
+
+/// Says whether a file is likely to hold a key, a password or a token.
+pub(crate) fn is_key_file<S: AsRef<str>>(parts: &[S]) -> bool {
+    let parts: Vec<String> = parts.iter().map(|part| folded(part.as_ref())).collect();
+    (0..parts.len()).any(|at| starts_with_key_path(&parts[at..]))
+}
+
+fn starts_with_key_path(parts: &[String]) -> bool {
+    let Some(part) = parts.first() else {
+        return false;
+    };
+    KEY_PREFIXES.iter().any(|start| part.starts_with(start))
+        || KEY_EXTENSIONS.iter().any(|end| part.ends_with(end))
+        || KEY_PATHS.iter().any(|path| starts_with_parts(parts, path))
+}
+
+/// Whether a path begins with the parts of `name`.
+fn starts_with_parts(parts: &[String], name: &str) -> bool {
+    let mut parts = parts.iter();
+    name.split('/')
+        .all(|wanted| parts.next().is_some_and(|part| part == wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(path: &str) -> Vec<&str> {
+        path.split('/').collect()
+    }
+
+    #[test]
+    fn protected_names_are_found_at_any_depth_and_in_any_case() {
+        for path in [
+            ".git/hooks/pre-commit",
+            ".git/config",
+            "a/b/.GIT/x",
+            ".bashrc",
+            "home/.Zshrc",
+            ".env",
+            ".env.local",
+            "x/.ENVRC",
+            ".claude/settings.json",
+            "a/.config/git/config",
+            ".ssh/authorized_keys",
+            ".vscode/tasks.json",
+            ".\u{17f}\u{17f}h/config",
+            ".\u{17f}\u{212a}ill\u{17f}/x",
+            ".con\u{fb01}g/git",
+            "a/.husky/pre-commit",
+            ".githooks/x",
+            ".GitHub/workflows/ci.yml",
+            ".npmrc",
+            "x/.netrc",
+            ".pypirc",
+            ".git-credentials",
+            "id_rsa",
+            "tls.key",
+            ".aws/credentials",
+        ] {
+            assert!(protected_component(&parts(path)).is_some(), "{path}");
+        }
+        for path in [
+            "a/git/config",
+            ".gitignore",
+            "config/git",
+            ".config/other",
+            ".github/FUNDING.yml",
+            "env",
+            "bashrc",
+        ] {
+            assert_eq!(protected_component(&parts(path)), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn key_files_are_known_by_their_names() {
+        for path in [
+            ".env",
+            "a/.env.production",
+            "server.PEM",
+            "tls.key",
+            "id_rsa",
+            "id_ed25519.pub",
+            ".npmrc",
+            "x.kdbx",
+            "id_ecdsa_sk",
+        ] {
+            assert!(is_key_file(&parts(path)), "{path}");
+        }
+        for path in [
+            ".pgpass",
+            "a/.htpasswd",
+            "x.PPK",
+            "id_dsa",
+            ".ssh/known",
+            ".aws/x/y",
+            ".gnupg/k",
+            ".docker/config.json",
+            "h/.kube/config",
+        ] {
+            assert!(is_key_file(&parts(path)), "{path}");
+        }
+        for path in [
+            ".azure/x",
+            ".config/gcloud/x",
+            ".Git/config",
+            "sub/.git/config",
+            ".\u{17f}\u{17f}h/x",
+            ".\u{212a}ube/x",
+        ] {
+            assert!(is_key_file(&parts(path)), "{path}");
+        }
+        for path in [
+            "environment.md",
+            "keys.txt",
+            "pem.md",
+            "my_id_rsa.md",
+            "npmrc",
+            ".config/x",
+            ".git/HEAD",
+            "docker/x",
+            "aws.ppk.md",
+        ] {
+            assert!(!is_key_file(&parts(path)), "{path}");
+        }
+    }
+}

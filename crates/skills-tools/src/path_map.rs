@@ -1,0 +1,124 @@
+//! Paths of this machine, as a model sees them.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+/// Puts the virtual paths in place of the paths of this machine.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PathMap {
+    /// Paths of this machine with what stands for them, longer ones first.
+    pairs: Vec<(String, String)>,
+}
+
+impl PathMap {
+    /// Adds a directory of this machine.
+    pub(crate) fn add(mut self, host: &Path, shown: impl Into<String>) -> Self {
+        let host = host.to_string_lossy().trim_end_matches('/').to_owned();
+        if !host.is_empty() && !self.pairs.iter().any(|(known, _)| *known == host) {
+            self.pairs.push((host, shown.into()));
+            self.pairs
+                .sort_by_key(|(host, _)| std::cmp::Reverse(host.len()));
+        }
+        self
+    }
+
+    /// Replaces paths in all texts of a value, the keys among them.
+    pub(crate) fn replace_in_json(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.replace_in(text)),
+            Value::Array(items) => items
+                .iter()
+                .map(|item| self.replace_in_json(item))
+                .collect(),
+            Value::Object(map) => map
+                .iter()
+                .map(|(key, value)| (self.replace_in(key), self.replace_in_json(value)))
+                .collect(),
+            other => other.clone(),
+        }
+    }
+
+    /// Replaces each path that stands in a text, also as the beginning of a longer one; `/a/bc`
+    /// does not begin with `/a/b`.
+    pub(crate) fn replace_in(&self, text: &str) -> String {
+        self.pairs
+            .iter()
+            .fold(text.to_owned(), |text, (host, shown)| {
+                replace_path(&text, host, shown)
+            })
+    }
+}
+
+fn replace_path(text: &str, host: &str, shown: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(host) {
+        let (before, after) = (&rest[..at], &rest[at + host.len()..]);
+        out.push_str(before);
+        // `/x/tmp/work` and `x/tmp/work` are other paths than `/tmp/work`; `-I/tmp/work` and what
+        // stands behind a colour are not.
+        let word = out
+            .rsplit(|c: char| !is_name_char(c) && c != '/')
+            .next()
+            .unwrap_or_default();
+        let begins = !out.ends_with(is_name_char)
+            || (word.starts_with('-') && !word.contains('/'))
+            || ends_with_escape_sequence(&out);
+        let ends = !after.starts_with(is_name_char)
+            || after.starts_with(['.', '-']) && !after[1..].starts_with(is_name_char);
+        out.push_str(if begins && ends { shown } else { host });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Whether a text ends in an escape sequence such as those of colours.
+fn ends_with_escape_sequence(text: &str) -> bool {
+    let Some((_, sequence)) = text.rsplit_once("\u{1b}[") else {
+        return false;
+    };
+    let letters = sequence.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+    letters.len() == 1 && letters.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+/// Whether a character goes on with the name of a file.
+fn is_name_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_paths_are_replaced_and_parts_of_names_are_not() {
+        let shown = PathMap::default()
+            .add(Path::new("/tmp/work"), "/workspace")
+            .add(Path::new("/tmp/work/skills/pdf"), "/skills/pdf");
+        let check = |text: &str, expected: &str| assert_eq!(shown.replace_in(text), expected);
+        check(
+            "at /tmp/work/a.txt, in /tmp/work.",
+            "at /workspace/a.txt, in /workspace.",
+        );
+        check(
+            "File \"/tmp/work/skills/pdf/scripts/x.py\", line 1",
+            "File \"/skills/pdf/scripts/x.py\", line 1",
+        );
+        check(
+            "/tmp/workshop /tmp/work-2 /x/tmp/work /tmp/work.old",
+            "/tmp/workshop /tmp/work-2 /x/tmp/work /tmp/work.old",
+        );
+        check("/tmp/work/tmp/work", "/workspace/tmp/work");
+        check("file:///tmp/work", "file:///workspace");
+        check(
+            "-I/tmp/work -L/tmp/work/a \u{1b}[1m/tmp/work",
+            "-I/workspace -L/workspace/a \u{1b}[1m/workspace",
+        );
+        check(
+            "backup/tmp/work/a \u{1b}[0;31m/tmp/work/b",
+            "backup/tmp/work/a \u{1b}[0;31m/workspace/b",
+        );
+    }
+}

@@ -1,0 +1,461 @@
+//! What came of a program, for people, models and programs.
+
+use serde_json::{Map, Value, json};
+use skills_runtime::policy::{Answer, Denial, Reason, Verdict};
+use skills_runtime::{
+    CapturedOutput, EnforcementStatus, ErrorKind, ExecutionArtifacts, ExecutionStatus,
+    RuntimeError, SandboxErrorKind, Termination,
+};
+
+use crate::path_map::PathMap;
+use crate::{ToolError, ToolErrorCode, ToolOutput};
+
+/// The most notes that a result has.
+const MAX_NOTES: usize = 20;
+
+/// What came of a program, without any path of this machine.
+#[derive(Debug, Clone)]
+pub(crate) struct ProgramOutput {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) exit: ExitKind,
+    /// The data of the result.
+    pub(crate) data: Map<String, Value>,
+    /// The files that it made or changed, relative to its workspace.
+    pub(crate) files: Vec<String>,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ExitKind {
+    /// With this exit code.
+    Exited(i32),
+    /// At its deadline.
+    TimedOut,
+    /// Because the caller gave up.
+    Cancelled,
+    /// Because its private workspace held more than its quota allows.
+    QuotaExceeded(String),
+    /// In another way: a signal, a limit.
+    Other(String),
+}
+
+impl ProgramOutput {
+    /// Reads what came of a program.
+    ///
+    /// # Errors
+    /// When it did not run: the policy denies it.
+    pub(crate) fn from_artifacts(
+        artifacts: &ExecutionArtifacts,
+        shown: &PathMap,
+    ) -> Result<Self, ToolError> {
+        let ended = match &artifacts.exit_status {
+            ExecutionStatus::Success => ExitKind::Exited(0),
+            ExecutionStatus::Failed {
+                termination: Termination::Exited { code },
+            } => ExitKind::Exited(*code),
+            ExecutionStatus::Failed {
+                termination: Termination::Cancelled,
+            } => ExitKind::Cancelled,
+            ExecutionStatus::Failed {
+                termination: Termination::DiskLimit(exceeded),
+            } => ExitKind::QuotaExceeded(exceeded.to_string()),
+            ExecutionStatus::Failed {
+                termination: ending,
+            } => ExitKind::Other(shown.replace_in(&ending.to_string())),
+            ExecutionStatus::Timeout { .. } => ExitKind::TimedOut,
+            ExecutionStatus::PermissionDenied { denial } => {
+                return Err(denial_error(denial, shown));
+            }
+            other => ExitKind::Other(shown.replace_in(&format!("{other:?}"))),
+        };
+        let text = |captured: &CapturedOutput| shown.replace_in(&captured.text());
+        let (stdout, stderr) = (text(&artifacts.stdout), text(&artifacts.stderr));
+        let files: Vec<String> = artifacts
+            .output_files
+            .files
+            .iter()
+            .map(|file| file.path.clone())
+            .collect();
+        let data = structured_data(artifacts, &ended, &stdout, &stderr, shown);
+        Ok(Self {
+            stdout,
+            stderr,
+            exit: ended,
+            data,
+            files,
+        })
+    }
+
+    pub(crate) fn is_success(&self) -> bool {
+        self.exit == ExitKind::Exited(0)
+    }
+
+    /// Names the changed files below the directory that a model knows.
+    pub(crate) fn with_file_prefix(mut self, directory: &str) -> Self {
+        self.files
+            .iter_mut()
+            .for_each(|path| *path = format!("{directory}/{path}"));
+        let changed = self
+            .data
+            .get_mut("files_changed")
+            .and_then(Value::as_array_mut);
+        for (file, path) in changed.into_iter().flatten().zip(&self.files) {
+            file["path"] = json!(path);
+        }
+        self
+    }
+
+    /// Puts the texts together that the skills tools are known for; `merge` joins the two streams.
+    pub(crate) fn into_tool_output(
+        self,
+        seconds: &str,
+        merge: impl Fn(&str, &str) -> String,
+    ) -> ToolOutput {
+        let (stdout, stderr) = (
+            strip_terminal_escapes(&self.stdout),
+            strip_terminal_escapes(&self.stderr),
+        );
+        let merged = merge(stdout.trim_end_matches('\n'), stderr.trim_end_matches('\n'));
+        let below = |first: String| {
+            if merged.is_empty() {
+                first
+            } else {
+                format!("{first}\n{merged}")
+            }
+        };
+        let (text, error) = match &self.exit {
+            ExitKind::Exited(0) => {
+                let text = if merged.is_empty() {
+                    "(no output)".to_owned()
+                } else {
+                    merged
+                };
+                return ToolOutput {
+                    files: self.files,
+                    ..ToolOutput::new(text, Value::Object(self.data))
+                };
+            }
+            ExitKind::Exited(code) => (
+                below(format!("Exit code: {code}")),
+                ToolError::new(
+                    ToolErrorCode::Failed,
+                    format!("the program ended with exit code {code}"),
+                ),
+            ),
+            ExitKind::TimedOut => {
+                let message = format!("Command timed out after {seconds} seconds");
+                (
+                    below(message.clone()),
+                    ToolError::new(ToolErrorCode::TimedOut, message),
+                )
+            }
+            ExitKind::Cancelled => (
+                below("Error: cancelled".to_owned()),
+                ToolError::new(ToolErrorCode::Cancelled, "cancelled"),
+            ),
+            ExitKind::QuotaExceeded(exceeded) => (
+                below(format!("Error: the program was stopped: {exceeded}")),
+                quota_exceeded_error(exceeded),
+            ),
+            ExitKind::Other(ending) => (
+                below(format!("Error: the program was stopped: {ending}")),
+                ToolError::new(ToolErrorCode::Failed, ending.clone()),
+            ),
+        };
+        ToolOutput {
+            files: self.files,
+            ..ToolOutput::error_with_data(text, self.data, &error)
+        }
+    }
+}
+
+/// Says that a program wrote more than it may keep.
+pub(crate) fn quota_exceeded_error(exceeded: &str) -> ToolError {
+    ToolError::new(ToolErrorCode::TooLarge, exceeded)
+        .with_hint("write less, or begin another conversation, which has a directory of its own")
+}
+
+/// The deadline that a program reached, in milliseconds.
+pub(crate) fn reached_timeout_ms(artifacts: &ExecutionArtifacts) -> Option<u64> {
+    match artifacts.exit_status {
+        ExecutionStatus::Timeout { limit_ms } => Some(limit_ms),
+        _ => None,
+    }
+}
+
+fn structured_data(
+    artifacts: &ExecutionArtifacts,
+    ended: &ExitKind,
+    stdout: &str,
+    stderr: &str,
+    shown: &PathMap,
+) -> Map<String, Value> {
+    let (exit_code, signal) = match (&artifacts.exit_status, ended) {
+        (_, ExitKind::Exited(code)) => (json!(code), Value::Null),
+        (
+            ExecutionStatus::Failed {
+                termination: Termination::Signaled { signal },
+            },
+            _,
+        ) => (Value::Null, json!(signal)),
+        _ => (Value::Null, Value::Null),
+    };
+    let layers = artifacts
+        .enforcement
+        .iter()
+        .flat_map(|report| report.restrictions());
+    let layers: Vec<Value> = layers
+        .map(|layer| json!({"name": layer.name(), "enforced": layer.status() == EnforcementStatus::Enforced}))
+        .collect();
+    let files = artifacts
+        .output_files
+        .files
+        .iter()
+        .map(|file| json!({"path": file.path, "size": file.bytes, "created": file.is_created}));
+    let notes: Vec<&String> = artifacts
+        .notes
+        .iter()
+        .chain(&artifacts.output_files.omitted)
+        .collect();
+    let more = notes.len().saturating_sub(MAX_NOTES);
+    let notes = notes
+        .into_iter()
+        .take(MAX_NOTES)
+        .map(|note| shown.replace_in(note))
+        .chain((more > 0).then(|| format!("and {more} notes more")));
+    let value = json!({
+        "exit_code": exit_code,
+        "signal": signal,
+        "stdout": stdout,
+        "stderr": stderr,
+        "stdout_truncated": artifacts.stdout.is_truncated(),
+        "stderr_truncated": artifacts.stderr.is_truncated(),
+        "timed_out": *ended == ExitKind::TimedOut,
+        "duration_ms": u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
+        "sandbox": {"backend": artifacts.enforcement.as_ref().map(|report| report.backend()), "layers": layers},
+        "files_changed": files.collect::<Vec<_>>(),
+        "notes": notes.collect::<Vec<_>>(),
+    });
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+/// Tells what the policy denies, and whether somebody could still allow it.
+fn denial_error(denial: &Denial, shown: &PathMap) -> ToolError {
+    let is_final = |reason: &Reason| {
+        matches!(
+            reason,
+            Reason::Rule { .. }
+                | Reason::Never { .. }
+                | Reason::TooMany { .. }
+                | Reason::Answered {
+                    answer: Answer::Deny,
+                    ..
+                }
+        )
+    };
+    let code = if denial.refusals().any(|verdict| is_final(verdict.reason())) {
+        ToolErrorCode::DeniedByPolicy
+    } else {
+        ToolErrorCode::ApprovalRequired
+    };
+    let message = format!("it was not started: {}", describe_denial(denial, shown));
+    match code {
+        ToolErrorCode::ApprovalRequired => ToolError::new(code, message)
+            .with_hint("a person has to allow it; ask them, and call again when they have"),
+        _ => ToolError::new(code, message)
+            .with_hint("do it in another way; asking again changes nothing"),
+    }
+}
+
+/// What was decided and why, without what only people who keep the host can mend, such as approvals
+/// that cannot be read.
+fn describe_denial(denial: &Denial, shown: &PathMap) -> String {
+    const MAX_LISTED: usize = 10;
+    // What failed stands behind a colon, and may name files of this machine.
+    let first = |reason: &str| reason.split(": ").next().unwrap_or_default().to_owned();
+    let content = denial.content().map(|reason| {
+        format!(
+            "nobody approved its content for what rules would give it: {}",
+            first(reason)
+        )
+    });
+    let refused = denial.refusals().take(MAX_LISTED);
+    let refused = refused.map(|verdict| {
+        format!(
+            "may not {} (asked by {}): {}",
+            verdict.permission(),
+            verdict.asked(),
+            denial_reason(verdict)
+        )
+    });
+    let more = denial.refusals().count().saturating_sub(MAX_LISTED);
+    let more = (more > 0).then(|| format!("and {more} things more"));
+    shown.replace_in(
+        &content
+            .into_iter()
+            .chain(refused)
+            .chain(more)
+            .collect::<Vec<_>>()
+            .join("; "),
+    )
+}
+
+/// Why something is denied. People write rules of places that no model knows: of a rule with a path
+/// only whose it is is told.
+fn denial_reason(verdict: &Verdict) -> String {
+    let because = verdict.because();
+    let rule = match verdict.reason() {
+        Reason::Rule { layer, text } => Some((*layer, text.as_str())),
+        _ => verdict.wants_asked(),
+    };
+    let because = match rule.filter(|(_, text)| text.contains('/')) {
+        Some((layer, text)) => {
+            because.replace(&format!("the rule `{text}`"), &format!("a rule ({layer})"))
+        }
+        None => because,
+    };
+    match verdict.reason() {
+        Reason::AskingFailed { error }
+        | Reason::Answered {
+            not_stored: Some(error),
+            ..
+        } => because.replace(&format!(": {error}"), ""),
+        _ => because,
+    }
+}
+
+/// Tells why nothing ran.
+pub(crate) fn run_error(error: &RuntimeError, skill: Option<&str>, shown: &PathMap) -> ToolError {
+    let mut message = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        message.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    let code = error_code(error);
+    let message = match (code, skill) {
+        (ToolErrorCode::SkillNotFound, Some(skill)) => format!("skill '{skill}' not found"),
+        _ => shown.replace_in(&message),
+    };
+    let hint = error
+        .sandbox()
+        .and_then(|sandbox| sandbox.hint())
+        .map(|hint| shown.replace_in(hint));
+    let hint = hint.or_else(|| error_hint(error));
+    let told = ToolError::new(code, message);
+    hint.into_iter().fold(told, ToolError::with_hint)
+}
+
+fn error_code(error: &RuntimeError) -> ToolErrorCode {
+    match (error.kind(), error.sandbox().map(|sandbox| sandbox.kind())) {
+        (
+            ErrorKind::UnknownSkill
+            | ErrorKind::AmbiguousSkill
+            | ErrorKind::InactiveSkill
+            | ErrorKind::NotModelInvocable,
+            _,
+        ) => ToolErrorCode::SkillNotFound,
+        (ErrorKind::NothingToRun | ErrorKind::UnknownProgram | ErrorKind::AmbiguousScript, _) => {
+            ToolErrorCode::ScriptNotFound
+        }
+        (ErrorKind::MissingRequirements, _) => ToolErrorCode::SetupFailed,
+        (ErrorKind::ContentChanged | ErrorKind::Symlink, _) => ToolErrorCode::Conflict,
+        (ErrorKind::InvalidRestriction, _) => ToolErrorCode::DeniedByPolicy,
+        (ErrorKind::Cancelled, _) => ToolErrorCode::Cancelled,
+        (ErrorKind::Sandbox, Some(SandboxErrorKind::InvalidProgram)) => ToolErrorCode::Failed,
+        (ErrorKind::Sandbox, Some(SandboxErrorKind::ProgramNotFound)) => ToolErrorCode::NotFound,
+        (ErrorKind::Sandbox, _) => ToolErrorCode::SandboxUnavailable,
+        _ => ToolErrorCode::Internal,
+    }
+}
+
+fn error_hint(error: &RuntimeError) -> Option<String> {
+    let candidates = error.suggestions();
+    match error.kind() {
+        ErrorKind::UnknownProgram | ErrorKind::AmbiguousScript if !candidates.is_empty() => {
+            Some(format!("there are: {}", candidates.join(", ")))
+        }
+        _ => None,
+    }
+}
+
+/// Takes out of a text what would steer a terminal or hide text from people: escape sequences,
+/// control and invisible characters.
+pub(crate) fn strip_terminal_escapes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\u{1b}' => skip_sequence(&mut characters),
+            '\u{9b}' => skip_until(&mut characters, |c| ('\u{40}'..='\u{7e}').contains(&c)),
+            '\n' | '\t' => out.push(c),
+            '\r' if characters.peek() == Some(&'\n') => {}
+            '\r' => out.push('\n'),
+            c if skills_runtime::is_hidden(c) && !is_joiner(c) => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text of several scripts and emoji is joined by these.
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
+}
+
+/// Skips the rest of an escape sequence: `[ … letter`, `] … BEL` or `ESC \`, or one character.
+fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    match characters.next() {
+        Some('[') => skip_until(characters, |c| ('\u{40}'..='\u{7e}').contains(&c)),
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            while let Some(c) = characters.next() {
+                if c == '\u{7}'
+                    || c == '\u{9c}'
+                    || (c == '\u{1b}' && characters.next_if_eq(&'\\').is_some())
+                {
+                    return;
+                }
+                // A line that is lost with an unended sequence is one line.
+                if c == '\n' {
+                    return;
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn skip_until(
+    characters: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    is_end: impl Fn(char) -> bool,
+) {
+    for c in characters.by_ref() {
+        if is_end(c) || c == '\n' {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminals_are_not_steered() {
+        assert_eq!(
+            strip_terminal_escapes(
+                "\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}a\u{1b}]8;;x\u{1b}\\b\u{0}\u{8}c\r\nd\re\u{202e}f"
+            ),
+            "red abc\nd\nef"
+        );
+        assert_eq!(strip_terminal_escapes("\u{9b}2Jx\u{1b}Ÿy\u{1b}[31"), "xy");
+        assert_eq!(
+            strip_terminal_escapes("tab\tline\n日本 👩\u{200d}🚀"),
+            "tab\tline\n日本 👩\u{200d}🚀"
+        );
+    }
+}

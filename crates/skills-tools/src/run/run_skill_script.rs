@@ -1,0 +1,324 @@
+//! `run_skill_script`: one JSON object in, JSON out, as the script engine has it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::output::{ExitKind, strip_terminal_escapes};
+use super::script_tool::script_error;
+use super::{
+    CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunTarget,
+    RunnableSkill, stdin_bytes,
+};
+use crate::schema;
+use crate::tool_definition::{Annotations, ToolDefinition};
+use crate::virtual_path::invalid_part_reason;
+use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
+
+/// The deadline of a script, in seconds.
+pub(crate) const DEFAULT_TIMEOUT: u64 = 10;
+/// The longest name of a script, in characters.
+const MAX_NAME_CHARS: usize = 64;
+/// The longest JSON object that a script is given, in bytes.
+const MAX_ARGUMENT_BYTES: usize = 120 * 1024;
+
+/// The arguments of `run_skill_script`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ScriptArguments {
+    pub(crate) skill_name: String,
+    pub(crate) script_name: String,
+    #[serde(default)]
+    pub(crate) args: Map<String, Value>,
+    pub(crate) timeout: Option<u64>,
+    pub(crate) stdin: Option<String>,
+}
+
+/// What came of a script.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ScriptResult {
+    /// Whether it ended with exit code 0.
+    pub success: bool,
+    /// What it printed, when all of that is one JSON value; numbers that would lose digits are left
+    /// as text.
+    pub result: Option<Value>,
+    /// What it printed.
+    pub raw: String,
+    /// Why it failed: its standard error, or what stopped it.
+    pub error: Option<String>,
+    /// Its exit code, when it had one.
+    pub exit_code: Option<i32>,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: u64,
+    /// Whether it was stopped at its deadline.
+    pub timed_out: bool,
+}
+
+pub(crate) fn definition() -> ToolDefinition {
+    ToolDefinition {
+        name: "run_skill_script".to_owned(),
+        title: "Run a script of a skill".to_owned(),
+        description:
+            "Runs a script of a skill to compute or process something. The script gets `args` as one JSON object and prints its result."
+                .to_owned(),
+        input_schema: schema::input_schema(
+            json!({
+                "skill_name": {"type": "string", "minLength": 1, "maxLength": 128, "description": "The skill."},
+                "script_name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS, "description": "The script, with or without its ending."},
+                "args": {"type": "object", "default": {}, "description": "What the script computes with."},
+                "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": DEFAULT_TIMEOUT, "description": "Seconds."},
+                "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input; empty unless given."},
+            }),
+            &["skill_name", "script_name"],
+        ),
+        output_schema: schema::output_schema(
+            json!({
+                "success": {"type": "boolean"},
+                "result": {"description": "What the script printed, when it is JSON."},
+                "raw": {"type": "string"},
+                "exit_code": {"type": ["integer", "null"]},
+                "duration_ms": {"type": "integer"},
+                "timed_out": {"type": "boolean"},
+            }),
+            &["success", "result", "raw", "exit_code", "duration_ms", "timed_out"],
+        ),
+        annotations: Annotations::EXECUTES,
+    }
+}
+
+impl ProgramTools {
+    /// Runs a script and gives back what came of it.
+    ///
+    /// # Errors
+    /// When nothing ran.
+    pub(crate) async fn execute_script(
+        &self,
+        arguments: ScriptArguments,
+        limit: Duration,
+        context: &CallContext,
+    ) -> Result<ScriptResult, ToolError> {
+        self.execute_script_and_error(arguments, limit, context)
+            .await
+            .map(|(result, _)| result)
+    }
+
+    /// Runs a script as a tool.
+    pub(crate) async fn run_skill_script(
+        &self,
+        arguments: ScriptArguments,
+        context: &CallContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let limit = Duration::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
+        let (result, error) = self
+            .execute_script_and_error(arguments, limit, context)
+            .await?;
+        let data = match json!(result) {
+            Value::Object(mut data) => {
+                data.shift_remove("error");
+                data
+            }
+            _ => Map::new(),
+        };
+        Ok(match error {
+            None => ToolOutput::new(
+                strip_terminal_escapes(result.raw.trim()),
+                Value::Object(data),
+            ),
+            Some(error) => {
+                ToolOutput::error_with_data(format!("Error: {}", error.message), data, &error)
+            }
+        })
+    }
+
+    async fn execute_script_and_error(
+        &self,
+        arguments: ScriptArguments,
+        limit: Duration,
+        context: &CallContext,
+    ) -> Result<(ScriptResult, Option<ToolError>), ToolError> {
+        let deadline = Deadline::after(limit);
+        let skill = self.find_runnable(&arguments.skill_name)?;
+        let script = skill.find_script(&arguments.script_name)?;
+        self.check_enabled(
+            &skill.entry,
+            script.strip_prefix("scripts/").unwrap_or(&script),
+        )?;
+        skill.check_dependencies(Some(&script))?;
+        let around = self.visible_dirs(Some(&skill.entry))?;
+        let mut options = self.base_options(context);
+        options.script = Some(script);
+        options.args = vec![json_argument(&arguments.args)?];
+        options.stdin = stdin_bytes(arguments.stdin.as_ref());
+        let shown = around.path_map();
+        let CompletedRun {
+            artifacts,
+            output: finished,
+            timeout_seconds: seconds,
+        } = self
+            .execute(RunTarget::Skill(&skill.entry), options, &deadline, &shown)
+            .await?;
+        let error = script_error(&finished, &seconds);
+        let is_json =
+            finished.is_success() && !artifacts.stdout.is_truncated() && is_json(&finished.stdout);
+        let result = ScriptResult {
+            success: finished.is_success(),
+            // What the runtime read, since it took the values of secrets out of it however JSON
+            // spells them.
+            result: is_json.then(|| shown.replace_in_json(&artifacts.output)),
+            error: error.as_ref().map(|error| error.message.clone()),
+            exit_code: if let ExitKind::Exited(code) = finished.exit {
+                Some(code)
+            } else {
+                None
+            },
+            duration_ms: u64::try_from(artifacts.duration.as_millis()).unwrap_or(u64::MAX),
+            timed_out: finished.exit == ExitKind::TimedOut,
+            raw: finished.stdout,
+        };
+        Ok((result, error))
+    }
+}
+
+impl RunnableSkill {
+    /// Finds a script by its name alone: no path, no file that is hidden, nothing outside of
+    /// `scripts/`.
+    fn find_script(&self, name: &str) -> Result<String, ToolError> {
+        let refused = |reason: &str| {
+            ToolError::new(
+                ToolErrorCode::InvalidPath,
+                format!("the name of the script {reason}"),
+            )
+        };
+        if name.chars().count() > MAX_NAME_CHARS {
+            return Err(refused("is longer than 64 characters"));
+        }
+        if name.contains(['/', '\\']) || name.starts_with('.') {
+            return Err(refused(
+                "is a path or hidden; write the name alone, such as `calculate.py`",
+            ));
+        }
+        if let Some(reason) = invalid_part_reason(name) {
+            return Err(refused(reason));
+        }
+        let listed = self.files.files_in("scripts").unwrap_or_default();
+        let scripts: Vec<&str> = listed
+            .iter()
+            .map(|file| file.path.as_str())
+            .filter(|path| script_type(path).is_some())
+            .collect();
+        let exact = format!("scripts/{name}");
+        let is_stem = |path: &&&str| stem(path) == name;
+        let stems: Vec<&str> = scripts.iter().filter(is_stem).copied().collect();
+        let python = stems.iter().find(|path| path.ends_with(".py"));
+        match scripts
+            .iter()
+            .find(|path| **path == exact)
+            .or(python)
+            .or(if stems.len() == 1 {
+                stems.first()
+            } else {
+                None
+            }) {
+            Some(path) => Ok((*path).to_owned()),
+            None => {
+                let names: Vec<&str> = scripts
+                    .iter()
+                    .map(|path| path.strip_prefix("scripts/").unwrap_or(path))
+                    .collect();
+                let error = ToolError::new(
+                    ToolErrorCode::ScriptNotFound,
+                    format!("skill '{}' has no script '{name}'", self.entry.name()),
+                );
+                Err(match names.as_slice() {
+                    [] => error.with_hint("it has no scripts; read its SKILL.md"),
+                    names => error.with_hint(format!("there are: {}", names.join(", "))),
+                })
+            }
+        }
+    }
+}
+
+fn script_type(path: &str) -> Option<skills_runtime::ScriptType> {
+    skills_runtime::ScriptType::from_path(path.as_ref())
+}
+
+fn stem(path: &str) -> &str {
+    crate::script::stem(path.rsplit('/').next().unwrap_or(path))
+}
+
+/// The one word that a script is given.
+fn json_argument(args: &Map<String, Value>) -> Result<String, ToolError> {
+    let text = Value::Object(args.clone()).to_string();
+    if text.len() > MAX_ARGUMENT_BYTES {
+        let error = ToolError::new(
+            ToolErrorCode::TooLarge,
+            format!(
+                "`args` has {} bytes, and at most {MAX_ARGUMENT_BYTES} can be passed",
+                text.len()
+            ),
+        );
+        return Err(error.with_hint("write it to a file, or pass it as `stdin`"));
+    }
+    Ok(text)
+}
+
+/// Says whether what a script printed is one JSON value. What has numbers with more digits than are
+/// kept stays text.
+fn is_json(stdout: &str) -> bool {
+    let text = stdout.trim_start_matches('\u{feff}').trim();
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() && !has_inexact_integer(text)
+}
+
+/// Whether a number outside of texts is a whole one of 19 digits or more, which may not fit into 64
+/// bits.
+fn has_inexact_integer(text: &str) -> bool {
+    let (mut is_text, mut is_escaped, mut digits, mut is_fraction) = (false, false, 0_usize, false);
+    for c in text.chars() {
+        match (is_text, c) {
+            (true, _) if is_escaped => is_escaped = false,
+            (true, '\\') => is_escaped = true,
+            (_, '"') => is_text = !is_text,
+            (true, _) => {}
+            (false, '0'..='9') => digits += 1,
+            (false, '.' | 'e' | 'E') if digits > 0 => is_fraction = true,
+            (false, '+' | '-') if is_fraction => {}
+            (false, _) => {
+                if digits > 19 && !is_fraction {
+                    return true;
+                }
+                (digits, is_fraction) = (0, false);
+            }
+        }
+    }
+    digits > 19 && !is_fraction
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_is_json_when_all_of_it_is() {
+        for text in [
+            "\u{feff} {\"duty\": 0}\n",
+            "[1, 2.5, \"12345678901234567890123\", 1e30]",
+            "null",
+        ] {
+            assert!(is_json(text), "{text}");
+        }
+        for text in [
+            "",
+            "log\n{}",
+            "{}\n{}",
+            "{\"a\": NaN}",
+            "Infinity",
+            "{'a': 1}",
+            "{\"a\": 12345678901234567890123}",
+            "{} x",
+        ] {
+            assert!(!is_json(text), "{text}");
+        }
+    }
+}

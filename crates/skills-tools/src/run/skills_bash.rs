@@ -1,0 +1,172 @@
+//! `skills_bash`: a command in the workspace.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::json;
+use skills_runtime::{HostCommand, Workspace};
+
+use super::command_line::CommandLine;
+use super::{
+    Deadline, ProgramTools, command_properties, parse_hosts, result_properties, stdin_bytes,
+};
+use crate::file_tools::PathTarget;
+use crate::schema;
+use crate::tool_definition::{Annotations, ToolDefinition};
+use crate::virtual_path::{VirtualPath, escape_for_display};
+use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
+
+const DEFAULT_TIMEOUT: u64 = 60;
+
+/// The arguments of `skills_bash`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BashArguments {
+    command: String,
+    #[serde(default = "default_timeout")]
+    timeout: u64,
+    #[serde(default)]
+    cwd: String,
+    stdin: Option<String>,
+    #[serde(default)]
+    network: Vec<String>,
+}
+
+fn default_timeout() -> u64 {
+    DEFAULT_TIMEOUT
+}
+
+/// Where a command works.
+struct StartDirectory {
+    /// The directory that it works on.
+    base: PathBuf,
+    /// The one that it starts in.
+    start: PathBuf,
+    /// The skill that it lies in.
+    skill: Option<String>,
+}
+
+pub(crate) fn definition() -> ToolDefinition {
+    let mut properties = command_properties(DEFAULT_TIMEOUT);
+    properties["command"]["description"] = json!(
+        "Plain words, or text for a POSIX shell. Each program that it starts has to be allowed."
+    );
+    properties["cwd"] = json!({"type": "string", "maxLength": 4096, "default": "", "description": "Directory to start in, which has to be there; the workspace unless given."});
+    ToolDefinition {
+        name: "skills_bash".to_owned(),
+        title: "Run a command".to_owned(),
+        description: "Runs a command in the workspace, in a sandbox.".to_owned(),
+        input_schema: schema::input_schema(properties, &["command"]),
+        output_schema: schema::output_schema(
+            result_properties(),
+            &["exit_code", "stdout", "stderr", "timed_out"],
+        ),
+        annotations: Annotations::EXECUTES,
+    }
+}
+
+impl ProgramTools {
+    pub(crate) async fn bash(
+        &self,
+        arguments: BashArguments,
+        context: &CallContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let deadline = Deadline::from_secs(arguments.timeout);
+        let line = CommandLine::parse(&arguments.command)?;
+        let ground = self.resolve_start_directory(&arguments.cwd)?;
+        let skill = ground
+            .skill
+            .as_deref()
+            .map(|name| self.find_runnable(name))
+            .transpose()?;
+        let around = self.visible_dirs(skill.as_ref().map(|skill| &skill.entry))?;
+        let mut options = self.base_options(context);
+        around.add_to(&mut options);
+        options.stdin = stdin_bytes(arguments.stdin.as_ref());
+        options.hosts = parse_hosts(&arguments.network)?;
+        options.current_dir = Some(ground.start);
+        let mut worked_on = around.display_name(&ground.base).unwrap_or("workspace");
+        // In a skill, which cannot be written, it works on the workspace as the skill's own
+        // programs do.
+        if let Some(workspace) = self.files.workspace().filter(|_| skill.is_some()) {
+            options.workspace = Workspace::Directory(workspace.path.clone());
+            worked_on = "workspace";
+        }
+        match line {
+            CommandLine::Shell(text) => options.command = Some(HostCommand::Shell(text)),
+            CommandLine::Argv(words) => {
+                let mut words = words.into_iter();
+                options.command = words
+                    .next()
+                    .map(check_program_name)
+                    .transpose()?
+                    .map(HostCommand::Program);
+                options.args = words.collect();
+            }
+        }
+        let target = match &skill {
+            Some(skill) => {
+                skill.check_dependencies(None)?;
+                super::RunTarget::Skill(&skill.entry)
+            }
+            None => super::RunTarget::Directory(&ground.base),
+        };
+        let ran = self
+            .execute(target, options, &deadline, &around.path_map())
+            .await?;
+        Ok(ran.output.with_file_prefix(worked_on).into_tool_output(
+            &ran.timeout_seconds,
+            |stdout, stderr| match stderr {
+                "" => stdout.to_owned(),
+                stderr => format!("{stdout}\n[stderr]\n{stderr}"),
+            },
+        ))
+    }
+
+    fn resolve_start_directory(&self, cwd: &str) -> Result<StartDirectory, ToolError> {
+        let place = match self.files.locate(&VirtualPath::parse(cwd)?)? {
+            PathTarget::Path(place) => place,
+            PathTarget::SkillList => {
+                let error = ToolError::new(
+                    ToolErrorCode::PathOutsideMounts,
+                    "there is no directory to start in: there is no workspace",
+                );
+                return Err(error.with_hint(
+                    "name a directory as `cwd`, such as that of a skill: `skills/NAME`",
+                ));
+            }
+        };
+        let (_, real) = self
+            .files
+            .open_directory(&place)
+            .map_err(|error| match error.code {
+                ToolErrorCode::NotFound => error
+                    .with_hint("`cwd` has to be there; make it with skills_write or with mkdir"),
+                _ => error,
+            })?;
+        let base = place.base_path();
+        let start = real.iter().fold(base.clone(), |path, part| path.join(part));
+        Ok(StartDirectory {
+            base,
+            start,
+            skill: place.skill.map(|skill| skill.entry.name().to_string()),
+        })
+    }
+}
+
+/// A program of the machine is named without a path.
+fn check_program_name(program: String) -> Result<String, ToolError> {
+    if !program.contains('/') {
+        return Ok(program);
+    }
+    let error = ToolError::new(
+        ToolErrorCode::InvalidArguments,
+        format!(
+            "'{}' is a path, and programs are named without one",
+            escape_for_display(&program)
+        ),
+    );
+    Err(error.with_hint(format!(
+        "run a script by its interpreter: `sh {program}`, `python3 {program}`"
+    )))
+}

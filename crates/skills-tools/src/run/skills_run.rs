@@ -1,0 +1,284 @@
+//! `skills_run`: a command of a skill.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::json;
+use skills_runtime::discovery::SkillFiles;
+use skills_runtime::{ExecutionOptions, HostCommand, ScriptType, Secret, Workspace};
+
+use super::command_line::CommandLine;
+use super::{
+    Deadline, ProgramTools, RunTarget, RunnableSkill, command_properties, parse_hosts,
+    result_properties, stdin_bytes,
+};
+use crate::schema;
+use crate::tool_definition::{Annotations, ToolDefinition};
+use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
+
+const DEFAULT_TIMEOUT: u64 = 120;
+
+/// The arguments of `skills_run`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunArguments {
+    name: String,
+    command: String,
+    #[serde(default = "default_timeout")]
+    timeout: u64,
+    stdin: Option<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    #[serde(default)]
+    network: Vec<String>,
+}
+
+fn default_timeout() -> u64 {
+    DEFAULT_TIMEOUT
+}
+
+pub(crate) fn definition() -> ToolDefinition {
+    let mut properties = command_properties(DEFAULT_TIMEOUT);
+    properties["name"] =
+        json!({"type": "string", "minLength": 1, "maxLength": 128, "description": "The skill."});
+    properties["command"]["description"] = json!(
+        "What to run in the skill's directory, such as `python scripts/convert.py /workspace/doc.pdf`. Plain words; a shell only where it is allowed."
+    );
+    properties["env"] = json!({"type": "object", "additionalProperties": {"type": "string", "maxLength": 32768}, "maxProperties": 32,
+                               "description": "Variables that the skill declares."});
+    ToolDefinition {
+        name: "skills_run".to_owned(),
+        title: "Run a skill's program".to_owned(),
+        description: "Runs a command in a skill's directory, in a sandbox. The skill cannot be written; write results to /workspace."
+            .to_owned(),
+        input_schema: schema::input_schema(properties, &["name", "command"]),
+        output_schema: schema::output_schema(result_properties(), &["exit_code", "stdout", "stderr", "timed_out"]),
+        annotations: Annotations::EXECUTES,
+    }
+}
+
+impl ProgramTools {
+    pub(crate) async fn run(
+        &self,
+        arguments: RunArguments,
+        context: &CallContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let deadline = Deadline::from_secs(arguments.timeout);
+        let skill = self.find_runnable(&arguments.name)?;
+        let line = CommandLine::parse(&arguments.command)?;
+        let around = self.visible_dirs(Some(&skill.entry))?;
+        let mut options = self.base_options(context);
+        around.add_to(&mut options);
+        options.stdin = stdin_bytes(arguments.stdin.as_ref());
+        options.hosts = parse_hosts(&arguments.network)?;
+        self.apply_declared_env(&skill, &arguments.env, &mut options)?;
+        let program = parse_run_command(&line, &skill)?;
+        if let Some(script) = program.script_path() {
+            self.check_enabled(
+                &skill.entry,
+                script.strip_prefix("scripts/").unwrap_or(script),
+            )?;
+        }
+        skill.check_dependencies(program.script_path())?;
+        program.apply_to(&mut options);
+        if let Some(workspace) = self.files.workspace() {
+            options.workspace = Workspace::Directory(workspace.path.clone());
+        }
+        let ran = self
+            .execute(
+                RunTarget::Skill(&skill.entry),
+                options,
+                &deadline,
+                &around.path_map(),
+            )
+            .await?;
+        Ok(ran.output.with_file_prefix("workspace").into_tool_output(
+            &ran.timeout_seconds,
+            |stdout, stderr| match (stdout, stderr) {
+                ("", stderr) => stderr.to_owned(),
+                (stdout, "") => stdout.to_owned(),
+                (stdout, stderr) => format!("{stdout}\n{stderr}"),
+            },
+        ))
+    }
+
+    /// Gives variables that the skill declares, and refuses all others.
+    fn apply_declared_env(
+        &self,
+        skill: &RunnableSkill,
+        given: &BTreeMap<String, String>,
+        options: &mut ExecutionOptions,
+    ) -> Result<(), ToolError> {
+        if given.is_empty() {
+            return Ok(());
+        }
+        let directory = skill.entry.directory().to_string_lossy();
+        let declared = self
+            .runtime
+            .declared_variables(&directory)
+            .unwrap_or_default();
+        if let Some(other) = given.keys().find(|name| !declared.contains(*name)) {
+            let names: Vec<&str> = declared.iter().map(String::as_str).collect();
+            let hint = if names.is_empty() {
+                "it declares none".to_owned()
+            } else {
+                format!("it declares {}", names.join(", "))
+            };
+            let error = ToolError::new(
+                ToolErrorCode::InvalidArguments,
+                format!("the skill declares no variable {other:?}"),
+            );
+            return Err(error.with_hint(hint));
+        }
+        options.env.extend(
+            given
+                .iter()
+                .map(|(name, value)| (name.clone(), Secret::new(value))),
+        );
+        Ok(())
+    }
+}
+
+/// What a command line runs.
+enum RunCommand {
+    /// A script of the skill, by the interpreter for its kind.
+    Script {
+        path: String,
+        arguments: Vec<String>,
+    },
+    /// A module of the skill.
+    Module {
+        path: String,
+        arguments: Vec<String>,
+    },
+    /// A program of the machine.
+    Host {
+        command: HostCommand,
+        arguments: Vec<String>,
+    },
+}
+
+impl RunCommand {
+    fn script_path(&self) -> Option<&str> {
+        match self {
+            Self::Script { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
+    fn apply_to(self, options: &mut ExecutionOptions) {
+        match self {
+            Self::Script { path, arguments } => {
+                (options.script, options.args) = (Some(path), arguments)
+            }
+            Self::Module { path, arguments } => {
+                (options.wasm_module, options.args) = (Some(path), arguments)
+            }
+            Self::Host { command, arguments } => {
+                (options.command, options.args) = (Some(command), arguments)
+            }
+        }
+    }
+}
+
+/// Finds out what a command line runs: a script of the skill, named alone or behind its
+/// interpreter, needs no more leave than the skill itself; anything else is a program of the
+/// machine.
+fn parse_run_command(line: &CommandLine, skill: &RunnableSkill) -> Result<RunCommand, ToolError> {
+    let words = match line {
+        CommandLine::Argv(words) => words,
+        CommandLine::Shell(text) => {
+            return Ok(RunCommand::Host {
+                command: HostCommand::Shell(text.clone()),
+                arguments: Vec::new(),
+            });
+        }
+    };
+    let Some((first, rest)) = words.split_first() else {
+        return Err(ToolError::new(
+            ToolErrorCode::InvalidArguments,
+            "the command is empty",
+        ));
+    };
+    let name = skill.entry.name().as_str();
+    if let (Some(kind), Some((script, arguments))) = (script_type_of(first), rest.split_first())
+        && let Some(path) = find_in_skill(&skill.files, name, script)
+            .filter(|path| ScriptType::from_path(path.as_ref()) == Some(kind))
+    {
+        return Ok(RunCommand::Script {
+            path,
+            arguments: arguments.to_vec(),
+        });
+    }
+    if let Some(path) = find_in_skill(&skill.files, name, first) {
+        if ScriptType::from_path(path.as_ref()).is_some() {
+            return Ok(RunCommand::Script {
+                path,
+                arguments: rest.to_vec(),
+            });
+        }
+        if path.ends_with(".wasm") {
+            return Ok(RunCommand::Module {
+                path,
+                arguments: rest.to_vec(),
+            });
+        }
+    }
+    // Behind an interpreter too: to ask for leave to start it would help nobody.
+    let script = rest
+        .first()
+        .filter(|word| script_type_of(first).is_some_and(|kind| names_script(name, word, kind)));
+    if let Some(missing) = script.or(Some(first).filter(|first| first.contains('/'))) {
+        let error = ToolError::new(
+            ToolErrorCode::ScriptNotFound,
+            format!("'{missing}' is no script of the skill '{name}'"),
+        );
+        return Err(error.with_hint(format!(
+            "list the files with skills_ls of `skills/{name}`, or name a program without a path"
+        )));
+    }
+    Ok(RunCommand::Host {
+        command: HostCommand::Program(first.clone()),
+        arguments: rest.to_vec(),
+    })
+}
+
+/// The kind of scripts that a program runs.
+fn script_type_of(program: &str) -> Option<ScriptType> {
+    Some(match program {
+        "python" | "python3" => ScriptType::Python,
+        "bash" | "sh" => ScriptType::Shell,
+        "node" => ScriptType::Node,
+        "ruby" => ScriptType::Ruby,
+        "perl" => ScriptType::Perl,
+        _ => return None,
+    })
+}
+
+/// Whether a word can only mean a script of this kind in the skill, where commands start.
+fn names_script(skill: &str, word: &str, kind: ScriptType) -> bool {
+    let is_here = !word.starts_with(['/', '-']) || word.starts_with(&format!("/skills/{skill}/"));
+    is_here && ScriptType::from_path(word.as_ref()) == Some(kind)
+}
+
+/// Returns the path in the skill of a file of it, as the directory spells it. Links and hidden
+/// files are none: what they lead to has a name of its own.
+fn find_in_skill(files: &SkillFiles, skill: &str, word: &str) -> Option<String> {
+    let path = word
+        .strip_prefix(&format!("/skills/{skill}/"))
+        .or_else(|| word.strip_prefix(&format!("skills/{skill}/")));
+    let path = path.unwrap_or_else(|| word.strip_prefix("./").unwrap_or(word));
+    let is_plain = path.contains(['/', '.'])
+        && !path.starts_with('/')
+        && path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let listed = if is_plain {
+        files.files_in(directory).unwrap_or_default()
+    } else {
+        Vec::new()
+    };
+    listed
+        .into_iter()
+        .map(|file| file.path)
+        .find(|known| known == path)
+}

@@ -1,0 +1,77 @@
+//! What a program sees around it, and what a model is told of that.
+
+use std::path::{Path, PathBuf};
+
+use skills_runtime::policy::Access;
+use skills_runtime::{Entry, ExecutionOptions};
+
+use super::ProgramTools;
+use crate::ToolError;
+use crate::path_map::PathMap;
+
+/// The directories that a program works on, each with the name that a model knows it by.
+pub(super) struct VisibleDirs {
+    dirs: Vec<VisibleDir>,
+}
+
+struct VisibleDir {
+    /// `/workspace`, `/skills/pdf`, `/data`.
+    alias: String,
+    host_path: PathBuf,
+    /// Nothing for what the program has anyway.
+    access: Option<Access>,
+}
+
+impl ProgramTools {
+    /// The workspace, the mounts, and the skill.
+    ///
+    /// # Errors
+    /// When something else was put in the place of a mount.
+    pub(super) fn visible_dirs(&self, entry: Option<&Entry>) -> Result<VisibleDirs, ToolError> {
+        self.files.check_mounts_unchanged()?;
+        let skill = entry.map(|entry| VisibleDir {
+            alias: format!("/skills/{}", entry.name()),
+            host_path: entry.directory().to_owned(),
+            access: None,
+        });
+        let mounts = self.files.mounts().map(|mount| VisibleDir {
+            alias: format!("/{}", mount.name),
+            host_path: mount.path.clone(),
+            access: Some(mount.access.into()),
+        });
+        Ok(VisibleDirs {
+            dirs: skill.into_iter().chain(mounts).collect(),
+        })
+    }
+}
+
+impl VisibleDirs {
+    /// Offers the directories, and other names for them.
+    pub(super) fn add_to(&self, options: &mut ExecutionOptions) {
+        options.optional_mounts.extend(
+            self.dirs
+                .iter()
+                .filter_map(|place| Some((place.host_path.clone(), place.access?))),
+        );
+        options.path_aliases.extend(
+            self.dirs
+                .iter()
+                .map(|place| (PathBuf::from(&place.alias), place.host_path.clone())),
+        );
+    }
+
+    /// How paths of this machine are told.
+    pub(super) fn path_map(&self) -> PathMap {
+        self.dirs.iter().fold(PathMap::default(), |shown, place| {
+            shown.add(&place.host_path, &place.alias)
+        })
+    }
+
+    /// The name of a directory, without the first slash.
+    pub(super) fn display_name(&self, host: &Path) -> Option<&str> {
+        self.dirs
+            .iter()
+            .find(|place| place.host_path == host)
+            .map(|place| place.alias.trim_start_matches('/'))
+    }
+}

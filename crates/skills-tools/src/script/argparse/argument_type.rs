@@ -1,0 +1,193 @@
+//! What an argument of argparse may be, and how it is passed.
+
+use serde_json::{Map, Value, json};
+
+use super::super::argument::{ArgumentStyle, JsonType};
+use super::MAX_ARGUMENTS;
+use super::call::Call;
+
+/// What an argument may be, and how it is passed.
+pub(super) struct ArgumentType {
+    pub(super) json_type: JsonType,
+    pub(super) style: ArgumentStyle,
+    pub(super) keywords: Map<String, Value>,
+}
+
+impl ArgumentType {
+    /// Reads an option; nothing when its values cannot be given as data.
+    pub(super) fn option(call: &Call<'_, '_>, action: Option<&str>, word: &str) -> Option<Self> {
+        let word = word.to_owned();
+        let flag = |when, otherwise| ArgumentType {
+            json_type: JsonType::Boolean,
+            style: ArgumentStyle::Flag {
+                option: word.clone(),
+                when,
+                otherwise,
+            },
+            keywords: Map::new(),
+        };
+        match action {
+            Some("store_true" | "count" | "store_const" | "append_const") => {
+                return Some(flag(true, None));
+            }
+            // `--no-color` that stores into `color` is passed for false; one that has no other name
+            // says itself what it does.
+            Some("store_false") if call.keyword_text("dest").is_some() => {
+                let mut flag = flag(false, None);
+                flag.keywords.insert("default".to_owned(), true.into());
+                return Some(flag);
+            }
+            Some("store_false") => return Some(flag(true, None)),
+            None if call.keyword_name("action") == Some("BooleanOptionalAction") => {
+                return Some(flag(
+                    true,
+                    word.strip_prefix("--").map(|bare| format!("--no-{bare}")),
+                ));
+            }
+            None | Some("store" | "extend" | "append") => {}
+            Some(_) => return None,
+        }
+        match (parse_nargs(call)?, action) {
+            (Nargs::One | Nargs::Optional, Some("append")) => {
+                Some(value_list(call, ArgumentStyle::Option(word), None))
+            }
+            (Nargs::One | Nargs::Optional, _) if call.keyword_name("type") == Some("bool") => {
+                Some(ArgumentType {
+                    json_type: JsonType::Boolean,
+                    style: ArgumentStyle::EmptyIsFalse(word),
+                    keywords: Map::new(),
+                })
+            }
+            (Nargs::One | Nargs::Optional, _) => {
+                Some(single_value(call, ArgumentStyle::Option(word)))
+            }
+            (Nargs::Many { .. }, Some("append")) => None,
+            (
+                Nargs::Many {
+                    min: least,
+                    max: most,
+                },
+                _,
+            ) => Some(value_list(
+                call,
+                ArgumentStyle::ManyValues {
+                    option: word,
+                    min: least,
+                },
+                most,
+            )),
+        }
+    }
+
+    /// Reads a positional argument; nothing when its values cannot be given as data.
+    pub(super) fn positional(call: &Call<'_, '_>, action: Option<&str>) -> Option<Self> {
+        action
+            .is_none_or(|action| matches!(action, "store" | "extend"))
+            .then_some(())?;
+        Some(match parse_nargs(call)? {
+            Nargs::One => single_value(call, ArgumentStyle::Positional { min: 1, max: 1 }),
+            Nargs::Optional => single_value(call, ArgumentStyle::Positional { min: 0, max: 1 }),
+            Nargs::Many {
+                min: least,
+                max: most,
+            } => value_list(
+                call,
+                ArgumentStyle::Positional {
+                    min: least,
+                    max: most.unwrap_or(usize::MAX),
+                },
+                most,
+            ),
+        })
+    }
+}
+
+/// How many words an argument takes.
+enum Nargs {
+    One,
+    Optional,
+    Many { min: usize, max: Option<usize> },
+}
+
+fn parse_nargs(call: &Call<'_, '_>) -> Option<Nargs> {
+    let Some(nargs) = call
+        .keyword_literal("nargs")
+        .filter(|nargs| !nargs.is_null())
+    else {
+        // The rest of the line, commands and all, cannot be told from options.
+        return (!matches!(call.keyword_name("nargs"), Some("REMAINDER" | "PARSER")))
+            .then_some(Nargs::One);
+    };
+    match (
+        nargs.as_str(),
+        nargs.as_u64().and_then(|count| usize::try_from(count).ok()),
+    ) {
+        (Some("?"), _) => Some(Nargs::Optional),
+        (Some("*"), _) => Some(Nargs::Many { min: 0, max: None }),
+        (Some("+"), _) => Some(Nargs::Many { min: 1, max: None }),
+        (_, Some(count @ 1..=MAX_ARGUMENTS)) => Some(Nargs::Many {
+            min: count,
+            max: Some(count),
+        }),
+        _ => None,
+    }
+}
+
+fn single_value(call: &Call<'_, '_>, form: ArgumentStyle) -> ArgumentType {
+    let mut keywords = Map::new();
+    if let Some(choices) = enum_choices(call) {
+        keywords.insert("enum".to_owned(), choices);
+    }
+    ArgumentType {
+        json_type: json_type(call),
+        style: form,
+        keywords,
+    }
+}
+
+fn value_list(call: &Call<'_, '_>, form: ArgumentStyle, most: Option<usize>) -> ArgumentType {
+    let mut items = Map::from_iter([("type".to_owned(), json_type(call).as_str().into())]);
+    if let Some(choices) = enum_choices(call) {
+        items.insert("enum".to_owned(), choices);
+    }
+    let mut keywords = Map::from_iter([("items".to_owned(), Value::Object(items))]);
+    if let Some(most) = most {
+        keywords.insert("maxItems".to_owned(), json!(most));
+    }
+    ArgumentType {
+        json_type: JsonType::Array,
+        style: form,
+        keywords,
+    }
+}
+
+fn json_type(call: &Call<'_, '_>) -> JsonType {
+    match call.keyword_name("type") {
+        Some("int") => JsonType::Integer,
+        Some("float") => JsonType::Number,
+        _ => JsonType::String,
+    }
+}
+
+/// Returns the choices that a value of the type can be at all.
+fn enum_choices(call: &Call<'_, '_>) -> Option<Value> {
+    let choices = call.keyword_literal("choices")?;
+    let kind = json_type(call);
+    let fitting = choices
+        .as_array()?
+        .iter()
+        .all(|choice| is_of_type(choice, kind));
+    fitting.then_some(choices)
+}
+
+/// Says whether a constant is a value of the type.
+pub(super) fn is_of_type(value: &Value, kind: JsonType) -> bool {
+    match kind {
+        JsonType::String => value.is_string(),
+        JsonType::Integer => value.is_i64() || value.is_u64(),
+        JsonType::Number => value.is_number(),
+        JsonType::Boolean => value.is_boolean(),
+        JsonType::Array => value.is_array(),
+        JsonType::Object => value.is_object(),
+    }
+}

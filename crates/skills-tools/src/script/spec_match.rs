@@ -1,0 +1,143 @@
+//! Which entry of the `scripts` block speaks of which file.
+
+use skills_runtime::manifest::ScriptSpec;
+
+use super::{ScriptWarning, stem, warning::truncate_name};
+
+/// The longest name that is compared with others, in characters.
+const MAX_COMPARED_CHARS: usize = 64;
+
+/// Finds what the block says of a file: an entry with its whole name, else one with its name
+/// without the ending.
+pub(crate) fn find_spec<'a>(specs: &'a [ScriptSpec], file: &str) -> Option<&'a ScriptSpec> {
+    specs
+        .iter()
+        .find(|spec| spec_file(spec) == file)
+        .or_else(|| specs.iter().find(|spec| spec_file(spec) == stem(file)))
+}
+
+/// Warns of entries that speak of no file. `files` are the names of all files in `scripts/`, those
+/// that become no tools as well.
+pub(crate) fn unmatched_specs(specs: &[ScriptSpec], files: &[String]) -> Vec<ScriptWarning> {
+    let speaks_of =
+        |spec: &ScriptSpec, file: &str| spec_file(spec) == file || spec_file(spec) == stem(file);
+    let unmatched = specs
+        .iter()
+        .filter(|spec| !files.iter().any(|file| speaks_of(spec, file)));
+    unmatched
+        .map(|spec| ScriptWarning::UnknownScript {
+            entry: truncate_name(&spec.name),
+            nearest: nearest_file(spec_file(spec), files),
+        })
+        .collect()
+}
+
+/// The file that an entry means, with or without its ending.
+fn spec_file(spec: &ScriptSpec) -> &str {
+    let name = spec.name.strip_prefix("./").unwrap_or(&spec.name);
+    name.strip_prefix("scripts/").unwrap_or(name)
+}
+
+/// Finds the file that is at most a third of the name away; the first in byte order of those that
+/// are equally near.
+fn nearest_file(name: &str, files: &[String]) -> Option<String> {
+    let away = |file: &String| edit_distance(name, file).min(edit_distance(name, stem(file)));
+    let most = (name.chars().count() / 3).max(1);
+    files
+        .iter()
+        .map(|file| (away(file), file))
+        .filter(|(away, _)| *away <= most)
+        .min()
+        .map(|(_, file)| file.clone())
+}
+
+/// How many characters have to be added, removed or replaced, in letters of either case; much for
+/// long names.
+fn edit_distance(one: &str, other: &str) -> usize {
+    let lower = |name: &str| {
+        name.to_lowercase()
+            .chars()
+            .take(MAX_COMPARED_CHARS + 1)
+            .collect::<Vec<_>>()
+    };
+    let (one, other) = (lower(one), lower(other));
+    if one.len().max(other.len()) > MAX_COMPARED_CHARS {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use skills_runtime::manifest::Document;
+
+    use super::*;
+
+    /// Reads entries of a `scripts` block, in YAML indented by two.
+    pub(crate) fn specs(yaml: &str) -> Vec<ScriptSpec> {
+        let source = format!("---\nname: s\ndescription: d\nscripts:\n{yaml}\n---\n");
+        Document::parse(source.as_bytes())
+            .unwrap()
+            .manifest()
+            .extensions()
+            .scripts
+            .clone()
+    }
+
+    #[test]
+    fn an_entry_is_found_by_name_with_and_without_its_ending() {
+        let specs = specs("  a: One\n  a.sh: Two\n  scripts/b.py: Three");
+        let check = |file: &str, expected: Option<&str>| {
+            assert_eq!(
+                find_spec(&specs, file).and_then(|spec| spec.description.as_deref()),
+                expected,
+                "{file}"
+            );
+        };
+        check("a.py", Some("One"));
+        check("a.sh", Some("Two"));
+        check("b.py", Some("Three"));
+        check("b.sh", None);
+    }
+
+    #[test]
+    fn an_entry_without_a_file_names_the_nearest() {
+        let files = ["get_forecast.py", "get_current.py", "build.js", "x.sh"].map(str::to_owned);
+        let entries = "  get_forcast: One\n  Get_Current.py: Two\n  build: Three\n  unheard_of: Four\n  x: Five";
+        let warnings: Vec<_> = unmatched_specs(&specs(entries), &files)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            warnings,
+            [
+                r#"`scripts` speaks of "get_forcast", which is no file of the skill; "get_forecast.py" is the nearest"#,
+                r#"`scripts` speaks of "Get_Current.py", which is no file of the skill; "get_current.py" is the nearest"#,
+                r#"`scripts` speaks of "unheard_of", which is no file of the skill"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn distances_are_of_characters() {
+        for (one, other, expected) in [
+            ("", "", 0),
+            ("a", "", 1),
+            ("kitten", "sitting", 3),
+            ("天气", "天", 1),
+            ("ab", "ba", 2),
+        ] {
+            assert_eq!(edit_distance(one, other), expected, "{one} {other}");
+        }
+        assert_eq!(edit_distance(&"a".repeat(65), "a"), usize::MAX);
+    }
+}

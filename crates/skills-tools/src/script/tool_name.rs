@@ -1,0 +1,438 @@
+//! What the tools of scripts are called.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::stem;
+
+/// The longest name that every model API takes, in bytes.
+pub(crate) const MAX_NAME_BYTES: usize = 64;
+/// What every name begins with.
+const PREFIX: &str = "skill__";
+/// What separates the parts of a name.
+const SEPARATOR: &str = "__";
+/// The length of a hash, in hexadecimal digits. A name outlives its script in what clients
+/// remember, so a second preimage must be out of reach.
+const HASH_DIGITS: usize = 16;
+
+/// A skill and those of its scripts that become tools. A skill that another one shadows is given
+/// without scripts, because its name still counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SkillScripts<'a> {
+    pub(crate) name: &'a str,
+    /// The canonical path of its directory, which no other skill has.
+    pub(crate) directory: &'a Path,
+    /// File names in `scripts/`, each once.
+    pub(crate) files: &'a [String],
+}
+
+/// The names of the tools of a whole catalog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ToolNames {
+    /// A name for each script, skill by skill in the given order: unique, at most 64 bytes of
+    /// `[A-Za-z0-9_-]`.
+    pub(crate) names: Vec<String>,
+    /// The scripts that did not get a name because others could claim it, in byte order.
+    pub(crate) collisions: Vec<Collision>,
+}
+
+/// A script whose name has a hash because of another script or skill.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Collision {
+    skill: String,
+    file: String,
+    /// The name that several scripts would have; nothing when several skills have the name of this
+    /// one.
+    requested_name: Option<String>,
+    name: String,
+}
+
+/// Names the scripts of a catalog: `skill__{skill}__{stem}`, where that can be read in one way
+/// only.
+///
+/// A name gets a hash of skill and file behind another `__` when a part of it has other characters
+/// than letters, digits, `_` and `-`, holds `__`, or begins or ends with `_`; when it is longer
+/// than 64 bytes; and when scripts of one skill differ only in their ending. Where several skills
+/// have one name, or where the hashes of two scripts are equal, the hash covers the skill's
+/// directory as well.
+///
+/// A name never changes hands: a script or skill that is added may take a name away from its owner,
+/// which then gets one with a hash, but does not get it. The order of the list decides nothing.
+pub(crate) fn assign_names(skills: &[SkillScripts<'_>]) -> ToolNames {
+    assign_with_digits(skills, HASH_DIGITS)
+}
+
+fn assign_with_digits(skills: &[SkillScripts<'_>], digits: usize) -> ToolNames {
+    let claims = name_claims(skills);
+    let plain = keep_unique(claims.iter().map(NameClaim::plain_name));
+    let short = keep_unique(
+        claims
+            .iter()
+            .zip(&plain)
+            .map(|(claim, plain)| plain.is_none().then(|| claim.portable_hashed_name(digits))),
+    );
+    let mut assigned = ToolNames {
+        names: Vec::with_capacity(claims.len()),
+        collisions: Vec::new(),
+    };
+    for ((claim, plain), short) in claims.iter().zip(plain).zip(short) {
+        let name = plain
+            .or(short)
+            .filter(|_| !claim.shares_skill_name)
+            .unwrap_or_else(|| claim.unique_hashed_name());
+        assigned.collisions.extend(claim.collision(&name));
+        assigned.names.push(name);
+    }
+    assigned.collisions.sort();
+    assigned
+}
+
+/// Keeps the names that are there once.
+fn keep_unique(names: impl Iterator<Item = Option<String>>) -> Vec<Option<String>> {
+    let mut names: Vec<Option<String>> = names.collect();
+    let mut counts: HashMap<String, usize> = HashMap::with_capacity(names.len());
+    for name in names.iter().flatten() {
+        *counts.entry(name.clone()).or_default() += 1;
+    }
+    for name in &mut names {
+        name.take_if(|name| counts[name.as_str()] > 1);
+    }
+    names
+}
+
+fn name_claims<'a>(skills: &'a [SkillScripts<'a>]) -> Vec<NameClaim<'a>> {
+    let mut counts: HashMap<&str, usize> = HashMap::with_capacity(skills.len());
+    for skill in skills {
+        *counts.entry(skill.name).or_default() += 1;
+    }
+    let of_skill = |skill: &'a SkillScripts<'a>| {
+        let is_shared = counts[skill.name] > 1;
+        skill.files.iter().map(move |file| NameClaim {
+            skill,
+            file,
+            shares_skill_name: is_shared,
+        })
+    };
+    skills.iter().flat_map(of_skill).collect()
+}
+
+/// A script that wants a name.
+struct NameClaim<'a> {
+    skill: &'a SkillScripts<'a>,
+    file: &'a str,
+    /// Whether another skill has the same name.
+    shares_skill_name: bool,
+}
+
+impl NameClaim<'_> {
+    /// Returns the name without a hash, when it can be taken apart in one way only.
+    fn plain_name(&self) -> Option<String> {
+        let (skill, stem) = (self.skill.name, stem(self.file));
+        let name = format!("{PREFIX}{skill}{SEPARATOR}{stem}");
+        (is_plain_part(skill) && is_plain_part(stem) && name.len() <= MAX_NAME_BYTES)
+            .then_some(name)
+    }
+
+    /// Returns the name with a hash that is the same on every machine.
+    fn portable_hashed_name(&self, digits: usize) -> String {
+        self.hashed_name(digits, &[self.skill.name.as_bytes(), self.file.as_bytes()])
+    }
+
+    /// Returns the name with a hash that no other script has.
+    fn unique_hashed_name(&self) -> String {
+        self.hashed_name(
+            HASH_DIGITS,
+            &[
+                self.skill.directory.as_os_str().as_encoded_bytes(),
+                self.skill.name.as_bytes(),
+                self.file.as_bytes(),
+            ],
+        )
+    }
+
+    /// The second `__` keeps it apart from plain names, and what is hashed has another number of
+    /// parts for each kind of hash.
+    fn hashed_name(&self, digits: usize, hash_of: &[&[u8]]) -> String {
+        let (mut skill, mut stem) = (sanitize(self.skill.name), sanitize(stem(self.file)));
+        let room = MAX_NAME_BYTES - PREFIX.len() - 2 * SEPARATOR.len() - digits;
+        skill.truncate(room - stem.len().min(room / 2));
+        stem.truncate(room - skill.len());
+        format!(
+            "{PREFIX}{skill}{SEPARATOR}{stem}{SEPARATOR}{}",
+            hash_parts(hash_of, digits)
+        )
+    }
+
+    fn collision(&self, name: &str) -> Option<Collision> {
+        let wanted = if self.shares_skill_name {
+            None
+        } else {
+            Some(self.plain_name().filter(|plain| plain != name)?)
+        };
+        Some(Collision {
+            skill: self.skill.name.to_owned(),
+            file: self.file.to_owned(),
+            requested_name: wanted,
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl std::fmt::Display for Collision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            skill,
+            file,
+            requested_name: wanted,
+            name,
+        } = self;
+        write!(
+            f,
+            "script {file:?} of skill {skill:?} becomes the tool {name}: "
+        )?;
+        match wanted {
+            Some(wanted) => write!(f, "several scripts would be named {wanted}"),
+            None => write!(f, "several skills are named {skill:?}"),
+        }
+    }
+}
+
+/// Whether a part of a name stays as it is, and leaves no doubt about where it ends.
+fn is_plain_part(part: &str) -> bool {
+    let is_inside = !part.is_empty()
+        && !part.contains(SEPARATOR)
+        && !part.starts_with('_')
+        && !part.ends_with('_');
+    is_inside && part.chars().all(is_allowed_char)
+}
+
+fn is_allowed_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+}
+
+fn sanitize(part: &str) -> String {
+    part.chars()
+        .map(|c| if is_allowed_char(c) { c } else { '_' })
+        .collect()
+}
+
+/// Returns the first digits of a SHA-256 of the parts, of which each stands behind its length.
+fn hash_parts(parts: &[&[u8]], digits: usize) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+    let mut text: String = hasher
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    text.truncate(digits);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn skills<'a>(skills: &'a [(&'a str, &'a str, Vec<String>)]) -> Vec<SkillScripts<'a>> {
+        skills
+            .iter()
+            .map(|(directory, name, files)| SkillScripts {
+                name,
+                directory: Path::new(directory),
+                files,
+            })
+            .collect()
+    }
+
+    fn named(given: &[(&str, &[&str])]) -> ToolNames {
+        let directories: Vec<String> = (0..given.len()).map(|index| format!("/{index}")).collect();
+        let files = |files: &[&str]| files.iter().map(|file| (*file).to_owned()).collect();
+        let given: Vec<_> = given
+            .iter()
+            .zip(&directories)
+            .map(|((name, of), directory)| (directory.as_str(), *name, files(of)))
+            .collect();
+        assign_names(&skills(&given))
+    }
+
+    fn check(given: &[(&str, &[&str])], expected: &[&str]) {
+        assert_eq!(named(given).names, expected);
+    }
+
+    #[test]
+    fn a_name_that_is_read_in_one_way_has_no_hash() {
+        check(
+            &[("weather", &["get_forecast.py"])],
+            &["skill__weather__get_forecast"],
+        );
+        check(
+            &[("tax_calculator", &["calculate_duty.py"])],
+            &["skill__tax_calculator__calculate_duty"],
+        );
+        check(&[("My-Skill", &["A-1.sh"])], &["skill__My-Skill__A-1"]);
+        check(
+            &[("w", &[&format!("{}.py", "x".repeat(54))])],
+            &[&format!("skill__w__{}", "x".repeat(54))],
+        );
+        assert!(
+            named(&[("a", &["b.py", "c.sh"]), ("b", &["b.py"])])
+                .collisions
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn other_names_have_a_hash_of_skill_and_file() {
+        insta::assert_snapshot!(
+            named(&[
+                ("a__b", &["c.py"]),
+                ("a", &["b__c.py"]),
+                ("a_", &["b.py"]),
+                ("_a", &["b.py"]),
+                ("d", &["b_.py"]),
+                ("w", &["a b.c.sh", "a_b_c.sh", "天.py", "地.py"]),
+                ("а", &["x.py"]),
+                ("б", &["x.py"]),
+                ("weather", &[&format!("{}.py", "x".repeat(80))]),
+                (&"s".repeat(128), &["run.py"]),
+                (&"t".repeat(128), &[&format!("{}.py", "x".repeat(80))]),
+            ]).names.join("\n"),
+            @"
+            skill__a__b__c__55e017875bd412e8
+            skill__a__b__c__4ff4dd1cd94b1206
+            skill__a___b__35082356d9de8fce
+            skill___a__b__acbda2bf163b8e92
+            skill__d__b___1cf88d1e9c95269b
+            skill__w__a_b_c__f2e031e031b036d6
+            skill__w__a_b_c
+            skill__w_____8bf6cebdac2532b2
+            skill__w_____e44e081e4648f3b0
+            skill_____x__5efb8516b98e412f
+            skill_____x__5b8958a5166434b7
+            skill__weather__xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx__0c11edc71a56c165
+            skill__ssssssssssssssssssssssssssssssssss__run__87e63755f6cdaa21
+            skill__ttttttttttttttttttt__xxxxxxxxxxxxxxxxxx__7fe634aac1034c30
+            ");
+    }
+
+    #[test]
+    fn scripts_that_would_share_a_name_all_have_a_hash() {
+        let found = named(&[("w", &["a.py", "a.sh", "b.py"])]);
+        insta::assert_snapshot!(found.names.join("\n"), @"
+        skill__w__a__fee743c95d5f417b
+        skill__w__a__668b0eb2b1113261
+        skill__w__b
+        ");
+        insta::assert_snapshot!(found.collisions[0], @r#"script "a.py" of skill "w" becomes the tool skill__w__a__fee743c95d5f417b: several scripts would be named skill__w__a"#);
+        assert_eq!(found.collisions.len(), 2);
+    }
+
+    #[test]
+    fn skills_that_share_a_name_have_a_hash_of_their_directory() {
+        let found = named(&[
+            ("w", &["a.py"]),
+            ("w", &["a.py", "b__c.py"]),
+            ("v", &["a.py"]),
+        ]);
+        insta::assert_snapshot!(found.names.join("\n"), @"
+        skill__w__a__e62d0fcba7298610
+        skill__w__a__7716944306f0bd74
+        skill__w__b__c__a478b66d0763d269
+        skill__v__a
+        ");
+        insta::assert_snapshot!(found.collisions[0], @r#"script "a.py" of skill "w" becomes the tool skill__w__a__7716944306f0bd74: several skills are named "w""#);
+        let shadowed = named(&[("w", &["a.py"]), ("w", &[])]);
+        assert_eq!(shadowed.names, found.names[..1]);
+    }
+
+    /// Skills in different directories, many of which want the same names.
+    fn catalog(most: usize) -> impl Strategy<Value = Vec<(String, String, Vec<String>)>> {
+        let name = prop_oneof!["[ab_]{1,4}", "[aé]{1,2}", "\\PC{1,70}"];
+        let file = (
+            prop_oneof!["[ab_ .é]{1,4}", "\\PC{0,70}"],
+            prop_oneof![Just("py"), Just("sh")],
+        );
+        let file = file.prop_map(|(stem, ending)| format!("{stem}.{ending}"));
+        let files =
+            prop::collection::hash_set(file, 0..4).prop_map(|files| files.into_iter().collect());
+        prop::collection::hash_map("/[a-z]{1,6}", (name, files), 0..most).prop_map(|skills| {
+            skills
+                .into_iter()
+                .map(|(directory, (name, files))| (directory, name, files))
+                .collect()
+        })
+    }
+
+    fn borrowed(catalog: &[(String, String, Vec<String>)]) -> Vec<(&str, &str, Vec<String>)> {
+        catalog
+            .iter()
+            .map(|(directory, name, files)| (directory.as_str(), name.as_str(), files.clone()))
+            .collect()
+    }
+
+    /// The owner of each name: directory and file.
+    fn owners<'a>(
+        catalog: &'a [(&str, &str, Vec<String>)],
+        digits: usize,
+    ) -> HashMap<String, (&'a str, &'a str)> {
+        let scripts = catalog
+            .iter()
+            .flat_map(|(directory, _, files)| files.iter().map(|file| (*directory, file.as_str())));
+        assign_with_digits(&skills(catalog), digits)
+            .names
+            .into_iter()
+            .zip(scripts)
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn names_are_unique_short_and_plain(catalog in catalog(8), digits in 1..=HASH_DIGITS) {
+            let catalog = borrowed(&catalog);
+            let found = assign_with_digits(&skills(&catalog), digits).names;
+            prop_assert_eq!(found.len(), catalog.iter().map(|(_, _, files)| files.len()).sum::<usize>());
+            prop_assert_eq!(found.iter().collect::<HashSet<_>>().len(), found.len(), "{:?}", found);
+            for name in &found {
+                prop_assert!(name.len() <= MAX_NAME_BYTES && name.starts_with(PREFIX) && name.chars().all(is_allowed_char), "{}", name);
+            }
+        }
+
+        /// Few digits of the hash make the collisions that otherwise take an attacker.
+        #[test]
+        fn a_skill_that_is_added_or_removed_gets_no_name_of_another(catalog in catalog(8), added in catalog(3), digits in 1..=HASH_DIGITS) {
+            let (before, added) = (borrowed(&catalog), borrowed(&added));
+            for skill in added {
+                if before.iter().any(|(directory, _, _)| *directory == skill.0) {
+                    continue;
+                }
+                let mut after = before.clone();
+                after.insert(0, skill);
+                let after = owners(&after, digits);
+                for (name, owner) in owners(&before, digits) {
+                    prop_assert!(after.get(&name).is_none_or(|now| *now == owner), "{} of {:?} is of {:?}", name, owner, after[&name]);
+                }
+            }
+        }
+
+        #[test]
+        fn the_order_of_the_list_does_not_matter(catalog in catalog(8), by in any::<prop::sample::Index>()) {
+            let here = borrowed(&catalog);
+            let mut there = here.clone();
+            if !there.is_empty() {
+                there.rotate_left(by.index(here.len()));
+                there.reverse();
+            }
+            prop_assert_eq!(owners(&here, HASH_DIGITS), owners(&there, HASH_DIGITS));
+            prop_assert_eq!(assign_names(&skills(&here)).collisions, assign_names(&skills(&there)).collisions);
+        }
+    }
+}

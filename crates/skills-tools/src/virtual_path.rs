@@ -1,0 +1,407 @@
+//! The paths that a model writes.
+
+use std::fmt;
+
+use skills_runtime::is_hidden;
+
+use crate::{ToolError, ToolErrorCode};
+
+/// The longest path, in bytes.
+const MAX_BYTES: usize = 4096;
+/// The longest part of a path, in bytes.
+const MAX_PART_BYTES: usize = 255;
+/// The most parts of a path.
+const MAX_PARTS: usize = 32;
+/// The most characters of a refused path that an error shows.
+const MAX_DISPLAY_CHARS: usize = 200;
+
+/// A path as a model writes it, checked: it has no part that is more than a name, and never leads
+/// upwards.
+///
+/// It says nothing of what there is: mounts and skills give it a meaning.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct VirtualPath {
+    anchor: Anchor,
+    parts: Vec<String>,
+}
+
+/// What the parts of a path are below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Anchor {
+    /// The workspace: nothing, `.`, `workspace`, `./…`.
+    Workspace,
+    /// The skills: `skills`; the first part is the name of one.
+    Skills,
+    /// A mount, when the first part is the name of one, else the workspace.
+    Relative,
+    /// The root of this machine's files: only what a mount mirrors is there.
+    Absolute,
+}
+
+impl VirtualPath {
+    /// Takes a path apart.
+    ///
+    /// # Errors
+    /// `invalid_path` for what is no path or could be taken for another one: `..`, empty parts,
+    /// `\`, `~`, drive letters, invisible characters, encoded dots and slashes, parts that end in a
+    /// space or a dot, more than 4096 bytes, 255 bytes in a part, 32 parts.
+    pub(crate) fn parse(text: &str) -> Result<Self, ToolError> {
+        Self::try_parse(text).map_err(|problem| invalid_path(text, problem))
+    }
+
+    /// Takes a path apart that is written as in a skill's own files: below the directory of the
+    /// skill `name`, perhaps with `./` before it.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and for what begins with `/` or names the directory itself.
+    pub(crate) fn in_skill(name: &str, text: &str) -> Result<Self, ToolError> {
+        let of_skill = |problem| {
+            ToolError::new(
+                ToolErrorCode::InvalidPath,
+                format!(
+                    "'{}' is no name of a skill: {problem}",
+                    escape_for_display(name)
+                ),
+            )
+        };
+        if let Some(problem) = invalid_part_reason(name) {
+            return Err(of_skill(problem));
+        }
+        let below = || {
+            check_text(text)?;
+            let parts = split_parts(strip_dot_prefix(text).unwrap_or(text))?;
+            match parts.len() {
+                0 => Err("it names no file"),
+                MAX_PARTS.. => Err("it has more than 31 parts"),
+                _ => Ok(parts),
+            }
+        };
+        let hint =
+            "write it as it stands below the skill's directory, such as `references/table.md`";
+        let parts = match below() {
+            _ if text.starts_with('/') => {
+                return Err(invalid_path(text, "it begins with `/`").with_hint(hint));
+            }
+            Err(problem) => return Err(invalid_path(text, problem).with_hint(hint)),
+            Ok(parts) => parts,
+        };
+        Ok(Self {
+            anchor: Anchor::Skills,
+            parts: [vec![name.to_owned()], parts].concat(),
+        })
+    }
+
+    fn try_parse(text: &str) -> Result<Self, &'static str> {
+        check_text(text)?;
+        if let Some(rest) = strip_dot_prefix(text) {
+            return Ok(Self {
+                anchor: Anchor::Workspace,
+                parts: split_parts(rest)?,
+            });
+        }
+        let rest = text.strip_prefix('/');
+        let mut parts = split_parts(rest.unwrap_or(text))?;
+        let (anchor, is_named) = match parts.first().map(String::as_str) {
+            Some("workspace") => (Anchor::Workspace, true),
+            Some("skills") => (Anchor::Skills, true),
+            _ if rest.is_some() => (Anchor::Absolute, false),
+            Some(_) => (Anchor::Relative, false),
+            None => (Anchor::Workspace, false),
+        };
+        if is_named {
+            parts.remove(0);
+        }
+        Ok(Self { anchor, parts })
+    }
+
+    /// Returns what the parts are below.
+    pub(crate) fn anchor(&self) -> Anchor {
+        self.anchor
+    }
+
+    /// Returns the parts below the anchor: plain names, none of them `.` or `..`.
+    pub(crate) fn parts(&self) -> &[String] {
+        &self.parts
+    }
+}
+
+impl fmt::Display for VirtualPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (start, is_first) = match self.anchor {
+            Anchor::Workspace => ("workspace", false),
+            Anchor::Skills => ("skills", false),
+            Anchor::Relative => ("", true),
+            Anchor::Absolute => ("/", true),
+        };
+        f.write_str(start)?;
+        for (index, part) in self.parts.iter().enumerate() {
+            let slash = if is_first && index == 0 { "" } else { "/" };
+            write!(f, "{slash}{part}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Says why a name cannot be a part of a path, when it cannot.
+pub(crate) fn invalid_part_reason(part: &str) -> Option<&'static str> {
+    let bytes = part.as_bytes();
+    if part.is_empty() {
+        return Some("it has an empty part");
+    }
+    if part == ".." {
+        return Some("`..` is not taken");
+    }
+    if part == "." {
+        return Some("`.` stands only at the beginning");
+    }
+    if part.len() > MAX_PART_BYTES {
+        return Some("a part of it is longer than 255 bytes");
+    }
+    if part.chars().any(is_hidden) {
+        return Some("it has characters that nobody sees");
+    }
+    if part.contains(['\\', '/']) {
+        return Some("parts are divided by `/`, and `\\` is not taken");
+    }
+    // Windows drops these, so that `..` plus a space would be `..` there.
+    if part.ends_with(|c: char| c == '.' || c.is_whitespace()) {
+        return Some("a part of it ends in a space or a dot");
+    }
+    if bytes.len() > 1 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' {
+        return Some("drive letters are not taken");
+    }
+    has_encoded_separator(part).then_some("it has encoded dots or slashes")
+}
+
+/// Makes a text safe to show: invisible characters are written out, and what is too long is cut.
+pub(crate) fn escape_for_display(text: &str) -> String {
+    let mut shown = String::new();
+    for (index, c) in text.chars().enumerate() {
+        if index == MAX_DISPLAY_CHARS {
+            shown.push('…');
+            break;
+        }
+        match c {
+            '\\' => shown.push_str("\\\\"),
+            c if is_hidden(c) => shown.extend(c.escape_default()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+fn check_text(text: &str) -> Result<(), &'static str> {
+    if text.len() > MAX_BYTES {
+        return Err("it is longer than 4096 bytes");
+    }
+    if text.contains('\0') {
+        return Err("it has a NUL in it");
+    }
+    if text.contains('\\') {
+        return Err("parts are divided by `/`, and `\\` is not taken");
+    }
+    if text.starts_with('~') {
+        return Err("`~` is not taken; there is no home");
+    }
+    if text.starts_with("//") {
+        return Err("it has an empty part");
+    }
+    Ok(())
+}
+
+/// Divides what has no slash at its beginning; one at its end is a habit.
+fn split_parts(text: &str) -> Result<Vec<String>, &'static str> {
+    let text = text
+        .strip_suffix('/')
+        .filter(|rest| !rest.is_empty())
+        .unwrap_or(text);
+    let parts: Vec<&str> = if text.is_empty() {
+        Vec::new()
+    } else {
+        text.split('/').collect()
+    };
+    if let Some(problem) = parts.iter().find_map(|part| invalid_part_reason(part)) {
+        return Err(problem);
+    }
+    if parts.len() > MAX_PARTS {
+        return Err("it has more than 32 parts");
+    }
+    Ok(parts.into_iter().map(str::to_owned).collect())
+}
+
+/// Returns what follows the `.` or `./` at the beginning.
+fn strip_dot_prefix(text: &str) -> Option<&str> {
+    if text == "." {
+        return Some("");
+    }
+    let mut rest = text.strip_prefix("./")?;
+    while let Some(shorter) = rest.strip_prefix("./") {
+        rest = shorter;
+    }
+    Some(if rest == "." { "" } else { rest })
+}
+
+/// Whether somebody who decodes the text once or more often finds a dot, a slash, a backslash or a
+/// NUL that was not there before.
+fn has_encoded_separator(part: &str) -> bool {
+    if !part.contains('%') {
+        return false;
+    }
+    let mut text = part.to_ascii_lowercase();
+    while text.contains("%25") {
+        text = text.replace("%25", "%");
+    }
+    ["%2e", "%2f", "%5c", "%00"]
+        .iter()
+        .any(|code| text.contains(code))
+}
+
+fn invalid_path(text: &str, problem: &str) -> ToolError {
+    let hint = "paths look like `src/main.py`, `workspace/src/main.py` or `skills/NAME/SKILL.md`";
+    ToolError::new(
+        ToolErrorCode::InvalidPath,
+        format!("'{}' is no path: {problem}", escape_for_display(text)),
+    )
+    .with_hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        let path = VirtualPath::parse(text).map_or_else(
+            |error| error.code.as_str().to_owned(),
+            |path| format!("{:?} {path}", path.anchor()),
+        );
+        assert_eq!(path, expected, "{text:?}");
+    }
+
+    #[test]
+    fn paths_have_one_meaning() {
+        for text in [
+            "",
+            ".",
+            "./",
+            "workspace",
+            "workspace/",
+            "/workspace",
+            "./.",
+        ] {
+            check(text, "Workspace workspace");
+        }
+        check("skills", "Skills skills");
+        check("/skills/", "Skills skills");
+        check("skills/pdf/SKILL.md", "Skills skills/pdf/SKILL.md");
+        check("/workspace/a/b.txt", "Workspace workspace/a/b.txt");
+        check("./data/x", "Workspace workspace/data/x");
+        check("./skills/x", "Workspace workspace/skills/x");
+        check("src/main.py", "Relative src/main.py");
+        check("/Users/me/doc.pdf", "Absolute /Users/me/doc.pdf");
+        check("/skillsX/f", "Absolute /skillsX/f");
+        check("/workspace2/f", "Absolute /workspace2/f");
+        check("/", "Absolute /");
+        check("a b/ü.txt", "Relative a b/ü.txt");
+        check("skills/plugin:name/x", "Skills skills/plugin:name/x");
+        check("100%/50%25", "Relative 100%/50%25");
+    }
+
+    #[test]
+    fn what_could_lead_elsewhere_is_no_path() {
+        let long = ["a".repeat(256), "a/".repeat(33), "a/".repeat(2100)];
+        let texts = [
+            "skills/../../x",
+            "./../x",
+            "a/../../x",
+            "..",
+            "/skills/../etc/passwd",
+            "skills/a//etc/passwd",
+            ".//etc/passwd",
+            "././/etc/passwd",
+            "//host/share",
+            "workspace/%2e%2e/x",
+            "workspace/%2E./x",
+            "workspace/%252e%252e/x",
+            "a%2Fb",
+            "a%255cb",
+            "..\\x",
+            "C:\\x",
+            "C:/x",
+            "workspace/c:/x",
+            "\\\\h\\s",
+            "~",
+            "~/x",
+            "~root/x",
+            "a\0b",
+            "a\nb",
+            "a/b\u{202e}c",
+            "a\u{200b}",
+            "a ",
+            "a./b",
+            "a/...",
+            "a/./b",
+            " /etc/passwd",
+        ];
+        for text in texts.into_iter().chain(long.iter().map(String::as_str)) {
+            check(text, "invalid_path");
+        }
+    }
+
+    #[test]
+    fn a_path_in_a_skill_never_leaves_it() {
+        let path = |name: &str, text: &str| match VirtualPath::in_skill(name, text) {
+            Ok(path) => path.to_string(),
+            Err(error) => error.message,
+        };
+        assert_eq!(path("pdf", "./a/b.md"), "skills/pdf/a/b.md");
+        assert_eq!(path("pdf", "././a"), "skills/pdf/a");
+        assert_eq!(path("pdf", "skills/x"), "skills/pdf/skills/x");
+        assert_eq!(path("pdf", "./"), "'./' is no path: it names no file");
+        assert_eq!(
+            path("pdf", "./../x"),
+            "'./../x' is no path: `..` is not taken"
+        );
+        assert_eq!(
+            path("pdf", ".//etc"),
+            "'.//etc' is no path: it has an empty part"
+        );
+        assert_eq!(
+            path("pdf", "/etc/passwd"),
+            "'/etc/passwd' is no path: it begins with `/`"
+        );
+        assert_eq!(
+            path("../pdf", "a"),
+            "'../pdf' is no name of a skill: parts are divided by `/`, and `\\` is not taken"
+        );
+        assert_eq!(
+            path("pdf", &"a/".repeat(32)),
+            format!(
+                "'{}' is no path: it has more than 31 parts",
+                "a/".repeat(32)
+            )
+        );
+    }
+
+    #[test]
+    fn a_refusal_shows_no_invisible_characters() {
+        let error = VirtualPath::parse("a\u{202e}\n").unwrap_err();
+        assert_eq!(
+            error.message,
+            "'a\\u{202e}\\n' is no path: it has characters that nobody sees"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_taken_has_only_names_and_reads_back(text in "[./~%2eEfF5c \\\\a-dskillworp:\u{200b}é]{0,24}") {
+            if let Ok(path) = VirtualPath::parse(&text) {
+                let joined: std::path::PathBuf = path.parts().iter().collect();
+                let are_names = joined.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+                prop_assert!(are_names && joined.components().count() == path.parts().len());
+                prop_assert_eq!(VirtualPath::parse(&path.to_string()), Ok(path));
+            }
+        }
+    }
+}
